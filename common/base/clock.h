@@ -1,0 +1,23 @@
+#ifndef COMMON_BASE_CLOCK_H_
+#define COMMON_BASE_CLOCK_H_
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace galen {
+
+// The time of day, as an interface so that tests choose it. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual absl::Time Now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  absl::Time Now() const override { return absl::Now(); }
+};
+
+}  // namespace galen
+
+#endif  // COMMON_BASE_CLOCK_H_

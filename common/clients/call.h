@@ -1,0 +1,39 @@
+#ifndef COMMON_CLIENTS_CALL_H_
+#define COMMON_CLIENTS_CALL_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/executor.h"
+
+namespace galen::clients {
+
+// Receives the answer of a call, exactly once, on some thread of the client. It must not block.
+template <typename Response>
+using Done = absl::AnyInvocable<void(absl::StatusOr<Response>) &&>;
+
+// Receives one message of a stream; calls never overlap.
+template <typename Message>
+using OnMessage = absl::AnyInvocable<void(Message)>;
+
+// Answers a call by `work` on `executor`: how one process plays the whole mesh. RESOURCE_EXHAUSTED
+// when the executor is full.
+template <typename Response>
+void CallLocally(Executor& executor, absl::AnyInvocable<absl::StatusOr<Response>() &&> work,
+                 Done<Response> done) {
+  // The queue takes one task or none, so both ends of the call share the callback.
+  auto shared = std::make_shared<Done<Response>>(std::move(done));
+  const bool taken = executor.TrySchedule([work = std::move(work), shared]() mutable {
+    std::move (*shared)(std::move(work)());
+  });
+  if (!taken) {
+    std::move (*shared)(absl::ResourceExhaustedError("this process is at its concurrency limit"));
+  }
+}
+
+}  // namespace galen::clients
+
+#endif  // COMMON_CLIENTS_CALL_H_

@@ -1,0 +1,78 @@
+#ifndef COMMON_CLIENTS_CLIENTS_H_
+#define COMMON_CLIENTS_CLIENTS_H_
+
+#include "absl/time/time.h"
+#include "common/clients/call.h"
+#include "galen/conclusion/v1/conclusion.pb.h"
+#include "galen/execution/v1/execution.pb.h"
+#include "galen/node/v1/node.pb.h"
+#include "galen/planning/v1/planning.pb.h"
+#include "galen/reflection/v1/reflection.pb.h"
+#include "galen/summarization/v1/summarization.pb.h"
+
+// How one service calls another: proto in, proto out, without a word of transport. Two
+// implementations of each: over gRPC (grpc_clients.h), and straight into the service object of the
+// same process (in the service's own folder, local_client.h). All are thread-safe and return at
+// once; the answer comes by callback. What the methods do and which errors they give stands in
+// the protos. A call whose deadline has passed ends with DEADLINE_EXCEEDED.
+namespace galen::clients {
+
+class SummarizationClient {
+ public:
+  virtual ~SummarizationClient() = default;
+  virtual void Summarize(const summarization::v1::SummarizeRequest& request, absl::Time deadline,
+                         Done<summarization::v1::SummarizeResponse> done) = 0;
+};
+
+class PlanningClient {
+ public:
+  virtual ~PlanningClient() = default;
+  virtual void ProposeFromHistory(const planning::v1::ProposeFromHistoryRequest& request,
+                                  absl::Time deadline,
+                                  Done<planning::v1::ProposeFromHistoryResponse> done) = 0;
+  virtual void RankChildren(const planning::v1::RankChildrenRequest& request, absl::Time deadline,
+                            Done<planning::v1::RankChildrenResponse> done) = 0;
+  virtual void Explore(const planning::v1::ExploreRequest& request, absl::Time deadline,
+                       Done<planning::v1::ExploreResponse> done) = 0;
+};
+
+class ExecutionClient {
+ public:
+  virtual ~ExecutionClient() = default;
+  virtual void ResolveNodes(const execution::v1::ResolveNodesRequest& request, absl::Time deadline,
+                            Done<execution::v1::ResolveNodesResponse> done) = 0;
+  // `on_result` gets each result as it comes; `done` ends the stream and always comes last.
+  virtual void RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
+                         OnMessage<v1::CheckResult> on_result,
+                         absl::AnyInvocable<void(absl::Status) &&> done) = 0;
+};
+
+class NodeClient {
+ public:
+  virtual ~NodeClient() = default;
+  virtual void RunChecks(const node::v1::RunChecksRequest& request, absl::Time deadline,
+                         OnMessage<v1::CheckResult> on_result,
+                         absl::AnyInvocable<void(absl::Status) &&> done) = 0;
+  virtual void Describe(const node::v1::DescribeRequest& request, absl::Time deadline,
+                        Done<node::v1::DescribeResponse> done) = 0;
+};
+
+class ReflectionClient {
+ public:
+  virtual ~ReflectionClient() = default;
+  virtual void Judge(const reflection::v1::JudgeRequest& request, absl::Time deadline,
+                     Done<reflection::v1::JudgeResponse> done) = 0;
+  virtual void Critique(const reflection::v1::CritiqueRequest& request, absl::Time deadline,
+                        Done<reflection::v1::CritiqueResponse> done) = 0;
+};
+
+class ConclusionClient {
+ public:
+  virtual ~ConclusionClient() = default;
+  virtual void Conclude(const conclusion::v1::ConcludeRequest& request, absl::Time deadline,
+                        Done<conclusion::v1::ConcludeResponse> done) = 0;
+};
+
+}  // namespace galen::clients
+
+#endif  // COMMON_CLIENTS_CLIENTS_H_

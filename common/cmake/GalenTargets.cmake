@@ -1,0 +1,128 @@
+# Targets of this project. A folder is a target, and a target sees the headers of its own folder
+# and of the folders it links to, and no others: each include directory is a view that holds one
+# folder only. So an include that the layers forbid does not compile, and an edge that they forbid
+# does not configure. docs/architecture.md#layers says why; tests/lint/layers_test.sh proves it.
+
+# The layers, lowest first. A target may depend only on lower ones.
+set(GALEN_LAYERS
+  "common/base"
+  "common/host"
+  "common/(rpc|store|knowledge|logs)"
+  "common/clients"
+  "common/reasoner"
+  "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator)"
+  "services/cli"
+  "(tests|bench)/.*")
+
+# Sets `out` to the number of the layer that folder `rel` belongs to.
+function(galen_layer rel out)
+  set(number 0)
+  foreach(layer ${GALEN_LAYERS})
+    if("${rel}/" MATCHES "^${layer}/")
+      set(${out} ${number} PARENT_SCOPE)
+      return()
+    endif()
+    math(EXPR number "${number} + 1")
+  endforeach()
+  message(FATAL_ERROR "${rel} belongs to no layer: add it to GALEN_LAYERS in common/cmake/GalenTargets.cmake")
+endfunction()
+
+function(galen_name out_target out_alias out_rel)
+  file(RELATIVE_PATH rel ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REPLACE "/" "_" target ${rel})
+  string(REPLACE "/" "::" alias ${rel})
+  set(${out_target} ${target} PARENT_SCOPE)
+  set(${out_alias} galen::${alias} PARENT_SCOPE)
+  set(${out_rel} ${rel} PARENT_SCOPE)
+endfunction()
+
+# Refuses the edges that the layers forbid. `speaks_grpc` is true for adapters and programs.
+function(galen_check_edges rel speaks_grpc)
+  galen_layer(${rel} own)
+  string(REGEX MATCH "^[a-z0-9_]+/[a-z0-9_]+" family ${rel})
+  foreach(dep ${ARGN})
+    if(dep MATCHES "^(galen::proto_grpc|gRPC::)" AND NOT speaks_grpc)
+      message(FATAL_ERROR "${rel} must not depend on ${dep}: only adapters (SUFFIX rpc) and programs speak gRPC, see docs/architecture.md#layers")
+    endif()
+    if(NOT dep MATCHES "^galen::(common|services|tests|bench)::")
+      continue()
+    endif()
+    string(REGEX REPLACE "_rpc$" "" folder ${dep})
+    string(REGEX REPLACE "^galen::" "" folder ${folder})
+    string(REPLACE "::" "/" folder ${folder})
+    galen_layer(${folder} other)
+    if("${folder}/" MATCHES "^${family}/" OR rel MATCHES "^(tests|bench)/")
+      continue()
+    endif()
+    if(NOT other LESS own)
+      message(FATAL_ERROR "${rel} must not depend on ${dep}: see docs/architecture.md#layers")
+    endif()
+  endforeach()
+endfunction()
+
+# galen_library([SUFFIX rpc] SRCS ... DEPS ... [PRIVATE_DEPS ...]): the library of this folder.
+# services/planning becomes target services_planning, alias galen::services::planning. With SUFFIX
+# rpc it is the folder's adapter to gRPC, a library of its own: galen::services::planning_rpc.
+function(galen_library)
+  cmake_parse_arguments(ARG "" "SUFFIX" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  galen_name(target alias rel)
+  set(speaks_grpc FALSE)
+  if(ARG_SUFFIX STREQUAL "rpc" OR rel MATCHES "^(common/rpc|services/cli|tests/|bench/)")
+    set(speaks_grpc TRUE)
+  endif()
+  galen_check_edges(${rel} ${speaks_grpc} ${ARG_DEPS} ${ARG_PRIVATE_DEPS})
+  set(view ${PROJECT_BINARY_DIR}/view/${target})
+  cmake_path(GET rel PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${view}/${parent})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${view}/${rel} SYMBOLIC)
+  if(ARG_SUFFIX)
+    string(APPEND target _${ARG_SUFFIX})
+    string(APPEND alias _${ARG_SUFFIX})
+  endif()
+  if(ARG_SRCS)
+    add_library(${target} STATIC ${ARG_SRCS})
+    target_include_directories(${target} PUBLIC ${view})
+    target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} galen_warnings)
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE ${view})
+    target_link_libraries(${target} INTERFACE ${ARG_DEPS})
+  endif()
+  add_library(${alias} ALIAS ${target})
+endfunction()
+
+# galen_binary(name SRCS ... DEPS ...): a program that ships, in build/bin.
+function(galen_binary name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  galen_name(target alias rel)
+  galen_check_edges(${rel} TRUE ${ARG_DEPS})
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} galen_warnings)
+endfunction()
+
+# galen_test(name SRCS ... DEPS ... [LABELS ...]): one executable per tested folder, linked to
+# that folder only: a dependency that the library did not declare fails here, at link. Label
+# `grpc` keeps a test out of ThreadSanitizer, which gRPC's own libraries are not built for.
+function(galen_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${ARG_SRCS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  target_compile_definitions(${name} PRIVATE
+    GALEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GALEN_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock_main galen_warnings)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+# galen_bench(name SRCS ... DEPS ...): a benchmark, in build/bench; not a test.
+function(galen_bench name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SRCS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  target_compile_definitions(${name} PRIVATE GALEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} benchmark::benchmark_main galen_warnings)
+endfunction()

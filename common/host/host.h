@@ -1,0 +1,67 @@
+#ifndef COMMON_HOST_HOST_H_
+#define COMMON_HOST_HOST_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+namespace galen::host {
+
+// Whose eyes: the machine's own, or those of the job's container or process.
+enum class View { kHost, kJob };
+
+// What a program printed.
+struct CommandResult {
+  int exit_code = 0;
+  std::string out;        // raw bytes, at most the host's limit
+  std::string err;
+  bool truncated = false; // output went on past the limit
+  absl::Duration duration;
+};
+
+// The only way to touch a machine: a live one or one captured in a bundle.
+//
+// Errors of every method mean the same everywhere:
+//   NOT_FOUND          known to be absent: program not installed, file does not exist
+//   UNAVAILABLE        not captured in the bundle: nothing is known of it
+//   PERMISSION_DENIED  there, but this process may not read it
+//   DEADLINE_EXCEEDED  it did not answer in time (a finding in itself)
+// A check turns the first three into SKIPPED and the fourth into ERROR.
+//
+// Thread-safe. One host serves one run of checks: results of Run() are kept, so that checks that
+// read the same command share one capture.
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  // Name of the machine.
+  virtual const std::string& name() const = 0;
+
+  // True when this is the machine the process runs on.
+  virtual bool live() const = 0;
+
+  // Runs `argv` (no shell) and waits for it.
+  virtual absl::StatusOr<CommandResult> Run(absl::Span<const std::string> argv,
+                                            View view = View::kHost) const = 0;
+
+  // The content of a file, at most the host's limit. `path` is absolute.
+  virtual absl::StatusOr<std::string> ReadFile(absl::string_view path,
+                                               View view = View::kHost) const = 0;
+
+  // Paths that match a glob(7) pattern, sorted; `*` matches within one path component. NOT_FOUND
+  // when nothing matches although the parent is known, UNAVAILABLE when nothing was captured there.
+  virtual absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
+                                                        View view = View::kHost) const = 0;
+
+  // The environment of the job; UNAVAILABLE when it is not known.
+  virtual absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const = 0;
+};
+
+}  // namespace galen::host
+
+#endif  // COMMON_HOST_HOST_H_

@@ -1,0 +1,70 @@
+#ifndef COMMON_STORE_EVENT_LOG_H_
+#define COMMON_STORE_EVENT_LOG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "galen/v1/diagnosis_event.pb.h"
+
+namespace galen::store {
+
+// The right to write a diagnosis. Tokens of a diagnosis only grow, so a writer that lost its
+// lease without noticing is refused (fencing).
+struct Lease {
+  std::string diagnosis;
+  std::string owner;
+  std::int64_t token = 0;
+  absl::Time expires;
+};
+
+// Append-only event logs, one a diagnosis, and the leases to write them. What Append() acknowledged
+// survives a crash of the process and of the machine. Thread-safe; calls may touch a disk.
+// Errors of every method: UNAVAILABLE the store cannot be reached or written (try again);
+// DATA_LOSS what is stored cannot be read (says which file and what to do).
+class EventLog {
+ public:
+  virtual ~EventLog() = default;
+
+  // Starts a log with its `created` event; sets its sequence to 1. ALREADY_EXISTS when the name is
+  // taken. With a request id that this parent used before: returns the name it was used for
+  // instead of `event.created().name()`, and stores nothing.
+  virtual absl::StatusOr<std::string> Create(const v1::DiagnosisEvent& event) = 0;
+
+  // Appends `events` after `expected_last`, all or none, and returns the last sequence number.
+  // ABORTED when the log has moved on; FAILED_PRECONDITION when the lease is no longer the newest.
+  virtual absl::StatusOr<std::int64_t> Append(const Lease& lease, std::int64_t expected_last,
+                                              absl::Span<const v1::DiagnosisEvent> events) = 0;
+
+  // Events after `after_sequence`, oldest first, at most `limit`. NOT_FOUND when there is no such log.
+  virtual absl::StatusOr<std::vector<v1::DiagnosisEvent>> Read(absl::string_view name,
+                                                               std::int64_t after_sequence,
+                                                               int limit) = 0;
+
+  // Names below "tenants/{tenant}" ("" for all), newest first, after `page_token`.
+  struct Page {
+    std::vector<std::string> names;
+    std::string next_page_token;
+  };
+  virtual absl::StatusOr<Page> List(absl::string_view parent, int page_size,
+                                    absl::string_view page_token) = 0;
+
+  // Names of the logs whose diagnosis is not over and whose lease is free or has expired at `now`.
+  virtual absl::StatusOr<std::vector<std::string>> ListOrphans(absl::Time now) = 0;
+
+  // Marks a diagnosis as over (or, with false, as going on again) for ListOrphans.
+  virtual absl::Status SetOver(absl::string_view name, bool over) = 0;
+
+  // Takes or renews the lease. FAILED_PRECONDITION when another owner holds it at `now`.
+  virtual absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
+                                             absl::Time now, absl::Duration ttl) = 0;
+  virtual absl::Status ReleaseLease(const Lease& lease) = 0;
+};
+
+}  // namespace galen::store
+
+#endif  // COMMON_STORE_EVENT_LOG_H_
