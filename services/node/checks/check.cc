@@ -1,0 +1,58 @@
+#include "services/node/checks/check.h"
+
+#include <utility>
+
+namespace galen::node {
+namespace {
+
+v1::Finding Named(absl::string_view name, absl::string_view node, absl::string_view device) {
+  v1::Finding finding;
+  finding.set_name(std::string(name));
+  finding.mutable_subject()->set_node(std::string(node));
+  finding.mutable_subject()->set_device(std::string(device));
+  return finding;
+}
+
+}  // namespace
+
+v1::Finding BoolFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                        bool value) {
+  v1::Finding finding = Named(name, node, device);
+  finding.set_bool_value(value);
+  return finding;
+}
+
+v1::Finding IntFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                       std::int64_t value) {
+  v1::Finding finding = Named(name, node, device);
+  finding.set_int_value(value);
+  return finding;
+}
+
+v1::Finding FloatFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                         double value) {
+  v1::Finding finding = Named(name, node, device);
+  finding.set_double_value(value);
+  return finding;
+}
+
+v1::Finding TextFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                        absl::string_view value) {
+  v1::Finding finding = Named(name, node, device);
+  finding.set_text_value(std::string(value));
+  return finding;
+}
+
+v1::Finding UnknownFinding(absl::string_view name, absl::string_view node,
+                           absl::string_view device) {
+  return Named(name, node, device);
+}
+
+v1::Finding EventFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                         v1::LogEvent event) {
+  v1::Finding finding = Named(name, node, device);
+  *finding.mutable_event_value() = std::move(event);
+  return finding;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,65 @@
+#ifndef SERVICES_NODE_CHECKS_CHECK_H_
+#define SERVICES_NODE_CHECKS_CHECK_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/host/host.h"
+#include "common/knowledge/knowledge.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::node {
+
+// What a check may look at.
+struct CheckContext {
+  const host::Host& host;
+  const knowledge::Knowledge& knowledge;
+  // Window of the incident; InfinitePast/InfiniteFuture where not known.
+  absl::Time window_start = absl::InfinitePast();
+  absl::Time window_end = absl::InfiniteFuture();
+  // By when the check has to be done.
+  absl::Time deadline = absl::InfiniteFuture();
+};
+
+// What a check saw. PASS or FAIL follows from the findings' declared limits (knowledge/checks), so
+// a check only reports values; one it could look for but not tell is a finding without a value.
+struct CheckOutput {
+  std::vector<v1::Finding> findings;
+  std::string message;  // one sentence for people
+  std::string excerpt;  // raw output that shows it; cleaned and cut by the executor
+};
+
+// One examination. A status of NOT_FOUND, UNAVAILABLE, PERMISSION_DENIED or FAILED_PRECONDITION
+// becomes SKIPPED with its message as the reason; every other error becomes ERROR. Thread-safe.
+using NativeCheck = absl::StatusOr<CheckOutput> (*)(const CheckContext& context);
+
+// A check under its name in the catalogue.
+struct NamedCheck {
+  absl::string_view name;
+  NativeCheck run;
+};
+
+// Builders of findings: `device` as in galen.v1.Device ("gpu:1", "" for the node). They fill
+// name, subject and value; unit and limits come from the catalogue.
+v1::Finding BoolFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                        bool value);
+v1::Finding IntFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                       std::int64_t value);
+v1::Finding FloatFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                         double value);
+v1::Finding TextFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                        absl::string_view value);
+// Looked for, and could not be told.
+v1::Finding UnknownFinding(absl::string_view name, absl::string_view node,
+                           absl::string_view device);
+v1::Finding EventFinding(absl::string_view name, absl::string_view node, absl::string_view device,
+                         v1::LogEvent event);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_CHECK_H_
