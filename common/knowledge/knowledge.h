@@ -11,6 +11,10 @@
 #include "absl/types/span.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 
+namespace re2 {
+class RE2;
+}
+
 namespace galen::knowledge {
 
 // The loaded knowledge with its indexes. Immutable and thread-safe.
@@ -18,6 +22,10 @@ class Knowledge {
  public:
   // Takes what a loader read; assumes that it was linted (unknown references are simply not found).
   explicit Knowledge(v1::KnowledgeBase base);
+  ~Knowledge();
+  // The indexes point into the base.
+  Knowledge(const Knowledge&) = delete;
+  Knowledge& operator=(const Knowledge&) = delete;
 
   const v1::KnowledgeBase& base() const { return base_; }
   const std::string& digest() const { return base_.digest(); }
@@ -44,6 +52,7 @@ class Knowledge {
   absl::flat_hash_map<std::string, const v1::Check*> checks_;
   absl::flat_hash_map<std::string, const v1::SignalPattern*> signals_;
   absl::flat_hash_map<std::string, const v1::ErrorCode*> error_codes_;
+  std::vector<std::unique_ptr<re2::RE2>> hardware_patterns_;
 };
 
 inline bool IsLeaf(const v1::Label& label) { return label.children().empty(); }

@@ -26,8 +26,8 @@ struct Problem {
 std::string ToString(const Problem& problem);
 
 // Reads every *.yaml below the directories, the later ones overlaying the earlier (an entry of the
-// same id replaces the earlier one). Collects mistakes of form in `problems`; entries that cannot be
-// read are left out. Fails only when a directory cannot be read (NOT_FOUND).
+// same id replaces the earlier one). Collects mistakes of form in `problems`; entries that cannot
+// be read are left out. Fails only when a directory cannot be read (NOT_FOUND).
 absl::StatusOr<v1::KnowledgeBase> Parse(absl::Span<const std::string> directories,
                                         std::vector<Problem>& problems);
 
