@@ -64,10 +64,10 @@ std::string CleanText(absl::string_view raw, std::size_t max_bytes) {
     }
     if (out.size() + piece.size() > max_bytes) {
       out.resize(fits);
-      if (max_bytes >= kCut.size()) out.append(kCut);
+      if (max_bytes >= kCut.size()) out.append(kCut.data(), kCut.size());
       return out;
     }
-    out.append(piece);
+    out.append(piece.data(), piece.size());
     if (out.size() + kCut.size() <= max_bytes) fits = out.size();
     raw.remove_prefix(used);
   }

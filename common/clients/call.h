@@ -26,9 +26,8 @@ void CallLocally(Executor& executor, absl::AnyInvocable<absl::StatusOr<Response>
                  Done<Response> done) {
   // The queue takes one task or none, so both ends of the call share the callback.
   auto shared = std::make_shared<Done<Response>>(std::move(done));
-  const bool taken = executor.TrySchedule([work = std::move(work), shared]() mutable {
-    std::move (*shared)(std::move(work)());
-  });
+  const bool taken = executor.TrySchedule(
+      [work = std::move(work), shared]() mutable { std::move (*shared)(std::move(work)()); });
   if (!taken) {
     std::move (*shared)(absl::ResourceExhaustedError("this process is at its concurrency limit"));
   }

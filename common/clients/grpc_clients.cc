@@ -1,0 +1,223 @@
+#include "common/clients/grpc_clients.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "common/rpc/status.h"
+#include "galen/conclusion/v1/conclusion.grpc.pb.h"
+#include "galen/execution/v1/execution.grpc.pb.h"
+#include "galen/node/v1/node.grpc.pb.h"
+#include "galen/planning/v1/planning.grpc.pb.h"
+#include "galen/reflection/v1/reflection.grpc.pb.h"
+#include "galen/summarization/v1/summarization.grpc.pb.h"
+
+namespace galen::clients {
+namespace {
+
+void SetDeadline(grpc::ClientContext& context, absl::Time deadline) {
+  if (deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(deadline));
+}
+
+// One unary call. `start` is the stub's asynchronous method.
+template <typename Response, typename Start>
+void Unary(absl::Time deadline, Done<Response> done, Start start) {
+  struct State {
+    grpc::ClientContext context;
+    Response response;
+    Done<Response> done;
+  };
+  auto state = std::make_shared<State>();
+  state->done = std::move(done);
+  SetDeadline(state->context, deadline);
+  start(&state->context, &state->response, [state](grpc::Status status) {
+    if (status.ok()) {
+      std::move(state->done)(std::move(state->response));
+    } else {
+      std::move(state->done)(rpc::FromGrpcStatus(status));
+    }
+  });
+}
+
+// One server-streaming call; deletes itself when gRPC is done with it.
+template <typename Message>
+class Reader final : public grpc::ClientReadReactor<Message> {
+ public:
+  template <typename Start>
+  static void Run(absl::Time deadline, OnMessage<Message> on_message,
+                  absl::AnyInvocable<void(absl::Status) &&> done, Start start) {
+    auto* reader = new Reader(std::move(on_message), std::move(done));
+    SetDeadline(reader->context_, deadline);
+    start(&reader->context_, reader);
+    reader->StartRead(&reader->message_);
+    reader->StartCall();
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    on_message_(std::move(message_));
+    message_.Clear();
+    this->StartRead(&message_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    std::move(done_)(rpc::FromGrpcStatus(status));
+    delete this;
+  }
+
+ private:
+  Reader(OnMessage<Message> on_message, absl::AnyInvocable<void(absl::Status) &&> done)
+      : on_message_(std::move(on_message)), done_(std::move(done)) {}
+
+  grpc::ClientContext context_;
+  Message message_;
+  OnMessage<Message> on_message_;
+  absl::AnyInvocable<void(absl::Status) &&> done_;
+};
+
+class GrpcSummarizationClient final : public SummarizationClient {
+ public:
+  explicit GrpcSummarizationClient(std::shared_ptr<grpc::Channel> channel)
+      : stub_(summarization::v1::SummarizationService::NewStub(std::move(channel))) {}
+  void Summarize(const summarization::v1::SummarizeRequest& request, absl::Time deadline,
+                 Done<summarization::v1::SummarizeResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->Summarize(context, &request, response, std::move(callback));
+    });
+  }
+
+ private:
+  std::unique_ptr<summarization::v1::SummarizationService::Stub> stub_;
+};
+
+class GrpcPlanningClient final : public PlanningClient {
+ public:
+  explicit GrpcPlanningClient(std::shared_ptr<grpc::Channel> channel)
+      : stub_(planning::v1::PlanningService::NewStub(std::move(channel))) {}
+  void ProposeFromHistory(const planning::v1::ProposeFromHistoryRequest& request,
+                          absl::Time deadline,
+                          Done<planning::v1::ProposeFromHistoryResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->ProposeFromHistory(context, &request, response, std::move(callback));
+    });
+  }
+  void RankChildren(const planning::v1::RankChildrenRequest& request, absl::Time deadline,
+                    Done<planning::v1::RankChildrenResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->RankChildren(context, &request, response, std::move(callback));
+    });
+  }
+  void Explore(const planning::v1::ExploreRequest& request, absl::Time deadline,
+               Done<planning::v1::ExploreResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->Explore(context, &request, response, std::move(callback));
+    });
+  }
+
+ private:
+  std::unique_ptr<planning::v1::PlanningService::Stub> stub_;
+};
+
+class GrpcExecutionClient final : public ExecutionClient {
+ public:
+  explicit GrpcExecutionClient(std::shared_ptr<grpc::Channel> channel)
+      : stub_(execution::v1::ExecutionService::NewStub(std::move(channel))) {}
+  void ResolveNodes(const execution::v1::ResolveNodesRequest& request, absl::Time deadline,
+                    Done<execution::v1::ResolveNodesResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->ResolveNodes(context, &request, response, std::move(callback));
+    });
+  }
+  void RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
+                 OnMessage<v1::CheckResult> on_result,
+                 absl::AnyInvocable<void(absl::Status) &&> done) override {
+    Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
+                                 [&](auto* context, auto* reactor) {
+                                   stub_->async()->RunChecks(context, &request, reactor);
+                                 });
+  }
+
+ private:
+  std::unique_ptr<execution::v1::ExecutionService::Stub> stub_;
+};
+
+class GrpcNodeClient final : public NodeClient {
+ public:
+  explicit GrpcNodeClient(std::shared_ptr<grpc::Channel> channel)
+      : stub_(node::v1::NodeService::NewStub(std::move(channel))) {}
+  void RunChecks(const node::v1::RunChecksRequest& request, absl::Time deadline,
+                 OnMessage<v1::CheckResult> on_result,
+                 absl::AnyInvocable<void(absl::Status) &&> done) override {
+    Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
+                                 [&](auto* context, auto* reactor) {
+                                   stub_->async()->RunChecks(context, &request, reactor);
+                                 });
+  }
+  void Describe(const node::v1::DescribeRequest& request, absl::Time deadline,
+                Done<node::v1::DescribeResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->Describe(context, &request, response, std::move(callback));
+    });
+  }
+
+ private:
+  std::unique_ptr<node::v1::NodeService::Stub> stub_;
+};
+
+class GrpcReflectionClient final : public ReflectionClient {
+ public:
+  explicit GrpcReflectionClient(std::shared_ptr<grpc::Channel> channel)
+      : stub_(reflection::v1::ReflectionService::NewStub(std::move(channel))) {}
+  void Judge(const reflection::v1::JudgeRequest& request, absl::Time deadline,
+             Done<reflection::v1::JudgeResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->Judge(context, &request, response, std::move(callback));
+    });
+  }
+  void Critique(const reflection::v1::CritiqueRequest& request, absl::Time deadline,
+                Done<reflection::v1::CritiqueResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->Critique(context, &request, response, std::move(callback));
+    });
+  }
+
+ private:
+  std::unique_ptr<reflection::v1::ReflectionService::Stub> stub_;
+};
+
+class GrpcConclusionClient final : public ConclusionClient {
+ public:
+  explicit GrpcConclusionClient(std::shared_ptr<grpc::Channel> channel)
+      : stub_(conclusion::v1::ConclusionService::NewStub(std::move(channel))) {}
+  void Conclude(const conclusion::v1::ConcludeRequest& request, absl::Time deadline,
+                Done<conclusion::v1::ConcludeResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->Conclude(context, &request, response, std::move(callback));
+    });
+  }
+
+ private:
+  std::unique_ptr<conclusion::v1::ConclusionService::Stub> stub_;
+};
+
+}  // namespace
+
+std::unique_ptr<SummarizationClient> MakeGrpcSummarizationClient(
+    std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcSummarizationClient>(std::move(channel));
+}
+std::unique_ptr<PlanningClient> MakeGrpcPlanningClient(std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcPlanningClient>(std::move(channel));
+}
+std::unique_ptr<ExecutionClient> MakeGrpcExecutionClient(std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcExecutionClient>(std::move(channel));
+}
+std::unique_ptr<NodeClient> MakeGrpcNodeClient(std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcNodeClient>(std::move(channel));
+}
+std::unique_ptr<ReflectionClient> MakeGrpcReflectionClient(std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcReflectionClient>(std::move(channel));
+}
+std::unique_ptr<ConclusionClient> MakeGrpcConclusionClient(std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcConclusionClient>(std::move(channel));
+}
+
+}  // namespace galen::clients

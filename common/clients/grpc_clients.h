@@ -1,0 +1,24 @@
+#ifndef COMMON_CLIENTS_GRPC_CLIENTS_H_
+#define COMMON_CLIENTS_GRPC_CLIENTS_H_
+
+#include <memory>
+
+#include "common/clients/clients.h"
+
+namespace grpc {
+class Channel;
+}
+
+// The clients of clients.h over gRPC. Callbacks run on gRPC's threads.
+namespace galen::clients {
+
+std::unique_ptr<SummarizationClient> MakeGrpcSummarizationClient(std::shared_ptr<grpc::Channel>);
+std::unique_ptr<PlanningClient> MakeGrpcPlanningClient(std::shared_ptr<grpc::Channel>);
+std::unique_ptr<ExecutionClient> MakeGrpcExecutionClient(std::shared_ptr<grpc::Channel>);
+std::unique_ptr<NodeClient> MakeGrpcNodeClient(std::shared_ptr<grpc::Channel>);
+std::unique_ptr<ReflectionClient> MakeGrpcReflectionClient(std::shared_ptr<grpc::Channel>);
+std::unique_ptr<ConclusionClient> MakeGrpcConclusionClient(std::shared_ptr<grpc::Channel>);
+
+}  // namespace galen::clients
+
+#endif  // COMMON_CLIENTS_GRPC_CLIENTS_H_

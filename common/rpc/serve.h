@@ -1,0 +1,42 @@
+#ifndef COMMON_RPC_SERVE_H_
+#define COMMON_RPC_SERVE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace galen::rpc {
+
+// Largest message in either direction. An evidence set of a large incident is a few MiB.
+inline constexpr int kMaxMessageBytes = 64 << 20;
+
+struct ServeOptions {
+  // "127.0.0.1:0" chooses a free port.
+  std::string address;
+  // How long calls in flight may take after SIGTERM.
+  absl::Duration drain_grace = absl::Seconds(20);
+  // Called with the port once the server listens.
+  std::function<void(int port)> on_listening;
+  // Called when draining begins: the place to end streams that would otherwise last.
+  std::function<void()> on_drain;
+};
+
+// Keeps SIGTERM and SIGINT for ServeUntilSignal: call it in main() before any thread is made.
+void BlockTerminationSignals();
+
+// Serves with gRPC health checks and server reflection until SIGTERM or SIGINT, says on standard
+// error where it listens, then turns health to NOT_SERVING and drains. UNAVAILABLE when the
+// address cannot be listened on.
+absl::Status ServeUntilSignal(const ServeOptions& options,
+                              const std::vector<grpc::Service*>& services);
+
+}  // namespace galen::rpc
+
+#endif  // COMMON_RPC_SERVE_H_

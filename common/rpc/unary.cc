@@ -1,0 +1,37 @@
+#include "common/rpc/unary.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+
+namespace galen::rpc {
+
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {
+  // gRPC gives time_point::max() when there is none; absl would read that as some year 2262.
+  const auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return absl::InfiniteFuture();
+  return absl::FromChrono(deadline);
+}
+
+grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context, Executor& executor,
+                                   absl::AnyInvocable<absl::Status(const Call&) &&> handler) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const Call call{DeadlineOf(*context)};
+  const bool taken = executor.TrySchedule([=, handler = std::move(handler)]() mutable {
+    if (context->IsCancelled()) {
+      reactor->Finish(grpc::Status::CANCELLED);
+    } else if (call.deadline <= absl::Now()) {
+      reactor->Finish(
+          ToGrpcStatus(absl::DeadlineExceededError("the deadline passed in the queue")));
+    } else {
+      reactor->Finish(ToGrpcStatus(std::move(handler)(call)));
+    }
+  });
+  if (!taken) {
+    reactor->Finish(
+        ToGrpcStatus(absl::ResourceExhaustedError("this server is at its concurrency limit")));
+  }
+  return reactor;
+}
+
+}  // namespace galen::rpc

@@ -1,0 +1,31 @@
+#ifndef COMMON_RPC_UNARY_H_
+#define COMMON_RPC_UNARY_H_
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/base/executor.h"
+#include "common/rpc/status.h"
+
+namespace galen::rpc {
+
+// What a handler may know of the call it serves.
+struct Call {
+  absl::Time deadline;  // InfiniteFuture when the caller set none
+};
+
+// The deadline of a call that a server received.
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context);
+
+// Runs `handler` on `executor` and finishes the RPC with its status. Sheds load with
+// RESOURCE_EXHAUSTED when the executor is full, and does not start work whose deadline has passed.
+// gRPC's own threads never run domain code: there are as few as two of them on a small machine.
+grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context, Executor& executor,
+                                   absl::AnyInvocable<absl::Status(const Call&) &&> handler);
+
+}  // namespace galen::rpc
+
+#endif  // COMMON_RPC_UNARY_H_
