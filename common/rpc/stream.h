@@ -26,14 +26,14 @@ template <typename Message>
 class ServerStream final : public grpc::ServerWriteReactor<Message>,
                            public std::enable_shared_from_this<ServerStream<Message>> {
  public:
-  // Messages that wait before Push() refuses more.
-  static constexpr std::size_t kMaxQueued = 256;
-
-  static std::shared_ptr<ServerStream> Start() {
-    auto stream = std::make_shared<ServerStream>();
+  // `max_queued`: messages that wait before Push() refuses more.
+  static std::shared_ptr<ServerStream> Start(std::size_t max_queued = 256) {
+    auto stream = std::make_shared<ServerStream>(max_queued);
     stream->self_ = stream;
     return stream;
   }
+  // Use Start().
+  explicit ServerStream(std::size_t max_queued) : max_queued_(max_queued) {}
 
   // Called whenever there is room again after the queue ran empty, and once when the client is
   // gone (then alive() is false). Runs on a gRPC thread: must not block. Set it before Push().
@@ -45,7 +45,7 @@ class ServerStream final : public grpc::ServerWriteReactor<Message>,
   // Queues a message. False when the client is gone, the stream is finishing, or the queue is full.
   bool Push(Message message) {
     MutexLock lock(mu_);
-    if (!alive_ || finishing_ || queue_.size() >= kMaxQueued) return false;
+    if (!alive_ || finishing_ || queue_.size() >= max_queued_) return false;
     queue_.push_back(std::move(message));
     WriteNext();
     return true;
@@ -54,7 +54,7 @@ class ServerStream final : public grpc::ServerWriteReactor<Message>,
   // As Push(), but waits for room. Only for threads that may block.
   bool PushWait(Message message) {
     MutexLock lock(mu_);
-    while (alive_ && !finishing_ && queue_.size() >= kMaxQueued) mu_.Wait(room_);
+    while (alive_ && !finishing_ && queue_.size() >= max_queued_) mu_.Wait(room_);
     if (!alive_ || finishing_) return false;
     queue_.push_back(std::move(message));
     WriteNext();
@@ -132,6 +132,7 @@ class ServerStream final : public grpc::ServerWriteReactor<Message>,
     this->Finish(status_);
   }
 
+  const std::size_t max_queued_;
   Mutex mu_;
   std::condition_variable room_;
   // A deque keeps the address of the front while others are added behind it.

@@ -1,0 +1,50 @@
+#ifndef SERVICES_EXECUTION_CHECK_RUNNER_H_
+#define SERVICES_EXECUTION_CHECK_RUNNER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/clients/clients.h"
+#include "common/knowledge/knowledge.h"
+#include "services/execution/node_registry.h"
+
+namespace galen::execution {
+
+// Picks the nodes and fans checks out to their executors. Thread-safe.
+class CheckRunner {
+ public:
+  struct Options {
+    // What one node may take for one call before its missing results become ERROR.
+    absl::Duration node_timeout = absl::Seconds(60);
+    // Names of the nodes of a bundle directory, sorted. Reads the directory, nothing else.
+    std::function<absl::StatusOr<std::vector<std::string>>(const std::string& bundle)> bundle_nodes;
+  };
+
+  // All must outlive the runner and every call in flight.
+  CheckRunner(const NodeRegistry& registry, const knowledge::Knowledge& knowledge, Options options);
+
+  // See execution.proto.
+  absl::StatusOr<v1::ResolveNodesResponse> ResolveNodes(
+      const v1::ResolveNodesRequest& request) const;
+
+  // See execution.proto. Returns at once. `on_result` and `done` run on the node clients' threads,
+  // never two at a time; `done` comes last, exactly once. A result that does not belong to the
+  // call (another check or node, or the second of its kind) is dropped, and noted in the ERROR
+  // result of the pair that then is missing.
+  void RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
+                 clients::OnMessage<galen::v1::CheckResult> on_result,
+                 absl::AnyInvocable<void(absl::Status) &&> done) const;
+
+ private:
+  const NodeRegistry& registry_;
+  const knowledge::Knowledge& knowledge_;
+  const Options options_;
+};
+
+}  // namespace galen::execution
+
+#endif  // SERVICES_EXECUTION_CHECK_RUNNER_H_

@@ -1,0 +1,39 @@
+#include "services/execution/execution_service.h"
+
+#include <memory>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/rpc/stream.h"
+#include "common/rpc/unary.h"
+
+namespace galen::execution {
+
+ExecutionServiceImpl::ExecutionServiceImpl(const CheckRunner& runner, Executor& executor)
+    : runner_(runner), executor_(executor) {}
+
+grpc::ServerUnaryReactor* ExecutionServiceImpl::ResolveNodes(grpc::CallbackServerContext* context,
+                                                             const v1::ResolveNodesRequest* request,
+                                                             v1::ResolveNodesResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, runner_.ResolveNodes(*request));
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerWriteReactor<galen::v1::CheckResult>* ExecutionServiceImpl::RunChecks(
+    grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
+  // The runner never blocks and calls back, so the stream needs no thread of the executor.
+  auto stream = rpc::ServerStream<galen::v1::CheckResult>::Start(kMaxQueuedResults);
+  runner_.RunChecks(
+      *request, rpc::DeadlineOf(*context),
+      [stream](galen::v1::CheckResult result) {
+        if (!stream->Push(std::move(result)) && stream->alive()) {
+          stream->End(absl::ResourceExhaustedError("the caller reads results too slowly"));
+        }
+      },
+      [stream](const absl::Status& status) { stream->End(status); });
+  return stream.get();
+}
+
+}  // namespace galen::execution

@@ -1,0 +1,33 @@
+#ifndef SERVICES_EXECUTION_EXECUTION_SERVICE_H_
+#define SERVICES_EXECUTION_EXECUTION_SERVICE_H_
+
+#include <cstddef>
+
+#include "common/base/executor.h"
+#include "galen/execution/v1/execution.grpc.pb.h"
+#include "services/execution/check_runner.h"
+
+namespace galen::execution {
+
+// Results that may wait for a slow caller: nodes times checks of a large incident.
+inline constexpr std::size_t kMaxQueuedResults = 200000;
+
+// gRPC's side of CheckRunner: conversion only.
+class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService {
+ public:
+  // Both must outlive the service.
+  ExecutionServiceImpl(const CheckRunner& runner, Executor& executor);
+  grpc::ServerUnaryReactor* ResolveNodes(grpc::CallbackServerContext* context,
+                                         const v1::ResolveNodesRequest* request,
+                                         v1::ResolveNodesResponse* response) override;
+  grpc::ServerWriteReactor<galen::v1::CheckResult>* RunChecks(
+      grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) override;
+
+ private:
+  const CheckRunner& runner_;
+  Executor& executor_;
+};
+
+}  // namespace galen::execution
+
+#endif  // SERVICES_EXECUTION_EXECUTION_SERVICE_H_

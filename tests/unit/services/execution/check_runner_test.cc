@@ -1,0 +1,204 @@
+#include "services/execution/check_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::execution {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+galen::v1::CheckResult Result(const std::string& check, const std::string& node) {
+  galen::v1::CheckResult result;
+  result.set_id(absl::StrCat(check, "@", node));
+  result.set_check(check);
+  result.set_node(node);
+  result.set_status(galen::v1::CheckResult::PASS);
+  return result;
+}
+
+// Answers each call by a function of the test.
+class FakeNodeClient final : public clients::NodeClient {
+ public:
+  using Behaviour = std::function<absl::Status(const node::v1::RunChecksRequest&,
+                                               clients::OnMessage<galen::v1::CheckResult>&)>;
+  explicit FakeNodeClient(Behaviour behaviour) : behaviour_(std::move(behaviour)) {}
+  void RunChecks(const node::v1::RunChecksRequest& request, absl::Time,
+                 clients::OnMessage<galen::v1::CheckResult> on_result,
+                 absl::AnyInvocable<void(absl::Status) &&> done) override {
+    calls.push_back(request);
+    const absl::Status status = behaviour_(request, on_result);
+    std::move(done)(status);
+  }
+  void Describe(const node::v1::DescribeRequest&, absl::Time,
+                clients::Done<node::v1::DescribeResponse> done) override {
+    std::move(done)(node::v1::DescribeResponse());
+  }
+  std::vector<node::v1::RunChecksRequest> calls;
+
+ private:
+  const Behaviour behaviour_;
+};
+
+// A node that does its work.
+absl::Status Honest(const node::v1::RunChecksRequest& request,
+                    clients::OnMessage<galen::v1::CheckResult>& on_result) {
+  for (const std::string& check : request.checks()) on_result(Result(check, request.node()));
+  return absl::OkStatus();
+}
+
+knowledge::v1::KnowledgeBase TwoChecks() {
+  knowledge::v1::KnowledgeBase base;
+  base.add_checks()->set_name("gpu.ecc");
+  base.add_checks()->set_name("system.memory");
+  return base;
+}
+
+class CheckRunnerTest : public ::testing::Test {
+ protected:
+  struct Outcome {
+    std::map<std::string, galen::v1::CheckResult> results;
+    absl::Status status = absl::InternalError("done was not called");
+  };
+
+  static CheckRunner::Options Options() {
+    CheckRunner::Options options;
+    options.bundle_nodes = [](const std::string&) {
+      return absl::StatusOr<std::vector<std::string>>({"b1", "b2"});
+    };
+    return options;
+  }
+
+  static Outcome Run(const CheckRunner& runner, const std::vector<std::string>& checks,
+                     const std::vector<std::string>& nodes) {
+    v1::RunChecksRequest request;
+    for (const std::string& check : checks) request.add_checks(check);
+    for (const std::string& node : nodes) request.add_nodes(node);
+    Outcome outcome;
+    runner.RunChecks(
+        request, absl::InfiniteFuture(),
+        [&](galen::v1::CheckResult result) {
+          EXPECT_TRUE(outcome.results.emplace(result.id(), result).second)
+              << "twice: " << result.id();
+        },
+        [&](const absl::Status& status) { outcome.status = status; });
+    return outcome;
+  }
+
+  const knowledge::Knowledge knowledge_{TwoChecks()};
+  FakeNodeClient honest_{Honest};
+};
+
+TEST_F(CheckRunnerTest, GivesOneResultForEachPairOfCheckAndNode) {
+  const NodeRegistry registry({{"n1", &honest_}, {"n2", &honest_}}, {});
+  const CheckRunner runner(registry, knowledge_, Options());
+  const Outcome outcome = Run(runner, {"gpu.ecc", "system.memory"}, {"n1", "n2"});
+  EXPECT_THAT(outcome.status, IsOk());
+  EXPECT_EQ(outcome.results.size(), 4u);
+}
+
+TEST_F(CheckRunnerTest, ANodeThatDiesFailsItsOwnChecksOnly) {
+  FakeNodeClient dying([](const node::v1::RunChecksRequest& request, auto& on_result) {
+    on_result(Result("gpu.ecc", request.node()));
+    return absl::UnavailableError("connection reset");
+  });
+  const NodeRegistry registry({{"good", &honest_}, {"dying", &dying}}, {});
+  const CheckRunner runner(registry, knowledge_, Options());
+  const Outcome outcome = Run(runner, {"gpu.ecc", "system.memory"}, {"good", "dying"});
+  EXPECT_THAT(outcome.status, IsOk());
+  ASSERT_EQ(outcome.results.size(), 4u);
+  EXPECT_EQ(outcome.results.at("gpu.ecc@dying").status(), galen::v1::CheckResult::PASS);
+  EXPECT_EQ(outcome.results.at("system.memory@dying").status(), galen::v1::CheckResult::ERROR);
+  EXPECT_THAT(outcome.results.at("system.memory@dying").message(), HasSubstr("connection reset"));
+  EXPECT_EQ(outcome.results.at("system.memory@good").status(), galen::v1::CheckResult::PASS);
+}
+
+TEST_F(CheckRunnerTest, AnUnknownNodeIsAnErrorResultThatSaysWhatToDo) {
+  const NodeRegistry registry({{"n1", &honest_}}, {});
+  const CheckRunner runner(registry, knowledge_, Options());
+  const Outcome outcome = Run(runner, {"gpu.ecc"}, {"nobody"});
+  EXPECT_EQ(outcome.results.at("gpu.ecc@nobody").status(), galen::v1::CheckResult::ERROR);
+  EXPECT_THAT(outcome.results.at("gpu.ecc@nobody").message(), HasSubstr("galen-node"));
+}
+
+TEST_F(CheckRunnerTest, AnUnknownCheckIsRefusedBeforeAnyNodeIsAsked) {
+  const NodeRegistry registry({{"n1", &honest_}}, {});
+  const CheckRunner runner(registry, knowledge_, Options());
+  EXPECT_THAT(Run(runner, {"gpu.ecc", "rm.rf"}, {"n1"}).status,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rm.rf")));
+  EXPECT_TRUE(honest_.calls.empty());
+}
+
+struct Lie {
+  const char* what;
+  std::function<void(galen::v1::CheckResult&)> tell;
+  const char* noted;
+};
+
+TEST_F(CheckRunnerTest, ANodeThatLiesIsNotBelievedAndSpeaksForNobodyElse) {
+  const Lie lies[] = {
+      {"another node's result", [](auto& r) { r.set_node("other"); }, "node other"},
+      {"a check nobody asked for", [](auto& r) { r.set_check("gpu.ecc2"); }, "gpu.ecc2"},
+      {"a forged evidence id", [](auto& r) { r.set_id("gpu.ecc@other"); }, "evidence id"},
+      {"no status", [](auto& r) { r.clear_status(); }, "status"},
+      {"a finding about another node",
+       [](auto& r) { r.add_findings()->mutable_subject()->set_node("other"); }, "node other"},
+      {"a flood of findings",
+       [](auto& r) {
+         for (int i = 0; i <= 10000; ++i) r.add_findings();
+       },
+       "10,000"},
+  };
+  for (const Lie& lie : lies) {
+    FakeNodeClient liar([&](const node::v1::RunChecksRequest& request, auto& on_result) {
+      galen::v1::CheckResult result = Result("gpu.ecc", request.node());
+      lie.tell(result);
+      on_result(result);
+      return absl::OkStatus();
+    });
+    const NodeRegistry registry({{"liar", &liar}}, {});
+    const CheckRunner runner(registry, knowledge_, Options());
+    const Outcome outcome = Run(runner, {"gpu.ecc"}, {"liar"});
+    ASSERT_EQ(outcome.results.size(), 1u) << lie.what;
+    EXPECT_EQ(outcome.results.at("gpu.ecc@liar").status(), galen::v1::CheckResult::ERROR)
+        << lie.what;
+    EXPECT_THAT(outcome.results.at("gpu.ecc@liar").message(), HasSubstr(lie.noted)) << lie.what;
+  }
+}
+
+TEST_F(CheckRunnerTest, ASecondResultOfTheSameCheckIsDropped) {
+  FakeNodeClient repeating([](const node::v1::RunChecksRequest& request, auto& on_result) {
+    on_result(Result("gpu.ecc", request.node()));
+    on_result(Result("gpu.ecc", request.node()));
+    return absl::OkStatus();
+  });
+  const NodeRegistry registry({{"n1", &repeating}}, {});
+  const CheckRunner runner(registry, knowledge_, Options());
+  EXPECT_EQ(Run(runner, {"gpu.ecc"}, {"n1"}).results.size(), 1u);
+}
+
+TEST_F(CheckRunnerTest, ResolvesTheNodesOfABundleAndNamesTheOnesItLacks) {
+  const NodeRegistry registry({{"live", &honest_}}, {&honest_});
+  const CheckRunner runner(registry, knowledge_, Options());
+  v1::ResolveNodesRequest request;
+  EXPECT_THAT(runner.ResolveNodes(request)->nodes(), ElementsAre("live"));
+  request.set_bundle("/bundles/x");
+  EXPECT_THAT(runner.ResolveNodes(request)->nodes(), UnorderedElementsAre("b1", "b2"));
+  request.add_nodes("b9");
+  EXPECT_THAT(runner.ResolveNodes(request),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("b1, b2")));
+}
+
+}  // namespace
+}  // namespace galen::execution
