@@ -18,9 +18,9 @@ enum class View { kHost, kJob };
 // What a program printed.
 struct CommandResult {
   int exit_code = 0;
-  std::string out;        // raw bytes, at most the host's limit
+  std::string out;  // raw bytes, at most the host's limit
   std::string err;
-  bool truncated = false; // output went on past the limit
+  bool truncated = false;  // output went on past the limit
   absl::Duration duration;
 };
 

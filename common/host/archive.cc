@@ -1,0 +1,273 @@
+#include "common/host/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/host/bundle_files.h"
+#include "common/host/file_descriptor.h"
+
+namespace galen::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr absl::string_view kRemedy = "pack the bundle anew";
+constexpr std::size_t kReadBlock = 65536;
+
+struct FreeArchive {
+  void operator()(archive* reader) const { archive_read_free(reader); }
+};
+
+absl::Status WriteError(int error, absl::string_view name) {
+  if (error == ENOSPC || error == EDQUOT) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        name, ": no space left for unpacking; set TMPDIR to a larger disk or unpack it yourself"));
+  }
+  return absl::ErrnoToStatus(error, absl::StrCat(name, ": unpacking"));
+}
+
+// The parts of `path` without "." and empty ones. `..` takes one back; false when that leaves the
+// top.
+bool Normalize(absl::string_view path, std::vector<absl::string_view>& parts) {
+  for (const absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (parts.empty()) {
+      return false;
+    } else {
+      parts.pop_back();
+    }
+  }
+  return true;
+}
+
+// Unpacks one archive. Links are made last, so that no file is ever written through one.
+class Unpacker {
+ public:
+  Unpacker(archive* reader, std::string name, std::string directory, const ArchiveLimits& limits)
+      : reader_(reader),
+        name_(std::move(name)),
+        directory_(std::move(directory)),
+        limits_(limits) {}
+
+  absl::Status Run() {
+    while (true) {
+      archive_entry* entry = nullptr;
+      const int code = archive_read_next_header(reader_, &entry);
+      if (code == ARCHIVE_EOF) break;
+      if (code < ARCHIVE_WARN) return Damaged();
+      GALEN_RETURN_IF_ERROR(Take(entry));
+    }
+    for (const auto& [path, target] : hard_links_) {
+      if (link(target.c_str(), path.c_str()) != 0) return WriteError(errno, name_);
+    }
+    for (const auto& [path, target] : symbolic_links_) {
+      if (symlink(target.c_str(), path.c_str()) != 0) return WriteError(errno, name_);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Damaged() const {
+    const char* const detail = archive_error_string(reader_);
+    return absl::InvalidArgumentError(
+        absl::StrCat(name_, ": is cut off, damaged or no archive (",
+                     CleanText(detail == nullptr ? "no detail" : detail, 120),
+                     "); give a directory, ", "or a .tar.gz, .tar.zst or .zip of one"));
+  }
+
+  absl::Status Refused(absl::string_view entry, absl::string_view why) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name_, ": entry \"", CleanText(entry, 160), "\" ", why, "; ", kRemedy));
+  }
+
+  // The place of an entry below the directory; empty for the directory itself.
+  absl::StatusOr<std::string> Place(absl::string_view path) const {
+    if (absl::StartsWith(path, "/")) return Refused(path, "has an absolute path");
+    if (absl::StrContains(path, "\\")) return Refused(path, "has a backslash in its path");
+    for (const absl::string_view part : absl::StrSplit(path, '/')) {
+      if (part == "..") return Refused(path, "leaves the archive by \"..\"");
+    }
+    std::vector<absl::string_view> parts;
+    Normalize(path, parts);
+    return parts.empty() ? std::string() : absl::StrCat(directory_, "/", absl::StrJoin(parts, "/"));
+  }
+
+  absl::Status Take(archive_entry* entry) {
+    const char* raw = archive_entry_pathname_utf8(entry);
+    if (raw == nullptr) raw = archive_entry_pathname(entry);
+    if (raw == nullptr) return Refused("", "has no readable name");
+    const std::string path = raw;
+    if (++files_ > limits_.files) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(name_, ": holds more than ", limits_.files,
+                       " files; leave out what the incident does not need"));
+    }
+    GALEN_ASSIGN_OR_RETURN(const std::string place, Place(path));
+    if (place.empty()) return absl::OkStatus();
+    std::error_code error;
+    fs::create_directories(fs::path(place).parent_path(), error);
+    if (error) return MadeDirectory(path, error);
+    if (const char* const target = archive_entry_hardlink(entry)) {
+      GALEN_ASSIGN_OR_RETURN(std::string source, Place(target));
+      hard_links_.emplace_back(place, std::move(source));
+      return absl::OkStatus();
+    }
+    switch (archive_entry_filetype(entry)) {
+      case AE_IFDIR:
+        fs::create_directories(place, error);
+        return error ? MadeDirectory(path, error) : absl::OkStatus();
+      case AE_IFLNK:
+        return TakeLink(path, place, archive_entry_symlink(entry));
+      case AE_IFREG:
+        return TakeFile(path, place, entry);
+      default:
+        return Refused(path, "is neither a file nor a directory");
+    }
+  }
+
+  absl::Status MadeDirectory(absl::string_view path, const std::error_code& error) const {
+    if (error == std::errc::not_a_directory || error == std::errc::file_exists) {
+      return Refused(path, "lies below a file");
+    }
+    return WriteError(error.value(), name_);
+  }
+
+  absl::Status TakeLink(const std::string& path, const std::string& place, const char* target) {
+    if (target == nullptr || *target == '\0' || *target == '/') {
+      return Refused(path, "is a link that leaves the archive");
+    }
+    const std::string joined = absl::StrCat(fs::path(path).parent_path().string(), "/", target);
+    std::vector<absl::string_view> parts;
+    if (!Normalize(joined, parts)) return Refused(path, "is a link that leaves the archive");
+    symbolic_links_.emplace_back(place, target);
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeFile(const std::string& path, const std::string& place, archive_entry* entry) {
+    if (archive_entry_size_is_set(entry) != 0 &&
+        archive_entry_size(entry) > limits_.bytes - bytes_) {
+      return TooLarge();
+    }
+    const FileDescriptor file(
+        open(place.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file.is_open()) {
+      if (errno == EEXIST || errno == EISDIR) return Refused(path, "is there twice");
+      if (errno == ENAMETOOLONG) return Refused(path, "has too long a name");
+      return WriteError(errno, name_);
+    }
+    std::int64_t end = 0;
+    while (true) {
+      const void* data = nullptr;
+      std::size_t size = 0;
+      la_int64_t offset = 0;
+      const int code = archive_read_data_block(reader_, &data, &size, &offset);
+      if (code == ARCHIVE_EOF) break;
+      if (code < ARCHIVE_WARN) return Damaged();
+      if (offset < 0 || offset > limits_.bytes) return TooLarge();
+      end = std::max(end, static_cast<std::int64_t>(offset) + static_cast<std::int64_t>(size));
+      if (end > limits_.bytes - bytes_) return TooLarge();
+      GALEN_RETURN_IF_ERROR(WriteAt(file, static_cast<const char*>(data), size, offset));
+    }
+    bytes_ += end;
+    return absl::OkStatus();
+  }
+
+  absl::Status TooLarge() const {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(name_, ": unpacks to more than ", limits_.bytes,
+                     " bytes; leave out what the incident does not need"));
+  }
+
+  absl::Status WriteAt(const FileDescriptor& file, const char* data, std::size_t size,
+                       std::int64_t offset) const {
+    while (size > 0) {
+      const ssize_t n = pwrite(file.get(), data, size, offset);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return WriteError(errno, name_);
+      data += n;
+      size -= static_cast<std::size_t>(n);
+      offset += n;
+    }
+    return absl::OkStatus();
+  }
+
+  archive* const reader_;
+  const std::string name_;
+  const std::string directory_;
+  const ArchiveLimits limits_;
+  std::int64_t files_ = 0;
+  std::int64_t bytes_ = 0;
+  std::vector<std::pair<std::string, std::string>> hard_links_;
+  std::vector<std::pair<std::string, std::string>> symbolic_links_;
+};
+
+}  // namespace
+
+absl::StatusOr<TemporaryDirectory> TemporaryDirectory::Create() {
+  const char* const base = std::getenv("TMPDIR");
+  std::string path =
+      absl::StrCat(base == nullptr || *base == '\0' ? "/tmp" : base, "/galen-bundle-XXXXXX");
+  if (mkdtemp(path.data()) == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat(path, ": making a temporary directory"));
+  }
+  return TemporaryDirectory(path);
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
+    : path_(std::exchange(other.path_, "")) {}
+
+TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+absl::Status Unpack(const std::string& archive_path, const std::string& directory,
+                    const ArchiveLimits& limits) {
+  const std::unique_ptr<archive, FreeArchive> reader(archive_read_new());
+  if (reader == nullptr) return absl::ResourceExhaustedError("no memory for reading an archive");
+  archive_read_support_filter_gzip(reader.get());
+  archive_read_support_filter_zstd(reader.get());
+  archive_read_support_format_tar(reader.get());
+  archive_read_support_format_zip(reader.get());
+  const std::string name = CleanText(archive_path, 256);
+  if (archive_read_open_filename(reader.get(), archive_path.c_str(), kReadBlock) != ARCHIVE_OK) {
+    const int error = archive_errno(reader.get());
+    if (error == ENOENT) return absl::NotFoundError(absl::StrCat(name, ": no such file"));
+    if (error == EACCES)
+      return absl::PermissionDeniedError(absl::StrCat(name, ": may not be read"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": is no archive; give a directory, or a .tar.gz, .tar.zst or .zip of one"));
+  }
+  try {
+    return Unpacker(reader.get(), name, directory, limits).Run();
+  } catch (const std::exception& error) {
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": ", CleanText(error.what(), 120)));
+  }
+}
+
+}  // namespace galen::host

@@ -1,0 +1,45 @@
+#ifndef COMMON_HOST_ARCHIVE_H_
+#define COMMON_HOST_ARCHIVE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace galen::host {
+
+// A directory of its own below $TMPDIR (or /tmp), removed with everything in it by the destructor.
+class TemporaryDirectory {
+ public:
+  static absl::StatusOr<TemporaryDirectory> Create();
+  ~TemporaryDirectory();
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept;
+  TemporaryDirectory& operator=(TemporaryDirectory&& other) noexcept;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+};
+
+// What an archive may hold at most.
+struct ArchiveLimits {
+  std::int64_t files = 200'000;
+  std::int64_t bytes = std::int64_t{32} << 30;
+};
+
+// Unpacks a .tar, .tar.gz, .tar.zst or .zip of a hostile author into the empty directory
+// `directory`. What it has unpacked when it fails stays there.
+//
+// INVALID_ARGUMENT it is no such archive, is cut off or damaged, names a place outside, holds
+// links that leave it or anything but files, directories and links; RESOURCE_EXHAUSTED it holds
+// more than `limits`, or the disk is full; NOT_FOUND, PERMISSION_DENIED the archive itself.
+absl::Status Unpack(const std::string& archive, const std::string& directory,
+                    const ArchiveLimits& limits);
+
+}  // namespace galen::host
+
+#endif  // COMMON_HOST_ARCHIVE_H_

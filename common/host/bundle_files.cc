@@ -1,0 +1,154 @@
+#include "common/host/bundle_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/host/file_descriptor.h"
+
+namespace galen::host {
+namespace {
+
+constexpr std::size_t kMaxNames = 200'000;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { closedir(directory); }
+};
+
+std::string Shown(absl::string_view path) { return CleanText(path, 256); }
+
+absl::Status FileError(int error, absl::string_view path) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(absl::StrCat(Shown(path), ": no such file"));
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(absl::StrCat(Shown(path), ": may not be read"));
+    case ELOOP:
+      return absl::PermissionDeniedError(absl::StrCat(Shown(path), ": its links go in a circle"));
+    case ENAMETOOLONG:
+      return absl::InvalidArgumentError(absl::StrCat(Shown(path), ": the path is too long"));
+    default:
+      return absl::ErrnoToStatus(error, Shown(path));
+  }
+}
+
+std::string ProcPath(const FileDescriptor& fd) { return absl::StrCat("/proc/self/fd/", fd.get()); }
+
+// Opens a place below `root` without reading it, and refuses it when it lies elsewhere. What is
+// checked is the open place, not its name, so exchanging a link meanwhile gains nothing.
+absl::StatusOr<FileDescriptor> OpenBelow(const std::string& root, absl::string_view path,
+                                         std::string* resolved) {
+  if (!path.empty()) GALEN_RETURN_IF_ERROR(CheckRelative(path));
+  const std::string full = path.empty() ? root : absl::StrCat(root, "/", path);
+  FileDescriptor fd(open(full.c_str(), O_PATH | O_CLOEXEC));
+  if (!fd.is_open()) return FileError(errno, path);
+  std::array<char, PATH_MAX> target;
+  const ssize_t length = readlink(ProcPath(fd).c_str(), target.data(), target.size());
+  if (length < 0) return absl::ErrnoToStatus(errno, "/proc/self/fd");
+  *resolved = std::string(target.data(), static_cast<std::size_t>(length));
+  if (*resolved != root && !absl::StartsWith(*resolved, root == "/" ? root : root + "/")) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(Shown(path), ": is a link that leaves the bundle; put a copy in its place"));
+  }
+  return fd;
+}
+
+}  // namespace
+
+absl::Status CheckRelative(absl::string_view path) {
+  if (path.empty() || path.front() == '/' || absl::StrContains(path, '\0')) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", Shown(path), "\": is not a relative path"));
+  }
+  for (const absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part == "..") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", Shown(path), "\": leaves its directory by \"..\""));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BundleFiles> BundleFiles::Open(const std::string& directory) {
+  std::array<char, PATH_MAX> real;
+  if (realpath(directory.c_str(), real.data()) == nullptr) return FileError(errno, directory);
+  struct stat info;
+  if (stat(real.data(), &info) != 0) return FileError(errno, directory);
+  if (!S_ISDIR(info.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(Shown(directory), ": is not a directory"));
+  }
+  return BundleFiles(real.data());
+}
+
+absl::StatusOr<std::string> BundleFiles::Resolve(absl::string_view path) const {
+  std::string resolved;
+  GALEN_RETURN_IF_ERROR(OpenBelow(root_, path, &resolved).status());
+  return resolved;
+}
+
+absl::StatusOr<std::string> BundleFiles::Read(absl::string_view path, std::size_t limit,
+                                              bool* truncated) const {
+  std::string resolved;
+  GALEN_ASSIGN_OR_RETURN(const FileDescriptor place, OpenBelow(root_, path, &resolved));
+  struct stat info;
+  if (fstat(place.get(), &info) != 0) return FileError(errno, path);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(Shown(path), ": is not a regular file"));
+  }
+  const FileDescriptor file(open(ProcPath(place).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return FileError(errno, path);
+  std::string content;
+  std::array<char, 65536> chunk;
+  bool more = false;
+  while (true) {
+    const ssize_t n = read(file.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FileError(errno, path);
+    if (n == 0) break;
+    const std::size_t take = std::min(static_cast<std::size_t>(n), limit - content.size());
+    content.append(chunk.data(), take);
+    if (take < static_cast<std::size_t>(n)) {
+      more = true;
+      break;
+    }
+  }
+  if (truncated != nullptr) *truncated = more;
+  return content;
+}
+
+absl::StatusOr<std::vector<std::string>> BundleFiles::List(absl::string_view path) const {
+  std::string resolved;
+  GALEN_ASSIGN_OR_RETURN(const FileDescriptor place, OpenBelow(root_, path, &resolved));
+  const std::unique_ptr<DIR, CloseDirectory> dir(opendir(ProcPath(place).c_str()));
+  if (dir == nullptr) return FileError(errno, path);
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(dir.get())) {
+    const absl::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (names.size() == kMaxNames) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(Shown(path), ": holds more than ", kMaxNames, " files"));
+    }
+    names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace galen::host

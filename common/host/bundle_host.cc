@@ -1,0 +1,198 @@
+#include "common/host/bundle_host.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+
+namespace galen::host {
+namespace {
+
+constexpr std::size_t kMaxOutput = std::size_t{8} << 20;
+constexpr std::size_t kMaxMatches = 100'000;
+
+// An absolute path made relative, without empty parts. INVALID_ARGUMENT for "..", and for a path
+// that is not absolute.
+absl::StatusOr<std::string> BelowRoot(absl::string_view path) {
+  if (!absl::StartsWith(path, "/")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", CleanText(path, 256), "\": is not an absolute path"));
+  }
+  const std::string relative = absl::StrJoin(absl::StrSplit(path, '/', absl::SkipEmpty()), "/");
+  if (relative.empty()) return relative;
+  GALEN_RETURN_IF_ERROR(CheckRelative(relative));
+  return relative;
+}
+
+bool HasWildcard(absl::string_view part) {
+  return absl::StrContains(part, '*') || absl::StrContains(part, '?') ||
+         absl::StrContains(part, '[');
+}
+
+}  // namespace
+
+BundleHost::BundleHost(std::string name, const BundleFiles& files, const CapturedNode& captured,
+                       std::shared_ptr<const Bundle> bundle)
+    : name_(std::move(name)), files_(files), captured_(captured), bundle_(std::move(bundle)) {
+  // Of two entries with the same argv the first one counts.
+  for (const CapturedCommand& command : captured_.host.commands) {
+    host_commands_.emplace(command.argv, &command);
+  }
+  for (const CapturedCommand& command : captured_.job.commands) {
+    job_commands_.emplace(command.argv, &command);
+  }
+}
+
+const CapturedView& BundleHost::Captured(View view) const {
+  return view == View::kJob ? captured_.job : captured_.host;
+}
+
+std::string BundleHost::Directory(View view) const {
+  return absl::StrCat("nodes/", name_, view == View::kJob ? "/job" : "");
+}
+
+absl::Status BundleHost::CheckView(View view) const {
+  if (Captured(view).captured) return absl::OkStatus();
+  return absl::UnavailableError(view == View::kJob
+                                    ? absl::StrCat("the job on ", name_, " was not captured")
+                                    : absl::StrCat(name_, " was not captured"));
+}
+
+absl::StatusOr<std::string> BundleHost::ReadOutput(const std::string& file, View view,
+                                                   bool* truncated) const {
+  if (file.empty()) return std::string();
+  const std::string path = absl::StrCat(Directory(view), "/", file);
+  bool cut = false;
+  absl::StatusOr<std::string> text = files_.Read(path, kMaxOutput, &cut);
+  if (absl::IsNotFound(text.status())) {
+    return absl::DataLossError(absl::StrCat(
+        path, ": is missing from the bundle although ", Directory(view),
+        "/commands.yaml names it; put the file back, or take its entry out of commands.yaml"));
+  }
+  *truncated = *truncated || cut;
+  return text;
+}
+
+absl::StatusOr<CommandResult> BundleHost::Run(absl::Span<const std::string> argv, View view) const {
+  if (argv.empty()) return absl::InvalidArgumentError("argv is empty");
+  GALEN_RETURN_IF_ERROR(CheckView(view));
+  const Index& commands = view == View::kJob ? job_commands_ : host_commands_;
+  const auto found = commands.find(std::vector<std::string>(argv.begin(), argv.end()));
+  const absl::string_view where = view == View::kJob ? "in the job on " : "on ";
+  if (found == commands.end()) {
+    return absl::UnavailableError(
+        absl::StrCat("\"", ShownCommand(argv), "\" was not captured ", where, name_));
+  }
+  const CapturedCommand& command = *found->second;
+  if (command.absent) {
+    return absl::NotFoundError(absl::StrCat(CleanText(argv.front(), 128), " is not installed ",
+                                            where, name_, " (captured as absent)"));
+  }
+  if (command.timed_out) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("\"", ShownCommand(argv), "\" did not answer within ",
+                     absl::FormatDuration(command.duration), " ", where, name_));
+  }
+  CommandResult result;
+  result.exit_code = command.exit_code;
+  result.duration = command.duration;
+  GALEN_ASSIGN_OR_RETURN(result.out, ReadOutput(command.stdout_file, view, &result.truncated));
+  GALEN_ASSIGN_OR_RETURN(result.err, ReadOutput(command.stderr_file, view, &result.truncated));
+  return result;
+}
+
+bool BundleHost::IsAbsent(absl::string_view path, View view) const {
+  // What lies below something absent is absent too.
+  const std::vector<std::string>& absent = Captured(view).absent_paths;
+  for (std::size_t end = path.size(); end != absl::string_view::npos && end > 0;
+       end = path.rfind('/', end - 1)) {
+    if (std::binary_search(absent.begin(), absent.end(), path.substr(0, end))) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<std::string> BundleHost::ReadFile(absl::string_view path, View view) const {
+  GALEN_RETURN_IF_ERROR(CheckView(view));
+  GALEN_ASSIGN_OR_RETURN(const std::string relative, BelowRoot(path));
+  absl::StatusOr<std::string> text =
+      files_.Read(absl::StrCat(Directory(view), "/rootfs/", relative), kMaxOutput);
+  if (!absl::IsNotFound(text.status())) return text;
+  const absl::string_view where = view == View::kJob ? " in the job on " : " on ";
+  if (IsAbsent(absl::StrCat("/", relative), view)) {
+    return absl::NotFoundError(absl::StrCat(CleanText(path, 256), " does not exist", where, name_,
+                                            " (captured as absent)"));
+  }
+  return absl::UnavailableError(
+      absl::StrCat(CleanText(path, 256), " was not captured", where, name_));
+}
+
+absl::StatusOr<std::vector<std::string>> BundleHost::Glob(absl::string_view pattern,
+                                                          View view) const {
+  GALEN_RETURN_IF_ERROR(CheckView(view));
+  GALEN_ASSIGN_OR_RETURN(const std::string relative, BelowRoot(pattern));
+  const std::string root = absl::StrCat(Directory(view), "/rootfs");
+  std::vector<std::string> matches = {""};
+  bool unknown = false;
+  for (const absl::string_view part : absl::StrSplit(relative, '/', absl::SkipEmpty())) {
+    std::vector<std::string> next;
+    const std::string wanted(part);
+    for (const std::string& parent : matches) {
+      if (!HasWildcard(part)) {
+        const std::string path = absl::StrCat(parent, "/", part);
+        if (files_.Resolve(absl::StrCat(root, path)).ok()) {
+          next.push_back(path);
+        } else {
+          unknown = unknown || !IsAbsent(path, view);
+        }
+        continue;
+      }
+      // A directory that was captured has its listing: what is not there is known not to be.
+      const absl::StatusOr<std::vector<std::string>> names =
+          files_.List(absl::StrCat(root, parent));
+      if (!names.ok()) unknown = unknown || absl::IsNotFound(names.status());
+      if (!names.ok()) continue;
+      for (const std::string& name : *names) {
+        if (parent.empty() && name == ".absent") continue;
+        if (fnmatch(wanted.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
+        const std::string path = absl::StrCat(parent, "/", name);
+        // A link that leaves the bundle is as good as not captured.
+        if (files_.Resolve(absl::StrCat(root, path)).ok()) next.push_back(path);
+      }
+      if (next.size() > kMaxMatches) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat(CleanText(pattern, 256), ": matches more than ", kMaxMatches, " files"));
+      }
+    }
+    matches = std::move(next);
+  }
+  if (!matches.empty()) {
+    std::sort(matches.begin(), matches.end());
+    return matches;
+  }
+  const absl::string_view where = view == View::kJob ? " in the job on " : " on ";
+  if (unknown) {
+    return absl::UnavailableError(
+        absl::StrCat(CleanText(pattern, 256), " was not captured", where, name_));
+  }
+  return absl::NotFoundError(
+      absl::StrCat(CleanText(pattern, 256), ": there is no such file", where, name_));
+}
+
+absl::StatusOr<std::map<std::string, std::string>> BundleHost::JobEnvironment() const {
+  if (!captured_.environment.has_value()) {
+    return absl::UnavailableError(
+        absl::StrCat("the environment of the job on ", name_, " was not captured"));
+  }
+  return *captured_.environment;
+}
+
+}  // namespace galen::host

@@ -1,0 +1,58 @@
+#ifndef COMMON_HOST_YAML_H_
+#define COMMON_HOST_YAML_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::host {
+
+// A value of a YAML document, with the line it stands on. Plain data; nothing in it throws.
+struct Yaml {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  Kind kind = Kind::kNull;
+  std::string scalar;
+  std::vector<Yaml> items;                           // kList
+  std::vector<std::pair<std::string, Yaml>> fields;  // kMap, in the document's order, keys unique
+  int line = 1;                                      // 1 and up
+
+  // The field of a map; null when this is no map or has no such field.
+  const Yaml* Find(absl::string_view key) const;
+};
+
+// Reads one YAML document of a hostile author. `file` is the name that errors begin with.
+//
+// INVALID_ARGUMENT "file:line: what; remedy" when it is not YAML, is larger than 16 MiB, nests
+// deeper than 32 levels, has more than 500,000 values, repeats a key, has more than one document,
+// or uses anchors and aliases. An empty text is a null value.
+absl::StatusOr<Yaml> ParseYaml(absl::string_view text, absl::string_view file);
+
+// Readers of single values. Errors are INVALID_ARGUMENT "file:line: field: what; remedy".
+absl::StatusOr<std::string> YamlText(const Yaml& value, absl::string_view file,
+                                     absl::string_view field);
+absl::StatusOr<std::int64_t> YamlInteger(const Yaml& value, absl::string_view file,
+                                         absl::string_view field);
+absl::StatusOr<bool> YamlBool(const Yaml& value, absl::string_view file, absl::string_view field);
+// A null value is an empty list or map.
+absl::StatusOr<std::vector<std::string>> YamlTexts(const Yaml& value, absl::string_view file,
+                                                   absl::string_view field);
+absl::StatusOr<std::map<std::string, std::string>> YamlTextMap(const Yaml& value,
+                                                               absl::string_view file,
+                                                               absl::string_view field);
+
+// The error of a value that is well-formed YAML but not what the format asks for.
+absl::Status YamlError(const Yaml& at, absl::string_view file, absl::string_view what);
+
+// `text` as a double-quoted YAML scalar that ParseYaml reads back byte for byte where it is UTF-8;
+// bytes that are not become U+FFFD.
+std::string YamlQuote(absl::string_view text);
+
+}  // namespace galen::host
+
+#endif  // COMMON_HOST_YAML_H_
