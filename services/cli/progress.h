@@ -1,0 +1,40 @@
+#ifndef SERVICES_CLI_PROGRESS_H_
+#define SERVICES_CLI_PROGRESS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "galen/v1/diagnosis_event.pb.h"
+#include "services/cli/terminal.h"
+
+namespace galen::cli {
+
+// Tells a diagnosis as it happens: one event in, the lines that a reader wants to see of it out.
+// The search appears as a tree by indentation: ✓ confirmed, ✗ rejected, ? undecided, ⧉ pruned.
+// Not thread-safe.
+class Progress {
+ public:
+  explicit Progress(Terminal terminal) : terminal_(terminal) {}
+
+  // Lines without newlines; may be none.
+  std::vector<std::string> Tell(const v1::DiagnosisEvent& event);
+
+  // What is going on right now, for a line that is rewritten; "" when nothing is.
+  std::string Status() const { return status_; }
+
+ private:
+  std::vector<std::string> TellChecks();
+  std::string VerdictLine(const v1::Verdict& verdict) const;
+  std::string Indent(const std::string& label) const;
+
+  const Terminal terminal_;
+  std::string status_;
+  bool in_taxonomy_ = false;
+  // Results since the last batch ended, by check.
+  std::map<std::string, std::vector<v1::CheckResult>> batch_;
+};
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_PROGRESS_H_
