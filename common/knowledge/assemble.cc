@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/knowledge/parse.h"
+
+namespace galen::knowledge {
+namespace {
+
+constexpr absl::string_view kSections[] = {"labels",    "checks",      "signals",
+                                           "incidents", "error_codes", "hardware"};
+
+template <typename Entry, typename NameOf>
+void OverlayList(std::vector<Entry>& earlier, std::vector<Entry> later, NameOf name_of) {
+  absl::flat_hash_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < earlier.size(); ++i) places.emplace(name_of(earlier[i]), i);
+  for (Entry& entry : later) {
+    const auto place = places.find(name_of(entry));
+    if (place == places.end()) {
+      earlier.push_back(std::move(entry));
+      continue;
+    }
+    const std::size_t index = place->second;
+    places.erase(place);  // a second entry of this name is a mistake that lint is to see
+    earlier[index] = std::move(entry);
+  }
+}
+
+template <typename Message>
+void MoveInto(std::vector<Message>& from, google::protobuf::RepeatedPtrField<Message>& to) {
+  to.Reserve(static_cast<int>(from.size()));
+  for (Message& message : from) *to.Add() = std::move(message);
+}
+
+template <typename Field, typename Value>
+void AddOnce(Field& field, const Value& value) {
+  if (std::find(field.begin(), field.end(), value) == field.end()) *field.Add() = value;
+}
+
+void Merge(const v1::SignalPattern& from, v1::SignalPattern& into) {
+  for (const std::string& label : from.labels()) AddOnce(*into.mutable_labels(), label);
+  for (const int where : from.where()) AddOnce(*into.mutable_where(), where);
+  into.set_strength(std::max(into.strength(), from.strength()));
+}
+
+// Signals without an id of their own are merged by pattern; the others only take theirs in.
+void AssembleSignals(std::vector<LabelEntry>& labels, std::vector<v1::SignalPattern>& catalogue) {
+  absl::flat_hash_map<std::string, std::size_t> by_pattern;
+  for (std::size_t i = 0; i < catalogue.size(); ++i) by_pattern.emplace(catalogue[i].pattern(), i);
+  for (LabelEntry& entry : labels) {
+    int number = 0;
+    for (v1::SignalPattern& signal : entry.signals) {
+      ++number;
+      const bool named = !signal.id().empty();
+      const auto [place, added] = by_pattern.emplace(signal.pattern(), catalogue.size());
+      if (!added && !named) {
+        Merge(signal, catalogue[place->second]);
+        continue;
+      }
+      if (!named) {
+        signal.set_id(absl::StrCat(absl::AsciiStrToLower(entry.label.label()), ".", number));
+      }
+      catalogue.push_back(std::move(signal));
+    }
+  }
+}
+
+void LinkChildren(std::vector<LabelEntry>& labels) {
+  absl::flat_hash_map<std::string, v1::Label*> by_name;
+  for (LabelEntry& entry : labels) by_name.emplace(entry.label.label(), &entry.label);
+  absl::flat_hash_set<std::string> linked;
+  for (const LabelEntry& entry : labels) {
+    const auto parent = by_name.find(entry.label.parent());
+    if (parent == by_name.end() || !linked.insert(entry.label.label()).second) continue;
+    parent->second->add_children(entry.label.label());
+  }
+}
+
+}  // namespace
+
+void ParseFile(absl::string_view text, const FileContext& context, Entries& entries) {
+  const std::optional<YamlNode> root = ReadYaml(text, context.file, context.problems);
+  if (!root.has_value() || root->kind == YamlNode::Kind::kNull) return;
+  const Fields file(context, *root, "knowledge file", kSections);
+  ParseLabels(context, file, entries);
+  ParseChecks(context, file, entries);
+  ParseSignals(context, file, entries);
+  ParseIncidents(context, file, entries);
+  ParseErrorCodes(context, file, entries);
+  ParseHardware(context, file, entries);
+}
+
+void Overlay(Entries& earlier, Entries later) {
+  OverlayList(earlier.labels, std::move(later.labels),
+              [](const LabelEntry& entry) { return entry.label.label(); });
+  OverlayList(earlier.checks, std::move(later.checks),
+              [](const v1::Check& check) { return check.name(); });
+  OverlayList(earlier.signals, std::move(later.signals),
+              [](const v1::SignalPattern& signal) { return signal.id(); });
+  OverlayList(earlier.incidents, std::move(later.incidents),
+              [](const v1::PastIncident& incident) { return incident.id(); });
+  OverlayList(earlier.error_codes, std::move(later.error_codes), [](const v1::ErrorCode& code) {
+    return absl::StrCat(code.family(), "/", code.code());
+  });
+  OverlayList(earlier.hardware, std::move(later.hardware),
+              [](const v1::Hardware& hardware) { return hardware.model(); });
+}
+
+v1::KnowledgeBase Assemble(Entries entries) {
+  LinkChildren(entries.labels);
+  AssembleSignals(entries.labels, entries.signals);
+  v1::KnowledgeBase base;
+  base.mutable_labels()->Reserve(static_cast<int>(entries.labels.size()));
+  for (LabelEntry& entry : entries.labels) *base.add_labels() = std::move(entry.label);
+  MoveInto(entries.checks, *base.mutable_checks());
+  MoveInto(entries.signals, *base.mutable_signals());
+  MoveInto(entries.incidents, *base.mutable_incidents());
+  MoveInto(entries.error_codes, *base.mutable_error_codes());
+  MoveInto(entries.hardware, *base.mutable_hardware());
+  return base;
+}
+
+}  // namespace galen::knowledge

@@ -1,0 +1,101 @@
+#include "common/knowledge/files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/knowledge/yaml_document.h"
+#include "openssl/evp.h"
+
+namespace galen::knowledge {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Raise it whenever the same files would give another KnowledgeBase than before.
+constexpr absl::string_view kFormatVersion = "galen.knowledge/1";
+constexpr std::size_t kMaxFiles = 10'000;
+constexpr int kMaxDirectoryDepth = 16;
+
+void Add(std::vector<Problem>& problems, std::string file, std::string text, std::string remedy) {
+  problems.push_back(
+      {Problem::Severity::kError, std::move(file), 0, std::move(text), std::move(remedy)});
+}
+
+absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::recursive_directory_iterator it(directory, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    const std::string base = it->path().filename().string();
+    std::error_code ignored;
+    if (absl::StartsWith(base, ".") || it.depth() >= kMaxDirectoryDepth) {
+      it.disable_recursion_pending();
+    } else if (absl::EndsWith(base, ".yaml") && it->is_regular_file(ignored)) {
+      names.push_back(it->path().lexically_relative(directory).generic_string());
+      if (names.size() > kMaxFiles) {
+        return absl::NotFoundError(absl::StrCat(directory.string(), ": holds more than ", kMaxFiles,
+                                                " knowledge files; name a directory of its own"));
+      }
+    }
+  }
+  if (error) {
+    return absl::NotFoundError(absl::StrCat(directory.string(), ": ", error.message(),
+                                            "; name a directory with knowledge files"));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> directories,
+                                                  std::vector<Problem>& problems) {
+  std::vector<SourceFile> files;
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    const fs::path directory(directories[i]);
+    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListYaml(directory));
+    for (const std::string& name : names) {
+      const std::string shown = CleanText(name, 500);
+      std::ifstream in(directory / name, std::ios::binary);
+      // One byte more than allowed tells a file that is too large from one that just fits.
+      std::string content(kMaxYamlBytes + 1, '\0');
+      std::error_code ignored;
+      const auto size = fs::file_size(directory / name, ignored);
+      if (!ignored && size < kMaxYamlBytes) content.resize(size + 1);
+      in.read(content.data(), static_cast<std::streamsize>(content.size()));
+      if (in.bad() || !in.is_open()) {
+        Add(problems, shown, "the file cannot be read", "check its permissions");
+        continue;
+      }
+      content.resize(static_cast<std::size_t>(in.gcount()));
+      files.push_back({i, shown, std::move(content)});
+    }
+  }
+  return files;
+}
+
+std::string Sha256(absl::string_view data) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  EVP_Digest(data.data(), data.size(), digest, &size, EVP_sha256(), nullptr);
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), size));
+}
+
+std::string Digest(const std::vector<SourceFile>& files) {
+  std::string lines = absl::StrCat(kFormatVersion, "\n");
+  for (const SourceFile& file : files) {
+    absl::StrAppend(&lines, file.directory, " ", Sha256(file.content), " ", file.name, "\n");
+  }
+  return Sha256(lines);
+}
+
+}  // namespace galen::knowledge

@@ -1,0 +1,35 @@
+#ifndef COMMON_KNOWLEDGE_FILES_H_
+#define COMMON_KNOWLEDGE_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/knowledge/load.h"
+
+namespace galen::knowledge {
+
+// One knowledge file as read.
+struct SourceFile {
+  std::size_t directory = 0;  // index among the directories asked for
+  std::string name;           // relative to that directory, with '/'
+  std::string content;
+};
+
+// Every *.yaml below the directories, by directory and then name. Hidden files and directories are
+// passed over (a mounted Kubernetes ConfigMap keeps its copies in ..data/). A file that cannot be
+// read, or is too large, is a problem and left out. NOT_FOUND when a directory cannot be read.
+absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> directories,
+                                                  std::vector<Problem>& problems);
+
+// SHA-256, 64 hexadecimal digits.
+std::string Sha256(absl::string_view data);
+
+// Digest over names and contents, and over the version of what this program makes of them.
+std::string Digest(const std::vector<SourceFile>& files);
+
+}  // namespace galen::knowledge
+
+#endif  // COMMON_KNOWLEDGE_FILES_H_

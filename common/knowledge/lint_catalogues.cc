@@ -1,0 +1,122 @@
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/knowledge/lint.h"
+#include "re2/re2.h"
+
+namespace galen::knowledge {
+namespace {
+
+constexpr std::size_t kMaxPattern = 2048;
+
+// Error unless the pattern compiles and says something.
+void LintPattern(LintContext& context, const v1::SourceRef& at, absl::string_view who,
+                 const std::string& pattern) {
+  if (pattern.empty() || pattern.size() > kMaxPattern) {
+    context.Error(at, absl::StrCat(who, " has a pattern of ", pattern.size(), " characters"),
+                  absl::StrCat("write 1 to ", kMaxPattern));
+    return;
+  }
+  const RE2 compiled(pattern, RE2::Quiet);
+  if (!compiled.ok()) {
+    context.Error(at, absl::StrCat(who, " has a pattern that does not compile: ", compiled.error()),
+                  "correct the RE2 syntax; look-around and back references do not exist there");
+  } else if (RE2::PartialMatch("", compiled)) {
+    context.Error(at, absl::StrCat(who, " has a pattern that matches every line"),
+                  "make at least one part of it compulsory");
+  }
+}
+
+void LintSignals(LintContext& context) {
+  LintDuplicates(context, "signal", context.base.signals(),
+                 [](const v1::SignalPattern& signal) { return signal.id(); });
+  for (const v1::SignalPattern& signal : context.base.signals()) {
+    const std::string who = absl::StrCat("signal ", signal.id());
+    LintPattern(context, signal.source(), who, signal.pattern());
+    if (signal.id().find_first_of("@/ ") != std::string::npos) {
+      context.Error(signal.source(), absl::StrCat(who, " has \"@\", \"/\" or a space in its id"),
+                    "use letters, digits, dots and underscores");
+    }
+    if (signal.where().empty()) {
+      context.Error(signal.source(), absl::StrCat(who, " does not say where it is read"),
+                    "add `where:` with description, job_log, kernel_log or tool_output");
+    }
+    if (signal.role() == galen::v1::SIGNAL_ROLE_UNSPECIFIED ||
+        signal.strength() == galen::v1::STRENGTH_UNSPECIFIED) {
+      context.Error(signal.source(), absl::StrCat(who, " has no role or no strength"),
+                    "add `role:` and `strength:`");
+    }
+    for (const std::string& label : signal.labels()) {
+      context.RequireLabel(signal.source(), label, who);
+    }
+    if (signal.labels().empty() && signal.role() == galen::v1::PRIMARY) {
+      context.Warning(signal.source(), absl::StrCat(who, " is primary and speaks for no label"),
+                      "add `labels:`, or make it `role: context`");
+    }
+  }
+}
+
+void LintErrorCodes(LintContext& context) {
+  LintDuplicates(context, "error code", context.base.error_codes(), [](const v1::ErrorCode& code) {
+    return absl::StrCat(code.family(), " ", code.code());
+  });
+  for (const v1::ErrorCode& code : context.base.error_codes()) {
+    if (code.meaning().empty() && code.name().empty()) {
+      context.Error(code.source(),
+                    absl::StrCat("error code ", code.family(), " ", code.code(),
+                                 " has no name and no meaning"),
+                    "say what it means");
+    }
+  }
+}
+
+void LintHardware(LintContext& context) {
+  LintDuplicates(context, "hardware model", context.base.hardware(),
+                 [](const v1::Hardware& hardware) { return hardware.model(); });
+  for (const v1::Hardware& hardware : context.base.hardware()) {
+    LintPattern(context, hardware.source(), absl::StrCat("hardware model ", hardware.model()),
+                hardware.match());
+    if (hardware.facts().empty()) {
+      context.Error(hardware.source(),
+                    absl::StrCat("hardware model ", hardware.model(), " has no facts"),
+                    "add `facts:` with numbers");
+    }
+  }
+}
+
+void LintIncidents(LintContext& context) {
+  LintDuplicates(context, "past incident", context.base.incidents(),
+                 [](const v1::PastIncident& incident) { return incident.id(); });
+  for (const v1::PastIncident& incident : context.base.incidents()) {
+    const std::string who = absl::StrCat("past incident ", incident.id());
+    context.RequireLabel(incident.source(), incident.label(), who);
+    const auto label = context.labels.find(incident.label());
+    if (label != context.labels.end() && !IsLeaf(*label->second)) {
+      context.Error(incident.source(),
+                    absl::StrCat(who, " names the inner label ", incident.label()),
+                    "name the leaf that was the cause");
+    }
+    for (const std::string& name : incident.labels_secondary()) {
+      if (absl::StrContains(name, '.') && !absl::StrContains(name, ' ')) {
+        context.RequireLabel(incident.source(), name, who);
+      }
+    }
+    if (incident.description().empty() && incident.title().empty()) {
+      context.Error(incident.source(), absl::StrCat(who, " has no title and no description"),
+                    "say what was reported");
+    }
+  }
+}
+
+}  // namespace
+
+void LintCatalogues(LintContext& context) {
+  LintSignals(context);
+  LintErrorCodes(context);
+  LintHardware(context);
+  LintIncidents(context);
+}
+
+}  // namespace galen::knowledge

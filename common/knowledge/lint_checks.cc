@@ -1,0 +1,115 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/knowledge/lint.h"
+#include "common/knowledge/words.h"
+#include "re2/re2.h"
+
+namespace galen::knowledge {
+namespace {
+
+// "gpu.ecc": an area and a name, so that an evidence id reads well and holds no "@" or "/".
+bool IsCheckName(absl::string_view name) {
+  static const LazyRE2 kName = {R"([a-z][a-z0-9_]*(\.[a-z0-9_]+)+)"};
+  return RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *kName);
+}
+
+void LintFinding(LintContext& context, const v1::Check& check, const v1::FindingSpec& finding) {
+  const std::string who = absl::StrCat("finding ", finding.name(), " of check ", check.name());
+  context.RequireWord(check.source(), who, "type", finding.type(), FindingTypes(), false);
+  if (finding.subject().empty()) {
+    context.Error(check.source(), absl::StrCat(who, " has no subject"),
+                  "say what the value belongs to: node, gpu, nic, port, mount, ...");
+  }
+  if (finding.has_abnormal()) {
+    LintCondition(context, finding.abnormal(), check, finding,
+                  absl::StrCat("limit of check ", check.name()));
+  }
+  if (check.kind() != v1::Check::EXTRACT) {
+    if (!finding.pattern().empty()) {
+      context.Error(check.source(), absl::StrCat(who, " has a pattern, and the check reads none"),
+                    "remove it, or make the check `kind: extract`");
+    }
+    return;
+  }
+  const RE2 pattern(finding.pattern(), RE2::Quiet);
+  if (finding.pattern().empty()) {
+    context.Error(check.source(), absl::StrCat(who, " has no pattern"),
+                  "add `pattern:` with one group that is the value");
+  } else if (!pattern.ok()) {
+    context.Error(check.source(),
+                  absl::StrCat(who, " has a pattern that does not compile: ", pattern.error()),
+                  "correct the RE2 syntax");
+  } else if (pattern.NumberOfCapturingGroups() != 1 &&
+             !(finding.type() == "bool" && pattern.NumberOfCapturingGroups() == 0)) {
+    context.Error(
+        check.source(),
+        absl::StrCat(who, " has a pattern with ", pattern.NumberOfCapturingGroups(), " groups"),
+        "use exactly one group for the value, and (?:...) for others");
+  }
+}
+
+void LintSourceOfText(LintContext& context, const v1::Check& check) {
+  const std::string who = absl::StrCat("check ", check.name());
+  const bool reads = !check.command().empty() || !check.file().empty();
+  if (check.kind() != v1::Check::EXTRACT) {
+    if (reads) {
+      context.Error(check.source(), absl::StrCat(who, " names a command or file to read"),
+                    "remove it, or make the check `kind: extract`");
+    }
+    return;
+  }
+  if (!reads) {
+    context.Error(check.source(), absl::StrCat(who, " reads nothing"),
+                  "add `command: [program, argument]` or `file: /path`");
+  } else if (!check.command().empty() && !check.file().empty()) {
+    context.Error(check.source(), absl::StrCat(who, " names both a command and a file"),
+                  "keep one of them");
+  }
+}
+
+}  // namespace
+
+void LintChecks(LintContext& context) {
+  LintDuplicates(context, "check", context.base.checks(),
+                 [](const v1::Check& check) { return check.name(); });
+  for (const v1::Check& check : context.base.checks()) {
+    const std::string who = absl::StrCat("check ", check.name());
+    if (!IsCheckName(check.name())) {
+      context.Error(check.source(), absl::StrCat(who, " is no check name"),
+                    "write area.name in lower case, digits and underscores");
+    }
+    if (check.kind() == v1::Check::KIND_UNSPECIFIED) {
+      context.Error(check.source(), absl::StrCat(who, " has no kind"),
+                    Suggest("", Texts(KindWords())));
+    }
+    if (!check.has_cost()) {
+      context.Error(check.source(), absl::StrCat(who, " has no cost"),
+                    "add `cost:` with the time it takes on one node, such as 500ms");
+    } else if (check.cost().seconds() < 0 || check.cost().nanos() < 0) {
+      context.Error(check.source(), absl::StrCat(who, " has a negative cost"),
+                    "write the time it takes on one node");
+    }
+    for (const std::string& need : check.needs()) {
+      context.RequireWord(check.source(), who, "need", need, Needs(), false);
+    }
+    if (check.findings().empty()) {
+      context.Error(check.source(), absl::StrCat(who, " emits no finding"),
+                    "add `findings:`; a check without them decides nothing");
+    }
+    absl::flat_hash_map<std::string, int> names;
+    for (const v1::FindingSpec& finding : check.findings()) {
+      if (++names[finding.name()] == 2) {
+        context.Error(check.source(),
+                      absl::StrCat("finding ", finding.name(), " of ", who, " stands twice"),
+                      "remove one or rename it");
+      }
+      LintFinding(context, check, finding);
+    }
+    LintSourceOfText(context, check);
+  }
+}
+
+}  // namespace galen::knowledge

@@ -1,0 +1,133 @@
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/knowledge/parse.h"
+
+namespace galen::knowledge {
+namespace {
+
+constexpr absl::string_view kSignalKeys[] = {"id",   "pattern", "where",  "strength",
+                                             "role", "labels",  "meaning"};
+constexpr absl::string_view kErrorCodeKeys[] = {"family", "code", "name", "meaning", "severity"};
+constexpr absl::string_view kHardwareKeys[] = {"model", "match", "facts", "reference"};
+constexpr absl::string_view kIncidentKeys[] = {
+    "id",           "title",      "description", "logs", "environment", "label", "labels_secondary",
+    "verification", "resolution", "reference"};
+
+void ReadWhere(const Fields& fields, v1::SignalPattern& signal) {
+  const YamlNode* where = fields.Find("where");
+  if (where == nullptr) return;
+  const auto add = [&](const YamlNode& node) {
+    if (const auto place = fields.WordAt(node, "where", WhereWords()); place.has_value()) {
+      signal.add_where(*place);
+    }
+  };
+  if (where->kind == YamlNode::Kind::kSequence) {
+    for (const YamlNode& item : where->items) add(item);
+  } else {
+    add(*where);
+  }
+}
+
+}  // namespace
+
+void SetSource(const FileContext& context, int line, v1::SourceRef& source) {
+  source.set_file(context.file);
+  source.set_line(line);
+}
+
+void ReadSignal(const FileContext& context, const Fields& fields, v1::SignalPattern& signal) {
+  signal.set_id(fields.Text("id"));
+  signal.set_pattern(fields.RequiredText("pattern"));
+  ReadWhere(fields, signal);
+  signal.set_strength(fields.OneOf("strength", StrengthWords()).value_or(galen::v1::WEAK));
+  signal.set_role(fields.OneOf("role", RoleWords()).value_or(galen::v1::PRIMARY));
+  signal.set_meaning(fields.Text("meaning"));
+  SetSource(context, fields.line(), *signal.mutable_source());
+}
+
+void ParseSignals(const FileContext& context, const Fields& file, Entries& entries) {
+  for (const YamlNode* node : file.Entries("signals")) {
+    const Fields fields(context, *node, "signal", kSignalKeys);
+    v1::SignalPattern signal;
+    fields.RequiredText("id");
+    ReadSignal(context, fields, signal);
+    fields.Texts("labels", *signal.mutable_labels());
+    if (signal.id().empty() || signal.pattern().empty()) continue;
+    entries.signals.push_back(std::move(signal));
+  }
+}
+
+void ParseErrorCodes(const FileContext& context, const Fields& file, Entries& entries) {
+  for (const YamlNode* node : file.Entries("error_codes")) {
+    const Fields fields(context, *node, "error code", kErrorCodeKeys);
+    v1::ErrorCode code;
+    code.set_family(fields.RequiredText("family"));
+    int32_t number = 0;
+    const std::string text = fields.RequiredText("code");
+    if (!text.empty() && !absl::SimpleAtoi(text, &number)) {
+      fields.Error(fields.Find("code")->line, absl::StrCat("\"code\" is \"", text, "\""),
+                   "write the number");
+    }
+    code.set_code(number);
+    code.set_name(fields.Text("name"));
+    code.set_meaning(fields.Text("meaning"));
+    code.set_severity(fields.Text("severity"));
+    SetSource(context, node->line, *code.mutable_source());
+    if (!code.family().empty()) entries.error_codes.push_back(std::move(code));
+  }
+}
+
+void ParseHardware(const FileContext& context, const Fields& file, Entries& entries) {
+  for (const YamlNode* node : file.Entries("hardware")) {
+    const Fields fields(context, *node, "hardware model", kHardwareKeys);
+    v1::Hardware hardware;
+    hardware.set_model(fields.RequiredText("model"));
+    hardware.set_match(fields.RequiredText("match"));
+    hardware.set_reference(fields.Text("reference"));
+    if (const YamlNode* facts = fields.Find("facts"); facts != nullptr) {
+      std::vector<absl::string_view> names;
+      for (const YamlNode& key : facts->keys) names.push_back(key.scalar);
+      const Fields numbers(context, *facts, "list of facts", names);
+      for (absl::string_view name : names) {
+        const std::optional<double> number = numbers.Number(name);
+        if (number.has_value()) (*hardware.mutable_facts())[std::string(name)] = *number;
+      }
+    }
+    SetSource(context, node->line, *hardware.mutable_source());
+    if (!hardware.model().empty()) entries.hardware.push_back(std::move(hardware));
+  }
+}
+
+void ParseIncidents(const FileContext& context, const Fields& file, Entries& entries) {
+  for (const YamlNode* node : file.Entries("incidents")) {
+    const Fields fields(context, *node, "past incident", kIncidentKeys);
+    v1::PastIncident incident;
+    incident.set_id(fields.RequiredText("id"));
+    incident.set_title(fields.Text("title"));
+    incident.set_description(fields.Text("description"));
+    fields.Texts("logs", *incident.mutable_logs());
+    if (const YamlNode* environment = fields.Find("environment"); environment != nullptr) {
+      std::vector<absl::string_view> names;
+      for (const YamlNode& key : environment->keys) names.push_back(key.scalar);
+      const Fields words(context, *environment, "map of the environment", names);
+      for (absl::string_view name : names) {
+        (*incident.mutable_environment())[std::string(name)] = words.Text(name);
+      }
+    }
+    incident.set_label(fields.RequiredText("label"));
+    fields.Texts("labels_secondary", *incident.mutable_labels_secondary());
+    fields.Texts("verification", *incident.mutable_verification());
+    incident.set_resolution(fields.Text("resolution"));
+    incident.set_reference(fields.Text("reference"));
+    SetSource(context, node->line, *incident.mutable_source());
+    if (!incident.id().empty()) entries.incidents.push_back(std::move(incident));
+  }
+}
+
+}  // namespace galen::knowledge
