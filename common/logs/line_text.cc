@@ -1,0 +1,109 @@
+#include "common/logs/line_text.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
+
+namespace galen::logs {
+namespace {
+
+constexpr char kEscape = '\x1b';
+
+bool Contains(const char* block, std::size_t size, char c) {
+  return std::memchr(block, c, size) != nullptr;
+}
+
+// End of the escape sequence that starts at `p` (ECMA-48: CSI, OSC, or ESC and one byte). It never
+// reaches over the end of the line, whatever is missing from it.
+const char* SkipEscape(const char* p, const char* end) {
+  ++p;
+  if (p == end || *p == '\n') return p;
+  if (*p == '[') {
+    ++p;
+    while (p != end && *p >= '\x20' && *p <= '\x3f') ++p;
+    return p != end && *p >= '\x40' && *p <= '\x7e' ? p + 1 : p;
+  }
+  if (*p == ']') {
+    while (p != end && *p != '\n' && *p != '\a' && *p != kEscape) ++p;
+    if (p != end && *p == '\a') return p + 1;
+    if (p != end && *p == kEscape) return p + 1 != end && p[1] == '\\' ? p + 2 : p + 1;
+    return p;
+  }
+  return p + 1;
+}
+
+}  // namespace
+
+Normalized Normalize(char* block, std::size_t size, bool last, bool in_binary) {
+  Normalized result;
+  result.ends_in_binary = in_binary;
+  if (!in_binary && !Contains(block, size, kEscape) && !Contains(block, size, '\r') &&
+      !Contains(block, size, '\0')) {
+    result.size = size;
+    return result;
+  }
+  const char* const end = block + size;
+  const char* from = block;
+  char* to = block;
+  while (from != end) {
+    const char c = *from;
+    if (c == '\n' && result.ends_in_binary) {
+      ++result.binary_lines;
+      result.ends_in_binary = false;
+    }
+    if (c == '\0') {
+      result.ends_in_binary = true;
+      while (from != end && *from == '\0') ++from;
+    } else if (c == kEscape) {
+      from = SkipEscape(from, end);
+    } else if (c == '\r' && (from + 1 == end ? last : from[1] == '\n')) {
+      ++from;
+    } else {
+      *to++ = c;
+      ++from;
+    }
+  }
+  result.size = static_cast<std::size_t>(to - block);
+  return result;
+}
+
+bool IsBinary(absl::string_view line) {
+  constexpr std::size_t kLooked = 1024;
+  line = line.substr(0, kLooked);
+  std::size_t strange = 0;
+  for (std::size_t i = 0; i < line.size();) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    if (byte < 0x80) {
+      strange += absl::ascii_iscntrl(byte) && byte != '\t' && byte != '\r' ? 1 : 0;
+      ++i;
+      continue;
+    }
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+    // The cut at kLooked may fall into a character; that one is not held against the line.
+    const bool whole = i + length <= line.size();
+    if (!whole || IsUtf8(line.substr(i, length))) {
+      i += length;
+    } else {
+      ++strange;
+      ++i;
+    }
+  }
+  return strange * 3 > line.size();
+}
+
+std::string Excerpt(absl::string_view line, std::size_t match_end, std::size_t max_bytes) {
+  constexpr absl::string_view kCut = "...";
+  constexpr std::size_t kBehind = 128;
+  if (line.size() <= max_bytes || match_end + kBehind <= max_bytes || max_bytes <= kBehind) {
+    return CleanText(line, max_bytes);
+  }
+  std::size_t begin = std::min(match_end, line.size()) + kBehind - max_bytes + kCut.size();
+  // Not inside a UTF-8 character.
+  while (begin < line.size() && (static_cast<unsigned char>(line[begin]) & 0xC0) == 0x80) ++begin;
+  return absl::StrCat(kCut, CleanText(line.substr(begin), max_bytes - kCut.size()));
+}
+
+}  // namespace galen::logs

@@ -1,0 +1,170 @@
+#include "common/logs/reader.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace galen::logs {
+namespace {
+
+constexpr std::size_t kChunk = 1 << 20;
+
+// An open file; closed with the object.
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
+  File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  File& operator=(File&&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+absl::Status ErrnoStatus(const std::string& path, int error) {
+  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+      return absl::PermissionDeniedError(message);
+    case ENAMETOOLONG:
+      return absl::InvalidArgumentError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+class PlainReader final : public LogReader {
+ public:
+  PlainReader(std::string path, std::string real_path, File file, Options options)
+      : path_(std::move(path)), file_(std::move(file)), left_(options.max_bytes) {
+    real_path_ = std::move(real_path);
+    buffer_.resize(kChunk);
+  }
+
+  absl::StatusOr<absl::string_view> Next() override {
+    if (truncated_) return absl::string_view();
+    ssize_t n = 0;
+    do {
+      n = read(file_.fd(), buffer_.data(), buffer_.size());
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) return ErrnoStatus(path_, errno);
+    truncated_ = n > left_;
+    const std::int64_t given = std::min<std::int64_t>(n, left_);
+    left_ -= given;
+    return absl::string_view(buffer_.data(), static_cast<std::size_t>(given));
+  }
+
+ private:
+  const std::string path_;
+  const File file_;
+  std::int64_t left_;
+  std::string buffer_;
+};
+
+class PackedReader final : public LogReader {
+ public:
+  PackedReader(std::string path, std::string real_path, File file, Options options)
+      : path_(std::move(path)), file_(std::move(file)), left_(options.max_bytes) {
+    real_path_ = std::move(real_path);
+    buffer_.resize(kChunk);
+  }
+  ~PackedReader() override {
+    if (archive_ != nullptr) archive_read_free(archive_);
+  }
+
+  absl::Status Start() {
+    archive_ = archive_read_new();
+    if (archive_ == nullptr) return absl::ResourceExhaustedError("libarchive: no memory");
+    archive_entry* entry = nullptr;
+    if (archive_read_support_filter_gzip(archive_) != ARCHIVE_OK ||
+        archive_read_support_filter_zstd(archive_) != ARCHIVE_OK ||
+        archive_read_support_format_raw(archive_) != ARCHIVE_OK ||
+        archive_read_open_fd(archive_, file_.fd(), kChunk) != ARCHIVE_OK ||
+        archive_read_next_header(archive_, &entry) != ARCHIVE_OK) {
+      return Damaged();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<absl::string_view> Next() override {
+    if (truncated_) return absl::string_view();
+    const la_ssize_t n = archive_read_data(archive_, buffer_.data(), buffer_.size());
+    if (n < 0) return Damaged();
+    truncated_ = n > left_;
+    const std::int64_t given = std::min<std::int64_t>(n, left_);
+    left_ -= given;
+    return absl::string_view(buffer_.data(), static_cast<std::size_t>(given));
+  }
+
+ private:
+  absl::Status Damaged() const {
+    const char* why = archive_error_string(archive_);
+    return absl::DataLossError(
+        absl::StrCat(path_, ": damaged or cut short: ", why != nullptr ? why : "unknown error"));
+  }
+
+  const std::string path_;
+  const File file_;
+  std::int64_t left_;
+  std::string buffer_;
+  archive* archive_ = nullptr;
+};
+
+bool IsPacked(const File& file) {
+  char magic[4] = {};
+  const ssize_t n = pread(file.fd(), magic, sizeof(magic), 0);
+  const absl::string_view head(magic, n > 0 ? static_cast<std::size_t>(n) : 0);
+  return head.substr(0, 2) == "\x1f\x8b" || head == "\x28\xb5\x2f\xfd";
+}
+
+// Where the open file lies, whatever happened to its path meanwhile.
+std::string RealPath(const File& file) {
+  std::string path(4096, '\0');
+  const std::string link = absl::StrCat("/proc/self/fd/", file.fd());
+  const ssize_t n = readlink(link.c_str(), path.data(), path.size());
+  path.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return path;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& path,
+                                                           Options options) {
+  // Without O_NONBLOCK, opening a pipe that nobody writes to never returns.
+  File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.fd() < 0) return ErrnoStatus(path, errno);
+  struct stat info = {};
+  if (fstat(file.fd(), &info) != 0) return ErrnoStatus(path, errno);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": not a regular file; name a file that holds the log"));
+  }
+  std::string real_path = RealPath(file);
+  if (!IsPacked(file)) {
+    return std::make_unique<PlainReader>(path, std::move(real_path), std::move(file), options);
+  }
+  auto reader =
+      std::make_unique<PackedReader>(path, std::move(real_path), std::move(file), options);
+  absl::Status started = reader->Start();
+  if (!started.ok()) return started;
+  return reader;
+}
+
+}  // namespace galen::logs
