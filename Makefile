@@ -1,0 +1,58 @@
+# The newcomer's commands. Developers use the CMake presets: see CONTRIBUTING.md.
+.PHONY: help packages build run test test-default test-asan test-tsan bench clean
+.DEFAULT_GOAL := help
+
+# mold and ccache come with the packages; two jobs suit a small machine, -j is ninja's default.
+configure = cmake --preset $(1) --log-level=WARNING >/dev/null
+
+help:
+	@echo "make run    install what is missing, build, and diagnose an example incident"
+	@echo "make test   the same set-up, then every test, also under the sanitizers"
+	@echo "make build  programs in build/bin"
+	@echo "make bench  benchmarks (bench/README.md)"
+
+packages:
+	@common/cmake/install_packages.sh
+
+build: packages
+	@echo "configure: build/"
+	@$(call configure,default)
+	@echo "build: programs in build/bin"
+	@ninja -C build --quiet programs
+
+run: build
+	@echo "run: galen diagnose --bundle docs/examples/cublas-ecc"
+	@echo
+	@build/bin/galen diagnose --bundle docs/examples/cublas-ecc
+
+test: test-default test-asan test-tsan
+	@echo "test: all passed"
+
+test-default: packages
+	@echo "build: programs, tests and benchmarks"
+	@$(call configure,default)
+	@ninja -C build --quiet
+	@echo "test: everything"
+	@ctest --preset default
+
+test-asan: packages
+	@echo "build: AddressSanitizer and UndefinedBehaviorSanitizer"
+	@$(call configure,asan)
+	@ninja -C build/asan --quiet
+	@echo "test: under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@ctest --preset asan
+
+test-tsan: packages
+	@echo "build: ThreadSanitizer"
+	@$(call configure,tsan)
+	@ninja -C build/tsan --quiet
+	@echo "test: what is concurrent, under ThreadSanitizer"
+	@ctest --preset tsan
+
+bench: packages
+	@$(call configure,default)
+	@ninja -C build --quiet
+	@for b in build/bench/*; do echo "== $$b"; $$b --benchmark_min_time=0.2; done
+
+clean:
+	rm -rf build
