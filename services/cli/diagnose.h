@@ -1,0 +1,50 @@
+#ifndef SERVICES_CLI_DIAGNOSE_H_
+#define SERVICES_CLI_DIAGNOSE_H_
+
+#include <istream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "galen/v1/incident.pb.h"
+#include "services/cli/diagnosis_api.h"
+#include "services/cli/exit_code.h"
+#include "services/cli/terminal.h"
+
+namespace galen::cli {
+
+// `galen diagnose` as it was called.
+struct DiagnoseArguments {
+  std::string description;
+  std::vector<std::string> logs;
+  std::vector<std::string> nodes;
+  std::string bundle;  // directory; archives are unpacked before
+  std::string server;  // "": a mesh in this process
+  std::string request_id;
+  std::string strategy;
+  bool json = false;
+};
+
+// The incident of a call: the bundle's own, overlaid with what the call says. Logs are passed by
+// path, or read (at most 2 MiB each) when a server gets them.
+// Errors: INVALID_ARGUMENT, NOT_FOUND, each naming the argument and what to do.
+absl::StatusOr<v1::Incident> MakeIncident(const DiagnoseArguments& arguments,
+                                          const v1::Incident* from_bundle);
+
+// Where a command talks to.
+struct Console {
+  std::istream& in;
+  std::ostream& out;     // the answer
+  std::ostream& err;     // errors, and progress with --json
+  Terminal terminal;     // of `out`
+  bool may_ask = false;  // a person sits there
+};
+
+// Creates the diagnosis, tells its progress, and prints the report, or the Diagnosis as JSON.
+ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
+                  const DiagnoseArguments& arguments, Console& console);
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_DIAGNOSE_H_

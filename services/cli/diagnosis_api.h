@@ -1,0 +1,33 @@
+#ifndef SERVICES_CLI_DIAGNOSIS_API_H_
+#define SERVICES_CLI_DIAGNOSIS_API_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "galen/v1/diagnosis_service.pb.h"
+
+namespace galen::cli {
+
+// DiagnosisService as a command uses it, blocking: a mesh in this process, or a server.
+class DiagnosisApi {
+ public:
+  virtual ~DiagnosisApi() = default;
+  virtual absl::StatusOr<v1::Diagnosis> Create(const v1::CreateDiagnosisRequest& request) = 0;
+  virtual absl::StatusOr<v1::Diagnosis> Get(const std::string& name) = 0;
+  virtual absl::StatusOr<v1::Diagnosis> SubmitFeedback(
+      const v1::SubmitFeedbackRequest& request) = 0;
+  // Gives every event after `after_sequence` in order, until the diagnosis ends or awaits
+  // feedback. A lost connection is taken up again where it broke.
+  virtual absl::Status Watch(const std::string& name, std::int64_t after_sequence,
+                             const std::function<void(const v1::DiagnosisEvent&)>& on_event) = 0;
+};
+
+// The service at `address`. UNAVAILABLE from its methods when nobody answers there.
+std::unique_ptr<DiagnosisApi> ConnectTo(const std::string& address);
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_DIAGNOSIS_API_H_
