@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
+#include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -16,6 +16,7 @@
 #include "common/base/text.h"
 #include "common/host/bundle_host.h"
 #include "common/host/incident_yaml.h"
+#include "common/host/manifest.h"
 #include "common/host/node_name.h"
 #include "common/host/yaml.h"
 
@@ -25,7 +26,6 @@ namespace {
 // One more than ParseYaml takes, so that it says that the file is too large.
 constexpr std::size_t kMaxYaml = (std::size_t{16} << 20) + 1;
 constexpr std::size_t kMaxAbsentList = std::size_t{16} << 20;
-constexpr std::size_t kMaxNodes = 10'000;
 
 // The content of a file that may be missing.
 absl::StatusOr<std::optional<std::string>> ReadIfThere(const BundleFiles& files,
@@ -97,7 +97,7 @@ absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::Open(const std::string& pa
 }
 
 absl::Status Bundle::Load() {
-  GALEN_RETURN_IF_ERROR(LoadManifest());
+  GALEN_RETURN_IF_ERROR(LoadNodes());
   GALEN_ASSIGN_OR_RETURN(const std::optional<std::string> text,
                          ReadIfThere(files_, "incident.yaml", kMaxYaml));
   if (!text.has_value()) {
@@ -116,44 +116,23 @@ absl::Status Bundle::Load() {
   return absl::OkStatus();
 }
 
-absl::Status Bundle::LoadManifest() {
-  constexpr absl::string_view kFile = "bundle.yaml";
+absl::Status Bundle::LoadNodes() {
   GALEN_ASSIGN_OR_RETURN(const std::optional<std::string> text,
-                         ReadIfThere(files_, kFile, kMaxYaml));
+                         ReadIfThere(files_, "bundle.yaml", kMaxYaml));
   if (!text.has_value()) {
     return absl::NotFoundError(
         "bundle.yaml is missing; give the directory that holds it, or make a bundle with "
         "\"galen bundle new\"");
   }
-  GALEN_ASSIGN_OR_RETURN(const Yaml manifest, ParseYaml(*text, kFile));
-  const Yaml* const format = manifest.Find("format");
-  if (format == nullptr || format->scalar != kBundleFormat) {
-    return YamlError(
-        format == nullptr ? manifest : *format, kFile,
-        absl::StrCat("format: is not ", kBundleFormat, "; this version reads no other"));
+  GALEN_ASSIGN_OR_RETURN(Manifest manifest, ParseManifest(*text, "bundle.yaml"));
+  if (manifest.nodes.has_value()) {
+    nodes_ = *std::move(manifest.nodes);
+    return absl::OkStatus();
   }
-  if (const Yaml* const nodes = manifest.Find("nodes")) {
-    GALEN_ASSIGN_OR_RETURN(nodes_, YamlTexts(*nodes, kFile, "nodes"));
-    std::set<std::string> seen;
-    for (const std::string& node : nodes_) {
-      if (!IsNodeName(node) || !seen.insert(node).second) {
-        return YamlError(*nodes, kFile,
-                         absl::StrCat("nodes: \"", CleanText(node, 64),
-                                      "\" is no host name, or is there twice"));
-      }
-    }
-  } else {
-    absl::StatusOr<std::vector<std::string>> names = files_.List("nodes");
-    if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
-    if (names.ok()) {
-      for (const std::string& name : *names) {
-        if (IsNodeName(name)) nodes_.push_back(name);
-      }
-    }
-  }
-  if (nodes_.size() > kMaxNodes) {
-    return YamlError(manifest, kFile, absl::StrCat("nodes: more than ", kMaxNodes, " nodes"));
-  }
+  absl::StatusOr<std::vector<std::string>> names = files_.List("nodes");
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  GALEN_RETURN_IF_ERROR(names.status());
+  std::copy_if(names->begin(), names->end(), std::back_inserter(nodes_), IsNodeName);
   return absl::OkStatus();
 }
 

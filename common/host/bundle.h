@@ -17,9 +17,6 @@
 
 namespace galen::host {
 
-// Name of the format that this library reads and writes.
-inline constexpr absl::string_view kBundleFormat = "galen.bundle/v1";
-
 // What was captured of one view of a node, as read from its YAML files.
 struct CapturedView {
   bool captured = false;  // the view's directory is there
@@ -70,7 +67,7 @@ class Bundle : public std::enable_shared_from_this<Bundle> {
   explicit Bundle(BundleFiles files) : files_(std::move(files)) {}
 
   absl::Status Load();
-  absl::Status LoadManifest();
+  absl::Status LoadNodes();
   absl::StatusOr<CapturedNode> LoadNode(const std::string& node) const;
 
   BundleFiles files_;

@@ -77,7 +77,8 @@ class Builder final : public YAML::EventHandler {
     if (level.value->kind == Yaml::Kind::kList) return &level.value->items.emplace_back();
     if (!level.has_key) {
       if (kind != Yaml::Kind::kScalar)
-        throw YAML::ParserException(mark, "a key must be plain text");
+        throw YAML::ParserException(mark,
+                                    "a key must be plain text; is a bracket before it not closed?");
       if (!level.keys.insert(scalar).second) {
         throw YAML::ParserException(
             mark, absl::StrCat("key \"", CleanText(scalar, 64), "\" is given twice; keep one"));
@@ -144,8 +145,7 @@ absl::StatusOr<Yaml> ParseYaml(absl::string_view text, absl::string_view file) {
     }
   } catch (const YAML::Exception& error) {
     // A null mark has line -1.
-    return At(error.mark.line < 0 ? 1 : error.mark.line + 1, file,
-              absl::StrCat(CleanText(error.msg, 200), "; correct this line"));
+    return At(error.mark.line < 0 ? 1 : error.mark.line + 1, file, CleanText(error.msg, 200));
   } catch (const std::exception& error) {
     return At(1, file, absl::StrCat(CleanText(error.what(), 200), "; is this YAML?"));
   }

@@ -1,0 +1,116 @@
+#include "common/host/live_files.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/text.h"
+#include "common/host/file_descriptor.h"
+
+namespace galen::host {
+namespace {
+
+absl::Status FileError(int error, const std::string& path) {
+  const std::string shown = CleanText(path, 256);
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ESRCH:
+    case ENODEV:
+    case ENXIO:
+      return absl::NotFoundError(absl::StrCat(shown, " does not exist"));
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(absl::StrCat(shown, " may not be read by this user"));
+    default:
+      // sysfs answers EINVAL, EIO or EOPNOTSUPP for what the device does not tell.
+      return absl::UnavailableError(
+          absl::StrCat(shown, " cannot be read (", absl::ErrnoToStatus(error, "").message(), ")"));
+  }
+}
+
+// `place` was opened with O_PATH, which neither waits for a pipe nor touches a device.
+absl::StatusOr<std::string> ReadPlace(const FileDescriptor& place, const std::string& path,
+                                      std::size_t limit) {
+  if (!place.is_open()) return FileError(errno, path);
+  struct stat info;
+  if (fstat(place.get(), &info) != 0) return FileError(errno, path);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(CleanText(path, 256), " is not a regular file"));
+  }
+  const FileDescriptor file(
+      open(absl::StrCat("/proc/self/fd/", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return FileError(errno, path);
+  std::string content;
+  std::array<char, 65536> chunk;
+  while (content.size() < limit) {
+    const ssize_t n =
+        read(file.get(), chunk.data(), std::min(chunk.size(), limit - content.size()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FileError(errno, path);
+    if (n == 0) break;
+    content.append(chunk.data(), static_cast<std::size_t>(n));
+  }
+  return content;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadLiveFile(const std::string& path, std::size_t limit) {
+  const FileDescriptor place(open(path.c_str(), O_PATH | O_CLOEXEC));
+  return ReadPlace(place, path, limit);
+}
+
+absl::StatusOr<std::string> ReadJobFile(pid_t pid, const std::string& path, std::size_t limit) {
+  // In the job's own /proc, "self" would still be the process that reads.
+  if (path == "/proc/mounts") return ReadLiveFile(absl::StrCat("/proc/", pid, "/mounts"), limit);
+  if (absl::StartsWith(path, "/proc/self/")) {
+    const absl::string_view rest = absl::StripPrefix(path, "/proc/self/");
+    return ReadLiveFile(absl::StrCat("/proc/", pid, "/", rest), limit);
+  }
+  const std::string root_path = absl::StrCat("/proc/", pid, "/root");
+  const FileDescriptor root(open(root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.is_open()) return FileError(errno, root_path);
+  open_how how = {};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const FileDescriptor place(
+      static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
+  return ReadPlace(place, path, limit);
+}
+
+absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
+                                                  const std::string& pattern) {
+  glob_t found = {};
+  const int code = glob(absl::StrCat(root, pattern).c_str(), GLOB_NOSORT, nullptr, &found);
+  std::vector<std::string> paths;
+  if (code == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+      paths.emplace_back(absl::StripPrefix(found.gl_pathv[i], root));
+    }
+  }
+  globfree(&found);
+  if (code == GLOB_NOSPACE) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(CleanText(pattern, 256), ": matches too many files"));
+  }
+  if (paths.empty()) {
+    return absl::NotFoundError(absl::StrCat(CleanText(pattern, 256), ": there is no such file"));
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace galen::host

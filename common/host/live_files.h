@@ -1,0 +1,34 @@
+#ifndef COMMON_HOST_LIVE_FILES_H_
+#define COMMON_HOST_LIVE_FILES_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace galen::host {
+
+// Reads of this machine's files. They may block for as long as the kernel does; LiveHost puts them
+// on threads of their own. `path` and `pattern` are absolute.
+//
+// Errors: NOT_FOUND; PERMISSION_DENIED; FAILED_PRECONDITION it is not a regular file (so neither a
+// device nor a pipe); UNAVAILABLE the kernel gives an I/O error.
+
+// The first `limit` bytes of a file.
+absl::StatusOr<std::string> ReadLiveFile(const std::string& path, std::size_t limit);
+
+// The same as process `pid` sees it: its mounts, its root, and /proc/self is its own. Links inside
+// cannot lead out of its root. UNAVAILABLE when the kernel has no openat2 (before Linux 5.6).
+absl::StatusOr<std::string> ReadJobFile(pid_t pid, const std::string& path, std::size_t limit);
+
+// Paths below `root` ("" is the machine's) that match a glob(7) pattern, sorted, without `root`.
+// NOT_FOUND when there is none.
+absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
+                                                  const std::string& pattern);
+
+}  // namespace galen::host
+
+#endif  // COMMON_HOST_LIVE_FILES_H_

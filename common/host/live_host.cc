@@ -1,0 +1,184 @@
+#include "common/host/live_host.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/host/commands.h"
+#include "common/host/live_files.h"
+
+namespace galen::host {
+namespace {
+
+// Where the tools of this trade live, for users and services whose PATH leaves them out.
+constexpr absl::string_view kSystemPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/bin";
+
+std::string HostName() {
+  std::array<char, 256> name = {};
+  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
+  return name.data();
+}
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string DefaultSearchPath() {
+  std::vector<std::string> directories;
+  std::set<std::string> seen;
+  const std::string all = absl::StrCat(Variable("PATH"), ":", kSystemPath);
+  for (const absl::string_view directory : absl::StrSplit(all, ':', absl::SkipEmpty())) {
+    // A relative directory would let the place galen is started from choose the program.
+    if (!absl::StartsWith(directory, "/")) continue;
+    if (seen.insert(std::string(directory)).second) directories.emplace_back(directory);
+  }
+  return absl::StrJoin(directories, ":");
+}
+
+absl::Status CheckAbsolute(absl::string_view path) {
+  if (absl::StartsWith(path, "/") && !absl::StrContains(path, '\0')) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", CleanText(path, 256), "\": is not an absolute path"));
+}
+
+}  // namespace
+
+LiveHost::LiveHost(Options options) : options_(std::move(options)) {
+  if (options_.name.empty()) options_.name = HostName();
+  if (options_.search_path.empty()) options_.search_path = DefaultSearchPath();
+  const std::string home = Variable("HOME");
+  environment_ = {absl::StrCat("PATH=", options_.search_path), "LC_ALL=C",
+                  absl::StrCat("HOME=", home.empty() ? "/" : home)};
+}
+
+absl::StatusOr<CommandResult> LiveHost::Run(absl::Span<const std::string> argv, View view) const {
+  if (view == View::kJob) {
+    return absl::UnavailableError(absl::StrCat(
+        "\"", ShownCommand(argv), "\": commands are not run inside the job on ", options_.name));
+  }
+  std::vector<std::string> key(argv.begin(), argv.end());
+  std::shared_ptr<Capture> capture;
+  {
+    const MutexLock lock(mu_);
+    const auto [found, first] = captures_.try_emplace(key, nullptr);
+    if (!first) {
+      capture = found->second;
+      while (!capture->result.has_value()) mu_.Wait(finished_);
+      return *capture->result;
+    }
+    capture = found->second = std::make_shared<Capture>();
+  }
+  absl::StatusOr<CommandResult> result =
+      RunProcess(argv, options_.search_path, environment_, options_.command);
+  if (!result.ok()) {
+    result = absl::Status(result.status().code(),
+                          absl::StrCat(result.status().message(), " on ", options_.name));
+  }
+  const MutexLock lock(mu_);
+  capture->result = result;
+  finished_.notify_all();
+  return result;
+}
+
+template <typename T>
+absl::StatusOr<T> LiveHost::WithWatchdog(absl::string_view what,
+                                         std::function<absl::StatusOr<T>()> work) const {
+  if (stuck_reads_->load() >= options_.max_stuck_reads) {
+    return absl::ResourceExhaustedError(absl::StrCat(CleanText(what, 256), ": not read, as ",
+                                                     options_.max_stuck_reads, " earlier reads on ",
+                                                     options_.name, " are stuck"));
+  }
+  // What the thread touches is its own: it may outlive this call and this object.
+  struct Shared {
+    std::promise<absl::StatusOr<T>> promise;
+    std::atomic<int> owner{0};  // who comes second settles the count of stuck reads
+  };
+  const auto shared = std::make_shared<Shared>();
+  std::future<absl::StatusOr<T>> future = shared->promise.get_future();
+  try {
+    std::thread([shared, stuck = stuck_reads_, work = std::move(work)] {
+      shared->promise.set_value(work());
+      if (shared->owner.fetch_add(1) == 1) stuck->fetch_sub(1);
+    }).detach();
+  } catch (const std::system_error&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(CleanText(what, 256), ": no room for another thread"));
+  }
+  if (future.wait_for(absl::ToChronoNanoseconds(options_.read_time)) == std::future_status::ready) {
+    return future.get();
+  }
+  stuck_reads_->fetch_add(1);
+  if (shared->owner.fetch_add(1) == 1) stuck_reads_->fetch_sub(1);
+  return absl::DeadlineExceededError(absl::StrCat(CleanText(what, 256), " did not answer within ",
+                                                  absl::FormatDuration(options_.read_time), " on ",
+                                                  options_.name));
+}
+
+absl::StatusOr<std::string> LiveHost::ReadFile(absl::string_view path, View view) const {
+  GALEN_RETURN_IF_ERROR(CheckAbsolute(path));
+  const std::size_t limit = options_.read_bytes;
+  if (view == View::kHost) {
+    return WithWatchdog<std::string>(
+        path, [path = std::string(path), limit] { return ReadLiveFile(path, limit); });
+  }
+  if (!options_.job_pid.has_value()) {
+    return absl::UnavailableError(
+        absl::StrCat(CleanText(path, 256), ": no process of the job is known on ", options_.name));
+  }
+  return WithWatchdog<std::string>(path,
+                                   [path = std::string(path), limit, pid = *options_.job_pid] {
+                                     return ReadJobFile(pid, path, limit);
+                                   });
+}
+
+absl::StatusOr<std::vector<std::string>> LiveHost::Glob(absl::string_view pattern,
+                                                        View view) const {
+  GALEN_RETURN_IF_ERROR(CheckAbsolute(pattern));
+  std::string root;
+  if (view == View::kJob) {
+    if (!options_.job_pid.has_value()) {
+      return absl::UnavailableError(absl::StrCat(
+          CleanText(pattern, 256), ": no process of the job is known on ", options_.name));
+    }
+    root = absl::StrCat("/proc/", *options_.job_pid, "/root");
+  }
+  return WithWatchdog<std::vector<std::string>>(
+      pattern, [pattern = std::string(pattern), root] { return GlobLive(root, pattern); });
+}
+
+absl::StatusOr<std::map<std::string, std::string>> LiveHost::JobEnvironment() const {
+  if (!options_.job_pid.has_value()) {
+    return absl::UnavailableError(
+        absl::StrCat("no process of the job is known on ", options_.name));
+  }
+  GALEN_ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadFile(absl::StrCat("/proc/", *options_.job_pid, "/environ"), View::kHost));
+  std::map<std::string, std::string> variables;
+  for (const absl::string_view entry : absl::StrSplit(text, '\0', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> variable =
+        absl::StrSplit(entry, absl::MaxSplits('=', 1));
+    variables.emplace(variable.first, variable.second);
+  }
+  return variables;
+}
+
+}  // namespace galen::host

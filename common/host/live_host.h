@@ -1,0 +1,84 @@
+#ifndef COMMON_HOST_LIVE_HOST_H_
+#define COMMON_HOST_LIVE_HOST_H_
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/base/mutex.h"
+#include "common/host/host.h"
+#include "common/host/process.h"
+
+namespace galen::host {
+
+// The machine that this process runs on. Thread-safe.
+//
+// Commands get PATH, HOME and LC_ALL=C and nothing else of this process's environment. A command
+// runs once for each LiveHost: its result, or error, is kept, and callers at the same time wait
+// for the first. Files are read anew each time. A read that blocks (a dead NFS server, a stuck
+// driver behind sysfs) is left to its thread and answered with DEADLINE_EXCEEDED.
+//
+// Beside the errors of Host: FAILED_PRECONDITION a path is not a regular file; INVALID_ARGUMENT it
+// is not absolute; RESOURCE_EXHAUSTED too many reads are stuck already.
+class LiveHost final : public Host {
+ public:
+  struct Options {
+    std::string name;       // empty: the host name
+    ProcessLimits command;  // of each command
+    absl::Duration read_time = absl::Seconds(5);
+    std::size_t read_bytes = std::size_t{8} << 20;
+    int max_stuck_reads = 16;
+    // Directories that programs are looked for in, separated by ":". Empty: those of this
+    // process's PATH, and the system's own.
+    std::string search_path;
+    // A process of the job. Without it nothing is known of the job.
+    std::optional<pid_t> job_pid;
+  };
+
+  explicit LiveHost(Options options);
+
+  const std::string& name() const override { return options_.name; }
+  bool live() const override { return true; }
+  absl::StatusOr<CommandResult> Run(absl::Span<const std::string> argv, View view) const override;
+  absl::StatusOr<std::string> ReadFile(absl::string_view path, View view) const override;
+  absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
+                                                View view) const override;
+  absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const override;
+
+ private:
+  // A command that runs or has run.
+  struct Capture {
+    std::optional<absl::StatusOr<CommandResult>> result;
+  };
+
+  // Runs `work` on a thread of its own and waits for it, but not for ever.
+  template <typename T>
+  absl::StatusOr<T> WithWatchdog(absl::string_view what,
+                                 std::function<absl::StatusOr<T>()> work) const;
+
+  Options options_;
+  std::vector<std::string> environment_;
+  mutable Mutex mu_;
+  mutable std::condition_variable finished_;
+  mutable std::map<std::vector<std::string>, std::shared_ptr<Capture>> captures_
+      ABSL_GUARDED_BY(mu_);
+  // Shared with the threads of reads that outlive this object.
+  std::shared_ptr<std::atomic<int>> stuck_reads_ = std::make_shared<std::atomic<int>>(0);
+};
+
+}  // namespace galen::host
+
+#endif  // COMMON_HOST_LIVE_HOST_H_
