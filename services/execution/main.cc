@@ -1,0 +1,99 @@
+// galen-execution: serves ExecutionService.
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/executor.h"
+#include "common/clients/grpc_clients.h"
+#include "common/host/bundle.h"
+#include "common/host/roots.h"
+#include "common/knowledge/load.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/serve.h"
+#include "services/execution/execution_service.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:50053", "Address to serve gRPC on.");
+ABSL_FLAG(std::vector<std::string>, nodes, {},
+          "Node executors of live nodes: host=address, by comma.");
+ABSL_FLAG(std::vector<std::string>, bundle_readers, {},
+          "Addresses of node executors that may read bundles, by comma.");
+ABSL_FLAG(std::vector<std::string>, bundle_root, {},
+          "Directories that bundles must lie below, by comma.");
+ABSL_FLAG(std::vector<std::string>, knowledge, {},
+          "Knowledge directories, by comma; later ones overlay earlier ones.");
+ABSL_FLAG(absl::Duration, node_timeout, absl::Seconds(60), "What one node may take for one call.");
+ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
+ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
+
+namespace galen::execution {
+namespace {
+
+absl::Status Serve() {
+  const std::vector<std::string> roots = absl::GetFlag(FLAGS_bundle_root);
+  if (roots.empty() && !absl::GetFlag(FLAGS_bundle_readers).empty()) {
+    return absl::InvalidArgumentError(
+        "--bundle_readers: needs --bundle_root, the directory that bundles may be read from");
+  }
+  absl::StatusOr<std::vector<std::string>> directories =
+      knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge));
+  if (!directories.ok()) return directories.status();
+  const auto knowledge =
+      knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
+  if (!knowledge.ok()) return knowledge.status();
+
+  std::vector<std::unique_ptr<clients::NodeClient>> owned;
+  const auto connect = [&](const std::string& address) {
+    owned.push_back(clients::MakeGrpcNodeClient(rpc::Connect(address)));
+    return owned.back().get();
+  };
+  std::map<std::string, clients::NodeClient*> nodes;
+  for (const std::string& entry : absl::GetFlag(FLAGS_nodes)) {
+    const std::vector<std::string> parts = absl::StrSplit(entry, absl::MaxSplits('=', 1));
+    if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--nodes: \"", entry, "\" is not host=address"));
+    }
+    nodes[parts[0]] = connect(parts[1]);
+  }
+  std::vector<clients::NodeClient*> readers;
+  for (const std::string& address : absl::GetFlag(FLAGS_bundle_readers)) {
+    readers.push_back(connect(address));
+  }
+  const NodeRegistry registry(std::move(nodes), std::move(readers));
+  CheckRunner::Options options;
+  options.node_timeout = absl::GetFlag(FLAGS_node_timeout);
+  options.bundle_nodes =
+      [&roots](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
+    const absl::StatusOr<std::string> path = host::ResolveWithin(directory, roots, "--bundle_root");
+    if (!path.ok()) return path.status();
+    const auto bundle = host::Bundle::Open(*path);
+    if (!bundle.ok()) return bundle.status();
+    return (*bundle)->nodes();
+  };
+  const CheckRunner runner(registry, **knowledge, options);
+  ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
+  ExecutionServiceImpl service(runner, executor);
+  return rpc::ServeUntilSignal(
+      {.address = absl::GetFlag(FLAGS_listen), .drain_grace = absl::GetFlag(FLAGS_drain_grace)},
+      {&service});
+}
+
+}  // namespace
+}  // namespace galen::execution
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("serves galen.execution.v1.ExecutionService");
+  absl::ParseCommandLine(argc, argv);
+  galen::rpc::BlockTerminationSignals();
+  const absl::Status status = galen::execution::Serve();
+  if (!status.ok()) std::cerr << "galen-execution: " << status.message() << std::endl;
+  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
