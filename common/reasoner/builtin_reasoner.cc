@@ -1,42 +1,86 @@
 #include "common/reasoner/builtin_reasoner.h"
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/reasoner/conclude.h"
+#include "common/reasoner/critique.h"
+#include "common/reasoner/explore.h"
+#include "common/reasoner/rank.h"
+#include "common/reasoner/summarize.h"
+
 namespace galen::reasoner {
+namespace {
 
-BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge) : knowledge_(knowledge) {}
-
-absl::StatusOr<v1::SummarizeAnswer> BuiltinReasoner::Summarize(const v1::SummarizeQuestion&, absl::Time) const {
-  static_cast<void>(knowledge_);
-  return absl::UnimplementedError("Summarize");
+std::vector<const knowledge::v1::PastIncident*> Incidents(const knowledge::Knowledge& knowledge) {
+  std::vector<const knowledge::v1::PastIncident*> incidents;
+  for (const auto& incident : knowledge.base().incidents()) incidents.push_back(&incident);
+  return incidents;
 }
 
-absl::StatusOr<v1::RankAnswer> BuiltinReasoner::RankChildren(const v1::RankQuestion&, absl::Time) const {
-  static_cast<void>(knowledge_);
-  return absl::UnimplementedError("RankChildren");
+absl::Status InTime(absl::string_view question, absl::Time deadline) {
+  if (absl::Now() < deadline) return absl::OkStatus();
+  return absl::DeadlineExceededError(absl::StrCat(question, ": the deadline has passed"));
 }
 
-absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(const v1::HistoryQuestion&, absl::Time) const {
-  static_cast<void>(knowledge_);
-  return absl::UnimplementedError("ProposeFromHistory");
+}  // namespace
+
+BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge)
+    : knowledge_(knowledge), rules_(knowledge), history_(Incidents(knowledge)) {}
+
+absl::StatusOr<v1::SummarizeAnswer> BuiltinReasoner::Summarize(
+    const v1::SummarizeQuestion& question, absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("summarize", deadline));
+  return reasoner::Summarize(question);
 }
 
-absl::StatusOr<galen::v1::Verdict> BuiltinReasoner::Judge(const v1::JudgeQuestion&, absl::Time) const {
-  static_cast<void>(knowledge_);
-  return absl::UnimplementedError("Judge");
+absl::StatusOr<v1::RankAnswer> BuiltinReasoner::RankChildren(const v1::RankQuestion& question,
+                                                             absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("rank children", deadline));
+  const EvidenceView view(question.evidence());
+  return Rank({knowledge_, rules_, view}, question);
 }
 
-absl::StatusOr<v1::CritiqueAnswer> BuiltinReasoner::Critique(const v1::CritiqueQuestion&, absl::Time) const {
-  static_cast<void>(knowledge_);
-  return absl::UnimplementedError("Critique");
+absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(
+    const v1::HistoryQuestion& question, absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("propose from history", deadline));
+  return ProposeCauses(knowledge_, history_, question);
 }
 
-absl::StatusOr<v1::ExploreAnswer> BuiltinReasoner::Explore(const v1::ExploreQuestion&, absl::Time) const {
-  static_cast<void>(knowledge_);
-  return absl::UnimplementedError("Explore");
+absl::StatusOr<galen::v1::Verdict> BuiltinReasoner::Judge(const v1::JudgeQuestion& question,
+                                                          absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("judge", deadline));
+  const knowledge::v1::Label* leaf = knowledge_.FindLabel(question.label());
+  if (leaf == nullptr || !knowledge::IsLeaf(*leaf)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(question.label(), ": no leaf of the taxonomy has this label"));
+  }
+  const EvidenceView view(question.evidence());
+  return reasoner::Judge({knowledge_, rules_, view}, *leaf);
 }
 
-absl::StatusOr<v1::ConcludeAnswer> BuiltinReasoner::Conclude(const v1::ConcludeQuestion&, absl::Time) const {
-  static_cast<void>(knowledge_);
-  return absl::UnimplementedError("Conclude");
+absl::StatusOr<v1::CritiqueAnswer> BuiltinReasoner::Critique(const v1::CritiqueQuestion& question,
+                                                             absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("critique", deadline));
+  const EvidenceView view(question.evidence());
+  return reasoner::Critique({knowledge_, rules_, view}, question);
+}
+
+absl::StatusOr<v1::ExploreAnswer> BuiltinReasoner::Explore(const v1::ExploreQuestion& question,
+                                                           absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("explore", deadline));
+  const EvidenceView view(question.evidence());
+  return reasoner::Explore({knowledge_, rules_, view}, question);
+}
+
+absl::StatusOr<v1::ConcludeAnswer> BuiltinReasoner::Conclude(const v1::ConcludeQuestion& question,
+                                                             absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("conclude", deadline));
+  const EvidenceView view(question.evidence());
+  return reasoner::Conclude({knowledge_, rules_, view}, question);
 }
 
 }  // namespace galen::reasoner

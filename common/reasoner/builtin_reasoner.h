@@ -3,13 +3,15 @@
 
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/reasoner.h"
+#include "common/reasoner/retrieve.h"
+#include "common/reasoner/rule_index.h"
 
 namespace galen::reasoner {
 
 // Answers from declared knowledge alone: deterministic, offline, without a model. The same question
-// gives the same answer byte for byte. Each answer is a pure function in a file of its own (judge.h,
-// rank.h, retrieve.h, critique.h, explore.h, conclude.h, summarize.h); this class holds the indexes.
-// Thread-safe. Errors: INVALID_ARGUMENT for a label that the knowledge does not have,
+// gives the same answer byte for byte. Each answer is a pure function in a file of its own
+// (judge.h, rank.h, retrieve.h, critique.h, explore.h, conclude.h, summarize.h); this class holds
+// the indexes. Thread-safe. Errors: INVALID_ARGUMENT for a label that the knowledge does not have,
 // DEADLINE_EXCEEDED when the deadline has passed on entry.
 class BuiltinReasoner final : public Reasoner {
  public:
@@ -35,6 +37,8 @@ class BuiltinReasoner final : public Reasoner {
 
  private:
   const knowledge::Knowledge& knowledge_;
+  const RuleIndex rules_;
+  const HistoryIndex history_;
 };
 
 }  // namespace galen::reasoner

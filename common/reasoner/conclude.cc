@@ -1,0 +1,331 @@
+#include "common/reasoner/conclude.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/reasoner/explained.h"
+#include "common/reasoner/wording.h"
+
+namespace galen::reasoner {
+namespace {
+
+using galen::v1::CheckResult;
+using galen::v1::Device;
+using galen::v1::Finding;
+using galen::v1::Hypothesis;
+using galen::v1::Signal;
+using galen::v1::Verdict;
+using knowledge::v1::Label;
+
+// One thing that a cause rests on.
+struct Ground {
+  const Finding* finding;
+  const CheckResult* result;
+};
+
+// A confirmed hypothesis with what it rests on.
+struct Cause {
+  const Hypothesis* hypothesis = nullptr;
+  const Label* leaf = nullptr;
+  std::set<std::string> nodes;
+  std::vector<Ground> grounds;
+  bool opposed = false;
+  int explains = 0;
+  int64_t earliest = std::numeric_limits<int64_t>::max();  // nanoseconds of the first event
+};
+
+int64_t EventNanos(const Finding& finding) {
+  if (!finding.has_event_value() || !finding.event_value().has_time()) {
+    return std::numeric_limits<int64_t>::max();
+  }
+  const auto& time = finding.event_value().time();
+  return time.seconds() * 1'000'000'000 + time.nanos();
+}
+
+Cause Study(const Case& the_case, const Hypothesis& hypothesis) {
+  Cause cause;
+  cause.hypothesis = &hypothesis;
+  cause.leaf = the_case.knowledge.FindLabel(hypothesis.label());
+  for (const Device& device : hypothesis.verdict().devices()) {
+    if (!device.node().empty()) cause.nodes.insert(device.node());
+  }
+  for (const std::string& node : the_case.evidence.nodes()) {
+    const Assessment assessment = Assess(the_case, *cause.leaf, node);
+    if (assessment.outcome != Verdict::CONFIRMED && !cause.nodes.contains(node)) continue;
+    cause.nodes.insert(node);
+    cause.opposed = cause.opposed || !assessment.opposing.empty();
+    for (const Supporting& each : assessment.supporting) {
+      if (each.support == Support::kContext) continue;
+      for (const Finding* finding : each.entry.findings) {
+        cause.grounds.push_back({finding, each.entry.result});
+        cause.earliest = std::min(cause.earliest, EventNanos(*finding));
+      }
+    }
+  }
+  for (const CheckResult* result : the_case.evidence.results()) {
+    if (!cause.nodes.contains(result->node())) continue;
+    for (const Finding& finding : result->findings()) {
+      if ((finding.abnormal() || finding.has_event_value()) &&
+          Explains(the_case, *cause.leaf, finding, *result)) {
+        ++cause.explains;
+      }
+    }
+  }
+  for (const Signal& signal : the_case.evidence.summary().signals()) {
+    if (signal.strength() >= galen::v1::STRONG && Explains(the_case, *cause.leaf, signal)) {
+      ++cause.explains;
+    }
+  }
+  return cause;
+}
+
+bool Before(const Cause& a, const Cause& b) {
+  if (a.opposed != b.opposed) return b.opposed;
+  if (a.explains != b.explains) return a.explains > b.explains;
+  if (a.earliest != b.earliest) return a.earliest < b.earliest;
+  const double left = a.hypothesis->verdict().probability();
+  const double right = b.hypothesis->verdict().probability();
+  if (left != right) return left > right;
+  return a.hypothesis->label() < b.hypothesis->label();
+}
+
+bool ShareANode(const Cause& a, const Cause& b) {
+  if (a.nodes.empty() || b.nodes.empty()) return true;
+  return std::any_of(a.nodes.begin(), a.nodes.end(),
+                     [&](const std::string& node) { return b.nodes.contains(node); });
+}
+
+// `cause` alone would show all that `effect` rests on.
+bool AccountsFor(const Case& the_case, const Cause& cause, const Cause& effect) {
+  return !effect.grounds.empty() &&
+         std::all_of(effect.grounds.begin(), effect.grounds.end(), [&](const Ground& ground) {
+           return cause.nodes.contains(ground.result->node()) &&
+                  Explains(the_case, *cause.leaf, *ground.finding, *ground.result);
+         });
+}
+
+bool LooksLike(const Label& a, const Label& b) {
+  const auto names = [](const Label& label, const std::string& other) {
+    return std::find(label.confused_with().begin(), label.confused_with().end(), other) !=
+           label.confused_with().end();
+  };
+  return names(a, b.label()) || names(b, a.label());
+}
+
+bool IsEffect(const Case& the_case, const Cause& effect, const Cause& cause) {
+  if (!ShareANode(effect, cause)) return false;
+  const bool listed = ListsEffect(*cause.leaf, effect.hypothesis->label());
+  const bool lists = ListsEffect(*effect.leaf, cause.hypothesis->label());
+  if (listed != lists) return listed;
+  if (LooksLike(*effect.leaf, *cause.leaf) && effect.opposed && !cause.opposed) return true;
+  const bool forth = AccountsFor(the_case, cause, effect);
+  const bool back = AccountsFor(the_case, effect, cause);
+  // Each accounts for the other: the one that explains more is the cause.
+  return (listed || forth) && (!back || Before(cause, effect));
+}
+
+class Effects {
+ public:
+  Effects(const Case& the_case, v1::ConcludeAnswer& answer) : case_(the_case), answer_(answer) {}
+
+  void Add(const std::string& name, const std::string& cause, const std::string& text,
+           const Device& device, const std::string& evidence_id) {
+    const auto [it, is_new] = index_.emplace(absl::AsciiStrToLower(name), answer_.effects_size());
+    v1::ConcludeAnswer::Effect& effect =
+        is_new ? *answer_.add_effects() : *answer_.mutable_effects(it->second);
+    if (is_new) {
+      effect.set_effect(name);
+      effect.set_cause(cause);
+      effect.set_text(text);
+    }
+    const bool known_device =
+        std::any_of(effect.devices().begin(), effect.devices().end(), [&](const Device& each) {
+          return each.node() == device.node() && each.device() == device.device();
+        });
+    if (!known_device && !(device.node().empty() && device.device().empty())) {
+      *effect.add_devices() = device;
+    }
+    if (!evidence_id.empty() &&
+        std::find(effect.evidence_ids().begin(), effect.evidence_ids().end(), evidence_id) ==
+            effect.evidence_ids().end()) {
+      effect.add_evidence_ids(evidence_id);
+    }
+  }
+
+  // A confirmed cause that turned out to be an effect.
+  void AddConfirmed(const Cause& effect, const Cause& cause) {
+    const Verdict& verdict = effect.hypothesis->verdict();
+    const std::string& label = effect.hypothesis->label();
+    const std::string text =
+        absl::StrCat(effect.leaf->title(), ", explained by ", cause.leaf->title());
+    for (const Device& device : verdict.devices())
+      Add(label, cause.leaf->label(), text, device, "");
+    for (const galen::v1::Reason& reason : verdict.reasons()) {
+      if (reason.direction() != galen::v1::Reason::SUPPORTS) continue;
+      for (const std::string& id : reason.evidence_ids()) {
+        Add(label, cause.leaf->label(), text, Device(), id);
+      }
+    }
+  }
+
+  // What `cause` lists and the evidence shows on its nodes.
+  void AddListed(const Cause& cause, const std::set<std::string>& causes) {
+    for (const std::string& listed : cause.leaf->secondary_effects()) {
+      if (const Label* leaf = case_.knowledge.FindLabel(listed); leaf != nullptr) {
+        if (!causes.contains(listed)) AddLeaf(cause, *leaf);
+        continue;
+      }
+      AddEvents(cause, listed);
+      AddTexts(cause, listed);
+    }
+  }
+
+ private:
+  void AddLeaf(const Cause& cause, const Label& leaf) {
+    for (const std::string& node : cause.nodes) {
+      const Assessment assessment = Assess(case_, leaf, node);
+      if (assessment.outcome == Verdict::REJECTED) continue;
+      for (const Supporting& each : assessment.supporting) {
+        if (each.support != Support::kSpecific && each.support != Support::kShared) continue;
+        for (const Finding* finding : each.entry.findings) {
+          Add(leaf.label(), cause.leaf->label(),
+              absl::StrCat(leaf.title(), ", an effect of ", cause.leaf->title()),
+              PlaceOf(*finding, node), each.entry.result->id());
+        }
+      }
+    }
+  }
+
+  void AddEvents(const Cause& cause, const std::string& name) {
+    for (const CheckResult* result : case_.evidence.results()) {
+      if (!cause.nodes.contains(result->node())) continue;
+      for (const Finding& finding : result->findings()) {
+        if (!absl::EqualsIgnoreCase(EffectName(finding), name)) continue;
+        Add(name, cause.leaf->label(),
+            absl::StrCat(DescribeEvent(case_.knowledge, finding), ", an effect of ",
+                         cause.leaf->title()),
+            PlaceOf(finding, result->node()), result->id());
+      }
+    }
+  }
+
+  // "Xid 48" in a log that came with the report: "NVRM: Xid (PCI:0000:b3:00): 48, ...".
+  void AddTexts(const Cause& cause, const std::string& name) {
+    const std::vector<std::string> parts = absl::StrSplit(name, ' ');
+    int code = 0;
+    if (parts.size() != 2 || !absl::SimpleAtoi(parts[1], &code)) return;
+    const knowledge::v1::ErrorCode* known =
+        case_.knowledge.FindErrorCode(absl::AsciiStrToLower(parts[0]), code);
+    for (const Signal& signal : case_.evidence.summary().signals()) {
+      if (!absl::StrContains(signal.excerpt(), absl::StrCat(parts[0], " (")) ||
+          !absl::StrContains(signal.excerpt(), absl::StrCat("): ", parts[1], ",")) ||
+          (!signal.node().empty() && !cause.nodes.contains(signal.node()))) {
+        continue;
+      }
+      Device device;
+      device.set_node(signal.node());
+      const std::string what =
+          known == nullptr
+              ? name
+              : absl::StrCat(name, " (", known->name().empty() ? known->meaning() : known->name(),
+                             ")");
+      Add(name, cause.leaf->label(), absl::StrCat(what, ", an effect of ", cause.leaf->title()),
+          device, signal.id());
+    }
+  }
+
+  static Device PlaceOf(const Finding& finding, const std::string& node) {
+    Device device = finding.subject();
+    if (device.node().empty()) device.set_node(node);
+    return device;
+  }
+
+  const Case& case_;
+  v1::ConcludeAnswer& answer_;
+  std::map<std::string, int> index_;  // by name in lower case
+};
+
+std::string HeadlineWithoutCause(const v1::ConcludeQuestion& question) {
+  int rejected = 0;
+  int open = 0;
+  for (const Hypothesis& each : question.judged()) {
+    rejected += each.status() == Hypothesis::REJECTED ? 1 : 0;
+    open += each.status() == Hypothesis::INCONCLUSIVE ? 1 : 0;
+  }
+  return absl::StrCat("No cause confirmed: ", rejected, rejected == 1 ? " cause" : " causes",
+                      " ruled out, ", open, " undecided");
+}
+
+std::string Headline(const Cause& primary, size_t others) {
+  std::string text = primary.leaf->title();
+  if (primary.hypothesis->verdict().devices_size() > 0) {
+    absl::StrAppend(&text, ": ", Places(primary.hypothesis->verdict().devices()));
+  }
+  if (others > 0) {
+    absl::StrAppend(&text, ", and ", others, " independent ", others == 1 ? "cause" : "causes");
+  }
+  return text;
+}
+
+}  // namespace
+
+v1::ConcludeAnswer Conclude(const Case& the_case, const v1::ConcludeQuestion& question) {
+  v1::ConcludeAnswer answer;
+  std::vector<Cause> causes;
+  for (const Hypothesis* hypothesis : Confirmed(the_case.knowledge, question.judged())) {
+    causes.push_back(Study(the_case, *hypothesis));
+  }
+  if (causes.empty()) {
+    answer.set_headline(HeadlineWithoutCause(question));
+    return answer;
+  }
+  std::stable_sort(causes.begin(), causes.end(), Before);
+  std::vector<const Cause*> effects;
+  std::vector<const Cause*> independent;
+  std::map<const Cause*, const Cause*> explained_by;
+  for (const Cause& each : causes) {
+    for (const Cause& other : causes) {
+      // An effect of an effect is laid to the first link that is not its own effect in turn.
+      if (&other == &each || !IsEffect(the_case, each, other)) continue;
+      if (explained_by.contains(&other) && explained_by[&other] == &each) continue;
+      explained_by.emplace(&each, &other);
+      break;
+    }
+    (explained_by.contains(&each) ? effects : independent).push_back(&each);
+  }
+  // A circle of effects: the strongest of them is the cause.
+  if (independent.empty()) {
+    independent.push_back(effects.front());
+    effects.erase(effects.begin());
+  }
+  const auto root = [&](const Cause* cause) {
+    for (size_t i = 0; i < causes.size(); ++i) {
+      const auto it = explained_by.find(cause);
+      if (it == explained_by.end() || cause == independent.front()) break;
+      cause = it->second;
+    }
+    return cause;
+  };
+  std::set<std::string> names;
+  for (const Cause* cause : independent) names.insert(cause->leaf->label());
+  Effects seen(the_case, answer);
+  for (const Cause* effect : effects) seen.AddConfirmed(*effect, *root(effect));
+  for (const Cause* cause : independent) seen.AddListed(*cause, names);
+  answer.set_primary_label(independent.front()->hypothesis->label());
+  for (size_t i = 1; i < independent.size(); ++i) {
+    answer.add_other_labels(independent[i]->hypothesis->label());
+  }
+  answer.set_headline(Headline(*independent.front(), independent.size() - 1));
+  return answer;
+}
+
+}  // namespace galen::reasoner

@@ -1,0 +1,107 @@
+#include "common/reasoner/critique.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/reasoner/explained.h"
+#include "common/reasoner/wording.h"
+
+namespace galen::reasoner {
+namespace {
+
+using galen::v1::CheckResult;
+using galen::v1::Finding;
+using galen::v1::Hypothesis;
+using galen::v1::Signal;
+using knowledge::v1::Label;
+
+constexpr size_t kMaxLabels = 8;
+constexpr int kMaxRemarks = 16;
+
+bool AnyExplains(const Case& the_case, const std::vector<const Hypothesis*>& confirmed,
+                 const auto&... evidence) {
+  return std::any_of(confirmed.begin(), confirmed.end(), [&](const Hypothesis* each) {
+    return Explains(the_case, *the_case.knowledge.FindLabel(each->label()), evidence...);
+  });
+}
+
+// Unjudged leaves with evidence that nothing confirmed accounts for, the likeliest first.
+std::vector<std::string> LeavesWithEvidence(const Case& the_case,
+                                            const v1::CritiqueQuestion& question,
+                                            const std::vector<const Hypothesis*>& confirmed) {
+  std::vector<std::pair<double, std::string>> found;
+  for (const Label* leaf : the_case.index.leaves()) {
+    if (WasJudged(question.judged(), leaf->label())) continue;
+    double best = 0;
+    bool unexplained = false;
+    for (const std::string& node : the_case.evidence.nodes()) {
+      const Assessment assessment = Assess(the_case, *leaf, node);
+      if (assessment.outcome == galen::v1::Verdict::REJECTED) continue;
+      for (const Supporting& each : assessment.supporting) {
+        if (each.support != Support::kSpecific && each.support != Support::kShared) continue;
+        const bool novel = std::any_of(
+            each.entry.findings.begin(), each.entry.findings.end(), [&](const Finding* finding) {
+              return !AnyExplains(the_case, confirmed, *finding, *each.entry.result);
+            });
+        if (!novel) continue;
+        best = unexplained ? std::max(best, assessment.log_odds) : assessment.log_odds;
+        unexplained = true;
+      }
+    }
+    if (unexplained) found.emplace_back(best, leaf->label());
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> labels;
+  for (auto& [log_odds, label] : found) labels.push_back(std::move(label));
+  return labels;
+}
+
+void Add(const std::string& label, std::vector<std::string>& labels) {
+  if (labels.size() < kMaxLabels &&
+      std::find(labels.begin(), labels.end(), label) == labels.end()) {
+    labels.push_back(label);
+  }
+}
+
+}  // namespace
+
+v1::CritiqueAnswer Critique(const Case& the_case, const v1::CritiqueQuestion& question) {
+  const std::vector<const Hypothesis*> confirmed = Confirmed(the_case.knowledge, question.judged());
+  std::vector<std::string> labels;
+  for (const std::string& label : LeavesWithEvidence(the_case, question, confirmed)) {
+    Add(label, labels);
+  }
+  v1::CritiqueAnswer answer;
+  for (const CheckResult* result : the_case.evidence.results()) {
+    if (result->status() != CheckResult::FAIL) continue;
+    for (const Finding& finding : result->findings()) {
+      if (!finding.abnormal() || AnyExplains(the_case, confirmed, finding, *result)) continue;
+      if (answer.remarks_size() < kMaxRemarks) {
+        answer.add_remarks(absl::StrCat(Describe(the_case.knowledge, finding, result->node()), " (",
+                                        result->id(), ") is explained by no confirmed cause"));
+      }
+    }
+  }
+  for (const Signal& signal : the_case.evidence.summary().signals()) {
+    if (signal.strength() != galen::v1::DECISIVE || signal.labels().empty() ||
+        AnyExplains(the_case, confirmed, signal)) {
+      continue;
+    }
+    for (const std::string& label : signal.labels()) {
+      const Label* leaf = the_case.knowledge.FindLabel(label);
+      if (leaf != nullptr && knowledge::IsLeaf(*leaf) && !WasJudged(question.judged(), label)) {
+        Add(label, labels);
+      }
+    }
+    if (answer.remarks_size() < kMaxRemarks) {
+      answer.add_remarks(absl::StrCat(Describe(signal), " is explained by no confirmed cause"));
+    }
+  }
+  for (const std::string& label : labels) answer.add_labels(label);
+  return answer;
+}
+
+}  // namespace galen::reasoner

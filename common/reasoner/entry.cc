@@ -1,0 +1,162 @@
+#include "common/reasoner/entry.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace galen::reasoner {
+namespace {
+
+using galen::v1::CheckResult;
+using galen::v1::Finding;
+using knowledge::Truth;
+using knowledge::v1::FindingSpec;
+using knowledge::v1::Rule;
+
+std::string Missing(const Rule& rule, const CheckResult* result, absl::string_view node) {
+  const std::string id = absl::StrCat(rule.check(), "@", node);
+  if (result == nullptr) return absl::StrCat(id, ": not run");
+  if (!Ran(*result)) {
+    const absl::string_view status =
+        result->status() == CheckResult::SKIPPED ? "skipped" : "gave an error";
+    if (result->message().empty()) return absl::StrCat(id, ": ", status);
+    return absl::StrCat(id, ": ", status, ", ", result->message());
+  }
+  return absl::StrCat(id, ": ran without telling ", rule.finding());
+}
+
+// Every finding of the rule's name with what the rule says of it.
+struct Reading {
+  const Finding* finding;
+  Truth truth;
+};
+
+std::vector<Reading> Read(const Rule& rule, const CheckResult& result) {
+  std::vector<Reading> readings;
+  for (const Finding& finding : result.findings()) {
+    if (finding.name() != rule.finding()) continue;
+    readings.push_back({&finding, knowledge::Compare(rule, finding, result)});
+  }
+  return readings;
+}
+
+bool IsEvent(const knowledge::Knowledge& knowledge, const Rule& rule) {
+  const FindingSpec* spec = knowledge.FindFinding(rule.check(), rule.finding());
+  return spec != nullptr && spec->type() == "event";
+}
+
+// What the rule says of a log in which no such event was found.
+Truth CompareAbsentEvent(const Rule& rule, const CheckResult& result) {
+  Finding none;
+  none.set_name(rule.finding());
+  none.set_text_value("");
+  return knowledge::Compare(rule, none, result);
+}
+
+void Collect(const std::vector<Reading>& readings, Truth truth, Entry& entry) {
+  for (const Reading& reading : readings) {
+    if (reading.truth == truth) entry.findings.push_back(reading.finding);
+  }
+}
+
+// Sets what both kinds of rule share; false when the truth is settled already.
+bool Begin(const knowledge::Knowledge& knowledge, const EvidenceView& evidence,
+           absl::string_view node, Entry& entry, std::vector<Reading>& readings) {
+  const Rule& rule = *entry.rule;
+  entry.result = evidence.Find(rule.check(), node);
+  if (entry.result == nullptr || !Ran(*entry.result)) {
+    entry.missing = Missing(rule, entry.result, node);
+    return false;
+  }
+  readings = Read(rule, *entry.result);
+  if (!readings.empty()) return true;
+  if (IsEvent(knowledge, rule)) entry.truth = CompareAbsentEvent(rule, *entry.result);
+  if (entry.truth == Truth::kUnknown) entry.missing = Missing(rule, entry.result, node);
+  return false;
+}
+
+// Of many logged events one that differs from a certain code is no fault of its own: such a rule
+// says that the code is absent, and holds only when no event has it.
+bool NamesAFault(const Rule& rule, const Finding& finding) {
+  if (!finding.has_event_value()) return true;
+  return (rule.op() == Rule::NE && rule.value() == "none") || rule.op() == Rule::EQ ||
+         rule.op() == Rule::IN || rule.op() == Rule::CONTAINS;
+}
+
+bool Any(const std::vector<Reading>& readings, Truth truth) {
+  return std::any_of(readings.begin(), readings.end(),
+                     [&](const Reading& reading) { return reading.truth == truth; });
+}
+
+}  // namespace
+
+Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const Rule& rule,
+                      const EvidenceView& evidence, absl::string_view node) {
+  Entry entry;
+  entry.rule = &rule;
+  std::vector<Reading> readings;
+  if (!Begin(knowledge, evidence, node, entry, readings)) return entry;
+  for (const Truth truth : {Truth::kTrue, Truth::kUnknown, Truth::kFalse}) {
+    if (!Any(readings, truth)) continue;
+    entry.truth = truth;
+    Collect(readings, truth, entry);
+    break;
+  }
+  if (entry.truth == Truth::kUnknown) entry.missing = Missing(rule, entry.result, node);
+  return entry;
+}
+
+Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
+                     const EvidenceView& evidence, absl::string_view node) {
+  Entry entry;
+  entry.rule = &rule;
+  std::vector<Reading> readings;
+  if (!Begin(knowledge, evidence, node, entry, readings)) return entry;
+  for (const Reading& reading : readings) {
+    if (reading.truth == Truth::kTrue && reading.finding->abnormal() &&
+        NamesAFault(rule, *reading.finding)) {
+      entry.findings.push_back(reading.finding);
+    }
+  }
+  if (!entry.findings.empty()) {
+    entry.truth = Truth::kTrue;
+    return entry;
+  }
+  for (const Truth truth : {Truth::kFalse, Truth::kUnknown, Truth::kTrue}) {
+    if (!Any(readings, truth)) continue;
+    entry.truth = truth;
+    Collect(readings, truth, entry);
+    break;
+  }
+  if (entry.truth == Truth::kUnknown) entry.missing = Missing(rule, entry.result, node);
+  return entry;
+}
+
+bool IsGeneral(absl::string_view check) { return absl::StartsWith(check, "history."); }
+
+Grade GradeOf(const knowledge::Knowledge& knowledge, const Rule& rule, const Finding& finding) {
+  if (IsGeneral(rule.check())) return Grade::kContext;
+  if (finding.abnormal() || finding.has_event_value()) return Grade::kEvidence;
+  const knowledge::v1::Check* check = knowledge.FindCheck(rule.check());
+  if (check == nullptr) return Grade::kContext;
+  const bool declares_limits = std::any_of(
+      check->findings().begin(), check->findings().end(),
+      [](const FindingSpec& spec) { return spec.abnormal().op() != Rule::OP_UNSPECIFIED; });
+  return declares_limits ? Grade::kContext : Grade::kEvidence;
+}
+
+bool StatesAbsence(const Rule& rule) {
+  switch (rule.op()) {
+    case Rule::EQ:
+      return rule.value() == "false" || rule.value() == "none" || rule.value() == "0";
+    case Rule::LT:
+    case Rule::LE:
+    case Rule::LACKS:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace galen::reasoner

@@ -1,0 +1,63 @@
+#ifndef COMMON_REASONER_ENTRY_H_
+#define COMMON_REASONER_ENTRY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/knowledge/knowledge.h"
+#include "common/knowledge/rules.h"
+#include "common/reasoner/evidence_view.h"
+
+namespace galen::reasoner {
+
+// One confirm or refute rule of a leaf, evaluated on one node.
+struct Entry {
+  const knowledge::v1::Rule* rule = nullptr;
+  knowledge::Truth truth = knowledge::Truth::kUnknown;
+  // The result it was read from; nullptr when the check was not asked.
+  const galen::v1::CheckResult* result = nullptr;
+  // The findings it rests on: those that satisfy it when it is true, all of that name when it is
+  // false. May be empty: a log without such an event.
+  std::vector<const galen::v1::Finding*> findings;
+  // Why the truth is unknown, "<check>@<node>: why"; "" when it is known.
+  std::string missing;
+};
+
+// A confirm rule asks for one device that satisfies it. A finding without value leaves it unknown
+// unless another one satisfies it.
+Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
+                      const EvidenceView& evidence, absl::string_view node);
+
+// A refute rule is of one of two kinds, told apart by the values that satisfy it. Over abnormal
+// values it names another fault, and one device that has it is enough. Over normal values it is an
+// all-clear ("all counters are zero"), which holds only when every device was read and satisfies
+// it.
+Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
+                     const EvidenceView& evidence, absl::string_view node);
+
+// How much a true confirm entry can prove. See docs/reasoner.md.
+enum class Grade {
+  // True of healthy machines as well (a version in use, a mode, a history): never proves anything.
+  kContext,
+  // Breaks the limit that its check declares, or is a logged event, or the check declares no
+  // limits.
+  kEvidence,
+};
+
+// The grade of a finding that satisfies `rule`. General checks (the history family) and findings
+// within their declared limits are context; so is a finding without a limit when its check declares
+// limits for others.
+Grade GradeOf(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
+              const galen::v1::Finding& finding);
+
+// True for a check of the history family: general by the taxonomy's conventions.
+bool IsGeneral(absl::string_view check);
+
+// True when a rule that is satisfied says no more than that a sign is absent: a value of false,
+// none or zero, or below a bound.
+bool StatesAbsence(const knowledge::v1::Rule& rule);
+
+}  // namespace galen::reasoner
+
+#endif  // COMMON_REASONER_ENTRY_H_

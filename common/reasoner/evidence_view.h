@@ -1,0 +1,52 @@
+#ifndef COMMON_REASONER_EVIDENCE_VIEW_H_
+#define COMMON_REASONER_EVIDENCE_VIEW_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::reasoner {
+
+// An evidence set, looked up by check and node. Of two results with one id the later one counts.
+// Refers to `evidence`, which must outlive the view. Thread-safe.
+class EvidenceView {
+ public:
+  explicit EvidenceView(const galen::v1::EvidenceSet& evidence);
+
+  const galen::v1::EvidenceSet& evidence() const { return evidence_; }
+  const galen::v1::Summary& summary() const { return evidence_.summary(); }
+
+  // Every node that has a result, sorted.
+  const std::vector<std::string>& nodes() const { return nodes_; }
+  // The results, each id once, ordered by id.
+  const std::vector<const galen::v1::CheckResult*>& results() const { return results_; }
+  // nullptr when the check has not been asked on that node.
+  const galen::v1::CheckResult* Find(absl::string_view check, absl::string_view node) const;
+  // nullptr when there is none. By evidence id.
+  const galen::v1::Signal* FindSignal(absl::string_view id) const;
+  const galen::v1::CheckResult* FindResult(absl::string_view id) const;
+
+ private:
+  const galen::v1::EvidenceSet& evidence_;
+  std::vector<std::string> nodes_;
+  std::vector<const galen::v1::CheckResult*> results_;
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>,
+                      const galen::v1::CheckResult*>
+      by_check_and_node_;
+  absl::flat_hash_map<absl::string_view, const galen::v1::CheckResult*> by_id_;
+  absl::flat_hash_map<absl::string_view, const galen::v1::Signal*> signals_;
+};
+
+// The check ran to its end, whatever it saw. SKIPPED and ERROR are no evidence.
+inline bool Ran(const galen::v1::CheckResult& result) {
+  return result.status() == galen::v1::CheckResult::PASS ||
+         result.status() == galen::v1::CheckResult::FAIL;
+}
+
+}  // namespace galen::reasoner
+
+#endif  // COMMON_REASONER_EVIDENCE_VIEW_H_

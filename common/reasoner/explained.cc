@@ -1,0 +1,62 @@
+#include "common/reasoner/explained.h"
+
+#include <algorithm>
+
+namespace galen::reasoner {
+namespace {
+
+using galen::v1::Finding;
+using galen::v1::Hypothesis;
+using knowledge::v1::Label;
+
+bool ConfirmsBy(const Label& leaf, const Finding& finding, const galen::v1::CheckResult& result) {
+  return std::any_of(leaf.confirm().begin(), leaf.confirm().end(), [&](const auto& rule) {
+    return rule.check() == result.check() && rule.finding() == finding.name() &&
+           knowledge::Compare(rule, finding, result) == knowledge::Truth::kTrue;
+  });
+}
+
+}  // namespace
+
+std::vector<const Hypothesis*> Confirmed(
+    const knowledge::Knowledge& knowledge,
+    const google::protobuf::RepeatedPtrField<Hypothesis>& judged) {
+  std::vector<const Hypothesis*> confirmed;
+  for (const Hypothesis& each : judged) {
+    if (each.status() != Hypothesis::CONFIRMED || knowledge.FindLabel(each.label()) == nullptr) {
+      continue;
+    }
+    const bool twice =
+        std::any_of(confirmed.begin(), confirmed.end(),
+                    [&](const Hypothesis* other) { return other->label() == each.label(); });
+    if (!twice) confirmed.push_back(&each);
+  }
+  return confirmed;
+}
+
+bool WasJudged(const google::protobuf::RepeatedPtrField<Hypothesis>& judged,
+               absl::string_view label) {
+  return std::any_of(judged.begin(), judged.end(), [&](const Hypothesis& each) {
+    return each.label() == label && each.has_verdict();
+  });
+}
+
+bool Explains(const Case& the_case, const Label& leaf, const Finding& finding,
+              const galen::v1::CheckResult& result) {
+  if (ConfirmsBy(leaf, finding, result)) return true;
+  const std::string effect = EffectName(finding);
+  if (!effect.empty() && ListsEffect(leaf, effect)) return true;
+  const RuleIndex::Labels& others = the_case.index.Confirming(result.check(), finding.name());
+  return std::any_of(others.begin(), others.end(), [&](const Label* other) {
+    return ListsEffect(leaf, other->label()) && ConfirmsBy(*other, finding, result);
+  });
+}
+
+bool Explains(const Case& the_case, const Label& leaf, const galen::v1::Signal& signal) {
+  static_cast<void>(the_case);
+  return std::any_of(signal.labels().begin(), signal.labels().end(), [&](const std::string& label) {
+    return label == leaf.label() || ListsEffect(leaf, label);
+  });
+}
+
+}  // namespace galen::reasoner

@@ -1,0 +1,31 @@
+#ifndef COMMON_REASONER_EXPLAINED_H_
+#define COMMON_REASONER_EXPLAINED_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/reasoner/judge.h"
+#include "galen/v1/diagnosis.pb.h"
+
+namespace galen::reasoner {
+
+// The confirmed hypotheses of a list, those that the knowledge has.
+std::vector<const galen::v1::Hypothesis*> Confirmed(
+    const knowledge::Knowledge& knowledge,
+    const google::protobuf::RepeatedPtrField<galen::v1::Hypothesis>& judged);
+
+bool WasJudged(const google::protobuf::RepeatedPtrField<galen::v1::Hypothesis>& judged,
+               absl::string_view label);
+
+// `leaf` accounts for the finding: one of its confirm rules is true of it, or it lists the event,
+// or it lists a leaf of which a confirm rule is true of it.
+bool Explains(const Case& the_case, const knowledge::v1::Label& leaf,
+              const galen::v1::Finding& finding, const galen::v1::CheckResult& result);
+
+// `leaf` accounts for the signal: it, or an effect that it lists, is among the signal's labels.
+bool Explains(const Case& the_case, const knowledge::v1::Label& leaf,
+              const galen::v1::Signal& signal);
+
+}  // namespace galen::reasoner
+
+#endif  // COMMON_REASONER_EXPLAINED_H_

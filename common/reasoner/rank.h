@@ -1,0 +1,20 @@
+#ifndef COMMON_REASONER_RANK_H_
+#define COMMON_REASONER_RANK_H_
+
+#include "common/reasoner/judge.h"
+#include "galen/reasoner/v1/reasoner.pb.h"
+
+namespace galen::reasoner {
+
+// Orders the offered choices by what the signals and the check results so far say of the leaves
+// below each, and prunes those that nothing speaks for. Every choice stands in the answer once.
+//
+// Pruned: a choice whose every leaf is refuted; and, once anything at all points somewhere, a
+// choice that nothing points to. Never pruned: a choice below which a strong signal or an abnormal
+// finding is not refuted. When nothing points anywhere, choices with a leaf that is not rare stay:
+// the checks have to tell. Unknown labels count as leaves without knowledge. Pure.
+v1::RankAnswer Rank(const Case& the_case, const v1::RankQuestion& question);
+
+}  // namespace galen::reasoner
+
+#endif  // COMMON_REASONER_RANK_H_

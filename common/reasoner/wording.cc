@@ -1,0 +1,168 @@
+#include "common/reasoner/wording.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "common/base/text.h"
+
+namespace galen::reasoner {
+namespace {
+
+using galen::v1::Device;
+using galen::v1::Finding;
+
+constexpr int kMaxNamed = 3;
+constexpr size_t kMaxValueBytes = 120;
+
+std::string Unit(const Finding& finding) {
+  const std::string& unit = finding.unit();
+  if (unit.empty() || unit == "count" || unit == "1" || finding.has_text_value()) return "";
+  return unit == "%" ? unit : absl::StrCat(" ", unit);
+}
+
+std::string Value(const Finding& finding) {
+  return absl::StrCat(CleanText(knowledge::ValueText(finding), kMaxValueBytes), Unit(finding));
+}
+
+Device PlaceOf(const Finding& finding, absl::string_view node) {
+  Device device = finding.subject();
+  if (device.node().empty()) device.set_node(std::string(node));
+  return device;
+}
+
+// "links inactive 12 (expected 0)", "Xid 48 (double bit ECC error), 3 times".
+std::string Statement(const knowledge::Knowledge& knowledge, const Finding& finding) {
+  if (finding.has_event_value()) {
+    std::string text = DescribeEvent(knowledge, finding);
+    if (finding.event_value().count() > 1) {
+      absl::StrAppend(&text, ", ", finding.event_value().count(), " times");
+    }
+    return text;
+  }
+  std::string text = absl::StrCat(Words(finding.name()), " ", Value(finding));
+  if (!finding.expected().empty()) {
+    absl::StrAppend(&text, " (expected ", CleanText(finding.expected(), kMaxValueBytes), ")");
+  }
+  return text;
+}
+
+// As NVIDIA's documents spell them.
+std::string FamilyName(absl::string_view finding) {
+  if (finding == "xid") return "Xid";
+  if (finding == "sxid") return "SXid";
+  return Words(finding);
+}
+
+std::string EventsOrDevices(size_t count, const Finding& first) {
+  const absl::string_view kind =
+      absl::string_view(first.subject().device()).substr(0, first.subject().device().find(':'));
+  if (kind.empty() || kind.find('/') != absl::string_view::npos) {
+    return absl::StrCat(count, " readings");
+  }
+  if (kind == "gpu" || kind == "nic") {
+    return absl::StrCat(count, kind == "gpu" ? " GPUs" : " NICs");
+  }
+  return absl::StrCat(count, " ", kind, "s");
+}
+
+// What findings of one name say together: "links inactive 0 on all 8 GPUs".
+std::string Together(const knowledge::Knowledge& knowledge,
+                     const std::vector<const Finding*>& findings, absl::string_view node) {
+  const Finding& first = *findings.front();
+  if (findings.size() == 1) return Describe(knowledge, first, node);
+  std::set<std::string> values;
+  for (const Finding* finding : findings) values.insert(Value(*finding));
+  const std::string of = absl::StrCat(EventsOrDevices(findings.size(), first), " of ", node);
+  if (values.size() == 1) {
+    return absl::StrCat(Statement(knowledge, first), " on all ", of);
+  }
+  std::vector<std::string> named(values.begin(), values.end());
+  if (named.size() > kMaxNamed) {
+    named.resize(kMaxNamed);
+    named.push_back("...");
+  }
+  return absl::StrCat(Words(first.name()), " ", absl::StrJoin(named, ", "), " on ", of);
+}
+
+}  // namespace
+
+std::string Words(absl::string_view identifier) {
+  return absl::StrReplaceAll(identifier, {{"_", " "}});
+}
+
+std::string Place(const Device& device) {
+  if (device.device().empty()) return device.node().empty() ? "the job" : device.node();
+  if (device.node().empty()) return device.device();
+  return absl::StrCat(device.device(), " on ", device.node());
+}
+
+std::string Places(const google::protobuf::RepeatedPtrField<Device>& devices) {
+  std::vector<std::string> named;
+  for (int i = 0; i < std::min(devices.size(), kMaxNamed); ++i) named.push_back(Place(devices[i]));
+  if (devices.size() > kMaxNamed) {
+    return absl::StrCat(absl::StrJoin(named, ", "), " and ", devices.size() - kMaxNamed, " more");
+  }
+  if (named.size() < 2) return absl::StrJoin(named, "");
+  const std::string last = named.back();
+  named.pop_back();
+  return absl::StrCat(absl::StrJoin(named, ", "), " and ", last);
+}
+
+std::string DescribeEvent(const knowledge::Knowledge& knowledge, const Finding& finding) {
+  if (!finding.has_event_value()) return "";
+  const std::string& code = finding.event_value().code();
+  int number = 0;
+  const knowledge::v1::ErrorCode* known =
+      absl::SimpleAtoi(code, &number) ? knowledge.FindErrorCode(finding.name(), number) : nullptr;
+  const std::string name = FamilyName(finding.name());
+  if (known == nullptr) return absl::StrCat(name, " ", Words(CleanText(code, kMaxValueBytes)));
+  return absl::StrCat(name, " ", code, " (",
+                      known->name().empty() ? known->meaning() : known->name(), ")");
+}
+
+std::string Describe(const knowledge::Knowledge& knowledge, const Finding& finding,
+                     absl::string_view node) {
+  return absl::StrCat(Place(PlaceOf(finding, node)), ": ", Statement(knowledge, finding));
+}
+
+std::string Describe(const knowledge::Knowledge& knowledge, const Entry& entry) {
+  const knowledge::v1::Check* check = knowledge.FindCheck(entry.rule->check());
+  const std::string title = check == nullptr ? entry.rule->check() : check->title();
+  std::string text;
+  if (entry.findings.empty()) {
+    text = absl::StrCat(entry.result->node(), ": no ", Words(entry.rule->finding()), " in \"",
+                        title, "\"");
+  } else {
+    text = Together(knowledge, entry.findings, entry.result->node());
+  }
+  if (!entry.rule->observation().empty()) {
+    absl::StrAppend(&text, ": ", entry.rule->observation());
+  }
+  return text;
+}
+
+std::string DescribeAbsence(const knowledge::Knowledge& knowledge, const Entry& entry) {
+  if (entry.findings.empty()) {
+    return absl::StrCat(entry.result->node(), ": ", entry.rule->check(), " ran and saw no ",
+                        Words(entry.rule->finding()));
+  }
+  const std::string seen = Together(knowledge, entry.findings, entry.result->node());
+  if (entry.rule->observation().empty()) return seen;
+  return absl::StrCat(seen, ", which is not: ", entry.rule->observation());
+}
+
+std::string Describe(const galen::v1::Signal& signal) {
+  std::string text = absl::StrCat(signal.source());
+  if (signal.first_line() > 0) absl::StrAppend(&text, " line ", signal.first_line());
+  absl::StrAppend(&text, ": ", signal.meaning().empty() ? signal.signal() : signal.meaning());
+  if (signal.count() > 1) absl::StrAppend(&text, " (", signal.count(), " times)");
+  return text;
+}
+
+}  // namespace galen::reasoner
