@@ -23,9 +23,9 @@ struct ServeOptions {
   // How long calls in flight may take after SIGTERM.
   absl::Duration drain_grace = absl::Seconds(20);
   // Called with the port once the server listens.
-  std::function<void(int port)> on_listening;
+  std::function<void(int port)> on_listening = nullptr;
   // Called when draining begins: the place to end streams that would otherwise last.
-  std::function<void()> on_drain;
+  std::function<void()> on_drain = nullptr;
 };
 
 // Keeps SIGTERM and SIGINT for ServeUntilSignal: call it in main() before any thread is made.

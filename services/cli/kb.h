@@ -1,0 +1,18 @@
+#ifndef SERVICES_CLI_KB_H_
+#define SERVICES_CLI_KB_H_
+
+#include <string>
+#include <vector>
+
+#include "services/cli/diagnose.h"
+#include "services/cli/exit_code.h"
+
+namespace galen::cli {
+
+// `galen kb lint`: every mistake of the knowledge with file, line and remedy, then a count.
+// kBadInput when there is an error; warnings alone are kOk.
+ExitCode LintKnowledge(const std::vector<std::string>& directories, Console& console);
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_KB_H_
