@@ -131,7 +131,8 @@ void EntityCollector::AddLine(absl::string_view text, absl::string_view source, 
   }
 
   static const RE2* const kIpv4 =
-      new RE2(R"((?:^|[^0-9A-Za-z.])((?:\d{1,3}\.){3}\d{1,3})(?:[<:](\d{1,5}))?(?:[^0-9A-Za-z]|$))",
+      new RE2(R"((?:^|[^0-9A-Za-z.])((?:\d{1,3}\.){3}\d{1,3})(?:[<:](\d{1,5}))?)"
+              R"((?:[^0-9A-Za-z.]|\.[^0-9]|\.?$))",
               Bytes());
   static const RE2* const kIpv6 =
       new RE2(R"((?:^|[^0-9A-Za-z:.])([0-9A-Fa-f:]{2,39})(?:%\w{1,16})?\]?(?:(?:<|\]:)(\d{1,5}))?)"
