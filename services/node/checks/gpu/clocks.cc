@@ -1,0 +1,110 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "services/node/checks/gpu/checks.h"
+#include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/nvidia_smi.h"
+
+namespace galen::node {
+namespace {
+
+// From this utilization on, in percent, the clock ought to be near its maximum.
+constexpr double kBusyUtilization = 80;
+
+std::optional<double> RatioWhenBusy(const Gpu& gpu) {
+  if (!gpu.utilization.has_value() || *gpu.utilization < kBusyUtilization ||
+      !gpu.clocks.sm.has_value() || gpu.clocks.sm_max.value_or(0) <= 0) {
+    return std::nullopt;
+  }
+  return *gpu.clocks.sm / *gpu.clocks.sm_max;
+}
+
+// Whether somebody set the application clocks; unknown where the driver does not tell them.
+std::optional<bool> UserSetting(const Gpu& gpu) {
+  std::optional<bool> changed;
+  for (const auto& [value, standard] :
+       {std::pair(gpu.clocks.application_graphics, gpu.clocks.default_graphics),
+        std::pair(gpu.clocks.application_memory, gpu.clocks.default_memory)}) {
+    if (!value.has_value() || !standard.has_value()) continue;
+    changed = changed.value_or(false) || *value != *standard;
+  }
+  if (gpu.throttle.application_clocks.value_or(false)) return true;
+  return changed;
+}
+
+std::string ThrottleText(const GpuThrottle& throttle) {
+  std::vector<absl::string_view> reasons;
+  const auto tell = [&](const std::optional<bool>& active, absl::string_view reason) {
+    if (active.value_or(false)) reasons.push_back(reason);
+  };
+  tell(throttle.hw_thermal, "hardware thermal slowdown");
+  tell(throttle.sw_thermal, "software thermal slowdown");
+  tell(throttle.hw_power_brake, "hardware power brake");
+  tell(throttle.hw_slowdown, "hardware slowdown");
+  tell(throttle.sw_power_cap, "software power cap");
+  return absl::StrJoin(reasons, ", ");
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GpuFindings findings(context);
+  Sentence sentence("GPU", state.gpus.size());
+  for (const Gpu& gpu : state.gpus) {
+    const v1::Device subject = findings.Of(gpu);
+    const std::optional<double> ratio = RatioWhenBusy(gpu);
+    const std::optional<bool> changed = UserSetting(gpu);
+    findings.Float("sm_mhz", subject, gpu.clocks.sm);
+    findings.Float("sm_max_mhz", subject, gpu.clocks.sm_max);
+    findings.Float("ratio_busy", subject, ratio);
+    findings.Bool("user_setting_changed", subject, changed).set_expected("false");
+    findings.Float("utilization", subject, gpu.utilization);
+    std::vector<std::string> told;
+    if (ratio.has_value()) {
+      told.push_back(absl::StrCat(Short(*gpu.clocks.sm), " of ", Short(*gpu.clocks.sm_max),
+                                  " MHz at ", Short(*gpu.utilization), " % utilization"));
+    }
+    if (changed.value_or(false)) told.push_back("application clocks differ from the default");
+    if (!told.empty()) sentence.Special(gpu, absl::StrJoin(told, ", "));
+  }
+  if (!findings.any_known()) {
+    return absl::FailedPreconditionError("no GPU of this node reports its clocks");
+  }
+  return std::move(findings).Finish(sentence.Tell("not busy, at its own clocks"),
+                                    XmlExcerptOfFirst(state, "clocks", [](const Gpu& gpu) {
+                                      return RatioWhenBusy(gpu).has_value();
+                                    }));
+}
+
+absl::StatusOr<CheckOutput> CheckGpuThrottle(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GpuFindings findings(context);
+  Sentence sentence("GPU", state.gpus.size());
+  for (const Gpu& gpu : state.gpus) {
+    const v1::Device subject = findings.Of(gpu);
+    findings.Bool("hw_thermal", subject, gpu.throttle.hw_thermal).set_expected("false");
+    findings.Bool("sw_thermal", subject, gpu.throttle.sw_thermal).set_expected("false");
+    findings.Bool("hw_power_brake", subject, gpu.throttle.hw_power_brake).set_expected("false");
+    findings.Bool("hw_slowdown", subject, gpu.throttle.hw_slowdown).set_expected("false");
+    findings.Bool("sw_power_cap", subject, gpu.throttle.sw_power_cap);
+    if (const std::string text = ThrottleText(gpu.throttle); !text.empty()) {
+      sentence.Special(gpu, absl::StrCat(text, " active"));
+    }
+  }
+  if (!findings.any_known()) {
+    return absl::FailedPreconditionError("no GPU of this node reports why its clocks are low");
+  }
+  const bool renamed = !XmlExcerpt(state, state.gpus.front(), "clocks_event_reasons").empty();
+  return std::move(findings).Finish(
+      sentence.Tell("no throttle reason active"),
+      XmlExcerptOfFirst(state, renamed ? "clocks_event_reasons" : "clocks_throttle_reasons",
+                        [](const Gpu& gpu) { return !ThrottleText(gpu.throttle).empty(); }));
+}
+
+}  // namespace galen::node

@@ -1,0 +1,108 @@
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "services/node/checks/gpu/checks.h"
+#include "services/node/checks/gpu/driver_packages.h"
+#include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/nvidia_smi.h"
+
+namespace galen::node {
+namespace {
+
+// The version of the module that runs, not of the file that the next boot would load.
+std::string ModuleVersion(const host::Host& host) {
+  if (const auto file = host.ReadFile("/proc/driver/nvidia/version"); file.ok()) {
+    return LoadedModuleVersion(*file);
+  }
+  if (const auto file = host.ReadFile("/sys/module/nvidia/version"); file.ok()) {
+    return std::string(absl::StripAsciiWhitespace(*file));
+  }
+  return "";
+}
+
+DriverPackages InstalledPackages(const host::Host& host) {
+  DriverPackages packages;
+  if (const auto dpkg = host.Run({"dpkg-query", "-W"}); dpkg.ok()) {
+    packages = DriverPackagesOfDpkg(dpkg->out);
+  }
+  if (const auto rpm = host.Run({"rpm", "-qa"}); rpm.ok()) {
+    packages.merge(DriverPackagesOfRpm(rpm->out));
+  }
+  return packages;
+}
+
+std::optional<bool> VgpuGuest(const GpuState& state) {
+  std::optional<bool> guest;
+  for (const Gpu& gpu : state.gpus) {
+    if (gpu.virtualization.empty()) continue;
+    guest = guest.value_or(false) || absl::EqualsIgnoreCase(gpu.virtualization, "VGPU");
+  }
+  return guest;
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> CheckGpuDriver(const CheckContext& context) {
+  const absl::StatusOr<GpuState> state = QueryGpus(context.host);
+  const std::string module = ModuleVersion(context.host);
+  const DriverPackages packages = InstalledPackages(context.host);
+  if (!state.ok() && module.empty() && packages.empty()) return state.status();
+
+  // A library that answers is the one that is in use; packages tell where it does not.
+  const std::string packaged = LibraryVersion(packages);
+  const std::string answering = state.ok() ? state->driver_version : "";
+  const std::string library = !packaged.empty() ? packaged : answering;
+  const bool refuses = absl::StrContains(state.status().message(), "version mismatch");
+  std::optional<bool> skew;
+  if (refuses) {
+    skew = true;
+  } else if (!module.empty() && !library.empty()) {
+    skew = module != library;
+  }
+  std::set<std::string> versions;
+  for (const auto& [name, version] : packages) versions.insert(version);
+  std::optional<bool> half_installed;
+  if (!packages.empty()) half_installed = versions.size() > 1;
+
+  GpuFindings findings(context);
+  v1::Finding& loaded = findings.Text("module_version", findings.Node(), Known(module));
+  if (!library.empty()) loaded.set_expected(library);
+  findings.Text("userspace_version", findings.Node(), Known(library));
+  findings.Bool("skew", findings.Node(), skew).set_expected("false");
+  // There is no list of releases to compare with.
+  findings.Text("known_bad", findings.Node(), std::nullopt);
+  findings.Text("max_cuda", findings.Node(),
+                state.ok() ? Known(state->cuda_version) : std::nullopt);
+  findings.Bool("vgpu_guest", findings.Node(), state.ok() ? VgpuGuest(*state) : std::nullopt);
+  findings.Bool("half_installed", findings.Node(), half_installed).set_expected("false");
+
+  const auto named = [](const std::string& version) {
+    return version.empty() ? std::string("unknown") : version;
+  };
+  std::string message =
+      absl::StrCat("loaded kernel module ", named(module), ", driver libraries ", named(library));
+  if (state.ok() && !state->cuda_version.empty()) {
+    absl::StrAppend(&message, ", CUDA up to ", state->cuda_version);
+  }
+  if (half_installed.value_or(false)) {
+    absl::StrAppend(&message, "; packages of versions ", absl::StrJoin(versions, " and "),
+                    " stand side by side");
+  }
+  if (refuses) absl::StrAppend(&message, "; nvidia-smi refuses: ", state.status().message());
+  std::vector<std::string> lines;
+  if (const auto file = context.host.ReadFile("/proc/driver/nvidia/version"); file.ok()) {
+    lines.emplace_back(absl::StripAsciiWhitespace(*file));
+  }
+  for (const auto& [name, version] : packages) lines.push_back(absl::StrCat(name, " ", version));
+  return std::move(findings).Finish(std::move(message), absl::StrJoin(lines, "\n"));
+}
+
+}  // namespace galen::node

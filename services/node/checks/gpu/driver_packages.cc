@@ -1,0 +1,68 @@
+#include "services/node/checks/gpu/driver_packages.h"
+
+#include <cstddef>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "re2/re2.h"
+
+namespace galen::node {
+namespace {
+
+constexpr std::size_t kMaxPackages = 1000;
+
+re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+DriverPackages DriverPackagesOfDpkg(absl::string_view output) {
+  // No packages that leave configuration behind when they are removed: dpkg-query lists those too.
+  static const RE2 kPackage(
+      R"(^((?:libnvidia-(?:compute|cfg1|gl|decode|encode|fbc1)|nvidia-(?:utils|dkms))-\d+)"
+      R"((?:-server|-open)*)(?::\w+)?\t(?:\d+:)?(\d{3}\.\d+(?:\.\d+)?)[-~+])");
+  DriverPackages packages;
+  std::string name;
+  std::string version;
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    if (packages.size() == kMaxPackages) break;
+    if (RE2::PartialMatch(Piece(line), kPackage, &name, &version)) packages[name] = version;
+  }
+  return packages;
+}
+
+DriverPackages DriverPackagesOfRpm(absl::string_view output) {
+  static const RE2 kPackage(
+      R"(^((?:kmod-nvidia|nvidia-driver|dkms-nvidia|nvidia-kmod)[A-Za-z-]*?)-(?:\d+:)?)"
+      R"((\d{3}\.\d+(?:\.\d+)?)-)");
+  DriverPackages packages;
+  std::string name;
+  std::string version;
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    if (packages.size() == kMaxPackages) break;
+    if (!RE2::PartialMatch(Piece(line), kPackage, &name, &version)) continue;
+    // rpm keeps several versions of kernel modules side by side.
+    std::string& known = packages[name];
+    if (known.empty() || !absl::StrContains(name, "kmod")) known = version;
+  }
+  return packages;
+}
+
+std::string LibraryVersion(const DriverPackages& packages) {
+  for (const absl::string_view prefix : {"libnvidia-compute-", "nvidia-driver-cuda-libs",
+                                         "nvidia-driver-libs", "nvidia-driver-cuda"}) {
+    // The greatest name is the newest branch where two are installed.
+    for (auto it = packages.rbegin(); it != packages.rend(); ++it) {
+      if (absl::StartsWith(it->first, prefix)) return it->second;
+    }
+  }
+  return "";
+}
+
+std::string LoadedModuleVersion(absl::string_view content) {
+  static const RE2 kVersion(R"(NVRM version:.*?Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?))");
+  std::string version;
+  RE2::PartialMatch(Piece(content), kVersion, &version);
+  return version;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,147 @@
+#include "services/node/checks/gpu/gpu_findings.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace galen::node {
+namespace {
+
+constexpr std::size_t kMaxSpecialTold = 8;
+
+}  // namespace
+
+v1::Device GpuFindings::Node() const {
+  v1::Device device;
+  device.set_node(node_);
+  return device;
+}
+
+v1::Device GpuFindings::Of(const Gpu& gpu) const {
+  v1::Device device = Node();
+  device.set_device(DeviceName(gpu));
+  device.set_pci_address(gpu.pci_address);
+  device.set_serial(gpu.serial.empty() ? gpu.uuid : gpu.serial);
+  return device;
+}
+
+v1::Device GpuFindings::OfPci(absl::string_view address) const {
+  v1::Device device = Node();
+  device.set_device(absl::StrCat("pci:", address));
+  device.set_pci_address(std::string(address));
+  return device;
+}
+
+v1::Device GpuFindings::OfLink(const Gpu& gpu, int link) const {
+  v1::Device device = Of(gpu);
+  device.set_device(absl::StrCat(DeviceName(gpu), "/link:", link));
+  return device;
+}
+
+v1::Finding& GpuFindings::Add(absl::string_view name, v1::Device subject, bool known) {
+  any_known_ = any_known_ || known;
+  v1::Finding& finding = findings_.emplace_back();
+  finding.set_name(std::string(name));
+  *finding.mutable_subject() = std::move(subject);
+  return finding;
+}
+
+v1::Finding& GpuFindings::Bool(absl::string_view name, v1::Device subject,
+                               std::optional<bool> value) {
+  v1::Finding& finding = Add(name, std::move(subject), value.has_value());
+  if (value.has_value()) finding.set_bool_value(*value);
+  return finding;
+}
+
+v1::Finding& GpuFindings::Int(absl::string_view name, v1::Device subject,
+                              std::optional<std::int64_t> value) {
+  v1::Finding& finding = Add(name, std::move(subject), value.has_value());
+  if (value.has_value()) finding.set_int_value(*value);
+  return finding;
+}
+
+v1::Finding& GpuFindings::Float(absl::string_view name, v1::Device subject,
+                                std::optional<double> value) {
+  v1::Finding& finding = Add(name, std::move(subject), value.has_value());
+  if (value.has_value()) finding.set_double_value(*value);
+  return finding;
+}
+
+v1::Finding& GpuFindings::Text(absl::string_view name, v1::Device subject,
+                               std::optional<std::string> value) {
+  v1::Finding& finding = Add(name, std::move(subject), value.has_value());
+  if (value.has_value()) finding.set_text_value(*std::move(value));
+  return finding;
+}
+
+CheckOutput GpuFindings::Finish(std::string message, std::string excerpt) && {
+  return {.findings = std::move(findings_),
+          .message = std::move(message),
+          .excerpt = std::move(excerpt)};
+}
+
+void Sentence::Special(absl::string_view device, absl::string_view text) {
+  special_.push_back(absl::StrCat(what_, " ", device, ": ", text));
+}
+
+void Sentence::Special(const Gpu& gpu, absl::string_view text) {
+  Special(absl::StrCat(gpu.index), text);
+}
+
+std::string Sentence::Tell(absl::string_view others) const {
+  if (special_.empty()) {
+    return total_ == 1 ? absl::StrCat("the only ", what_, ": ", others)
+                       : absl::StrCat("all ", Count(static_cast<std::int64_t>(total_), what_), ": ",
+                                      others);
+  }
+  std::vector<std::string> parts = special_;
+  if (parts.size() > kMaxSpecialTold) {
+    const std::size_t left_out = parts.size() - kMaxSpecialTold;
+    parts.resize(kMaxSpecialTold);
+    parts.push_back(absl::StrCat(left_out, " more like these"));
+  }
+  if (total_ > special_.size()) {
+    const std::size_t rest = total_ - special_.size();
+    parts.push_back(rest == 1
+                        ? absl::StrCat("the other ", what_, ": ", others)
+                        : absl::StrCat("the other ", Count(static_cast<std::int64_t>(rest), what_),
+                                       ": ", others));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+std::optional<std::string> Known(absl::string_view text) {
+  if (text.empty()) return std::nullopt;
+  return std::string(text);
+}
+
+std::string Count(std::int64_t number, absl::string_view what) {
+  return absl::StrCat(number, " ", what, number == 1 ? "" : "s");
+}
+
+std::string Short(double number) { return absl::StrCat(number); }
+
+std::string XmlExcerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag) {
+  // The GPUs stand in the XML in the order of their indexes.
+  const absl::string_view raw = state.raw;
+  std::size_t at = 0;
+  for (int seen = 0; seen <= gpu.index; ++seen) {
+    at = raw.find("<gpu ", seen == 0 ? 0 : at + 1);
+    if (at == absl::string_view::npos) return "";
+  }
+  const std::string open = absl::StrCat("<", tag, ">");
+  const std::string close = absl::StrCat("</", tag, ">");
+  const std::size_t begin = raw.find(open, at);
+  if (begin == absl::string_view::npos || begin > raw.find("<gpu ", at + 1)) return "";
+  const std::size_t end = raw.find(close, begin);
+  if (end == absl::string_view::npos) return "";
+  std::vector<absl::string_view> lines;
+  for (const absl::string_view line :
+       absl::StrSplit(raw.substr(begin, end + close.size() - begin), '\n')) {
+    lines.push_back(absl::StripAsciiWhitespace(line));
+  }
+  return absl::StrCat("GPU ", gpu.index, " (", gpu.pci_address, ")\n", absl::StrJoin(lines, "\n"));
+}
+
+}  // namespace galen::node

@@ -1,0 +1,91 @@
+#ifndef SERVICES_NODE_CHECKS_GPU_GPU_FINDINGS_H_
+#define SERVICES_NODE_CHECKS_GPU_GPU_FINDINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "galen/v1/evidence.pb.h"
+#include "services/node/checks/check.h"
+#include "services/node/checks/gpu/gpu_state.h"
+
+namespace galen::node {
+
+// Collects what a check found, and knows whether it found anything at all. A missing value becomes
+// an unknown finding.
+class GpuFindings {
+ public:
+  explicit GpuFindings(const CheckContext& context) : node_(context.host.name()) {}
+
+  v1::Device Node() const;
+  v1::Device Of(const Gpu& gpu) const;
+  // A device that nvidia-smi does not list: "pci:0000:b3:00.0".
+  v1::Device OfPci(absl::string_view address) const;
+  v1::Device OfLink(const Gpu& gpu, int link) const;
+
+  // The finding stays valid until the next call.
+  v1::Finding& Bool(absl::string_view name, v1::Device subject, std::optional<bool> value);
+  v1::Finding& Int(absl::string_view name, v1::Device subject, std::optional<std::int64_t> value);
+  v1::Finding& Float(absl::string_view name, v1::Device subject, std::optional<double> value);
+  v1::Finding& Text(absl::string_view name, v1::Device subject, std::optional<std::string> value);
+
+  // True when some finding has a value.
+  bool any_known() const { return any_known_; }
+
+  CheckOutput Finish(std::string message, std::string excerpt) &&;
+
+ private:
+  v1::Finding& Add(absl::string_view name, v1::Device subject, bool known);
+
+  std::string node_;
+  std::vector<v1::Finding> findings_;
+  bool any_known_ = false;
+};
+
+// What is special about some devices, and what holds for all the others.
+class Sentence {
+ public:
+  // `what`: "GPU", "NVLink".
+  Sentence(absl::string_view what, std::size_t total) : what_(what), total_(total) {}
+
+  void Special(absl::string_view device, absl::string_view text);
+  void Special(const Gpu& gpu, absl::string_view text);
+  // "GPU 1: 3 errors; the other 7 GPUs: no error", or "all 8 GPUs: no error".
+  std::string Tell(absl::string_view others) const;
+  bool has_special() const { return !special_.empty(); }
+
+ private:
+  std::string what_;
+  std::size_t total_;
+  std::vector<std::string> special_;
+};
+
+// The text for a value that is known only by empty or not.
+std::optional<std::string> Known(absl::string_view text);
+
+// "1 GPU", "2 GPUs".
+std::string Count(std::int64_t number, absl::string_view what);
+
+// 41 and 5.5 as people write them.
+std::string Short(double number);
+
+// The element `tag` of the GPU from the XML, with a line that says whose it is; "" when it is not
+// there.
+std::string XmlExcerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag);
+
+// The same for the first GPU that is `wanted`, or the first of all.
+template <typename Wanted>
+std::string XmlExcerptOfFirst(const GpuState& state, absl::string_view tag, Wanted wanted) {
+  for (const Gpu& gpu : state.gpus) {
+    if (wanted(gpu)) return XmlExcerpt(state, gpu, tag);
+  }
+  return XmlExcerpt(state, state.gpus.front(), tag);
+}
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_GPU_GPU_FINDINGS_H_

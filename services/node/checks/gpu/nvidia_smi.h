@@ -1,0 +1,32 @@
+#ifndef SERVICES_NODE_CHECKS_GPU_NVIDIA_SMI_H_
+#define SERVICES_NODE_CHECKS_GPU_NVIDIA_SMI_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/host/host.h"
+#include "services/node/checks/gpu/gpu_state.h"
+
+namespace galen::node {
+
+// Runs `nvidia-smi <arguments>` on the host. NOT_FOUND "nvidia-smi is not installed: ..." and the
+// host's other errors; what it answered, whatever its exit code, otherwise.
+absl::StatusOr<host::CommandResult> RunNvidiaSmi(const host::Host& host,
+                                                 absl::string_view arguments);
+
+// The same, but an answer that is just a refusal is an error: FAILED_PRECONDITION where it finds no
+// GPU, ABORTED with its words otherwise ("Failed to initialize NVML: Driver/library version
+// mismatch").
+absl::StatusOr<std::string> NvidiaSmiOutput(const host::Host& host, absl::string_view arguments);
+
+// The state of all NVIDIA GPUs, at least one. Errors as of NvidiaSmiOutput, and DATA_LOSS.
+absl::StatusOr<GpuState> QueryGpus(const host::Host& host);
+
+// What nvidia-smi complained of, in one line; "" when it did not: text before and after the XML, or
+// all of the output when there is no XML.
+std::string Complaint(const host::CommandResult& result);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_GPU_NVIDIA_SMI_H_

@@ -1,0 +1,88 @@
+#include <optional>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "services/node/checks/gpu/checks.h"
+#include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/nvidia_smi.h"
+
+namespace galen::node {
+namespace {
+
+// Peaks reach past the limit for moments; a reading of more than this share of it is a sensor's
+// fault.
+constexpr double kImplausibleShare = 1.5;
+
+// What the power supplies of the machine give together, in watts, by `dmidecode -t 39`.
+std::optional<double> SupplyCapacity(const host::Host& host) {
+  const auto result = host.Run({"dmidecode", "-t", "39"});
+  if (!result.ok() || result->exit_code != 0) return std::nullopt;
+  std::optional<double> capacity;
+  for (absl::string_view line : absl::StrSplit(result->out, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (!absl::ConsumePrefix(&line, "Max Power Capacity:")) continue;
+    // "Unknown" where the slot is empty.
+    if (const std::optional<double> watts = LeadingNumber(line); watts.has_value()) {
+      capacity = capacity.value_or(0) + *watts;
+    }
+  }
+  return capacity;
+}
+
+std::optional<bool> DrawPlausible(const GpuPower& power) {
+  const std::optional<double> limit = power.max_limit.has_value() ? power.max_limit : power.limit;
+  if (!power.draw.has_value() || !limit.has_value()) return std::nullopt;
+  return *power.draw > 0 && *power.draw <= kImplausibleShare * *limit;
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GpuFindings findings(context);
+  Sentence sentence("GPU", state.gpus.size());
+  // Known only when every limit is.
+  std::optional<double> sum_of_limits = 0;
+  const auto reduced = [](const Gpu& gpu) {
+    return gpu.power.limit.has_value() && gpu.power.default_limit.has_value() &&
+           *gpu.power.limit < *gpu.power.default_limit;
+  };
+  for (const Gpu& gpu : state.gpus) {
+    const v1::Device subject = findings.Of(gpu);
+    findings.Float("draw_w", subject, gpu.power.draw);
+    v1::Finding& limit = findings.Float("limit_w", subject, gpu.power.limit);
+    if (gpu.power.default_limit.has_value()) limit.set_expected(Short(*gpu.power.default_limit));
+    findings.Float("default_limit_w", subject, gpu.power.default_limit);
+    findings.Bool("draw_plausible", subject, DrawPlausible(gpu.power)).set_expected("true");
+    if (sum_of_limits.has_value() && gpu.power.limit.has_value()) {
+      *sum_of_limits += *gpu.power.limit;
+    } else {
+      sum_of_limits = std::nullopt;
+    }
+    if (reduced(gpu)) {
+      sentence.Special(gpu, absl::StrCat("limited to ", Short(*gpu.power.limit), " W of ",
+                                         Short(*gpu.power.default_limit), " W"));
+    }
+  }
+  if (!findings.any_known()) {
+    return absl::FailedPreconditionError("no GPU of this node reports its power");
+  }
+  const std::optional<double> supply = SupplyCapacity(context.host);
+  findings.Float("psu_capacity_w", findings.Node(), supply);
+  findings.Float("sum_of_limits_w", findings.Node(), sum_of_limits);
+  std::string message = sentence.Tell("at the default power limit");
+  if (sum_of_limits.has_value() && supply.has_value()) {
+    absl::StrAppend(&message, "; limits add up to ", Short(*sum_of_limits), " W of ",
+                    Short(*supply), " W of supply");
+  }
+  const bool newer = !XmlExcerpt(state, state.gpus.front(), "gpu_power_readings").empty();
+  return std::move(findings).Finish(
+      std::move(message),
+      XmlExcerptOfFirst(state, newer ? "gpu_power_readings" : "power_readings", reduced));
+}
+
+}  // namespace galen::node

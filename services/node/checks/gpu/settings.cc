@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "services/node/checks/gpu/checks.h"
+#include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/kernel_lines.h"
+#include "services/node/checks/gpu/nvidia_smi.h"
+
+namespace galen::node {
+namespace {
+
+// Programs that keep a GPU open without computing on it.
+constexpr absl::string_view kDaemons[] = {"nv-hostengine", "dcgm-exporter", "nvidia-mps-server",
+                                          "nvidia-persistenced"};
+
+std::optional<bool> MigPending(const GpuMig& mig) {
+  if (mig.current.empty() || mig.pending.empty()) return std::nullopt;
+  return mig.current != mig.pending;
+}
+
+bool OnlyDraws(const GpuProcess& process) { return process.type == "G"; }
+
+// Processes of the job, by their numbers in its own view; empty when the job is not known.
+std::set<std::int64_t> JobProcesses(const host::Host& host) {
+  std::set<std::int64_t> pids;
+  if (!host.JobEnvironment().ok()) return pids;
+  const auto paths = host.Glob("/proc/[0-9]*/status", host::View::kJob);
+  if (!paths.ok()) return pids;
+  for (absl::string_view path : *paths) {
+    std::int64_t pid = 0;
+    if (absl::ConsumePrefix(&path, "/proc/") && absl::ConsumeSuffix(&path, "/status") &&
+        absl::SimpleAtoi(path, &pid)) {
+      pids.insert(pid);
+    }
+  }
+  return pids;
+}
+
+// Whether the job's numbers and those of nvidia-smi mean the same processes: a container has
+// numbers of its own.
+bool SameNumbers(const std::set<std::int64_t>& job, const std::vector<Gpu>& gpus) {
+  for (const Gpu& gpu : gpus) {
+    if (!gpu.processes.has_value()) continue;
+    for (const GpuProcess& process : *gpu.processes) {
+      if (job.contains(process.pid)) return true;
+    }
+  }
+  return false;
+}
+
+// `job` is empty where it is not known or numbered in another way.
+std::optional<bool> HasForeignProcess(const Gpu& gpu, const std::set<std::int64_t>& job) {
+  if (!gpu.processes.has_value()) return std::nullopt;
+  const auto computes = [](const GpuProcess& process) { return !OnlyDraws(process); };
+  if (std::none_of(gpu.processes->begin(), gpu.processes->end(), computes)) return false;
+  if (job.empty()) return std::nullopt;
+  return std::any_of(gpu.processes->begin(), gpu.processes->end(), [&](const GpuProcess& process) {
+    return computes(process) && !job.contains(process.pid);
+  });
+}
+
+// The daemons among the GPU's processes, "" for none.
+std::string Daemons(const std::vector<GpuProcess>& processes) {
+  std::set<std::string> names;
+  for (const GpuProcess& process : processes) {
+    const absl::string_view path = process.name.substr(0, process.name.find(' '));
+    const absl::string_view name = path.substr(path.rfind('/') + 1);
+    for (const absl::string_view daemon : kDaemons) {
+      if (name == daemon) names.emplace(daemon);
+    }
+  }
+  return absl::StrJoin(names, ",");
+}
+
+// "GPU Reset Required" and "Drain and Reset" become GPU_RESET and DRAIN_AND_RESET.
+std::optional<std::string> Action(absl::string_view text) {
+  if (text.empty()) return std::nullopt;
+  absl::ConsumeSuffix(&text, " Required");
+  return absl::AsciiStrToUpper(absl::StrReplaceAll(text, {{" ", "_"}}));
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> CheckGpuSettings(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GpuFindings findings(context);
+  Sentence sentence("GPU", state.gpus.size());
+  for (const Gpu& gpu : state.gpus) {
+    const v1::Device subject = findings.Of(gpu);
+    const std::optional<bool> pending = MigPending(gpu.mig);
+    const bool mig = gpu.mig.current == "Enabled";
+    findings.Text("compute_mode", subject, Known(gpu.compute_mode)).set_expected("Default");
+    findings.Bool("persistence", subject, gpu.persistence).set_expected("true");
+    findings.Text("mig_mode", subject, Known(gpu.mig.current));
+    findings.Bool("mig_pending", subject, pending).set_expected("false");
+    // Without MIG there is nothing to count.
+    if (mig) findings.Int("mig_instances", subject, gpu.mig.instances);
+    std::vector<std::string> told;
+    if (!gpu.compute_mode.empty() && gpu.compute_mode != "Default") {
+      told.push_back(absl::StrCat("compute mode ", gpu.compute_mode));
+    }
+    if (!gpu.persistence.value_or(true)) told.push_back("persistence mode off");
+    if (mig) told.push_back(absl::StrCat("MIG on with ", Count(gpu.mig.instances, "instance")));
+    if (pending.value_or(false)) {
+      told.push_back(absl::StrCat("MIG mode ", gpu.mig.pending, " waits for a reset"));
+    }
+    if (!told.empty()) sentence.Special(gpu, absl::StrJoin(told, ", "));
+  }
+  if (!findings.any_known()) {
+    return absl::FailedPreconditionError("no GPU of this node reports its settings");
+  }
+  return std::move(findings).Finish(
+      sentence.Tell("compute mode Default, persistence on, MIG off, as far as reported"),
+      XmlExcerpt(state, state.gpus.front(), "mig_mode"));
+}
+
+absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  std::set<std::int64_t> job = JobProcesses(context.host);
+  if (!SameNumbers(job, state.gpus)) job.clear();
+  GpuFindings findings(context);
+  Sentence sentence("GPU", state.gpus.size());
+  for (const Gpu& gpu : state.gpus) {
+    const v1::Device subject = findings.Of(gpu);
+    const std::optional<bool> foreign = HasForeignProcess(gpu, job);
+    std::optional<std::int64_t> count;
+    std::optional<std::string> daemons;
+    if (gpu.processes.has_value()) {
+      count = static_cast<std::int64_t>(gpu.processes->size());
+      daemons = Daemons(*gpu.processes);
+    }
+    findings.Bool("foreign_process", subject, foreign).set_expected("false");
+    findings.Float("memory_used_mib", subject, gpu.memory_used_mib);
+    findings.Int("processes_per_gpu", subject, count);
+    findings.Text("daemon_holds_device", subject, daemons);
+    if (count.value_or(0) > 0) {
+      sentence.Special(
+          gpu, absl::StrCat(*count, *count == 1 ? " process" : " processes",
+                            foreign.value_or(false) ? ", one of them not of this job" : "",
+                            gpu.memory_used_mib.has_value()
+                                ? absl::StrCat(", ", Short(*gpu.memory_used_mib), " MiB in use")
+                                : std::string()));
+    }
+  }
+  if (!findings.any_known()) {
+    return absl::FailedPreconditionError("no GPU of this node lists its processes");
+  }
+  return std::move(findings).Finish(sentence.Tell("no process"),
+                                    XmlExcerptOfFirst(state, "processes", [&](const Gpu& gpu) {
+                                      return HasForeignProcess(gpu, job).value_or(false);
+                                    }));
+}
+
+absl::StatusOr<CheckOutput> CheckGpuRecoveryAction(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  const auto events = ReadKernelPciEvents(context.host);
+  GpuFindings findings(context);
+  Sentence sentence("GPU", state.gpus.size());
+  for (const Gpu& gpu : state.gpus) {
+    std::optional<std::string> action = Action(gpu.recovery_action);
+    // A GPU that answers nothing but this asks for it, too.
+    if (!action.has_value() && gpu.requires_reset) action = "GPU_RESET";
+    if (!action.has_value() && events.ok()) {
+      const auto logged = events->recovery_action.find(gpu.pci_address);
+      if (logged != events->recovery_action.end()) action = Action(logged->second);
+    }
+    findings.Text("action", findings.Of(gpu), action).set_expected("NONE");
+    if (action.has_value() && *action != "NONE") {
+      sentence.Special(gpu, absl::StrCat("the driver asks for ", *action));
+    }
+  }
+  if (!findings.any_known()) {
+    return absl::FailedPreconditionError("this driver does not tell which recovery a GPU needs");
+  }
+  return std::move(findings).Finish(
+      sentence.Tell("no recovery needed, as far as reported"),
+      events.ok() ? absl::StrJoin(events->lines, "\n") : std::string());
+}
+
+}  // namespace galen::node

@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "services/node/checks/gpu/checks.h"
+#include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/nvidia_smi.h"
+
+namespace galen::node {
+namespace {
+
+// Above this utilization, in percent, a GPU is not idle.
+constexpr double kIdleUtilization = 5;
+
+bool Idle(const Gpu& gpu) {
+  return gpu.utilization.has_value() && *gpu.utilization <= kIdleUtilization &&
+         gpu.thermal.core.has_value();
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+// By how much an idle GPU is hotter than the idle ones of its model; unknown without such peers.
+std::optional<double> HotterThanIdlePeers(const Gpu& gpu, const std::vector<Gpu>& gpus) {
+  if (!Idle(gpu)) return std::nullopt;
+  std::vector<double> peers;
+  for (const Gpu& other : gpus) {
+    if (other.index != gpu.index && other.product == gpu.product && Idle(other)) {
+      peers.push_back(*other.thermal.core);
+    }
+  }
+  if (peers.empty()) return std::nullopt;
+  return *gpu.thermal.core - Median(std::move(peers));
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> CheckGpuThermal(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GpuFindings findings(context);
+  const Gpu* coolest = nullptr;
+  const Gpu* hottest = nullptr;
+  std::size_t measured = 0;
+  for (const Gpu& gpu : state.gpus) {
+    const v1::Device subject = findings.Of(gpu);
+    findings.Float("core_c", subject, gpu.thermal.core);
+    findings.Float("memory_c", subject, gpu.thermal.memory);
+    findings.Float("margin_to_slowdown_c", subject, gpu.thermal.margin_to_slowdown);
+    findings.Float("idle_hotter_than_peers_c", subject, HotterThanIdlePeers(gpu, state.gpus));
+    if (!gpu.thermal.core.has_value()) continue;
+    ++measured;
+    if (coolest == nullptr || *gpu.thermal.core < *coolest->thermal.core) coolest = &gpu;
+    if (hottest == nullptr || *gpu.thermal.core > *hottest->thermal.core) hottest = &gpu;
+  }
+  if (hottest == nullptr) {
+    return absl::FailedPreconditionError("no GPU of this node reports its temperature");
+  }
+  std::string message =
+      measured == 1
+          ? absl::StrCat("GPU ", hottest->index, " is at ", Short(*hottest->thermal.core), " C")
+          : absl::StrCat(measured, " GPUs at ", Short(*coolest->thermal.core), " to ",
+                         Short(*hottest->thermal.core), " C, the hottest is GPU ", hottest->index);
+  if (hottest->thermal.margin_to_slowdown.has_value()) {
+    absl::StrAppend(&message, ", ", Short(*hottest->thermal.margin_to_slowdown),
+                    " C below its slowdown limit");
+  }
+  return std::move(findings).Finish(std::move(message), XmlExcerpt(state, *hottest, "temperature"));
+}
+
+}  // namespace galen::node
