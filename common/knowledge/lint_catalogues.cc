@@ -51,10 +51,6 @@ void LintSignals(LintContext& context) {
     for (const std::string& label : signal.labels()) {
       context.RequireLabel(signal.source(), label, who);
     }
-    if (signal.labels().empty() && signal.role() == galen::v1::PRIMARY) {
-      context.Warning(signal.source(), absl::StrCat(who, " is primary and speaks for no label"),
-                      "add `labels:`, or make it `role: context`");
-    }
   }
 }
 
