@@ -1,0 +1,317 @@
+#include "common/host/capture.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/host/bundle_writer.h"
+#include "common/host/commands.h"
+#include "common/host/incident_yaml.h"
+#include "common/host/manifest.h"
+#include "common/host/node_name.h"
+
+namespace galen::host {
+namespace {
+
+// Network devices and disks that stand for hardware have a link to it.
+std::vector<std::string> NamesWithDevice(const Host& host, absl::string_view directory) {
+  std::vector<std::string> names;
+  const auto links = host.Glob(absl::StrCat(directory, "/*/device"));
+  if (!links.ok()) return names;
+  for (const std::string& link : *links) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(link, '/');
+    names.emplace_back(parts[parts.size() - 2]);
+  }
+  return names;
+}
+
+std::vector<std::string> LastParts(const Host& host, absl::string_view glob) {
+  std::vector<std::string> names;
+  const auto paths = host.Glob(glob);
+  if (!paths.ok()) return names;
+  for (const std::string& path : *paths) names.push_back(path.substr(path.rfind('/') + 1));
+  return names;
+}
+
+// The part of the job's path below /sys/fs/cgroup, from the line "0::/path" of cgroup v2.
+std::vector<std::string> JobCgroup(const Host& host, absl::string_view pid) {
+  const auto text = host.ReadFile(absl::StrCat("/proc/", pid, "/cgroup"));
+  if (!text.ok()) return {};
+  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    if (!absl::StartsWith(line, "0::/") || absl::StrContains(line, "..")) continue;
+    return {std::string(line.substr(4))};
+  }
+  return {};
+}
+
+Placeholders ValuesOf(const Host& host, const CaptureOptions& options) {
+  Placeholders values = options.values;
+  values["host"] = {host.name()};
+  values["hca"] = LastParts(host, "/sys/class/infiniband/*");
+  std::vector<std::string> netdevs = NamesWithDevice(host, "/sys/class/net");
+  for (std::string& bond : LastParts(host, "/proc/net/bonding/*")) netdevs.push_back(bond);
+  values["netdev"] = std::move(netdevs);
+  for (const std::string& disk : NamesWithDevice(host, "/sys/block")) {
+    values["disk"].push_back(absl::StrCat("/dev/", disk));
+  }
+  if (const auto pid = values.find("job_pid"); pid != values.end() && !pid->second.empty()) {
+    values["job_cgroup"] = JobCgroup(host, pid->second.front());
+  }
+  // A name comes from the machine and becomes an argument: one that reads as an option is left out.
+  for (auto& [name, all] : values) {
+    all.erase(std::remove_if(all.begin(), all.end(),
+                             [](const std::string& value) { return absl::StartsWith(value, "-"); }),
+              all.end());
+  }
+  return values;
+}
+
+// Calls `work(i)` for every i below `count`, some at the same time.
+void ForEach(std::size_t count, int parallel, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto loop = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < parallel; ++i) threads.emplace_back(loop);
+  loop();
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Collects one capture; everything is written in the order of the plan, so that the same answers
+// make the same bundle.
+class Capturer {
+ public:
+  Capturer(const Host& host, const CapturePlan& plan, const CaptureOptions& options,
+           const BundleWriter& writer)
+      : host_(host),
+        plan_(plan),
+        options_(options),
+        writer_(writer),
+        values_(ValuesOf(host, options)) {}
+
+  absl::StatusOr<CaptureSummary> Run() {
+    for (const View view : {View::kHost, View::kJob}) {
+      GALEN_RETURN_IF_ERROR(Commands(view));
+      GALEN_RETURN_IF_ERROR(Files(view));
+    }
+    GALEN_RETURN_IF_ERROR(Environment());
+    GALEN_RETURN_IF_ERROR(Incident());
+    Manifest manifest;
+    manifest.captured_at =
+        absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", options_.now, absl::UTCTimeZone());
+    manifest.captured_by = "galen bundle capture";
+    manifest.nodes = {host_.name()};
+    manifest.refused = summary_.refused;
+    manifest.redacted = summary_.redacted;
+    GALEN_RETURN_IF_ERROR(writer_.Write("bundle.yaml", FormatManifest(manifest)));
+    summary_.directory = writer_.files().root();
+    return summary_;
+  }
+
+ private:
+  std::string Directory(View view) const {
+    return absl::StrCat("nodes/", host_.name(), view == View::kJob ? "/job" : "");
+  }
+
+  void Refuse(absl::string_view what, const absl::Status& why) {
+    summary_.refused.push_back(
+        absl::StrCat(CleanText(what, 160), ": ", CleanText(why.message(), 240)));
+  }
+
+  // Writes a text without its secrets and notes what they were.
+  absl::Status WriteClean(const std::string& path, absl::string_view text) {
+    std::map<std::string, int> counts;
+    const std::string clean = plan_.redactor.Redact(text, counts);
+    if (!counts.empty()) summary_.redacted.push_back(absl::StrCat(path, ": ", ShownCounts(counts)));
+    return writer_.Write(path, clean);
+  }
+
+  absl::Status Commands(View view) {
+    std::vector<std::vector<std::string>> argvs;
+    for (const CapturePlan::Command& command : plan_.commands) {
+      if (command.view != view) continue;
+      for (std::vector<std::string>& argv : ExpandCommand(command.argv, values_)) {
+        argvs.push_back(std::move(argv));
+      }
+    }
+    std::vector<absl::StatusOr<CommandResult>> results(argvs.size());
+    ForEach(argvs.size(), options_.parallel,
+            [&](std::size_t i) { results[i] = host_.Run(argvs[i], view); });
+    std::vector<CapturedCommand> entries;
+    for (std::size_t i = 0; i < argvs.size(); ++i) {
+      CapturedCommand entry;
+      entry.argv = argvs[i];
+      const absl::Status& status = results[i].status();
+      if (absl::IsNotFound(status)) {
+        entry.absent = true;
+        ++summary_.absent;
+      } else if (absl::IsDeadlineExceeded(status)) {
+        entry.timed_out = true;
+        ++summary_.timed_out;
+        Refuse(ShownCommand(argvs[i]), status);
+      } else if (!status.ok()) {
+        Refuse(ShownCommand(argvs[i]), status);
+        continue;
+      } else {
+        GALEN_RETURN_IF_ERROR(Output(view, *results[i], i + 1, entry));
+      }
+      entries.push_back(std::move(entry));
+    }
+    if (entries.empty()) return absl::OkStatus();
+    return writer_.Write(absl::StrCat(Directory(view), "/commands.yaml"), FormatCommands(entries));
+  }
+
+  absl::Status Output(View view, const CommandResult& result, std::size_t number,
+                      CapturedCommand& entry) {
+    entry.exit_code = result.exit_code;
+    entry.duration = result.duration;
+    entry.stdout_file = absl::StrFormat("c/%03d.txt", number);
+    entry.stderr_file = absl::StrFormat("c/%03d.err", number);
+    ++summary_.commands;
+    if (result.truncated) {
+      Refuse(ShownCommand(entry.argv), absl::OutOfRangeError("the output was cut, it is too long"));
+    }
+    const std::string directory = Directory(view);
+    GALEN_RETURN_IF_ERROR(WriteClean(absl::StrCat(directory, "/", entry.stdout_file), result.out));
+    return WriteClean(absl::StrCat(directory, "/", entry.stderr_file), result.err);
+  }
+
+  absl::Status Files(View view) {
+    std::set<std::string> absent;
+    std::set<std::string> paths;
+    for (const CapturePlan::Files& files : plan_.files) {
+      if (files.view != view) continue;
+      for (const std::string& glob : ExpandWord(files.glob, values_)) {
+        const auto matches = host_.Glob(glob, view);
+        if (matches.ok()) {
+          paths.insert(matches->begin(), matches->end());
+        } else if (absl::IsNotFound(matches.status())) {
+          NoteAbsent(glob, view, absent);
+        } else if (!absl::IsUnavailable(matches.status()) || view == View::kHost) {
+          Refuse(glob, matches.status());
+        }
+      }
+    }
+    const std::vector<std::string> wanted(paths.begin(), paths.end());
+    std::vector<absl::StatusOr<std::string>> contents(wanted.size());
+    ForEach(wanted.size(), options_.parallel,
+            [&](std::size_t i) { contents[i] = host_.ReadFile(wanted[i], view); });
+    const std::string rootfs = absl::StrCat(Directory(view), "/rootfs");
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const absl::Status& status = contents[i].status();
+      if (status.ok()) {
+        GALEN_RETURN_IF_ERROR(WriteClean(absl::StrCat(rootfs, wanted[i]), *contents[i]));
+        ++summary_.files;
+      } else if (absl::IsNotFound(status)) {
+        absent.insert(wanted[i]);
+      } else if (!absl::IsFailedPrecondition(status)) {
+        // Directories and devices that a pattern matches are no files and nothing is lost.
+        Refuse(wanted[i], status);
+      }
+    }
+    if (absent.empty()) return absl::OkStatus();
+    return writer_.Write(absl::StrCat(rootfs, "/.absent"),
+                         absl::StrCat(absl::StrJoin(absent, "\n"), "\n"));
+  }
+
+  // Of a pattern without a match: the path itself, or the directory before its first wildcard when
+  // even that is missing.
+  void NoteAbsent(const std::string& glob, View view, std::set<std::string>& absent) const {
+    const std::size_t wildcard = glob.find_first_of("*?[");
+    if (wildcard == std::string::npos) {
+      absent.insert(glob);
+      return;
+    }
+    const std::string directory = glob.substr(0, glob.rfind('/', wildcard));
+    if (!directory.empty() && absl::IsNotFound(host_.Glob(directory, view).status())) {
+      absent.insert(directory);
+    }
+  }
+
+  absl::Status Environment() {
+    absl::StatusOr<std::map<std::string, std::string>> variables = host_.JobEnvironment();
+    if (!variables.ok()) {
+      Refuse("environment of the job", variables.status());
+      return absl::OkStatus();
+    }
+    const std::string path = absl::StrCat(Directory(View::kJob), "/env.yaml");
+    std::map<std::string, int> counts;
+    for (auto& [name, value] : *variables) {
+      if (plan_.redactor.IsSecretName(name)) {
+        value = std::string(kRedacted);
+        summary_.redacted.push_back(absl::StrCat(path, ": ", CleanText(name, 128)));
+      } else {
+        value = plan_.redactor.Redact(value, counts);
+      }
+    }
+    if (!counts.empty()) summary_.redacted.push_back(absl::StrCat(path, ": ", ShownCounts(counts)));
+    return writer_.Write(path, FormatEnvironment(*variables));
+  }
+
+  absl::Status Incident() {
+    v1::Incident incident = options_.incident;
+    incident.clear_bundle();
+    incident.clear_logs();
+    incident.clear_nodes();
+    incident.add_nodes(host_.name());
+    std::set<std::string> names;
+    for (const CaptureOptions::Log& log : options_.logs) {
+      const std::string name = log.path.substr(log.path.rfind('/') + 1);
+      if (name.empty() || name.front() == '.' || !IsUtf8(name) || !names.insert(name).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(CleanText(log.path, 256),
+                         ": names no log or one that is there already; rename the file"));
+      }
+      std::map<std::string, int> counts;
+      const std::string path = absl::StrCat("logs/", name);
+      GALEN_RETURN_IF_ERROR(writer_.Copy(log.path, path, [&](absl::string_view block) {
+        return plan_.redactor.Redact(block, counts);
+      }));
+      if (!counts.empty()) {
+        summary_.redacted.push_back(absl::StrCat(path, ": ", ShownCounts(counts)));
+      }
+      v1::LogSource& source = *incident.add_logs();
+      source.set_path(name);
+      source.set_node(log.details.node);
+      source.set_kind(log.details.kind);
+      if (log.details.rank.has_value()) source.set_rank(*log.details.rank);
+    }
+    return writer_.Write("incident.yaml", FormatIncident(incident));
+  }
+
+  const Host& host_;
+  const CapturePlan& plan_;
+  const CaptureOptions& options_;
+  const BundleWriter& writer_;
+  const Placeholders values_;
+  CaptureSummary summary_;
+};
+
+}  // namespace
+
+absl::StatusOr<CaptureSummary> Capture(const Host& host, const CapturePlan& plan,
+                                       const CaptureOptions& options) {
+  if (!IsNodeName(host.name())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("host \"", CleanText(host.name(), 64), "\": is no host name; give another"));
+  }
+  GALEN_ASSIGN_OR_RETURN(const BundleWriter writer, BundleWriter::Create(options.directory));
+  return Capturer(host, plan, options, writer).Run();
+}
+
+}  // namespace galen::host

@@ -1,0 +1,59 @@
+#ifndef COMMON_HOST_CAPTURE_PLAN_H_
+#define COMMON_HOST_CAPTURE_PLAN_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/host/host.h"
+#include "common/host/redact.h"
+
+namespace galen::host {
+
+// What a capture takes from a node and what it takes out, as knowledge/capture.txt lists it. One
+// entry a line; "#" begins a comment line:
+//
+//   run PROGRAM ARGUMENT...           a command of the node; arguments hold no spaces
+//   read GLOB                         files of the node; {a,b} is expanded
+//   job-run PROGRAM ARGUMENT...       the same as the job sees it
+//   job-read GLOB
+//   redact KIND PATTERN               a secret in text; KIND is one word, "-" stands for a space
+//   redact-variable PATTERN           a variable whose value is a secret
+//
+// Commands and globs may hold placeholders such as <netdev>: the entry is repeated for each value
+// of it, and left out where there is none.
+struct CapturePlan {
+  struct Command {
+    std::vector<std::string> argv;
+    View view;
+  };
+  struct Files {
+    std::string glob;
+    View view;
+  };
+  std::vector<Command> commands;
+  std::vector<Files> files;
+  Redactor redactor;
+};
+
+// INVALID_ARGUMENT "file:line: what; remedy".
+absl::StatusOr<CapturePlan> ParseCapturePlan(absl::string_view text, absl::string_view file);
+
+// Reads a plan from disk. NOT_FOUND, PERMISSION_DENIED, or the errors of ParseCapturePlan.
+absl::StatusOr<CapturePlan> LoadCapturePlan(const std::string& path);
+
+// Values of placeholders, by name without the brackets.
+using Placeholders = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+// `word` once for each combination of the values of its placeholders, in order.
+std::vector<std::string> ExpandWord(absl::string_view word, const Placeholders& values);
+
+// `argv` once for each value; a placeholder that occurs twice has the same value in both places.
+std::vector<std::vector<std::string>> ExpandCommand(const std::vector<std::string>& argv,
+                                                    const Placeholders& values);
+
+}  // namespace galen::host
+
+#endif  // COMMON_HOST_CAPTURE_PLAN_H_
