@@ -44,6 +44,7 @@ struct Outlook {
   const Signal* signal = nullptr;  // the weightiest
   std::string finding;             // the best sentence of a true confirm entry
   bool strong = false;             // a strong signal or an abnormal finding, not refuted
+  bool compelling = false;         // a decisive signal or an abnormal finding, not refuted
   bool refuted = false;            // on every node where it could be told
 };
 
@@ -61,7 +62,9 @@ class Outlooks {
     AddSignals(leaf, outlook);
     const bool signalled = outlook.strong;
     AddFindings(leaf, outlook);
-    outlook.strong = outlook.strong && (!outlook.refuted || !outlook.finding.empty());
+    const bool open = !outlook.refuted || !outlook.finding.empty();
+    outlook.strong = outlook.strong && open;
+    outlook.compelling = outlook.compelling && open;
     if (outlook.refuted && outlook.finding.empty()) {
       outlook.log_odds += kRefuted - (signalled ? kStrong : 0);
     }
@@ -80,6 +83,7 @@ class Outlooks {
       // Many weak words do not make a strong one.
       outlook.log_odds += counted.size() == 1 ? weight : weight / 2;
       outlook.strong = outlook.strong || weight >= kStrong;
+      outlook.compelling = outlook.compelling || weight >= kDecisive;
       if (weight > heaviest) {
         heaviest = weight;
         outlook.signal = signal;
@@ -104,6 +108,7 @@ class Outlooks {
     }
     outlook.log_odds += best;
     outlook.strong = outlook.strong || best > 0;
+    outlook.compelling = outlook.compelling || best > 0;
     outlook.refuted = !case_.evidence.nodes().empty() && rejected == case_.evidence.nodes().size();
   }
 
@@ -123,6 +128,19 @@ void CollectLeaves(const knowledge::Knowledge& knowledge, const Label& label, in
   }
 }
 
+// All that the leaf asks for takes no longer than this.
+constexpr double kCheapSeconds = 1.0;
+
+bool IsCheap(const knowledge::Knowledge& knowledge, const Label& leaf) {
+  double seconds = 0;
+  const std::vector<std::string> checks = knowledge.ChecksFor(leaf);
+  for (const std::string& name : checks) {
+    const auto& cost = knowledge.FindCheck(name)->cost();
+    seconds += static_cast<double>(cost.seconds()) + static_cast<double>(cost.nanos()) * 1e-9;
+  }
+  return !checks.empty() && seconds <= kCheapSeconds;
+}
+
 struct Candidate {
   std::string label;
   size_t order = 0;
@@ -131,8 +149,10 @@ struct Candidate {
   double weight = 0;  // sum of the odds of its leaves
   double share = 0;
   bool strong = false;
+  bool compelling = false;
   bool pointed_at = false;
-  bool common = false;  // a leaf below is not rare
+  bool is_leaf = false;
+  bool worth_a_look = false;  // a leaf below is not rare, or cheap to check
   Outlook best;
   std::string best_title;
   bool pruned = false;
@@ -149,6 +169,7 @@ Candidate Look(const Case& the_case, const Outlooks& outlooks, const std::string
   std::vector<const Label*> leaves;
   if (label != nullptr) CollectLeaves(the_case.knowledge, *label, kMaxDepth, leaves);
   candidate.leaves = leaves.size();
+  candidate.is_leaf = label != nullptr && knowledge::IsLeaf(*label);
   for (const Label* leaf : leaves) {
     Outlook outlook = outlooks.Of(*leaf);
     candidate.weight += std::exp(outlook.log_odds);
@@ -157,7 +178,9 @@ Candidate Look(const Case& the_case, const Outlooks& outlooks, const std::string
         candidate.pointed_at ||
         (!outlook.refuted && (outlook.signal != nullptr || !outlook.finding.empty()));
     candidate.refuted += outlook.refuted && !outlook.strong ? 1 : 0;
-    candidate.common = candidate.common || leaf->prior() == "high" || leaf->prior() == "medium";
+    candidate.compelling = candidate.compelling || outlook.compelling;
+    candidate.worth_a_look = candidate.worth_a_look || leaf->prior() == "high" ||
+                             leaf->prior() == "medium" || IsCheap(the_case.knowledge, *leaf);
     if (candidate.best_title.empty() || outlook.log_odds > candidate.best.log_odds) {
       candidate.best = std::move(outlook);
       candidate.best_title = leaf->title();
@@ -174,15 +197,14 @@ std::string WhyKept(const Candidate& candidate) {
     return absl::StrCat(candidate.best_title, ": ", Describe(*candidate.best.signal));
   }
   if (candidate.pointed_at) return "the texts mention it";
-  return "nothing points anywhere yet, and this is not rare";
+  return "nothing points to it, but nothing rules it out and it is common or cheap to check";
 }
 
 // Sets pruned and reason.
 void Decide(const std::vector<Candidate>& all, Candidate& candidate) {
-  const bool any_pointed =
-      std::any_of(all.begin(), all.end(), [](const Candidate& each) { return each.pointed_at; });
-  const bool other_strong = std::any_of(all.begin(), all.end(), [&](const Candidate& each) {
-    return each.strong && each.label != candidate.label;
+  // A whole branch is given up only for something that is nearly certain elsewhere.
+  const bool other_is_better = std::any_of(all.begin(), all.end(), [&](const Candidate& each) {
+    return (candidate.is_leaf ? each.strong : each.compelling) && each.label != candidate.label;
   });
   candidate.pruned = true;
   if (candidate.leaves == 0) {
@@ -194,11 +216,11 @@ void Decide(const std::vector<Candidate>& all, Candidate& candidate) {
     candidate.reason = candidate.leaves == 1 ? "the checks so far rule it out"
                                              : absl::StrCat("the checks so far rule out all ",
                                                             candidate.leaves, " causes below it");
-  } else if (any_pointed && !candidate.pointed_at) {
-    candidate.reason = "no message and no finding points to it";
-  } else if (!any_pointed && !candidate.common) {
-    candidate.reason = "nothing points to it and it is rare";
-  } else if (other_strong && candidate.share < kTinyShare) {
+  } else if (other_is_better && !candidate.pointed_at) {
+    candidate.reason = "no message and no finding points to it, while one points elsewhere";
+  } else if (!candidate.pointed_at && !candidate.worth_a_look) {
+    candidate.reason = "nothing points to it, it is rare, and its checks take long";
+  } else if (other_is_better && candidate.share < kTinyShare) {
     candidate.reason = "only weak hints, while others have strong evidence";
   } else {
     candidate.pruned = false;

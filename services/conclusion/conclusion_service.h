@@ -1,0 +1,27 @@
+#ifndef SERVICES_CONCLUSION_CONCLUSION_SERVICE_H_
+#define SERVICES_CONCLUSION_CONCLUSION_SERVICE_H_
+
+#include "common/base/executor.h"
+#include "galen/conclusion/v1/conclusion.grpc.pb.h"
+#include "services/conclusion/report_writer.h"
+
+namespace galen::conclusion {
+
+// gRPC's side of ReportWriter: conversion only.
+class ConclusionServiceImpl final : public v1::ConclusionService::CallbackService {
+ public:
+  // Both must outlive the service.
+  ConclusionServiceImpl(const ReportWriter& writer, Executor& executor)
+      : writer_(writer), executor_(executor) {}
+  grpc::ServerUnaryReactor* Conclude(grpc::CallbackServerContext* context,
+                                     const v1::ConcludeRequest* request,
+                                     v1::ConcludeResponse* response) override;
+
+ private:
+  const ReportWriter& writer_;
+  Executor& executor_;
+};
+
+}  // namespace galen::conclusion
+
+#endif  // SERVICES_CONCLUSION_CONCLUSION_SERVICE_H_

@@ -1,0 +1,14 @@
+#include "services/conclusion/local_client.h"
+
+#include <utility>
+
+namespace galen::conclusion {
+
+void LocalConclusionClient::Conclude(const v1::ConcludeRequest& request, absl::Time deadline,
+                                     clients::Done<v1::ConcludeResponse> done) {
+  clients::CallLocally<v1::ConcludeResponse>(
+      executor_, [this, request, deadline] { return writer_.Conclude(request, deadline); },
+      std::move(done));
+}
+
+}  // namespace galen::conclusion

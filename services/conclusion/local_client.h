@@ -1,0 +1,26 @@
+#ifndef SERVICES_CONCLUSION_LOCAL_CLIENT_H_
+#define SERVICES_CONCLUSION_LOCAL_CLIENT_H_
+
+#include "common/base/executor.h"
+#include "common/clients/clients.h"
+#include "services/conclusion/report_writer.h"
+
+namespace galen::conclusion {
+
+// Hands calls straight to a ReportWriter of this process.
+class LocalConclusionClient final : public clients::ConclusionClient {
+ public:
+  // Both must outlive the client and every call in flight.
+  LocalConclusionClient(const ReportWriter& writer, Executor& executor)
+      : writer_(writer), executor_(executor) {}
+  void Conclude(const v1::ConcludeRequest& request, absl::Time deadline,
+                clients::Done<v1::ConcludeResponse> done) override;
+
+ private:
+  const ReportWriter& writer_;
+  Executor& executor_;
+};
+
+}  // namespace galen::conclusion
+
+#endif  // SERVICES_CONCLUSION_LOCAL_CLIENT_H_

@@ -1,0 +1,177 @@
+#include "services/conclusion/report_writer.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "galen/reasoner/v1/reasoner.pb.h"
+#include "services/conclusion/causes.h"
+#include "services/conclusion/citations.h"
+#include "services/conclusion/reasoning_graph.h"
+#include "services/conclusion/ticket.h"
+
+namespace galen::conclusion {
+namespace {
+
+using galen::v1::Cause;
+using galen::v1::Device;
+using galen::v1::Hypothesis;
+using galen::v1::Report;
+using galen::v1::Verdict;
+using reasoner::v1::ConcludeAnswer;
+
+constexpr size_t kMaxCollect = 5;
+
+// Refuses an answer that speaks of causes or evidence that the question did not hold.
+absl::Status CheckAnswer(const v1::ConcludeRequest& request, const ConcludeAnswer& answer) {
+  std::set<std::string> confirmed;
+  for (const Hypothesis& each : request.hypotheses()) {
+    if (each.verdict().outcome() == Verdict::CONFIRMED) confirmed.insert(each.label());
+  }
+  std::set<std::string> causes(answer.other_labels().begin(), answer.other_labels().end());
+  if (!answer.primary_label().empty()) causes.insert(answer.primary_label());
+  if (answer.primary_label().empty() && !causes.empty()) {
+    return absl::FailedPreconditionError(
+        "conclusion: the reasoner names other causes and no primary one");
+  }
+  for (const std::string& label : causes) {
+    if (!confirmed.contains(label)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(label, ": the reasoner calls it a cause, but it is not confirmed"));
+    }
+  }
+  std::set<std::string> ids;
+  for (const auto& result : request.evidence().results()) ids.insert(result.id());
+  for (const auto& signal : request.evidence().summary().signals()) ids.insert(signal.id());
+  for (const ConcludeAnswer::Effect& effect : answer.effects()) {
+    if (!causes.contains(effect.cause())) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(effect.effect(), ": the reasoner explains it by \"", effect.cause(),
+                       "\", which is no cause of its answer"));
+    }
+    for (const std::string& id : effect.evidence_ids()) {
+      if (!ids.contains(id)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            effect.effect(), ": the reasoner cites \"", id, "\", which is no evidence"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Places(const Cause& cause) {
+  std::vector<std::string> places;
+  for (const Device& device : cause.devices()) {
+    if (device.node().empty() && device.device().empty()) continue;
+    places.push_back(device.device().empty() ? device.node()
+                     : device.node().empty()
+                         ? device.device()
+                         : absl::StrCat(device.device(), " on ", device.node()));
+  }
+  constexpr size_t kMaxPlaces = 4;
+  if (places.size() > kMaxPlaces) {
+    const size_t more = places.size() - kMaxPlaces;
+    places.resize(kMaxPlaces);
+    places.push_back(absl::StrCat(more, " more"));
+  }
+  return absl::StrJoin(places, ", ");
+}
+
+std::string Repair(const Cause& cause) {
+  const std::string places = Places(cause);
+  std::string step =
+      cause.mitigation().empty() ? absl::StrCat("Repair: ", cause.title()) : cause.mitigation();
+  if (!places.empty()) step = absl::StrCat(places, ": ", step);
+  return step;
+}
+
+// What would decide the undecided causes, the check that serves most of them first.
+std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
+                                   const v1::ConcludeRequest& request) {
+  std::map<std::string, std::set<std::string>> wanted;  // check to labels
+  std::map<std::string, std::string> why;
+  for (const Hypothesis& each : request.hypotheses()) {
+    if (each.verdict().outcome() != Verdict::INCONCLUSIVE) continue;
+    for (const std::string& missing : each.verdict().missing()) {
+      const std::string check = missing.substr(0, missing.find_first_of("@:"));
+      if (knowledge.FindCheck(check) == nullptr) continue;
+      wanted[check].insert(each.label());
+      const size_t colon = missing.find(": ");
+      if (colon != std::string::npos) why.emplace(check, missing.substr(colon + 2));
+    }
+  }
+  std::vector<std::pair<std::string, size_t>> order;
+  for (const auto& [check, labels] : wanted) order.emplace_back(check, labels.size());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> steps;
+  for (const auto& [name, serves] : order) {
+    if (steps.size() == kMaxCollect) break;
+    const knowledge::v1::Check& check = *knowledge.FindCheck(name);
+    std::string step = absl::StrCat("Collect what check ", name, " reads");
+    if (check.reads_size() > 0)
+      absl::StrAppend(&step, " (", absl::StrJoin(check.reads(), ", "), ")");
+    absl::StrAppend(&step, ": it would help to decide ", serves,
+                    serves == 1 ? " cause" : " causes");
+    if (why.contains(name)) absl::StrAppend(&step, "; it was ", why[name]);
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
+                   Report& report) {
+  if (report.has_primary_cause()) {
+    report.add_next_steps(Repair(report.primary_cause()));
+    for (const Cause& cause : report.other_causes()) report.add_next_steps(Repair(cause));
+    return;
+  }
+  for (std::string& step : ToCollect(knowledge, request)) report.add_next_steps(std::move(step));
+  for (const auto& suggestion : request.suggestions()) {
+    report.add_next_steps(suggestion.title());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRequest& request,
+                                                            absl::Time deadline) const {
+  reasoner::v1::ConcludeQuestion question;
+  *question.mutable_incident() = request.incident();
+  *question.mutable_evidence() = request.evidence();
+  for (const Hypothesis& each : request.hypotheses()) {
+    if (each.has_verdict()) *question.add_judged() = each;
+  }
+  GALEN_ASSIGN_OR_RETURN(const ConcludeAnswer answer, reasoner_.Conclude(question, deadline));
+  GALEN_RETURN_IF_ERROR(CheckAnswer(request, answer));
+
+  v1::ConcludeResponse response;
+  Report& report = *response.mutable_report();
+  report.set_outcome(answer.primary_label().empty() ? Report::NO_CAUSE_CONFIRMED
+                                                    : Report::CAUSE_CONFIRMED);
+  report.set_headline(answer.headline());
+  FillCauses(knowledge_, request, answer, report);
+  report.set_owner(report.primary_cause().owner());
+  FillEvidence(request.evidence(), report);
+  FillNextSteps(knowledge_, request, report);
+  *report.mutable_suggestions() = request.suggestions();
+  *report.mutable_notes() = request.notes();
+  for (std::string& limit : Limits(request.evidence())) report.add_notes(std::move(limit));
+  *report.mutable_checks() = CountChecks(request.evidence());
+  report.set_knowledge_digest(knowledge_.digest());
+  report.set_reasoner(std::string(reasoner_.name()));
+  report.set_ticket(WriteTicket(request, report));
+  for (galen::v1::ReasoningStep& step : MakeReasoning(request, report)) {
+    *response.add_reasoning() = std::move(step);
+  }
+  return response;
+}
+
+}  // namespace galen::conclusion

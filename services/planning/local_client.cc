@@ -1,0 +1,30 @@
+#include "services/planning/local_client.h"
+
+#include <utility>
+
+namespace galen::planning {
+
+void LocalPlanningClient::ProposeFromHistory(const v1::ProposeFromHistoryRequest& request,
+                                             absl::Time deadline,
+                                             clients::Done<v1::ProposeFromHistoryResponse> done) {
+  clients::CallLocally<v1::ProposeFromHistoryResponse>(
+      executor_,
+      [this, request, deadline] { return planner_.ProposeFromHistory(request, deadline); },
+      std::move(done));
+}
+
+void LocalPlanningClient::RankChildren(const v1::RankChildrenRequest& request, absl::Time deadline,
+                                       clients::Done<v1::RankChildrenResponse> done) {
+  clients::CallLocally<v1::RankChildrenResponse>(
+      executor_, [this, request, deadline] { return planner_.RankChildren(request, deadline); },
+      std::move(done));
+}
+
+void LocalPlanningClient::Explore(const v1::ExploreRequest& request, absl::Time deadline,
+                                  clients::Done<v1::ExploreResponse> done) {
+  clients::CallLocally<v1::ExploreResponse>(
+      executor_, [this, request, deadline] { return planner_.Explore(request, deadline); },
+      std::move(done));
+}
+
+}  // namespace galen::planning

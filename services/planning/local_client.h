@@ -1,0 +1,30 @@
+#ifndef SERVICES_PLANNING_LOCAL_CLIENT_H_
+#define SERVICES_PLANNING_LOCAL_CLIENT_H_
+
+#include "common/base/executor.h"
+#include "common/clients/clients.h"
+#include "services/planning/planner.h"
+
+namespace galen::planning {
+
+// Hands calls straight to a Planner of this process.
+class LocalPlanningClient final : public clients::PlanningClient {
+ public:
+  // Both must outlive the client and every call in flight.
+  LocalPlanningClient(const Planner& planner, Executor& executor)
+      : planner_(planner), executor_(executor) {}
+  void ProposeFromHistory(const v1::ProposeFromHistoryRequest& request, absl::Time deadline,
+                          clients::Done<v1::ProposeFromHistoryResponse> done) override;
+  void RankChildren(const v1::RankChildrenRequest& request, absl::Time deadline,
+                    clients::Done<v1::RankChildrenResponse> done) override;
+  void Explore(const v1::ExploreRequest& request, absl::Time deadline,
+               clients::Done<v1::ExploreResponse> done) override;
+
+ private:
+  const Planner& planner_;
+  Executor& executor_;
+};
+
+}  // namespace galen::planning
+
+#endif  // SERVICES_PLANNING_LOCAL_CLIENT_H_

@@ -1,0 +1,151 @@
+#include "services/planning/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "galen/reasoner/v1/reasoner.pb.h"
+
+namespace galen::planning {
+namespace {
+
+using galen::v1::Hypothesis;
+using galen::v1::ProposedHypothesis;
+using galen::v1::RankedChild;
+using knowledge::v1::Label;
+
+constexpr int kDefaultCauses = 2;
+constexpr int kMaxCauses = 20;
+
+// A reasoner may be a model: what is no number is no belief.
+double Belief(double probability) {
+  return std::isfinite(probability) ? std::clamp(probability, 0.0, 1.0) : 0.0;
+}
+
+absl::Status NotOffered(absl::string_view object, absl::string_view label) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(object, ": the reasoner answered \"", label, "\", which was not offered"));
+}
+
+absl::Status Twice(absl::string_view object, absl::string_view label) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(object, ": the reasoner answered \"", label, "\" twice"));
+}
+
+RankedChild MakeChild(const knowledge::Knowledge& knowledge, const Label& label) {
+  RankedChild child;
+  child.set_label(label.label());
+  child.set_title(label.title());
+  child.set_leaf(knowledge::IsLeaf(label));
+  for (std::string& check : knowledge.ChecksFor(label)) child.add_checks(std::move(check));
+  return child;
+}
+
+std::string NameOf(absl::string_view label) {
+  return label.empty() ? "the root of the taxonomy" : std::string(label);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
+    const v1::ProposeFromHistoryRequest& request, absl::Time deadline) const {
+  reasoner::v1::HistoryQuestion question;
+  *question.mutable_incident() = request.incident();
+  *question.mutable_evidence() = request.evidence();
+  question.set_max_causes(request.max_causes() <= 0 ? kDefaultCauses
+                                                    : std::min(request.max_causes(), kMaxCauses));
+  GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer answer,
+                         reasoner_.ProposeFromHistory(question, deadline));
+  v1::ProposeFromHistoryResponse response;
+  std::set<std::string> seen;
+  for (const reasoner::v1::HistoryAnswer::Cause& cause : answer.causes()) {
+    const Label* label = knowledge_.FindLabel(cause.label());
+    if (label == nullptr || !knowledge::IsLeaf(*label)) {
+      return NotOffered("history", cause.label());
+    }
+    if (!seen.insert(cause.label()).second) return Twice("history", cause.label());
+    if (response.hypotheses_size() == question.max_causes()) break;
+    ProposedHypothesis& proposed = *response.add_hypotheses();
+    Hypothesis& hypothesis = *proposed.mutable_hypothesis();
+    hypothesis.set_label(label->label());
+    hypothesis.set_title(label->title());
+    hypothesis.set_origin(Hypothesis::HISTORY);
+    hypothesis.set_status(Hypothesis::PENDING);
+    hypothesis.set_prior(Belief(cause.probability()));
+    hypothesis.set_reason(cause.reason());
+    *hypothesis.mutable_similar_incidents() = cause.incidents();
+    for (std::string& check : knowledge_.ChecksFor(*label)) proposed.add_checks(std::move(check));
+  }
+  return response;
+}
+
+absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
+    const v1::RankChildrenRequest& request, absl::Time deadline) const {
+  if (!request.label().empty() && knowledge_.FindLabel(request.label()) == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.label(), ": the taxonomy has no such label"));
+  }
+  const std::vector<const Label*> children = knowledge_.Children(request.label());
+  if (children.empty()) return v1::RankChildrenResponse();
+  reasoner::v1::RankQuestion question;
+  question.set_label(request.label());
+  *question.mutable_incident() = request.incident();
+  *question.mutable_evidence() = request.evidence();
+  for (const Label* child : children) {
+    reasoner::v1::Choice& choice = *question.add_choices();
+    choice.set_label(child->label());
+    choice.set_title(child->title());
+    choice.set_description(child->description());
+    choice.set_leaf(knowledge::IsLeaf(*child));
+  }
+  GALEN_ASSIGN_OR_RETURN(const reasoner::v1::RankAnswer answer,
+                         reasoner_.RankChildren(question, deadline));
+
+  v1::RankChildrenResponse response;
+  std::set<std::string> seen;
+  std::vector<RankedChild> pruned;
+  for (const reasoner::v1::RankAnswer::Ranked& ranked : answer.ranked()) {
+    const auto offered = std::find_if(children.begin(), children.end(), [&](const Label* child) {
+      return child->label() == ranked.label();
+    });
+    if (offered == children.end()) return NotOffered(NameOf(request.label()), ranked.label());
+    if (!seen.insert(ranked.label()).second) return Twice(NameOf(request.label()), ranked.label());
+    RankedChild child = MakeChild(knowledge_, **offered);
+    child.set_probability(Belief(ranked.probability()));
+    child.set_pruned(ranked.pruned());
+    child.set_reason(ranked.reason());
+    if (ranked.pruned()) {
+      pruned.push_back(std::move(child));
+    } else {
+      *response.add_children() = std::move(child);
+    }
+  }
+  for (RankedChild& child : pruned) *response.add_children() = std::move(child);
+  for (const Label* left_out : children) {
+    if (seen.contains(left_out->label())) continue;
+    RankedChild child = MakeChild(knowledge_, *left_out);
+    child.set_pruned(true);
+    child.set_reason(absl::StrCat("left out by the reasoner \"", reasoner_.name(), "\""));
+    *response.add_children() = std::move(child);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ExploreResponse> Planner::Explore(const v1::ExploreRequest& request,
+                                                     absl::Time deadline) const {
+  reasoner::v1::ExploreQuestion question;
+  *question.mutable_incident() = request.incident();
+  *question.mutable_evidence() = request.evidence();
+  *question.mutable_judged() = request.judged();
+  GALEN_ASSIGN_OR_RETURN(reasoner::v1::ExploreAnswer answer, reasoner_.Explore(question, deadline));
+  v1::ExploreResponse response;
+  *response.mutable_suggestions() = std::move(*answer.mutable_suggestions());
+  return response;
+}
+
+}  // namespace galen::planning

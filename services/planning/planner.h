@@ -1,0 +1,37 @@
+#ifndef SERVICES_PLANNING_PLANNER_H_
+#define SERVICES_PLANNING_PLANNER_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/knowledge/knowledge.h"
+#include "common/reasoner/reasoner.h"
+#include "galen/planning/v1/planning.pb.h"
+
+namespace galen::planning {
+
+// Proposes and orders hypotheses, and names the checks that test them. The reasoner only answers;
+// this class decides what it may answer with: labels of the taxonomy, offered by the question.
+// Thread-safe. Errors of all methods: INVALID_ARGUMENT an unknown label; FAILED_PRECONDITION an
+// answer outside the offered choices; the reasoner's own.
+class Planner {
+ public:
+  // Both must outlive the planner.
+  Planner(const knowledge::Knowledge& knowledge, const reasoner::Reasoner& reasoner)
+      : knowledge_(knowledge), reasoner_(reasoner) {}
+
+  absl::StatusOr<v1::ProposeFromHistoryResponse> ProposeFromHistory(
+      const v1::ProposeFromHistoryRequest& request, absl::Time deadline) const;
+  // A choice that the reasoner leaves out is appended as pruned.
+  absl::StatusOr<v1::RankChildrenResponse> RankChildren(const v1::RankChildrenRequest& request,
+                                                        absl::Time deadline) const;
+  absl::StatusOr<v1::ExploreResponse> Explore(const v1::ExploreRequest& request,
+                                              absl::Time deadline) const;
+
+ private:
+  const knowledge::Knowledge& knowledge_;
+  const reasoner::Reasoner& reasoner_;
+};
+
+}  // namespace galen::planning
+
+#endif  // SERVICES_PLANNING_PLANNER_H_

@@ -1,0 +1,35 @@
+#include "services/planning/planning_service.h"
+
+#include "common/base/status_macros.h"
+#include "common/rpc/unary.h"
+
+namespace galen::planning {
+
+grpc::ServerUnaryReactor* PlanningServiceImpl::ProposeFromHistory(
+    grpc::CallbackServerContext* context, const v1::ProposeFromHistoryRequest* request,
+    v1::ProposeFromHistoryResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, planner_.ProposeFromHistory(*request, call.deadline));
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* PlanningServiceImpl::RankChildren(grpc::CallbackServerContext* context,
+                                                            const v1::RankChildrenRequest* request,
+                                                            v1::RankChildrenResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, planner_.RankChildren(*request, call.deadline));
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* PlanningServiceImpl::Explore(grpc::CallbackServerContext* context,
+                                                       const v1::ExploreRequest* request,
+                                                       v1::ExploreResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, planner_.Explore(*request, call.deadline));
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace galen::planning

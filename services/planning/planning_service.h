@@ -1,0 +1,33 @@
+#ifndef SERVICES_PLANNING_PLANNING_SERVICE_H_
+#define SERVICES_PLANNING_PLANNING_SERVICE_H_
+
+#include "common/base/executor.h"
+#include "galen/planning/v1/planning.grpc.pb.h"
+#include "services/planning/planner.h"
+
+namespace galen::planning {
+
+// gRPC's side of Planner: conversion only.
+class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
+ public:
+  // Both must outlive the service.
+  PlanningServiceImpl(const Planner& planner, Executor& executor)
+      : planner_(planner), executor_(executor) {}
+  grpc::ServerUnaryReactor* ProposeFromHistory(grpc::CallbackServerContext* context,
+                                               const v1::ProposeFromHistoryRequest* request,
+                                               v1::ProposeFromHistoryResponse* response) override;
+  grpc::ServerUnaryReactor* RankChildren(grpc::CallbackServerContext* context,
+                                         const v1::RankChildrenRequest* request,
+                                         v1::RankChildrenResponse* response) override;
+  grpc::ServerUnaryReactor* Explore(grpc::CallbackServerContext* context,
+                                    const v1::ExploreRequest* request,
+                                    v1::ExploreResponse* response) override;
+
+ private:
+  const Planner& planner_;
+  Executor& executor_;
+};
+
+}  // namespace galen::planning
+
+#endif  // SERVICES_PLANNING_PLANNING_SERVICE_H_

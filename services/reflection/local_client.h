@@ -1,0 +1,28 @@
+#ifndef SERVICES_REFLECTION_LOCAL_CLIENT_H_
+#define SERVICES_REFLECTION_LOCAL_CLIENT_H_
+
+#include "common/base/executor.h"
+#include "common/clients/clients.h"
+#include "services/reflection/reflector.h"
+
+namespace galen::reflection {
+
+// Hands calls straight to a Reflector of this process.
+class LocalReflectionClient final : public clients::ReflectionClient {
+ public:
+  // Both must outlive the client and every call in flight.
+  LocalReflectionClient(const Reflector& reflector, Executor& executor)
+      : reflector_(reflector), executor_(executor) {}
+  void Judge(const v1::JudgeRequest& request, absl::Time deadline,
+             clients::Done<v1::JudgeResponse> done) override;
+  void Critique(const v1::CritiqueRequest& request, absl::Time deadline,
+                clients::Done<v1::CritiqueResponse> done) override;
+
+ private:
+  const Reflector& reflector_;
+  Executor& executor_;
+};
+
+}  // namespace galen::reflection
+
+#endif  // SERVICES_REFLECTION_LOCAL_CLIENT_H_

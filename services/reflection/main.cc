@@ -1,0 +1,54 @@
+// galen-reflection: serves ReflectionService.
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "common/base/executor.h"
+#include "common/knowledge/load.h"
+#include "common/reasoner/builtin_reasoner.h"
+#include "common/rpc/serve.h"
+#include "services/reflection/reflection_service.h"
+#include "services/reflection/reflector.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:50055", "Address to serve gRPC on.");
+ABSL_FLAG(std::vector<std::string>, knowledge, {},
+          "Knowledge directories, by comma; later ones overlay earlier ones.");
+ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
+ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
+
+namespace galen::reflection {
+namespace {
+
+absl::Status Serve() {
+  if (absl::GetFlag(FLAGS_threads) < 1) {
+    return absl::InvalidArgumentError("--threads: must be 1 or more");
+  }
+  const auto directories = knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge));
+  if (!directories.ok()) return directories.status();
+  const auto knowledge =
+      knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
+  if (!knowledge.ok()) return knowledge.status();
+  const reasoner::BuiltinReasoner reasoner(**knowledge);
+  const Reflector reflector(**knowledge, reasoner);
+  ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
+  ReflectionServiceImpl service(reflector, executor);
+  return rpc::ServeUntilSignal(
+      {.address = absl::GetFlag(FLAGS_listen), .drain_grace = absl::GetFlag(FLAGS_drain_grace)},
+      {&service});
+}
+
+}  // namespace
+}  // namespace galen::reflection
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("serves galen.reflection.v1.ReflectionService");
+  absl::ParseCommandLine(argc, argv);
+  galen::rpc::BlockTerminationSignals();
+  const absl::Status status = galen::reflection::Serve();
+  if (!status.ok()) std::cerr << "galen-reflection: " << status.message() << std::endl;
+  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+}

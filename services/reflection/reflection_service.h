@@ -1,0 +1,30 @@
+#ifndef SERVICES_REFLECTION_REFLECTION_SERVICE_H_
+#define SERVICES_REFLECTION_REFLECTION_SERVICE_H_
+
+#include "common/base/executor.h"
+#include "galen/reflection/v1/reflection.grpc.pb.h"
+#include "services/reflection/reflector.h"
+
+namespace galen::reflection {
+
+// gRPC's side of Reflector: conversion only.
+class ReflectionServiceImpl final : public v1::ReflectionService::CallbackService {
+ public:
+  // Both must outlive the service.
+  ReflectionServiceImpl(const Reflector& reflector, Executor& executor)
+      : reflector_(reflector), executor_(executor) {}
+  grpc::ServerUnaryReactor* Judge(grpc::CallbackServerContext* context,
+                                  const v1::JudgeRequest* request,
+                                  v1::JudgeResponse* response) override;
+  grpc::ServerUnaryReactor* Critique(grpc::CallbackServerContext* context,
+                                     const v1::CritiqueRequest* request,
+                                     v1::CritiqueResponse* response) override;
+
+ private:
+  const Reflector& reflector_;
+  Executor& executor_;
+};
+
+}  // namespace galen::reflection
+
+#endif  // SERVICES_REFLECTION_REFLECTION_SERVICE_H_
