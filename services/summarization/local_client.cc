@@ -1,0 +1,17 @@
+#include "services/summarization/local_client.h"
+
+#include <utility>
+
+namespace galen::summarization {
+
+LocalSummarizationClient::LocalSummarizationClient(const Summarizer& summarizer, Executor& executor)
+    : summarizer_(summarizer), executor_(executor) {}
+
+void LocalSummarizationClient::Summarize(const v1::SummarizeRequest& request, absl::Time deadline,
+                                         clients::Done<v1::SummarizeResponse> done) {
+  clients::CallLocally<v1::SummarizeResponse>(
+      executor_, [this, request, deadline] { return summarizer_.Summarize(request, deadline); },
+      std::move(done));
+}
+
+}  // namespace galen::summarization

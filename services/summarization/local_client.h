@@ -1,0 +1,25 @@
+#ifndef SERVICES_SUMMARIZATION_LOCAL_CLIENT_H_
+#define SERVICES_SUMMARIZATION_LOCAL_CLIENT_H_
+
+#include "common/base/executor.h"
+#include "common/clients/clients.h"
+#include "services/summarization/summarizer.h"
+
+namespace galen::summarization {
+
+// Hands calls straight to a Summarizer of this process.
+class LocalSummarizationClient final : public clients::SummarizationClient {
+ public:
+  // Both must outlive the client and every call in flight.
+  LocalSummarizationClient(const Summarizer& summarizer, Executor& executor);
+  void Summarize(const v1::SummarizeRequest& request, absl::Time deadline,
+                 clients::Done<v1::SummarizeResponse> done) override;
+
+ private:
+  const Summarizer& summarizer_;
+  Executor& executor_;
+};
+
+}  // namespace galen::summarization
+
+#endif  // SERVICES_SUMMARIZATION_LOCAL_CLIENT_H_

@@ -1,0 +1,111 @@
+#include "services/summarization/log_path.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+
+namespace galen::summarization {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxNodes = 10'000;
+
+std::string Shown(absl::string_view path) { return CleanText(path, 512); }
+
+// `path` without symbolic links, "." and "..", as far as it exists.
+absl::StatusOr<std::string> Resolve(const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", Shown(path), "\": not a path"));
+  }
+  std::error_code error;
+  std::string resolved = fs::weakly_canonical(path, error).string();
+  if (error == std::errc::permission_denied) {
+    return absl::PermissionDeniedError(absl::StrCat(Shown(path), ": ", error.message()));
+  }
+  if (error) return absl::InvalidArgumentError(absl::StrCat(Shown(path), ": ", error.message()));
+  // A path that does not exist keeps the slash at its end.
+  while (resolved.size() > 1 && resolved.back() == '/') resolved.pop_back();
+  return resolved;
+}
+
+// Both resolved.
+bool LiesIn(absl::string_view path, absl::string_view directory) {
+  if (directory == "/") return true;
+  return path.substr(0, directory.size()) == directory &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+bool LiesInRoots(absl::string_view path, absl::Span<const std::string> roots) {
+  return roots.empty() || std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
+           const absl::StatusOr<std::string> resolved = Resolve(root);
+           return resolved.ok() && LiesIn(path, *resolved);
+         });
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ResolveBundle(const std::string& bundle,
+                                          absl::Span<const std::string> roots) {
+  GALEN_ASSIGN_OR_RETURN(std::string resolved, Resolve(bundle));
+  if (!LiesInRoots(resolved, roots)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("incident.bundle: ", Shown(bundle),
+                     ": outside of the directories that this service may read (--log_root)"));
+  }
+  std::error_code error;
+  const fs::file_status status = fs::status(resolved, error);
+  if (!fs::exists(status)) {
+    return absl::NotFoundError(absl::StrCat("incident.bundle: ", Shown(bundle), ": not there"));
+  }
+  if (!fs::is_directory(status)) {
+    return absl::InvalidArgumentError(absl::StrCat("incident.bundle: ", Shown(bundle),
+                                                   ": not a directory; unpack the bundle first"));
+  }
+  return resolved;
+}
+
+absl::StatusOr<std::string> ResolveLog(const std::string& path, const std::string& bundle,
+                                       absl::Span<const std::string> roots) {
+  const bool absolute = !path.empty() && path[0] == '/';
+  if (!absolute && bundle.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("incident.logs: ", Shown(path),
+                     ": relative, and there is no bundle; give the absolute path"));
+  }
+  GALEN_ASSIGN_OR_RETURN(std::string resolved,
+                         Resolve(absolute ? path : absl::StrCat(bundle, "/logs/", path)));
+  const bool in_bundle = !bundle.empty() && LiesIn(resolved, bundle);
+  if (!in_bundle && !absolute) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("incident.logs: ", Shown(path), ": leads out of the bundle"));
+  }
+  if (!in_bundle && !LiesInRoots(resolved, roots)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("incident.logs: ", Shown(path),
+                     ": outside of the directories that this service may read (--log_root)"));
+  }
+  return resolved;
+}
+
+std::vector<std::string> NodesOfBundle(const std::string& bundle) {
+  std::vector<std::string> nodes;
+  std::error_code error;
+  for (fs::directory_iterator at(bundle + "/nodes", error), end; !error && at != end;
+       at.increment(error)) {
+    if (nodes.size() == kMaxNodes) break;
+    std::string name = at->path().filename().string();
+    if (IsUtf8(name)) nodes.push_back(std::move(name));
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+}  // namespace galen::summarization

@@ -1,0 +1,65 @@
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/status/statusor.h"
+#include "common/base/clock.h"
+#include "common/base/executor.h"
+#include "common/base/status_macros.h"
+#include "common/knowledge/load.h"
+#include "common/logs/scanner.h"
+#include "common/reasoner/builtin_reasoner.h"
+#include "common/rpc/serve.h"
+#include "services/summarization/summarization_service.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:7101", "Address to serve gRPC on.");
+ABSL_FLAG(std::vector<std::string>, knowledge, {},
+          "Knowledge directories, later ones on top; empty: the one that came with the program.");
+ABSL_FLAG(std::vector<std::string>, log_root, {},
+          "Directories that logs and bundles may be read from; / for any place.");
+ABSL_FLAG(int, threads, 4, "Incidents read at the same time; some more wait, the rest is refused.");
+ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
+
+namespace {
+
+absl::Status Serve() {
+  if (absl::GetFlag(FLAGS_log_root).empty()) {
+    return absl::InvalidArgumentError(
+        "--log_root: empty; name the directories that logs may be read from, or / for any place");
+  }
+  if (absl::GetFlag(FLAGS_threads) < 1) {
+    return absl::InvalidArgumentError("--threads: must be 1 or more");
+  }
+  const std::string cache = galen::knowledge::DefaultCacheDirectory();
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         galen::knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::knowledge::Knowledge> knowledge,
+                         galen::knowledge::Load(directories, {cache}));
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<const galen::logs::Scanner> scanner,
+                         galen::logs::Scanner::Create(knowledge->base().signals(), cache));
+  const galen::reasoner::BuiltinReasoner reasoner(*knowledge);
+  const galen::SystemClock clock;
+  const galen::summarization::Summarizer summarizer(*scanner, reasoner, clock,
+                                                    {absl::GetFlag(FLAGS_log_root)});
+  galen::ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/64);
+  galen::summarization::SummarizationServiceImpl service(summarizer, executor);
+  galen::rpc::ServeOptions options;
+  options.address = absl::GetFlag(FLAGS_listen);
+  options.drain_grace = absl::GetFlag(FLAGS_drain_grace);
+  return galen::rpc::ServeUntilSignal(options, {&service});
+}
+
+}  // namespace
+
+// The composition root: the only place that names concrete parts.
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  galen::rpc::BlockTerminationSignals();
+  const absl::Status status = Serve();
+  if (!status.ok()) std::cerr << "galen-summarization: " << status.message() << '\n';
+  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+}

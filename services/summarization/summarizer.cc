@@ -1,0 +1,305 @@
+#include "services/summarization/summarizer.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/logs/entities.h"
+#include "common/logs/line_facts.h"
+#include "common/logs/reader.h"
+#include "services/summarization/log_path.h"
+#include "services/summarization/signals.h"
+
+namespace galen::summarization {
+namespace {
+
+using galen::v1::Incident;
+using galen::v1::LogSource;
+using galen::v1::Signal;
+using galen::v1::Summary;
+
+constexpr std::size_t kMaxDescription = 1 << 20;
+constexpr int kMaxLogs = 1000;
+constexpr std::size_t kMaxText = 64 << 10;
+
+absl::Status Validate(const v1::SummarizeRequest& request) {
+  const Incident& incident = request.incident();
+  if (absl::StripAsciiWhitespace(incident.description()).empty() && incident.logs().empty()) {
+    return absl::InvalidArgumentError(
+        "incident.description: empty; say in a sentence what went wrong, or add a log");
+  }
+  if (incident.description().size() > kMaxDescription) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("incident.description: ", incident.description().size(),
+                     " bytes; at most 1 MiB, add the rest as a log"));
+  }
+  if (incident.logs_size() > kMaxLogs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("incident.logs: ", incident.logs_size(), " logs; at most ", kMaxLogs));
+  }
+  for (int i = 0; i < incident.logs_size(); ++i) {
+    if (incident.logs(i).path().empty() && incident.logs(i).content().empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("incident.logs[", i, "]: neither path nor content; give one"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Time FromTimestamp(const google::protobuf::Timestamp& timestamp) {
+  return absl::FromUnixSeconds(timestamp.seconds()) + absl::Nanoseconds(timestamp.nanos());
+}
+
+// What tells the year of a log that states none.
+logs::TimeContext TimeContextOf(const Incident& incident) {
+  logs::TimeContext context;
+  if (incident.has_start_time()) {
+    context.near = FromTimestamp(incident.start_time());
+  } else if (incident.has_end_time()) {
+    context.near = FromTimestamp(incident.end_time());
+  } else if (incident.workload().has_start_time()) {
+    context.near = FromTimestamp(incident.workload().start_time());
+  }
+  return context;
+}
+
+std::string Counted(std::int64_t count, absl::string_view one, absl::string_view many) {
+  return absl::StrCat(count, " ", count == 1 ? one : many);
+}
+
+// One summary in the making.
+class Reading {
+ public:
+  Reading(const logs::Scanner& scanner, const Clock& clock, const Incident& incident,
+          std::string bundle, std::vector<std::string> nodes, absl::Time read_until)
+      : scanner_(scanner),
+        clock_(clock),
+        time_(TimeContextOf(incident)),
+        bundle_(std::move(bundle)),
+        read_until_(read_until),
+        entities_(nodes),
+        nodes_(nodes.begin(), nodes.end()) {}
+
+  // Words of a person.
+  void ReadWords(absl::string_view name, absl::string_view text) {
+    Source source;
+    source.name = std::string(name);
+    source.description = true;
+    entities_.Add(text, source.name, 1);
+    logs::LogScan scan(scanner_, {logs::TextKind::kDescription, time_});
+    scan.Feed(text);
+    Take(scan.Finish(), source);
+  }
+
+  absl::Status ReadLog(const LogSource& log, absl::Span<const std::string> roots) {
+    const Source source = SourceOf(log);
+    if (!log.content().empty()) {
+      logs::LogScan scan(scanner_, {logs::TextKind::kLog, time_});
+      scan.Feed(log.content());
+      Take(scan.Finish(), source);
+      return absl::OkStatus();
+    }
+    GALEN_ASSIGN_OR_RETURN(const std::string path, ResolveLog(log.path(), bundle_, roots));
+    absl::StatusOr<std::unique_ptr<logs::LogReader>> reader = Open(path);
+    if (!reader.ok()) return CannotOpen(log, source, reader.status());
+    ReadFile(**reader, source);
+    return absl::OkStatus();
+  }
+
+  // What was found, without words. At most `max_signals` signals.
+  Summary Finish(std::size_t max_signals) && {
+    const std::size_t gone = KeepStrongest(signals_, max_signals) + dropped_;
+    SortSignals(signals_);
+    if (gone > 0) {
+      Note("signals", absl::StrCat("the ", signals_.size(), " strongest are kept, ", gone,
+                                   " weaker or later ones are left out"));
+    }
+    for (Signal& signal : signals_) *summary_.add_signals() = std::move(signal);
+    for (galen::v1::Entity& entity : std::move(entities_).Take()) {
+      *summary_.add_entities() = std::move(entity);
+    }
+    return std::move(summary_);
+  }
+
+  // Keeps memory bounded while many logs are read.
+  void Trim(std::size_t max_signals) {
+    if (signals_.size() > 4 * max_signals) dropped_ += KeepStrongest(signals_, max_signals);
+  }
+
+ private:
+  // The path as given, made unique so that evidence ids are.
+  Source SourceOf(const LogSource& log) {
+    Source source;
+    source.kind = log.kind();
+    source.node = log.node();
+    if (log.has_rank()) source.rank = log.rank();
+    const std::string path = CleanText(log.path().empty() ? "log" : log.path(), 512);
+    source.name = path;
+    for (int n = 2; !names_.insert(source.name).second; ++n) {
+      source.name = absl::StrCat(path, "#", n);
+    }
+    return source;
+  }
+
+  // `path` is resolved. PERMISSION_DENIED when it was changed since to lead elsewhere.
+  static absl::StatusOr<std::unique_ptr<logs::LogReader>> Open(const std::string& path) {
+    GALEN_ASSIGN_OR_RETURN(std::unique_ptr<logs::LogReader> reader,
+                           logs::LogReader::Open(path, {}));
+    if (reader->real_path() != path) {
+      return absl::PermissionDeniedError(absl::StrCat(path, ": leads elsewhere now"));
+    }
+    return reader;
+  }
+
+  // A bundle may be incomplete, and the rest of it is still worth reading; a log that somebody
+  // named and that is not there is an error of theirs.
+  absl::Status CannotOpen(const LogSource& log, const Source& source, const absl::Status& why) {
+    const bool of_bundle = !bundle_.empty() && log.path()[0] != '/';
+    if (!of_bundle && !absl::IsDataLoss(why)) return why;
+    if (absl::IsDataLoss(why)) {
+      Note(source.name, absl::StrCat("not read: ", CleanText(why.message(), 1024)));
+      return absl::OkStatus();
+    }
+    if (absl::IsNotFound(why)) {
+      Note(absl::StrCat("logs/", source.name),
+           "missing: listed in incident.yaml but not in the bundle");
+    } else {
+      Note(absl::StrCat("logs/", source.name),
+           absl::StrCat("not read: ", CleanText(why.message(), 1024)));
+    }
+    return absl::OkStatus();
+  }
+
+  void ReadFile(logs::LogReader& reader, const Source& source) {
+    logs::LogScan scan(scanner_, {logs::TextKind::kLog, time_});
+    std::int64_t read = 0;
+    for (;;) {
+      if (clock_.Now() >= read_until_) {
+        Note(source.name, absl::StrCat("read the first ", read,
+                                       " bytes: ", "half of the time for the answer was used up"));
+        break;
+      }
+      const absl::StatusOr<absl::string_view> chunk = reader.Next();
+      if (!chunk.ok()) {
+        Note(source.name, absl::StrCat("read the first ", read,
+                                       " bytes: ", CleanText(chunk.status().message(), 1024)));
+        break;
+      }
+      if (chunk->empty()) {
+        if (read == 0) Note(source.name, "empty");
+        break;
+      }
+      read += static_cast<std::int64_t>(chunk->size());
+      scan.Feed(*chunk);
+    }
+    if (reader.truncated()) {
+      Note(source.name,
+           absl::StrCat("read the first ", read, " bytes: there are more than allowed"));
+    }
+    Take(scan.Finish(), source);
+  }
+
+  void Take(logs::ScanResult result, const Source& source) {
+    summary_.set_lines_read(summary_.lines_read() + result.lines);
+    summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
+    for (const logs::Hit& hit : result.hits) {
+      Signal signal = MakeSignal(scanner_.patterns()[static_cast<int>(hit.pattern)], hit, source);
+      if (signal.node().empty() && !source.description) {
+        std::string host = logs::FindHost(hit.excerpt);
+        if (nodes_.contains(host)) signal.set_node(std::move(host));
+      }
+      // The words themselves were looked through already.
+      if (!source.description) entities_.Add(hit.excerpt, source.name, hit.first_line);
+      signals_.push_back(std::move(signal));
+    }
+    NoteOddities(result, source);
+  }
+
+  void NoteOddities(const logs::ScanResult& result, const Source& source) {
+    if (result.binary_lines > 0) {
+      Note(source.name, absl::StrCat(Counted(result.binary_lines, "line holds", "lines hold"),
+                                     " binary data (NUL bytes), which was skipped"));
+    }
+    if (result.binary_matches > 0) {
+      Note(source.name, absl::StrCat(Counted(result.binary_matches, "match", "matches"),
+                                     " in binary data ignored"));
+    }
+    if (result.long_lines > 0) {
+      Note(source.name, absl::StrCat(Counted(result.long_lines, "line is", "lines are"),
+                                     " longer than 1 MiB and was read in pieces"));
+    }
+    if (result.undated_lines > 0) {
+      Note(source.name,
+           absl::StrCat(Counted(result.undated_lines, "matching line gives", "matching lines give"),
+                        " a time without a year; say when the incident was to place them"));
+    }
+  }
+
+  void Note(absl::string_view object, absl::string_view fact) {
+    summary_.add_notes(absl::StrCat(object, ": ", fact));
+  }
+
+  const logs::Scanner& scanner_;
+  const Clock& clock_;
+  const logs::TimeContext time_;
+  const std::string bundle_;
+  const absl::Time read_until_;
+  logs::EntityCollector entities_;
+  const absl::flat_hash_set<std::string> nodes_;
+  absl::flat_hash_set<std::string> names_ = {"description"};
+  std::vector<Signal> signals_;
+  std::size_t dropped_ = 0;
+  Summary summary_;
+};
+
+}  // namespace
+
+Summarizer::Summarizer(const logs::Scanner& scanner, const reasoner::Reasoner& reasoner,
+                       const Clock& clock, Options options)
+    : scanner_(scanner), reasoner_(reasoner), clock_(clock), options_(std::move(options)) {}
+
+absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeRequest& request,
+                                                            absl::Time deadline) const {
+  const absl::Time now = clock_.Now();
+  if (now >= deadline) return absl::DeadlineExceededError("summarize: no time left");
+  GALEN_RETURN_IF_ERROR(Validate(request));
+  const Incident& incident = request.incident();
+  std::string bundle;
+  std::vector<std::string> nodes(incident.nodes().begin(), incident.nodes().end());
+  if (!incident.bundle().empty()) {
+    GALEN_ASSIGN_OR_RETURN(bundle, ResolveBundle(incident.bundle(), options_.roots));
+    for (std::string& node : NodesOfBundle(bundle)) nodes.push_back(std::move(node));
+  }
+
+  Reading reading(scanner_, clock_, incident, std::move(bundle), std::move(nodes),
+                  now + (deadline - now) / 2);
+  reading.ReadWords("description", incident.description());
+  for (int i = 0; i < request.feedback_size(); ++i) {
+    reading.ReadWords(absl::StrCat("feedback/", i + 1), request.feedback(i));
+  }
+  for (const LogSource& log : incident.logs()) {
+    GALEN_RETURN_IF_ERROR(reading.ReadLog(log, options_.roots));
+    reading.Trim(options_.max_signals);
+  }
+
+  reasoner::v1::SummarizeQuestion question;
+  *question.mutable_found() = std::move(reading).Finish(options_.max_signals);
+  *question.mutable_incident() = incident;
+  for (LogSource& log : *question.mutable_incident()->mutable_logs()) log.clear_content();
+  GALEN_ASSIGN_OR_RETURN(const reasoner::v1::SummarizeAnswer answer,
+                         reasoner_.Summarize(question, deadline));
+  v1::SummarizeResponse response;
+  *response.mutable_summary() = std::move(*question.mutable_found());
+  response.mutable_summary()->set_text(CleanText(answer.text(), kMaxText));
+  response.mutable_summary()->set_failure_class(answer.failure_class());
+  return response;
+}
+
+}  // namespace galen::summarization

@@ -1,0 +1,49 @@
+#ifndef SERVICES_SUMMARIZATION_SUMMARIZER_H_
+#define SERVICES_SUMMARIZATION_SUMMARIZER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/logs/scanner.h"
+#include "common/reasoner/reasoner.h"
+#include "galen/summarization/v1/summarization.pb.h"
+
+namespace galen::summarization {
+
+// Turns the texts of an incident (description, feedback, logs of any size) into signals, entities
+// and notes, and has the reasoner put them into words. Constant memory. Thread-safe.
+class Summarizer {
+ public:
+  struct Options {
+    // Directories that logs and bundles may be read from; none: any place, as in the mesh of one
+    // process, which reads with its user's own rights.
+    std::vector<std::string> roots;
+    // The strongest signals of a summary; what was left out is noted.
+    std::size_t max_signals = 4000;
+  };
+
+  // All must outlive the summarizer.
+  Summarizer(const logs::Scanner& scanner, const reasoner::Reasoner& reasoner, const Clock& clock,
+             Options options);
+
+  // INVALID_ARGUMENT there is nothing to read, or a log cannot be named so; NOT_FOUND a log that
+  // does not come from a bundle, or the bundle, is not there; PERMISSION_DENIED one lies outside
+  // the roots; DEADLINE_EXCEEDED; the reasoner's own error. A log of a bundle that is missing or
+  // cannot be read is a note. Reading stops, with a note, when half the time to `deadline` is used
+  // up.
+  absl::StatusOr<v1::SummarizeResponse> Summarize(const v1::SummarizeRequest& request,
+                                                  absl::Time deadline) const;
+
+ private:
+  const logs::Scanner& scanner_;
+  const reasoner::Reasoner& reasoner_;
+  const Clock& clock_;
+  const Options options_;
+};
+
+}  // namespace galen::summarization
+
+#endif  // SERVICES_SUMMARIZATION_SUMMARIZER_H_

@@ -1,0 +1,98 @@
+#include "services/summarization/log_path.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fakes.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::summarization {
+namespace {
+
+using ::galen::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ResolveLog, TakesPathsOfTheBundle) {
+  const TestDirectory directory;
+  directory.Write("b/logs/train.log", "x");
+  const std::string bundle = directory.path() + "/b";
+  EXPECT_EQ(*ResolveLog("train.log", bundle, {}), bundle + "/logs/train.log");
+  EXPECT_EQ(*ResolveLog("./a/../train.log", bundle, {}), bundle + "/logs/train.log");
+  EXPECT_EQ(*ResolveLog("missing/rank3.log", bundle, {}), bundle + "/logs/missing/rank3.log");
+}
+
+TEST(ResolveLog, RefusesPathsThatLeaveTheBundle) {
+  const TestDirectory directory;
+  const std::string secret = directory.Write("secret.log", "x");
+  directory.Write("b/logs/train.log", "x");
+  directory.Write("b2/logs/train.log", "x");
+  const std::string bundle = directory.path() + "/b";
+  std::filesystem::create_symlink(secret, bundle + "/logs/link.log");
+  std::filesystem::create_directory_symlink(directory.path(), bundle + "/logs/up");
+  for (const char* path : {"../../secret.log", "link.log", "up/secret.log",
+                           "../../b2/logs/train.log", "../../../../../../../../etc/passwd"}) {
+    EXPECT_THAT(ResolveLog(path, bundle, {}),
+                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("out of the bundle")))
+        << path;
+  }
+}
+
+TEST(ResolveLog, TakesAbsolutePathsBelowTheRootsOnly) {
+  const TestDirectory directory;
+  const std::string inside = directory.Write("logs/train.log", "x");
+  const std::string outside = directory.Write("logs-of-others/train.log", "x");
+  const std::vector<std::string> roots = {directory.path() + "/logs/"};
+  std::filesystem::create_symlink(outside, directory.path() + "/logs/link.log");
+  EXPECT_EQ(*ResolveLog(inside, "", roots), inside);
+  EXPECT_EQ(*ResolveLog(outside, "", {}), outside);
+  EXPECT_EQ(*ResolveLog(outside, "", {"/"}), outside);
+  for (const std::string& path :
+       {outside, directory.path() + "/logs/link.log", directory.path() + "/logs/../x.log"}) {
+    EXPECT_THAT(ResolveLog(path, "", roots),
+                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("--log_root")))
+        << path;
+  }
+}
+
+TEST(ResolveLog, SaysSoWhetherOrNotTheFileOutsideExists) {
+  const TestDirectory directory;
+  const std::string there = directory.Write("other/there.log", "x");
+  const std::vector<std::string> roots = {directory.path() + "/logs"};
+  EXPECT_EQ(ResolveLog(there, "", roots).status().code(),
+            ResolveLog(directory.path() + "/other/not.log", "", roots).status().code());
+}
+
+TEST(ResolveLog, RefusesWhatIsNoPath) {
+  EXPECT_THAT(ResolveLog("train.log", "", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("absolute")));
+  EXPECT_THAT(ResolveLog(std::string("/etc/x\0y", 8), "", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a path")));
+  EXPECT_THAT(ResolveLog("/" + std::string(10'000, 'x'), "", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too long")));
+}
+
+TEST(ResolveBundle, MustBeADirectoryBelowTheRoots) {
+  const TestDirectory directory;
+  const std::string file = directory.Write("b/bundle.yaml", "x");
+  const std::string bundle = directory.path() + "/b";
+  EXPECT_EQ(*ResolveBundle(bundle, {}), bundle);
+  EXPECT_EQ(*ResolveBundle(bundle + "/", {directory.path()}), bundle);
+  EXPECT_THAT(ResolveBundle(bundle + "x", {}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("not there")));
+  EXPECT_THAT(ResolveBundle(file, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a directory")));
+  EXPECT_THAT(ResolveBundle(bundle, {bundle + "/nodes"}),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("--log_root")));
+}
+
+TEST(NodesOfBundle, AreItsNodeDirectories) {
+  const TestDirectory directory;
+  directory.Write("nodes/n2/commands.yaml", "[]");
+  directory.Write("nodes/n1/commands.yaml", "[]");
+  EXPECT_THAT(NodesOfBundle(directory.path()), ElementsAre("n1", "n2"));
+  EXPECT_THAT(NodesOfBundle(directory.path() + "/none"), ElementsAre());
+}
+
+}  // namespace
+}  // namespace galen::summarization
