@@ -33,9 +33,9 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, Console& con
                 << '\n';
   }
   console.out << base->labels_size() << " labels, " << base->checks_size() << " checks, "
-              << base->signals_size() << " signals, " << base->incidents_size() << " past incidents, "
-              << base->error_codes_size() << " error codes, " << base->hardware_size()
-              << " hardware models: " << errors << " errors, "
+              << base->signals_size() << " signals, " << base->incidents_size()
+              << " past incidents, " << base->error_codes_size() << " error codes, "
+              << base->hardware_size() << " hardware models: " << errors << " errors, "
               << problems.size() - static_cast<std::size_t>(errors) << " warnings" << std::endl;
   return errors == 0 ? kOk : kBadInput;
 }

@@ -1,0 +1,146 @@
+#include "services/cli/bundle_commands.h"
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/host/capture.h"
+#include "common/host/capture_plan.h"
+#include "common/host/edit.h"
+#include "common/host/live_host.h"
+#include "common/knowledge/load.h"
+
+namespace galen::cli {
+namespace {
+
+ExitCode Ended(const absl::Status& status, Console& console) {
+  if (!status.ok()) console.err << "galen: " << std::string(status.message()) << std::endl;
+  return ExitCodeOf(status);
+}
+
+absl::StatusOr<std::string> Slurp(const std::string& path, std::istream& standard_input) {
+  std::ostringstream content;
+  if (path == "-") {
+    content << standard_input.rdbuf();
+    return content.str();
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat("--output ", path, ": cannot be read"));
+  content << file.rdbuf();
+  return content.str();
+}
+
+absl::Status Capture(const CaptureArguments& arguments, Console& console) {
+  std::string plan_file = arguments.plan;
+  if (plan_file.empty()) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                           knowledge::FindDirectories(arguments.knowledge));
+    plan_file = absl::StrCat(directories.front(), "/capture.txt");
+  }
+  GALEN_ASSIGN_OR_RETURN(const host::CapturePlan plan, host::LoadCapturePlan(plan_file));
+  host::LiveHost::Options live;
+  if (arguments.job_pid > 0) live.job_pid = arguments.job_pid;
+  const host::LiveHost machine(live);
+  host::CaptureOptions options;
+  options.directory = arguments.directory;
+  options.incident.set_description(arguments.description);
+  options.now = absl::Now();
+  if (arguments.job_pid > 0) options.values["job_pid"] = {absl::StrCat(arguments.job_pid)};
+  for (const std::string& log : arguments.logs) {
+    host::CaptureOptions::Log entry;
+    entry.path = log;
+    options.logs.push_back(entry);
+  }
+  console.err << "capturing " << machine.name() << " ..." << std::endl;
+  GALEN_ASSIGN_OR_RETURN(const host::CaptureSummary summary, host::Capture(machine, plan, options));
+  console.out
+      << summary.directory << ": " << summary.commands << " commands, " << summary.files
+      << " files; " << summary.absent << " programs are not installed, " << summary.timed_out
+      << " gave no answer, " << summary.refused.size() << " could not be captured, "
+      << summary.redacted.size() << " secrets taken out\n"
+      << "look through it before you send it; bundle.yaml lists what was refused and redacted"
+      << std::endl;
+  return absl::OkStatus();
+}
+
+absl::Status Add(const AddArguments& arguments, Console& console) {
+  const host::View view = arguments.in_job ? host::View::kJob : host::View::kHost;
+  const int kinds = (arguments.command.empty() ? 0 : 1) + (arguments.file.empty() ? 0 : 1) +
+                    (arguments.log.empty() ? 0 : 1) + (arguments.environment.empty() ? 0 : 1);
+  if (kinds != 1) {
+    return absl::InvalidArgumentError(
+        "add one thing at a time: --output FILE -- COMMAND..., --file PATH --from FILE, --log "
+        "FILE, "
+        "or --env NAME=VALUE");
+  }
+  if (!arguments.log.empty()) {
+    host::LogDetails details;
+    details.node = arguments.node;
+    if (arguments.rank >= 0) details.rank = arguments.rank;
+    return host::AddLog(arguments.directory, arguments.log, details);
+  }
+  if (arguments.node.empty()) {
+    return absl::InvalidArgumentError("--node: name the node that this belongs to");
+  }
+  if (!arguments.environment.empty()) {
+    std::map<std::string, std::string> variables;
+    for (const std::string& variable : arguments.environment) {
+      const std::vector<std::string> parts = absl::StrSplit(variable, absl::MaxSplits('=', 1));
+      if (parts.size() != 2 || parts[0].empty()) {
+        return absl::InvalidArgumentError(absl::StrCat("--env ", variable, ": is not NAME=VALUE"));
+      }
+      variables[parts[0]] = parts[1];
+    }
+    return host::AddEnvironment(arguments.directory, arguments.node, variables);
+  }
+  if (!arguments.file.empty()) {
+    if (arguments.absent) {
+      return host::AddAbsentFile(arguments.directory, arguments.node, view, arguments.file);
+    }
+    if (arguments.from.empty()) {
+      return absl::InvalidArgumentError(
+          "--file: say with --from where its content is, or --absent");
+    }
+    return host::AddFile(arguments.directory, arguments.node, view, arguments.file, arguments.from);
+  }
+  if (arguments.absent) {
+    return host::AddAbsentCommand(arguments.directory, arguments.node, view, arguments.command);
+  }
+  if (arguments.output.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(absl::StrJoin(arguments.command, " "),
+                     ": say with --output which file holds what it printed (- for standard input), "
+                     "or --absent"));
+  }
+  host::CommandOutput output;
+  GALEN_ASSIGN_OR_RETURN(output.out, Slurp(arguments.output, console.in));
+  output.exit_code = arguments.exit_code;
+  return host::AddCommand(arguments.directory, arguments.node, view, arguments.command, output);
+}
+
+}  // namespace
+
+ExitCode CaptureBundle(const CaptureArguments& arguments, Console& console) {
+  return Ended(Capture(arguments, console), console);
+}
+
+ExitCode NewBundle(const NewBundleArguments& arguments, Console& console) {
+  const absl::Status status =
+      host::NewBundle(arguments.directory, arguments.description, arguments.nodes, absl::Now());
+  if (status.ok()) {
+    console.out << arguments.directory << ": made; add to it with `galen bundle add "
+                << arguments.directory << "`" << std::endl;
+  }
+  return Ended(status, console);
+}
+
+ExitCode AddToBundle(const AddArguments& arguments, Console& console) {
+  return Ended(Add(arguments, console), console);
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,273 @@
+// galen: the command line. This file declares the commands and their options; each command stands
+// in a file of its own.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/host/bundle.h"
+#include "common/rpc/serve.h"
+#include "services/cli/bundle_commands.h"
+#include "services/cli/checks.h"
+#include "services/cli/diagnose.h"
+#include "services/cli/kb.h"
+#include "services/cli/local_mesh.h"
+#include "services/cli/up.h"
+
+namespace galen::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> knowledge;
+  DiagnoseArguments diagnose;
+  std::string store;
+  std::string listen = "127.0.0.1:7100";
+  std::vector<std::string> roots;
+  double drain_grace = 20;
+  bool json = false;
+  std::string bundle;
+  std::vector<std::string> checks;
+  std::vector<std::string> nodes;
+  CaptureArguments capture;
+  NewBundleArguments create;
+  AddArguments add;
+};
+
+// Where `galen up` keeps its diagnoses.
+std::string DefaultStore() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state != nullptr && *state != '\0') return absl::StrCat(state, "/galen/galen.db");
+  if (home != nullptr && *home != '\0') return absl::StrCat(home, "/.local/state/galen/galen.db");
+  return "galen.db";
+}
+
+ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
+  const auto refuse = [&](const absl::Status& status) {
+    console.err << "galen: " << status.message() << std::endl;
+    return ExitCodeOf(status);
+  };
+  // Keeps an archive unpacked while it is diagnosed.
+  std::shared_ptr<const host::Bundle> bundle;
+  v1::Incident reported;
+  if (!arguments.diagnose.bundle.empty()) {
+    auto opened = host::Bundle::Open(arguments.diagnose.bundle);
+    if (!opened.ok()) return refuse(opened.status());
+    bundle = *std::move(opened);
+    reported = bundle->incident();
+    for (const std::string& remark : bundle->remarks()) console.err << "note: " << remark << '\n';
+  }
+  const absl::StatusOr<v1::Incident> incident =
+      MakeIncident(arguments.diagnose, bundle == nullptr ? nullptr : &reported);
+  if (!incident.ok()) return refuse(incident.status());
+  std::unique_ptr<DiagnosisApi> api;
+  if (!arguments.diagnose.server.empty()) {
+    api = ConnectTo(arguments.diagnose.server);
+  } else {
+    LocalMesh::Options options;
+    options.knowledge = arguments.knowledge;
+    if (!arguments.store.empty()) options.store = arguments.store;
+    absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
+    if (!mesh.ok()) return refuse(mesh.status());
+    api = *std::move(mesh);
+  }
+  return Diagnose(*api, *incident, arguments.diagnose, console);
+}
+
+ExitCode RunUp(const Arguments& arguments, Console& console) {
+  LocalMesh::Options options;
+  options.knowledge = arguments.knowledge;
+  options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
+  options.roots = arguments.roots;
+  if (arguments.store.empty()) {
+    std::error_code ignored;
+    std::filesystem::create_directories(std::filesystem::path(options.store).parent_path(),
+                                        ignored);
+  }
+  return ServeMesh(options, arguments.listen, absl::Seconds(arguments.drain_grace), console);
+}
+
+// `galen checks list` and `galen checks run`.
+ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
+  const auto knowledge = LoadKnowledge(arguments.knowledge);
+  if (!knowledge.ok()) {
+    console.err << "galen: " << knowledge.status().message() << std::endl;
+    return ExitCodeOf(knowledge.status());
+  }
+  const std::unique_ptr<node::NodeExecutor> executor = MakeNodeExecutor(**knowledge, {});
+  const node::v1::DescribeResponse description = executor->Describe();
+  const std::vector<std::string> available(description.checks().begin(),
+                                           description.checks().end());
+  if (list) return ListChecks(**knowledge, available, arguments.json, console);
+  node::v1::RunChecksRequest request;
+  for (const std::string& check : arguments.checks) {
+    if ((*knowledge)->FindCheck(check) == nullptr) {
+      console.err << "galen: check \"" << check
+                  << "\": not in the catalogue; `galen checks list` shows what there is"
+                  << std::endl;
+      return kBadInput;
+    }
+    request.add_checks(check);
+  }
+  if (arguments.checks.empty()) {
+    for (const std::string& check : available) request.add_checks(check);
+  }
+  std::vector<std::string> nodes = {executor->host_name()};
+  std::shared_ptr<const host::Bundle> bundle;
+  if (!arguments.bundle.empty()) {
+    auto opened = host::Bundle::Open(arguments.bundle);
+    if (!opened.ok()) {
+      console.err << "galen: " << opened.status().message() << std::endl;
+      return ExitCodeOf(opened.status());
+    }
+    bundle = *std::move(opened);
+    nodes = arguments.nodes.empty() ? bundle->nodes() : arguments.nodes;
+    request.set_bundle(bundle->root());
+  }
+  std::vector<v1::CheckResult> results;
+  for (const std::string& node : nodes) {
+    request.set_node(node);
+    const absl::Status status =
+        executor->RunChecks(request, absl::InfiniteFuture(),
+                            [&](v1::CheckResult result) { results.push_back(std::move(result)); });
+    if (!status.ok()) {
+      console.err << "galen: " << status.message() << std::endl;
+      return ExitCodeOf(status);
+    }
+  }
+  std::sort(results.begin(), results.end(),
+            [](const auto& a, const auto& b) { return a.id() < b.id(); });
+  return TellResults(results, arguments.json, console);
+}
+
+int Main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{"Galen finds the root cause when a training or inference job fails or slows down."};
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, a cause confirmed; 3 no cause confirmed; 2 bad input; 4 the service\n"
+      "could not be reached; 1 Galen itself failed.");
+  const auto with_knowledge = [&](CLI::App* command) {
+    command
+        ->add_option("--knowledge", arguments.knowledge,
+                     "Knowledge directory; again: one that overlays it")
+        ->type_name("DIR");
+  };
+
+  CLI::App* diagnose = app.add_subcommand("diagnose", "Find the cause of an incident");
+  diagnose->add_option("description", arguments.diagnose.description,
+                       "What went wrong, in your words");
+  diagnose->add_option("--log", arguments.diagnose.logs, "A log of the job; may be given again")
+      ->type_name("FILE");
+  diagnose->add_option("--node", arguments.diagnose.nodes, "A node under suspicion; again")
+      ->type_name("HOST");
+  diagnose
+      ->add_option("--bundle", arguments.diagnose.bundle, "Support bundle: directory or archive")
+      ->type_name("PATH");
+  diagnose
+      ->add_option("--server", arguments.diagnose.server,
+                   "Ask the mesh at this address instead of one in this process")
+      ->type_name("HOST:PORT");
+  diagnose->add_flag("--json", arguments.diagnose.json,
+                     "Print the Diagnosis as JSON, nothing else");
+  diagnose->add_option("--store", arguments.store, "Keep the diagnosis in this file")
+      ->type_name("FILE");
+  diagnose->add_option("--request-id", arguments.diagnose.request_id,
+                       "Idempotency key: the same one gives the same diagnosis");
+  diagnose->add_option("--strategy", arguments.diagnose.strategy, "How to search; tiered");
+  with_knowledge(diagnose);
+
+  CLI::App* up = app.add_subcommand("up", "Serve the whole mesh from this process");
+  up->add_option("--listen", arguments.listen, "Address to serve gRPC on")->capture_default_str();
+  up->add_option("--store", arguments.store, "File for the diagnoses")->type_name("FILE");
+  up->add_option("--bundle-root", arguments.roots,
+                 "Read bundles and logs only below this directory; may be given again")
+      ->type_name("DIR");
+  up->add_option("--drain-grace", arguments.drain_grace, "Seconds to drain after SIGTERM")
+      ->capture_default_str();
+  with_knowledge(up);
+
+  CLI::App* checks = app.add_subcommand("checks", "What can be examined, and examine it");
+  checks->require_subcommand(1);
+  CLI::App* list = checks->add_subcommand("list", "The catalogue");
+  list->add_flag("--json", arguments.json, "One JSON object a line");
+  with_knowledge(list);
+  CLI::App* run = checks->add_subcommand("run", "Run checks on this machine or on a bundle");
+  run->add_option("checks", arguments.checks, "Names; none: all that this version has");
+  run->add_option("--bundle", arguments.bundle, "On the nodes of this bundle")->type_name("PATH");
+  run->add_option("--node", arguments.nodes, "Of the bundle, just this node; again")
+      ->type_name("HOST");
+  run->add_flag("--json", arguments.json, "One JSON object a line");
+  with_knowledge(run);
+
+  CLI::App* bundle = app.add_subcommand("bundle", "Make a support bundle");
+  bundle->require_subcommand(1);
+  CLI::App* capture = bundle->add_subcommand("capture", "Of this machine");
+  capture->add_option("directory", arguments.capture.directory, "A new directory")->required();
+  capture->add_option("--description", arguments.capture.description, "What went wrong");
+  capture->add_option("--log", arguments.capture.logs, "A log to take along; again")
+      ->type_name("FILE");
+  capture->add_option("--job-pid", arguments.capture.job_pid, "A process of the job");
+  capture->add_option("--plan", arguments.capture.plan, "What to read, instead of capture.txt")
+      ->type_name("FILE");
+  with_knowledge(capture);
+  CLI::App* create = bundle->add_subcommand("new", "An empty one, to add to");
+  create->add_option("directory", arguments.create.directory, "A new directory")->required();
+  create->add_option("--description", arguments.create.description, "What went wrong")->required();
+  create->add_option("--node", arguments.create.nodes, "A host; again")->type_name("HOST");
+  CLI::App* add = bundle->add_subcommand("add", "One piece that you have");
+  add->add_option("directory", arguments.add.directory, "The bundle")->required();
+  add->add_option("--node", arguments.add.node, "The host it belongs to")->type_name("HOST");
+  add->add_flag("--job", arguments.add.in_job, "As the job's container saw it");
+  add->add_option("--output", arguments.add.output,
+                  "What the command printed; - for standard input")
+      ->type_name("FILE");
+  add->add_option("--exit", arguments.add.exit_code, "How the command ended");
+  add->add_flag("--absent", arguments.add.absent, "The command or file is known not to be there");
+  add->add_option("--file", arguments.add.file, "A file of the node, by absolute path");
+  add->add_option("--from", arguments.add.from, "Where that file's content is now")
+      ->type_name("FILE");
+  add->add_option("--log", arguments.add.log, "A log")->type_name("FILE");
+  add->add_option("--rank", arguments.add.rank, "The rank that wrote the log");
+  add->add_option("--env", arguments.add.environment, "A variable of the job; again")
+      ->type_name("NAME=VALUE");
+  add->add_option("command", arguments.add.command, "After --: the command as it was run");
+
+  CLI::App* kb = app.add_subcommand("kb", "The knowledge");
+  kb->require_subcommand(1);
+  CLI::App* lint = kb->add_subcommand("lint", "Find its mistakes");
+  with_knowledge(lint);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 has codes of its own; ours say whether the caller can mend it.
+    return app.exit(error) == 0 ? kOk : kBadInput;
+  }
+  if (*up) rpc::BlockTerminationSignals();
+  Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
+                  isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
+  if (*diagnose) return RunDiagnose(arguments, console);
+  if (*up) return RunUp(arguments, console);
+  if (*list) return RunChecks(arguments, /*list=*/true, console);
+  if (*run) return RunChecks(arguments, /*list=*/false, console);
+  if (*capture) {
+    arguments.capture.knowledge = arguments.knowledge;
+    return CaptureBundle(arguments.capture, console);
+  }
+  if (*create) return NewBundle(arguments.create, console);
+  if (*add) return AddToBundle(arguments.add, console);
+  return LintKnowledge(arguments.knowledge, console);
+}
+
+}  // namespace
+}  // namespace galen::cli
+
+int main(int argc, char** argv) { return galen::cli::Main(argc, argv); }

@@ -1,0 +1,29 @@
+#include "services/cli/up.h"
+
+#include "common/rpc/serve.h"
+#include "services/orchestrator/orchestrator_service.h"
+
+namespace galen::cli {
+
+ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address,
+                   absl::Duration drain_grace, Console& console) {
+  absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
+  absl::Status status = mesh.status();
+  if (status.ok()) {
+    orchestrator::Orchestrator& orchestrator = (*mesh)->orchestrator();
+    orchestrator::OrchestratorServiceImpl service(orchestrator, (*mesh)->executor());
+    rpc::ServeOptions serve;
+    serve.address = address;
+    serve.drain_grace = drain_grace;
+    serve.on_listening = [&](int) {
+      console.err << "diagnoses are stored in " << options.store << "; stop with Ctrl-C"
+                  << std::endl;
+    };
+    serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };
+    status = rpc::ServeUntilSignal(serve, {&service});
+  }
+  if (!status.ok()) console.err << "galen: " << status.message() << std::endl;
+  return ExitCodeOf(status);
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,77 @@
+#include "services/cli/progress.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_join.h"
+
+namespace galen::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+v1::DiagnosisEvent Parsed(const char* text) {
+  v1::DiagnosisEvent event;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &event));
+  return event;
+}
+
+class ProgressTest : public ::testing::Test {
+ protected:
+  std::string Tell(const char* text) { return absl::StrJoin(progress_.Tell(Parsed(text)), "\n"); }
+  Progress progress_{{.interactive = false, .width = 120}};
+};
+
+TEST_F(ProgressTest, GathersTheChecksOfABatchIntoOneLine) {
+  EXPECT_THAT(
+      Tell(R"pb(check_completed { result { check: "gpu.ecc" node: "n1" status: FAIL } })pb"),
+      IsEmpty());
+  Tell(R"pb(check_completed { result { check: "gpu.ecc" node: "n2" status: PASS } })pb");
+  Tell(R"pb(check_completed { result { check: "gpu.power" node: "n1" status: PASS } })pb");
+  Tell(R"pb(check_completed { result { check: "gpu.xgmi" node: "n1" status: SKIPPED } })pb");
+  EXPECT_THAT(Tell(R"pb(checks_finished { batch: "b" })pb"),
+              AllOf(HasSubstr("4 checks"), HasSubstr("✗ gpu.ecc"), HasSubstr("✓ 1 passed"),
+                    HasSubstr("– 1 skipped")));
+  EXPECT_THAT(Tell(R"pb(checks_finished { batch: "empty" })pb"), IsEmpty());
+}
+
+TEST_F(ProgressTest, ShowsAVerdictWithTheReasonThatCarriesIt) {
+  EXPECT_THAT(
+      Tell(R"pb(verdicts_given {
+                  verdicts {
+                    label: "GPU.MEMORY.SRAM_ECC"
+                    outcome: REJECTED
+                    reasons { direction: SUPPORTS text: "no" evidence_ids: "x" }
+                    reasons { direction: OPPOSES text: "all counters are 0" evidence_ids: "y" }
+                  }
+                })pb"),
+      AllOf(HasSubstr("✗ GPU.MEMORY.SRAM_ECC"), HasSubstr("all counters are 0")));
+  EXPECT_THAT(
+      Tell(R"pb(verdicts_given {
+                  verdicts { label: "A.B.C" outcome: INCONCLUSIVE missing: "gpu.ecc@n1: absent" }
+                })pb"),
+      AllOf(HasSubstr("? A.B.C"), HasSubstr("gpu.ecc@n1: absent")));
+}
+
+TEST_F(ProgressTest, ShowsWhatWasPruned) {
+  EXPECT_THAT(Tell(R"pb(children_ranked {
+                          children { label: "GPU" probability: 0.8 }
+                          children { label: "OTHER" pruned: true }
+                        })pb"),
+              AllOf(HasSubstr("GPU 80 %"), HasSubstr("⧉ OTHER")));
+}
+
+TEST_F(ProgressTest, SaysThatACallIsTriedAgain) {
+  EXPECT_THAT(Tell(R"pb(call_failed {
+                          call: "rank/GPU/1"
+                          attempt: 1
+                          error { message: "refused" }
+                        })pb"),
+              AllOf(HasSubstr("rank/GPU/1"), HasSubstr("refused"), HasSubstr("trying again")));
+}
+
+}  // namespace
+}  // namespace galen::cli
