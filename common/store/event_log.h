@@ -40,7 +40,8 @@ class EventLog {
   virtual absl::StatusOr<std::int64_t> Append(const Lease& lease, std::int64_t expected_last,
                                               absl::Span<const v1::DiagnosisEvent> events) = 0;
 
-  // Events after `after_sequence`, oldest first, at most `limit`. NOT_FOUND when there is no such log.
+  // Events after `after_sequence`, oldest first, at most `limit`. NOT_FOUND when there is no such
+  // log.
   virtual absl::StatusOr<std::vector<v1::DiagnosisEvent>> Read(absl::string_view name,
                                                                std::int64_t after_sequence,
                                                                int limit) = 0;

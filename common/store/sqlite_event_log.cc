@@ -1,0 +1,396 @@
+#include "common/store/sqlite_event_log.h"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/store/sqlite_statement.h"
+
+namespace galen::store {
+namespace {
+
+constexpr int kApplicationId = 0x47414c4e;  // "GALN" in the file's header: whose file it is
+constexpr int kSchemaVersion = 1;
+
+constexpr char kSchema[] = R"sql(
+  CREATE TABLE diagnoses (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    parent TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    last_sequence INTEGER NOT NULL,
+    over INTEGER NOT NULL DEFAULT 0,
+    lease_owner TEXT NOT NULL DEFAULT '',
+    lease_token INTEGER NOT NULL DEFAULT 0,
+    lease_expires INTEGER NOT NULL DEFAULT 0);  -- microseconds since 1970
+  CREATE UNIQUE INDEX diagnoses_by_request ON diagnoses (parent, request_id)
+    WHERE request_id <> '';
+  CREATE INDEX diagnoses_by_parent ON diagnoses (parent, id);
+  CREATE INDEX diagnoses_not_over ON diagnoses (lease_expires) WHERE over = 0;
+  CREATE TABLE events (
+    diagnosis INTEGER NOT NULL REFERENCES diagnoses (id),
+    sequence INTEGER NOT NULL,
+    event BLOB NOT NULL,  -- galen.v1.DiagnosisEvent
+    PRIMARY KEY (diagnosis, sequence)) WITHOUT ROWID;
+)sql";
+
+// "tenants/t" of "tenants/t/diagnoses/d"; "" when the name has another form.
+absl::string_view ParentOf(absl::string_view name) {
+  const std::size_t cut = name.find("/diagnoses/");
+  return cut == absl::string_view::npos ? absl::string_view() : name.substr(0, cut);
+}
+
+absl::Status NoSuchLog(absl::string_view name) {
+  return absl::NotFoundError(absl::StrCat(name, ": no such diagnosis"));
+}
+
+absl::Status LeaseLost(const Lease& lease) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      lease.diagnosis, ": lease ", lease.token, " of ", lease.owner, " is no longer the newest"));
+}
+
+}  // namespace
+
+struct SqliteEventLog::Statements {
+  Statement find, find_request, insert_diagnosis, insert_event, set_last, read, list, list_all,
+      orphans, set_over, set_lease, release_lease;
+};
+
+// A diagnosis as stored.
+struct SqliteEventLog::Row {
+  std::int64_t id = 0;
+  std::int64_t last_sequence = 0;
+  std::string lease_owner;
+  std::int64_t lease_token = 0;
+  std::int64_t lease_expires = 0;
+};
+
+// Rolls back unless it was committed.
+class SqliteEventLog::Transaction {
+ public:
+  explicit Transaction(SqliteEventLog& log) : log_(log) {}
+  ~Transaction() {
+    if (open_) log_.Execute("ROLLBACK").IgnoreError();
+  }
+  absl::Status Begin() {
+    // IMMEDIATE: takes the write lock before the conditions are read, so that they still hold.
+    GALEN_RETURN_IF_ERROR(log_.Execute("BEGIN IMMEDIATE"));
+    open_ = true;
+    return absl::OkStatus();
+  }
+  absl::Status Commit() {
+    GALEN_RETURN_IF_ERROR(log_.Execute("COMMIT"));
+    open_ = false;
+    return absl::OkStatus();
+  }
+
+ private:
+  SqliteEventLog& log_;
+  bool open_ = false;
+};
+
+// While it lives, commits do not wait for the disk. Good for leases alone: the next event
+// synchronises the write-ahead log up to itself, so a lease that a power cut takes back never wrote
+// a kept event.
+class SqliteEventLog::Unsynchronised {
+ public:
+  explicit Unsynchronised(SqliteEventLog& log) : log_(log) {
+    log_.Execute("PRAGMA synchronous = NORMAL").IgnoreError();
+  }
+  ~Unsynchronised() { log_.Execute("PRAGMA synchronous = FULL").IgnoreError(); }
+
+ private:
+  SqliteEventLog& log_;
+};
+
+SqliteEventLog::SqliteEventLog(std::string file) : file_(std::move(file)) {}
+
+SqliteEventLog::~SqliteEventLog() {
+  statements_.reset();
+  sqlite3_close_v2(db_);
+}
+
+absl::StatusOr<std::unique_ptr<SqliteEventLog>> SqliteEventLog::Open(const std::string& file) {
+  std::unique_ptr<SqliteEventLog> log(new SqliteEventLog(file));
+  GALEN_RETURN_IF_ERROR(log->OpenFile());
+  GALEN_RETURN_IF_ERROR(log->CheckSchema());
+  GALEN_RETURN_IF_ERROR(log->PrepareAll());
+  return log;
+}
+
+absl::Status SqliteEventLog::OpenFile() {
+  const int code =
+      sqlite3_open_v2(file_.c_str(), &db_,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  if (code != SQLITE_OK) return SqliteError(db_, code, file_);
+  sqlite3_extended_result_codes(db_, 1);
+  sqlite3_busy_timeout(db_, 5000);
+  return absl::OkStatus();
+}
+
+absl::Status SqliteEventLog::CheckSchema() {
+  // One transaction: two processes that start at once must not both create the tables.
+  Transaction transaction(*this);
+  GALEN_RETURN_IF_ERROR(transaction.Begin());
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t tables, Pragma("SELECT count(*) FROM sqlite_schema"));
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t application, Pragma("PRAGMA application_id"));
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t version, Pragma("PRAGMA user_version"));
+  if (tables == 0 && application == 0) {
+    GALEN_RETURN_IF_ERROR(Execute(kSchema));
+    GALEN_RETURN_IF_ERROR(
+        Execute(absl::StrCat("PRAGMA application_id = ", kApplicationId).c_str()));
+    GALEN_RETURN_IF_ERROR(Execute(absl::StrCat("PRAGMA user_version = ", kSchemaVersion).c_str()));
+  } else if (application != kApplicationId) {
+    return absl::DataLossError(absl::StrCat(
+        file_, ": an SQLite file of another program: name another file; nothing was changed"));
+  } else if (version != kSchemaVersion) {
+    return absl::DataLossError(absl::StrCat(file_, ": written in format ", version,
+                                            ", this galen reads format ", kSchemaVersion,
+                                            ": run the galen that wrote it; nothing was changed"));
+  }
+  GALEN_RETURN_IF_ERROR(transaction.Commit());
+  GALEN_RETURN_IF_ERROR(Execute("PRAGMA journal_mode = WAL"));
+  GALEN_RETURN_IF_ERROR(Execute("PRAGMA synchronous = FULL"));
+  return Execute("PRAGMA foreign_keys = ON");
+}
+
+absl::Status SqliteEventLog::PrepareAll() {
+  statements_ = std::make_unique<Statements>();
+  const std::pair<Statement*, const char*> all[] = {
+      {&statements_->find,
+       "SELECT id, last_sequence, lease_owner, lease_token, lease_expires FROM diagnoses "
+       "WHERE name = ?1"},
+      {&statements_->find_request,
+       "SELECT name FROM diagnoses WHERE parent = ?1 AND request_id = ?2 AND request_id <> ''"},
+      {&statements_->insert_diagnosis,
+       "INSERT INTO diagnoses (name, parent, request_id, last_sequence) VALUES (?1, ?2, ?3, 1)"},
+      {&statements_->insert_event,
+       "INSERT INTO events (diagnosis, sequence, event) VALUES (?1, ?2, ?3)"},
+      {&statements_->set_last, "UPDATE diagnoses SET last_sequence = ?2 WHERE id = ?1"},
+      {&statements_->read,
+       "SELECT sequence, event FROM events WHERE diagnosis = ?1 AND sequence > ?2 "
+       "ORDER BY sequence LIMIT ?3"},
+      {&statements_->list,
+       "SELECT id, name FROM diagnoses WHERE parent = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"},
+      {&statements_->list_all,
+       "SELECT id, name FROM diagnoses WHERE id < ?2 ORDER BY id DESC LIMIT ?3"},
+      {&statements_->orphans,
+       "SELECT name FROM diagnoses WHERE over = 0 AND lease_expires <= ?1 ORDER BY id"},
+      {&statements_->set_over, "UPDATE diagnoses SET over = ?2 WHERE name = ?1"},
+      {&statements_->set_lease,
+       "UPDATE diagnoses SET lease_owner = ?2, lease_token = ?3, lease_expires = ?4 "
+       "WHERE id = ?1"},
+      {&statements_->release_lease,
+       "UPDATE diagnoses SET lease_owner = '', lease_expires = 0 "
+       "WHERE name = ?1 AND lease_token = ?2"},
+  };
+  for (const auto& [statement, sql] : all) {
+    GALEN_RETURN_IF_ERROR(statement->Prepare(db_, file_, sql));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteEventLog::Execute(const char* sql) {
+  const int code = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : SqliteError(db_, code, file_);
+}
+
+absl::StatusOr<std::int64_t> SqliteEventLog::Pragma(const char* sql) {
+  Statement statement;
+  GALEN_RETURN_IF_ERROR(statement.Prepare(db_, file_, sql));
+  Statement::Run run(statement);
+  GALEN_ASSIGN_OR_RETURN(const bool row, run.Next());
+  return row ? run.Int(0) : 0;
+}
+
+absl::StatusOr<SqliteEventLog::Row> SqliteEventLog::Find(absl::string_view name) {
+  Statement::Run run(statements_->find);
+  run.Bind(1, name);
+  GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
+  if (!found) return NoSuchLog(name);
+  return Row{run.Int(0), run.Int(1), run.Text(2), run.Int(3), run.Int(4)};
+}
+
+absl::Status SqliteEventLog::InsertEvent(std::int64_t diagnosis, std::int64_t sequence,
+                                         const v1::DiagnosisEvent& event) {
+  v1::DiagnosisEvent stored = event;
+  stored.set_sequence(sequence);
+  const std::string bytes = stored.SerializeAsString();
+  Statement::Run run(statements_->insert_event);
+  run.Bind(1, diagnosis);
+  run.Bind(2, sequence);
+  run.BindBlob(3, bytes);
+  return run.Done();
+}
+
+absl::StatusOr<std::string> SqliteEventLog::Create(const v1::DiagnosisEvent& event) {
+  const std::string& name = event.created().name();
+  const std::string parent(ParentOf(name));
+  if (parent.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\": not of the form tenants/{tenant}/diagnoses/{diagnosis}"));
+  }
+  MutexLock lock(mu_);
+  Transaction transaction(*this);
+  GALEN_RETURN_IF_ERROR(transaction.Begin());
+  {
+    Statement::Run run(statements_->find_request);
+    run.Bind(1, parent);
+    run.Bind(2, event.created().request_id());
+    GALEN_ASSIGN_OR_RETURN(const bool repeated, run.Next());
+    if (repeated) return run.Text(0);
+  }
+  if (const absl::StatusOr<Row> taken = Find(name); taken.ok()) {
+    return absl::AlreadyExistsError(absl::StrCat(name, ": exists already"));
+  } else if (!absl::IsNotFound(taken.status())) {
+    return taken.status();
+  }
+  {
+    Statement::Run run(statements_->insert_diagnosis);
+    run.Bind(1, name);
+    run.Bind(2, parent);
+    run.Bind(3, event.created().request_id());
+    GALEN_RETURN_IF_ERROR(run.Done());
+  }
+  GALEN_RETURN_IF_ERROR(InsertEvent(sqlite3_last_insert_rowid(db_), 1, event));
+  GALEN_RETURN_IF_ERROR(transaction.Commit());
+  return name;
+}
+
+absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int64_t expected_last,
+                                                    absl::Span<const v1::DiagnosisEvent> events) {
+  MutexLock lock(mu_);
+  Transaction transaction(*this);
+  GALEN_RETURN_IF_ERROR(transaction.Begin());
+  GALEN_ASSIGN_OR_RETURN(const Row row, Find(lease.diagnosis));
+  if (row.lease_token != lease.token) return LeaseLost(lease);
+  if (row.last_sequence != expected_last) {
+    return absl::AbortedError(absl::StrCat(lease.diagnosis, ": the log ends with event ",
+                                           row.last_sequence, ", not ", expected_last,
+                                           ": read it again"));
+  }
+  std::int64_t sequence = row.last_sequence;
+  for (const v1::DiagnosisEvent& event : events) {
+    GALEN_RETURN_IF_ERROR(InsertEvent(row.id, ++sequence, event));
+  }
+  {
+    Statement::Run run(statements_->set_last);
+    run.Bind(1, row.id);
+    run.Bind(2, sequence);
+    GALEN_RETURN_IF_ERROR(run.Done());
+  }
+  GALEN_RETURN_IF_ERROR(transaction.Commit());
+  return sequence;
+}
+
+absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventLog::Read(absl::string_view name,
+                                                                     std::int64_t after_sequence,
+                                                                     int limit) {
+  MutexLock lock(mu_);
+  GALEN_ASSIGN_OR_RETURN(const Row row, Find(name));
+  std::vector<v1::DiagnosisEvent> events;
+  Statement::Run run(statements_->read);
+  run.Bind(1, row.id);
+  run.Bind(2, after_sequence);
+  run.Bind(3, std::int64_t{limit});
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const bool more, run.Next());
+    if (!more) return events;
+    v1::DiagnosisEvent& event = events.emplace_back();
+    const std::int64_t expected = after_sequence + static_cast<std::int64_t>(events.size());
+    if (run.Int(0) != expected || !event.ParseFromString(run.Text(1)) ||
+        event.sequence() != expected) {
+      return absl::DataLossError(absl::StrCat(file_, ": event ", expected, " of ", name,
+                                              " is missing or cannot be read: restore the file "
+                                              "from a backup; nothing was deleted"));
+    }
+  }
+}
+
+absl::StatusOr<EventLog::Page> SqliteEventLog::List(absl::string_view parent, int page_size,
+                                                    absl::string_view page_token) {
+  std::int64_t before = INT64_MAX;
+  if (!page_token.empty() && (!absl::SimpleAtoi(page_token, &before) || before < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_token: \"", page_token, "\" was not given by this store"));
+  }
+  MutexLock lock(mu_);
+  Statement::Run run(parent.empty() ? statements_->list_all : statements_->list);
+  if (!parent.empty()) run.Bind(1, parent);
+  run.Bind(2, before);
+  run.Bind(3, std::int64_t{page_size} + 1);  // one more tells whether there is another page
+  Page page;
+  std::int64_t last = 0;
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const bool more, run.Next());
+    if (!more) return page;
+    if (static_cast<int>(page.names.size()) == page_size) {
+      page.next_page_token = absl::StrCat(last);
+      return page;
+    }
+    last = run.Int(0);
+    page.names.push_back(run.Text(1));
+  }
+}
+
+absl::StatusOr<std::vector<std::string>> SqliteEventLog::ListOrphans(absl::Time now) {
+  MutexLock lock(mu_);
+  Statement::Run run(statements_->orphans);
+  run.Bind(1, absl::ToUnixMicros(now));
+  std::vector<std::string> names;
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const bool more, run.Next());
+    if (!more) return names;
+    names.push_back(run.Text(0));
+  }
+}
+
+absl::Status SqliteEventLog::SetOver(absl::string_view name, bool over) {
+  MutexLock lock(mu_);
+  Statement::Run run(statements_->set_over);
+  run.Bind(1, name);
+  run.Bind(2, std::int64_t{over});
+  GALEN_RETURN_IF_ERROR(run.Done());
+  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : NoSuchLog(name);
+}
+
+absl::StatusOr<Lease> SqliteEventLog::AcquireLease(absl::string_view name, absl::string_view owner,
+                                                   absl::Time now, absl::Duration ttl) {
+  MutexLock lock(mu_);
+  const Unsynchronised fast(*this);
+  Transaction transaction(*this);
+  GALEN_RETURN_IF_ERROR(transaction.Begin());
+  GALEN_ASSIGN_OR_RETURN(const Row row, Find(name));
+  if (row.lease_expires > absl::ToUnixMicros(now) && row.lease_owner != owner) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, ": ", row.lease_owner, " holds the lease until ",
+        absl::FormatTime(absl::FromUnixMicros(row.lease_expires), absl::UTCTimeZone())));
+  }
+  // A new token also for the same owner: after a restart its former self may still be writing.
+  Lease lease{std::string(name), std::string(owner), row.lease_token + 1, now + ttl};
+  {
+    Statement::Run run(statements_->set_lease);
+    run.Bind(1, row.id);
+    run.Bind(2, lease.owner);
+    run.Bind(3, lease.token);
+    run.Bind(4, absl::ToUnixMicros(lease.expires));
+    GALEN_RETURN_IF_ERROR(run.Done());
+  }
+  GALEN_RETURN_IF_ERROR(transaction.Commit());
+  return lease;
+}
+
+absl::Status SqliteEventLog::ReleaseLease(const Lease& lease) {
+  MutexLock lock(mu_);
+  const Unsynchronised fast(*this);
+  Statement::Run run(statements_->release_lease);
+  run.Bind(1, lease.diagnosis);
+  run.Bind(2, lease.token);
+  GALEN_RETURN_IF_ERROR(run.Done());
+  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : LeaseLost(lease);
+}
+
+}  // namespace galen::store

@@ -1,0 +1,70 @@
+#ifndef COMMON_STORE_SQLITE_EVENT_LOG_H_
+#define COMMON_STORE_SQLITE_EVENT_LOG_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/base/mutex.h"
+#include "common/store/event_log.h"
+
+struct sqlite3;
+
+namespace galen::store {
+
+// Event logs in one SQLite file (write-ahead log beside it), for one or a few processes of one
+// machine. Events are on the disk when Append() and Create() return. Thread-safe: calls take turns.
+class SqliteEventLog final : public EventLog {
+ public:
+  // Opens `file`, and creates it when there is none; ":memory:" lives as long as the object.
+  // UNAVAILABLE when it cannot be opened or written; DATA_LOSS when it is damaged, is no store of
+  // galen, or was written by a newer galen. A file that is not understood is never changed.
+  static absl::StatusOr<std::unique_ptr<SqliteEventLog>> Open(const std::string& file);
+  ~SqliteEventLog() override;
+
+  absl::StatusOr<std::string> Create(const v1::DiagnosisEvent& event) override;
+  absl::StatusOr<std::int64_t> Append(const Lease& lease, std::int64_t expected_last,
+                                      absl::Span<const v1::DiagnosisEvent> events) override;
+  absl::StatusOr<std::vector<v1::DiagnosisEvent>> Read(absl::string_view name,
+                                                       std::int64_t after_sequence,
+                                                       int limit) override;
+  absl::StatusOr<Page> List(absl::string_view parent, int page_size,
+                            absl::string_view page_token) override;
+  absl::StatusOr<std::vector<std::string>> ListOrphans(absl::Time now) override;
+  absl::Status SetOver(absl::string_view name, bool over) override;
+  absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
+                                     absl::Time now, absl::Duration ttl) override;
+  absl::Status ReleaseLease(const Lease& lease) override;
+
+ private:
+  struct Statements;
+  struct Row;
+  class Transaction;
+  class Unsynchronised;
+
+  explicit SqliteEventLog(std::string file);
+  absl::Status OpenFile();
+  absl::Status CheckSchema();
+  absl::Status PrepareAll();
+  absl::Status Execute(const char* sql);
+  absl::StatusOr<std::int64_t> Pragma(const char* sql);
+  absl::StatusOr<Row> Find(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status InsertEvent(std::int64_t diagnosis, std::int64_t sequence,
+                           const v1::DiagnosisEvent& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::string file_;
+  Mutex mu_;
+  sqlite3* db_ = nullptr;
+  std::unique_ptr<Statements> statements_;
+};
+
+}  // namespace galen::store
+
+#endif  // COMMON_STORE_SQLITE_EVENT_LOG_H_

@@ -1,0 +1,171 @@
+#include "services/orchestrator/calls.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
+#include "services/orchestrator/outcomes.h"
+#include "services/orchestrator/requests.h"
+
+namespace galen::orchestrator {
+namespace {
+
+Outcome Failure(const Effect& effect, absl::Status error) {
+  return [effect, error = std::move(error)](const State& state) {
+    return std::optional(CallFailedEvent(state, effect, error));
+  };
+}
+
+// A callback that hands `to_event(response)`, or the error, to the sink.
+template <typename Response, typename ToEvent>
+clients::Done<Response> Answer(const Effect& effect, OutcomeSink sink, ToEvent to_event) {
+  return [effect, sink = std::move(sink), to_event](absl::StatusOr<Response> response) mutable {
+    if (!response.ok()) {
+      sink(Failure(effect, response.status()), true);
+      return;
+    }
+    sink(
+        [response = *std::move(response), to_event](const State& state) mutable {
+          return std::optional(to_event(state, std::move(response)));
+        },
+        true);
+  };
+}
+
+// Summarize and ResolveNodes run side by side; their answers make one event.
+class SummarizeCall {
+ public:
+  SummarizeCall(Effect effect, OutcomeSink sink)
+      : effect_(std::move(effect)), sink_(std::move(sink)) {}
+
+  void OnSummary(absl::StatusOr<summarization::v1::SummarizeResponse> summary) {
+    MutexLock lock(mu_);
+    summary_ = std::move(summary);
+    FinishWhenBoth();
+  }
+  void OnNodes(absl::StatusOr<execution::v1::ResolveNodesResponse> nodes) {
+    MutexLock lock(mu_);
+    nodes_ = std::move(nodes);
+    FinishWhenBoth();
+  }
+
+ private:
+  void FinishWhenBoth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!summary_.has_value() || !nodes_.has_value()) return;
+    if (!summary_->ok() || !nodes_->ok()) {
+      sink_(Failure(effect_, summary_->ok() ? nodes_->status() : summary_->status()), true);
+      return;
+    }
+    sink_(
+        [summary = **std::move(summary_), nodes = **std::move(nodes_)](const State&) mutable {
+          return std::optional(SummarizedEvent(std::move(summary), std::move(nodes)));
+        },
+        true);
+  }
+
+  const Effect effect_;
+  const OutcomeSink sink_;
+  Mutex mu_;
+  std::optional<absl::StatusOr<summarization::v1::SummarizeResponse>> summary_ ABSL_GUARDED_BY(mu_);
+  std::optional<absl::StatusOr<execution::v1::ResolveNodesResponse>> nodes_ ABSL_GUARDED_BY(mu_);
+};
+
+void StartSummarize(const Agents& agents, const State& state, const Effect& effect,
+                    absl::Time deadline, OutcomeSink sink) {
+  auto call = std::make_shared<SummarizeCall>(effect, std::move(sink));
+  agents.summarization.Summarize(
+      SummarizeRequestOf(state), deadline,
+      [call](absl::StatusOr<summarization::v1::SummarizeResponse> summary) {
+        call->OnSummary(std::move(summary));
+      });
+  agents.execution.ResolveNodes(ResolveNodesRequestOf(state), deadline,
+                                [call](absl::StatusOr<execution::v1::ResolveNodesResponse> nodes) {
+                                  call->OnNodes(std::move(nodes));
+                                });
+}
+
+// How a stream of results ended; one that ends well with results missing is a failure too.
+Outcome ChecksEnded(const Effect& effect, absl::Status status) {
+  return [effect,
+          status = std::move(status)](const State& state) -> std::optional<v1::DiagnosisEvent> {
+    if (!status.ok()) return CallFailedEvent(state, effect, status);
+    const execution::v1::RunChecksRequest missing = RunChecksRequestOf(state, effect);
+    if (missing.nodes().empty()) return std::nullopt;
+    return CallFailedEvent(state, effect,
+                           absl::InternalError(absl::StrCat(
+                               "execution ended without all results of ", missing.nodes_size(),
+                               " nodes, the first of them ", missing.nodes(0))));
+  };
+}
+
+void StartChecks(const Agents& agents, const State& state, const Effect& effect,
+                 absl::Time deadline, OutcomeSink sink) {
+  agents.execution.RunChecks(
+      RunChecksRequestOf(state, effect), deadline,
+      [effect, sink](v1::CheckResult result) {
+        sink([effect, result = std::move(result)](
+                 const State& now) mutable { return ResultEvent(now, effect, std::move(result)); },
+             false);
+      },
+      [effect, sink](absl::Status status) { sink(ChecksEnded(effect, std::move(status)), true); });
+}
+
+}  // namespace
+
+void StartCall(const Agents& agents, const State& state, const Effect& effect, absl::Time deadline,
+               OutcomeSink sink) {
+  switch (effect.kind) {
+    case Effect::Kind::kSummarize:
+      StartSummarize(agents, state, effect, deadline, std::move(sink));
+      return;
+    case Effect::Kind::kChecks:
+      StartChecks(agents, state, effect, deadline, std::move(sink));
+      return;
+    case Effect::Kind::kHistory:
+      agents.planning.ProposeFromHistory(
+          HistoryRequestOf(state), deadline,
+          Answer<planning::v1::ProposeFromHistoryResponse>(
+              effect, std::move(sink),
+              [](const State&, auto response) { return ProposedEvent(std::move(response)); }));
+      return;
+    case Effect::Kind::kRank:
+      agents.planning.RankChildren(
+          RankRequestOf(state, effect), deadline,
+          Answer<planning::v1::RankChildrenResponse>(
+              effect, std::move(sink), [effect](const State&, auto response) {
+                return RankedEvent(effect, std::move(response));
+              }));
+      return;
+    case Effect::Kind::kJudge:
+      agents.reflection.Judge(JudgeRequestOf(state, effect), deadline,
+                              Answer<reflection::v1::JudgeResponse>(
+                                  effect, std::move(sink), [effect](const State&, auto response) {
+                                    return VerdictsEvent(effect, std::move(response));
+                                  }));
+      return;
+    case Effect::Kind::kCritique:
+      agents.reflection.Critique(CritiqueRequestOf(state), deadline,
+                                 Answer<reflection::v1::CritiqueResponse>(
+                                     effect, std::move(sink), [](const State& now, auto response) {
+                                       return CritiquedEvent(now, std::move(response));
+                                     }));
+      return;
+    case Effect::Kind::kExplore:
+      agents.planning.Explore(ExploreRequestOf(state), deadline,
+                              Answer<planning::v1::ExploreResponse>(
+                                  effect, std::move(sink), [](const State&, auto response) {
+                                    return ExploredEvent(std::move(response));
+                                  }));
+      return;
+    case Effect::Kind::kConclude:
+      agents.conclusion.Conclude(ConcludeRequestOf(state), deadline,
+                                 Answer<conclusion::v1::ConcludeResponse>(
+                                     effect, std::move(sink), [](const State&, auto response) {
+                                       return ConcludedEvent(std::move(response));
+                                     }));
+      return;
+  }
+}
+
+}  // namespace galen::orchestrator

@@ -1,0 +1,29 @@
+#ifndef SERVICES_ORCHESTRATOR_CALLS_H_
+#define SERVICES_ORCHESTRATOR_CALLS_H_
+
+#include <functional>
+#include <optional>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+#include "services/orchestrator/agents.h"
+#include "services/orchestrator/diagnosis_state.h"
+#include "services/orchestrator/effect.h"
+
+namespace galen::orchestrator {
+
+// What came back from a call, to be turned into an event against the state at the time when it is
+// taken in; nothing when it has nothing to say any more.
+using Outcome = absl::AnyInvocable<std::optional<v1::DiagnosisEvent>(const State&) &&>;
+
+// Takes outcomes, on any thread, and must not block. `ends_call`: it is the last of this call.
+using OutcomeSink = std::function<void(Outcome outcome, bool ends_call)>;
+
+// Makes the call that `effect` stands for and returns at once. `sink` gets one outcome that ends
+// the call, after one for each check result.
+void StartCall(const Agents& agents, const State& state, const Effect& effect, absl::Time deadline,
+               OutcomeSink sink);
+
+}  // namespace galen::orchestrator
+
+#endif  // SERVICES_ORCHESTRATOR_CALLS_H_

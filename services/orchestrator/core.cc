@@ -1,0 +1,193 @@
+#include "services/orchestrator/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "services/orchestrator/diagnosis_actor.h"
+
+namespace galen::orchestrator {
+namespace {
+
+constexpr int kReadBatch = 1000;
+constexpr absl::Duration kFullExecutorDelay = absl::Milliseconds(10);
+constexpr std::size_t kMaxProblems = 1000;
+
+}  // namespace
+
+Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
+           Executor& executor_in, Options options_in)
+    : log(event_log),
+      agents(agents_in),
+      clock(clock_in),
+      options(std::move(options_in)),
+      executor_(executor_in) {}
+
+void Core::Close() {
+  gate.Close();
+  timers.Stop();
+  std::map<std::string, std::shared_ptr<DiagnosisActor>, std::less<>> actors;
+  {
+    MutexLock lock(mu_);
+    actors.swap(actors_);
+  }
+  for (const auto& [name, actor] : actors) actor->HandOver();
+  for (Watcher& watcher : watchers.Close()) {
+    std::move(watcher.on_events)(
+        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
+  }
+}
+
+void Core::Run(absl::AnyInvocable<void() &&> task) {
+  // An executor that is full keeps nothing, so the task must outlive the attempt.
+  auto shared = std::make_shared<absl::AnyInvocable<void() &&>>(std::move(task));
+  const bool taken = executor_.TrySchedule([core = shared_from_this(), shared] {
+    const Gate::Pass pass(core->gate);
+    if (pass) std::move (*shared)();
+  });
+  if (taken) return;
+  timers.At(clock.Now() + kFullExecutorDelay, [weak = weak_from_this(), shared] {
+    const std::shared_ptr<Core> core = weak.lock();
+    if (core == nullptr) return;
+    const Gate::Pass pass(core->gate);
+    if (pass) core->Run(std::move(*shared));
+  });
+}
+
+absl::StatusOr<State> Core::Load(absl::string_view name) {
+  State state;
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<v1::DiagnosisEvent> events,
+                           log.Read(name, state.last_sequence, kReadBatch));
+    for (const v1::DiagnosisEvent& event : events) Apply(state, event);
+    if (events.size() < kReadBatch) return state;
+  }
+}
+
+std::shared_ptr<DiagnosisActor> Core::Find(absl::string_view name) {
+  MutexLock lock(mu_);
+  const auto it = actors_.find(name);
+  return it == actors_.end() ? nullptr : it->second;
+}
+
+absl::StatusOr<std::shared_ptr<DiagnosisActor>> Core::Open(absl::string_view name) {
+  MutexLock opening(open_mu_);
+  if (std::shared_ptr<DiagnosisActor> actor = Find(name)) return actor;
+  GALEN_ASSIGN_OR_RETURN(store::Lease lease,
+                         log.AcquireLease(name, options.owner, clock.Now(), options.lease_ttl));
+  absl::StatusOr<State> state = Load(name);
+  if (!state.ok()) {
+    log.ReleaseLease(lease).IgnoreError();
+    return state.status();
+  }
+  auto actor =
+      std::make_shared<DiagnosisActor>(shared_from_this(), std::move(lease), *std::move(state));
+  MutexLock lock(mu_);
+  actors_.emplace(std::string(name), actor);
+  return actor;
+}
+
+void Core::Resume(const std::string& name) {
+  const Gate::Pass pass(gate);
+  if (!pass || running() >= options.max_running) return;
+  const absl::StatusOr<std::shared_ptr<DiagnosisActor>> actor = Open(name);
+  if (actor.ok()) {
+    (*actor)->Start();
+  } else if (!absl::IsFailedPrecondition(actor.status())) {
+    ReportProblem(name, actor.status());
+  }
+}
+
+void Core::ResumeAt(absl::Time when, const std::string& name) {
+  timers.At(when, [weak = weak_from_this(), name] {
+    if (const std::shared_ptr<Core> core = weak.lock()) core->Resume(name);
+  });
+}
+
+absl::Status Core::ResumeOrphans() {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, log.ListOrphans(clock.Now()));
+  for (const std::string& name : names) Resume(name);
+  return absl::OkStatus();
+}
+
+void Core::Forget(const std::string& name, const DiagnosisActor* actor) {
+  std::shared_ptr<DiagnosisActor> forgotten;  // outlives the lock
+  MutexLock lock(mu_);
+  const auto it = actors_.find(name);
+  if (it == actors_.end() || it->second.get() != actor) return;
+  forgotten = std::move(it->second);
+  actors_.erase(it);
+}
+
+std::size_t Core::running() {
+  MutexLock lock(mu_);
+  return actors_.size();
+}
+
+void Core::ServeWatcher(std::int64_t ticket, Watcher watcher) {
+  const std::string name = watcher.name;
+  const std::int64_t after = watcher.after_sequence;
+  // First in the list, then the look into the store: an event that comes in between is seen by one
+  // of the two.
+  if (!watchers.Add(ticket, watcher)) {
+    std::move(watcher.on_events)(
+        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
+    return;
+  }
+  absl::StatusOr<EventBatch> batch = ReadBatch(name, after);
+  if (batch.ok() && batch->events.empty() && !batch->ended) return;
+  if (std::optional<Watcher> waiting = watchers.Take(ticket)) {
+    std::move(waiting->on_events)(std::move(batch));
+  }
+}
+
+void Core::NotifyWatchers(absl::string_view name) {
+  for (auto& [ticket, watcher] : watchers.TakeAll(name)) {
+    Run([this, number = ticket, waiting = std::move(watcher)]() mutable {
+      ServeWatcher(number, std::move(waiting));
+    });
+  }
+}
+
+void Core::PollWatchers() {
+  const Gate::Pass pass(gate);
+  if (!pass) return;
+  for (const std::string& name : watchers.Names()) {
+    if (Find(name) == nullptr) NotifyWatchers(name);
+  }
+}
+
+absl::StatusOr<EventBatch> Core::ReadBatch(const std::string& name, std::int64_t after_sequence) {
+  EventBatch batch;
+  // Before the read: what ends after this look wakes the watcher once more.
+  const bool runs_here = Find(name) != nullptr;
+  GALEN_ASSIGN_OR_RETURN(batch.events, log.Read(name, after_sequence, kWatchBatch));
+  if (batch.events.size() == kWatchBatch) return batch;
+  if (batch.events.empty() && after_sequence > 0) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<v1::DiagnosisEvent> last,
+                           log.Read(name, after_sequence - 1, 1));
+    if (last.empty()) {
+      return absl::OutOfRangeError(absl::StrCat("after_sequence: ", after_sequence,
+                                                " lies beyond the last event of ", name));
+    }
+  }
+  if (runs_here) return batch;
+  GALEN_ASSIGN_OR_RETURN(const State state, Load(name));
+  const std::int64_t seen = batch.events.empty() ? after_sequence : batch.events.back().sequence();
+  batch.ended = IsAtRest(state) && state.last_sequence == seen;
+  return batch;
+}
+
+void Core::ReportProblem(absl::string_view name, const absl::Status& problem) {
+  {
+    MutexLock lock(mu_);
+    if (problems_.size() >= kMaxProblems) problems_.clear();
+    std::string& last = problems_[std::string(name)];
+    if (last == problem.message()) return;
+    last = std::string(problem.message());
+  }
+  if (options.on_problem) options.on_problem(name, problem);
+}
+
+}  // namespace galen::orchestrator

@@ -1,0 +1,238 @@
+#include "services/orchestrator/diagnosis_actor.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "services/orchestrator/decider.h"
+#include "services/orchestrator/outcomes.h"
+#include "services/orchestrator/view.h"
+
+namespace galen::orchestrator {
+namespace {
+
+// How much later than its deadline a call may still end by itself.
+constexpr absl::Duration kDeadlineGrace = absl::Seconds(5);
+
+google::protobuf::Timestamp ToTimestamp(absl::Time time) {
+  google::protobuf::Timestamp timestamp;
+  const std::int64_t seconds = absl::ToUnixSeconds(time);
+  timestamp.set_seconds(seconds);
+  timestamp.set_nanos(
+      static_cast<std::int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
+  return timestamp;
+}
+
+}  // namespace
+
+DiagnosisActor::DiagnosisActor(std::shared_ptr<Core> core, store::Lease lease, State state)
+    : core_(std::move(core)),
+      name_(lease.diagnosis),
+      lease_(std::move(lease)),
+      state_(std::move(state)) {}
+
+void DiagnosisActor::Start() {
+  {
+    MutexLock lock(mu_);
+    if (stopped_) return;
+    if (const absl::Status status = Advance({}); !status.ok()) StopOn(status);
+  }
+  core_->NotifyWatchers(name_);
+}
+
+absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
+  absl::StatusOr<v1::Diagnosis> diagnosis;
+  {
+    MutexLock lock(mu_);
+    if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
+    absl::StatusOr<std::optional<v1::DiagnosisEvent>> event = command(state_);
+    std::vector<v1::DiagnosisEvent> events;
+    if (event.ok() && event->has_value()) Take(**std::move(event), events);
+    if (const absl::Status status = Advance(std::move(events)); !status.ok()) {
+      StopOn(status);
+      return absl::UnavailableError(
+          absl::StrCat(status.message(), ": try again, the diagnosis is being taken up anew"));
+    }
+    diagnosis = event.ok() ? absl::StatusOr<v1::Diagnosis>(ToDiagnosis(state_)) : event.status();
+  }
+  core_->NotifyWatchers(name_);
+  return diagnosis;
+}
+
+absl::StatusOr<v1::Diagnosis> DiagnosisActor::View(bool listed) {
+  MutexLock lock(mu_);
+  if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
+  return listed ? ToListedDiagnosis(state_) : ToDiagnosis(state_);
+}
+
+void DiagnosisActor::HandOver() {
+  MutexLock lock(mu_);
+  if (stopped_) return;
+  stopped_ = true;
+  core_->log.ReleaseLease(lease_).IgnoreError();
+}
+
+void DiagnosisActor::Receive(Letter letter) {
+  const Gate::Pass pass(core_->gate);
+  if (!pass) return;
+  {
+    MutexLock lock(inbox_mu_);
+    if (!letter.effect_id.empty()) inbox_.push_back(std::move(letter));
+    if (emptying_) return;
+    emptying_ = true;
+  }
+  core_->Run([self = shared_from_this()] { self->EmptyInbox(); });
+}
+
+void DiagnosisActor::EmptyInbox() {
+  std::vector<Letter> letters;
+  {
+    MutexLock lock(inbox_mu_);
+    letters.swap(inbox_);
+    emptying_ = false;
+  }
+  {
+    MutexLock lock(mu_);
+    if (stopped_) return;
+    if (wake_at_ <= core_->clock.Now()) wake_at_ = absl::InfiniteFuture();
+    std::vector<v1::DiagnosisEvent> events;
+    TakeIn(std::move(letters), events);
+    GiveUpOverdueCalls(events);
+    if (const absl::Status status = Advance(std::move(events)); !status.ok()) StopOn(status);
+  }
+  core_->NotifyWatchers(name_);
+}
+
+void DiagnosisActor::TakeIn(std::vector<Letter> letters, std::vector<v1::DiagnosisEvent>& events) {
+  for (Letter& letter : letters) {
+    const auto it = in_flight_.find(letter.effect_id);
+    if (it == in_flight_.end() || it->second.call != letter.call) continue;
+    std::optional<v1::DiagnosisEvent> event = std::move(letter.outcome)(state_);
+    if (letter.ends_call) in_flight_.erase(it);
+    if (event.has_value()) Take(*std::move(event), events);
+  }
+}
+
+void DiagnosisActor::GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events) {
+  const absl::Time now = core_->clock.Now();
+  for (auto it = in_flight_.begin(); it != in_flight_.end();) {
+    if (now < it->second.deadline + kDeadlineGrace) {
+      ++it;
+      continue;
+    }
+    Take(CallFailedEvent(state_, it->second.effect,
+                         absl::DeadlineExceededError("no answer within the time limit")),
+         events);
+    it = in_flight_.erase(it);
+  }
+}
+
+// Takes an event into the state and puts it with those to be stored. The state runs ahead of the
+// store from here to the end of Advance(), under the lock; if the store refuses, it is thrown away.
+void DiagnosisActor::Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEvent>& events) {
+  event.set_sequence(state_.last_sequence + 1);
+  *event.mutable_event_time() = ToTimestamp(core_->clock.Now());
+  Apply(state_, event);
+  events.push_back(std::move(event));
+}
+
+absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
+  const std::int64_t expected_last =
+      state_.last_sequence - static_cast<std::int64_t>(events.size());
+  Decision decision = Decide(state_);
+  while (!decision.events.empty()) {
+    for (v1::DiagnosisEvent& event : decision.events) Take(std::move(event), events);
+    decision = Decide(state_);
+  }
+  GALEN_RETURN_IF_ERROR(Store(events, expected_last));
+
+  std::set<std::string> wanted;
+  for (const Effect& effect : decision.effects) wanted.insert(effect.id);
+  for (auto it = in_flight_.begin(); it != in_flight_.end();) {
+    it = wanted.count(it->first) > 0 ? std::next(it) : in_flight_.erase(it);
+  }
+  if (IsAtRest(state_)) {
+    Rest();
+    return absl::OkStatus();
+  }
+  GALEN_RETURN_IF_ERROR(RenewLease());
+  StartCalls(decision.effects);
+  return absl::OkStatus();
+}
+
+absl::Status DiagnosisActor::Store(const std::vector<v1::DiagnosisEvent>& events,
+                                   std::int64_t expected_last) {
+  if (events.empty()) return absl::OkStatus();
+  GALEN_RETURN_IF_ERROR(core_->log.Append(lease_, expected_last, events).status());
+  if (core_->options.after_append) {
+    for (const v1::DiagnosisEvent& event : events) core_->options.after_append(event.sequence());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DiagnosisActor::RenewLease() {
+  const absl::Time now = core_->clock.Now();
+  const absl::Duration ttl = core_->options.lease_ttl;
+  if (lease_.expires - now > ttl / 2) return absl::OkStatus();
+  GALEN_ASSIGN_OR_RETURN(lease_, core_->log.AcquireLease(name_, core_->options.owner, now, ttl));
+  return absl::OkStatus();
+}
+
+void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
+  const absl::Time now = core_->clock.Now();
+  absl::Time wake = lease_.expires - core_->options.lease_ttl / 2;
+  for (const Effect& effect : wanted) {
+    if (in_flight_.count(effect.id) > 0) continue;
+    if (effect.not_before > now) {
+      wake = std::min(wake, effect.not_before);
+      continue;
+    }
+    const absl::Time deadline =
+        now + (effect.kind == Effect::Kind::kChecks ? core_->options.checks_timeout
+                                                    : core_->options.call_timeout);
+    const std::int64_t call = ++last_call_;
+    in_flight_[effect.id] = {call, effect, deadline};
+    // Weak: an answer that comes after the diagnosis has been dropped finds nobody.
+    OutcomeSink sink = [self = weak_from_this(), id = effect.id, call](Outcome outcome,
+                                                                       bool ends_call) {
+      if (const std::shared_ptr<DiagnosisActor> actor = self.lock()) {
+        actor->Receive({id, call, std::move(outcome), ends_call});
+      }
+    };
+    StartCall(core_->agents, state_, effect, deadline, std::move(sink));
+  }
+  for (const auto& [id, call] : in_flight_) wake = std::min(wake, call.deadline + kDeadlineGrace);
+  WakeAt(wake);
+}
+
+void DiagnosisActor::WakeAt(absl::Time when) {
+  if (when >= wake_at_) return;  // woken earlier, and asked again then
+  wake_at_ = when;
+  core_->timers.At(when, [self = weak_from_this()] {
+    if (const std::shared_ptr<DiagnosisActor> actor = self.lock()) actor->Receive({});
+  });
+}
+
+// Nobody needs to run this diagnosis now. If any of this is lost in a crash, the next scan for
+// orphans reads the log and does it again.
+void DiagnosisActor::Rest() {
+  stopped_ = true;
+  absl::Status status = core_->log.SetOver(name_, true);
+  status.Update(core_->log.ReleaseLease(lease_));
+  if (!status.ok()) core_->ReportProblem(name_, status);
+  core_->Forget(name_, this);
+}
+
+void DiagnosisActor::StopOn(const absl::Status& problem) {
+  stopped_ = true;
+  in_flight_.clear();
+  core_->ReportProblem(name_, problem);
+  core_->Forget(name_, this);
+  // Another orchestrator has it, or will have it: leave it alone.
+  if (absl::IsFailedPrecondition(problem)) return;
+  core_->ResumeAt(core_->clock.Now() + core_->options.store_retry, name_);
+}
+
+}  // namespace galen::orchestrator

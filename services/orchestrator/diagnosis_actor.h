@@ -1,0 +1,95 @@
+#ifndef SERVICES_ORCHESTRATOR_DIAGNOSIS_ACTOR_H_
+#define SERVICES_ORCHESTRATOR_DIAGNOSIS_ACTOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/mutex.h"
+#include "common/store/event_log.h"
+#include "services/orchestrator/calls.h"
+#include "services/orchestrator/core.h"
+#include "services/orchestrator/diagnosis_state.h"
+
+namespace galen::orchestrator {
+
+// One diagnosis that this process runs: holds its lease, makes the calls it wants, and appends
+// what comes of them. Outcomes go through an inbox that is emptied on the executor, so calls never
+// wait for each other and no thread waits for a diagnosis.
+//
+// An event is in the store before anything is done about it. When the store refuses one, the actor
+// stops and is made anew from the store: what a crash does, and the same way back. Thread-safe.
+class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
+ public:
+  DiagnosisActor(std::shared_ptr<Core> core, store::Lease lease, State state);
+
+  // Goes on from where the log ends.
+  void Start();
+
+  // Appends what `command` makes of the state, if anything, goes on, and returns the diagnosis.
+  // ABORTED when the actor had stopped before: open it anew. UNAVAILABLE the store.
+  using Command =
+      absl::FunctionRef<absl::StatusOr<std::optional<v1::DiagnosisEvent>>(const State&)>;
+  absl::StatusOr<v1::Diagnosis> Do(Command command);
+
+  absl::StatusOr<v1::Diagnosis> View(bool listed);
+
+  // Stops and gives the lease back, so that another orchestrator may go on at once.
+  void HandOver();
+
+ private:
+  struct Letter {
+    std::string effect_id;
+    std::int64_t call = 0;
+    Outcome outcome;
+    bool ends_call = false;
+  };
+  struct InFlight {
+    std::int64_t call = 0;  // tells late answers of an earlier call from those of this one
+    Effect effect;
+    absl::Time deadline;
+  };
+
+  void Receive(Letter letter);
+  void EmptyInbox();
+  void TakeIn(std::vector<Letter> letters, std::vector<v1::DiagnosisEvent>& events)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEvent>& events)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Advance(std::vector<v1::DiagnosisEvent> events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Store(const std::vector<v1::DiagnosisEvent>& events, std::int64_t expected_last)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void StopOn(const absl::Status& problem) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WakeAt(absl::Time when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::shared_ptr<Core> core_;
+  const std::string name_;
+
+  Mutex inbox_mu_;
+  std::vector<Letter> inbox_ ABSL_GUARDED_BY(inbox_mu_);
+  bool emptying_ ABSL_GUARDED_BY(inbox_mu_) = false;  // a task for it is under way
+
+  Mutex mu_;
+  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
+  store::Lease lease_ ABSL_GUARDED_BY(mu_);
+  State state_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, InFlight> in_flight_ ABSL_GUARDED_BY(mu_);  // by effect id
+  std::int64_t last_call_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Time wake_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+};
+
+}  // namespace galen::orchestrator
+
+#endif  // SERVICES_ORCHESTRATOR_DIAGNOSIS_ACTOR_H_

@@ -1,0 +1,265 @@
+#include "services/orchestrator/diagnosis_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "services/orchestrator/effect.h"
+
+namespace galen::orchestrator {
+namespace {
+
+absl::Time ToTime(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+// Adds the hypothesis, or takes up again one that is there. A verdict that was given stays.
+void Propose(State& state, v1::Hypothesis hypothesis, std::vector<std::string> checks) {
+  const auto [it, is_new] = state.index_of.emplace(hypothesis.label(), state.hypotheses.size());
+  if (is_new) {
+    state.hypotheses.push_back({std::move(hypothesis), std::move(checks)});
+    return;
+  }
+  Tracked& known = state.hypotheses[it->second];
+  if (!checks.empty()) known.checks = std::move(checks);
+  if (known.hypothesis.has_verdict()) return;
+  // What takes up a pruned hypothesis is what it comes from now.
+  if (known.hypothesis.status() == v1::Hypothesis::PRUNED &&
+      hypothesis.status() != v1::Hypothesis::PRUNED) {
+    known.hypothesis = std::move(hypothesis);
+  }
+}
+
+void Propose(State& state, const v1::ProposedHypothesis& proposed, v1::Hypothesis::Origin origin) {
+  v1::Hypothesis hypothesis = proposed.hypothesis();
+  hypothesis.set_origin(origin);
+  hypothesis.set_status(v1::Hypothesis::PENDING);
+  hypothesis.clear_verdict();
+  Propose(state, std::move(hypothesis), {proposed.checks().begin(), proposed.checks().end()});
+}
+
+v1::Hypothesis::Status StatusOf(v1::Verdict::Outcome outcome) {
+  switch (outcome) {
+    case v1::Verdict::CONFIRMED:
+      return v1::Hypothesis::CONFIRMED;
+    case v1::Verdict::REJECTED:
+      return v1::Hypothesis::REJECTED;
+    default:
+      return v1::Hypothesis::INCONCLUSIVE;
+  }
+}
+
+void ApplyCreated(State& state, const v1::Created& created) {
+  state.name = created.name();
+  state.incident = created.incident();
+  state.strategy = created.strategy();
+  state.request_id = created.request_id();
+  state.lifecycle = v1::Diagnosis::PENDING;
+}
+
+void ApplySummarized(State& state, const v1::Summarized& summarized) {
+  state.summary = summarized.summary();
+  state.nodes.assign(summarized.nodes().begin(), summarized.nodes().end());
+  state.node_set = {state.nodes.begin(), state.nodes.end()};
+  state.done.clear();
+  for (const auto& [id, result] : state.results) {
+    if (state.node_set.count(result.node()) > 0) ++state.done[result.check()];
+  }
+  state.round.summarized = true;
+  if (state.nodes.empty()) {
+    state.round.notes.push_back(
+        "no node is known, so no check could run: name the nodes or a bundle");
+  }
+}
+
+void ApplyCheckCompleted(State& state, const v1::CheckResult& result) {
+  // The first result of a pair stands: a repeat, after a retry, is not counted again.
+  if (!state.results.emplace(result.id(), result).second) return;
+  state.batch_open = true;
+  if (state.node_set.count(result.node()) > 0) ++state.done[result.check()];
+}
+
+void ApplyRanked(State& state, const v1::ChildrenRanked& ranked) {
+  const auto own = state.belief.find(ranked.label());
+  const double belief = own == state.belief.end() ? 1.0 : own->second;
+  for (const v1::RankedChild& child : ranked.children()) {
+    if (!child.leaf()) {
+      state.belief[child.label()] = belief * child.probability();
+      continue;
+    }
+    v1::Hypothesis hypothesis;
+    hypothesis.set_label(child.label());
+    hypothesis.set_title(child.title());
+    hypothesis.set_origin(v1::Hypothesis::TAXONOMY);
+    hypothesis.set_status(child.pruned() ? v1::Hypothesis::PRUNED : v1::Hypothesis::PENDING);
+    hypothesis.set_prior(belief * child.probability());
+    hypothesis.set_reason(child.reason());
+    Propose(state, std::move(hypothesis), {child.checks().begin(), child.checks().end()});
+  }
+  state.round.rankings[ranked.label()] = ranked;
+}
+
+void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
+  for (const v1::Verdict& verdict : given.verdicts()) {
+    const auto it = state.index_of.find(verdict.label());
+    if (it == state.index_of.end()) continue;
+    v1::Hypothesis& hypothesis = state.hypotheses[it->second].hypothesis;
+    *hypothesis.mutable_verdict() = verdict;
+    hypothesis.set_status(StatusOf(verdict.outcome()));
+    if (verdict.outcome() == v1::Verdict::CONFIRMED &&
+        given.batch() == EffectId(Effect::Kind::kJudge, kHistoryBatch, state.round.number)) {
+      state.round.history_confirmed = true;
+    }
+  }
+  state.round.judged.insert(given.batch());
+}
+
+void ApplyBranchLeft(State& state, const v1::BranchLeft& left) {
+  state.round.left.insert(left.label());
+  state.round.rankings.erase(left.label());
+  if (left.early_stop()) {
+    state.round.notes.push_back(absl::StrCat("the search below ",
+                                             left.label().empty() ? "the root" : left.label(),
+                                             " stopped early: ", left.reason()));
+  }
+}
+
+void ApplyCritiqued(State& state, const v1::Critiqued& critiqued) {
+  state.round.critiqued = true;
+  for (const v1::ProposedHypothesis& added : critiqued.add()) {
+    Propose(state, added, v1::Hypothesis::CRITIQUE);
+    state.round.critique.push_back(added.hypothesis().label());
+  }
+  state.round.notes.insert(state.round.notes.end(), critiqued.remarks().begin(),
+                           critiqued.remarks().end());
+}
+
+void ApplyConcluded(State& state, const v1::Concluded& concluded) {
+  state.report = concluded.report();
+  state.reasoning.assign(concluded.reasoning().begin(), concluded.reasoning().end());
+  state.round.concluded = true;
+  if (state.lifecycle == v1::Diagnosis::ESCALATED) return;
+  state.lifecycle = concluded.report().outcome() == v1::Report::CAUSE_CONFIRMED
+                        ? v1::Diagnosis::SUCCEEDED
+                        : v1::Diagnosis::AWAITING_FEEDBACK;
+}
+
+void ApplyFeedback(State& state, const v1::FeedbackReceived& feedback) {
+  state.feedback.push_back(feedback.text());
+  if (!feedback.request_id().empty()) state.feedback_requests.insert(feedback.request_id());
+  Round next;
+  next.number = state.round.number + 1;
+  state.round = std::move(next);
+  state.belief.clear();
+  state.lifecycle = v1::Diagnosis::RUNNING;
+}
+
+void ApplyCallFailed(State& state, const v1::CallFailed& failed, absl::Time at) {
+  CallRecord& call = state.round.calls[failed.call()];
+  call.attempts = failed.attempt();
+  call.final = failed.final();
+  call.error = failed.error();
+  call.failed_at = at;
+  if (failed.final()) {
+    state.round.notes.push_back(absl::StrCat(
+        "the call ", failed.call(), " failed after ", failed.attempt(),
+        failed.attempt() == 1 ? " attempt: " : " attempts: ", failed.error().message()));
+  }
+}
+
+}  // namespace
+
+void Apply(State& state, const v1::DiagnosisEvent& event) {
+  state.last_sequence = event.sequence();
+  state.update_time = event.event_time();
+  if (event.has_created()) {
+    state.create_time = event.event_time();
+    ApplyCreated(state, event.created());
+    return;
+  }
+  if (state.lifecycle == v1::Diagnosis::PENDING) state.lifecycle = v1::Diagnosis::RUNNING;
+  switch (event.event_case()) {
+    case v1::DiagnosisEvent::kSummarized:
+      return ApplySummarized(state, event.summarized());
+    case v1::DiagnosisEvent::kHypothesesProposed:
+      state.round.history_proposed = true;
+      for (const v1::ProposedHypothesis& proposed : event.hypotheses_proposed().hypotheses()) {
+        Propose(state, proposed, v1::Hypothesis::HISTORY);
+        state.round.history.push_back(proposed.hypothesis().label());
+      }
+      return;
+    case v1::DiagnosisEvent::kCheckCompleted:
+      return ApplyCheckCompleted(state, event.check_completed().result());
+    case v1::DiagnosisEvent::kChecksFinished:
+      state.batch_open = false;
+      return;
+    case v1::DiagnosisEvent::kChildrenRanked:
+      return ApplyRanked(state, event.children_ranked());
+    case v1::DiagnosisEvent::kVerdictsGiven:
+      return ApplyVerdicts(state, event.verdicts_given());
+    case v1::DiagnosisEvent::kBranchLeft:
+      return ApplyBranchLeft(state, event.branch_left());
+    case v1::DiagnosisEvent::kCritiqued:
+      return ApplyCritiqued(state, event.critiqued());
+    case v1::DiagnosisEvent::kExplored:
+      state.round.explored = true;
+      state.round.suggestions.assign(event.explored().suggestions().begin(),
+                                     event.explored().suggestions().end());
+      return;
+    case v1::DiagnosisEvent::kConcluded:
+      return ApplyConcluded(state, event.concluded());
+    case v1::DiagnosisEvent::kFeedbackReceived:
+      return ApplyFeedback(state, event.feedback_received());
+    case v1::DiagnosisEvent::kCallFailed:
+      return ApplyCallFailed(state, event.call_failed(), ToTime(event.event_time()));
+    case v1::DiagnosisEvent::kEscalated:
+      state.lifecycle = v1::Diagnosis::ESCALATED;
+      return;
+    case v1::DiagnosisEvent::kCancelled:
+      state.lifecycle = v1::Diagnosis::CANCELLED;
+      return;
+    case v1::DiagnosisEvent::kFailed:
+      state.error = event.failed().error();
+      if (state.lifecycle != v1::Diagnosis::ESCALATED) state.lifecycle = v1::Diagnosis::FAILED;
+      return;
+    case v1::DiagnosisEvent::kCreated:
+    case v1::DiagnosisEvent::EVENT_NOT_SET:
+      return;
+  }
+}
+
+std::string ResultId(absl::string_view check, absl::string_view node) {
+  return absl::StrCat(check, "@", node);
+}
+
+bool IsOver(const State& state) {
+  switch (state.lifecycle) {
+    case v1::Diagnosis::SUCCEEDED:
+    case v1::Diagnosis::FAILED:
+    case v1::Diagnosis::CANCELLED:
+      return true;
+    case v1::Diagnosis::ESCALATED:
+      return state.round.concluded || state.error.code() != 0;
+    default:
+      return false;
+  }
+}
+
+bool IsAtRest(const State& state) {
+  return IsOver(state) ||
+         (state.lifecycle == v1::Diagnosis::AWAITING_FEEDBACK && state.round.number < kMaxRounds);
+}
+
+const Tracked* FindHypothesis(const State& state, absl::string_view label) {
+  const auto it = state.index_of.find(std::string(label));
+  return it == state.index_of.end() ? nullptr : &state.hypotheses[it->second];
+}
+
+bool AnyConfirmed(const State& state) {
+  return std::any_of(state.hypotheses.begin(), state.hypotheses.end(), [](const Tracked& t) {
+    return t.hypothesis.status() == v1::Hypothesis::CONFIRMED;
+  });
+}
+
+}  // namespace galen::orchestrator

@@ -1,0 +1,107 @@
+#ifndef SERVICES_ORCHESTRATOR_DIAGNOSIS_STATE_H_
+#define SERVICES_ORCHESTRATOR_DIAGNOSIS_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "galen/v1/diagnosis.pb.h"
+#include "galen/v1/diagnosis_event.pb.h"
+
+namespace galen::orchestrator {
+
+// Rounds of a diagnosis; one that ends the last without a cause is escalated.
+inline constexpr int kMaxRounds = 5;
+// Distinct causes that history may propose in a round.
+inline constexpr int kHistoryCauses = 2;
+
+// What became of a call so far.
+struct CallRecord {
+  int attempts = 0;  // failed ones
+  bool final = false;
+  google::rpc::Status error;  // of the last attempt
+  absl::Time failed_at = absl::InfinitePast();
+};
+
+// One round of the search: feedback starts another, with nothing but the evidence and the
+// hypotheses kept.
+struct Round {
+  int number = 1;
+  bool summarized = false;
+  bool history_proposed = false;
+  std::vector<std::string> history;  // labels proposed from history
+  bool history_confirmed = false;    // one of them was
+  // Memory of the branches that the search is in, by inner label ("" is the root): dropped on
+  // leaving.
+  std::map<std::string, v1::ChildrenRanked> rankings;
+  std::set<std::string> left;    // inner labels that the search has left
+  std::set<std::string> judged;  // ids of the judge effects that are answered
+  bool critiqued = false;
+  std::vector<std::string> critique;  // labels that it added
+  bool explored = false;
+  std::vector<v1::Suggestion> suggestions;
+  bool concluded = false;
+  std::map<std::string, CallRecord> calls;  // by effect id
+  std::vector<std::string> notes;           // what limited the search, one sentence each
+};
+
+// A hypothesis with what the search must know of it.
+struct Tracked {
+  v1::Hypothesis hypothesis;
+  std::vector<std::string> checks;  // that decide it
+};
+
+// A diagnosis as the fold of its events: the same events give the same state, always.
+struct State {
+  std::string name;
+  std::string strategy;
+  std::string request_id;
+  v1::Incident incident;
+  v1::Diagnosis::State lifecycle = v1::Diagnosis::STATE_UNSPECIFIED;
+  std::int64_t last_sequence = 0;
+  google::protobuf::Timestamp create_time;
+  google::protobuf::Timestamp update_time;
+
+  v1::Summary summary;
+  std::vector<std::string> nodes;                  // whose checks run
+  std::set<std::string> node_set;                  // the same
+  std::map<std::string, v1::CheckResult> results;  // by id
+  // How many of `nodes` have a result of the check: lets a batch of any size be asked in no time.
+  std::map<std::string, std::int64_t> done;
+  bool batch_open = false;  // results came in since the last ChecksFinished
+
+  std::vector<Tracked> hypotheses;              // in the order of their proposal
+  std::map<std::string, std::size_t> index_of;  // label to its place in `hypotheses`
+  std::map<std::string, double> belief;         // inner labels: share of belief among all branches
+
+  std::vector<std::string> feedback;
+  std::set<std::string> feedback_requests;  // idempotency keys that were used
+  v1::Report report;                        // of the last conclusion
+  std::vector<v1::ReasoningStep> reasoning;
+  google::rpc::Status error;
+  Round round;
+};
+
+// Takes `event` into `state`. Total: an event that makes no sense here changes only what it says
+// of itself. Pure.
+void Apply(State& state, const v1::DiagnosisEvent& event);
+
+// Evidence id of a check result.
+std::string ResultId(absl::string_view check, absl::string_view node);
+
+// No event will follow: succeeded, failed, cancelled, or escalated with its report written.
+bool IsOver(const State& state);
+// Over, or waiting for the customer: nobody needs to run it now.
+bool IsAtRest(const State& state);
+
+// The hypothesis of `label`, or null.
+const Tracked* FindHypothesis(const State& state, absl::string_view label);
+bool AnyConfirmed(const State& state);
+
+}  // namespace galen::orchestrator
+
+#endif  // SERVICES_ORCHESTRATOR_DIAGNOSIS_STATE_H_

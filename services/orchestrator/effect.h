@@ -1,0 +1,55 @@
+#ifndef SERVICES_ORCHESTRATOR_EFFECT_H_
+#define SERVICES_ORCHESTRATOR_EFFECT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "galen/v1/diagnosis_event.pb.h"
+
+namespace galen::orchestrator {
+
+// A call to an agent that a diagnosis wants. It stays wanted until its outcome is in the log.
+struct Effect {
+  enum class Kind {
+    kSummarize,  // also resolves the nodes
+    kHistory,
+    kChecks,
+    kRank,
+    kJudge,
+    kCritique,
+    kExplore,
+    kConclude,
+  };
+  Kind kind;
+  // "<kind>/<round>" or "<kind>/<what>/<round>": "summarize/1", "rank/GPU.MEMORY/1",
+  // "judge/history/1". Unique within the diagnosis, and the same after a restart.
+  std::string id;
+  std::string label;                // kRank: the inner label, "" is the root
+  std::vector<std::string> checks;  // kChecks: those that miss a result
+  std::vector<std::string> labels;  // kJudge: the labels to judge; kChecks: those that it tests
+  absl::Time not_before = absl::InfinitePast();  // a retry waits until then
+};
+
+// What a diagnosis wants next.
+struct Decision {
+  // To be appended at once; then decide again. When there are any, `effects` is empty.
+  std::vector<v1::DiagnosisEvent> events;
+  std::vector<Effect> effects;
+
+  bool empty() const { return events.empty() && effects.empty(); }
+};
+
+// What stands in the ids of effects for the hypotheses of history and critique; labels are upper
+// case, so no branch has these names.
+inline constexpr absl::string_view kHistoryBatch = "history";
+inline constexpr absl::string_view kCritiqueBatch = "critique";
+inline constexpr absl::string_view kRootBatch = "root";
+
+// The id of an effect; `what` may be empty.
+std::string EffectId(Effect::Kind kind, absl::string_view what, int round);
+
+}  // namespace galen::orchestrator
+
+#endif  // SERVICES_ORCHESTRATOR_EFFECT_H_

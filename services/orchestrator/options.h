@@ -1,0 +1,41 @@
+#ifndef SERVICES_ORCHESTRATOR_OPTIONS_H_
+#define SERVICES_ORCHESTRATOR_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace galen::orchestrator {
+
+struct Options {
+  // Who holds the leases: the same after a restart, so that it goes on at once, and different from
+  // every other orchestrator on the same store.
+  std::string owner = "orchestrator";
+  absl::Duration lease_ttl = absl::Seconds(15);
+  // Limits of one call to an agent; a batch of checks takes longer than a question.
+  absl::Duration call_timeout = absl::Seconds(60);
+  absl::Duration checks_timeout = absl::Minutes(10);
+  // How often the store is searched for diagnoses whose orchestrator is gone.
+  absl::Duration orphan_scan = absl::Seconds(5);
+  // How long to wait before a diagnosis is read anew after the store refused an event.
+  absl::Duration store_retry = absl::Seconds(1);
+  // Diagnoses that run here at the same time; more are refused with RESOURCE_EXHAUSTED.
+  std::size_t max_running = 10'000;
+  // False: no thread of its own, the owner calls Tick().
+  bool own_timer = true;
+  // Fault injection: called after each event is durable, with its sequence number, before anything
+  // is done about it.
+  std::function<void(std::int64_t sequence)> after_append;
+  // Told of what goes wrong behind the scenes, once while it stays the same: a store that refuses
+  // events, a log that cannot be read. Called on any thread.
+  std::function<void(absl::string_view diagnosis, const absl::Status& problem)> on_problem;
+};
+
+}  // namespace galen::orchestrator
+
+#endif  // SERVICES_ORCHESTRATOR_OPTIONS_H_

@@ -1,0 +1,242 @@
+#include "services/orchestrator/orchestrator.h"
+
+#include <condition_variable>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "services/orchestrator/core.h"
+#include "services/orchestrator/diagnosis_actor.h"
+#include "services/orchestrator/strategy.h"
+#include "services/orchestrator/validation.h"
+#include "services/orchestrator/view.h"
+
+namespace galen::orchestrator {
+namespace {
+
+constexpr int kDefaultPageSize = 50;
+constexpr absl::Duration kWatchPoll = absl::Seconds(1);
+
+// 16 hexadecimal digits that nobody can guess or meet again.
+std::string RandomId() {
+  std::random_device random;
+  return absl::StrFormat("%08x%08x", random(), random());
+}
+
+google::protobuf::Timestamp ToTimestamp(absl::Time time) {
+  google::protobuf::Timestamp timestamp;
+  const std::int64_t nanos = absl::ToUnixNanos(time);
+  timestamp.set_seconds(nanos / 1'000'000'000);
+  timestamp.set_nanos(static_cast<std::int32_t>(nanos % 1'000'000'000));
+  return timestamp;
+}
+
+// Runs `command` on the diagnosis, wherever it stands.
+absl::StatusOr<v1::Diagnosis> DoOn(Core& core, absl::string_view name,
+                                   DiagnosisActor::Command command) {
+  // An actor that stops between the two steps leaves ABORTED behind; the next look finds it gone.
+  for (int attempt = 0;; ++attempt) {
+    absl::StatusOr<std::shared_ptr<DiagnosisActor>> actor = core.Open(name);
+    if (absl::IsFailedPrecondition(actor.status())) {
+      return absl::UnavailableError(
+          absl::StrCat(actor.status().message(), ": ask that orchestrator, or try again later"));
+    }
+    GALEN_RETURN_IF_ERROR(actor.status());
+    absl::StatusOr<v1::Diagnosis> diagnosis = (*actor)->Do(command);
+    if (!absl::IsAborted(diagnosis.status()) || attempt == 3) return diagnosis;
+  }
+}
+
+absl::Status IsOverError(const State& state) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(state.name, ": is over (", v1::Diagnosis::State_Name(state.lifecycle), ")"));
+}
+
+absl::StatusOr<v1::Diagnosis> ViewOf(Core& core, absl::string_view name, bool listed) {
+  if (const std::shared_ptr<DiagnosisActor> actor = core.Find(name)) {
+    absl::StatusOr<v1::Diagnosis> diagnosis = actor->View(listed);
+    if (!absl::IsAborted(diagnosis.status())) return diagnosis;
+  }
+  GALEN_ASSIGN_OR_RETURN(const State state, core.Load(name));
+  return listed ? ToListedDiagnosis(state) : ToDiagnosis(state);
+}
+
+// Does `action` every `period`, for as long as the core stands.
+void Repeat(const std::shared_ptr<Core>& core, absl::Duration period, void (*action)(Core&)) {
+  core->timers.At(core->clock.Now() + period, [weak = std::weak_ptr(core), period, action] {
+    const std::shared_ptr<Core> still = weak.lock();
+    if (still == nullptr) return;
+    action(*still);
+    Repeat(still, period, action);
+  });
+}
+
+void ScanForOrphans(Core& core) {
+  const Gate::Pass pass(core.gate);
+  if (!pass) return;
+  if (const absl::Status status = core.ResumeOrphans(); !status.ok()) {
+    core.ReportProblem("", status);
+  }
+}
+
+}  // namespace
+
+Orchestrator::Orchestrator(store::EventLog& log, Agents agents, const Clock& clock,
+                           Executor& executor, Options options)
+    : core_(std::make_shared<Core>(log, agents, clock, executor, std::move(options))) {}
+
+Orchestrator::~Orchestrator() { core_->Close(); }
+
+absl::Status Orchestrator::Start() {
+  GALEN_RETURN_IF_ERROR(core_->ResumeOrphans());
+  Repeat(core_, core_->options.orphan_scan, &ScanForOrphans);
+  Repeat(core_, kWatchPoll, [](Core& core) { core.PollWatchers(); });
+  if (core_->options.own_timer) core_->timers.Start();
+  return absl::OkStatus();
+}
+
+void Orchestrator::Tick() { core_->timers.RunDue(core_->clock.Now()); }
+
+absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequest& request) {
+  GALEN_RETURN_IF_ERROR(Validate(request));
+  if (core_->running() >= core_->options.max_running) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        core_->options.max_running, " diagnoses are running, which is the limit: try again later"));
+  }
+  v1::DiagnosisEvent event;
+  *event.mutable_event_time() = ToTimestamp(core_->clock.Now());
+  event.set_sequence(1);
+  v1::Created& created = *event.mutable_created();
+  created.set_name(
+      absl::StrCat(request.parent(), "/diagnoses/",
+                   request.diagnosis_id().empty() ? RandomId() : request.diagnosis_id()));
+  *created.mutable_incident() = request.diagnosis().incident();
+  created.set_strategy(request.diagnosis().strategy().empty() ? std::string(kDefaultStrategy)
+                                                              : request.diagnosis().strategy());
+  created.set_request_id(request.request_id());
+  GALEN_ASSIGN_OR_RETURN(const std::string name, core_->log.Create(event));
+  if (name != created.name()) return ViewOf(*core_, name, /*listed=*/false);
+  if (core_->options.after_append) core_->options.after_append(1);
+  // It is accepted from here on: what goes wrong now is put right by the scan for orphans.
+  core_->Resume(name);
+  return ViewOf(*core_, name, /*listed=*/false);
+}
+
+absl::StatusOr<v1::Diagnosis> Orchestrator::Get(const v1::GetDiagnosisRequest& request) {
+  return ViewOf(*core_, request.name(), /*listed=*/false);
+}
+
+absl::StatusOr<v1::ListDiagnosesResponse> Orchestrator::List(
+    const v1::ListDiagnosesRequest& request) {
+  GALEN_RETURN_IF_ERROR(Validate(request));
+  const int page_size = request.page_size() == 0 ? kDefaultPageSize : request.page_size();
+  GALEN_ASSIGN_OR_RETURN(const store::EventLog::Page page,
+                         core_->log.List(request.parent(), page_size, request.page_token()));
+  v1::ListDiagnosesResponse response;
+  for (const std::string& name : page.names) {
+    GALEN_ASSIGN_OR_RETURN(*response.add_diagnoses(), ViewOf(*core_, name, /*listed=*/true));
+  }
+  response.set_next_page_token(page.next_page_token);
+  return response;
+}
+
+absl::StatusOr<v1::Diagnosis> Orchestrator::Cancel(const v1::CancelDiagnosisRequest& request) {
+  GALEN_RETURN_IF_ERROR(ValidateReason(request.reason()));
+  return DoOn(*core_, request.name(),
+              [&](const State& state) -> absl::StatusOr<std::optional<v1::DiagnosisEvent>> {
+                if (IsOver(state)) return IsOverError(state);
+                v1::DiagnosisEvent event;
+                event.mutable_cancelled()->set_reason(request.reason());
+                return event;
+              });
+}
+
+absl::StatusOr<v1::Diagnosis> Orchestrator::SubmitFeedback(
+    const v1::SubmitFeedbackRequest& request) {
+  GALEN_RETURN_IF_ERROR(Validate(request));
+  // Ahead of the event: a crash in between then leaves an orphan that is found, not a lost round.
+  GALEN_RETURN_IF_ERROR(core_->log.SetOver(request.name(), false));
+  return DoOn(*core_, request.name(),
+              [&](const State& state) -> absl::StatusOr<std::optional<v1::DiagnosisEvent>> {
+                if (state.feedback_requests.count(request.request_id()) > 0) return std::nullopt;
+                if (state.lifecycle != v1::Diagnosis::AWAITING_FEEDBACK) {
+                  return absl::FailedPreconditionError(
+                      absl::StrCat(state.name, ": is ", v1::Diagnosis::State_Name(state.lifecycle),
+                                   ", feedback is taken when it is AWAITING_FEEDBACK"));
+                }
+                v1::DiagnosisEvent event;
+                event.mutable_feedback_received()->set_text(request.text());
+                event.mutable_feedback_received()->set_request_id(request.request_id());
+                return event;
+              });
+}
+
+absl::StatusOr<v1::Diagnosis> Orchestrator::Escalate(const v1::EscalateDiagnosisRequest& request) {
+  GALEN_RETURN_IF_ERROR(ValidateReason(request.reason()));
+  return DoOn(*core_, request.name(),
+              [&](const State& state) -> absl::StatusOr<std::optional<v1::DiagnosisEvent>> {
+                if (IsOver(state)) return IsOverError(state);
+                if (state.lifecycle == v1::Diagnosis::ESCALATED) return std::nullopt;
+                v1::DiagnosisEvent event;
+                event.mutable_escalated()->set_reason(request.reason());
+                return event;
+              });
+}
+
+std::int64_t Orchestrator::WatchNext(const v1::WatchDiagnosisRequest& request, OnEvents on_events) {
+  const std::int64_t ticket = core_->watchers.NewTicket();
+  Watcher watcher{request.name(), std::max<std::int64_t>(request.after_sequence(), 0),
+                  std::move(on_events)};
+  core_->Run([core = core_.get(), ticket, watcher = std::move(watcher)]() mutable {
+    core->ServeWatcher(ticket, std::move(watcher));
+  });
+  return ticket;
+}
+
+void Orchestrator::StopWatching(std::int64_t ticket) { core_->watchers.Take(ticket); }
+
+void Orchestrator::EndWatches() {
+  for (Watcher& watcher : core_->watchers.Close()) {
+    std::move(watcher.on_events)(
+        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
+  }
+}
+
+absl::Status Orchestrator::Watch(const v1::WatchDiagnosisRequest& request,
+                                 const std::function<bool(const v1::DiagnosisEvent&)>& on_event) {
+  struct Slot {
+    Mutex mu;
+    std::condition_variable changed;
+    std::optional<absl::StatusOr<EventBatch>> batch ABSL_GUARDED_BY(mu);
+  };
+  v1::WatchDiagnosisRequest next = request;
+  for (;;) {
+    auto slot = std::make_shared<Slot>();
+    WatchNext(next, [slot](absl::StatusOr<EventBatch> batch) {
+      {
+        MutexLock lock(slot->mu);
+        slot->batch = std::move(batch);
+      }
+      slot->changed.notify_one();
+    });
+    absl::StatusOr<EventBatch> batch;
+    {
+      MutexLock lock(slot->mu);
+      while (!slot->batch.has_value()) slot->mu.Wait(slot->changed);
+      batch = *std::move(slot->batch);
+    }
+    GALEN_RETURN_IF_ERROR(batch.status());
+    for (const v1::DiagnosisEvent& event : batch->events) {
+      if (!on_event(event)) return absl::CancelledError("the watcher has seen enough");
+      next.set_after_sequence(event.sequence());
+    }
+    if (batch->ended) return absl::OkStatus();
+  }
+}
+
+}  // namespace galen::orchestrator

@@ -1,0 +1,130 @@
+#include "services/orchestrator/outcomes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "services/orchestrator/retry.h"
+
+namespace galen::orchestrator {
+
+v1::DiagnosisEvent SummarizedEvent(summarization::v1::SummarizeResponse summary,
+                                   execution::v1::ResolveNodesResponse nodes) {
+  v1::DiagnosisEvent event;
+  v1::Summarized& summarized = *event.mutable_summarized();
+  *summarized.mutable_summary() = std::move(*summary.mutable_summary());
+  std::set<std::string> seen;
+  for (std::string& node : *nodes.mutable_nodes()) {
+    if (seen.insert(node).second) summarized.add_nodes(std::move(node));
+  }
+  return event;
+}
+
+v1::DiagnosisEvent ProposedEvent(planning::v1::ProposeFromHistoryResponse response) {
+  v1::DiagnosisEvent event;
+  v1::HypothesesProposed& proposed = *event.mutable_hypotheses_proposed();
+  std::set<std::string> seen;
+  for (v1::ProposedHypothesis& hypothesis : *response.mutable_hypotheses()) {
+    if (proposed.hypotheses_size() == kHistoryCauses) break;
+    const std::string& label = hypothesis.hypothesis().label();
+    if (label.empty() || !seen.insert(label).second) continue;
+    *proposed.add_hypotheses() = std::move(hypothesis);
+  }
+  return event;
+}
+
+v1::DiagnosisEvent RankedEvent(const Effect& effect, planning::v1::RankChildrenResponse response) {
+  v1::DiagnosisEvent event;
+  v1::ChildrenRanked& ranked = *event.mutable_children_ranked();
+  ranked.set_label(effect.label);
+  std::set<std::string> seen;
+  for (v1::RankedChild& child : *response.mutable_children()) {
+    if (child.label().empty() || !seen.insert(child.label()).second) continue;
+    *ranked.add_children() = std::move(child);
+  }
+  return event;
+}
+
+v1::DiagnosisEvent VerdictsEvent(const Effect& effect, reflection::v1::JudgeResponse response) {
+  std::map<std::string, v1::Verdict*> given;
+  for (v1::Verdict& verdict : *response.mutable_verdicts()) {
+    given.emplace(verdict.label(), &verdict);
+  }
+  v1::DiagnosisEvent event;
+  event.mutable_verdicts_given()->set_batch(effect.id);
+  for (const std::string& label : effect.labels) {
+    v1::Verdict& verdict = *event.mutable_verdicts_given()->add_verdicts();
+    if (const auto it = given.find(label);
+        it != given.end() && it->second->outcome() != v1::Verdict::OUTCOME_UNSPECIFIED) {
+      verdict = std::move(*it->second);
+      continue;
+    }
+    verdict.set_label(label);
+    verdict.set_outcome(v1::Verdict::INCONCLUSIVE);
+    verdict.add_reasons()->set_text("reflection gave no verdict on it");
+  }
+  return event;
+}
+
+v1::DiagnosisEvent CritiquedEvent(const State& state, reflection::v1::CritiqueResponse response) {
+  v1::DiagnosisEvent event;
+  v1::Critiqued& critiqued = *event.mutable_critiqued();
+  std::set<std::string> seen;
+  for (v1::ProposedHypothesis& added : *response.mutable_add()) {
+    const std::string& label = added.hypothesis().label();
+    const Tracked* known = FindHypothesis(state, label);
+    if (label.empty() || (known != nullptr && known->hypothesis.has_verdict())) continue;
+    if (seen.insert(label).second) *critiqued.add_add() = std::move(added);
+  }
+  critiqued.mutable_remarks()->Swap(response.mutable_remarks());
+  return event;
+}
+
+v1::DiagnosisEvent ExploredEvent(planning::v1::ExploreResponse response) {
+  v1::DiagnosisEvent event;
+  event.mutable_explored()->mutable_suggestions()->Swap(response.mutable_suggestions());
+  return event;
+}
+
+v1::DiagnosisEvent ConcludedEvent(conclusion::v1::ConcludeResponse response) {
+  v1::DiagnosisEvent event;
+  v1::Concluded& concluded = *event.mutable_concluded();
+  *concluded.mutable_report() = std::move(*response.mutable_report());
+  concluded.mutable_reasoning()->Swap(response.mutable_reasoning());
+  return event;
+}
+
+std::optional<v1::DiagnosisEvent> ResultEvent(const State& state, const Effect& effect,
+                                              v1::CheckResult result) {
+  const bool asked = std::find(effect.checks.begin(), effect.checks.end(), result.check()) !=
+                         effect.checks.end() &&
+                     state.node_set.count(result.node()) > 0;
+  std::string id = ResultId(result.check(), result.node());
+  if (!asked || state.results.count(id) > 0) return std::nullopt;
+  result.set_id(std::move(id));
+  if (result.status() == v1::CheckResult::STATUS_UNSPECIFIED) {
+    result.set_status(v1::CheckResult::ERROR);
+    result.set_message("the node gave a result without a status");
+  }
+  v1::DiagnosisEvent event;
+  *event.mutable_check_completed()->mutable_result() = std::move(result);
+  return event;
+}
+
+v1::DiagnosisEvent CallFailedEvent(const State& state, const Effect& effect,
+                                   const absl::Status& error) {
+  const auto it = state.round.calls.find(effect.id);
+  const int attempt = it == state.round.calls.end() ? 1 : it->second.attempts + 1;
+  v1::DiagnosisEvent event;
+  v1::CallFailed& failed = *event.mutable_call_failed();
+  failed.set_call(effect.id);
+  failed.set_attempt(attempt);
+  failed.mutable_error()->set_code(static_cast<int>(error.code()));
+  failed.mutable_error()->set_message(std::string(error.message()));
+  failed.set_final(IsFinalFailure(error.code(), attempt));
+  return event;
+}
+
+}  // namespace galen::orchestrator

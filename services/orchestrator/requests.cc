@@ -1,0 +1,113 @@
+#include "services/orchestrator/requests.h"
+
+#include <algorithm>
+
+namespace galen::orchestrator {
+namespace {
+
+// The incident without the text of its logs: summarization alone reads them.
+v1::Incident WithoutLogContents(const v1::Incident& incident) {
+  v1::Incident bare = incident;
+  for (v1::LogSource& log : *bare.mutable_logs()) log.clear_content();
+  return bare;
+}
+
+// Fills what most requests have.
+template <typename Request>
+Request WithEvidence(const State& state) {
+  Request request;
+  *request.mutable_incident() = WithoutLogContents(state.incident);
+  *request.mutable_evidence() = EvidenceOf(state);
+  return request;
+}
+
+template <typename Request>
+void AddJudged(const State& state, Request& request) {
+  for (const Tracked& tracked : state.hypotheses) {
+    if (tracked.hypothesis.has_verdict()) *request.add_judged() = tracked.hypothesis;
+  }
+}
+
+}  // namespace
+
+v1::EvidenceSet EvidenceOf(const State& state) {
+  v1::EvidenceSet evidence;
+  *evidence.mutable_summary() = state.summary;
+  for (const auto& [id, result] : state.results) *evidence.add_results() = result;
+  for (const std::string& text : state.feedback) evidence.add_feedback(text);
+  return evidence;
+}
+
+summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
+  summarization::v1::SummarizeRequest request;
+  *request.mutable_incident() = state.incident;
+  for (const std::string& text : state.feedback) request.add_feedback(text);
+  return request;
+}
+
+execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state) {
+  execution::v1::ResolveNodesRequest request;
+  *request.mutable_nodes() = state.incident.nodes();
+  request.set_bundle(state.incident.bundle());
+  return request;
+}
+
+planning::v1::ProposeFromHistoryRequest HistoryRequestOf(const State& state) {
+  auto request = WithEvidence<planning::v1::ProposeFromHistoryRequest>(state);
+  request.set_max_causes(kHistoryCauses);
+  return request;
+}
+
+execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Effect& effect) {
+  execution::v1::RunChecksRequest request;
+  for (const std::string& check : effect.checks) request.add_checks(check);
+  for (const std::string& node : state.nodes) {
+    const bool misses = std::any_of(
+        effect.checks.begin(), effect.checks.end(),
+        [&](const std::string& check) { return state.results.count(ResultId(check, node)) == 0; });
+    if (misses) request.add_nodes(node);
+  }
+  request.set_bundle(state.incident.bundle());
+  if (state.incident.has_start_time()) {
+    *request.mutable_start_time() = state.incident.start_time();
+  }
+  if (state.incident.has_end_time()) *request.mutable_end_time() = state.incident.end_time();
+  return request;
+}
+
+planning::v1::RankChildrenRequest RankRequestOf(const State& state, const Effect& effect) {
+  auto request = WithEvidence<planning::v1::RankChildrenRequest>(state);
+  request.set_label(effect.label);
+  return request;
+}
+
+reflection::v1::JudgeRequest JudgeRequestOf(const State& state, const Effect& effect) {
+  auto request = WithEvidence<reflection::v1::JudgeRequest>(state);
+  for (const std::string& label : effect.labels) request.add_labels(label);
+  return request;
+}
+
+reflection::v1::CritiqueRequest CritiqueRequestOf(const State& state) {
+  auto request = WithEvidence<reflection::v1::CritiqueRequest>(state);
+  AddJudged(state, request);
+  return request;
+}
+
+planning::v1::ExploreRequest ExploreRequestOf(const State& state) {
+  auto request = WithEvidence<planning::v1::ExploreRequest>(state);
+  AddJudged(state, request);
+  return request;
+}
+
+conclusion::v1::ConcludeRequest ConcludeRequestOf(const State& state) {
+  auto request = WithEvidence<conclusion::v1::ConcludeRequest>(state);
+  request.set_diagnosis(state.name);
+  for (const Tracked& tracked : state.hypotheses) *request.add_hypotheses() = tracked.hypothesis;
+  for (const v1::Suggestion& suggestion : state.round.suggestions) {
+    *request.add_suggestions() = suggestion;
+  }
+  for (const std::string& note : state.round.notes) request.add_notes(note);
+  return request;
+}
+
+}  // namespace galen::orchestrator

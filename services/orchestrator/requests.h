@@ -1,0 +1,33 @@
+#ifndef SERVICES_ORCHESTRATOR_REQUESTS_H_
+#define SERVICES_ORCHESTRATOR_REQUESTS_H_
+
+#include "galen/conclusion/v1/conclusion.pb.h"
+#include "galen/execution/v1/execution.pb.h"
+#include "galen/planning/v1/planning.pb.h"
+#include "galen/reflection/v1/reflection.pb.h"
+#include "galen/summarization/v1/summarization.pb.h"
+#include "services/orchestrator/diagnosis_state.h"
+#include "services/orchestrator/effect.h"
+
+namespace galen::orchestrator {
+
+// What the agents are asked, by the state: built only when a call is made, since the evidence of a
+// large diagnosis is large. All are pure.
+
+// All that is known: the summary, the check results by id, the feedback. Nothing of a branch.
+v1::EvidenceSet EvidenceOf(const State& state);
+
+summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state);
+execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state);
+planning::v1::ProposeFromHistoryRequest HistoryRequestOf(const State& state);
+// The checks of `effect` on those nodes that miss one of them.
+execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Effect& effect);
+planning::v1::RankChildrenRequest RankRequestOf(const State& state, const Effect& effect);
+reflection::v1::JudgeRequest JudgeRequestOf(const State& state, const Effect& effect);
+reflection::v1::CritiqueRequest CritiqueRequestOf(const State& state);
+planning::v1::ExploreRequest ExploreRequestOf(const State& state);
+conclusion::v1::ConcludeRequest ConcludeRequestOf(const State& state);
+
+}  // namespace galen::orchestrator
+
+#endif  // SERVICES_ORCHESTRATOR_REQUESTS_H_

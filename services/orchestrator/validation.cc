@@ -1,0 +1,141 @@
+#include "services/orchestrator/validation.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "services/orchestrator/strategy.h"
+
+namespace galen::orchestrator {
+namespace {
+
+constexpr std::size_t kMaxDescription = 1 << 20;
+constexpr int kMaxNodes = 10'000;
+constexpr int kMaxLogs = 1'000;
+constexpr std::size_t kMaxLogContent = 2 << 20;
+constexpr std::size_t kMaxPath = 4096;
+constexpr std::size_t kMaxNodeName = 253;  // of a DNS name
+constexpr std::size_t kMaxRequestId = 128;
+constexpr std::size_t kMaxFeedback = 64 << 10;
+constexpr std::size_t kMaxReason = 4 << 10;
+constexpr int kMaxPageSize = 1'000;
+
+absl::Status Invalid(absl::string_view field, absl::string_view fact) {
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", fact));
+}
+
+absl::Status TooLarge(absl::string_view field, std::size_t size, std::size_t most,
+                      absl::string_view unit) {
+  return Invalid(field, absl::StrCat("has ", size, " ", unit, ", at most ", most, " are taken"));
+}
+
+// One segment of a resource name.
+bool IsSegment(absl::string_view text) {
+  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
+  });
+}
+
+absl::Status ValidateText(absl::string_view field, absl::string_view text, std::size_t most) {
+  if (text.size() > most) return TooLarge(field, text.size(), most, "bytes");
+  if (!IsUtf8(text)) return Invalid(field, "is not valid UTF-8: convert it first");
+  return absl::OkStatus();
+}
+
+absl::Status ValidateParent(absl::string_view parent) {
+  absl::string_view tenant = parent;
+  if (absl::ConsumePrefix(&tenant, "tenants/") && IsSegment(tenant)) return absl::OkStatus();
+  return Invalid("parent", absl::StrCat("\"", CleanText(parent, 80),
+                                        "\" is not of the form tenants/{tenant}, where a tenant is "
+                                        "1 to 63 of a-z, 0-9 and \"-\""));
+}
+
+absl::Status ValidateLog(const v1::LogSource& log, int index) {
+  const std::string field = absl::StrCat("diagnosis.incident.logs[", index, "]");
+  if (log.path().empty()) {
+    return Invalid(absl::StrCat(field, ".path"),
+                   "is empty: name the log, also when it has content");
+  }
+  GALEN_RETURN_IF_ERROR(ValidateText(absl::StrCat(field, ".path"), log.path(), kMaxPath));
+  if (log.content().size() > kMaxLogContent) {
+    return Invalid(absl::StrCat(field, ".content"),
+                   absl::StrCat("has ", log.content().size(), " bytes, at most ", kMaxLogContent,
+                                " are taken: put it in a bundle, or give a path"));
+  }
+  if (log.has_rank() && log.rank() < 0) {
+    return Invalid(absl::StrCat(field, ".rank"), "is negative");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateIncident(const v1::Incident& incident) {
+  constexpr absl::string_view kDescription = "diagnosis.incident.description";
+  if (absl::StripAsciiWhitespace(incident.description()).empty()) {
+    return Invalid(kDescription, "is empty: say in a sentence what is wrong");
+  }
+  GALEN_RETURN_IF_ERROR(ValidateText(kDescription, incident.description(), kMaxDescription));
+  if (incident.nodes_size() > kMaxNodes) {
+    return TooLarge("diagnosis.incident.nodes", incident.nodes_size(), kMaxNodes, "entries");
+  }
+  for (int i = 0; i < incident.nodes_size(); ++i) {
+    const std::string field = absl::StrCat("diagnosis.incident.nodes[", i, "]");
+    if (incident.nodes(i).empty()) return Invalid(field, "is empty: give a host name");
+    GALEN_RETURN_IF_ERROR(ValidateText(field, incident.nodes(i), kMaxNodeName));
+  }
+  if (incident.logs_size() > kMaxLogs) {
+    return TooLarge("diagnosis.incident.logs", incident.logs_size(), kMaxLogs, "entries");
+  }
+  for (int i = 0; i < incident.logs_size(); ++i) {
+    GALEN_RETURN_IF_ERROR(ValidateLog(incident.logs(i), i));
+  }
+  if (incident.has_start_time() && incident.has_end_time() &&
+      incident.end_time().seconds() < incident.start_time().seconds()) {
+    return Invalid("diagnosis.incident.end_time", "lies before start_time");
+  }
+  return ValidateText("diagnosis.incident.bundle", incident.bundle(), kMaxPath);
+}
+
+}  // namespace
+
+absl::Status Validate(const v1::CreateDiagnosisRequest& request) {
+  GALEN_RETURN_IF_ERROR(ValidateParent(request.parent()));
+  if (!request.diagnosis_id().empty() && !IsSegment(request.diagnosis_id())) {
+    return Invalid("diagnosis_id", absl::StrCat("\"", CleanText(request.diagnosis_id(), 80),
+                                                "\" is not 1 to 63 of a-z, 0-9 and \"-\""));
+  }
+  GALEN_RETURN_IF_ERROR(ValidateText("request_id", request.request_id(), kMaxRequestId));
+  const std::string& strategy = request.diagnosis().strategy();
+  if (!strategy.empty() && FindStrategy(strategy) == nullptr) {
+    return Invalid("diagnosis.strategy",
+                   absl::StrCat("\"", CleanText(strategy, 80),
+                                "\" is not one of: ", absl::StrJoin(StrategyNames(), ", ")));
+  }
+  return ValidateIncident(request.diagnosis().incident());
+}
+
+absl::Status Validate(const v1::SubmitFeedbackRequest& request) {
+  if (absl::StripAsciiWhitespace(request.text()).empty()) {
+    return Invalid("text", "is empty: say what is new");
+  }
+  GALEN_RETURN_IF_ERROR(ValidateText("text", request.text(), kMaxFeedback));
+  return ValidateText("request_id", request.request_id(), kMaxRequestId);
+}
+
+absl::Status Validate(const v1::ListDiagnosesRequest& request) {
+  GALEN_RETURN_IF_ERROR(ValidateParent(request.parent()));
+  if (request.page_size() < 0 || request.page_size() > kMaxPageSize) {
+    return Invalid("page_size",
+                   absl::StrCat(request.page_size(), " is not between 0 and ", kMaxPageSize));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateReason(absl::string_view reason) {
+  return ValidateText("reason", reason, kMaxReason);
+}
+
+}  // namespace galen::orchestrator

@@ -1,0 +1,49 @@
+#include "services/orchestrator/view.h"
+
+#include <set>
+#include <string>
+
+#include "services/orchestrator/decider.h"
+
+namespace galen::orchestrator {
+
+v1::Diagnosis ToListedDiagnosis(const State& state) {
+  v1::Diagnosis diagnosis;
+  diagnosis.set_name(state.name);
+  diagnosis.set_state(state.lifecycle);
+  *diagnosis.mutable_create_time() = state.create_time;
+  *diagnosis.mutable_update_time() = state.update_time;
+  *diagnosis.mutable_incident() = state.incident;
+  for (v1::LogSource& log : *diagnosis.mutable_incident()->mutable_logs()) log.clear_content();
+  diagnosis.set_strategy(state.strategy);
+  if (state.round.summarized || state.round.number > 1) {
+    *diagnosis.mutable_summary() = state.summary;
+  }
+  std::set<std::string> tested;
+  for (const Effect& effect : Decide(state).effects) {
+    tested.insert(effect.labels.begin(), effect.labels.end());
+  }
+  for (const Tracked& tracked : state.hypotheses) {
+    v1::Hypothesis& hypothesis = *diagnosis.add_hypotheses();
+    hypothesis = tracked.hypothesis;
+    if (tested.count(hypothesis.label()) > 0) hypothesis.set_status(v1::Hypothesis::EXPLORING);
+  }
+  if (state.report.ByteSizeLong() > 0) {
+    *diagnosis.mutable_report() = state.report;
+    diagnosis.mutable_report()->clear_evidence();
+  }
+  if (state.error.code() != 0) *diagnosis.mutable_error() = state.error;
+  diagnosis.set_last_sequence(state.last_sequence);
+  for (const std::string& text : state.feedback) diagnosis.add_feedback(text);
+  return diagnosis;
+}
+
+v1::Diagnosis ToDiagnosis(const State& state) {
+  v1::Diagnosis diagnosis = ToListedDiagnosis(state);
+  for (const auto& [id, result] : state.results) *diagnosis.add_check_results() = result;
+  if (diagnosis.has_report()) *diagnosis.mutable_report() = state.report;
+  for (const v1::ReasoningStep& step : state.reasoning) *diagnosis.add_reasoning() = step;
+  return diagnosis;
+}
+
+}  // namespace galen::orchestrator

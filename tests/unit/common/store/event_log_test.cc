@@ -1,0 +1,234 @@
+// What every EventLog must do, whatever stands behind it. A new store adds a line to the
+// instantiation at the end.
+#include "common/store/event_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "common/store/sqlite_event_log.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::store {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kName[] = "tenants/acme/diagnoses/one";
+const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
+
+v1::DiagnosisEvent CreatedEvent(const std::string& name, const std::string& request_id = "") {
+  v1::DiagnosisEvent event;
+  event.mutable_created()->set_name(name);
+  event.mutable_created()->set_request_id(request_id);
+  return event;
+}
+
+v1::DiagnosisEvent CheckEvent(const std::string& id) {
+  v1::DiagnosisEvent event;
+  event.mutable_check_completed()->mutable_result()->set_id(id);
+  return event;
+}
+
+struct Store {
+  std::string name;
+  std::function<std::unique_ptr<EventLog>()> open;
+};
+
+class EventLogTest : public ::testing::TestWithParam<Store> {
+ protected:
+  EventLogTest() : log_(GetParam().open()) {}
+  Lease Create(const std::string& name) {
+    EXPECT_THAT(log_->Create(CreatedEvent(name)), IsOk());
+    return Acquire(name, "a");
+  }
+  Lease Acquire(const std::string& name, const std::string& owner) {
+    const absl::StatusOr<Lease> lease = log_->AcquireLease(name, owner, kNow, absl::Seconds(15));
+    EXPECT_THAT(lease, IsOk());
+    return lease.value_or(Lease{});
+  }
+  std::vector<std::string> Ids(std::int64_t after, int limit) {
+    std::vector<std::string> ids;
+    for (const v1::DiagnosisEvent& event : log_->Read(kName, after, limit).value()) {
+      ids.push_back(absl::StrCat(event.sequence(), ":", event.check_completed().result().id()));
+    }
+    return ids;
+  }
+
+  const std::unique_ptr<EventLog> log_;
+};
+
+TEST_P(EventLogTest, GivesTheCreatedEventSequenceOne) {
+  Create(kName);
+  const auto events = log_->Read(kName, 0, 10);
+  ASSERT_THAT(events, IsOk());
+  ASSERT_EQ(events->size(), 1u);
+  EXPECT_EQ((*events)[0].sequence(), 1);
+  EXPECT_EQ((*events)[0].created().name(), kName);
+}
+
+TEST_P(EventLogTest, RefusesATakenName) {
+  Create(kName);
+  EXPECT_THAT(log_->Create(CreatedEvent(kName)),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(kName)));
+}
+
+TEST_P(EventLogTest, RefusesANameWithoutTenant) {
+  EXPECT_THAT(log_->Create(CreatedEvent("one")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tenants/")));
+}
+
+TEST_P(EventLogTest, ARepeatedRequestGivesTheFirstName) {
+  ASSERT_THAT(log_->Create(CreatedEvent(kName, "r1")), IsOk());
+  EXPECT_EQ(log_->Create(CreatedEvent("tenants/acme/diagnoses/two", "r1")).value(), kName);
+  EXPECT_THAT(log_->Read("tenants/acme/diagnoses/two", 0, 1),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("two")));
+}
+
+TEST_P(EventLogTest, RequestIdsOfTenantsAreApart) {
+  ASSERT_THAT(log_->Create(CreatedEvent(kName, "r1")), IsOk());
+  EXPECT_EQ(log_->Create(CreatedEvent("tenants/other/diagnoses/one", "r1")).value(),
+            "tenants/other/diagnoses/one");
+}
+
+TEST_P(EventLogTest, EmptyRequestIdsAreNoKey) {
+  ASSERT_THAT(log_->Create(CreatedEvent(kName)), IsOk());
+  EXPECT_EQ(log_->Create(CreatedEvent("tenants/acme/diagnoses/two")).value(),
+            "tenants/acme/diagnoses/two");
+}
+
+TEST_P(EventLogTest, AppendsInOrderAndNumbersDensely) {
+  const Lease lease = Create(kName);
+  EXPECT_EQ(log_->Append(lease, 1, {CheckEvent("a"), CheckEvent("b")}).value(), 3);
+  EXPECT_EQ(log_->Append(lease, 3, {CheckEvent("c")}).value(), 4);
+  EXPECT_THAT(Ids(1, 10), ElementsAre("2:a", "3:b", "4:c"));
+}
+
+TEST_P(EventLogTest, ReadsAfterASequenceUpToALimit) {
+  const Lease lease = Create(kName);
+  ASSERT_THAT(log_->Append(lease, 1, {CheckEvent("a"), CheckEvent("b"), CheckEvent("c")}), IsOk());
+  EXPECT_THAT(Ids(2, 1), ElementsAre("3:b"));
+  EXPECT_THAT(Ids(4, 10), IsEmpty());
+}
+
+TEST_P(EventLogTest, AnAppendThatExpectsAnotherEndStoresNothing) {
+  const Lease lease = Create(kName);
+  ASSERT_THAT(log_->Append(lease, 1, {CheckEvent("a")}), IsOk());
+  EXPECT_THAT(log_->Append(lease, 1, {CheckEvent("b")}),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("event 2")));
+  EXPECT_THAT(Ids(1, 10), ElementsAre("2:a"));
+}
+
+TEST_P(EventLogTest, AnAppendUnderAnOldLeaseStoresNothing) {
+  const Lease old_lease = Create(kName);
+  const Lease new_lease =
+      log_->AcquireLease(kName, "b", kNow + absl::Seconds(16), absl::Seconds(15)).value();
+  EXPECT_GT(new_lease.token, old_lease.token);
+  EXPECT_THAT(log_->Append(old_lease, 1, {CheckEvent("a")}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no longer the newest")));
+  EXPECT_THAT(Ids(1, 10), IsEmpty());
+  EXPECT_THAT(log_->Append(new_lease, 1, {CheckEvent("b")}), IsOk());
+}
+
+TEST_P(EventLogTest, AppendAndReadAndLeaseOfAnUnknownNameAreNotFound) {
+  Lease lease;
+  lease.diagnosis = kName;
+  EXPECT_THAT(log_->Append(lease, 1, {CheckEvent("a")}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
+  EXPECT_THAT(log_->Read(kName, 0, 1), StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
+  EXPECT_THAT(log_->SetOver(kName, true), StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
+  EXPECT_THAT(log_->AcquireLease(kName, "a", kNow, absl::Seconds(1)),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
+}
+
+TEST_P(EventLogTest, AHeldLeaseIsRefusedToAnotherOwnerUntilItExpires) {
+  Create(kName);
+  EXPECT_THAT(log_->AcquireLease(kName, "b", kNow + absl::Seconds(14), absl::Seconds(15)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("a holds the lease")));
+  EXPECT_THAT(log_->AcquireLease(kName, "b", kNow + absl::Seconds(15), absl::Seconds(15)), IsOk());
+}
+
+TEST_P(EventLogTest, ItsOwnerRenewsALeaseUnderAGrowingToken) {
+  const Lease first = Create(kName);
+  const Lease second = Acquire(kName, "a");
+  EXPECT_GT(second.token, first.token);
+  EXPECT_EQ(second.expires, kNow + absl::Seconds(15));
+  EXPECT_THAT(log_->Append(second, 1, {CheckEvent("a")}), IsOk());
+}
+
+TEST_P(EventLogTest, AReleasedLeaseIsFreeAndItsTokenStaysSpent) {
+  const Lease first = Create(kName);
+  ASSERT_THAT(log_->ReleaseLease(first), IsOk());
+  const Lease second = Acquire(kName, "b");
+  EXPECT_GT(second.token, first.token);
+  EXPECT_THAT(log_->ReleaseLease(first),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("newest")));
+}
+
+TEST_P(EventLogTest, OrphansAreUnfinishedAndWithoutAValidLease) {
+  Create(kName);
+  Create("tenants/acme/diagnoses/over");
+  ASSERT_THAT(log_->Create(CreatedEvent("tenants/acme/diagnoses/new")), IsOk());
+  ASSERT_THAT(log_->SetOver("tenants/acme/diagnoses/over", true), IsOk());
+  EXPECT_THAT(log_->ListOrphans(kNow).value(), ElementsAre("tenants/acme/diagnoses/new"));
+  EXPECT_THAT(log_->ListOrphans(kNow + absl::Seconds(15)).value(),
+              ElementsAre(kName, "tenants/acme/diagnoses/new"));
+  ASSERT_THAT(log_->SetOver("tenants/acme/diagnoses/over", false), IsOk());
+  EXPECT_EQ(log_->ListOrphans(kNow + absl::Seconds(15)).value().size(), 3u);
+}
+
+TEST_P(EventLogTest, ListsATenantNewestFirstPageByPage) {
+  for (const char* id : {"a", "b", "c"}) Create(absl::StrCat("tenants/acme/diagnoses/", id));
+  Create("tenants/other/diagnoses/d");
+  const EventLog::Page first = log_->List("tenants/acme", 2, "").value();
+  EXPECT_THAT(first.names, ElementsAre("tenants/acme/diagnoses/c", "tenants/acme/diagnoses/b"));
+  const EventLog::Page second = log_->List("tenants/acme", 2, first.next_page_token).value();
+  EXPECT_THAT(second.names, ElementsAre("tenants/acme/diagnoses/a"));
+  EXPECT_EQ(second.next_page_token, "");
+  EXPECT_EQ(log_->List("", 10, "").value().names.size(), 4u);
+  EXPECT_THAT(log_->List("tenants/none", 10, "").value().names, IsEmpty());
+}
+
+TEST_P(EventLogTest, RefusesAPageTokenThatItDidNotGive) {
+  for (const char* token : {"x", "-1", "0", "1 OR 1"}) {
+    EXPECT_THAT(log_->List("", 10, token),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("page_token")));
+  }
+}
+
+TEST_P(EventLogTest, OfConcurrentAppendsAtTheSameEndOneWins) {
+  const Lease lease = Create(kName);
+  std::vector<absl::Status> outcomes(8);
+  std::vector<std::thread> writers;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    writers.emplace_back(
+        [&, i] { outcomes[i] = log_->Append(lease, 1, {CheckEvent(absl::StrCat(i))}).status(); });
+  }
+  for (std::thread& writer : writers) writer.join();
+  int won = 0;
+  for (const absl::Status& outcome : outcomes) {
+    if (outcome.ok()) {
+      ++won;
+    } else {
+      EXPECT_THAT(outcome, StatusIs(absl::StatusCode::kAborted, HasSubstr(kName)));
+    }
+  }
+  EXPECT_EQ(won, 1);
+  EXPECT_EQ(Ids(1, 10).size(), 1u);
+}
+
+std::unique_ptr<EventLog> OpenInMemory() { return SqliteEventLog::Open(":memory:").value(); }
+
+INSTANTIATE_TEST_SUITE_P(AllStores, EventLogTest, ::testing::Values(Store{"Sqlite", &OpenInMemory}),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace galen::store
