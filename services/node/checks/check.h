@@ -29,7 +29,7 @@ struct CheckContext {
 // What a check saw. PASS or FAIL follows from the findings' declared limits (knowledge/checks), so
 // a check only reports values; one it could look for but not tell is a finding without a value.
 struct CheckOutput {
-  std::vector<v1::Finding> findings;
+  std::vector<galen::v1::Finding> findings;
   std::string message;  // one sentence for people
   std::string excerpt;  // raw output that shows it; cleaned and cut by the executor
 };
@@ -46,19 +46,19 @@ struct NamedCheck {
 
 // Builders of findings: `device` as in galen.v1.Device ("gpu:1", "" for the node). They fill
 // name, subject and value; unit and limits come from the catalogue.
-v1::Finding BoolFinding(absl::string_view name, absl::string_view node, absl::string_view device,
-                        bool value);
-v1::Finding IntFinding(absl::string_view name, absl::string_view node, absl::string_view device,
-                       std::int64_t value);
-v1::Finding FloatFinding(absl::string_view name, absl::string_view node, absl::string_view device,
-                         double value);
-v1::Finding TextFinding(absl::string_view name, absl::string_view node, absl::string_view device,
-                        absl::string_view value);
+galen::v1::Finding BoolFinding(absl::string_view name, absl::string_view node,
+                               absl::string_view device, bool value);
+galen::v1::Finding IntFinding(absl::string_view name, absl::string_view node,
+                              absl::string_view device, std::int64_t value);
+galen::v1::Finding FloatFinding(absl::string_view name, absl::string_view node,
+                                absl::string_view device, double value);
+galen::v1::Finding TextFinding(absl::string_view name, absl::string_view node,
+                               absl::string_view device, absl::string_view value);
 // Looked for, and could not be told.
-v1::Finding UnknownFinding(absl::string_view name, absl::string_view node,
-                           absl::string_view device);
-v1::Finding EventFinding(absl::string_view name, absl::string_view node, absl::string_view device,
-                         v1::LogEvent event);
+galen::v1::Finding UnknownFinding(absl::string_view name, absl::string_view node,
+                                  absl::string_view device);
+galen::v1::Finding EventFinding(absl::string_view name, absl::string_view node,
+                                absl::string_view device, galen::v1::LogEvent event);
 
 }  // namespace galen::node
 

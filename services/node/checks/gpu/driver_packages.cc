@@ -17,29 +17,29 @@ re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size(
 
 DriverPackages DriverPackagesOfDpkg(absl::string_view output) {
   // No packages that leave configuration behind when they are removed: dpkg-query lists those too.
-  static const RE2 kPackage(
+  static const LazyRE2 kPackage = {
       R"(^((?:libnvidia-(?:compute|cfg1|gl|decode|encode|fbc1)|nvidia-(?:utils|dkms))-\d+)"
-      R"((?:-server|-open)*)(?::\w+)?\t(?:\d+:)?(\d{3}\.\d+(?:\.\d+)?)[-~+])");
+      R"((?:-server|-open)*)(?::\w+)?\t(?:\d+:)?(\d{3}\.\d+(?:\.\d+)?)[-~+])"};
   DriverPackages packages;
   std::string name;
   std::string version;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
     if (packages.size() == kMaxPackages) break;
-    if (RE2::PartialMatch(Piece(line), kPackage, &name, &version)) packages[name] = version;
+    if (RE2::PartialMatch(Piece(line), *kPackage, &name, &version)) packages[name] = version;
   }
   return packages;
 }
 
 DriverPackages DriverPackagesOfRpm(absl::string_view output) {
-  static const RE2 kPackage(
+  static const LazyRE2 kPackage = {
       R"(^((?:kmod-nvidia|nvidia-driver|dkms-nvidia|nvidia-kmod)[A-Za-z-]*?)-(?:\d+:)?)"
-      R"((\d{3}\.\d+(?:\.\d+)?)-)");
+      R"((\d{3}\.\d+(?:\.\d+)?)-)"};
   DriverPackages packages;
   std::string name;
   std::string version;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
     if (packages.size() == kMaxPackages) break;
-    if (!RE2::PartialMatch(Piece(line), kPackage, &name, &version)) continue;
+    if (!RE2::PartialMatch(Piece(line), *kPackage, &name, &version)) continue;
     // rpm keeps several versions of kernel modules side by side.
     std::string& known = packages[name];
     if (known.empty() || !absl::StrContains(name, "kmod")) known = version;
@@ -59,9 +59,10 @@ std::string LibraryVersion(const DriverPackages& packages) {
 }
 
 std::string LoadedModuleVersion(absl::string_view content) {
-  static const RE2 kVersion(R"(NVRM version:.*?Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?))");
+  static const LazyRE2 kVersion = {
+      R"(NVRM version:.*?Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?))"};
   std::string version;
-  RE2::PartialMatch(Piece(content), kVersion, &version);
+  RE2::PartialMatch(Piece(content), *kVersion, &version);
   return version;
 }
 

@@ -23,11 +23,11 @@ constexpr int kExitInforom = 14;
 
 // The PCI addresses that "WARNING: infoROM is corrupted at gpu 0000:4B:00.0" names.
 std::set<std::string> CorruptedInforoms(absl::string_view remarks) {
-  static const RE2 kWarning(R"((?i)infoROM is corrupted at gpu ([0-9a-f:.]+))");
+  static const LazyRE2 kWarning = {R"((?i)infoROM is corrupted at gpu ([0-9a-f:.]+))"};
   std::set<std::string> addresses;
   re2::StringPiece rest(remarks.data(), remarks.size());
   std::string address;
-  while (RE2::FindAndConsume(&rest, kWarning, &address)) {
+  while (RE2::FindAndConsume(&rest, *kWarning, &address)) {
     addresses.insert(CanonicalPciAddress(address));
   }
   return addresses;

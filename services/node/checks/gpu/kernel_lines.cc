@@ -18,12 +18,12 @@ constexpr std::size_t kMaxLines = 20;
 
 // Reads one kind of line; false when `line` is of another.
 bool ReadAer(re2::StringPiece line, KernelPciEvents& events) {
-  static const RE2 kReport(
+  static const LazyRE2 kReport = {
       R"(([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]): (?:AER: )?PCIe Bus Error: )"
-      R"(severity=(\w+))");
+      R"(severity=(\w+))"};
   std::string address;
   std::string severity;
-  if (!RE2::PartialMatch(line, kReport, &address, &severity)) return false;
+  if (!RE2::PartialMatch(line, *kReport, &address, &severity)) return false;
   ++(severity == "Corrected" ? events.aer_corrected : events.aer_uncorrected)[address];
   return true;
 }
@@ -31,12 +31,12 @@ bool ReadAer(re2::StringPiece line, KernelPciEvents& events) {
 bool ReadRegion(re2::StringPiece line,
                 std::map<std::pair<std::string, std::string>, bool>& unassigned) {
   // The order of the words changed with Linux 6.10. A region may fail at first and be placed later.
-  static const RE2 kRegion(
-      R"(pci ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]): BAR (\d+)\b(.*))");
+  static const LazyRE2 kRegion = {
+      R"(pci ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]): BAR (\d+)\b(.*))"};
   std::string address;
   std::string region;
   std::string what;
-  if (!RE2::PartialMatch(line, kRegion, &address, &region, &what)) return false;
+  if (!RE2::PartialMatch(line, *kRegion, &address, &region, &what)) return false;
   const bool failed =
       absl::StrContains(what, "failed to assign") || absl::StrContains(what, "no space");
   if (!failed && !absl::StrContains(what, "assigned")) return false;
@@ -45,17 +45,17 @@ bool ReadRegion(re2::StringPiece line,
 }
 
 bool ReadDriver(re2::StringPiece line, KernelPciEvents& events) {
-  static const RE2 kEmptyRegion(R"(NVRM: BAR1 is 0M @ 0x0 \(PCI:([0-9a-f:.]+)\))");
-  static const RE2 kAction(
+  static const LazyRE2 kEmptyRegion = {R"(NVRM: BAR1 is 0M @ 0x0 \(PCI:([0-9a-f:.]+)\))"};
+  static const LazyRE2 kAction = {
       R"(NVRM: Xid \(PCI:([0-9a-f:.]+)\): 154, GPU recovery action changed from .* to )"
-      R"(0x[0-9a-f]+ \(([^)]*)\))");
+      R"(0x[0-9a-f]+ \(([^)]*)\))"};
   std::string address;
   std::string action;
-  if (RE2::PartialMatch(line, kEmptyRegion, &address)) {
+  if (RE2::PartialMatch(line, *kEmptyRegion, &address)) {
     events.no_space.insert(CanonicalPciAddress(address));
     return true;
   }
-  if (RE2::PartialMatch(line, kAction, &address, &action)) {
+  if (RE2::PartialMatch(line, *kAction, &address, &action)) {
     events.recovery_action[CanonicalPciAddress(address)] = action;
     return true;
   }

@@ -25,10 +25,10 @@ struct Heading {
 
 // "GPU 0: NVIDIA H200 (UUID: GPU-...)".
 bool ReadHeading(absl::string_view line, Heading& heading) {
-  static const RE2 kHeading(R"(^GPU (\d{1,6}): (.*?)(?: \(UUID: ([^)]*)\))?\s*$)");
+  static const LazyRE2 kHeading = {R"(^GPU (\d{1,6}): (.*?)(?: \(UUID: ([^)]*)\))?\s*$)"};
   std::string product;
   std::string uuid;
-  if (!RE2::FullMatch(re2::StringPiece(line.data(), line.size()), kHeading, &heading.index,
+  if (!RE2::FullMatch(re2::StringPiece(line.data(), line.size()), *kHeading, &heading.index,
                       &product, &uuid)) {
     return false;
   }
@@ -39,8 +39,8 @@ bool ReadHeading(absl::string_view line, Heading& heading) {
 
 // "Link 3: <text>", also "C2C Link 3: <text>".
 bool ReadLink(absl::string_view line, int& link, std::string& text) {
-  static const RE2 kLink(R"(^(?:C2C )?Link (\d{1,4}): (.*)$)");
-  return RE2::FullMatch(re2::StringPiece(line.data(), line.size()), kLink, &link, &text);
+  static const LazyRE2 kLink = {R"(^(?:C2C )?Link (\d{1,4}): (.*)$)"};
+  return RE2::FullMatch(re2::StringPiece(line.data(), line.size()), *kLink, &link, &text);
 }
 
 // "Replay Errors: 12", "Effective BER: 1.5e-254".

@@ -26,19 +26,19 @@ std::string AddressOf(absl::string_view line) {
 }
 
 void ReadHeading(absl::string_view line, PciDevice& device) {
-  static const RE2 kClass(R"(^\S+ [^\[]*\[([0-9a-f]{4})\]:)");
-  static const RE2 kIds(R"(\[([0-9a-f]{4}):[0-9a-f]{4}\])");
+  static const LazyRE2 kClass = {R"(^\S+ [^\[]*\[([0-9a-f]{4})\]:)"};
+  static const LazyRE2 kIds = {R"(\[([0-9a-f]{4}):[0-9a-f]{4}\])"};
   const re2::StringPiece text(line.data(), line.size());
-  RE2::PartialMatch(text, kClass, &device.class_code);
+  RE2::PartialMatch(text, *kClass, &device.class_code);
   // Names may hold brackets too; the ids come last.
   re2::StringPiece rest = text;
-  while (RE2::FindAndConsume(&rest, kIds, &device.vendor)) {
+  while (RE2::FindAndConsume(&rest, *kIds, &device.vendor)) {
   }
   device.dead = absl::StrContains(line, "(rev ff)");
 }
 
 void ReadDetail(absl::string_view line, PciDevice& device) {
-  static const RE2 kSecondary(R"(^Bus: .*secondary=([0-9a-f]{2}))");
+  static const LazyRE2 kSecondary = {R"(^Bus: .*secondary=([0-9a-f]{2}))"};
   line = absl::StripAsciiWhitespace(line);
   absl::string_view value = line;
   if (absl::ConsumePrefix(&value, "Kernel driver in use:")) {
@@ -49,7 +49,7 @@ void ReadDetail(absl::string_view line, PciDevice& device) {
     // "<unassigned>", "<ignored>", "<broken-bar>".
     device.region_unassigned = true;
   } else if (absl::StartsWith(line, "Bus:")) {
-    RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kSecondary,
+    RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), *kSecondary,
                       &device.secondary_bus);
   }
 }

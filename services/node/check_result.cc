@@ -1,0 +1,126 @@
+#include "services/node/check_result.h"
+
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
+#include "common/knowledge/rules.h"
+
+namespace galen::node {
+namespace {
+
+using galen::v1::CheckResult;
+using galen::v1::Finding;
+using knowledge::v1::FindingSpec;
+
+constexpr std::size_t kMaxFindings = 10000;
+constexpr std::size_t kMaxExcerptBytes = 4096;
+constexpr std::size_t kMaxMessageBytes = 1024;
+constexpr std::size_t kMaxValueBytes = 1024;
+constexpr std::size_t kMaxNameBytes = 256;
+
+CheckResult::Status StatusOfError(const absl::Status& error) {
+  switch (error.code()) {
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kFailedPrecondition:
+      return CheckResult::SKIPPED;
+    default:
+      return CheckResult::ERROR;
+  }
+}
+
+bool HasDeclaredType(const Finding& finding, const FindingSpec& spec) {
+  switch (finding.value_case()) {
+    case Finding::VALUE_NOT_SET:
+      return true;
+    case Finding::kBoolValue:
+      return spec.type() == "bool";
+    case Finding::kIntValue:
+      return spec.type() == "int" || spec.type() == "float";
+    case Finding::kDoubleValue:
+      return spec.type() == "float";
+    case Finding::kTextValue:
+      return spec.type() == "text" || spec.type() == "enum";
+    case Finding::kEventValue:
+      return spec.type() == "event";
+  }
+  return false;
+}
+
+void Clean(std::string& text, std::size_t max_bytes) { text = CleanText(text, max_bytes); }
+
+void CleanFinding(Finding& finding) {
+  galen::v1::Device& subject = *finding.mutable_subject();
+  Clean(*subject.mutable_node(), kMaxNameBytes);
+  Clean(*subject.mutable_device(), kMaxNameBytes);
+  Clean(*subject.mutable_pci_address(), kMaxNameBytes);
+  Clean(*subject.mutable_serial(), kMaxNameBytes);
+  Clean(*finding.mutable_expected(), kMaxValueBytes);
+  if (finding.has_text_value()) Clean(*finding.mutable_text_value(), kMaxValueBytes);
+  if (finding.has_event_value()) {
+    Clean(*finding.mutable_event_value()->mutable_code(), kMaxNameBytes);
+    Clean(*finding.mutable_event_value()->mutable_text(), kMaxValueBytes);
+  }
+}
+
+}  // namespace
+
+CheckResult ResultWithoutFindings(absl::string_view check, absl::string_view node,
+                                  CheckResult::Status status, absl::string_view message) {
+  CheckResult result;
+  result.set_id(absl::StrCat(check, "@", node));
+  result.set_check(std::string(check));
+  result.set_node(std::string(node));
+  result.set_status(status);
+  result.set_message(CleanText(message, kMaxMessageBytes));
+  return result;
+}
+
+CheckResult MakeResult(const knowledge::v1::Check& spec, absl::string_view node,
+                       absl::StatusOr<CheckOutput> output) {
+  if (!output.ok()) {
+    return ResultWithoutFindings(spec.name(), node, StatusOfError(output.status()),
+                                 output.status().message());
+  }
+  std::map<absl::string_view, const FindingSpec*> declared;
+  for (const FindingSpec& finding : spec.findings()) declared[finding.name()] = &finding;
+
+  CheckResult result = ResultWithoutFindings(spec.name(), node, CheckResult::PASS, output->message);
+  if (output->findings.size() > kMaxFindings) {
+    result.set_message(CleanText(
+        absl::StrCat(output->findings.size() - kMaxFindings, " of ", output->findings.size(),
+                     " findings were left out; ", output->message),
+        kMaxMessageBytes));
+    output->findings.resize(kMaxFindings);
+  }
+  for (Finding& finding : output->findings) {
+    const auto found = declared.find(finding.name());
+    if (found == declared.end() || !HasDeclaredType(finding, *found->second)) {
+      return ResultWithoutFindings(
+          spec.name(), node, CheckResult::ERROR,
+          absl::StrCat(spec.name(), ": emitted finding ", finding.name(),
+                       found == declared.end() ? ", which the catalogue does not declare"
+                                               : " of another type than the catalogue declares",
+                       "; this is a defect of the check"));
+    }
+    if (finding.unit().empty()) finding.set_unit(found->second->unit());
+    CleanFinding(finding);
+    *result.add_findings() = std::move(finding);
+  }
+  result.set_excerpt(CleanText(output->excerpt, kMaxExcerptBytes));
+  // Limits may refer to other findings, so all of them have to be there.
+  for (Finding& finding : *result.mutable_findings()) {
+    const FindingSpec& limits = *declared.find(finding.name())->second;
+    if (!limits.has_abnormal()) continue;
+    if (knowledge::Compare(limits.abnormal(), finding, result) != knowledge::Truth::kTrue) continue;
+    finding.set_abnormal(true);
+    result.set_status(CheckResult::FAIL);
+  }
+  return result;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,61 @@
+#include "services/node/host_source.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/host/bundle.h"
+#include "common/host/live_host.h"
+#include "common/host/roots.h"
+
+namespace galen::node {
+namespace {
+
+std::string OwnName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof(name) - 1) != 0 || name[0] == '\0') return "localhost";
+  return name;
+}
+
+// "gpu-07.cluster.local" and "GPU-07" are the same machine.
+bool SameMachine(const std::string& a, const std::string& b) {
+  const auto first_part = [](const std::string& name) {
+    return absl::AsciiStrToLower(name.substr(0, name.find('.')));
+  };
+  return first_part(a) == first_part(b);
+}
+
+}  // namespace
+
+LocalHosts::LocalHosts(Options options) : options_(std::move(options)) {
+  if (options_.name.empty()) options_.name = OwnName();
+}
+
+absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(const std::string& bundle,
+                                                                   const std::string& node) const {
+  if (bundle.empty()) {
+    if (!node.empty() && node != "localhost" && !SameMachine(node, options_.name)) {
+      return absl::NotFoundError(absl::StrCat(node, ": this node executor runs on ", options_.name,
+                                              "; ask the one on that node"));
+    }
+    host::LiveHost::Options machine;
+    machine.name = node.empty() ? options_.name : node;
+    return std::make_shared<host::LiveHost>(std::move(machine));
+  }
+  if (options_.bundle_roots.empty() && !options_.bundles_anywhere) {
+    return absl::PermissionDeniedError(
+        "bundle: this node executor opens none; start it with --bundle_root");
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::string path,
+                         host::ResolveWithin(bundle, options_.bundle_roots, "--bundle_root"));
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened,
+                         host::Bundle::Open(path));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<host::Host> opened_node, opened->OpenNode(node));
+  return std::shared_ptr<const host::Host>(std::move(opened_node));
+}
+
+}  // namespace galen::node
