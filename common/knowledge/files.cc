@@ -1,6 +1,7 @@
 #include "common/knowledge/files.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -67,10 +68,9 @@ absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> 
       const std::string shown = CleanText(name, 500);
       std::ifstream in(directory / name, std::ios::binary);
       // One byte more than allowed tells a file that is too large from one that just fits.
-      std::string content(kMaxYamlBytes + 1, '\0');
       std::error_code ignored;
-      const auto size = fs::file_size(directory / name, ignored);
-      if (!ignored && size < kMaxYamlBytes) content.resize(size + 1);
+      const std::uintmax_t size = fs::file_size(directory / name, ignored);
+      std::string content(ignored || size > kMaxYamlBytes ? kMaxYamlBytes + 1 : size + 1, '\0');
       in.read(content.data(), static_cast<std::streamsize>(content.size()));
       if (in.bad() || !in.is_open()) {
         Add(problems, shown, "the file cannot be read", "check its permissions");

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/knowledge/words.h"
 
 namespace galen::knowledge {
 namespace {
@@ -138,39 +139,51 @@ std::optional<Order> CompareTo(const Finding& finding, absl::string_view literal
   return std::nullopt;
 }
 
-bool SameDevice(const Finding& a, const Finding& b) {
-  return a.subject().device() == b.subject().device();
-}
-
-// The other finding that `name` refers to: of the same subject, else of the node as a whole.
-const Finding* Referred(absl::string_view name, const Finding& finding, const CheckResult& result) {
-  const Finding* of_node = nullptr;
-  for (const Finding& other : result.findings()) {
-    if (other.name() != name || other.name() == finding.name()) continue;
-    if (SameDevice(other, finding)) return &other;
-    if (other.subject().device().empty()) of_node = &other;
-  }
-  return of_node;
-}
-
-bool MeansExpectation(absl::string_view value) {
-  for (absl::string_view word :
-       {"expected", "baseline", "capacity", "configured", "required", "rated", "recommended"}) {
-    if (value == word) return true;
+// Does one of the words of `name` say `word`, as in rate_expected_gbps?
+bool HasWord(absl::string_view name, absl::string_view word) {
+  for (absl::string_view part : absl::StrSplit(name, '_')) {
+    if (part == word) return true;
   }
   return false;
+}
+
+// The finding of the same subject, else that of the node as a whole, else the only one there is.
+const Finding* ForSubject(const std::vector<const Finding*>& findings, const Finding& finding) {
+  for (absl::string_view device :
+       {absl::string_view(finding.subject().device()), absl::string_view()}) {
+    for (const Finding* other : findings) {
+      if (other->subject().device() == device) return other;
+    }
+  }
+  return findings.size() == 1 ? findings.front() : nullptr;
+}
+
+// The finding that `value` refers to: the one of that name, or for a word such as "expected" the
+// one that says it in its name. nullptr when there is none.
+const Finding* Referred(absl::string_view value, const Finding& finding,
+                        const CheckResult& result) {
+  std::vector<const Finding*> named;
+  std::vector<const Finding*> saying;
+  const bool reference = Knows(ReferenceWords(), value);
+  for (const Finding& other : result.findings()) {
+    if (other.name() == finding.name()) continue;
+    if (other.name() == value) named.push_back(&other);
+    if (reference && HasWord(other.name(), value)) saying.push_back(&other);
+  }
+  return ForSubject(named.empty() ? saying : named, finding);
 }
 
 // The literal that the rule's value stands for; nothing when a reference cannot be resolved.
 std::optional<std::string> Resolve(absl::string_view value, const Finding& finding,
                                    const CheckResult& result) {
+  const bool reference = Knows(ReferenceWords(), value);
+  if (reference && !finding.expected().empty()) return finding.expected();
   if (const Finding* other = Referred(value, finding, result); other != nullptr) {
     if (other->value_case() == Finding::VALUE_NOT_SET) return std::nullopt;
     return ValueText(*other);
   }
-  if (!MeansExpectation(value)) return std::string(value);
-  if (finding.expected().empty()) return std::nullopt;
-  return finding.expected();
+  if (reference) return std::nullopt;
+  return std::string(value);
 }
 
 bool ContainsIgnoreCase(absl::string_view text, absl::string_view part) {

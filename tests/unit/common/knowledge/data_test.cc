@@ -83,8 +83,8 @@ TEST(ShippedKnowledge, EverySignalPatternCompilesInHyperscan) {
     hs_database_t* database = nullptr;
     hs_compile_error_t* error = nullptr;
     const hs_error_t result =
-        hs_compile(signal.pattern().c_str(), HS_FLAG_MULTILINE | HS_FLAG_SINGLEMATCH, HS_MODE_BLOCK, nullptr, &database,
-                   &error);
+        hs_compile(signal.pattern().c_str(), HS_FLAG_MULTILINE | HS_FLAG_SINGLEMATCH, HS_MODE_BLOCK,
+                   nullptr, &database, &error);
     EXPECT_EQ(result, HS_SUCCESS) << signal.id() << ": " << (error ? error->message : "");
     if (error != nullptr) hs_free_compile_error(error);
     hs_free_database(database);
