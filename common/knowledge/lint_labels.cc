@@ -52,7 +52,7 @@ void LintName(LintContext& context, const v1::Label& label) {
     context.Error(label.source(),
                   absl::StrCat("label ", label.label(), " does not start with its parent's name ",
                                label.parent()),
-                  absl::StrCat("rename it to ", start, "..., or correct the parent"));
+                  absl::StrCat("start it with ", start, " or correct the parent"));
   } else if (absl::StrContains(label.label().substr(start.size()), '.')) {
     context.Error(
         label.source(),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/cache.h"
 #include "common/knowledge/files.h"
@@ -65,6 +66,11 @@ absl::StatusOr<std::shared_ptr<const Knowledge>> Load(absl::Span<const std::stri
                                                       const LoadOptions& options) {
   std::vector<Problem> problems;
   GALEN_ASSIGN_OR_RETURN(const std::vector<SourceFile> files, ReadFiles(directories, problems));
+  if (files.empty() && problems.empty()) {
+    return absl::NotFoundError(absl::StrCat("knowledge: no *.yaml below ",
+                                            absl::StrJoin(directories, ", "),
+                                            "; name the directory that holds taxonomy/"));
+  }
   const bool cached = !options.cache_directory.empty() && problems.empty();
   if (cached) {
     if (auto base = ReadFromCache(options.cache_directory, Digest(files)); base.has_value()) {
