@@ -218,29 +218,39 @@ class Effects {
     }
   }
 
-  // "Xid 48" in a log that came with the report: "NVRM: Xid (PCI:0000:b3:00): 48, ...".
+  // The same in the texts that came with the report.
   void AddTexts(const Cause& cause, const std::string& name) {
-    const std::vector<std::string> parts = absl::StrSplit(name, ' ');
-    int code = 0;
-    if (parts.size() != 2 || !absl::SimpleAtoi(parts[1], &code)) return;
-    const knowledge::v1::ErrorCode* known =
-        case_.knowledge.FindErrorCode(absl::AsciiStrToLower(parts[0]), code);
     for (const Signal& signal : case_.evidence.summary().signals()) {
-      if (!absl::StrContains(signal.excerpt(), absl::StrCat(parts[0], " (")) ||
-          !absl::StrContains(signal.excerpt(), absl::StrCat("): ", parts[1], ",")) ||
-          (!signal.node().empty() && !cause.nodes.contains(signal.node()))) {
-        continue;
-      }
+      if (!Tells(signal.excerpt(), name)) continue;
+      if (!signal.node().empty() && !cause.nodes.contains(signal.node())) continue;
       Device device;
       device.set_node(signal.node());
-      const std::string what =
-          known == nullptr
-              ? name
-              : absl::StrCat(name, " (", known->name().empty() ? known->meaning() : known->name(),
-                             ")");
-      Add(name, cause.leaf->label(), absl::StrCat(what, ", an effect of ", cause.leaf->title()),
-          device, signal.id());
+      Add(name, cause.leaf->label(),
+          absl::StrCat(name, Meaning(name), ", an effect of ", cause.leaf->title()), device,
+          signal.id());
     }
+  }
+
+  // " (Double Bit ECC Error)" for a code that the knowledge knows.
+  std::string Meaning(const std::string& name) const {
+    const std::vector<std::string> parts = absl::StrSplit(name, ' ');
+    int code = 0;
+    if (parts.size() != 2 || !absl::SimpleAtoi(parts[1], &code)) return "";
+    const knowledge::v1::ErrorCode* known =
+        case_.knowledge.FindErrorCode(absl::AsciiStrToLower(parts[0]), code);
+    if (known == nullptr) return "";
+    return absl::StrCat(" (", known->name().empty() ? known->meaning() : known->name(), ")");
+  }
+
+  // Does a log line tell of the effect? "NVRM: Xid (PCI:0000:b3:00): 48, ..." tells of "Xid 48".
+  static bool Tells(const std::string& line, const std::string& name) {
+    const std::vector<std::string> parts = absl::StrSplit(name, ' ');
+    int code = 0;
+    if (parts.size() == 2 && absl::SimpleAtoi(parts[1], &code)) {
+      return absl::StrContains(line, absl::StrCat(parts[0], " (")) &&
+             absl::StrContains(line, absl::StrCat("): ", parts[1], ","));
+    }
+    return absl::StrContains(absl::AsciiStrToLower(line), absl::AsciiStrToLower(name));
   }
 
   static Device PlaceOf(const Finding& finding, const std::string& node) {

@@ -114,7 +114,8 @@ Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
   std::vector<Reading> readings;
   if (!Begin(knowledge, evidence, node, entry, readings)) return entry;
   for (const Reading& reading : readings) {
-    if (reading.truth == Truth::kTrue && reading.finding->abnormal() &&
+    if (reading.truth == Truth::kTrue &&
+        IsAbnormal(knowledge, rule.check(), *reading.finding, *entry.result) &&
         NamesAFault(rule, *reading.finding)) {
       entry.findings.push_back(reading.finding);
     }
@@ -135,10 +136,21 @@ Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
 
 bool IsGeneral(absl::string_view check) { return absl::StartsWith(check, "history."); }
 
-Grade GradeOf(const knowledge::Knowledge& knowledge, const Rule& rule, const Finding& finding) {
-  if (IsGeneral(rule.check())) return Grade::kContext;
-  if (finding.abnormal() || finding.has_event_value()) return Grade::kEvidence;
-  const knowledge::v1::Check* check = knowledge.FindCheck(rule.check());
+bool IsAbnormal(const knowledge::Knowledge& knowledge, absl::string_view check,
+                const Finding& finding, const CheckResult& result) {
+  if (finding.abnormal()) return true;
+  const FindingSpec* spec = knowledge.FindFinding(check, finding.name());
+  return spec != nullptr && spec->abnormal().op() != Rule::OP_UNSPECIFIED &&
+         knowledge::Compare(spec->abnormal(), finding, result) == Truth::kTrue;
+}
+
+Grade GradeOf(const knowledge::Knowledge& knowledge, const Finding& finding,
+              const CheckResult& result) {
+  if (IsGeneral(result.check())) return Grade::kContext;
+  if (finding.has_event_value() || IsAbnormal(knowledge, result.check(), finding, result)) {
+    return Grade::kEvidence;
+  }
+  const knowledge::v1::Check* check = knowledge.FindCheck(result.check());
   if (check == nullptr) return Grade::kContext;
   const bool declares_limits = std::any_of(
       check->findings().begin(), check->findings().end(),

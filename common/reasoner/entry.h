@@ -45,11 +45,15 @@ enum class Grade {
   kEvidence,
 };
 
-// The grade of a finding that satisfies `rule`. General checks (the history family) and findings
-// within their declared limits are context; so is a finding without a limit when its check declares
-// limits for others.
-Grade GradeOf(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
-              const galen::v1::Finding& finding);
+// The grade of a finding that satisfies a confirm rule. General checks (the history family) and
+// findings within their declared limits are context; so is a finding without a limit when its check
+// declares limits for others.
+Grade GradeOf(const knowledge::Knowledge& knowledge, const galen::v1::Finding& finding,
+              const galen::v1::CheckResult& result);
+
+// The finding says so itself, or breaks the limit that its check declares.
+bool IsAbnormal(const knowledge::Knowledge& knowledge, absl::string_view check,
+                const galen::v1::Finding& finding, const galen::v1::CheckResult& result);
 
 // True for a check of the history family: general by the taxonomy's conventions.
 bool IsGeneral(absl::string_view check);

@@ -62,7 +62,7 @@ Grade GradeOf(const Case& the_case, const Entry& entry) {
   // A log without an event is no finding, so there is nothing that it could prove.
   Grade grade = Grade::kContext;
   for (const Finding* finding : entry.findings) {
-    grade = std::max(grade, reasoner::GradeOf(the_case.knowledge, *entry.rule, *finding));
+    grade = std::max(grade, reasoner::GradeOf(the_case.knowledge, *finding, *entry.result));
   }
   return grade;
 }
@@ -118,7 +118,7 @@ const Label* Explainer(const Case& the_case, const Label& leaf, const Finding& f
     }
     for (const Entry& entry : TrueConfirms(the_case, *other, node)) {
       for (const Finding* theirs : entry.findings) {
-        if (reasoner::GradeOf(the_case.knowledge, *entry.rule, *theirs) != Grade::kEvidence ||
+        if (reasoner::GradeOf(the_case.knowledge, *theirs, *entry.result) != Grade::kEvidence ||
             ListsEffect(*other, EffectName(*theirs)) ||
             !CanReach(theirs->subject().device(), finding.subject().device())) {
           continue;
@@ -145,7 +145,7 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
   for (const Finding* finding : entry.findings) {
     Support support = Support::kContext;
     const Label* rival = nullptr;
-    if (reasoner::GradeOf(the_case.knowledge, *entry.rule, *finding) == Grade::kEvidence) {
+    if (reasoner::GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence) {
       rival = Explainer(the_case, leaf, *finding, node);
       support = Support::kExplained;
       if (rival == nullptr) {

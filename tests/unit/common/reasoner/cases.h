@@ -1,0 +1,223 @@
+#ifndef TESTS_UNIT_COMMON_REASONER_CASES_H_
+#define TESTS_UNIT_COMMON_REASONER_CASES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/knowledge/knowledge.h"
+#include "common/knowledge/load.h"
+#include "common/knowledge/rules.h"
+#include "common/reasoner/evidence_view.h"
+#include "common/reasoner/judge.h"
+#include "common/reasoner/rule_index.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+#include "galen/v1/diagnosis.pb.h"
+#include "galen/v1/evidence.pb.h"
+
+// Evidence and knowledge in few words, for tests.
+namespace galen::reasoner::testing {
+
+inline galen::v1::Finding MakeFinding(const std::string& name, const std::string& device) {
+  galen::v1::Finding finding;
+  finding.set_name(name);
+  finding.mutable_subject()->set_device(device);
+  return finding;
+}
+inline galen::v1::Finding Int(const std::string& name, int64_t value,
+                              const std::string& device = "") {
+  galen::v1::Finding finding = MakeFinding(name, device);
+  finding.set_int_value(value);
+  return finding;
+}
+inline galen::v1::Finding Bool(const std::string& name, bool value,
+                               const std::string& device = "") {
+  galen::v1::Finding finding = MakeFinding(name, device);
+  finding.set_bool_value(value);
+  return finding;
+}
+inline galen::v1::Finding Text(const std::string& name, const std::string& value,
+                               const std::string& device = "") {
+  galen::v1::Finding finding = MakeFinding(name, device);
+  finding.set_text_value(value);
+  return finding;
+}
+// An event of `code`, `seconds` after the epoch.
+inline galen::v1::Finding Event(const std::string& name, const std::string& code,
+                                const std::string& device = "", int64_t seconds = 0) {
+  galen::v1::Finding finding = MakeFinding(name, device);
+  finding.mutable_event_value()->set_code(code);
+  finding.mutable_event_value()->set_count(1);
+  if (seconds > 0) finding.mutable_event_value()->mutable_time()->set_seconds(seconds);
+  return finding;
+}
+inline galen::v1::Finding Unknown(const std::string& name, const std::string& device = "") {
+  return MakeFinding(name, device);
+}
+
+// What was seen of one incident.
+class Scene {
+ public:
+  explicit Scene(const knowledge::Knowledge& knowledge) : knowledge_(knowledge) {}
+
+  // The check ran; findings beyond their declared limits are marked as a node marks them.
+  Scene& Saw(const std::string& check, std::vector<galen::v1::Finding> findings,
+             const std::string& node = "n1") {
+    galen::v1::CheckResult& result = Add(check, node);
+    for (galen::v1::Finding& finding : findings) {
+      finding.mutable_subject()->set_node(node);
+      *result.add_findings() = std::move(finding);
+    }
+    result.set_status(galen::v1::CheckResult::PASS);
+    for (galen::v1::Finding& finding : *result.mutable_findings()) {
+      const knowledge::v1::FindingSpec* spec = knowledge_.FindFinding(check, finding.name());
+      if (spec == nullptr || spec->abnormal().op() == knowledge::v1::Rule::OP_UNSPECIFIED) continue;
+      if (knowledge::Compare(spec->abnormal(), finding, result) != knowledge::Truth::kTrue)
+        continue;
+      finding.set_abnormal(true);
+      result.set_status(galen::v1::CheckResult::FAIL);
+    }
+    return *this;
+  }
+  Scene& Skipped(const std::string& check, const std::string& node = "n1") {
+    galen::v1::CheckResult& result = Add(check, node);
+    result.set_status(galen::v1::CheckResult::SKIPPED);
+    result.set_message("no such tool");
+    return *this;
+  }
+  Scene& Failed(const std::string& check, const std::string& node = "n1") {
+    Add(check, node).set_status(galen::v1::CheckResult::ERROR);
+    return *this;
+  }
+  Scene& Read(const std::string& signal, std::vector<std::string> labels,
+              galen::v1::Strength strength, const std::string& excerpt = "a line") {
+    galen::v1::Signal& read = *evidence_.mutable_summary()->add_signals();
+    read.set_signal(signal);
+    read.set_source("train.log");
+    read.set_id(absl::StrCat("signal/", signal, "@train.log"));
+    read.set_strength(strength);
+    read.set_role(galen::v1::PRIMARY);
+    read.set_first_line(7);
+    read.set_count(1);
+    read.set_excerpt(excerpt);
+    read.set_meaning(absl::StrCat("meaning of ", signal));
+    for (std::string& label : labels) read.add_labels(std::move(label));
+    return *this;
+  }
+
+  const galen::v1::EvidenceSet& evidence() const { return evidence_; }
+
+ private:
+  galen::v1::CheckResult& Add(const std::string& check, const std::string& node) {
+    galen::v1::CheckResult& result = *evidence_.add_results();
+    result.set_id(absl::StrCat(check, "@", node));
+    result.set_check(check);
+    result.set_node(node);
+    return result;
+  }
+
+  const knowledge::Knowledge& knowledge_;
+  galen::v1::EvidenceSet evidence_;
+};
+
+// Knowledge made by hand: leaves below MAIN.SUB, checks with one or more findings.
+class Book {
+ public:
+  Book() {
+    base_.add_labels()->set_label("MAIN");
+    knowledge::v1::Label& sub = *base_.add_labels();
+    sub.set_label("MAIN.SUB");
+    sub.set_parent("MAIN");
+  }
+
+  // `limit` is "" for none, else "<op> <value>" of a bool, int or event finding.
+  Book& Check(const std::string& check, const std::string& finding, const std::string& type,
+              knowledge::v1::Rule::Op op = knowledge::v1::Rule::OP_UNSPECIFIED,
+              const std::string& value = "") {
+    knowledge::v1::Check* entry = nullptr;
+    for (knowledge::v1::Check& each : *base_.mutable_checks()) {
+      if (each.name() == check) entry = &each;
+    }
+    if (entry == nullptr) entry = base_.add_checks();
+    entry->set_name(check);
+    entry->set_title(check);
+    knowledge::v1::FindingSpec& spec = *entry->add_findings();
+    spec.set_name(finding);
+    spec.set_type(type);
+    spec.mutable_abnormal()->set_op(op);
+    spec.mutable_abnormal()->set_value(value);
+    return *this;
+  }
+  Book& Leaf(const std::string& label, const std::string& prior = "medium") {
+    knowledge::v1::Label& leaf = *base_.add_labels();
+    leaf.set_label(label);
+    leaf.set_parent("MAIN.SUB");
+    leaf.set_title(label);
+    leaf.set_prior(prior);
+    return *this;
+  }
+  Book& Confirm(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
+                const std::string& value) {
+    Fill(*Last().add_confirm(), check, finding, op, value);
+    return *this;
+  }
+  Book& Refute(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
+               const std::string& value) {
+    Fill(*Last().add_refute(), check, finding, op, value);
+    return *this;
+  }
+  Book& Causes(const std::string& effect) {
+    Last().add_secondary_effects(effect);
+    return *this;
+  }
+  Book& LooksLike(const std::string& label) {
+    Last().add_confused_with(label);
+    return *this;
+  }
+  Book& Past(const std::string& id, const std::string& label, const std::string& title,
+             const std::string& text) {
+    knowledge::v1::PastIncident& incident = *base_.add_incidents();
+    incident.set_id(id);
+    incident.set_label(label);
+    incident.set_title(title);
+    incident.set_description(text);
+    return *this;
+  }
+
+  knowledge::Knowledge Make() const { return knowledge::Knowledge(base_); }
+
+ private:
+  knowledge::v1::Label& Last() { return *base_.mutable_labels(base_.labels_size() - 1); }
+  static void Fill(knowledge::v1::Rule& rule, const std::string& check, const std::string& finding,
+                   knowledge::v1::Rule::Op op, const std::string& value) {
+    rule.set_check(check);
+    rule.set_finding(finding);
+    rule.set_op(op);
+    rule.set_value(value);
+  }
+
+  knowledge::v1::KnowledgeBase base_;
+};
+
+inline galen::v1::Verdict JudgeOf(const knowledge::Knowledge& knowledge, const Scene& scene,
+                                  const std::string& label) {
+  const RuleIndex index(knowledge);
+  const EvidenceView view(scene.evidence());
+  return Judge({knowledge, index, view}, *knowledge.FindLabel(label));
+}
+
+inline galen::v1::Hypothesis Judged(galen::v1::Verdict verdict) {
+  galen::v1::Hypothesis hypothesis;
+  hypothesis.set_label(verdict.label());
+  hypothesis.set_status(
+      verdict.outcome() == galen::v1::Verdict::CONFIRMED  ? galen::v1::Hypothesis::CONFIRMED
+      : verdict.outcome() == galen::v1::Verdict::REJECTED ? galen::v1::Hypothesis::REJECTED
+                                                          : galen::v1::Hypothesis::INCONCLUSIVE);
+  *hypothesis.mutable_verdict() = std::move(verdict);
+  return hypothesis;
+}
+
+}  // namespace galen::reasoner::testing
+
+#endif  // TESTS_UNIT_COMMON_REASONER_CASES_H_

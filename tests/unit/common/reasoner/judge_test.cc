@@ -1,0 +1,273 @@
+#include "common/reasoner/judge.h"
+
+#include <gmock/gmock.h>
+
+#include "cases.h"
+
+namespace galen::reasoner {
+namespace {
+
+using galen::v1::Reason;
+using galen::v1::Verdict;
+using knowledge::v1::Rule;
+using testing::Book;
+using testing::Bool;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::Event;
+using ::testing::HasSubstr;
+using testing::Int;
+using ::testing::IsEmpty;
+using testing::JudgeOf;
+using ::testing::Not;
+using testing::Scene;
+using testing::Unknown;
+
+Book Counter() {
+  Book book;
+  book.Check("gpu.ecc", "errors", "int", Rule::GT, "0")
+      .Check("gpu.ecc", "mode", "bool")
+      .Check("log", "xid", "event", Rule::NE, "none")
+      .Check("gpu.board", "bad", "bool", Rule::EQ, "true")
+      .Check("history.node", "failures", "int");
+  book.Leaf("MAIN.SUB.ECC")
+      .Confirm("gpu.ecc", "errors", Rule::GT, "0")
+      .Refute("gpu.ecc", "errors", Rule::EQ, "0");
+  return book;
+}
+
+TEST(Judge, ConfirmsByOneSpecificAbnormalFindingAndNamesItsDevice) {
+  const auto book = Counter().Make();
+  const Scene scene =
+      Scene(book).Saw("gpu.ecc", {Int("errors", 0, "gpu:0"), Int("errors", 2, "gpu:1")});
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.ECC");
+  EXPECT_EQ(verdict.outcome(), Verdict::CONFIRMED) << verdict.DebugString();
+  EXPECT_GE(verdict.probability(), 0.8);
+  ASSERT_EQ(verdict.devices_size(), 1);
+  EXPECT_EQ(verdict.devices(0).device(), "gpu:1");
+  EXPECT_EQ(verdict.devices(0).node(), "n1");
+  EXPECT_THAT(verdict.reasons(0).evidence_ids(), ElementsAre("gpu.ecc@n1"));
+  EXPECT_THAT(verdict.reasons(0).text(), HasSubstr("gpu:1 on n1: errors 2"));
+}
+
+TEST(Judge, RejectsByAnAllClearOverEveryDevice) {
+  const auto book = Counter().Make();
+  const Scene scene =
+      Scene(book).Saw("gpu.ecc", {Int("errors", 0, "gpu:0"), Int("errors", 0, "gpu:1")});
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.ECC");
+  EXPECT_EQ(verdict.outcome(), Verdict::REJECTED);
+  EXPECT_LT(verdict.probability(), 0.05);
+  EXPECT_THAT(verdict.reasons(0).text(), HasSubstr("errors 0 on all 2 GPUs of n1"));
+  EXPECT_THAT(verdict.devices(), IsEmpty());
+}
+
+TEST(Judge, DoesNotTakeAnUnreadDeviceForAHealthyOne) {
+  const auto book = Counter().Make();
+  const Scene scene =
+      Scene(book).Saw("gpu.ecc", {Int("errors", 0, "gpu:0"), Unknown("errors", "gpu:1")});
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.ECC");
+  EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_THAT(verdict.missing(), Contains(HasSubstr("gpu.ecc@n1: ran without telling errors")));
+}
+
+TEST(Judge, TakesSkippedAndFailedChecksForNoEvidence) {
+  const auto book = Counter().Make();
+  for (const Scene& scene : {Scene(book).Skipped("gpu.ecc"), Scene(book).Failed("gpu.ecc"),
+                             Scene(book).Saw("log", {})}) {
+    const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.ECC");
+    EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
+    EXPECT_THAT(verdict.missing(), Contains(HasSubstr("gpu.ecc@n1: ")));
+  }
+}
+
+TEST(Judge, StaysOpenWithoutAnyResult) {
+  const auto book = Counter().Make();
+  const Verdict verdict = JudgeOf(book, Scene(book), "MAIN.SUB.ECC");
+  EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_THAT(verdict.missing(), ElementsAre("gpu.ecc: not run"));
+}
+
+TEST(Judge, NeverConfirmsBySignalsAlone) {
+  const auto book = Counter().Make();
+  Scene scene(book);
+  for (int i = 0; i < 20; ++i) {
+    scene.Read(absl::StrCat("s", i), {"MAIN.SUB.ECC"}, galen::v1::DECISIVE);
+  }
+  scene.Skipped("gpu.ecc");
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.ECC").outcome(), Verdict::INCONCLUSIVE);
+}
+
+TEST(Judge, ReadsALogWithoutTheEventAsNoEvent) {
+  Book made;
+  made.Check("log", "xid", "event", Rule::NE, "none");
+  made.Leaf("MAIN.SUB.X").Confirm("log", "xid", Rule::IN, "48,95");
+  const auto book = made.Make();
+  EXPECT_EQ(JudgeOf(book, Scene(book).Saw("log", {}), "MAIN.SUB.X").outcome(), Verdict::REJECTED);
+  EXPECT_EQ(
+      JudgeOf(book, Scene(book).Saw("log", {Event("xid", "79", "gpu:0")}), "MAIN.SUB.X").outcome(),
+      Verdict::REJECTED);
+  EXPECT_EQ(
+      JudgeOf(book, Scene(book).Saw("log", {Event("xid", "95", "gpu:0")}), "MAIN.SUB.X").outcome(),
+      Verdict::CONFIRMED);
+  EXPECT_EQ(JudgeOf(book, Scene(book).Skipped("log"), "MAIN.SUB.X").outcome(),
+            Verdict::INCONCLUSIVE);
+}
+
+TEST(Judge, ProvesNothingByWhatIsTrueOfHealthyMachines) {
+  Book made = Counter();
+  made.Leaf("MAIN.SUB.MODE").Confirm("gpu.ecc", "mode", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.HISTORY").Confirm("history.node", "failures", Rule::GE, "2");
+  const auto book = made.Make();
+  const Scene scene = Scene(book)
+                          .Saw("gpu.ecc", {Bool("mode", true, "gpu:0")})
+                          .Saw("history.node", {Int("failures", 9)});
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.MODE").outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.HISTORY").outcome(), Verdict::INCONCLUSIVE);
+}
+
+TEST(Judge, DoesNotConfirmByAFindingThatAnotherLeafSharesOnTheSameDevice) {
+  Book made = Counter();
+  made.Leaf("MAIN.SUB.A").Confirm("gpu.board", "bad", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.B").Confirm("gpu.board", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  const Scene scene = Scene(book).Saw("gpu.board", {Bool("bad", true, "gpu:0")});
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.A");
+  EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_THAT(verdict.reasons(0).text(), HasSubstr("MAIN.SUB.B would show it as well"));
+}
+
+TEST(Judge, ConfirmsByTwoSharedFindingsOfDifferentChecks) {
+  Book made = Counter();
+  made.Check("gpu.link", "down", "bool", Rule::EQ, "true");
+  for (const char* label : {"MAIN.SUB.A", "MAIN.SUB.B", "MAIN.SUB.C"}) made.Leaf(label);
+  Book two = Counter();
+  two.Check("gpu.link", "down", "bool", Rule::EQ, "true");
+  two.Leaf("MAIN.SUB.A", "low")
+      .Confirm("gpu.board", "bad", Rule::EQ, "true")
+      .Confirm("gpu.link", "down", Rule::EQ, "true");
+  two.Leaf("MAIN.SUB.B", "high")
+      .Confirm("gpu.board", "bad", Rule::EQ, "true")
+      .Confirm("gpu.link", "down", Rule::EQ, "true");
+  const auto book = two.Make();
+  const Scene scene = Scene(book)
+                          .Saw("gpu.board", {Bool("bad", true, "gpu:0")})
+                          .Saw("gpu.link", {Bool("down", true, "gpu:0")});
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.A").outcome(), Verdict::CONFIRMED);
+  const Scene half = Scene(book).Saw("gpu.board", {Bool("bad", true, "gpu:0")}).Skipped("gpu.link");
+  EXPECT_EQ(JudgeOf(book, half, "MAIN.SUB.A").outcome(), Verdict::INCONCLUSIVE);
+}
+
+TEST(Judge, LeavesTheEvidenceToTheEffectThatItIsAbout) {
+  Book made;
+  made.Check("gpu.remap", "pending", "bool", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.CAUSE", "high")
+      .Confirm("gpu.remap", "pending", Rule::EQ, "true")
+      .Causes("MAIN.SUB.EFFECT");
+  made.Leaf("MAIN.SUB.EFFECT", "low").Confirm("gpu.remap", "pending", Rule::EQ, "true");
+  const auto book = made.Make();
+  const Scene scene = Scene(book).Saw("gpu.remap", {Bool("pending", true, "gpu:0")});
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.EFFECT").outcome(), Verdict::CONFIRMED);
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.CAUSE").outcome(), Verdict::INCONCLUSIVE);
+}
+
+TEST(Judge, RejectsALeafWhoseOnlyEventAnotherCauseExplains) {
+  Book made;
+  made.Check("log", "xid", "event", Rule::NE, "none")
+      .Check("libs", "skew", "bool", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.FIRMWARE", "high").Confirm("log", "xid", Rule::IN, "119");
+  made.Leaf("MAIN.SUB.SKEW", "low").Confirm("libs", "skew", Rule::EQ, "true").Causes("Xid 119");
+  const auto book = made.Make();
+  const Scene both =
+      Scene(book).Saw("log", {Event("xid", "119", "gpu:0")}).Saw("libs", {Bool("skew", true)});
+  const Verdict verdict = JudgeOf(book, both, "MAIN.SUB.FIRMWARE");
+  EXPECT_EQ(verdict.outcome(), Verdict::REJECTED) << verdict.DebugString();
+  EXPECT_EQ(verdict.reasons(0).direction(), Reason::OPPOSES);
+  EXPECT_THAT(verdict.reasons(0).text(), HasSubstr("known effect of MAIN.SUB.SKEW"));
+  const Scene alone =
+      Scene(book).Saw("log", {Event("xid", "119", "gpu:0")}).Saw("libs", {Bool("skew", false)});
+  EXPECT_EQ(JudgeOf(book, alone, "MAIN.SUB.FIRMWARE").outcome(), Verdict::CONFIRMED);
+}
+
+TEST(Judge, DoesNotExplainAnEventOfOneGpuByAFaultOfAnother) {
+  Book made = Counter();
+  made.Leaf("MAIN.SUB.FIRMWARE").Confirm("log", "xid", Rule::IN, "119");
+  made.Leaf("MAIN.SUB.BOARD").Confirm("gpu.board", "bad", Rule::EQ, "true").Causes("Xid 119");
+  const auto book = made.Make();
+  const Scene scene = Scene(book)
+                          .Saw("log", {Event("xid", "119", "gpu:0")})
+                          .Saw("gpu.board", {Bool("bad", true, "gpu:1")});
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.FIRMWARE").outcome(), Verdict::CONFIRMED);
+}
+
+TEST(Judge, LetsOneAbnormalDeviceOfAnotherKindOppose) {
+  Book made = Counter();
+  made.Leaf("MAIN.SUB.OOM")
+      .Confirm("gpu.board", "bad", Rule::EQ, "true")
+      .Refute("gpu.ecc", "errors", Rule::GT, "0");
+  const auto book = made.Make();
+  const Scene scene = Scene(book)
+                          .Saw("gpu.board", {Bool("bad", true, "gpu:0")})
+                          .Saw("gpu.ecc", {Int("errors", 0, "gpu:0"), Int("errors", 3, "gpu:1")});
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.OOM");
+  EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE) << "confirmed and refuted at once";
+  EXPECT_LT(verdict.probability(), 0.8);
+}
+
+TEST(Judge, ConfirmsAgainstTheAbsenceOfAnotherSign) {
+  Book made = Counter();
+  made.Leaf("MAIN.SUB.BOTH", "low")
+      .Confirm("gpu.ecc", "errors", Rule::GT, "0")
+      .Confirm("gpu.board", "bad", Rule::EQ, "true")
+      .Refute("gpu.ecc", "errors", Rule::EQ, "0");
+  const auto book = made.Make();
+  const Scene scene = Scene(book)
+                          .Saw("gpu.board", {Bool("bad", true, "gpu:0")})
+                          .Saw("gpu.ecc", {Int("errors", 0, "gpu:0")});
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.BOTH").outcome(), Verdict::CONFIRMED);
+}
+
+TEST(Judge, StaysOpenWhileAnotherNodeCannotTell) {
+  const auto book = Counter().Make();
+  Scene scene(book);
+  scene.Saw("gpu.ecc", {Int("errors", 0, "gpu:0")}, "n1").Skipped("gpu.ecc", "n2");
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.ECC");
+  EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_THAT(verdict.missing(), Contains(HasSubstr("gpu.ecc@n2")));
+}
+
+TEST(Judge, ConfirmsOnOneNodeWhateverTheOthersShow) {
+  const auto book = Counter().Make();
+  Scene scene(book);
+  scene.Saw("gpu.ecc", {Int("errors", 0, "gpu:0")}, "n1")
+      .Saw("gpu.ecc", {Int("errors", 5, "gpu:3")}, "n2")
+      .Skipped("gpu.ecc", "n3");
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.ECC");
+  EXPECT_EQ(verdict.outcome(), Verdict::CONFIRMED);
+  ASSERT_EQ(verdict.devices_size(), 1);
+  EXPECT_EQ(verdict.devices(0).node(), "n2");
+}
+
+TEST(Judge, RejectsThoughOnlyAnIntrusiveCheckIsLeft) {
+  Book made = Counter();
+  made.Leaf("MAIN.SUB.A")
+      .Confirm("gpu.board", "bad", Rule::EQ, "true")
+      .Confirm("history.node", "failures", Rule::GE, "2");
+  const auto book = made.Make();
+  const Scene scene = Scene(book).Saw("gpu.board", {Bool("bad", false, "gpu:0")});
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.A").outcome(), Verdict::REJECTED);
+}
+
+TEST(Judge, GivesTheSameVerdictWhateverTheOrderOfResults) {
+  const auto book = Counter().Make();
+  Scene forth(book);
+  forth.Saw("gpu.ecc", {Int("errors", 2, "gpu:1")}, "n1")
+      .Saw("gpu.ecc", {Int("errors", 1, "gpu:0")}, "n2");
+  Scene back(book);
+  back.Saw("gpu.ecc", {Int("errors", 1, "gpu:0")}, "n2")
+      .Saw("gpu.ecc", {Int("errors", 2, "gpu:1")}, "n1");
+  EXPECT_EQ(JudgeOf(book, forth, "MAIN.SUB.ECC").SerializeAsString(),
+            JudgeOf(book, back, "MAIN.SUB.ECC").SerializeAsString());
+}
+
+}  // namespace
+}  // namespace galen::reasoner
