@@ -10,10 +10,9 @@ namespace galen::knowledge {
 namespace {
 
 constexpr absl::string_view kLabelKeys[] = {
-    "label",         "parent",   "children", "leaves",     "title",  "description",
-    "first_checks",  "symptoms", "signals",  "confirm",    "refute", "secondary_effects",
-    "confused_with", "owner",    "severity", "mitigation", "prior",  "aliases",
-    "sources"};
+    "label",    "parent",   "children",   "title",  "description",       "first_checks",
+    "symptoms", "signals",  "confirm",    "refute", "secondary_effects", "confused_with",
+    "owner",    "severity", "mitigation", "prior",  "aliases",           "sources"};
 constexpr absl::string_view kRuleKeys[] = {"check", "finding", "op", "value", "observation"};
 constexpr absl::string_view kSignalKeys[] = {"id",       "pattern", "where",
                                              "strength", "role",    "meaning"};
@@ -79,8 +78,8 @@ void ReadLabel(const FileContext& context, const YamlNode& node, absl::string_vi
   }
   const std::string name = label.label();
   entries.labels.push_back(std::move(entry));
-  for (absl::string_view key : {"children", "leaves"}) {
-    for (const YamlNode* child : fields.Entries(key)) ReadLabel(context, *child, name, entries);
+  for (const YamlNode* child : fields.Entries("children")) {
+    ReadLabel(context, *child, name, entries);
   }
 }
 

@@ -40,31 +40,6 @@ labels:
     confirm: [{check: a.one, finding: bad, op: ==, value: true}]
 )";
 
-// The file that a customer adds for a fault of its own site.
-constexpr absl::string_view kOverlay = R"(
-labels:
-  - label: OTHER.HOST_HARDWARE.LIQUID_COOLING_LEAK
-    title: Coolant leaks in the rack
-    description: The leak detector of the rack raised an alarm.
-    owner: provider
-    severity: critical
-    prior: low
-    signals:
-      - {pattern: 'leak detector [0-9]+: wet', where: kernel_log, strength: decisive}
-    confirm:
-      - {check: site.leak, finding: wet, op: ==, value: true, observation: the detector is wet}
-    refute:
-      - {check: site.leak, finding: wet, op: ==, value: false, observation: it is dry}
-checks:
-  - name: site.leak
-    title: Leak detector of the rack
-    kind: extract
-    cost: 100ms
-    file: /run/site/leak_detector
-    findings:
-      - {name: wet, type: bool, subject: node, pattern: '^state: wet', abnormal: {op: ==, value: true}}
-)";
-
 std::vector<fs::path> FilesIn(const std::string& directory) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(directory)) files.push_back(entry.path());
@@ -94,9 +69,19 @@ class ScopedEnvironment {
   std::optional<std::string> before_;
 };
 
+// The first YAML block of docs/knowledge.md: what a site writes for a fault of its own.
+std::string DocumentedExample() {
+  const std::string text = Content(GALEN_SOURCE_DIR "/docs/knowledge.md");
+  const std::string open = "```yaml\n";
+  const std::size_t begin = text.find(open);
+  const std::size_t end = text.find("```\n", begin + open.size());
+  if (begin == std::string::npos || end == std::string::npos) return "no example found";
+  return text.substr(begin + open.size(), end - begin - open.size());
+}
+
 TEST(Load, AddsALabelWithItsCheckFromOneFileOfASite) {
   KnowledgeFiles site;
-  site.Write("leak.yaml", kOverlay);
+  site.Write("leak.yaml", DocumentedExample());
   const auto knowledge = Load({GALEN_SOURCE_DIR "/knowledge", site.path()}, {});
   ASSERT_THAT(knowledge, IsOk());
   const v1::Label* label = (*knowledge)->FindLabel("OTHER.HOST_HARDWARE.LIQUID_COOLING_LEAK");
