@@ -16,6 +16,18 @@ bool Contains(const char* block, std::size_t size, char c) {
   return std::memchr(block, c, size) != nullptr;
 }
 
+// End of the run of NUL bytes that starts at `p`; the hole of a truncated log is gigabytes of them.
+const char* SkipNuls(const char* p, const char* end) {
+  std::uint64_t word = 0;
+  while (end - p >= static_cast<std::ptrdiff_t>(sizeof(word))) {
+    std::memcpy(&word, p, sizeof(word));
+    if (word != 0) break;
+    p += sizeof(word);
+  }
+  while (p != end && *p == '\0') ++p;
+  return p;
+}
+
 // End of the escape sequence that starts at `p` (ECMA-48: CSI, OSC, or ESC and one byte). It never
 // reaches over the end of the line, whatever is missing from it.
 const char* SkipEscape(const char* p, const char* end) {
@@ -56,7 +68,7 @@ Normalized Normalize(char* block, std::size_t size, bool last, bool in_binary) {
     }
     if (c == '\0') {
       result.ends_in_binary = true;
-      while (from != end && *from == '\0') ++from;
+      from = SkipNuls(from, end);
     } else if (c == kEscape) {
       from = SkipEscape(from, end);
     } else if (c == '\r' && (from + 1 == end ? last : from[1] == '\n')) {

@@ -60,21 +60,45 @@ class PlainReader final : public LogReader {
 
   absl::StatusOr<absl::string_view> Next() override {
     if (truncated_) return absl::string_view();
-    ssize_t n = 0;
-    do {
-      n = read(file_.fd(), buffer_.data(), buffer_.size());
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) return ErrnoStatus(path_, errno);
-    truncated_ = n > left_;
-    const std::int64_t given = std::min<std::int64_t>(n, left_);
-    left_ -= given;
-    return absl::string_view(buffer_.data(), static_cast<std::size_t>(given));
+    FindHole();
+    absl::string_view bytes;
+    if (position_ < hole_end_) {
+      static const std::string* const kZeros = new std::string(kChunk, '\0');
+      bytes = absl::string_view(*kZeros).substr(0, static_cast<std::size_t>(hole_end_ - position_));
+    } else {
+      ssize_t n = 0;
+      do {
+        n = pread(file_.fd(), buffer_.data(), buffer_.size(), position_);
+      } while (n < 0 && errno == EINTR);
+      if (n < 0) return ErrnoStatus(path_, errno);
+      bytes = absl::string_view(buffer_.data(), static_cast<std::size_t>(n));
+    }
+    position_ += static_cast<off_t>(bytes.size());
+    truncated_ = static_cast<std::int64_t>(bytes.size()) > left_;
+    bytes = bytes.substr(0, static_cast<std::size_t>(left_));
+    left_ -= static_cast<std::int64_t>(bytes.size());
+    return bytes;
   }
 
  private:
+  // A log that was truncated while its writer went on begins with a hole, at times of gigabytes,
+  // which need not be read to be known. Where the file system cannot tell, there are no holes.
+  void FindHole() {
+    if (position_ < data_end_ || position_ < hole_end_) return;
+    struct stat info = {};
+    if (fstat(file_.fd(), &info) != 0 || position_ >= info.st_size) return;
+    hole_end_ = lseek(file_.fd(), position_, SEEK_DATA);
+    if (hole_end_ < 0) hole_end_ = errno == ENXIO ? info.st_size : position_;
+    data_end_ = lseek(file_.fd(), hole_end_, SEEK_HOLE);
+    if (data_end_ < 0) data_end_ = info.st_size;
+  }
+
   const std::string path_;
   const File file_;
   std::int64_t left_;
+  off_t position_ = 0;
+  off_t hole_end_ = 0;  // from position_ on there are zeros up to here
+  off_t data_end_ = 0;  // and then data up to here
   std::string buffer_;
 };
 

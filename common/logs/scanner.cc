@@ -72,13 +72,16 @@ Scanner::~Scanner() = default;
 absl::StatusOr<std::unique_ptr<const Scanner>> Scanner::Create(Patterns patterns,
                                                                const std::string& cache_directory) {
   std::unique_ptr<Scanner> scanner(new Scanner(std::move(patterns)));
-  std::vector<Expression> expressions;
+  std::vector<Expression> common;
+  std::vector<Expression> spoken;
   // Hyperscan sees bytes, so RE2 does too.
   RE2::Options options(RE2::Latin1);
   options.set_log_errors(false);
   for (const knowledge::v1::SignalPattern& pattern : scanner->patterns_) {
-    expressions.push_back({pattern.pattern(), NameOf(pattern)});
-    scanner->descriptions_only_.push_back(OnlyForDescriptions(pattern));
+    const bool is_spoken = OnlyForDescriptions(pattern);
+    (is_spoken ? spoken : common).push_back({pattern.pattern(), NameOf(pattern)});
+    (is_spoken ? scanner->spoken_ : scanner->common_)
+        .members.push_back(scanner->within_line_.size());
     std::unique_ptr<const RE2>& within_line = scanner->within_line_.emplace_back();
     if (!CanMatchNewline(pattern.pattern())) continue;
     within_line = std::make_unique<const RE2>(pattern.pattern(), options);
@@ -88,14 +91,19 @@ absl::StatusOr<std::unique_ptr<const Scanner>> Scanner::Create(Patterns patterns
                        "; use what RE2 and Hyperscan share"));
     }
   }
-  GALEN_ASSIGN_OR_RETURN(scanner->database_, PatternDatabase::Create(expressions, cache_directory));
+  GALEN_ASSIGN_OR_RETURN(scanner->common_.database,
+                         PatternDatabase::Create(common, cache_directory));
+  GALEN_ASSIGN_OR_RETURN(scanner->spoken_.database,
+                         PatternDatabase::Create(spoken, cache_directory));
   return scanner;
 }
 
 LogScan::LogScan(const Scanner& scanner, Options options)
     : scanner_(scanner),
       options_(options),
-      scratch_(scanner.database_->NewScratch()),
+      common_scratch_(scanner.common_->NewScratch()),
+      spoken_scratch_(options.kind == TextKind::kDescription ? scanner.spoken_->NewScratch()
+                                                             : nullptr),
       seen_(scanner.within_line_.size()),
       hits_(scanner.within_line_.size()),
       last_line_(scanner.within_line_.size()) {
@@ -123,9 +131,12 @@ void LogScan::ScanBuffer(bool last) {
   std::size_t size = buffer_.size();
   bool line_goes_on = false;
   if (!last) {
-    const std::size_t newline = buffer_.rfind('\n');
-    line_goes_on = newline == std::string::npos;
-    if (!line_goes_on) size = newline + 1;
+    // Several times faster than std::string::rfind.
+    const void* const newline = memrchr(buffer_.data(), '\n', size);
+    line_goes_on = newline == nullptr;
+    if (!line_goes_on) {
+      size = static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) + 1;
+    }
   }
   const Normalized normalized = Normalize(buffer_.data(), size, last, in_binary_);
   result_.binary_lines += normalized.binary_lines;
@@ -175,31 +186,40 @@ absl::string_view LogScan::LineAt(absl::string_view block, std::size_t line) con
 void LogScan::CollectMatches(absl::string_view block) {
   matches_.clear();
   std::fill(seen_.begin(), seen_.end(), std::make_pair(0, 0));
-  const auto make_distinct = [this] {
-    std::sort(matches_.begin(), matches_.end());
-    const auto same = [](const Match& a, const Match& b) {
-      return a.line == b.line && a.pattern == b.pattern;
-    };
-    matches_.erase(std::unique(matches_.begin(), matches_.end(), same), matches_.end());
-  };
-  std::size_t limit = kMaxMatches;
-  scanner_.database_->Scan(block, scratch_, [&](std::size_t pattern, std::size_t end) {
-    // A pattern that ends in ".*" reports every byte to the end of the line: the common case is one
-    // comparison.
+  CollectMatchesOf(scanner_.common_, common_scratch_, block);
+  if (options_.kind == TextKind::kDescription) {
+    CollectMatchesOf(scanner_.spoken_, spoken_scratch_, block);
+  }
+  MakeMatchesDistinct();
+  timed_line_ = kNoLine;
+}
+
+void LogScan::CollectMatchesOf(const Scanner::Group& group, PatternDatabase::Scratch& scratch,
+                               absl::string_view block) {
+  std::size_t limit = matches_.size() + kMaxMatches;
+  group->Scan(block, scratch, [&](std::size_t member, std::size_t end) {
+    // A pattern that ends in ".*" reports every byte to the end of the line: the common case is two
+    // comparisons.
+    const std::size_t pattern = group.members[member];
     auto& [seen_begin, seen_end] = seen_[pattern];
     if (end > seen_begin && end <= seen_end) return;
-    if (options_.kind == TextKind::kLog && scanner_.descriptions_only_[pattern]) return;
     const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), end - 1);
     seen_begin = *std::prev(next);
     seen_end = next == line_starts_.end() ? block.size() : *next;
     matches_.push_back({static_cast<std::size_t>(next - line_starts_.begin()) - 1, pattern, end});
     if (matches_.size() >= limit) {
-      make_distinct();
+      MakeMatchesDistinct();
       limit = matches_.size() + kMaxMatches;
     }
   });
-  make_distinct();
-  timed_line_ = kNoLine;
+}
+
+void LogScan::MakeMatchesDistinct() {
+  std::sort(matches_.begin(), matches_.end());
+  const auto same = [](const Match& a, const Match& b) {
+    return a.line == b.line && a.pattern == b.pattern;
+  };
+  matches_.erase(std::unique(matches_.begin(), matches_.end(), same), matches_.end());
 }
 
 void LogScan::Record(absl::string_view block, const Match& match) {

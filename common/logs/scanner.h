@@ -67,15 +67,23 @@ class Scanner {
   Scanner& operator=(const Scanner&) = delete;
 
   const Patterns& patterns() const { return patterns_; }
-  bool from_cache() const { return database_->from_cache(); }
+  bool from_cache() const { return common_->from_cache() && spoken_->from_cache(); }
 
  private:
   friend class LogScan;
   explicit Scanner(Patterns patterns);
 
+  // Patterns compiled together, and their places in patterns_.
+  struct Group {
+    std::vector<std::size_t> members;
+    std::unique_ptr<const PatternDatabase> database;
+    const PatternDatabase* operator->() const { return database.get(); }
+  };
+
   Patterns patterns_;
-  std::unique_ptr<const PatternDatabase> database_;
-  std::vector<bool> descriptions_only_;
+  // Patterns for descriptions only are loose, and would make the scan of a log many times slower.
+  Group common_;
+  Group spoken_;
   // For a pattern that can match a newline: it, to tell a match within one line from one that
   // reaches over lines. Null for the others.
   std::vector<std::unique_ptr<const re2::RE2>> within_line_;
@@ -118,6 +126,9 @@ class LogScan {
   void ScanBuffer(bool last);
   void FindLines(absl::string_view block);
   void CollectMatches(absl::string_view block);
+  void CollectMatchesOf(const Scanner::Group& group, PatternDatabase::Scratch& scratch,
+                        absl::string_view block);
+  void MakeMatchesDistinct();
   void Record(absl::string_view block, const Match& match);
   absl::string_view LineAt(absl::string_view block, std::size_t line) const;
   void NoteTime(std::size_t line, absl::string_view text, Hit& hit);
@@ -125,7 +136,8 @@ class LogScan {
 
   const Scanner& scanner_;
   const Options options_;
-  PatternDatabase::Scratch scratch_;
+  PatternDatabase::Scratch common_scratch_;
+  PatternDatabase::Scratch spoken_scratch_;  // null for a log
   std::string buffer_;
   std::vector<std::uint32_t> line_starts_;                 // of the block that is being scanned
   std::vector<Match> matches_;                             // of that block

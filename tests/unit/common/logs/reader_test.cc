@@ -86,6 +86,26 @@ TEST_F(Reader, GivesTheTextOfPlainGzipAndZstdFiles) {
   }
 }
 
+TEST_F(Reader, GivesTheZerosOfHolesInTheirPlaces) {
+  const std::string path = Write("holes.log", "");
+  std::string expected;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  for (const std::size_t hole : {3u << 20, 1u << 20, 5u << 10}) {
+    expected += std::string(hole, '\0');
+    file.seekp(static_cast<std::streamoff>(expected.size()));
+    file << "mark\n";
+    expected += "mark\n";
+  }
+  file.close();
+  expected += std::string(2 << 20, '\0');
+  std::filesystem::resize_file(path, expected.size());
+  const auto reader = LogReader::Open(path, {});
+  ASSERT_THAT(reader, IsOk());
+  const auto all = ReadAll(**reader);
+  ASSERT_THAT(all, IsOk());
+  EXPECT_TRUE(*all == expected);
+}
+
 TEST_F(Reader, OfAnEmptyFileGivesNothing) {
   const auto reader = LogReader::Open(Write("empty", ""), {});
   ASSERT_THAT(reader, IsOk());
