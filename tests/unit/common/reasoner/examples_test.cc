@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/reasoner/builtin_reasoner.h"
 #include "cases.h"
+#include "common/reasoner/builtin_reasoner.h"
 
 namespace galen::reasoner {
 namespace {

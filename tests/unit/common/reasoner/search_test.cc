@@ -1,0 +1,307 @@
+// Ranking, retrieval, critique, exploration and summaries.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cases.h"
+#include "common/reasoner/builtin_reasoner.h"
+#include "common/reasoner/critique.h"
+#include "common/reasoner/explore.h"
+#include "common/reasoner/rank.h"
+#include "common/reasoner/retrieve.h"
+#include "common/reasoner/summarize.h"
+
+namespace galen::reasoner {
+namespace {
+
+using knowledge::v1::Rule;
+using testing::Book;
+using testing::Bool;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::Event;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Judged;
+using testing::JudgeOf;
+using testing::Scene;
+
+// Four leaves, each with a check of its own.
+Book Four() {
+  Book book;
+  for (const char* check : {"a", "b", "c", "d"}) book.Check(check, "bad", "bool", Rule::EQ, "true");
+  book.Leaf("MAIN.SUB.A", "high")
+      .Confirm("a", "bad", Rule::EQ, "true")
+      .Refute("a", "bad", Rule::EQ, "false");
+  book.Leaf("MAIN.SUB.B", "medium")
+      .Confirm("b", "bad", Rule::EQ, "true")
+      .Refute("b", "bad", Rule::EQ, "false");
+  book.Leaf("MAIN.SUB.C", "low").Confirm("c", "bad", Rule::EQ, "true");
+  book.Leaf("MAIN.SUB.D", "low").Confirm("d", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.A");
+  return book;
+}
+
+v1::RankAnswer RankLeaves(const knowledge::Knowledge& book, const Scene& scene) {
+  v1::RankQuestion question;
+  question.set_label("MAIN.SUB");
+  for (const knowledge::v1::Label* child : book.Children("MAIN.SUB")) {
+    question.add_choices()->set_label(child->label());
+  }
+  const RuleIndex index(book);
+  const EvidenceView view(scene.evidence());
+  return Rank({book, index, view}, question);
+}
+
+const v1::RankAnswer::Ranked& Of(const v1::RankAnswer& answer, const std::string& label) {
+  for (const auto& ranked : answer.ranked()) {
+    if (ranked.label() == label) return ranked;
+  }
+  ADD_FAILURE() << label << " is not in the answer";
+  return answer.ranked(0);
+}
+
+TEST(Rank, PutsTheCommonFirstWhenNothingIsKnown) {
+  const auto book = Four().Make();
+  const auto answer = RankLeaves(book, Scene(book));
+  ASSERT_EQ(answer.ranked_size(), 4);
+  EXPECT_EQ(answer.ranked(0).label(), "MAIN.SUB.A");
+  EXPECT_FALSE(Of(answer, "MAIN.SUB.B").pruned());
+  double sum = 0;
+  for (const auto& ranked : answer.ranked()) sum += ranked.probability();
+  EXPECT_NEAR(sum, 1.0, 1e-9);
+}
+
+TEST(Rank, PutsWhatAStrongSignalNamesFirstAndPrunesTheRest) {
+  const auto book = Four().Make();
+  Scene scene(book);
+  scene.Read("s", {"MAIN.SUB.C"}, galen::v1::STRONG);
+  const auto answer = RankLeaves(book, scene);
+  EXPECT_EQ(answer.ranked(0).label(), "MAIN.SUB.C");
+  EXPECT_THAT(answer.ranked(0).reason(), HasSubstr("train.log line 7: meaning of s"));
+  EXPECT_FALSE(answer.ranked(0).pruned());
+  for (int i = 1; i < 4; ++i) EXPECT_TRUE(answer.ranked(i).pruned()) << i;
+}
+
+TEST(Rank, PrunesWhatTheChecksHaveRefuted) {
+  const auto book = Four().Make();
+  Scene scene(book);
+  scene.Saw("a", {Bool("bad", false)});
+  const auto answer = RankLeaves(book, scene);
+  EXPECT_TRUE(Of(answer, "MAIN.SUB.A").pruned());
+  EXPECT_THAT(Of(answer, "MAIN.SUB.A").reason(), HasSubstr("rule it out"));
+  EXPECT_FALSE(Of(answer, "MAIN.SUB.B").pruned());
+}
+
+TEST(Rank, NeverPrunesAnAbnormalFinding) {
+  const auto book = Four().Make();
+  Scene scene(book);
+  scene.Read("s", {"MAIN.SUB.A"}, galen::v1::DECISIVE).Saw("d", {Bool("bad", true, "gpu:0")});
+  const auto answer = RankLeaves(book, scene);
+  EXPECT_FALSE(Of(answer, "MAIN.SUB.D").pruned());
+  EXPECT_FALSE(Of(answer, "MAIN.SUB.A").pruned());
+  EXPECT_THAT(Of(answer, "MAIN.SUB.D").reason(), HasSubstr("gpu:0 on n1: bad true"));
+}
+
+TEST(Rank, KeepsABranchThatOnlyAStrongSignalElsewhereSpeaksAgainst) {
+  Book made = Four();
+  knowledge::v1::KnowledgeBase base = made.Make().base();
+  knowledge::v1::Label& other = *base.add_labels();
+  other.set_label("OTHER");
+  knowledge::v1::Label& leaf = *base.add_labels();
+  leaf.set_label("OTHER.LEAF");
+  leaf.set_parent("OTHER");
+  leaf.set_prior("high");
+  const knowledge::Knowledge book(base);
+  const RuleIndex index(book);
+  for (const auto& [strength, pruned] :
+       {std::pair{galen::v1::STRONG, false}, std::pair{galen::v1::DECISIVE, true}}) {
+    Scene scene(book);
+    scene.Read("s", {"MAIN.SUB.A"}, strength);
+    v1::RankQuestion question;
+    question.add_choices()->set_label("MAIN");
+    question.add_choices()->set_label("OTHER");
+    const EvidenceView view(scene.evidence());
+    const auto answer = Rank({book, index, view}, question);
+    EXPECT_EQ(Of(answer, "OTHER").pruned(), pruned) << strength;
+  }
+}
+
+TEST(Tokens, KeepsNamesAndDropsAddressesAndLongNumbers) {
+  EXPECT_THAT(
+      Tokens("NCCL WARN Connect to 10.117.1.4<41000> failed, libcuda.so.1 0xdeadbeef Xid 79."),
+      ElementsAre("nccl", "warn", "connect", "to", "failed", "libcuda.so.1", "xid", "79"));
+}
+
+Book History() {
+  Book book = Four();
+  book.Past("i1", "MAIN.SUB.A", "Connection refused in NCCL bootstrap",
+            "The job stops at start because NCCL cannot connect, connection refused by a peer")
+      .Past("i2", "MAIN.SUB.A", "NCCL connect refused on eight nodes",
+            "NCCL WARN connect failed, connection refused, one GPU has inactive links")
+      .Past("i3", "MAIN.SUB.B", "Loss becomes NaN",
+            "After some thousand steps the loss is NaN on all ranks")
+      .Past("i4", "MAIN.SUB.C", "Checkpoint writes stall",
+            "Saving a checkpoint to the shared file system hangs");
+  return book;
+}
+
+v1::HistoryAnswer Propose(const knowledge::Knowledge& book, const std::string& description,
+                          const galen::v1::EvidenceSet& evidence = {}) {
+  const BuiltinReasoner reasoner(book);
+  v1::HistoryQuestion question;
+  question.mutable_incident()->set_description(description);
+  *question.mutable_evidence() = evidence;
+  question.set_max_causes(2);
+  return *reasoner.ProposeFromHistory(question, absl::InfiniteFuture());
+}
+
+TEST(History, ProposesDistinctCausesOfSimilarIncidentsMostLikelyFirst) {
+  const auto book = History().Make();
+  const auto answer =
+      Propose(book, "our training cannot start: NCCL connect failed, connection refused");
+  ASSERT_GE(answer.causes_size(), 1);
+  EXPECT_EQ(answer.causes(0).label(), "MAIN.SUB.A");
+  EXPECT_THAT(answer.causes(0).incidents(), ::testing::UnorderedElementsAre("i1", "i2"));
+  for (int i = 1; i < answer.causes_size(); ++i) EXPECT_NE(answer.causes(i).label(), "MAIN.SUB.A");
+}
+
+TEST(History, ProposesNothingWhenNothingIsSimilar) {
+  const auto book = History().Make();
+  EXPECT_THAT(Propose(book, "the printer on the third floor is out of paper").causes(), IsEmpty());
+  EXPECT_THAT(Propose(book, "").causes(), IsEmpty());
+  EXPECT_THAT(Propose(Four().Make(), "NCCL connect refused").causes(), IsEmpty());
+}
+
+TEST(History, WeighsSignalsThatSpeakForALabel) {
+  const auto book = History().Make();
+  const std::string both = "loss is NaN on all ranks after saving a checkpoint hangs";
+  Scene scene(book);
+  scene.Read("s", {"MAIN.SUB.C"}, galen::v1::DECISIVE, "");
+  const auto belief = [&](const galen::v1::EvidenceSet& evidence) {
+    const v1::HistoryAnswer answer = Propose(book, both, evidence);
+    for (const auto& cause : answer.causes()) {
+      if (cause.label() == "MAIN.SUB.C") return cause.probability();
+    }
+    return 0.0;
+  };
+  EXPECT_GT(belief(scene.evidence()), belief({}));
+}
+
+TEST(History, SurvivesHostileText) {
+  const auto book = History().Make();
+  std::string hostile(1 << 20, 'x');
+  for (size_t i = 0; i < hostile.size(); i += 7) hostile[i] = static_cast<char>(i % 256);
+  Propose(book, hostile);
+}
+
+v1::CritiqueAnswer CritiqueOf(const knowledge::Knowledge& book, const Scene& scene,
+                              const std::vector<galen::v1::Hypothesis>& judged) {
+  v1::CritiqueQuestion question;
+  for (const auto& each : judged) *question.add_judged() = each;
+  const RuleIndex index(book);
+  const EvidenceView view(scene.evidence());
+  return Critique({book, index, view}, question);
+}
+
+TEST(Critique, NamesTheLeafOfAnAbnormalFindingThatNothingConfirmedExplains) {
+  const auto book = Four().Make();
+  Scene scene(book);
+  scene.Saw("a", {Bool("bad", true)}).Saw("c", {Bool("bad", true)});
+  const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.A"))});
+  EXPECT_THAT(answer.labels(), ElementsAre("MAIN.SUB.C"));
+  EXPECT_THAT(answer.remarks(), ElementsAre(HasSubstr("c@n1")));
+}
+
+TEST(Critique, NamesTheLeavesOfADecisiveSignalThatWereNotJudged) {
+  const auto book = Four().Make();
+  Scene scene(book);
+  scene.Read("s", {"MAIN.SUB.B", "MAIN.SUB.D"}, galen::v1::DECISIVE).Saw("b", {Bool("bad", false)});
+  const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.B"))});
+  EXPECT_THAT(answer.labels(), ElementsAre("MAIN.SUB.D"));
+}
+
+TEST(Critique, IsContentWhenEverythingIsExplained) {
+  const auto book = Four().Make();
+  Scene scene(book);
+  scene.Saw("a", {Bool("bad", true)}).Read("s", {"MAIN.SUB.A"}, galen::v1::DECISIVE);
+  const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.A"))});
+  EXPECT_THAT(answer.labels(), IsEmpty());
+  EXPECT_THAT(answer.remarks(), IsEmpty());
+}
+
+TEST(Critique, NamesAtMostEightLeaves) {
+  Book made;
+  Scene* scene = nullptr;
+  for (int i = 0; i < 12; ++i) {
+    made.Check(absl::StrCat("c", i), "bad", "bool", Rule::EQ, "true");
+    made.Leaf(absl::StrCat("MAIN.SUB.L", i)).Confirm(absl::StrCat("c", i), "bad", Rule::EQ, "true");
+  }
+  const auto book = made.Make();
+  Scene all(book);
+  scene = &all;
+  for (int i = 0; i < 12; ++i) scene->Saw(absl::StrCat("c", i), {Bool("bad", true)});
+  EXPECT_EQ(CritiqueOf(book, all, {}).labels_size(), 8);
+}
+
+TEST(Explore, SaysWhatToCollectForAnUndecidedCauseAndNamesItsLookAlike) {
+  const auto book = Four().Make();
+  Scene scene(book);
+  scene.Skipped("d").Read("s", {"MAIN.SUB.D"}, galen::v1::STRONG);
+  v1::ExploreQuestion question;
+  *question.add_judged() = Judged(JudgeOf(book, scene, "MAIN.SUB.D"));
+  const RuleIndex index(book);
+  const EvidenceView view(scene.evidence());
+  const auto answer = Explore({book, index, view}, question);
+  ASSERT_EQ(answer.suggestions_size(), 3);
+  EXPECT_THAT(answer.suggestions(0).title(), HasSubstr("meaning of s"));
+  EXPECT_THAT(answer.suggestions(1).title(), HasSubstr("MAIN.SUB.D"));
+  EXPECT_THAT(answer.suggestions(1).steps(), ElementsAre(HasSubstr("Collect \"d\" on n1")));
+  EXPECT_THAT(answer.suggestions(2).title(), HasSubstr("MAIN.SUB.A"));
+}
+
+TEST(Explore, AsksForMoreWhenTheTextsSayNothing) {
+  const auto book = Four().Make();
+  const Scene scene(book);
+  const RuleIndex index(book);
+  const EvidenceView view(scene.evidence());
+  const auto answer = Explore({book, index, view}, {});
+  ASSERT_EQ(answer.suggestions_size(), 1);
+  EXPECT_THAT(answer.suggestions(0).steps(), ::testing::Not(IsEmpty()));
+}
+
+TEST(Summarize, NamesTheMessagesAndTheClassWithTheMostWeight) {
+  const auto book = Four().Make();
+  Scene scene(book);
+  scene.Read("weak", {"OTHER.X.Y"}, galen::v1::WEAK)
+      .Read("strong", {"GPU.MEMORY.E"}, galen::v1::STRONG);
+  v1::SummarizeQuestion question;
+  question.mutable_incident()->set_description("Training\nis   broken");
+  *question.mutable_found() = scene.evidence().summary();
+  const auto answer = Summarize(question);
+  EXPECT_EQ(answer.failure_class(), "GPU");
+  EXPECT_THAT(answer.text(), HasSubstr("Reported: Training is broken"));
+  EXPECT_THAT(answer.text(), HasSubstr("2 known messages"));
+  EXPECT_THAT(answer.text(), HasSubstr("meaning of strong; "));
+}
+
+TEST(Summarize, GivesNoClassWithoutSignals) { EXPECT_EQ(Summarize({}).failure_class(), ""); }
+
+TEST(BuiltinReasoner, RefusesLabelsThatAreNoLeafAndDeadlinesThatHavePassed) {
+  const auto book = Four().Make();
+  const BuiltinReasoner reasoner(book);
+  v1::JudgeQuestion question;
+  for (const char* label : {"", "MAIN", "MAIN.SUB", "NO.SUCH.LABEL"}) {
+    question.set_label(label);
+    EXPECT_EQ(reasoner.Judge(question, absl::InfiniteFuture()).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << label;
+  }
+  question.set_label("MAIN.SUB.A");
+  EXPECT_EQ(reasoner.Judge(question, absl::InfinitePast()).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
+}  // namespace
+}  // namespace galen::reasoner
