@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -42,6 +43,7 @@ struct Store {
   std::string name;
   std::function<std::unique_ptr<EventLog>()> open;
 };
+void PrintTo(const Store& store, std::ostream* out) { *out << store.name; }
 
 class EventLogTest : public ::testing::TestWithParam<Store> {
  protected:
@@ -57,7 +59,8 @@ class EventLogTest : public ::testing::TestWithParam<Store> {
   }
   std::vector<std::string> Ids(std::int64_t after, int limit) {
     std::vector<std::string> ids;
-    for (const v1::DiagnosisEvent& event : log_->Read(kName, after, limit).value()) {
+    const std::vector<v1::DiagnosisEvent> events = log_->Read(kName, after, limit).value();
+    for (const v1::DiagnosisEvent& event : events) {
       ids.push_back(absl::StrCat(event.sequence(), ":", event.check_completed().result().id()));
     }
     return ids;

@@ -1,0 +1,123 @@
+// galen-orchestrator: serves DiagnosisService.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/executor.h"
+#include "common/clients/grpc_clients.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/serve.h"
+#include "common/store/sqlite_event_log.h"
+#include "services/orchestrator/orchestrator.h"
+#include "services/orchestrator/orchestrator_service.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:50050", "Address to serve gRPC on.");
+ABSL_FLAG(std::string, store, "galen.db",
+          "SQLite file with the diagnoses; created when there is none.");
+ABSL_FLAG(std::string, summarization, "127.0.0.1:50051", "Address of galen-summarization.");
+ABSL_FLAG(std::string, planning, "127.0.0.1:50052", "Address of galen-planning.");
+ABSL_FLAG(std::string, execution, "127.0.0.1:50053", "Address of galen-execution.");
+ABSL_FLAG(std::string, reflection, "127.0.0.1:50055", "Address of galen-reflection.");
+ABSL_FLAG(std::string, conclusion, "127.0.0.1:50056", "Address of galen-conclusion.");
+ABSL_FLAG(std::string, owner, "",
+          "Name under which this orchestrator holds leases: the same after a restart, and no other "
+          "orchestrator's on the same store. Empty: host name and --listen.");
+ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(15),
+          "How long a diagnosis stays with an orchestrator that has gone silent.");
+ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question may take.");
+ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of checks may take.");
+ABSL_FLAG(int, threads, 4, "Calls and diagnoses worked on at the same time.");
+ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
+ABSL_FLAG(std::int64_t, crash_after_event, 0,
+          "Fault injection for tests: the program kills itself (SIGKILL) right after an event with "
+          "this sequence number is stored. 0: never.");
+
+namespace galen::orchestrator {
+namespace {
+
+std::string HostName() {
+  char name[256] = "";
+  if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
+  return name;
+}
+
+absl::StatusOr<Options> OptionsFromFlags() {
+  Options options;
+  options.owner = absl::GetFlag(FLAGS_owner);
+  if (options.owner.empty()) {
+    options.owner = absl::StrCat(HostName(), "/", absl::GetFlag(FLAGS_listen));
+  }
+  options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
+  if (options.lease_ttl < absl::Seconds(1)) {
+    return absl::InvalidArgumentError("--lease_ttl: must be 1s or more");
+  }
+  options.call_timeout = absl::GetFlag(FLAGS_call_timeout);
+  options.checks_timeout = absl::GetFlag(FLAGS_checks_timeout);
+  if (options.call_timeout <= absl::ZeroDuration() ||
+      options.checks_timeout <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("--call_timeout, --checks_timeout: must be more than 0");
+  }
+  if (const std::int64_t n = absl::GetFlag(FLAGS_crash_after_event); n > 0) {
+    options.after_append = [n](std::int64_t sequence) {
+      if (sequence == n) std::raise(SIGKILL);
+    };
+  }
+  options.on_problem = [](absl::string_view diagnosis, const absl::Status& problem) {
+    std::cerr << absl::StrCat("galen-orchestrator: ", diagnosis, diagnosis.empty() ? "" : ": ",
+                              problem.message(), "\n");
+  };
+  return options;
+}
+
+absl::Status Serve() {
+  if (absl::GetFlag(FLAGS_threads) < 1) {
+    return absl::InvalidArgumentError("--threads: must be 1 or more");
+  }
+  const absl::StatusOr<Options> options = OptionsFromFlags();
+  if (!options.ok()) return options.status();
+  const auto log = store::SqliteEventLog::Open(absl::GetFlag(FLAGS_store));
+  if (!log.ok()) return log.status();
+  const auto summarization =
+      clients::MakeGrpcSummarizationClient(rpc::Connect(absl::GetFlag(FLAGS_summarization)));
+  const auto planning =
+      clients::MakeGrpcPlanningClient(rpc::Connect(absl::GetFlag(FLAGS_planning)));
+  const auto execution =
+      clients::MakeGrpcExecutionClient(rpc::Connect(absl::GetFlag(FLAGS_execution)));
+  const auto reflection =
+      clients::MakeGrpcReflectionClient(rpc::Connect(absl::GetFlag(FLAGS_reflection)));
+  const auto conclusion =
+      clients::MakeGrpcConclusionClient(rpc::Connect(absl::GetFlag(FLAGS_conclusion)));
+  const SystemClock clock;
+  ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
+  Orchestrator orchestrator(**log,
+                            {*summarization, *planning, *execution, *reflection, *conclusion},
+                            clock, executor, *options);
+  if (const absl::Status status = orchestrator.Start(); !status.ok()) return status;
+  OrchestratorServiceImpl service(orchestrator, executor);
+  rpc::ServeOptions serve;
+  serve.address = absl::GetFlag(FLAGS_listen);
+  serve.drain_grace = absl::GetFlag(FLAGS_drain_grace);
+  serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };
+  return rpc::ServeUntilSignal(serve, {&service});
+}
+
+}  // namespace
+}  // namespace galen::orchestrator
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("serves galen.v1.DiagnosisService");
+  absl::ParseCommandLine(argc, argv);
+  galen::rpc::BlockTerminationSignals();
+  const absl::Status status = galen::orchestrator::Serve();
+  if (!status.ok()) std::cerr << "galen-orchestrator: " << status.message() << std::endl;
+  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,46 @@
+#ifndef SERVICES_ORCHESTRATOR_ORCHESTRATOR_SERVICE_H_
+#define SERVICES_ORCHESTRATOR_ORCHESTRATOR_SERVICE_H_
+
+#include "common/base/executor.h"
+#include "galen/v1/diagnosis_service.grpc.pb.h"
+#include "services/orchestrator/orchestrator.h"
+
+namespace galen::orchestrator {
+
+// DiagnosisService over gRPC. A watcher holds no thread: its stream asks for the next events when
+// it has room for them.
+class OrchestratorServiceImpl final : public v1::DiagnosisService::CallbackService {
+ public:
+  // Both must outlive the service. `executor` runs the methods, which touch the store.
+  OrchestratorServiceImpl(Orchestrator& orchestrator, Executor& executor)
+      : orchestrator_(orchestrator), executor_(executor) {}
+
+  grpc::ServerUnaryReactor* CreateDiagnosis(grpc::CallbackServerContext* context,
+                                            const v1::CreateDiagnosisRequest* request,
+                                            v1::Diagnosis* response) override;
+  grpc::ServerUnaryReactor* GetDiagnosis(grpc::CallbackServerContext* context,
+                                         const v1::GetDiagnosisRequest* request,
+                                         v1::Diagnosis* response) override;
+  grpc::ServerUnaryReactor* ListDiagnoses(grpc::CallbackServerContext* context,
+                                          const v1::ListDiagnosesRequest* request,
+                                          v1::ListDiagnosesResponse* response) override;
+  grpc::ServerWriteReactor<v1::DiagnosisEvent>* WatchDiagnosis(
+      grpc::CallbackServerContext* context, const v1::WatchDiagnosisRequest* request) override;
+  grpc::ServerUnaryReactor* CancelDiagnosis(grpc::CallbackServerContext* context,
+                                            const v1::CancelDiagnosisRequest* request,
+                                            v1::Diagnosis* response) override;
+  grpc::ServerUnaryReactor* SubmitFeedback(grpc::CallbackServerContext* context,
+                                           const v1::SubmitFeedbackRequest* request,
+                                           v1::Diagnosis* response) override;
+  grpc::ServerUnaryReactor* EscalateDiagnosis(grpc::CallbackServerContext* context,
+                                              const v1::EscalateDiagnosisRequest* request,
+                                              v1::Diagnosis* response) override;
+
+ private:
+  Orchestrator& orchestrator_;
+  Executor& executor_;
+};
+
+}  // namespace galen::orchestrator
+
+#endif  // SERVICES_ORCHESTRATOR_ORCHESTRATOR_SERVICE_H_

@@ -1,0 +1,236 @@
+// A crash at every event. The store is all that a crash leaves behind, so a store that stops
+// answering right after event N is what the orchestrator sees of its own end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+
+#include "common/store/sqlite_event_log.h"
+#include "services/orchestrator/orchestrator.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/services/orchestrator/events.h"
+#include "tests/unit/services/orchestrator/fake_agents.h"
+
+namespace galen::orchestrator {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+constexpr char kName[] = "tenants/t/diagnoses/d";
+
+// Passes on to another store until event `dies_after` is in it; from then on it fails.
+class DyingEventLog final : public store::EventLog {
+ public:
+  DyingEventLog(store::EventLog& real, std::int64_t dies_after)
+      : real_(real), dies_after_(dies_after) {}
+
+  absl::StatusOr<std::string> Create(const v1::DiagnosisEvent& event) override {
+    if (dead_) return Gone();
+    const absl::StatusOr<std::string> name = real_.Create(event);
+    if (dies_after_ <= 1) dead_ = true;
+    return dead_ ? Gone() : name;
+  }
+  absl::StatusOr<std::int64_t> Append(const store::Lease& lease, std::int64_t expected_last,
+                                      absl::Span<const v1::DiagnosisEvent> events) override {
+    if (dead_) return Gone();
+    const absl::StatusOr<std::int64_t> last = real_.Append(lease, expected_last, events);
+    if (last.ok() && *last >= dies_after_) dead_ = true;
+    return dead_ ? Gone() : last;
+  }
+  absl::StatusOr<std::vector<v1::DiagnosisEvent>> Read(absl::string_view name, std::int64_t after,
+                                                       int limit) override {
+    if (dead_) return Gone();
+    return real_.Read(name, after, limit);
+  }
+  absl::StatusOr<Page> List(absl::string_view parent, int page_size,
+                            absl::string_view page_token) override {
+    if (dead_) return Gone();
+    return real_.List(parent, page_size, page_token);
+  }
+  absl::StatusOr<std::vector<std::string>> ListOrphans(absl::Time now) override {
+    if (dead_) return Gone();
+    return real_.ListOrphans(now);
+  }
+  absl::Status SetOver(absl::string_view name, bool over) override {
+    return dead_ ? Gone() : real_.SetOver(name, over);
+  }
+  absl::StatusOr<store::Lease> AcquireLease(absl::string_view name, absl::string_view owner,
+                                            absl::Time now, absl::Duration ttl) override {
+    if (dead_) return Gone();
+    return real_.AcquireLease(name, owner, now, ttl);
+  }
+  absl::Status ReleaseLease(const store::Lease& lease) override {
+    return dead_ ? Gone() : real_.ReleaseLease(lease);
+  }
+
+ private:
+  static absl::Status Gone() { return absl::UnavailableError("the process is dead"); }
+
+  store::EventLog& real_;
+  const std::int64_t dies_after_;
+  std::atomic<bool> dead_{false};
+};
+
+struct Ending {
+  std::string report;
+  std::string results;
+  std::int64_t last_sequence = 0;
+  v1::Diagnosis::State state = v1::Diagnosis::STATE_UNSPECIFIED;
+};
+
+Options OptionsOf(const std::string& owner) {
+  Options options;
+  options.owner = owner;
+  options.own_timer = false;
+  return options;
+}
+
+// One diagnosis from beginning to end in a world that `set_up` makes, with the orchestrator dying
+// after event `dies_after` and another coming up on what it left.
+class Life {
+ public:
+  explicit Life(void (*set_up)(FakeAgents&)) { set_up(world_); }
+
+  Ending Run(std::int64_t dies_after, const std::string& next_owner) {
+    DyingEventLog dying(*log_, dies_after);
+    {
+      Orchestrator first(dying, world_.agents(), clock_, executor_, OptionsOf("a"));
+      EXPECT_THAT(first.Start(), IsOk());
+      first.Create(Request()).IgnoreError();
+      Settle(first);
+    }
+    executor_.RunAll();                 // what was under way comes to nothing
+    clock_.Advance(absl::Seconds(16));  // the lease of the dead runs out
+    Orchestrator second(*log_, world_.agents(), clock_, executor_, OptionsOf(next_owner));
+    EXPECT_THAT(second.Start(), IsOk());
+    Settle(second);
+    v1::GetDiagnosisRequest get;
+    get.set_name(kName);
+    const v1::Diagnosis diagnosis = second.Get(get).value();
+    Ending ending;
+    ending.state = diagnosis.state();
+    ending.report = diagnosis.report().DebugString();
+    for (const v1::CheckResult& result : diagnosis.check_results()) {
+      ending.results += result.DebugString();
+    }
+    ending.last_sequence = diagnosis.last_sequence();
+    return ending;
+  }
+
+  FakeAgents& world() { return world_; }
+  store::EventLog& log() { return *log_; }
+
+ private:
+  static v1::CreateDiagnosisRequest Request() {
+    v1::CreateDiagnosisRequest request;
+    request.set_parent("tenants/t");
+    request.set_diagnosis_id("d");
+    request.mutable_diagnosis()->mutable_incident()->set_description("training is slow");
+    return request;
+  }
+  void Settle(Orchestrator& orchestrator) {
+    executor_.RunAll();
+    for (int i = 0; i < 50; ++i) {
+      clock_.Advance(absl::Milliseconds(200));
+      orchestrator.Tick();
+      executor_.RunAll();
+    }
+  }
+
+  const std::unique_ptr<store::EventLog> log_ = store::SqliteEventLog::Open(":memory:").value();
+  FakeAgents world_;
+  FakeClock clock_;
+  ManualExecutor executor_;
+};
+
+constexpr std::int64_t kNever = 1'000'000;
+
+void CrashAtEveryEvent(void (*set_up)(FakeAgents&), v1::Diagnosis::State expected) {
+  const Ending undisturbed = Life(set_up).Run(kNever, "a");
+  ASSERT_EQ(undisturbed.state, expected);
+  ASSERT_GT(undisturbed.last_sequence, 20);
+  for (std::int64_t n = 1; n <= undisturbed.last_sequence; ++n) {
+    SCOPED_TRACE(absl::StrCat("crash after event ", n));
+    Life life(set_up);
+    const Ending ending = life.Run(n, n % 2 == 0 ? "a" : "b");
+    ASSERT_EQ(ending.state, expected);
+    ASSERT_EQ(ending.report, undisturbed.report);
+    ASSERT_EQ(ending.results, undisturbed.results);
+    // None lost, none twice: each event of the undisturbed log, once.
+    ASSERT_EQ(ending.last_sequence, undisturbed.last_sequence);
+  }
+}
+
+TEST(Crash, AtAnyEventOfASearchLeavesTheReportAsItWouldHaveBeen) {
+  CrashAtEveryEvent(&MakeTieredWorld, v1::Diagnosis::SUCCEEDED);
+}
+
+TEST(Crash, AtAnyEventOfASearchThatFindsNothingDoesSoToo) {
+  CrashAtEveryEvent(
+      [](FakeAgents& world) {
+        MakeTieredWorld(world);
+        world.truth.clear();
+      },
+      v1::Diagnosis::AWAITING_FEEDBACK);
+}
+
+TEST(Crash, AtAnyEventOfASearchWithFailingChecksDoesSoToo) {
+  CrashAtEveryEvent(
+      [](FakeAgents& world) {
+        MakeTieredWorld(world);
+        world.left_out = {"c1@n2", "gd@n1"};
+      },
+      v1::Diagnosis::SUCCEEDED);
+}
+
+TEST(Crash, TheSameLogAsksForTheSameAtEveryPrefix) {
+  Life life(&MakeTieredWorld);
+  life.Run(kNever, "a");
+  const std::vector<v1::DiagnosisEvent> events = life.log().Read(kName, 0, 10'000).value();
+  State carried;
+  for (std::size_t n = 0; n < events.size(); ++n) {
+    Apply(carried, events[n]);
+    State replayed;
+    for (std::size_t i = 0; i <= n; ++i) Apply(replayed, events[i]);
+    ASSERT_EQ(Wants(carried), Wants(replayed)) << "after event " << n + 1;
+  }
+}
+
+TEST(Crash, AStoreThatStaysAwayIsReportedOnceAndEndsNothing) {
+  FakeAgents world;
+  MakeTieredWorld(world);
+  FakeClock clock;
+  ManualExecutor executor;
+  const auto log = store::SqliteEventLog::Open(":memory:").value();
+  DyingEventLog dying(*log, 5);
+  std::vector<std::string> problems;
+  Options options = OptionsOf("a");
+  options.on_problem = [&](absl::string_view name, const absl::Status& problem) {
+    problems.push_back(absl::StrCat(name, ": ", problem.message()));
+  };
+  Orchestrator orchestrator(dying, world.agents(), clock, executor, options);
+  ASSERT_THAT(orchestrator.Start(), IsOk());
+  v1::CreateDiagnosisRequest request;
+  request.set_parent("tenants/t");
+  request.set_diagnosis_id("d");
+  request.mutable_diagnosis()->mutable_incident()->set_description("training is slow");
+  ASSERT_THAT(orchestrator.Create(request), IsOk());
+  for (int i = 0; i < 100; ++i) {
+    executor.RunAll();
+    clock.Advance(absl::Seconds(1));
+    orchestrator.Tick();
+  }
+  v1::GetDiagnosisRequest get;
+  get.set_name(kName);
+  EXPECT_THAT(orchestrator.Get(get),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the process is dead")));
+  EXPECT_LE(problems.size(), 2u);  // of the diagnosis, and of the scan for orphans
+}
+
+}  // namespace
+}  // namespace galen::orchestrator

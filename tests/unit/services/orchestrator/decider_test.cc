@@ -1,0 +1,336 @@
+#include "services/orchestrator/decider.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/orchestrator/retry.h"
+#include "services/orchestrator/strategy.h"
+#include "tests/unit/services/orchestrator/events.h"
+
+namespace galen::orchestrator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kNoHistory[] = "hypotheses_proposed {}";
+
+// One step of a search: what happens, and what is wanted then.
+struct Step {
+  std::string event;
+  std::vector<std::string> wants;
+};
+
+void Follow(State state, const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    SCOPED_TRACE(step.event);
+    ApplyNext(state, Event(step.event));
+    ASSERT_EQ(Wants(state), step.wants);
+  }
+}
+
+State WithoutHistory() {
+  State state = Summarized();
+  ApplyNext(state, Event(kNoHistory));
+  return state;
+}
+
+TEST(Decider, SummarizesFirst) {
+  State state;
+  ApplyNext(state, Event("created { name: 'tenants/t/diagnoses/d' strategy: 'tiered' }"));
+  EXPECT_THAT(Wants(state), ElementsAre("summarize/1"));
+}
+
+TEST(Decider, TestsBothCausesOfHistoryInOneBatchThenConcludesWhenOneIsConfirmed) {
+  Follow(Summarized(), {{R"(hypotheses_proposed {
+                hypotheses { hypothesis { label: 'X' } checks: 'a' checks: 'b' }
+                hypotheses { hypothesis { label: 'Y' } checks: 'b' checks: 'c' } })",
+                         {"checks/history/1 a,b,c"}},
+                        {"check_completed { result { id: 'a@n1' check: 'a' node: 'n1' } }",
+                         {"checks/history/1 b,c"}},
+                        {"check_completed { result { id: 'b@n1' check: 'b' node: 'n1' } }",
+                         {"checks/history/1 c"}},
+                        {"check_completed { result { id: 'c@n1' check: 'c' node: 'n1' } }",
+                         {"+ checks_finished { batch: \"checks/history/1\" }"}},
+                        {"checks_finished { batch: 'checks/history/1' }", {"judge/history/1 X,Y"}},
+                        {R"(verdicts_given { batch: 'judge/history/1'
+                verdicts { label: 'X' outcome: CONFIRMED }
+                verdicts { label: 'Y' outcome: REJECTED } })",
+                         {"critique/1"}},
+                        {"critiqued {}", {"conclude/1"}},
+                        {"concluded { report { outcome: CAUSE_CONFIRMED } }", {}}});
+}
+
+TEST(Decider, SearchesTheTaxonomyDepthFirstWhenHistoryConfirmsNothing) {
+  Follow(
+      WithoutHistory(),
+      {{R"(children_ranked { label: ''
+                children { label: 'A' checks: 'ga' }
+                children { label: 'B' }
+                children { label: 'C' pruned: true } })",
+        {"checks/below-A/1 ga"}},
+       {"check_completed { result { id: 'ga@n1' check: 'ga' node: 'n1' } }",
+        {"+ checks_finished { batch: \"checks/below-A/1\" }"}},
+       {"checks_finished { batch: 'checks/below-A/1' }", {"rank/A/1"}},
+       {R"(children_ranked { label: 'A'
+                children { label: 'A.X' leaf: true checks: 'x' checks: 'ga' }
+                children { label: 'A.Y' leaf: true checks: 'x' }
+                children { label: 'A.Z' leaf: true pruned: true checks: 'z' } })",
+        {"checks/A/1 x"}},
+       {"check_completed { result { id: 'x@n1' check: 'x' node: 'n1' } }",
+        {"+ checks_finished { batch: \"checks/A/1\" }"}},
+       {"checks_finished { batch: 'checks/A/1' }", {"judge/A/1 A.X,A.Y"}},
+       {R"(verdicts_given { batch: 'judge/A/1' verdicts { label: 'A.X' outcome: CONFIRMED }
+                verdicts { label: 'A.Y' outcome: REJECTED } })",
+        {"+ branch_left { label: \"A\" reason: \"searched\" }"}},
+       // A confirmed cause does not end the search: there may be others.
+       {"branch_left { label: 'A' }", {"rank/B/1"}},
+       {"children_ranked { label: 'B' children { label: 'B.X' leaf: true pruned: true } }",
+        {"+ branch_left { label: \"B\" early_stop: true "
+         "reason: \"none of its children is relevant\" }"}},
+       {"branch_left { label: 'B' early_stop: true }", {"+ branch_left { reason: \"searched\" }"}},
+       {"branch_left { label: '' }", {"critique/1"}}});
+}
+
+TEST(Decider, ExploresOnlyWhenNothingIsConfirmed) {
+  State state = WithoutHistory();
+  ApplyNext(state, Event("branch_left { label: '' early_stop: true }"));
+  Follow(state, {{"critiqued {}", {"explore/1"}},
+                 {"explored {}", {"conclude/1"}},
+                 {"concluded { report { outcome: NO_CAUSE_CONFIRMED } }", {}}});
+}
+
+TEST(Decider, ChecksAndJudgesWhatTheCritiqueAddsOnce) {
+  State state = WithoutHistory();
+  ApplyNext(state, Event("branch_left { label: '' early_stop: true }"));
+  Follow(
+      state,
+      {{"critiqued { add { hypothesis { label: 'X' } checks: 'a' } }", {"checks/critique/1 a"}},
+       {"check_completed { result { id: 'a@n1' check: 'a' node: 'n1' } }",
+        {"+ checks_finished { batch: \"checks/critique/1\" }"}},
+       {"checks_finished {}", {"judge/critique/1 X"}},
+       {"verdicts_given { batch: 'judge/critique/1' verdicts { label: 'X' outcome: CONFIRMED } }",
+        {"conclude/1"}}});
+}
+
+TEST(Decider, DoesNotJudgeADecidedLeafAgainButAnInconclusiveOne) {
+  State state = Summarized();
+  ApplyNext(state, Event(R"(hypotheses_proposed { hypotheses { hypothesis { label: 'A.X' } }
+                                                  hypotheses { hypothesis { label: 'A.Y' } } })"));
+  ApplyNext(state, Event(R"(verdicts_given { batch: 'judge/history/1'
+                              verdicts { label: 'A.X' outcome: REJECTED }
+                              verdicts { label: 'A.Y' outcome: INCONCLUSIVE } })"));
+  ApplyNext(state, Event(R"(children_ranked { children { label: 'A.X' leaf: true }
+                                              children { label: 'A.Y' leaf: true } })"));
+  EXPECT_THAT(Wants(state), ElementsAre("judge/root/1 A.Y"));
+}
+
+TEST(Decider, RunsNoCheckThatHasItsResult) {
+  State state = Summarized();
+  ApplyNext(state, Passed("a"));
+  ApplyNext(state, Event("checks_finished {}"));
+  ApplyNext(state,
+            Event("hypotheses_proposed { hypotheses { hypothesis { label: 'X' } checks: 'a' } }"));
+  EXPECT_THAT(Wants(state), ElementsAre("judge/history/1 X"));
+}
+
+TEST(Decider, JudgesWithoutChecksWhenNoNodeIsKnown) {
+  State state;
+  ApplyNext(state, Event("created { name: 'tenants/t/diagnoses/d' strategy: 'tiered' }"));
+  ApplyNext(state, Event("summarized {}"));
+  ApplyNext(state,
+            Event("hypotheses_proposed { hypotheses { hypothesis { label: 'X' } checks: 'a' } }"));
+  EXPECT_THAT(Wants(state), ElementsAre("judge/history/1 X"));
+  EXPECT_THAT(state.round.notes, ElementsAre(HasSubstr("no node is known")));
+}
+
+TEST(Decider, RetriesAfterABackoffThatGrowsWithTheAttempts) {
+  State state = Summarized();
+  for (int attempt = 1; attempt < kMaxAttempts; ++attempt) {
+    ApplyNext(state,
+              Event(absl::StrCat("call_failed { call: 'history/1' attempt: ", attempt, "}")));
+    const Decision decision = Decide(state);
+    ASSERT_EQ(decision.effects.size(), 1u);
+    EXPECT_EQ(decision.effects[0].id, "history/1");
+    EXPECT_EQ(decision.effects[0].not_before,
+              absl::FromUnixSeconds(1'000 + state.last_sequence) + BackoffAfter(attempt));
+  }
+}
+
+// What becomes of a diagnosis when a call fails for good.
+struct FinalFailure {
+  const char* name;
+  std::vector<std::string> before;
+  std::string call;
+  std::vector<std::string> wants;
+};
+
+class DeciderOnFinalFailure : public ::testing::TestWithParam<FinalFailure> {};
+
+TEST_P(DeciderOnFinalFailure, GoesOnAsFarAsItCan) {
+  State state;
+  ApplyNext(state, Event("created { name: 'tenants/t/diagnoses/d' strategy: 'tiered' }"));
+  for (const std::string& event : GetParam().before) ApplyNext(state, Event(event));
+  ApplyNext(state,
+            Event(absl::StrCat("call_failed { call: '", GetParam().call,
+                               "' attempt: 5 final: true error { code: 14 message: 'gone' } }")));
+  EXPECT_EQ(Wants(state), GetParam().wants);
+  EXPECT_THAT(state.round.notes,
+              ElementsAre(HasSubstr(absl::StrCat(GetParam().call, " failed after 5 attempts"))));
+}
+
+const char kNodes[] = "summarized { nodes: 'n1' nodes: 'n2' }";
+const char kOne[] = "hypotheses_proposed { hypotheses { hypothesis { label: 'X' } checks: 'a' } }";
+
+INSTANTIATE_TEST_SUITE_P(
+    EveryCall, DeciderOnFinalFailure,
+    ::testing::Values(
+        FinalFailure{
+            "Summarize", {}, "summarize/1", {"+ failed { error { code: 14 message: \"gone\" } }"}},
+        FinalFailure{"History", {kNodes}, "history/1", {"rank/root/1"}},
+        FinalFailure{
+            "Checks",
+            {kNodes, kOne, "check_completed { result { id: 'a@n2' check: 'a' node: 'n2' } }"},
+            "checks/history/1",
+            {"+ check_completed { result { id: \"a@n1\" check: \"a\" node: \"n1\" status: ERROR "
+             "message: \"the check could not be run: gone\" } }",
+             "+ checks_finished { batch: \"checks/history/1\" }"}},
+        FinalFailure{
+            "Judge",
+            {"summarized { nodes: 'n1' }", kOne,
+             "check_completed { result { id: 'a@n1' check: 'a' node: 'n1' } }",
+             "checks_finished {}"},
+            "judge/history/1",
+            {"+ verdicts_given { verdicts { label: \"X\" outcome: INCONCLUSIVE reasons { text: "
+             "\"reflection gave no verdict: gone\" } } batch: \"judge/history/1\" }"}},
+        FinalFailure{"Rank",
+                     {kNodes, kNoHistory},
+                     "rank/root/1",
+                     {"+ branch_left { early_stop: true reason: \"planning gave no ranking\" }"}},
+        FinalFailure{
+            "Critique", {kNodes, kNoHistory, "branch_left {}"}, "critique/1", {"explore/1"}},
+        FinalFailure{"Explore",
+                     {kNodes, kNoHistory, "branch_left {}", "critiqued {}"},
+                     "explore/1",
+                     {"conclude/1"}},
+        FinalFailure{"Conclude",
+                     {kNodes, kNoHistory, "branch_left {}", "critiqued {}", "explored {}"},
+                     "conclude/1",
+                     {"+ failed { error { code: 14 message: \"gone\" } }"}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(Decider, FeedbackStartsAnotherRoundWithWhatIsKnown) {
+  State state = Summarized();
+  ApplyNext(state, Event(kOne));
+  ApplyNext(state, Passed("a"));
+  ApplyNext(state, Event("checks_finished {}"));
+  ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
+  EXPECT_THAT(Wants(state), IsEmpty());
+  Follow(state, {{"feedback_received { text: 'it is rank 3' }", {"summarize/2"}},
+                 {"summarized { nodes: 'n1' }", {"history/2"}},
+                 {kOne, {"judge/history/2 X"}}});
+}
+
+TEST(Decider, EscalatesAfterTheLastRound) {
+  State state = Summarized();
+  for (int round = 1; round < kMaxRounds; ++round) {
+    ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
+    ASSERT_TRUE(IsAtRest(state));
+    ApplyNext(state, Event("feedback_received { text: 'more' }"));
+  }
+  ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
+  EXPECT_FALSE(IsAtRest(state));
+  EXPECT_THAT(Wants(state),
+              ElementsAre("+ escalated { reason: \"no cause confirmed in 5 rounds\" }"));
+  ApplyNext(state, Event("escalated {}"));
+  EXPECT_TRUE(IsOver(state));
+}
+
+TEST(Decider, AnEscalatedDiagnosisConcludesOnceWhateverIsOpen) {
+  Follow(Summarized(), {{kOne, {"checks/history/1 a"}},
+                        {"escalated {}", {"conclude/1"}},
+                        {"concluded { report { outcome: NO_CAUSE_CONFIRMED } }", {}}});
+}
+
+TEST(Decider, EscalatingAReportThatIsThereAsksForNoOther) {
+  State state = Summarized();
+  ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
+  ApplyNext(state, Event("escalated {}"));
+  EXPECT_TRUE(IsOver(state));
+  EXPECT_THAT(Wants(state), IsEmpty());
+}
+
+TEST(Decider, WantsNothingOnceOver) {
+  for (const char* end : {"cancelled {}", "failed { error { code: 13 } }",
+                          "concluded { report { outcome: CAUSE_CONFIRMED } }"}) {
+    State state = Summarized();
+    ApplyNext(state, Event(end));
+    EXPECT_TRUE(IsOver(state)) << end;
+    EXPECT_THAT(Wants(state), IsEmpty()) << end;
+  }
+}
+
+TEST(Decider, DoesNotFollowATaxonomyThatLoops) {
+  State state = WithoutHistory();
+  ApplyNext(state, Event("children_ranked { label: '' children { label: 'A' } }"));
+  ApplyNext(state, Event("children_ranked { label: 'A' children { label: 'B' } }"));
+  ApplyNext(state, Event("children_ranked { label: 'B' children { label: 'A' } }"));
+  EXPECT_THAT(Wants(state), ElementsAre("+ branch_left { label: \"B\" reason: \"searched\" }"));
+}
+
+TEST(Decider, StopsBelowATaxonomyWithoutEnd) {
+  State state = WithoutHistory();
+  std::string label;
+  for (int depth = 0; depth < 100; ++depth) {
+    const std::string child = absl::StrCat(label, "A");
+    ApplyNext(state, Event(absl::StrCat("children_ranked { label: '", label,
+                                        "' children { label: '", child, "' } }")));
+    label = child;
+    const std::vector<std::string> wants = Wants(state);
+    ASSERT_EQ(wants.size(), 1u);
+    if (wants[0] != absl::StrCat("rank/", label, "/1")) {
+      EXPECT_THAT(wants[0], HasSubstr("too deep"));
+      EXPECT_LT(depth, 20);
+      return;
+    }
+  }
+  FAIL() << "the search went on";
+}
+
+TEST(Decider, FailsADiagnosisWhoseStrategyIsNotKnown) {
+  State state;
+  ApplyNext(state, Event("created { name: 'tenants/t/diagnoses/d' strategy: 'newer' }"));
+  ApplyNext(state, Event("summarized {}"));
+  EXPECT_THAT(Wants(state), ElementsAre(HasSubstr("is not known here, only tiered")));
+}
+
+TEST(Strategy, IsFoundByItsName) {
+  EXPECT_EQ(FindStrategy("tiered")->name(), "tiered");
+  EXPECT_EQ(FindStrategy("other"), nullptr);
+  EXPECT_THAT(StrategyNames(), ElementsAre("tiered"));
+}
+
+TEST(Retry, OnlyTransientErrorsAreTriedAgainAndNotForEver) {
+  for (const absl::StatusCode code :
+       {absl::StatusCode::kUnavailable, absl::StatusCode::kResourceExhausted,
+        absl::StatusCode::kDeadlineExceeded, absl::StatusCode::kAborted}) {
+    EXPECT_FALSE(IsFinalFailure(code, 1));
+    EXPECT_FALSE(IsFinalFailure(code, kMaxAttempts - 1));
+    EXPECT_TRUE(IsFinalFailure(code, kMaxAttempts));
+  }
+  for (const absl::StatusCode code :
+       {absl::StatusCode::kInvalidArgument, absl::StatusCode::kInternal,
+        absl::StatusCode::kNotFound, absl::StatusCode::kFailedPrecondition}) {
+    EXPECT_TRUE(IsFinalFailure(code, 1));
+  }
+}
+
+TEST(Retry, BacksOffLongerUpToALimit) {
+  EXPECT_EQ(BackoffAfter(1), absl::Milliseconds(200));
+  EXPECT_EQ(BackoffAfter(2), absl::Milliseconds(400));
+  EXPECT_EQ(BackoffAfter(100), absl::Seconds(5));
+}
+
+}  // namespace
+}  // namespace galen::orchestrator

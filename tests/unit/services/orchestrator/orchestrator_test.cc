@@ -1,0 +1,395 @@
+#include "services/orchestrator/orchestrator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/store/sqlite_event_log.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/services/orchestrator/events.h"
+#include "tests/unit/services/orchestrator/fake_agents.h"
+
+namespace galen::orchestrator {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+
+constexpr char kName[] = "tenants/t/diagnoses/d";
+
+v1::CreateDiagnosisRequest CreateRequest(const std::string& id = "d") {
+  v1::CreateDiagnosisRequest request;
+  request.set_parent("tenants/t");
+  request.set_diagnosis_id(id);
+  request.mutable_diagnosis()->mutable_incident()->set_description("training is slow");
+  return request;
+}
+
+class OrchestratorTest : public ::testing::Test {
+ protected:
+  OrchestratorTest() { MakeTieredWorld(world_); }
+
+  std::unique_ptr<Orchestrator> MakeOrchestrator(const std::string& owner) {
+    Options options;
+    options.owner = owner;
+    options.own_timer = false;
+    options.max_running = 2;
+    options.on_problem = [this](absl::string_view, const absl::Status& problem) {
+      problems_.push_back(std::string(problem.message()));
+    };
+    auto orchestrator =
+        std::make_unique<Orchestrator>(*log_, world_.agents(), clock_, executor_, options);
+    EXPECT_THAT(orchestrator->Start(), IsOk());
+    return orchestrator;
+  }
+  void Create(const std::string& id = "d") {
+    ASSERT_THAT(orchestrator_->Create(CreateRequest(id)), IsOk());
+  }
+  v1::Diagnosis Get() {
+    v1::GetDiagnosisRequest request;
+    request.set_name(kName);
+    return orchestrator_->Get(request).value();
+  }
+  // Lets everything happen that happens within `time`.
+  void Pass(absl::Duration time) {
+    executor_.RunAll();
+    for (absl::Duration gone; gone < time; gone += absl::Milliseconds(100)) {
+      clock_.Advance(absl::Milliseconds(100));
+      orchestrator_->Tick();
+      executor_.RunAll();
+    }
+  }
+  std::vector<v1::DiagnosisEvent> Events() { return log_->Read(kName, 0, 10'000).value(); }
+  int Count(v1::DiagnosisEvent::EventCase kind) {
+    int count = 0;
+    for (const v1::DiagnosisEvent& event : Events()) count += event.event_case() == kind ? 1 : 0;
+    return count;
+  }
+
+  const std::unique_ptr<store::EventLog> log_ = store::SqliteEventLog::Open(":memory:").value();
+  FakeAgents world_;
+  FakeClock clock_;
+  ManualExecutor executor_;
+  std::vector<std::string> problems_;
+  std::unique_ptr<Orchestrator> orchestrator_ = MakeOrchestrator("a");
+};
+
+TEST_F(OrchestratorTest, FindsTheCauseDeepInTheTaxonomy) {
+  const absl::StatusOr<v1::Diagnosis> created = orchestrator_->Create(CreateRequest());
+  ASSERT_THAT(created, IsOk());
+  EXPECT_EQ(created->name(), kName);
+  EXPECT_EQ(created->strategy(), "tiered");
+  EXPECT_EQ(created->state(), v1::Diagnosis::PENDING);
+  executor_.RunAll();
+  const v1::Diagnosis diagnosis = Get();
+  EXPECT_EQ(diagnosis.state(), v1::Diagnosis::SUCCEEDED);
+  EXPECT_EQ(diagnosis.report().primary_cause().label(), "E.ADDED");
+  std::map<std::string, v1::Hypothesis::Status> found;
+  for (const v1::Hypothesis& hypothesis : diagnosis.hypotheses()) {
+    found[hypothesis.label()] = hypothesis.status();
+  }
+  EXPECT_THAT(found, ElementsAre(Pair("A.P.OPEN", v1::Hypothesis::INCONCLUSIVE),
+                                 Pair("A.P.PRUNED", v1::Hypothesis::PRUNED),
+                                 Pair("A.P.WRONG", v1::Hypothesis::REJECTED),
+                                 Pair("A.Q.PRUNED", v1::Hypothesis::PRUNED),
+                                 Pair("B.D.CAUSE", v1::Hypothesis::CONFIRMED),
+                                 Pair("B.D.OTHER", v1::Hypothesis::REJECTED),
+                                 Pair("E.ADDED", v1::Hypothesis::CONFIRMED)));
+  EXPECT_THAT(problems_, IsEmpty());
+}
+
+TEST_F(OrchestratorTest, RunsEachCheckOnceOnEachNodeAndPrunedOnesNever) {
+  Create();
+  executor_.RunAll();
+  const std::map<std::string, int> runs = world_.runs();
+  EXPECT_THAT(runs, Each(Pair(::testing::_, 1)));
+  EXPECT_EQ(runs.size(), 2u * 8u);  // c1 to c5, ga, gb and gd on two nodes
+  EXPECT_THAT(runs, Not(Contains(Pair("never@n1", 1))));
+  EXPECT_THAT(runs, Not(Contains(Pair("gc@n1", 1))));
+  EXPECT_EQ(Get().check_results_size(), static_cast<int>(runs.size()));
+}
+
+TEST_F(OrchestratorTest, AConfirmedCauseOfHistorySkipsTheTaxonomy) {
+  world_.truth["A.P.OPEN"] = v1::Verdict::CONFIRMED;
+  world_.critique.clear();
+  Create();
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::SUCCEEDED);
+  EXPECT_EQ(world_.calls("RankChildren"), 0);
+  EXPECT_EQ(world_.calls("Critique"), 1);
+}
+
+TEST_F(OrchestratorTest, TheStoredLogFoldsToWhatItShowed) {
+  Create();
+  executor_.RunAll();
+  State state;
+  for (const v1::DiagnosisEvent& event : Events()) {
+    // At every prefix: either something is wanted, or the diagnosis is at rest.
+    if (state.last_sequence > 0) {
+      EXPECT_FALSE(Decide(state).empty()) << state.last_sequence;
+    }
+    Apply(state, event);
+  }
+  EXPECT_TRUE(Decide(state).empty());
+  EXPECT_EQ(Get().last_sequence(), state.last_sequence);
+}
+
+TEST_F(OrchestratorTest, ARepeatedRequestGivesTheSameDiagnosis) {
+  v1::CreateDiagnosisRequest request = CreateRequest();
+  request.clear_diagnosis_id();
+  request.set_request_id("r1");
+  const std::string name = orchestrator_->Create(request)->name();
+  EXPECT_EQ(orchestrator_->Create(request)->name(), name);
+  executor_.RunAll();
+  EXPECT_EQ(orchestrator_->Create(request)->state(), v1::Diagnosis::SUCCEEDED);
+  EXPECT_EQ(world_.calls("Conclude"), 1);
+}
+
+TEST_F(OrchestratorTest, RefusesATakenIdABadRequestAndMoreThanItMayRun) {
+  Create();
+  EXPECT_THAT(orchestrator_->Create(CreateRequest()),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(kName)));
+  EXPECT_THAT(orchestrator_->Create({}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("parent")));
+  Create("d2");
+  EXPECT_THAT(orchestrator_->Create(CreateRequest("d3")),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2 diagnoses")));
+  executor_.RunAll();
+  EXPECT_THAT(orchestrator_->Create(CreateRequest("d3")), IsOk());
+}
+
+TEST_F(OrchestratorTest, RetriesWhatIsTransientAndSaysNothingOfItInTheReport) {
+  for (const char* method : {"Summarize", "ResolveNodes", "ProposeFromHistory", "RankChildren",
+                             "RunChecks", "Judge", "Critique", "Conclude"}) {
+    world_.failures[method] = {absl::UnavailableError("restarting"),
+                               absl::ResourceExhaustedError("busy")};
+  }
+  Create();
+  Pass(absl::Seconds(20));
+  const v1::Diagnosis diagnosis = Get();
+  EXPECT_EQ(diagnosis.state(), v1::Diagnosis::SUCCEEDED);
+  EXPECT_EQ(Count(v1::DiagnosisEvent::kCallFailed), 14);  // Summarize and ResolveNodes are one call
+  EXPECT_THAT(diagnosis.report().notes(), Not(Contains(HasSubstr("failed"))));
+  // A stream that broke is asked again for what it left out; what comes twice counts once.
+  EXPECT_EQ(Count(v1::DiagnosisEvent::kCheckCompleted), 2 * 8);
+}
+
+TEST_F(OrchestratorTest, WaitsBeforeItTriesAgain) {
+  world_.failures["Summarize"] = {absl::UnavailableError("restarting")};
+  Create();
+  executor_.RunAll();
+  EXPECT_EQ(world_.calls("Summarize"), 1);
+  Pass(absl::Milliseconds(100));
+  EXPECT_EQ(world_.calls("Summarize"), 1);
+  Pass(absl::Milliseconds(100));
+  EXPECT_EQ(world_.calls("Summarize"), 2);
+}
+
+TEST_F(OrchestratorTest, FailsWhenTheIncidentCannotBeSummarized) {
+  world_.failures["ResolveNodes"] = {absl::NotFoundError("/b: no such bundle")};
+  Create();
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::FAILED);
+  EXPECT_EQ(Get().error().code(), static_cast<int>(absl::StatusCode::kNotFound));
+  EXPECT_EQ(Get().error().message(), "/b: no such bundle");
+}
+
+TEST_F(OrchestratorTest, GoesOnWithoutTheAgentsThatFailAndSaysSo) {
+  const absl::Status broken = absl::InternalError("broken");
+  for (const char* method : {"ProposeFromHistory", "RankChildren", "Critique", "Explore"}) {
+    world_.failures[method] = {broken};
+  }
+  Create();
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::AWAITING_FEEDBACK);
+  for (const char* call : {"history/1", "rank/root/1", "critique/1", "explore/1"}) {
+    EXPECT_THAT(Get().report().notes(),
+                Contains(HasSubstr(absl::StrCat(call, " failed after 1 attempt: broken"))));
+  }
+}
+
+TEST_F(OrchestratorTest, ChecksThatCannotBeRunAreErrorsForThemselvesOnly) {
+  world_.failures["RunChecks"] = {absl::InternalError("broken")};
+  Create();
+  executor_.RunAll();
+  int errors = 0;
+  const v1::Diagnosis diagnosis = Get();
+  for (const v1::CheckResult& result : diagnosis.check_results()) {
+    if (result.status() != v1::CheckResult::ERROR) continue;
+    ++errors;
+    EXPECT_THAT(result.message(), HasSubstr("broken"));
+  }
+  EXPECT_EQ(errors, 3);  // c1 and c2 on two nodes, less the one that came before the break
+  EXPECT_EQ(Get().state(), v1::Diagnosis::SUCCEEDED);
+}
+
+TEST_F(OrchestratorTest, AResultThatExecutionLeavesOutIsAnError) {
+  world_.left_out = {"c3@n2"};
+  Create();
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::SUCCEEDED);
+  const v1::Diagnosis diagnosis = Get();
+  for (const v1::CheckResult& result : diagnosis.check_results()) {
+    EXPECT_EQ(result.status() == v1::CheckResult::ERROR, result.id() == "c3@n2") << result.id();
+  }
+}
+
+TEST_F(OrchestratorTest, GivesUpACallThatIsNeverAnswered) {
+  world_.silent = {"Judge"};
+  Create();
+  Pass(absl::Hours(1));
+  EXPECT_EQ(Get().state(), v1::Diagnosis::AWAITING_FEEDBACK);
+  EXPECT_THAT(Get().report().notes(), Contains(HasSubstr("judge/history/1 failed after 5")));
+}
+
+TEST_F(OrchestratorTest, CancelEndsItAndLateAnswersChangeNothing) {
+  Create();
+  v1::CancelDiagnosisRequest cancel;
+  cancel.set_name(kName);
+  cancel.set_reason("a mistake");
+  EXPECT_EQ(orchestrator_->Cancel(cancel)->state(), v1::Diagnosis::CANCELLED);
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::CANCELLED);
+  EXPECT_EQ(Get().last_sequence(), 2);
+  EXPECT_THAT(orchestrator_->Cancel(cancel),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("CANCELLED")));
+}
+
+TEST_F(OrchestratorTest, FeedbackStartsAnotherRoundAndKeepsTheChecks) {
+  world_.truth.clear();
+  world_.critique.clear();
+  Create();
+  executor_.RunAll();
+  ASSERT_EQ(Get().state(), v1::Diagnosis::AWAITING_FEEDBACK);
+  EXPECT_THAT(Get().report().ticket(), HasSubstr("were judged"));
+  world_.truth["B.D.CAUSE"] = v1::Verdict::CONFIRMED;
+  v1::SubmitFeedbackRequest feedback;
+  feedback.set_name(kName);
+  feedback.set_text("only since Monday");
+  feedback.set_request_id("f1");
+  EXPECT_EQ(orchestrator_->SubmitFeedback(feedback)->state(), v1::Diagnosis::RUNNING);
+  EXPECT_THAT(orchestrator_->SubmitFeedback(feedback), IsOk());  // a repeat
+  executor_.RunAll();
+  const v1::Diagnosis diagnosis = Get();
+  EXPECT_EQ(diagnosis.state(), v1::Diagnosis::SUCCEEDED);
+  EXPECT_THAT(diagnosis.feedback(), ElementsAre("only since Monday"));
+  EXPECT_EQ(diagnosis.summary().text(), "training is slow +1");
+  EXPECT_THAT(world_.runs(), Each(Pair(::testing::_, 1)));
+  feedback.set_request_id("f2");
+  EXPECT_THAT(orchestrator_->SubmitFeedback(feedback),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("SUCCEEDED")));
+}
+
+TEST_F(OrchestratorTest, EscalateWritesTheReportOfWhatIsKnown) {
+  Create();
+  v1::EscalateDiagnosisRequest escalate;
+  escalate.set_name(kName);
+  EXPECT_EQ(orchestrator_->Escalate(escalate)->state(), v1::Diagnosis::ESCALATED);
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::ESCALATED);
+  EXPECT_TRUE(Get().has_report());
+  EXPECT_EQ(world_.calls("ProposeFromHistory"), 0);
+  EXPECT_THAT(orchestrator_->Escalate(escalate),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("ESCALATED")));
+}
+
+TEST_F(OrchestratorTest, ListsATenantsDiagnosesNewestFirst) {
+  Create("d");
+  executor_.RunAll();
+  Create("d2");
+  v1::ListDiagnosesRequest request;
+  request.set_parent("tenants/t");
+  request.set_page_size(1);
+  const v1::ListDiagnosesResponse first = orchestrator_->List(request).value();
+  ASSERT_EQ(first.diagnoses_size(), 1);
+  EXPECT_EQ(first.diagnoses(0).name(), "tenants/t/diagnoses/d2");
+  request.set_page_token(first.next_page_token());
+  const v1::ListDiagnosesResponse second = orchestrator_->List(request).value();
+  ASSERT_EQ(second.diagnoses_size(), 1);
+  EXPECT_EQ(second.diagnoses(0).name(), kName);
+  EXPECT_EQ(second.diagnoses(0).check_results_size(), 0);
+  EXPECT_EQ(second.next_page_token(), "");
+}
+
+TEST_F(OrchestratorTest, UnknownNamesAreNotFound) {
+  v1::GetDiagnosisRequest get;
+  get.set_name("tenants/t/diagnoses/none");
+  EXPECT_THAT(orchestrator_->Get(get), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+  v1::SubmitFeedbackRequest feedback;
+  feedback.set_name(get.name());
+  feedback.set_text("x");
+  EXPECT_THAT(orchestrator_->SubmitFeedback(feedback),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+  v1::CancelDiagnosisRequest cancel;
+  cancel.set_name(get.name());
+  EXPECT_THAT(orchestrator_->Cancel(cancel),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+}
+
+TEST_F(OrchestratorTest, AFullExecutorDelaysButLosesNothing) {
+  executor_.full = true;
+  Create();
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Get().state(), v1::Diagnosis::PENDING);
+  executor_.full = false;
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Get().state(), v1::Diagnosis::SUCCEEDED);
+}
+
+TEST_F(OrchestratorTest, KeepsItsLeaseForAsLongAsItRuns) {
+  world_.silent = {"Summarize"};
+  Create();
+  Pass(absl::Seconds(40));
+  EXPECT_THAT(log_->ListOrphans(clock_.Now()).value(), IsEmpty());
+  EXPECT_THAT(log_->AcquireLease(kName, "b", clock_.Now(), absl::Seconds(1)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("a holds the lease")));
+}
+
+TEST_F(OrchestratorTest, AnotherTakesOverWhenTheLeaseExpiredAndTheFirstIsFenced) {
+  world_.silent = {"Summarize"};
+  Create();
+  executor_.RunAll();
+  clock_.Advance(absl::Seconds(16));  // the first sleeps: no Tick()
+  world_.silent.clear();
+  const std::unique_ptr<Orchestrator> second = MakeOrchestrator("b");
+  const std::int64_t before = Get().last_sequence();
+  // What the first would do now is refused by the store, and it lets go.
+  v1::CancelDiagnosisRequest cancel;
+  cancel.set_name(kName);
+  EXPECT_THAT(orchestrator_->Cancel(cancel),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no longer the newest")));
+  EXPECT_EQ(static_cast<std::int64_t>(Events().size()), before);
+  EXPECT_THAT(orchestrator_->Cancel(cancel),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("b holds the lease")));
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::SUCCEEDED);
+  EXPECT_THAT(world_.runs(), Each(Pair(::testing::_, 1)));
+}
+
+TEST_F(OrchestratorTest, EndingGivesTheLeasesBack) {
+  world_.silent = {"Summarize"};
+  Create();
+  orchestrator_.reset();
+  EXPECT_THAT(log_->ListOrphans(clock_.Now()).value(), ElementsAre(kName));
+}
+
+TEST_F(OrchestratorTest, DoesNotTouchADiagnosisThatAwaitsFeedback) {
+  world_.truth.clear();
+  world_.critique.clear();
+  Create();
+  executor_.RunAll();
+  ASSERT_EQ(Get().state(), v1::Diagnosis::AWAITING_FEEDBACK);
+  const std::int64_t last = Get().last_sequence();
+  Pass(absl::Minutes(1));
+  EXPECT_EQ(Get().last_sequence(), last);
+  EXPECT_THAT(log_->ListOrphans(clock_.Now()).value(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace galen::orchestrator
