@@ -1,0 +1,217 @@
+#include "services/node/checks/system/kernel_events.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "re2/re2.h"
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/kernel_line.h"
+#include "services/node/checks/system/kernel_patterns.h"
+
+namespace galen::node {
+namespace {
+
+// Xids by which the driver reports a program's own fault, a channel killed as a consequence, or
+// the bookkeeping after an event. None of them is where an incident begins.
+constexpr std::array<int, 9> kProgramXids = {13, 31, 43, 45, 63, 68, 69, 137, 154};
+
+// A link that goes down or up this soon after boot is being brought up.
+constexpr double kBringUpSeconds = 600;
+
+bool PlatformXid(absl::string_view code) {
+  int number = 0;
+  return absl::SimpleAtoi(code, &number) &&
+         std::find(kProgramXids.begin(), kProgramXids.end(), number) == kProgramXids.end();
+}
+
+// What the lines so far say about the ones to come.
+class Scan {
+ public:
+  explicit Scan(const KernelWindow& window) : window_(window) {}
+
+  void Line(absl::string_view raw) {
+    const KernelLine line = ParseKernelLine(raw);
+    MatchKernelPatterns(line.message, &matches_);
+    std::optional<absl::Time> time = line.time;
+    if (!time.has_value() && line.uptime_s.has_value() && window_.boot.has_value()) {
+      time = *window_.boot + absl::Seconds(*line.uptime_s);
+    }
+    if (time.has_value() && !first_time_.has_value()) first_time_ = time;
+    if (matches_.empty()) return;
+    KernelEvent event;
+    event.time = time;
+    event.uptime_s = line.uptime_s;
+    event.text = std::string(line.message);
+    Classify(matches_.front(), line, std::move(event));
+  }
+
+  std::vector<KernelEvent> Finish() && {
+    AddLostXids();
+    return std::move(events_);
+  }
+
+ private:
+  // Seconds since the log, or the machine, began; nothing when no line says.
+  std::optional<double> Age(const KernelEvent& event) const {
+    if (event.uptime_s.has_value()) return event.uptime_s;
+    if (event.time.has_value() && first_time_.has_value()) {
+      return absl::ToDoubleSeconds(*event.time - *first_time_);
+    }
+    return std::nullopt;
+  }
+
+  void Classify(int index, const KernelLine& line, KernelEvent event) {
+    const KernelPattern& pattern = KernelPatterns()[static_cast<std::size_t>(index)];
+    const KernelGroups groups = ExtractKernelGroups(index, line.message);
+    event.family = pattern.family;
+    event.platform = pattern.platform;
+    event.code = std::string(pattern.code);
+    event.pci = NormalPci(groups.pci);
+    event.subject = std::string(groups.subject);
+    switch (pattern.family) {
+      case EventFamily::kXid:
+        event.code = std::string(groups.code);
+        event.platform = PlatformXid(groups.code);
+        break;
+      case EventFamily::kSxid:
+        event.code = absl::AsciiStrToLower(groups.code);
+        break;
+      case EventFamily::kNvrm:
+        // The driver spreads "The NVIDIA GPU 0000:0f:00.0 ... has fallen off the bus" over lines.
+        if (pattern.code == "installed_gpu") {
+          named_gpu_ = event.pci;
+          return;
+        }
+        if (pattern.code == "fallen_off_bus" && event.pci.empty()) event.pci = named_gpu_;
+        break;
+      case EventFamily::kNic:
+        if (!KeepLink(pattern.code, event)) return;
+        break;
+      case EventFamily::kOomKill:
+        if (!NameKill(pattern.code, groups, &event)) return;
+        break;
+      default:
+        break;
+    }
+    Add(std::move(event));
+  }
+
+  // Links that come up with the machine are no events, nor is a port that never had a cable.
+  bool KeepLink(absl::string_view code, const KernelEvent& event) {
+    if (code != "link_down" && code != "link_up") return true;
+    LinkState& link = links_[event.subject];
+    const bool settled = Age(event).value_or(0) > kBringUpSeconds;
+    if (code == "link_down") {
+      const bool keep = settled && (link.was_up || !link.was_seen);
+      link.was_seen = true;
+      link.went_down |= keep;
+      return keep;
+    }
+    link.was_seen = true;
+    link.was_up = true;
+    return std::exchange(link.went_down, false);
+  }
+
+  // "memcg:python3" or "global:python3"; the line before tells the scope where the kill does not.
+  bool NameKill(absl::string_view kind, const KernelGroups& groups, KernelEvent* event) {
+    if (kind == "constraint") {
+      memcg_kill_ = groups.code == "CONSTRAINT_MEMCG";
+      return false;
+    }
+    if (kind == "killed") {
+      // Old kernels print the choice ("Kill process") and the kill; it is one kill.
+      if (event->subject == last_killed_) return false;
+      kind = memcg_kill_ ? "memcg" : "global";
+    }
+    last_killed_ = event->subject;
+    event->code = absl::StrCat(kind, ":", groups.code);
+    return true;
+  }
+
+  void Add(KernelEvent event) {
+    event.order = order_++;
+    if (event.time.has_value() && (*event.time < window_.from || *event.time > window_.to)) return;
+    event.count = 1;
+    // The text tells switch errors apart; their code is only the severity.
+    std::string kind = event.code;
+    if (event.family == EventFamily::kSxid) {
+      static const RE2 number(R"(SXid \([^)]*\): (\d+))");
+      std::string digits;
+      if (RE2::PartialMatch(event.text, number, &digits)) absl::StrAppend(&kind, "/", digits);
+    }
+    const auto [at, added] =
+        index_.try_emplace({event.family, kind, event.pci, event.subject}, events_.size());
+    if (added) {
+      events_.push_back(std::move(event));
+    } else {
+      ++events_[at->second].count;
+    }
+  }
+
+  // A GPU that fell off the bus is what Xid 79 says; not every driver prints both.
+  void AddLostXids() {
+    std::vector<KernelEvent> lost;
+    for (const KernelEvent& event : events_) {
+      if (event.family != EventFamily::kNvrm || event.code != "fallen_off_bus") continue;
+      if (index_.contains({EventFamily::kXid, "79", event.pci, ""})) continue;
+      KernelEvent xid = event;
+      xid.family = EventFamily::kXid;
+      xid.code = "79";
+      lost.push_back(std::move(xid));
+    }
+    for (KernelEvent& event : lost) events_.push_back(std::move(event));
+  }
+
+  struct LinkState {
+    bool was_seen = false;
+    bool was_up = false;
+    bool went_down = false;
+  };
+
+  const KernelWindow window_;
+  std::vector<KernelEvent> events_;
+  std::map<std::tuple<EventFamily, std::string, std::string, std::string>, std::size_t> index_;
+  std::map<std::string, LinkState> links_;
+  std::optional<absl::Time> first_time_;
+  std::string named_gpu_;
+  std::string last_killed_;
+  bool memcg_kill_ = false;
+  std::int64_t order_ = 0;
+  std::vector<int> matches_;
+};
+
+}  // namespace
+
+std::vector<KernelEvent> ScanKernelLog(absl::string_view log, const KernelWindow& window) {
+  Scan scan(window);
+  for (const absl::string_view line : Lines(log)) scan.Line(line);
+  return std::move(scan).Finish();
+}
+
+std::string NormalPci(absl::string_view address) {
+  static const RE2 form(
+      R"((?:([0-9A-Fa-f]{4,8}):)?([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})(?:\.([0-7]))?)");
+  std::string domain;
+  std::string bus;
+  std::string device;
+  std::string function;
+  if (!RE2::FullMatch(re2::StringPiece(address.data(), address.size()), form, &domain, &bus,
+                      &device, &function)) {
+    return "";
+  }
+  if (domain.empty()) domain = "0000";
+  // Tools pad the domain to eight digits; sysfs does not.
+  while (domain.size() > 4 && domain[0] == '0') domain.erase(0, 1);
+  if (function.empty()) function = "0";
+  return absl::AsciiStrToLower(absl::StrCat(domain, ":", bus, ":", device, ".", function));
+}
+
+}  // namespace galen::node

@@ -1,0 +1,69 @@
+#ifndef SERVICES_NODE_CHECKS_SYSTEM_KERNEL_EVENTS_H_
+#define SERVICES_NODE_CHECKS_SYSTEM_KERNEL_EVENTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace galen::node {
+
+// What kind of thing the kernel said; the names are those of the findings of system.kernel_log
+// and of the checks that read the same log.
+enum class EventFamily {
+  kXid,
+  kSxid,
+  kAmdgpu,
+  kNvrm,
+  kAer,
+  kNic,
+  kIoError,
+  kOomKill,
+  kLockup,
+  kHungTask,
+  kMachineCheck,
+  kIommuFault,
+  kBar,
+  kNfs,
+  kDenial,
+  kPower,
+};
+
+// One kind of event on one device, with how often it was logged.
+struct KernelEvent {
+  EventFamily family = EventFamily::kXid;
+  std::string code;     // "48", "mes_no_response", "memcg:python3", ...
+  std::string pci;      // 0000:b3:00.0, where the line names one
+  std::string subject;  // what else it names: net device, block device, pid, server, switch number
+  std::string text;     // the first line, as logged
+  std::optional<absl::Time> time;  // of the first one
+  std::optional<double> uptime_s;  // of the first one, where no time is known
+  std::int64_t count = 0;
+  std::int64_t order = 0;  // position of the first one among all events of the log
+  // Points at hardware or the platform rather than at a program or a later consequence: what
+  // may be the earliest anomaly of an incident.
+  bool platform = false;
+};
+
+// Which part of a log counts. A line whose time cannot be told always does.
+struct KernelWindow {
+  absl::Time from = absl::InfinitePast();
+  absl::Time to = absl::InfiniteFuture();
+  // Wall clock at boot, to date lines that carry seconds since boot only.
+  std::optional<absl::Time> boot;
+};
+
+// Reads a kernel log of any form that ParseKernelLine knows. One event per family, code and
+// device, in the order of their first lines. Linear in the log's size. Pure.
+std::vector<KernelEvent> ScanKernelLog(absl::string_view log, const KernelWindow& window = {});
+
+// "0000:b3:00.0" for the forms in which logs and tools write an address ("00000000:B3:00.0",
+// "0000:b3:00", "b3:00.0"); empty for anything else.
+std::string NormalPci(absl::string_view address);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_SYSTEM_KERNEL_EVENTS_H_

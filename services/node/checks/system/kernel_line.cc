@@ -1,0 +1,69 @@
+#include "services/node/checks/system/kernel_line.h"
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "re2/re2.h"
+
+namespace galen::node {
+namespace {
+
+re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
+absl::string_view View(re2::StringPiece piece) { return {piece.data(), piece.size()}; }
+
+std::optional<absl::Time> IsoTime(absl::string_view seconds, absl::string_view fraction,
+                                  absl::string_view zone) {
+  std::string text = absl::StrCat(seconds.substr(0, 10), "T", seconds.substr(11));
+  if (!fraction.empty()) absl::StrAppend(&text, ".", fraction);
+  absl::StrAppend(&text, zone.empty() || zone == "Z" ? "+00:00" : zone);
+  absl::Time time;
+  if (!absl::ParseTime("%Y-%m-%dT%H:%M:%E*S%Ez", text, &time, nullptr)) return std::nullopt;
+  return time;
+}
+
+}  // namespace
+
+KernelLine ParseKernelLine(absl::string_view line) {
+  static const RE2 iso(
+      R"(^(?:<\d+>)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)? ?)");
+  static const RE2 human(
+      R"(^(?:<\d+>)?\[([A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d \d{4})\] ?)");
+  static const RE2 kmsg(R"(^\d+,\d+,(\d+),[^;]{0,64};)");
+  static const RE2 syslog(R"(^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ kernel: ?)");
+  static const RE2 from_host(R"(^[^\s:]+ kernel: ?)");
+  static const RE2 decoded(R"(^[a-z]+ *:[a-z]+ *: )");  // dmesg -x: "kern  :info  : "
+  static const RE2 seconds(R"(^(?:<\d+>)?\[\s*(\d+\.\d+)\](?:\[ *[TC]\d+\])? ?)");
+
+  KernelLine parsed;
+  re2::StringPiece rest = Piece(line);
+  re2::StringPiece a;
+  re2::StringPiece b;
+  re2::StringPiece c;
+  RE2::Consume(&rest, decoded);
+  if (RE2::Consume(&rest, iso, &a, &b, &c)) {
+    parsed.time = IsoTime(View(a), View(b), View(c));
+  } else if (RE2::Consume(&rest, human, &a)) {
+    absl::Time time;
+    if (absl::ParseTime("%a %b %d %H:%M:%S %Y", View(a), &time, nullptr)) parsed.time = time;
+  } else if (RE2::Consume(&rest, kmsg, &a)) {
+    std::int64_t microseconds = 0;
+    if (absl::SimpleAtoi(View(a), &microseconds)) {
+      parsed.uptime_s = static_cast<double>(microseconds) / 1e6;
+    }
+  } else {
+    RE2::Consume(&rest, syslog);
+  }
+  RE2::Consume(&rest, from_host);
+  if (RE2::Consume(&rest, seconds, &a)) {
+    double uptime = 0;
+    if (absl::SimpleAtod(View(a), &uptime)) parsed.uptime_s = uptime;
+  }
+  parsed.message = View(rest);
+  return parsed;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,153 @@
+#include "services/node/checks/system/kernel_log.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/device_names.h"
+
+namespace galen::node {
+namespace {
+
+constexpr absl::Duration kMargin = absl::Minutes(10);
+
+struct Family {
+  EventFamily family;
+  absl::string_view finding;
+};
+constexpr std::array<Family, 9> kFamilies = {{
+    {EventFamily::kXid, "xid"},
+    {EventFamily::kSxid, "sxid"},
+    {EventFamily::kAmdgpu, "amdgpu"},
+    {EventFamily::kAer, "aer"},
+    {EventFamily::kNvrm, "nvrm"},
+    {EventFamily::kNic, "nic"},
+    {EventFamily::kIoError, "io_error"},
+    {EventFamily::kOomKill, "oom_kill"},
+    {EventFamily::kLockup, "lockup"},
+}};
+
+absl::string_view FindingOf(EventFamily family) {
+  for (const Family& known : kFamilies) {
+    if (known.family == family) return known.finding;
+  }
+  return "";
+}
+
+// Boot time, to date lines that count from it.
+std::optional<absl::Time> BootTime(const host::Host& host) {
+  const auto stat = host.ReadFile("/proc/stat");
+  if (!stat.ok()) return std::nullopt;
+  for (const absl::string_view line : Lines(*stat)) {
+    absl::string_view rest = line;
+    if (!absl::ConsumePrefix(&rest, "btime ")) continue;
+    if (const auto seconds = LeadingInt(rest); seconds.has_value() && *seconds > 0) {
+      return absl::FromUnixSeconds(*seconds);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string DeviceOf(const KernelEvent& event, const std::map<std::string, std::string>& names) {
+  switch (event.family) {
+    case EventFamily::kOomKill:
+      return absl::StrCat("process:", event.subject);
+    case EventFamily::kIoError:
+      return absl::StrCat("disk:", event.subject);
+    case EventFamily::kSxid:
+      return absl::StrCat("nvswitch:", absl::StripPrefix(event.subject, "nvidia-nvswitch"));
+    case EventFamily::kNic: {
+      const auto known = names.find(event.pci);
+      if (known != names.end()) return known->second;
+      if (!event.subject.empty()) return absl::StrCat("nic:", event.subject);
+      return DeviceAt(names, event.pci);
+    }
+    default:
+      return DeviceAt(names, event.pci);
+  }
+}
+
+std::string Times(std::int64_t count) {
+  return count == 1 ? std::string() : absl::StrCat(" (", count, " times)");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<KernelEvent>> KernelEvents(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const std::string log,
+                         Output(context.host, {"dmesg", "--time-format", "iso"}));
+  KernelWindow window;
+  window.from = context.window_start - kMargin;
+  window.to = context.window_end + kMargin;
+  window.boot = BootTime(context.host);
+  return ScanKernelLog(log, window);
+}
+
+v1::LogEvent ToLogEvent(const KernelEvent& event) {
+  v1::LogEvent proto;
+  proto.set_code(CleanText(event.code, 128));
+  if (event.time.has_value()) {
+    const absl::Time time = *event.time;
+    const std::int64_t seconds = absl::ToUnixSeconds(time);
+    proto.mutable_time()->set_seconds(seconds);
+    proto.mutable_time()->set_nanos(
+        static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+  }
+  proto.set_text(CleanText(event.text, 1024));
+  proto.set_count(event.count);
+  proto.set_order(event.order);
+  return proto;
+}
+
+absl::StatusOr<CheckOutput> CheckKernelLog(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<KernelEvent> events, KernelEvents(context));
+  const std::string& node = context.host.name();
+  const std::map<std::string, std::string> names = DeviceNames(context.host);
+  CheckOutput output;
+  const KernelEvent* first = nullptr;
+  for (const Family& family : kFamilies) {
+    bool any = false;
+    for (const KernelEvent& event : events) {
+      if (event.family != family.family) continue;
+      any = true;
+      const std::string device = DeviceOf(event, names);
+      v1::Finding finding = EventFinding(family.finding, node, device, ToLogEvent(event));
+      finding.mutable_subject()->set_pci_address(event.pci);
+      output.findings.push_back(std::move(finding));
+      if (event.platform && (first == nullptr || event.order < first->order)) first = &event;
+      absl::StrAppend(&output.message, output.message.empty() ? "" : "; ", family.finding, " ",
+                      event.code, device.empty() ? "" : " on ", device, Times(event.count));
+      absl::StrAppend(&output.excerpt, event.text, "\n");
+    }
+    if (!any) output.findings.push_back(EventFinding(family.finding, node, "", v1::LogEvent()));
+  }
+  v1::LogEvent earliest;
+  std::string device;
+  if (first != nullptr) {
+    earliest = ToLogEvent(*first);
+    const absl::string_view prefix = first->family == EventFamily::kXid ? "xid" : "";
+    earliest.set_code(
+        absl::StrCat(prefix, first->family == EventFamily::kSxid ? "sxid_" : "", earliest.code()));
+    device = DeviceOf(*first, names);
+    absl::StrAppend(&output.message, "; the first sign of hardware is ", FindingOf(first->family),
+                    " ", first->code);
+  }
+  v1::Finding finding = EventFinding("first_event", node, device, std::move(earliest));
+  if (first != nullptr) finding.mutable_subject()->set_pci_address(first->pci);
+  output.findings.push_back(std::move(finding));
+  if (output.message.empty()) {
+    output.message = "the kernel log holds no error of GPU, adapter, drive, bus or memory";
+  }
+  return output;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,27 @@
+#ifndef SERVICES_NODE_CHECKS_SYSTEM_KERNEL_LOG_H_
+#define SERVICES_NODE_CHECKS_SYSTEM_KERNEL_LOG_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "galen/v1/evidence.pb.h"
+#include "services/node/checks/check.h"
+#include "services/node/checks/system/kernel_events.h"
+
+namespace galen::node {
+
+// The events of the host's kernel log that lie in the incident's window (from ten minutes before
+// it begins, as a cause may come before what it causes), or all where no window is known. Errors
+// as in host::Host.
+absl::StatusOr<std::vector<KernelEvent>> KernelEvents(const CheckContext& context);
+
+// The event as evidence.
+v1::LogEvent ToLogEvent(const KernelEvent& event);
+
+// system.kernel_log. Each family without an event is a finding with an empty event ("none"): the
+// log was read, and there is none.
+absl::StatusOr<CheckOutput> CheckKernelLog(const CheckContext& context);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_SYSTEM_KERNEL_LOG_H_
