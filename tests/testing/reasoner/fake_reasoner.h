@@ -1,0 +1,67 @@
+#ifndef TESTS_TESTING_REASONER_FAKE_REASONER_H_
+#define TESTS_TESTING_REASONER_FAKE_REASONER_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/reasoner/reasoner.h"
+
+namespace galen::testing {
+
+// A reasoner that answers what the test tells it, whatever is asked; Judge by label, an empty
+// verdict on the asked label for others. Keeps the last question of each kind.
+class FakeReasoner final : public reasoner::Reasoner {
+ public:
+  absl::string_view name() const override { return "fake"; }
+
+  absl::StatusOr<reasoner::v1::SummarizeAnswer> Summarize(const reasoner::v1::SummarizeQuestion&,
+                                                          absl::Time) const override {
+    return summarize;
+  }
+  absl::StatusOr<reasoner::v1::RankAnswer> RankChildren(const reasoner::v1::RankQuestion& question,
+                                                        absl::Time) const override {
+    last_rank = question;
+    return rank;
+  }
+  absl::StatusOr<reasoner::v1::HistoryAnswer> ProposeFromHistory(
+      const reasoner::v1::HistoryQuestion& question, absl::Time) const override {
+    last_history = question;
+    return history;
+  }
+  absl::StatusOr<galen::v1::Verdict> Judge(const reasoner::v1::JudgeQuestion& question,
+                                           absl::Time) const override {
+    const auto it = verdicts.find(question.label());
+    if (it != verdicts.end()) return it->second;
+    galen::v1::Verdict verdict;
+    verdict.set_label(question.label());
+    return verdict;
+  }
+  absl::StatusOr<reasoner::v1::CritiqueAnswer> Critique(const reasoner::v1::CritiqueQuestion&,
+                                                        absl::Time) const override {
+    return critique;
+  }
+  absl::StatusOr<reasoner::v1::ExploreAnswer> Explore(const reasoner::v1::ExploreQuestion&,
+                                                      absl::Time) const override {
+    return explore;
+  }
+  absl::StatusOr<reasoner::v1::ConcludeAnswer> Conclude(const reasoner::v1::ConcludeQuestion&,
+                                                        absl::Time) const override {
+    return conclude;
+  }
+
+  absl::StatusOr<reasoner::v1::SummarizeAnswer> summarize = reasoner::v1::SummarizeAnswer();
+  absl::StatusOr<reasoner::v1::RankAnswer> rank = reasoner::v1::RankAnswer();
+  absl::StatusOr<reasoner::v1::HistoryAnswer> history = reasoner::v1::HistoryAnswer();
+  std::map<std::string, absl::StatusOr<galen::v1::Verdict>> verdicts;
+  absl::StatusOr<reasoner::v1::CritiqueAnswer> critique = reasoner::v1::CritiqueAnswer();
+  absl::StatusOr<reasoner::v1::ExploreAnswer> explore = reasoner::v1::ExploreAnswer();
+  absl::StatusOr<reasoner::v1::ConcludeAnswer> conclude = reasoner::v1::ConcludeAnswer();
+
+  mutable reasoner::v1::RankQuestion last_rank;
+  mutable reasoner::v1::HistoryQuestion last_history;
+};
+
+}  // namespace galen::testing
+
+#endif  // TESTS_TESTING_REASONER_FAKE_REASONER_H_
