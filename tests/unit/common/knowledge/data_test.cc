@@ -2,11 +2,12 @@
 #include <gtest/gtest.h>
 #include <hs.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "common/knowledge/load.h"
 #include "knowledge_files.h"
 #include "tests/testing/status_matchers.h"
@@ -75,6 +76,26 @@ TEST(ShippedKnowledge, EveryLeafHasAPassiveCheckThatCanDecideIt) {
   for (const v1::Label& label : Shipped().base().labels()) {
     if (!IsLeaf(label)) continue;
     EXPECT_FALSE(Shipped().ChecksFor(label).empty()) << label.label();
+  }
+}
+
+// The reasoner takes a finding for evidence when it is an event, or its check declares when it is
+// abnormal; what is left is context, and context confirms nothing.
+bool CanBeEvidence(const v1::Rule& rule) {
+  const v1::FindingSpec* spec = Shipped().FindFinding(rule.check(), rule.finding());
+  if (spec == nullptr || absl::StartsWith(rule.check(), "history.")) return false;
+  bool limits = false;
+  for (const v1::FindingSpec& each : Shipped().FindCheck(rule.check())->findings()) {
+    limits = limits || each.has_abnormal();
+  }
+  return spec->type() == "event" || spec->has_abnormal() || !limits;
+}
+
+TEST(ShippedKnowledge, EveryLeafCanBeConfirmedByMoreThanContext) {
+  for (const v1::Label& label : Shipped().base().labels()) {
+    if (!IsLeaf(label)) continue;
+    EXPECT_TRUE(std::any_of(label.confirm().begin(), label.confirm().end(), CanBeEvidence))
+        << label.label();
   }
 }
 
