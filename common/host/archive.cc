@@ -35,6 +35,14 @@ struct FreeArchive {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
 
+absl::Status Damaged(archive* reader, absl::string_view name) {
+  const char* const detail = archive_error_string(reader);
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": is cut off, damaged or no archive (",
+                   CleanText(detail == nullptr ? "no detail" : detail, 120),
+                   "); give a directory, or a .tar.gz, .tar.zst or .zip of one"));
+}
+
 absl::Status WriteError(int error, absl::string_view name) {
   if (error == ENOSPC || error == EDQUOT) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -73,7 +81,7 @@ class Unpacker {
       archive_entry* entry = nullptr;
       const int code = archive_read_next_header(reader_, &entry);
       if (code == ARCHIVE_EOF) break;
-      if (code < ARCHIVE_WARN) return Damaged();
+      if (code < ARCHIVE_WARN) return Damaged(reader_, name_);
       GALEN_RETURN_IF_ERROR(Take(entry));
     }
     for (const auto& [path, target] : hard_links_) {
@@ -86,14 +94,6 @@ class Unpacker {
   }
 
  private:
-  absl::Status Damaged() const {
-    const char* const detail = archive_error_string(reader_);
-    return absl::InvalidArgumentError(
-        absl::StrCat(name_, ": is cut off, damaged or no archive (",
-                     CleanText(detail == nullptr ? "no detail" : detail, 120),
-                     "); give a directory, ", "or a .tar.gz, .tar.zst or .zip of one"));
-  }
-
   absl::Status Refused(absl::string_view entry, absl::string_view why) const {
     return absl::InvalidArgumentError(
         absl::StrCat(name_, ": entry \"", CleanText(entry, 160), "\" ", why, "; ", kRemedy));
@@ -181,7 +181,7 @@ class Unpacker {
       la_int64_t offset = 0;
       const int code = archive_read_data_block(reader_, &data, &size, &offset);
       if (code == ARCHIVE_EOF) break;
-      if (code < ARCHIVE_WARN) return Damaged();
+      if (code < ARCHIVE_WARN) return Damaged(reader_, name_);
       if (offset < 0 || offset > limits_.bytes) return TooLarge();
       end = std::max(end, static_cast<std::int64_t>(offset) + static_cast<std::int64_t>(size));
       if (end > limits_.bytes - bytes_) return TooLarge();
@@ -260,8 +260,7 @@ absl::Status Unpack(const std::string& archive_path, const std::string& director
     if (error == ENOENT) return absl::NotFoundError(absl::StrCat(name, ": no such file"));
     if (error == EACCES)
       return absl::PermissionDeniedError(absl::StrCat(name, ": may not be read"));
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, ": is no archive; give a directory, or a .tar.gz, .tar.zst or .zip of one"));
+    return Damaged(reader.get(), name);
   }
   try {
     return Unpacker(reader.get(), name, directory, limits).Run();

@@ -142,16 +142,22 @@ absl::StatusOr<std::vector<std::string>> BundleHost::Glob(absl::string_view patt
   const std::string root = absl::StrCat(Directory(view), "/rootfs");
   std::vector<std::string> matches = {""};
   bool unknown = false;
-  for (const absl::string_view part : absl::StrSplit(relative, '/', absl::SkipEmpty())) {
+  const std::vector<std::string> parts = absl::StrSplit(relative, '/', absl::SkipEmpty());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string& part = parts[i];
+    // Up to the next wildcard the pattern names one path, any part of which may be known absent.
+    const auto wildcard = std::find_if(parts.begin() + static_cast<std::ptrdiff_t>(i), parts.end(),
+                                       [](const std::string& each) { return HasWildcard(each); });
+    const std::string literal =
+        absl::StrJoin(parts.begin() + static_cast<std::ptrdiff_t>(i), wildcard, "/");
     std::vector<std::string> next;
-    const std::string wanted(part);
     for (const std::string& parent : matches) {
       if (!HasWildcard(part)) {
         const std::string path = absl::StrCat(parent, "/", part);
         if (files_.Resolve(absl::StrCat(root, path)).ok()) {
           next.push_back(path);
         } else {
-          unknown = unknown || !IsAbsent(path, view);
+          unknown = unknown || !IsAbsent(absl::StrCat(parent, "/", literal), view);
         }
         continue;
       }
@@ -162,7 +168,7 @@ absl::StatusOr<std::vector<std::string>> BundleHost::Glob(absl::string_view patt
       if (!names.ok()) continue;
       for (const std::string& name : *names) {
         if (parent.empty() && name == ".absent") continue;
-        if (fnmatch(wanted.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
+        if (fnmatch(part.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
         const std::string path = absl::StrCat(parent, "/", name);
         // A link that leaves the bundle is as good as not captured.
         if (files_.Resolve(absl::StrCat(root, path)).ok()) next.push_back(path);

@@ -32,10 +32,10 @@ absl::Status SetIncident(const std::string& directory, const v1::Incident& incid
 
 // What a program printed and how it ended.
 struct CommandOutput {
-  std::string out;
-  std::string err;
+  std::string out = {};
+  std::string err = {};
   int exit_code = 0;
-  absl::Duration duration;
+  absl::Duration duration = absl::ZeroDuration();
 };
 absl::Status AddCommand(const std::string& directory, absl::string_view node, View view,
                         const std::vector<std::string>& argv, const CommandOutput& output);
@@ -54,8 +54,8 @@ absl::Status AddAbsentFile(const std::string& directory, absl::string_view node,
 
 // A log: `source` is copied to logs/ under its own name.
 struct LogDetails {
-  std::string node;  // empty: not known
-  std::optional<std::int32_t> rank;
+  std::string node = {};  // empty: not known
+  std::optional<std::int32_t> rank = std::nullopt;
   v1::LogSource::Kind kind = v1::LogSource::JOB;
 };
 absl::Status AddLog(const std::string& directory, const std::string& source,

@@ -1,0 +1,168 @@
+#include "common/host/redact.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/host/capture_plan.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::host {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+const CapturePlan& Plan() {
+  static const CapturePlan* const kPlan = [] {
+    auto plan = LoadCapturePlan(absl::StrCat(GALEN_SOURCE_DIR, "/knowledge/capture.txt"));
+    return plan.ok() ? new CapturePlan(*std::move(plan)) : new CapturePlan;
+  }();
+  return *kPlan;
+}
+
+// `text` has each secret between "<<" and ">>"; nothing but they may go.
+struct Case {
+  const char* kind;  // empty: no secret in it
+  const char* text;
+};
+
+class RedactText : public ::testing::TestWithParam<Case> {};
+
+TEST_P(RedactText, TakesOutTheSecretAndNothingElse) {
+  std::string text = GetParam().text;
+  std::string expected;
+  std::size_t at = 0;
+  for (std::size_t open; (open = text.find("<<", at)) != std::string::npos;) {
+    const std::size_t close = text.find(">>", open);
+    absl::StrAppend(&expected, text.substr(at, open - at), kRedacted);
+    at = close + 2;
+  }
+  absl::StrAppend(&expected, text.substr(at));
+  text = absl::StrReplaceAll(text, {{"<<", ""}, {">>", ""}});
+  std::map<std::string, int> counts;
+  EXPECT_EQ(Plan().redactor.Redact(text, counts), expected);
+  if (*GetParam().kind == '\0') {
+    EXPECT_THAT(counts, IsEmpty());
+  } else {
+    EXPECT_THAT(counts, ElementsAre(Pair(GetParam().kind, 1)));
+  }
+}
+
+// None of these is or was a key of anybody.
+INSTANTIATE_TEST_SUITE_P(
+    Secrets, RedactText,
+    ::testing::Values(
+        Case{
+            "private key",
+            "a\n-----BEGIN RSA PRIVATE KEY-----<<\nMIIx\nAAAA\n>>-----END RSA PRIVATE KEY-----\nb"},
+        Case{"private key", "-----BEGIN OPENSSH PRIVATE KEY-----<<\nb3BlbnNz\ncut off here>>"},
+        Case{"authorization header", "> Authorization: Basic <<dXNlcjpwYXNz>>\r\n"},
+        Case{"authorization header", "\"authorization\": \"Bearer <<abc.def-ghi>>\", \"x\": 1"},
+        Case{"bearer token", "sent bearer <<0123456789abcdef>> to the proxy"},
+        Case{"cookie", "Set-Cookie: <<session=12345; Path=/>>\nnext"},
+        Case{"URL password", "proxy http://user:<<pa55word>>@10.0.0.1:3128/ used"},
+        Case{"AWS key", "id <<AKIAABCDEFGHIJKLMNOP>> end"},
+        Case{"Hugging Face token", "login with <<hf_abcdefghijklmnopqrstuvwx>> done"},
+        Case{"GitHub token", "clone <<ghp_abcdefghijklmnopqrstuvwxyz012345>> done"},
+        Case{"GitLab token", "clone <<glpat-abcdefghijklmnopqrst>> done"},
+        Case{"API key", "openai <<sk-abcdefghijklmnopqrstuvwxyz>> done"},
+        Case{"JSON web token", "t <<eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl>> end"},
+        Case{"Azure key", "Name=a;AccountKey=<<abcdefghijklmnopqrstuv==>>;End"},
+        Case{"secret argument", "python serve.py --api-key <<abc123>> --port 80"},
+        Case{"secret argument", "mount -o user=a --password=<<hunter2>> /x"},
+        Case{"secret assignment",
+             "WANDB_API_KEY=<<0123456789abcdef0123456789abcdef01234567>> python"},
+        Case{"secret assignment", "{\"aws_secret_access_key\": \"<<wJalrXUtnFEMI/K7MDENG>>\"}"},
+        Case{"secret assignment", "db.password: <<correct-horse>>\n"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Evidence, RedactText,
+    ::testing::Values(
+        Case{"", "tokens per second: 38211, max_tokens=20480000, tokenizer: llama-tokenizer\n"},
+        Case{"", "NVRM: Xid (PCI:0000:b3:00): 48, pid=4711, name=python3, DBE on GPU"},
+        Case{"", "P_Key: 0xffff  pkey index: 0 keyboard: none key=value"},
+        Case{"", "NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE; OOB eth0:10.0.0.1<0>"},
+        Case{"", "GPU UUID: GPU-9a1f4c5e-93b2-1c0d-77aa-0123456789ab Serial Number: 1650123456789"},
+        Case{"", "https://docs.example.org/a:b@c rsync://host/path"},
+        Case{"", "pad_token: <|endoftext|>"}));
+
+TEST(Redactor, KeepsBytesThatAreNoText) {
+  std::map<std::string, int> counts;
+  const std::string raw("\xff\0\xfe hf_abcdefghijklmnopqrstuvwx \x80", 33);
+  const std::string clean = Plan().redactor.Redact(raw, counts);
+  EXPECT_EQ(clean, std::string("\xff\0\xfe ", 4) + std::string(kRedacted) + " \x80");
+}
+
+TEST(Redactor, IsDoneAfterOnePass) {
+  std::map<std::string, int> first;
+  std::map<std::string, int> second;
+  const std::string once =
+      Plan().redactor.Redact("--token abc123 API_KEY=0123456789 http://a:b@c/", first);
+  EXPECT_EQ(Plan().redactor.Redact(once, second), once);
+  EXPECT_THAT(second, IsEmpty());
+  EXPECT_EQ(ShownCounts(first), "1 URL password, 1 secret argument, 1 secret assignment");
+}
+
+TEST(Redactor, KnowsSecretVariablesByName) {
+  for (const char* const name :
+       {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PASSWD", "NGC_API_KEY",
+        "REGISTRY_AUTH", "GITHUB_PAT", "SENTRY_DSN", "OPENAI_APIKEY", "ssh_key"}) {
+    EXPECT_TRUE(Plan().redactor.IsSecretName(name)) << name;
+  }
+  for (const char* const name :
+       {"NCCL_IB_HCA", "NCCL_DEBUG", "TOKENIZERS_PARALLELISM", "PATH", "PASSES", "MASTER_ADDR",
+        "NCCL_IB_PKEY", "CUDA_VISIBLE_DEVICES", "KEYBOARD", "PATCH", "AUTHOR"}) {
+    EXPECT_FALSE(Plan().redactor.IsSecretName(name)) << name;
+  }
+}
+
+TEST(CapturePlan, SaysInWhichLineItIsBroken) {
+  const auto says = [](absl::string_view text) { return ParseCapturePlan(text, "c.txt"); };
+  EXPECT_THAT(
+      says("run uname -a\n\nexec rm\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c.txt:3: \"exec\" is unknown")));
+  EXPECT_THAT(says("# x\nread etc/hosts\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c.txt:2: ")));
+  EXPECT_THAT(says("read /etc/../x\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c.txt:1: ")));
+  EXPECT_THAT(says("run\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no argument")));
+  EXPECT_THAT(says("redact a (\n"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("RE2")));
+  EXPECT_THAT(says("redact a\n"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("KIND")));
+  EXPECT_THAT(LoadCapturePlan("/nowhere/capture.txt"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere")));
+}
+
+TEST(CapturePlan, RepeatsAnEntryForEachValueOfItsPlaceholders) {
+  const Placeholders values = {{"hca", {"mlx5_0", "mlx5_1"}}, {"disk", {}}, {"x", {"<hca>"}}};
+  EXPECT_THAT(ExpandCommand({"mlxlink", "-d", "<hca>", "-m"}, values),
+              ElementsAre(ElementsAre("mlxlink", "-d", "mlx5_0", "-m"),
+                          ElementsAre("mlxlink", "-d", "mlx5_1", "-m")));
+  EXPECT_THAT(ExpandCommand({"uname", "-a"}, values), ElementsAre(ElementsAre("uname", "-a")));
+  EXPECT_THAT(ExpandCommand({"smartctl", "<disk>"}, values), IsEmpty());
+  EXPECT_THAT(ExpandCommand({"kubectl", "<pod>"}, values), IsEmpty());
+  EXPECT_THAT(ExpandWord("/sys/<x>/a", values), IsEmpty());
+}
+
+TEST(CapturePlan, ExpandsBraces) {
+  const auto plan = ParseCapturePlan("read /a/{b,c}/{d,e}\njob-read /f\n", "c.txt");
+  ASSERT_THAT(plan, IsOk());
+  std::vector<std::string> globs;
+  for (const CapturePlan::Files& files : plan->files) globs.push_back(files.glob);
+  EXPECT_THAT(globs, ElementsAre("/a/b/d", "/a/b/e", "/a/c/d", "/a/c/e", "/f"));
+  EXPECT_EQ(plan->files.back().view, View::kJob);
+}
+
+}  // namespace
+}  // namespace galen::host

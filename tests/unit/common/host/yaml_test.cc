@@ -1,0 +1,122 @@
+#include "common/host/yaml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::host {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(Yaml, KeepsValuesTheirOrderAndTheirLines) {
+  const auto document = ParseYaml("b: [x, 'y z']\na:\n  c: 7\n  d:\n", "f.yaml");
+  ASSERT_THAT(document, IsOk());
+  ASSERT_EQ(document->fields.size(), 2u);
+  EXPECT_EQ(document->fields[0].first, "b");
+  EXPECT_EQ(document->fields[0].second.items[1].scalar, "y z");
+  const Yaml* const a = document->Find("a");
+  ASSERT_NE(a, nullptr);
+  EXPECT_EQ(a->Find("c")->line, 3);
+  EXPECT_EQ(a->Find("d")->kind, Yaml::Kind::kNull);
+  EXPECT_EQ(a->Find("e"), nullptr);
+}
+
+TEST(Yaml, TakesAnEmptyTextForANullValue) {
+  const auto document = ParseYaml("# nothing\n", "f.yaml");
+  ASSERT_THAT(document, IsOk());
+  EXPECT_EQ(document->kind, Yaml::Kind::kNull);
+}
+
+struct Broken {
+  const char* text;
+  const char* begins;
+  const char* says;
+};
+
+class BrokenYaml : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenYaml, IsRefusedWithFileAndLine) {
+  EXPECT_THAT(ParseYaml(GetParam().text, "n/c.yaml"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(StartsWith(GetParam().begins), HasSubstr(GetParam().says))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, BrokenYaml,
+    ::testing::Values(Broken{"a: 1\nb: [1, 2\nc: 3\n", "n/c.yaml:", "end of sequence"},
+                      Broken{"a: 1\n\tb: 2\n", "n/c.yaml:2: ", ""},
+                      Broken{"a: 1\na: 2\n", "n/c.yaml:2: ", "given twice"},
+                      Broken{"a: &x [1]\nb: 2\n", "n/c.yaml:1: ", "anchors are not allowed"},
+                      Broken{"a: 1\nb: *x\n", "n/c.yaml:2: ", ""},
+                      Broken{"a: 1\n---\nb: 1\n", "n/c.yaml:3: ", "second document"},
+                      Broken{"? [a]\n: b\n", "n/c.yaml:1: ", "a key must be plain text"},
+                      Broken{"a: \"\\x\"\n", "n/c.yaml:", "hex"}));
+
+TEST(Yaml, RefusesWhatWouldExhaustThisProcess) {
+  EXPECT_THAT(ParseYaml(std::string(100'000, '['), "f"),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("f:1: ")));
+  std::string nested;
+  for (int i = 0; i < 40; ++i) nested += std::string(static_cast<std::size_t>(i), ' ') + "-\n";
+  std::string deep;
+  for (int i = 0; i < 40; ++i) deep += "- ";
+  EXPECT_THAT(ParseYaml(deep + "x", "f"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("deeper than 32")));
+  std::string wide = "[";
+  while (wide.size() < 1'200'000) wide += "a,";
+  EXPECT_THAT(ParseYaml(wide + "]", "f"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than 500000 values")));
+  EXPECT_THAT(ParseYaml(std::string((16u << 20) + 1, '#'), "f"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bytes are more than")));
+}
+
+TEST(Yaml, SurvivesAnyBytes) {
+  // Each of these once stopped or crashed some YAML reader; here an answer of either kind is right.
+  for (const std::string& text :
+       {std::string("!2"), std::string("!<"), std::string("%"), std::string("&"), std::string("*"),
+        std::string("'"), std::string("\0\0", 2), std::string("\xff\xfe\x00x", 4),
+        std::string("\xef\xbb\xbf"), std::string(": :"), std::string("|"), std::string("- ? :"),
+        std::string("{{{}"), std::string("a: !"), std::string("\x80\x80")}) {
+    const auto document = ParseYaml(text, "f");
+    if (!document.ok()) {
+      EXPECT_THAT(document, StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("f:")));
+    }
+  }
+}
+
+TEST(Yaml, ReadersSayWhichFieldIsWrong) {
+  const auto document = ParseYaml("n: many\nl: x\nm: [1]\nt: [a]\nb: yes\n", "f.yaml");
+  ASSERT_THAT(document, IsOk());
+  EXPECT_THAT(YamlInteger(*document->Find("n"), "f.yaml", "n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("f.yaml:1: n: ")));
+  EXPECT_THAT(YamlTexts(*document->Find("l"), "f.yaml", "l"),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("f.yaml:2: l: ")));
+  EXPECT_THAT(YamlTextMap(*document->Find("m"), "f.yaml", "m"),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("f.yaml:3: m: ")));
+  EXPECT_THAT(YamlText(*document->Find("t"), "f.yaml", "t"),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("f.yaml:4: t: ")));
+  EXPECT_THAT(YamlBool(*document->Find("b"), "f.yaml", "b"),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("f.yaml:5: b: ")));
+}
+
+TEST(Yaml, ReadsBackWhatItQuotes) {
+  for (const std::string& text :
+       {std::string("plain"), std::string("a: b # c"), std::string("\"quoted\" \\ back"),
+        std::string("two\nlines\tand\r\x01"), std::string("gr\xc3\xbc\xc3\x9f"), std::string(""),
+        std::string("~"), std::string("null")}) {
+    const auto document = ParseYaml("v: " + YamlQuote(text) + "\n", "f");
+    ASSERT_THAT(document, IsOk());
+    EXPECT_EQ(document->Find("v")->scalar, text);
+  }
+}
+
+}  // namespace
+}  // namespace galen::host
