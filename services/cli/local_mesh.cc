@@ -17,6 +17,7 @@
 #include "services/execution/local_client.h"
 #include "services/execution/node_registry.h"
 #include "services/node/local_client.h"
+#include "services/node/registry.h"
 #include "services/planning/local_client.h"
 #include "services/planning/planner.h"
 #include "services/reflection/local_client.h"
@@ -50,9 +51,9 @@ struct LocalMesh::Parts {
         reasoner(*knowledge),
         log(std::move(opened)),
         pool(std::make_unique<ThreadPool>(options.threads, kMaxQueued)),
-        node(MakeNodeExecutor(*knowledge, options.roots)),
-        node_client(*node, *pool),
-        registry({{node->host_name(), &node_client}}, {&node_client}),
+        node(knowledge, options.roots),
+        node_client(node.executor, *pool),
+        registry({{node.hosts.name(), &node_client}}, {&node_client}),
         runner(registry, *knowledge, RunnerOptions(options)),
         summarizer(*scanner, reasoner, clock, SummarizerOptions(options)),
         planner(*knowledge, reasoner),
@@ -97,7 +98,7 @@ struct LocalMesh::Parts {
   const reasoner::BuiltinReasoner reasoner;
   const std::unique_ptr<store::EventLog> log;
   std::unique_ptr<ThreadPool> pool;
-  const std::unique_ptr<node::NodeExecutor> node;
+  const LocalNode node;
   node::LocalNodeClient node_client;
   const execution::NodeRegistry registry;
   const execution::CheckRunner runner;
@@ -122,12 +123,10 @@ absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
   return knowledge::Load(found, options);
 }
 
-std::unique_ptr<node::NodeExecutor> MakeNodeExecutor(const knowledge::Knowledge& knowledge,
-                                                     std::vector<std::string> bundle_roots) {
-  node::NodeExecutor::Options options;
-  options.bundle_roots = std::move(bundle_roots);
-  return std::make_unique<node::NodeExecutor>(knowledge, std::move(options));
-}
+LocalNode::LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
+                     std::vector<std::string> bundle_roots)
+    : hosts({.name = "", .bundle_roots = std::move(bundle_roots), .bundles_anywhere = true}),
+      executor(hosts, std::move(knowledge), node::AllChecks(), node::NodeExecutor::Options()) {}
 
 LocalMesh::LocalMesh(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 LocalMesh::~LocalMesh() = default;

@@ -9,6 +9,7 @@
 #include "common/knowledge/knowledge.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/node/executor.h"
+#include "services/node/host_source.h"
 #include "services/orchestrator/orchestrator.h"
 
 namespace galen::cli {
@@ -50,9 +51,14 @@ class LocalMesh final : public DiagnosisApi {
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
     const std::vector<std::string>& directories);
 
-// The node executor of this machine. `knowledge` must outlive it.
-std::unique_ptr<node::NodeExecutor> MakeNodeExecutor(const knowledge::Knowledge& knowledge,
-                                                     std::vector<std::string> bundle_roots);
+// The node executor of this machine.
+struct LocalNode {
+  // Bundles must lie below `bundle_roots`; without any they may lie anywhere.
+  LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
+            std::vector<std::string> bundle_roots);
+  const node::LocalHosts hosts;
+  const node::NodeExecutor executor;
+};
 
 }  // namespace galen::cli
 

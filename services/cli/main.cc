@@ -101,8 +101,8 @@ ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
     console.err << "galen: " << knowledge.status().message() << std::endl;
     return ExitCodeOf(knowledge.status());
   }
-  const std::unique_ptr<node::NodeExecutor> executor = MakeNodeExecutor(**knowledge, {});
-  const node::v1::DescribeResponse description = executor->Describe();
+  const LocalNode local(*knowledge, {});
+  const node::v1::DescribeResponse description = local.executor.Describe();
   const std::vector<std::string> available(description.checks().begin(),
                                            description.checks().end());
   if (list) return ListChecks(**knowledge, available, arguments.json, console);
@@ -119,7 +119,7 @@ ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
   if (arguments.checks.empty()) {
     for (const std::string& check : available) request.add_checks(check);
   }
-  std::vector<std::string> nodes = {executor->host_name()};
+  std::vector<std::string> nodes = {local.hosts.name()};
   std::shared_ptr<const host::Bundle> bundle;
   if (!arguments.bundle.empty()) {
     auto opened = host::Bundle::Open(arguments.bundle);
@@ -134,9 +134,9 @@ ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
   std::vector<v1::CheckResult> results;
   for (const std::string& node : nodes) {
     request.set_node(node);
-    const absl::Status status =
-        executor->RunChecks(request, absl::InfiniteFuture(),
-                            [&](v1::CheckResult result) { results.push_back(std::move(result)); });
+    const absl::Status status = local.executor.RunChecks(
+        request, absl::InfiniteFuture(),
+        [&](v1::CheckResult result) { results.push_back(std::move(result)); });
     if (!status.ok()) {
       console.err << "galen: " << status.message() << std::endl;
       return ExitCodeOf(status);

@@ -9,7 +9,13 @@
 namespace galen::cli {
 namespace {
 
+// Names that a line shows before it only counts them.
+constexpr std::size_t kMostNames = 4;
+
 std::string Percent(double probability) { return absl::StrFormat("%.0f %%", probability * 100); }
+
+// The label's own name: "SRAM_ECC" of "GPU.MEMORY.SRAM_ECC".
+std::string LastPart(const std::string& label) { return label.substr(label.rfind('.') + 1); }
 
 std::string Plural(std::int64_t count, absl::string_view one, absl::string_view many) {
   return absl::StrCat(count, " ", count == 1 ? one : many);
@@ -23,15 +29,9 @@ std::string Progress::Indent(const std::string& label) const {
 }
 
 std::string Progress::VerdictLine(const v1::Verdict& verdict) const {
-  Colour colour = Colour::kYellow;
-  const char* mark = "?";
-  if (verdict.outcome() == v1::Verdict::CONFIRMED) {
-    colour = Colour::kGreen;
-    mark = "✓";
-  } else if (verdict.outcome() == v1::Verdict::REJECTED) {
-    colour = Colour::kRed;
-    mark = "✗";
-  }
+  const bool confirmed = verdict.outcome() == v1::Verdict::CONFIRMED;
+  const Colour colour = confirmed ? Colour::kGreen : Colour::kRed;
+  const char* mark = confirmed ? "✓" : "✗";
   std::string why;
   const auto wanted =
       verdict.outcome() == v1::Verdict::REJECTED ? v1::Reason::OPPOSES : v1::Reason::SUPPORTS;
@@ -40,9 +40,6 @@ std::string Progress::VerdictLine(const v1::Verdict& verdict) const {
       why = reason.text();
       break;
     }
-  }
-  if (why.empty() && !verdict.missing().empty()) {
-    why = absl::StrCat("not known: ", verdict.missing(0));
   }
   if (why.empty() && !verdict.reasons().empty()) why = verdict.reasons(0).text();
   const std::string head = absl::StrCat(
@@ -78,7 +75,8 @@ std::vector<std::string> Progress::TellChecks() {
     }
   }
   batch_.clear();
-  if (total == 0) return {};
+  // A batch that was only skipped tells nothing here; the report counts it.
+  if (fail.empty() && error.empty() && pass.empty()) return {};
   std::string line =
       absl::StrCat("    ", Plural(static_cast<std::int64_t>(total), "check", "checks"), ":");
   const auto add = [&](const std::vector<std::string>& checks, Colour colour, const char* mark,
@@ -167,7 +165,7 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       const v1::ChildrenRanked& ranked = event.children_ranked();
       std::vector<std::string> order, pruned;
       for (const v1::RankedChild& child : ranked.children()) {
-        const std::string name = child.label().substr(child.label().rfind('.') + 1);
+        const std::string name = LastPart(child.label());
         if (child.pruned()) {
           pruned.push_back(name);
         } else {
@@ -188,11 +186,26 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
           absl::StrCat("searching below ", ranked.label().empty() ? "the root" : ranked.label());
       break;
     }
-    case v1::DiagnosisEvent::kVerdictsGiven:
+    case v1::DiagnosisEvent::kVerdictsGiven: {
+      std::vector<std::string> undecided;
+      std::string indent;
       for (const v1::Verdict& verdict : event.verdicts_given().verdicts()) {
-        lines.push_back(VerdictLine(verdict));
+        if (verdict.outcome() == v1::Verdict::INCONCLUSIVE) {
+          undecided.push_back(LastPart(verdict.label()));
+          indent = Indent(verdict.label());
+        } else {
+          lines.push_back(VerdictLine(verdict));
+        }
+      }
+      if (!undecided.empty()) {
+        lines.push_back(absl::StrCat(
+            indent, Paint(terminal_, Colour::kYellow, "?"), " ",
+            Paint(terminal_, Colour::kDim,
+                  Shorten(absl::StrJoin(undecided, " "),
+                          static_cast<std::size_t>(terminal_.width) - indent.size() - 2))));
       }
       break;
+    }
     case v1::DiagnosisEvent::kBranchLeft:
       if (event.branch_left().early_stop()) {
         lines.push_back(absl::StrCat(Indent(event.branch_left().label()),

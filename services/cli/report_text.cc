@@ -54,7 +54,7 @@ const v1::Evidence* FindEvidence(const v1::Report& report, const std::string& id
 
 void TellCause(const v1::Report& report, const v1::Cause& cause, absl::string_view heading,
                Page& page) {
-  page.Line(heading, absl::StrFormat("%s  (%.0f %%)", cause.label(), cause.probability() * 100),
+  page.Line(heading, absl::StrFormat("%s (%.0f %%)", cause.label(), cause.probability() * 100),
             Colour::kGreen);
   page.Line("", cause.title());
   if (const std::string where = Where(cause); !where.empty()) page.Line("Where", where);

@@ -133,7 +133,7 @@ TEST(MakeIncident, WhatTheCallSaysGoesBeforeTheBundle) {
 }
 
 TEST(MakeIncident, ALogTravelsByPathHereAndByContentToAServer) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/train.log");
+  const std::string path = absl::StrCat(::testing::TempDir(), "train.log");
   std::ofstream(path) << "step 1\n";
   DiagnoseArguments arguments;
   arguments.logs = {path};

@@ -37,7 +37,7 @@ TEST(ReportText, ShowsCausePlaceEvidenceEffectsAndWhatWasRuledOut) {
   )pb");
   EXPECT_THAT(
       ReportText(report, {.interactive = false, .width = 100}),
-      AllOf(HasSubstr("GPU.MEMORY.UNCORRECTABLE_ECC  (97 %)"),
+      AllOf(HasSubstr("GPU.MEMORY.UNCORRECTABLE_ECC (97 %)"),
             HasSubstr("gpu:3 on n1 (0000:3b:00.0)"),
             HasSubstr("[gpu.ecc@n1] 2 uncorrectable errors"),
             HasSubstr("Xid 48; follows from GPU.MEMORY.UNCORRECTABLE_ECC"),
