@@ -49,11 +49,6 @@ TEST_F(ProgressTest, ShowsAVerdictWithTheReasonThatCarriesIt) {
                   }
                 })pb"),
       AllOf(HasSubstr("✗ GPU.MEMORY.SRAM_ECC"), HasSubstr("all counters are 0")));
-  EXPECT_THAT(
-      Tell(R"pb(verdicts_given {
-                  verdicts { label: "A.B.C" outcome: INCONCLUSIVE missing: "gpu.ecc@n1: absent" }
-                })pb"),
-      AllOf(HasSubstr("? A.B.C"), HasSubstr("gpu.ecc@n1: absent")));
 }
 
 TEST_F(ProgressTest, ShowsWhatWasPruned) {
