@@ -9,6 +9,22 @@ namespace galen::node {
 namespace {
 
 constexpr std::size_t kMaxSpecialTold = 8;
+constexpr std::size_t kMaxListed = 16;
+
+std::int64_t Signed(std::size_t number) { return static_cast<std::int64_t>(number); }
+
+// "0, 3 and 5".
+std::string Listed(std::vector<std::string> devices) {
+  if (devices.size() == 1) return devices.front();
+  if (devices.size() > kMaxListed) {
+    const std::size_t left_out = devices.size() - kMaxListed;
+    devices.resize(kMaxListed);
+    devices.push_back(absl::StrCat(left_out, " more"));
+  }
+  const std::string last = std::move(devices.back());
+  devices.pop_back();
+  return absl::StrCat(absl::StrJoin(devices, ", "), " and ", last);
+}
 
 }  // namespace
 
@@ -82,7 +98,14 @@ CheckOutput GpuFindings::Finish(std::string message, std::string excerpt) && {
 }
 
 void Sentence::Special(absl::string_view device, absl::string_view text) {
-  special_.push_back(absl::StrCat(what_, " ", device, ": ", text));
+  ++special_devices_;
+  for (auto& [known, devices] : special_) {
+    if (known == text) {
+      devices.emplace_back(device);
+      return;
+    }
+  }
+  special_.push_back({std::string(text), {std::string(device)}});
 }
 
 void Sentence::Special(const Gpu& gpu, absl::string_view text) {
@@ -90,23 +113,26 @@ void Sentence::Special(const Gpu& gpu, absl::string_view text) {
 }
 
 std::string Sentence::Tell(absl::string_view others) const {
-  if (special_.empty()) {
-    return total_ == 1 ? absl::StrCat("the only ", what_, ": ", others)
-                       : absl::StrCat("all ", Count(static_cast<std::int64_t>(total_), what_), ": ",
-                                      others);
+  const std::string all = total_ == 1 ? absl::StrCat("the only ", what_)
+                                      : absl::StrCat("all ", Count(Signed(total_), what_));
+  if (special_.empty()) return absl::StrCat(all, ": ", others);
+  std::vector<std::string> parts;
+  for (const auto& [text, devices] : special_) {
+    if (parts.size() == kMaxSpecialTold) {
+      parts.push_back(absl::StrCat(special_.size() - kMaxSpecialTold, " more kinds"));
+      break;
+    }
+    if (total_ > 1 && devices.size() == total_) {
+      parts.push_back(absl::StrCat(all, ": ", text));
+    } else {
+      parts.push_back(
+          absl::StrCat(what_, devices.size() == 1 ? " " : "s ", Listed(devices), ": ", text));
+    }
   }
-  std::vector<std::string> parts = special_;
-  if (parts.size() > kMaxSpecialTold) {
-    const std::size_t left_out = parts.size() - kMaxSpecialTold;
-    parts.resize(kMaxSpecialTold);
-    parts.push_back(absl::StrCat(left_out, " more like these"));
-  }
-  if (total_ > special_.size()) {
-    const std::size_t rest = total_ - special_.size();
-    parts.push_back(rest == 1
-                        ? absl::StrCat("the other ", what_, ": ", others)
-                        : absl::StrCat("the other ", Count(static_cast<std::int64_t>(rest), what_),
-                                       ": ", others));
+  if (total_ > special_devices_) {
+    const std::size_t rest = total_ - special_devices_;
+    parts.push_back(
+        absl::StrCat("the other ", rest == 1 ? what_ : Count(Signed(rest), what_), ": ", others));
   }
   return absl::StrJoin(parts, "; ");
 }

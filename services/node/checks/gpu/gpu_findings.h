@@ -46,7 +46,8 @@ class GpuFindings {
   bool any_known_ = false;
 };
 
-// What is special about some devices, and what holds for all the others.
+// What is special about some devices, and what holds for all the others. Devices of which the same
+// is said are named together.
 class Sentence {
  public:
   // `what`: "GPU", "NVLink".
@@ -61,7 +62,9 @@ class Sentence {
  private:
   std::string what_;
   std::size_t total_;
-  std::vector<std::string> special_;
+  std::size_t special_devices_ = 0;
+  // Texts in the order in which they came, each with its devices.
+  std::vector<std::pair<std::string, std::vector<std::string>>> special_;
 };
 
 // The text for a value that is known only by empty or not.

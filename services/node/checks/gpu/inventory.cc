@@ -52,7 +52,7 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
   if (!state.ok() && !none_listed) {
     if (pci.empty()) return state.status();
     return absl::Status(state.status().code(),
-                        absl::StrCat(state.status().message(), ", although lspci shows ",
+                        absl::StrCat(state.status().message(), "; lspci shows ",
                                      Count(static_cast<std::int64_t>(pci.size()), "NVIDIA GPU")));
   }
   if (none_listed && devices.ok() && pci.empty() && by_module.value_or(0) == 0) {

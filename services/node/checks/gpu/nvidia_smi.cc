@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 
@@ -95,7 +96,8 @@ std::string Complaint(const host::CommandResult& result) {
       if (!line.empty()) lines.emplace_back(line);
     }
   }
-  return CleanText(absl::StrJoin(lines, " "), kMaxComplaintBytes);
+  const std::string text = absl::StrJoin(lines, " ");
+  return CleanText(absl::StripSuffix(text, "."), kMaxComplaintBytes);
 }
 
 }  // namespace galen::node

@@ -159,8 +159,9 @@ absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
   for (const Gpu& gpu : state.gpus) {
     const v1::Device subject = findings.Of(gpu);
     std::vector<std::string> told;
-    const auto tell = [&](const std::optional<std::int64_t>& count, absl::string_view what) {
-      if (count.value_or(0) > 0) told.push_back(Count(*count, what));
+    const auto tell = [&](const std::optional<std::int64_t>& count, absl::string_view what,
+                          absl::string_view where = "") {
+      if (count.value_or(0) > 0) told.push_back(absl::StrCat(Count(*count, what), where));
     };
     findings.Int("replay_count", subject, gpu.pcie.replays);
     // A counter read once has no rate.
@@ -179,11 +180,11 @@ absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
       const auto bad_at_port = UncorrectedErrors(port, events);
       if (at_port.has_value()) {
         findings.Int("aer_correctable", findings.OfPci(port), at_port);
-        tell(at_port, absl::StrCat("corrected AER error at its port ", port, " counted"));
+        tell(at_port, "corrected AER error", absl::StrCat(" at its port ", port));
       }
       if (bad_at_port.has_value()) {
         findings.Int("aer_uncorrectable", findings.OfPci(port), bad_at_port);
-        tell(bad_at_port, absl::StrCat("uncorrected AER error at its port ", port, " counted"));
+        tell(bad_at_port, "uncorrected AER error", absl::StrCat(" at its port ", port));
       }
     }
     if (!told.empty()) sentence.Special(gpu, absl::StrJoin(told, ", "));

@@ -63,6 +63,10 @@ absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
     } else {
       sum_of_limits = std::nullopt;
     }
+    if (!DrawPlausible(gpu.power).value_or(true)) {
+      sentence.Special(gpu, absl::StrCat("shows a draw of ", Short(*gpu.power.draw),
+                                         " W, which cannot be"));
+    }
     if (reduced(gpu)) {
       sentence.Special(gpu, absl::StrCat("limited to ", Short(*gpu.power.limit), " W of ",
                                          Short(*gpu.power.default_limit), " W"));

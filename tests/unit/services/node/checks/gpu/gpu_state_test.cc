@@ -125,7 +125,7 @@ TEST(GpuState, NumbersThatAreNoneAreUnknown) {
   EXPECT_THAT(LeadingNumber("26.78 W"), Optional(26.78));
   EXPECT_THAT(LeadingNumber("-8 C"), Optional(-8.0));
   EXPECT_EQ(LeadingNumber("nan"), std::nullopt);
-  EXPECT_EQ(LeadingNumber("1e999"), Optional(1.0));
+  EXPECT_THAT(LeadingNumber("1e999"), Optional(1.0));
   EXPECT_EQ(LeadingNumber("-"), std::nullopt);
   EXPECT_THAT(LeadingInteger("16x"), Optional(16));
   EXPECT_EQ(LeadingInteger("99999999999999999999"), std::nullopt);
