@@ -105,8 +105,13 @@ void Core::ResumeAt(absl::Time when, const std::string& name) {
   });
 }
 
-absl::Status Core::ResumeOrphans() {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, log.ListOrphans(clock.Now()));
+absl::Status Core::ResumeOrphans() { return ResumeExpired(clock.Now()); }
+
+// Asks for all that is unfinished; the store refuses the lease of what another owner holds.
+absl::Status Core::ResumeOwn() { return ResumeExpired(absl::InfiniteFuture()); }
+
+absl::Status Core::ResumeExpired(absl::Time by) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, log.ListOrphans(by));
   for (const std::string& name : names) Resume(name);
   return absl::OkStatus();
 }

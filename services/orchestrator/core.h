@@ -53,8 +53,10 @@ class Core : public std::enable_shared_from_this<Core> {
   // Opens a diagnosis and lets it go on; what stands in the way is reported.
   void Resume(const std::string& name);
   void ResumeAt(absl::Time when, const std::string& name);
-  // Resumes every unfinished diagnosis that nobody runs.
+  // Resumes every unfinished diagnosis whose lease has expired.
   absl::Status ResumeOrphans();
+  // The same, and those that are still under a lease of this owner's name: of its former self.
+  absl::Status ResumeOwn();
   // The actor has stopped.
   void Forget(const std::string& name, const DiagnosisActor* actor);
   std::size_t running();
@@ -77,6 +79,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Watchers watchers;
 
  private:
+  absl::Status ResumeExpired(absl::Time by);
   absl::StatusOr<EventBatch> ReadBatch(const std::string& name, std::int64_t after_sequence);
 
   Executor& executor_;

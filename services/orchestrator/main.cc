@@ -4,8 +4,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -28,9 +30,11 @@ ABSL_FLAG(std::string, planning, "127.0.0.1:50052", "Address of galen-planning."
 ABSL_FLAG(std::string, execution, "127.0.0.1:50053", "Address of galen-execution.");
 ABSL_FLAG(std::string, reflection, "127.0.0.1:50055", "Address of galen-reflection.");
 ABSL_FLAG(std::string, conclusion, "127.0.0.1:50056", "Address of galen-conclusion.");
-ABSL_FLAG(std::string, owner, "",
-          "Name under which this orchestrator holds leases: the same after a restart, and no other "
-          "orchestrator's on the same store. Empty: host name and --listen.");
+ABSL_FLAG(
+    std::string, owner, "",
+    "Name under which this orchestrator holds leases: the same after a restart, so that it goes "
+    "on at once, and a different one for each orchestrator on the same store. Empty: host name "
+    "and path of --store.");
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(15),
           "How long a diagnosis stays with an orchestrator that has gone silent.");
 ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question may take.");
@@ -54,7 +58,9 @@ absl::StatusOr<Options> OptionsFromFlags() {
   Options options;
   options.owner = absl::GetFlag(FLAGS_owner);
   if (options.owner.empty()) {
-    options.owner = absl::StrCat(HostName(), "/", absl::GetFlag(FLAGS_listen));
+    std::error_code unknown;
+    const auto path = std::filesystem::absolute(absl::GetFlag(FLAGS_store), unknown);
+    options.owner = absl::StrCat(HostName(), ":", path.string());
   }
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   if (options.lease_ttl < absl::Seconds(1)) {

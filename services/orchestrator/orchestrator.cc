@@ -93,7 +93,7 @@ Orchestrator::Orchestrator(store::EventLog& log, Agents agents, const Clock& clo
 Orchestrator::~Orchestrator() { core_->Close(); }
 
 absl::Status Orchestrator::Start() {
-  GALEN_RETURN_IF_ERROR(core_->ResumeOrphans());
+  GALEN_RETURN_IF_ERROR(core_->ResumeOwn());
   Repeat(core_, core_->options.orphan_scan, &ScanForOrphans);
   Repeat(core_, kWatchPoll, [](Core& core) { core.PollWatchers(); });
   if (core_->options.own_timer) core_->timers.Start();

@@ -35,8 +35,9 @@ class Orchestrator {
   Orchestrator(const Orchestrator&) = delete;
   Orchestrator& operator=(const Orchestrator&) = delete;
 
-  // Resumes every unfinished diagnosis that nobody runs, and goes on looking for such ones. Once,
-  // before the first request. The error is the store's.
+  // Resumes every unfinished diagnosis that nobody else runs, those of this owner's former self at
+  // once, and goes on looking for such ones. Once, before the first request. The error is the
+  // store's.
   absl::Status Start();
   // Does what is due at this time; only with Options::own_timer off.
   void Tick();

@@ -372,6 +372,27 @@ TEST_F(OrchestratorTest, AnotherTakesOverWhenTheLeaseExpiredAndTheFirstIsFenced)
   EXPECT_THAT(world_.runs(), Each(Pair(::testing::_, 1)));
 }
 
+TEST_F(OrchestratorTest, ARestartGoesOnAtOnceWithWhatItsFormerSelfHeld) {
+  world_.silent = {"Summarize"};
+  Create();
+  executor_.RunAll();
+  world_.silent.clear();
+  // Another owner leaves the lease alone while it holds; the same owner takes it back.
+  const std::unique_ptr<Orchestrator> other = MakeOrchestrator("b");
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::PENDING);
+  const std::unique_ptr<Orchestrator> restarted = MakeOrchestrator("a");
+  executor_.RunAll();
+  EXPECT_EQ(restarted
+                ->Get([] {
+                  v1::GetDiagnosisRequest request;
+                  request.set_name(kName);
+                  return request;
+                }())
+                ->state(),
+            v1::Diagnosis::SUCCEEDED);
+}
+
 TEST_F(OrchestratorTest, EndingGivesTheLeasesBack) {
   world_.silent = {"Summarize"};
   Create();
