@@ -75,8 +75,8 @@ std::string PciAddress(std::string text) {
 
 // Dates and C++ names look like short IPv6 addresses; those that logs print do not.
 bool LooksLikeIpv6(absl::string_view text) {
-  return absl::StartsWithIgnoreCase(text, "fe80:") ||
-         std::count(text.begin(), text.end(), ':') >= 3;
+  return !absl::EndsWith(text, "::") && (absl::StartsWithIgnoreCase(text, "fe80:") ||
+                                         std::count(text.begin(), text.end(), ':') >= 3);
 }
 
 std::string Number(absl::string_view digits) {
@@ -136,7 +136,7 @@ void EntityCollector::AddLine(absl::string_view text, absl::string_view source, 
               Bytes());
   static const RE2* const kIpv6 =
       new RE2(R"((?:^|[^0-9A-Za-z:.])([0-9A-Fa-f:]{2,39})(?:%\w{1,16})?\]?(?:(?:<|\]:)(\d{1,5}))?)"
-              R"((?:[^0-9A-Za-z:]|$))",
+              R"((?:[^0-9A-Za-z:.]|\.[^0-9]|\.?$))",
               Bytes());
   for (const RE2* pattern : {kIpv4, kIpv6}) {
     const int family = pattern == kIpv4 ? AF_INET : AF_INET6;

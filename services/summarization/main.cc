@@ -1,3 +1,4 @@
+// galen-summarization: serves SummarizationService.
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -6,6 +7,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
@@ -16,7 +18,7 @@
 #include "common/rpc/serve.h"
 #include "services/summarization/summarization_service.h"
 
-ABSL_FLAG(std::string, listen, "127.0.0.1:7101", "Address to serve gRPC on.");
+ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "Address to serve gRPC on.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, later ones on top; empty: the one that came with the program.");
 ABSL_FLAG(std::vector<std::string>, log_root, {},
@@ -57,6 +59,7 @@ absl::Status Serve() {
 
 // The composition root: the only place that names concrete parts.
 int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("serves galen.summarization.v1.SummarizationService");
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   const absl::Status status = Serve();

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "common/logs/pattern_cache.h"
 #include "tests/testing/status_matchers.h"
