@@ -119,8 +119,8 @@ class TreeBuilder final : public YAML::EventHandler {
       }
     }
     // Duplicates are sought linearly, so the width of a map is bounded.
-    if (map.keys.size() >= 10'000) {
-      throw Refusal{key.line, "more than 10000 keys in one map", "use a list"};
+    if (map.keys.size() >= 1'000) {
+      throw Refusal{key.line, "more than 1000 keys in one map", "use a list"};
     }
     map.keys.push_back(std::move(key));
   }
