@@ -124,8 +124,12 @@ class Unpacker {
     GALEN_ASSIGN_OR_RETURN(const std::string place, Place(path));
     if (place.empty()) return absl::OkStatus();
     std::error_code error;
-    fs::create_directories(fs::path(place).parent_path(), error);
-    if (error) return MadeDirectory(path, error);
+    std::string parent = fs::path(place).parent_path().string();
+    if (parent != last_parent_) {
+      fs::create_directories(parent, error);
+      if (error) return MadeDirectory(path, error);
+      last_parent_ = std::move(parent);
+    }
     if (const char* const target = archive_entry_hardlink(entry)) {
       GALEN_ASSIGN_OR_RETURN(std::string source, Place(target));
       hard_links_.emplace_back(place, std::move(source));
@@ -216,6 +220,7 @@ class Unpacker {
   const ArchiveLimits limits_;
   std::int64_t files_ = 0;
   std::int64_t bytes_ = 0;
+  std::string last_parent_;  // made already; entries of a directory follow each other
   std::vector<std::pair<std::string, std::string>> hard_links_;
   std::vector<std::pair<std::string, std::string>> symbolic_links_;
 };
