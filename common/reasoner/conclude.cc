@@ -189,6 +189,38 @@ class Effects {
     }
   }
 
+  // Abnormal findings of the cause's own device that no cause names, in checks that its siblings in
+  // the taxonomy use: what a fault leaves behind in the same part ("page retirement pending").
+  void AddTraces(const Cause& cause, const std::vector<const Cause*>& causes) {
+    std::set<std::string> checks;
+    for (const Label* sibling : case_.knowledge.Children(cause.leaf->parent())) {
+      for (const auto* rules : {&sibling->confirm(), &sibling->refute()}) {
+        for (const knowledge::v1::Rule& rule : *rules) checks.insert(rule.check());
+      }
+    }
+    for (const Device& device : cause.hypothesis->verdict().devices()) {
+      if (device.device().empty()) continue;
+      for (const std::string& name : checks) {
+        const CheckResult* result = case_.evidence.Find(name, device.node());
+        if (result == nullptr || !Ran(*result)) continue;
+        for (const Finding& finding : result->findings()) {
+          if (!finding.abnormal() || finding.has_event_value() ||
+              finding.subject().device() != device.device()) {
+            continue;
+          }
+          const bool named = std::any_of(causes.begin(), causes.end(), [&](const Cause* each) {
+            return Explains(case_, *each->leaf, finding, *result);
+          });
+          if (named) continue;
+          Add(TraceName(name, finding), cause.leaf->label(),
+              absl::StrCat(reasoner::Describe(case_.knowledge, finding, device.node()), ", beside ",
+                           cause.leaf->title()),
+              device, result->id());
+        }
+      }
+    }
+  }
+
  private:
   void AddLeaf(const Cause& cause, const Label& leaf) {
     for (const std::string& node : cause.nodes) {
@@ -240,6 +272,14 @@ class Effects {
         case_.knowledge.FindErrorCode(absl::AsciiStrToLower(parts[0]), code);
     if (known == nullptr) return "";
     return absl::StrCat(" (", known->name().empty() ? known->meaning() : known->name(), ")");
+  }
+
+  // "page retirement pending", "recovery action GPU_RESET".
+  static std::string TraceName(absl::string_view check, const Finding& finding) {
+    const absl::string_view subject = check.substr(check.find('.') + 1);
+    return absl::StrCat(
+        Words(subject), " ",
+        finding.has_bool_value() ? Words(finding.name()) : knowledge::ValueText(finding));
   }
 
   // Does a log line tell of the effect? "NVRM: Xid (PCI:0000:b3:00): 48, ..." tells of "Xid 48".
@@ -329,7 +369,12 @@ v1::ConcludeAnswer Conclude(const Case& the_case, const v1::ConcludeQuestion& qu
   for (const Cause* cause : independent) names.insert(cause->leaf->label());
   Effects seen(the_case, answer);
   for (const Cause* effect : effects) seen.AddConfirmed(*effect, *root(effect));
-  for (const Cause* cause : independent) seen.AddListed(*cause, names);
+  std::vector<const Cause*> all = independent;
+  all.insert(all.end(), effects.begin(), effects.end());
+  for (const Cause* cause : independent) {
+    seen.AddListed(*cause, names);
+    seen.AddTraces(*cause, all);
+  }
   answer.set_primary_label(independent.front()->hypothesis->label());
   for (size_t i = 1; i < independent.size(); ++i) {
     answer.add_other_labels(independent[i]->hypothesis->label());

@@ -100,6 +100,14 @@ v1::CritiqueAnswer Critique(const Case& the_case, const v1::CritiqueQuestion& qu
       answer.add_remarks(absl::StrCat(Describe(signal), " is explained by no confirmed cause"));
     }
   }
+  for (const Hypothesis* each : confirmed) {
+    for (const std::string& name : the_case.knowledge.FindLabel(each->label())->confused_with()) {
+      const Label* leaf = the_case.knowledge.FindLabel(name);
+      if (leaf != nullptr && knowledge::IsLeaf(*leaf) && !WasJudged(question.judged(), name)) {
+        Add(name, labels);
+      }
+    }
+  }
   for (const std::string& label : labels) answer.add_labels(label);
   return answer;
 }

@@ -67,20 +67,31 @@ Grade GradeOf(const Case& the_case, const Entry& entry) {
   return grade;
 }
 
-bool Refuted(const Case& the_case, const Label& leaf, absl::string_view node) {
-  return std::any_of(leaf.refute().begin(), leaf.refute().end(), [&](const Rule& rule) {
-    return EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node).truth == Truth::kTrue;
-  });
+// A refute entry that only denies one sign of the leaf, where the leaf has others: a value of none
+// or zero, or the opposite of a confirm rule over the same finding.
+bool DeniesOneSign(const Label& leaf, const Rule& refute) {
+  return StatesAbsence(refute) ||
+         std::any_of(leaf.confirm().begin(), leaf.confirm().end(), [&](const Rule& rule) {
+           return rule.check() == refute.check() && rule.finding() == refute.finding();
+         });
 }
 
-// How well a leaf stands before anything is attributed: its prior and each check that speaks for
-// it.
-double Standing(const Case& the_case, const Label& leaf, const std::vector<Entry>& entries) {
+// How well a leaf stands before anything is attributed: its prior, each check that speaks for it,
+// and what speaks against it.
+double Standing(const Case& the_case, const Label& leaf, const std::vector<Entry>& entries,
+                absl::string_view node) {
   std::set<absl::string_view> checks;
   for (const Entry& entry : entries) {
     if (GradeOf(the_case, entry) == Grade::kEvidence) checks.insert(entry.rule->check());
   }
-  return PriorLogOdds(leaf) + kShared * static_cast<double>(checks.size());
+  double standing = PriorLogOdds(leaf) + kShared * static_cast<double>(checks.size());
+  for (const Rule& rule : leaf.refute()) {
+    if (EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node).truth != Truth::kTrue) {
+      continue;
+    }
+    standing += DeniesOneSign(leaf, rule) ? kOpposedByAbsence : kOpposed;
+  }
+  return standing;
 }
 
 bool RestsOn(const std::vector<Entry>& entries, const Finding& finding) {
@@ -100,8 +111,7 @@ const Label* Rival(const Case& the_case, const Label& leaf, double standing, con
     if (!RestsOn(theirs, finding)) continue;
     // A cause shares the evidence of its effect however much likelier it is.
     const bool own_effect = ListsEffect(leaf, other->label());
-    if (!own_effect && Standing(the_case, *other, theirs) < standing) continue;
-    if (Refuted(the_case, *other, node)) continue;
+    if (!own_effect && Standing(the_case, *other, theirs, node) < standing) continue;
     return other;
   }
   return nullptr;
@@ -163,15 +173,6 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
   entry.findings = std::move(kept);
   result.entry = std::move(entry);
   return result;
-}
-
-// A refute entry that only denies one sign of the leaf, where the leaf has others: a value of none
-// or zero, or the opposite of a confirm rule over the same finding.
-bool DeniesOneSign(const Label& leaf, const Rule& refute) {
-  return StatesAbsence(refute) ||
-         std::any_of(leaf.confirm().begin(), leaf.confirm().end(), [&](const Rule& rule) {
-           return rule.check() == refute.check() && rule.finding() == refute.finding();
-         });
 }
 
 bool SpeaksFor(const Signal& signal, const Label& leaf) {
@@ -399,7 +400,7 @@ double PriorLogOdds(const Label& leaf) {
 Assessment Assess(const Case& the_case, const Label& leaf, absl::string_view node) {
   Assessment assessment;
   assessment.node = std::string(node);
-  const double standing = Standing(the_case, leaf, TrueConfirms(the_case, leaf, node));
+  const double standing = Standing(the_case, leaf, TrueConfirms(the_case, leaf, node), node);
   for (const Rule& rule : leaf.confirm()) {
     Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
     switch (entry.truth) {

@@ -213,8 +213,10 @@ void Decide(const std::vector<Candidate>& all, Candidate& candidate) {
     candidate.pruned = false;
     candidate.reason = WhyKept(candidate);
   } else if (candidate.refuted == candidate.leaves) {
-    candidate.reason = candidate.leaves == 1 ? "the checks so far rule it out"
-                                             : absl::StrCat("the checks so far rule out all ",
+    // The evidence is there already, and a report says what was ruled out by what.
+    candidate.pruned = false;
+    candidate.reason = candidate.leaves == 1 ? "the checks so far speak against it"
+                                             : absl::StrCat("the checks so far speak against all ",
                                                             candidate.leaves, " causes below it");
   } else if (other_is_better && !candidate.pointed_at) {
     candidate.reason = "no message and no finding points to it, while one points elsewhere";

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 
 namespace galen::conclusion {
 namespace {
@@ -112,7 +113,11 @@ std::vector<std::string> Limits(const galen::v1::EvidenceSet& evidence) {
   std::map<std::pair<bool, std::string>, Group> groups;
   for (const CheckResult& result : evidence.results()) {
     if (result.status() == CheckResult::PASS || result.status() == CheckResult::FAIL) continue;
-    Group& group = groups[{result.status() == CheckResult::SKIPPED, result.message()}];
+    // A message that names its own check or node is the same message for the next one.
+    std::string why = result.message();
+    if (!result.check().empty()) absl::StrReplaceAll({{result.check(), "it"}}, &why);
+    if (!result.node().empty()) absl::StrReplaceAll({{result.node(), "the node"}}, &why);
+    Group& group = groups[{result.status() == CheckResult::SKIPPED, why}];
     group.checks.insert(result.check());
     group.nodes.insert(result.node());
   }

@@ -152,6 +152,7 @@ TEST_F(ExampleTest, FindsTheInactiveNvlinksBehindARefusedConnection) {
   const auto answer = Conclude(scene);
   EXPECT_EQ(answer.primary_label(), "INTERCONNECT_NETWORKING.NVLINK.LINK_FAULT");
   EXPECT_THAT(answer.other_labels(), IsEmpty());
+  EXPECT_THAT(answer.effects(), IsEmpty()) << "a look-alike is no effect";
   EXPECT_THAT(answer.headline(), ::testing::HasSubstr("gpu:1 on n1"));
   const Verdict verdict = JudgeOf(scene, "INTERCONNECT_NETWORKING.NVLINK.LINK_FAULT");
   ASSERT_EQ(verdict.devices_size(), 1);
@@ -181,6 +182,23 @@ TEST_F(ExampleTest, SeparatesAnUncorrectableEccErrorFromItsEffects) {
                                    {"GPU.MEMORY.ROW_REMAP_PENDING", "Xid 48", "Xid 63", "Xid 45"}));
   EXPECT_EQ(JudgeOf(scene, "GPU.MEMORY.SRAM_ECC").outcome(), Verdict::REJECTED);
   EXPECT_EQ(JudgeOf(scene, "GPU.MEMORY.ROW_REMAP_FAILURE").outcome(), Verdict::REJECTED);
+}
+
+TEST_F(ExampleTest, NamesAPendingPageRetirementAsAnEffectOnOlderGpus) {
+  Scene scene = Healthy({"gpu.ecc", "gpu.row_remap", "gpu.page_retirement", "system.kernel_log"});
+  scene
+      .Saw("gpu.ecc", Except(Each(Int("dram_uncorrectable_volatile", 0)), 5,
+                             Int("dram_uncorrectable_volatile", 2)))
+      .Skipped("gpu.row_remap")
+      .Saw("gpu.page_retirement",
+           Join({Each(Int("retired_pages", 1)),
+                 Except(Each(Bool("pending", false)), 5, Bool("pending", true))}))
+      .Saw("system.kernel_log",
+           {Event("xid", "48", "gpu:5", 100), Event("first_event", "48", "", 100)});
+  const auto answer = Conclude(scene);
+  EXPECT_EQ(answer.primary_label(), "GPU.MEMORY.UNCORRECTABLE_ECC");
+  EXPECT_THAT(Effects(answer),
+              ::testing::UnorderedElementsAre("Xid 48", "page retirement pending"));
 }
 
 TEST_F(ExampleTest, FindsTheContainersDriverLibrariesBehindXid119) {

@@ -84,14 +84,14 @@ TEST(Rank, PutsWhatAStrongSignalNamesFirstAndPrunesTheRest) {
   for (int i = 1; i < 4; ++i) EXPECT_TRUE(answer.ranked(i).pruned()) << i;
 }
 
-TEST(Rank, PrunesWhatTheChecksHaveRefuted) {
+TEST(Rank, KeepsWhatTheChecksHaveRefutedForItsVerdictButLast) {
   const auto book = Four().Make();
   Scene scene(book);
   scene.Saw("a", {Bool("bad", false)});
   const auto answer = RankLeaves(book, scene);
-  EXPECT_TRUE(Of(answer, "MAIN.SUB.A").pruned());
-  EXPECT_THAT(Of(answer, "MAIN.SUB.A").reason(), HasSubstr("rule it out"));
-  EXPECT_FALSE(Of(answer, "MAIN.SUB.B").pruned());
+  EXPECT_FALSE(Of(answer, "MAIN.SUB.A").pruned());
+  EXPECT_THAT(Of(answer, "MAIN.SUB.A").reason(), HasSubstr("speak against it"));
+  EXPECT_EQ(answer.ranked(0).label(), "MAIN.SUB.B");
 }
 
 TEST(Rank, NeverPrunesAnAbnormalFinding) {
@@ -229,6 +229,17 @@ TEST(Critique, IsContentWhenEverythingIsExplained) {
   const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.A"))});
   EXPECT_THAT(answer.labels(), IsEmpty());
   EXPECT_THAT(answer.remarks(), IsEmpty());
+}
+
+TEST(Critique, HasLookAlikesOfAConfirmedCauseToldApart) {
+  Book made = Four();
+  made.Check("e", "bad", "bool", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.E").Confirm("e", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.B");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("e", {Bool("bad", true)});
+  const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.E"))});
+  EXPECT_THAT(answer.labels(), ElementsAre("MAIN.SUB.B"));
 }
 
 TEST(Critique, NamesAtMostEightLeaves) {
