@@ -3,12 +3,16 @@
 #include <algorithm>
 
 #include "services/node/checks/gpu/gpu_checks.h"
+#include "services/node/checks/job/job_checks.h"
+#include "services/node/checks/rdma/rdma_checks.h"
+#include "services/node/checks/system/system_checks.h"
 
 namespace galen::node {
 
 std::vector<NamedCheck> AllChecks() {
   std::vector<NamedCheck> checks;
-  for (const absl::Span<const NamedCheck> group : {GpuChecks()}) {
+  for (const absl::Span<const NamedCheck> group :
+       {GpuChecks(), JobChecks(), RdmaChecks(), SystemChecks()}) {
     checks.insert(checks.end(), group.begin(), group.end());
   }
   std::sort(checks.begin(), checks.end(),

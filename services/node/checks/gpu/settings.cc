@@ -75,7 +75,8 @@ std::optional<bool> HasForeignProcess(const Gpu& gpu, const std::set<std::int64_
 std::string Daemons(const std::vector<GpuProcess>& processes) {
   std::set<std::string> names;
   for (const GpuProcess& process : processes) {
-    const absl::string_view path = process.name.substr(0, process.name.find(' '));
+    const absl::string_view command = process.name;
+    const absl::string_view path = command.substr(0, command.find(' '));
     const absl::string_view name = path.substr(path.rfind('/') + 1);
     for (const absl::string_view daemon : kDaemons) {
       if (name == daemon) names.emplace(daemon);

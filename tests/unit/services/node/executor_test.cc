@@ -1,0 +1,260 @@
+#include "services/node/executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "fake_hosts.h"
+#include "services/node/registry.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using galen::v1::CheckResult;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+// Holds the check "t.hang" until a test lets it go.
+class Gate {
+ public:
+  void Wait() {
+    std::unique_lock<std::mutex> lock(mu_);
+    ++inside_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    --inside_;
+    changed_.notify_all();
+  }
+  void Open() {
+    std::unique_lock<std::mutex> lock(mu_);
+    open_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return inside_ == 0; });
+    open_ = false;
+  }
+
+ private:
+  std::mutex mu_;
+  std::condition_variable changed_;
+  int inside_ = 0;
+  bool open_ = false;
+};
+
+Gate& TheGate() {
+  static Gate* const gate = new Gate();
+  return *gate;
+}
+
+absl::StatusOr<CheckOutput> Good(const CheckContext& context) {
+  CheckOutput output;
+  output.findings.push_back(IntFinding("count", context.host.name(), "", 1));
+  output.message = "one";
+  return output;
+}
+absl::StatusOr<CheckOutput> Hang(const CheckContext& context) {
+  TheGate().Wait();
+  return Good(context);
+}
+absl::StatusOr<CheckOutput> Undeclared(const CheckContext& context) {
+  CheckOutput output;
+  output.findings.push_back(IntFinding("other", context.host.name(), "", 1));
+  return output;
+}
+absl::StatusOr<CheckOutput> Throw(const CheckContext&) { throw std::runtime_error("ouch"); }
+absl::StatusOr<CheckOutput> Reads(const CheckContext& context) {
+  const auto result = context.host.Run({"tool"});
+  if (!result.ok()) return result.status();
+  return Good(context);
+}
+
+std::shared_ptr<const knowledge::Knowledge> TestKnowledge() {
+  knowledge::v1::KnowledgeBase base;
+  base.set_digest("d1");
+  for (const char* name :
+       {"t.good", "t.hang", "t.undeclared", "t.throw", "t.reads", "t.heavy", "t.not_implemented"}) {
+    knowledge::v1::Check& check = *base.add_checks();
+    check.set_name(name);
+    check.set_kind(knowledge::v1::Check::NATIVE);
+    check.set_intrusive(std::string(name) == "t.heavy");
+    knowledge::v1::FindingSpec& finding = *check.add_findings();
+    finding.set_name("count");
+    finding.set_type("int");
+    finding.set_subject("node");
+  }
+  knowledge::v1::Check& extract = *base.add_checks();
+  extract.set_name("t.extract");
+  extract.set_kind(knowledge::v1::Check::EXTRACT);
+  extract.set_file("/etc/site");
+  knowledge::v1::FindingSpec& finding = *extract.add_findings();
+  finding.set_name("level");
+  finding.set_type("int");
+  finding.set_subject("node");
+  finding.set_pattern("^level=(\\d+)$");
+  return std::make_shared<const knowledge::Knowledge>(std::move(base));
+}
+
+class NodeExecutorTest : public ::testing::Test {
+ protected:
+  std::map<std::string, CheckResult> Run(const std::vector<std::string>& checks,
+                                         const NodeExecutor& executor,
+                                         absl::Time deadline = absl::InfiniteFuture()) {
+    v1::RunChecksRequest request;
+    for (const std::string& check : checks) request.add_checks(check);
+    request.set_node("n1");
+    std::map<std::string, CheckResult> results;
+    status_ = executor.RunChecks(request, deadline, [&](CheckResult result) {
+      EXPECT_EQ(result.id(), absl::StrCat(result.check(), "@n1"));
+      EXPECT_THAT(results, Not(Contains(Key(result.check()))));
+      results[result.check()] = std::move(result);
+    });
+    return results;
+  }
+
+  NodeExecutor Make(NodeExecutor::Options options) {
+    return NodeExecutor(hosts_, TestKnowledge(),
+                        {{"t.good", Good},
+                         {"t.hang", Hang},
+                         {"t.undeclared", Undeclared},
+                         {"t.throw", Throw},
+                         {"t.reads", Reads},
+                         {"t.heavy", Good}},
+                        options);
+  }
+
+  std::shared_ptr<FakeHost> host_ = std::make_shared<FakeHost>("n1");
+  FakeHosts hosts_{host_};
+  absl::Status status_;
+};
+
+TEST_F(NodeExecutorTest, AnUnknownCheckIsSkippedAndTheOthersRun) {
+  const auto results = Run({"t.good", "no.such", "t.not_implemented"}, Make({}));
+  EXPECT_THAT(status_, IsOk());
+  EXPECT_EQ(results.at("t.good").status(), CheckResult::PASS);
+  EXPECT_EQ(results.at("no.such").status(), CheckResult::SKIPPED);
+  EXPECT_EQ(results.at("no.such").message(), "this node executor has no check no.such");
+  EXPECT_EQ(results.at("t.not_implemented").status(), CheckResult::SKIPPED);
+}
+
+TEST_F(NodeExecutorTest, AToolThatIsMissingOrWasNotCapturedSkipsAndNeverPasses) {
+  EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
+  host_->AddAbsentCommand("tool");
+  EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
+  host_->AddCommandError("tool", absl::PermissionDeniedError("tool: not as this user"));
+  EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
+  host_->AddCommand("tool", "");
+  EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::PASS);
+}
+
+TEST_F(NodeExecutorTest, ACheckThatHangsIsAnErrorWhileTheOthersFinish) {
+  const NodeExecutor executor =
+      Make({.max_parallel = 1, .check_timeout = absl::Milliseconds(100), .max_stuck = 2});
+  const auto results = Run({"t.hang", "t.good", "t.reads"}, executor);
+  EXPECT_THAT(status_, IsOk());
+  EXPECT_EQ(results.at("t.hang").status(), CheckResult::ERROR);
+  EXPECT_EQ(results.at("t.hang").message(), "t.hang did not finish within 100ms");
+  EXPECT_EQ(results.at("t.good").status(), CheckResult::PASS);
+  EXPECT_EQ(results.at("t.reads").status(), CheckResult::SKIPPED);
+  TheGate().Open();
+}
+
+TEST_F(NodeExecutorTest, RefusesCallsWhileTooManyChecksHang) {
+  const NodeExecutor executor =
+      Make({.max_parallel = 1, .check_timeout = absl::Milliseconds(50), .max_stuck = 1});
+  Run({"t.hang"}, executor);
+  Run({"t.good"}, executor);
+  EXPECT_THAT(status_, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1 checks hang")));
+  TheGate().Open();
+}
+
+TEST_F(NodeExecutorTest, AStuckCheckMayOutliveTheExecutor) {
+  {
+    const NodeExecutor executor =
+        Make({.max_parallel = 1, .check_timeout = absl::Milliseconds(50), .max_stuck = 9});
+    Run({"t.hang"}, executor);
+  }
+  TheGate().Open();
+}
+
+TEST_F(NodeExecutorTest, TheCallsDeadlineBoundsEveryCheck) {
+  const auto results = Run({"t.good", "t.reads"}, Make({}), absl::Now() - absl::Seconds(1));
+  EXPECT_EQ(results.at("t.good").status(), CheckResult::ERROR);
+  EXPECT_EQ(results.at("t.good").message(), "t.good was not begun before the call's deadline");
+  EXPECT_THAT(results, SizeIs(2));
+}
+
+TEST_F(NodeExecutorTest, ADefectOfOneCheckIsItsErrorOnly) {
+  const auto results = Run({"t.undeclared", "t.throw", "t.good"}, Make({}));
+  EXPECT_EQ(results.at("t.undeclared").status(), CheckResult::ERROR);
+  EXPECT_EQ(results.at("t.throw").status(), CheckResult::ERROR);
+  EXPECT_THAT(results.at("t.throw").message(), HasSubstr("ouch"));
+  EXPECT_EQ(results.at("t.good").status(), CheckResult::PASS);
+}
+
+TEST_F(NodeExecutorTest, RunsAHeavyCheckOnlyWhenAllowed) {
+  const NodeExecutor executor = Make({});
+  EXPECT_EQ(Run({"t.heavy"}, executor).at("t.heavy").status(), CheckResult::SKIPPED);
+  v1::RunChecksRequest request;
+  request.add_checks("t.heavy");
+  request.set_allow_intrusive(true);
+  EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(),
+                                 [](const CheckResult& result) {
+                                   EXPECT_EQ(result.status(), CheckResult::PASS);
+                                   EXPECT_EQ(result.node(), "n1");
+                                 }),
+              IsOk());
+}
+
+TEST_F(NodeExecutorTest, RunsChecksThatAreDeclaredWhole) {
+  host_->AddFile("/etc/site", "name=x\nlevel=7\n");
+  const auto results = Run({"t.extract"}, Make({}));
+  EXPECT_EQ(results.at("t.extract").status(), CheckResult::PASS);
+  EXPECT_EQ(results.at("t.extract").findings(0).int_value(), 7);
+}
+
+TEST_F(NodeExecutorTest, ACheckNamedTwiceRunsOnce) {
+  EXPECT_THAT(Run({"t.good", "t.good", "no.such", "no.such"}, Make({})), SizeIs(2));
+}
+
+TEST_F(NodeExecutorTest, RefusesAnEmptyCallAndABundleThatIsNotThere) {
+  const NodeExecutor executor = Make({});
+  Run({}, executor);
+  EXPECT_THAT(status_, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("checks")));
+  v1::RunChecksRequest request;
+  request.add_checks("t.good");
+  request.set_bundle("gone");
+  EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(), [](const CheckResult&) {}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("gone")));
+}
+
+TEST_F(NodeExecutorTest, SaysWhatItCanDo) {
+  const v1::DescribeResponse description = Make({}).Describe();
+  EXPECT_EQ(description.host(), "n1");
+  EXPECT_EQ(description.knowledge_digest(), "d1");
+  EXPECT_THAT(description.checks(), ElementsAre("t.extract", "t.good", "t.hang", "t.heavy",
+                                                "t.reads", "t.throw", "t.undeclared"));
+}
+
+TEST(AllChecks, AreOrderedAndNamedOnce) {
+  const std::vector<NamedCheck> checks = AllChecks();
+  for (std::size_t i = 1; i < checks.size(); ++i) {
+    EXPECT_LT(checks[i - 1].name, checks[i].name);
+  }
+  EXPECT_GE(checks.size(), 23u);
+}
+
+}  // namespace
+}  // namespace galen::node
