@@ -1,0 +1,29 @@
+#include "services/node/checks/job/job_checks.h"
+
+#include "services/node/checks/job/environment.h"
+#include "services/node/checks/job/libraries.h"
+#include "services/node/checks/job/limits.h"
+#include "services/node/checks/job/nccl_env.h"
+#include "services/node/checks/job/versions.h"
+
+namespace galen::node {
+
+absl::Span<const NamedCheck> JobChecks() {
+  static constexpr NamedCheck kChecks[] = {
+      {"nccl.env", CheckNcclEnv},
+      {"nccl.versions", CheckNcclVersions},
+      {"container.libraries", CheckContainerLibraries},
+      {"container.devices", CheckContainerDevices},
+      {"container.limits", CheckContainerLimits},
+      {"container.shm", CheckContainerShm},
+      {"container.runtime", CheckContainerRuntime},
+      {"job.limits", CheckJobLimits},
+      {"job.placement", CheckJobPlacement},
+      {"user.env", CheckUserEnv},
+      {"user.launch", CheckUserLaunch},
+      {"framework.versions", CheckFrameworkVersions},
+  };
+  return kChecks;
+}
+
+}  // namespace galen::node

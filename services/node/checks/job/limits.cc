@@ -1,0 +1,373 @@
+#include "services/node/checks/job/limits.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/file_systems.h"
+
+namespace galen::node {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+
+std::optional<std::int64_t> IntAt(const host::Host& host, const std::string& path) {
+  const auto line = FirstLine(host, path);
+  if (!line.ok()) return std::nullopt;
+  if (*line == "max") return kUnlimited;
+  return LeadingInt(*line);
+}
+
+// Files of lines "name number".
+std::map<std::string, std::int64_t> Counters(const host::Host& host, const std::string& path) {
+  std::map<std::string, std::int64_t> counters;
+  const auto text = host.ReadFile(path);
+  if (!text.ok()) return counters;
+  for (const absl::string_view line : Lines(*text)) {
+    const std::vector<absl::string_view> words = Words(line);
+    std::int64_t value = 0;
+    if (words.size() == 2 && absl::SimpleAtoi(words[1], &value)) {
+      counters[std::string(words[0])] = value;
+    }
+  }
+  return counters;
+}
+
+// Folders of the job's control group that were captured; on a live host those of all groups that
+// have a GPU job are not told apart, so the job's own process names it.
+std::vector<std::string> CgroupFolders(const host::Host& host) {
+  std::set<std::string> folders;
+  const auto add = [&](const absl::StatusOr<std::vector<std::string>>& paths) {
+    if (!paths.ok()) return;
+    for (const std::string& path : *paths) folders.insert(path.substr(0, path.rfind('/')));
+  };
+  if (host.live()) {
+    const auto own = FirstLine(host, "/proc/self/cgroup", host::View::kJob);
+    absl::string_view group = own.ok() ? absl::string_view(*own) : "";
+    if (absl::ConsumePrefix(&group, "0::") && group.size() > 1) {
+      folders.insert(absl::StrCat("/sys/fs/cgroup", group));
+    }
+  } else {
+    std::string pattern = "/sys/fs/cgroup/*";
+    for (int depth = 0; depth < 8; ++depth, pattern += "/*")
+      add(host.Glob(pattern + "/memory.max"));
+  }
+  return {folders.begin(), folders.end()};
+}
+
+struct DeviceNodes {
+  int nvidia = 0;
+  bool control = false;
+  bool kfd = false;
+  bool infiniband = false;
+  bool caps_channels = false;
+  bool closed_to_others = false;
+  std::set<std::string> groups;
+};
+
+DeviceNodes ParseDev(absl::string_view listing) {
+  DeviceNodes nodes;
+  for (const absl::string_view line : Lines(listing)) {
+    const std::vector<absl::string_view> words = Words(line);
+    if (words.size() < 9) continue;
+    const absl::string_view name = words[0][0] == 'c' && words.size() > 9 ? words[9] : words[8];
+    absl::string_view number = name;
+    const bool gpu = absl::ConsumePrefix(&number, "nvidia") && !number.empty() &&
+                     std::all_of(number.begin(), number.end(), [](char c) {
+                       return absl::ascii_isdigit(static_cast<unsigned char>(c));
+                     });
+    nodes.nvidia += gpu;
+    nodes.control |= name == "nvidiactl";
+    nodes.kfd |= name == "kfd";
+    nodes.infiniband |= name == "infiniband";
+    nodes.caps_channels |= name == "nvidia-caps-imex-channels";
+    if ((gpu || name == "nvidiactl" || name == "kfd") && words[0].size() >= 10 &&
+        words[0].substr(7, 2) != "rw") {
+      nodes.closed_to_others = true;
+      nodes.groups.emplace(words[3]);
+    }
+  }
+  return nodes;
+}
+
+// Ranks of the job on this node: its processes that were captured.
+std::vector<std::string> JobProcesses(const host::Host& host, absl::string_view file) {
+  std::vector<std::string> pids;
+  const auto paths = host.Glob(absl::StrCat("/proc/*/", file), host::View::kJob);
+  if (!paths.ok()) return pids;
+  for (const std::string& path : *paths) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+    if (parts.size() == 4 && absl::ascii_isdigit(static_cast<unsigned char>(parts[2][0]))) {
+      pids.emplace_back(parts[2]);
+    }
+  }
+  return pids;
+}
+
+// "0-3,8" is five.
+std::optional<std::int64_t> ListSize(absl::string_view list) {
+  std::int64_t count = 0;
+  for (const absl::string_view range : absl::StrSplit(list, ',')) {
+    const std::pair<absl::string_view, absl::string_view> ends =
+        absl::StrSplit(range, absl::MaxSplits('-', 1));
+    std::int64_t first = 0;
+    if (!absl::SimpleAtoi(ends.first, &first)) return std::nullopt;
+    std::int64_t last = first;
+    if (!ends.second.empty() && !absl::SimpleAtoi(ends.second, &last)) return std::nullopt;
+    if (first < 0 || last < first || last > 1 << 20) return std::nullopt;
+    count += last - first + 1;
+  }
+  return count;
+}
+
+std::optional<std::int64_t> IntOf(const std::map<std::string, std::string>& environment,
+                                  const std::string& name) {
+  const auto it = environment.find(name);
+  std::int64_t value = 0;
+  if (it == environment.end() || !absl::SimpleAtoi(it->second, &value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::map<std::string, std::int64_t> ParseLimits(absl::string_view text) {
+  std::map<std::string, std::int64_t> limits;
+  for (const absl::string_view line : Lines(text)) {
+    // Columns are fixed: name in 26, soft limit in 21.
+    if (line.size() < 27 || !absl::StartsWith(line, "Max ")) continue;
+    const std::string name(absl::StripAsciiWhitespace(line.substr(0, 26)));
+    const std::vector<absl::string_view> words = Words(line.substr(26));
+    std::int64_t value = 0;
+    if (words.empty()) continue;
+    if (words[0] == "unlimited") {
+      limits[name] = kUnlimited;
+    } else if (absl::SimpleAtoi(words[0], &value)) {
+      limits[name] = value;
+    }
+  }
+  return limits;
+}
+
+absl::StatusOr<CheckOutput> CheckJobLimits(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  std::vector<std::string> pids = JobProcesses(host, "limits");
+  if (pids.empty()) pids = {"self"};
+  CheckOutput output;
+  absl::Status failure;
+  for (const std::string& pid : pids) {
+    const auto text = host.ReadFile(absl::StrCat("/proc/", pid, "/limits"), host::View::kJob);
+    if (!text.ok()) {
+      failure = text.status();
+      continue;
+    }
+    const std::map<std::string, std::int64_t> limits = ParseLimits(*text);
+    const std::string device = pid == "self" ? "" : absl::StrCat("process:", pid);
+    const auto add = [&](absl::string_view finding, const std::string& name, std::int64_t unit) {
+      const auto it = limits.find(name);
+      if (it == limits.end()) {
+        output.findings.push_back(UnknownFinding(finding, node, device));
+      } else if (it->second == kUnlimited) {
+        output.findings.push_back(TextFinding(finding, node, device, "unlimited"));
+      } else if (unit > 1) {
+        output.findings.push_back(FloatFinding(
+            finding, node, device, static_cast<double>(it->second) / static_cast<double>(unit)));
+      } else {
+        output.findings.push_back(IntFinding(finding, node, device, it->second));
+      }
+    };
+    add("memlock_kib", "Max locked memory", 1024);
+    add("nproc", "Max processes", 1);
+    add("nofile", "Max open files", 1);
+    if (output.message.empty()) {
+      const auto it = limits.find("Max locked memory");
+      output.message = it == limits.end() ? "the limits do not name locked memory"
+                       : it->second == kUnlimited
+                           ? "the job may lock any amount of memory"
+                           : absl::StrCat("the job may lock ", it->second / 1024, " KiB");
+      output.excerpt = *text;
+    }
+  }
+  if (output.findings.empty()) return failure;
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckContainerLimits(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  const std::vector<std::string> folders = CgroupFolders(host);
+  if (folders.empty()) return absl::UnavailableError("the job's control group is not known");
+  CheckOutput output;
+  for (const std::string& folder : folders) {
+    const auto add = [&](absl::string_view name, std::optional<std::int64_t> value) {
+      output.findings.push_back(!value.has_value()     ? UnknownFinding(name, node, "")
+                                : *value == kUnlimited ? TextFinding(name, node, "", "unlimited")
+                                                       : IntFinding(name, node, "", *value));
+    };
+    const auto number = [](const std::map<std::string, std::int64_t>& from,
+                           const std::string& name) -> std::optional<std::int64_t> {
+      const auto it = from.find(name);
+      if (it == from.end()) return std::nullopt;
+      return it->second;
+    };
+    const std::optional<std::int64_t> memory = IntAt(host, folder + "/memory.max");
+    if (memory.has_value() && *memory != kUnlimited) {
+      output.findings.push_back(
+          FloatFinding("memory_max_gib", node, "", static_cast<double>(*memory) / kGib));
+    } else {
+      add("memory_max_gib", memory);
+    }
+    const auto kills = number(Counters(host, folder + "/memory.events"), "oom_kill");
+    add("oom_kills", kills);
+    // "max 100000" or "200000 100000": microseconds in each period.
+    const auto quota = FirstLine(host, folder + "/cpu.max");
+    const std::vector<absl::string_view> parts =
+        quota.ok() ? Words(*quota) : std::vector<absl::string_view>();
+    double share = 0;
+    double period = 0;
+    if (parts.size() == 2 && parts[0] == "max") {
+      add("cpu_quota_cores", kUnlimited);
+    } else if (parts.size() == 2 && absl::SimpleAtod(parts[0], &share) &&
+               absl::SimpleAtod(parts[1], &period) && period > 0) {
+      output.findings.push_back(FloatFinding("cpu_quota_cores", node, "", share / period));
+    } else {
+      add("cpu_quota_cores", std::nullopt);
+    }
+    const auto stat = Counters(host, folder + "/cpu.stat");
+    const auto periods = number(stat, "nr_periods");
+    const auto throttled = number(stat, "nr_throttled");
+    if (periods.has_value() && throttled.has_value()) {
+      const double percent =
+          *periods == 0 ? 0.0
+                        : 100.0 * static_cast<double>(*throttled) / static_cast<double>(*periods);
+      output.findings.push_back(FloatFinding("throttled_pct", node, "", percent));
+    } else {
+      add("throttled_pct", std::nullopt);
+    }
+    add("pids_max", IntAt(host, folder + "/pids.max"));
+    add("pids_max_events", number(Counters(host, folder + "/pids.events"), "max"));
+    absl::StrAppend(&output.message, output.message.empty() ? "" : "; ", "control group ",
+                    BaseName(folder), ": ",
+                    kills.has_value() ? absl::StrCat(*kills, " kills for lack of memory")
+                                      : "kills for lack of memory are not known");
+  }
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckContainerShm(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const std::string text,
+                         Output(context.host, {"df", "-PT"}, host::View::kJob));
+  const std::string& node = context.host.name();
+  for (const FileSystem& entry : ParseDf(text)) {
+    if (entry.target != "/dev/shm") continue;
+    CheckOutput output;
+    const double mib = static_cast<double>(entry.total) / 1024.0;
+    output.findings.push_back(FloatFinding("size_mib", node, "mount:/dev/shm", mib));
+    output.findings.push_back(
+        entry.used_pct.has_value()
+            ? FloatFinding("used_pct", node, "mount:/dev/shm", *entry.used_pct)
+            : UnknownFinding("used_pct", node, "mount:/dev/shm"));
+    output.message = absl::StrCat("/dev/shm of the job has ", static_cast<std::int64_t>(mib),
+                                  " MiB, of which ", entry.used_pct.value_or(0), " % is used");
+    return output;
+  }
+  return absl::NotFoundError("the job has no file system at /dev/shm");
+}
+
+absl::StatusOr<CheckOutput> CheckContainerDevices(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const std::string listing,
+                         Output(host, {"ls", "-l", "/dev"}, host::View::kJob));
+  const DeviceNodes nodes = ParseDev(listing);
+  CheckOutput output;
+  const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
+  const bool nvidia_host = host.ReadFile("/proc/driver/nvidia/version").ok();
+  const auto modules = host.ReadFile("/proc/modules");
+  const bool amd_host = modules.ok() && absl::StrContains(*modules, "amdgpu ");
+  // What the host does not have the job cannot be missing.
+  add(nvidia_host || nodes.nvidia > 0 ? IntFinding("nvidia_nodes", node, "", nodes.nvidia)
+                                      : UnknownFinding("nvidia_nodes", node, ""));
+  add(amd_host && !nvidia_host ? BoolFinding("kfd_present", node, "", nodes.kfd)
+                               : UnknownFinding("kfd_present", node, ""));
+  const bool rdma_host = host.Glob("/sys/class/infiniband/*/ports/*/state").ok();
+  add(rdma_host || nodes.infiniband ? IntFinding("rdma_nodes", node, "", nodes.infiniband ? 1 : 0)
+                                    : UnknownFinding("rdma_nodes", node, ""));
+  std::optional<bool> denied;
+  if (const auto smi = host.Run(std::vector<std::string>{"nvidia-smi", "-L"}, host::View::kJob);
+      smi.ok()) {
+    const std::string said = absl::StrCat(smi->out, smi->err);
+    denied = smi->exit_code != 0 && (absl::StrContains(said, "Unknown Error") ||
+                                     absl::StrContains(said, "Operation not permitted") ||
+                                     absl::StrContains(said, "Insufficient Permissions"));
+    output.excerpt = said;
+  }
+  add(denied.has_value() ? BoolFinding("open_denied", node, "", *denied)
+                         : UnknownFinding("open_denied", node, ""));
+  const auto devices = host.ReadFile("/proc/devices");
+  const bool imex_host = devices.ok() && absl::StrContains(*devices, "nvidia-caps-imex-channels");
+  add(imex_host ? BoolFinding("imex_channel_present", node, "", nodes.caps_channels)
+                : UnknownFinding("imex_channel_present", node, ""));
+  // Open to all: no group matters. Otherwise the job's user would have to be known.
+  add(nodes.closed_to_others ? UnknownFinding("group_mismatch", node, "")
+                             : BoolFinding("group_mismatch", node, "", false));
+  output.message =
+      absl::StrCat("the job has ", nodes.nvidia, " NVIDIA device nodes",
+                   nodes.infiniband ? ", RDMA devices" : "", nodes.kfd ? ", /dev/kfd" : "",
+                   denied.value_or(false) ? ", and may not open them" : "");
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  const auto environment = host.JobEnvironment();
+  const std::vector<std::string> pids = JobProcesses(host, "status");
+  if (!environment.ok() && pids.empty()) return environment.status();
+  CheckOutput output;
+  for (const std::string& pid : pids) {
+    const auto status = host.ReadFile(absl::StrCat("/proc/", pid, "/status"), host::View::kJob);
+    if (!status.ok()) continue;
+    for (const absl::string_view line : Lines(*status)) {
+      absl::string_view rest = line;
+      if (!absl::ConsumePrefix(&rest, "Cpus_allowed_list:")) continue;
+      const auto count = ListSize(absl::StripAsciiWhitespace(rest));
+      const std::string device = absl::StrCat("process:", pid);
+      output.findings.push_back(count.has_value() ? IntFinding("cpus_allowed", node, device, *count)
+                                                  : UnknownFinding("cpus_allowed", node, device));
+    }
+  }
+  std::optional<std::int64_t> ranks;
+  if (environment.ok()) {
+    for (const char* name : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                             "SLURM_NTASKS_PER_NODE", "MPI_LOCALNRANKS"}) {
+      if (!ranks.has_value()) ranks = IntOf(*environment, name);
+    }
+  }
+  std::optional<std::int64_t> gpus;
+  if (const auto smi = Output(host, {"nvidia-smi", "-L"}, host::View::kJob); smi.ok()) {
+    gpus = 0;
+    for (const absl::string_view line : Lines(*smi)) *gpus += absl::StartsWith(line, "GPU ");
+  }
+  if (ranks.has_value() && gpus.has_value()) {
+    output.findings.push_back(BoolFinding("ranks_gt_gpus", node, "", *ranks > *gpus));
+    output.message = absl::StrCat(*ranks, " ranks on ", *gpus, " GPUs");
+  } else {
+    output.findings.push_back(UnknownFinding("ranks_gt_gpus", node, ""));
+    output.message = "how many ranks run on this node is not known";
+  }
+  output.findings.push_back(UnknownFinding("ranks_on_same_gpu", node, ""));
+  output.findings.push_back(UnknownFinding("visible_devices_same", node, ""));
+  return output;
+}
+
+}  // namespace galen::node

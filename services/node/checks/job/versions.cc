@@ -1,0 +1,160 @@
+#include "services/node/checks/job/versions.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "re2/re2.h"
+#include "services/node/checks/system/capture.h"
+
+namespace galen::node {
+namespace {
+
+using Versions = std::map<std::string, std::string>;
+
+std::string ValueOf(const Versions& versions, const std::string& name) {
+  const auto it = versions.find(name);
+  return it == versions.end() ? std::string() : it->second;
+}
+
+v1::Finding TextOrUnknown(absl::string_view name, const std::string& node,
+                          const std::string& value) {
+  return value.empty() ? UnknownFinding(name, node, "") : TextFinding(name, node, "", value);
+}
+
+// The highest CUDA that the driver runs, as nvidia-smi states it.
+std::string DriverCuda(const host::Host& host) {
+  static const RE2 version(R"(<cuda_version>([0-9.]+)</cuda_version>)");
+  std::string found;
+  if (const auto xml = Output(host, {"nvidia-smi", "-q", "-x"}); xml.ok()) {
+    RE2::PartialMatch(*xml, version, &found);
+  }
+  return found;
+}
+
+Versions Pip(const host::Host& host) {
+  const auto text =
+      Output(host, {"python3", "-m", "pip", "list", "--format=json"}, host::View::kJob);
+  return text.ok() ? ParsePipList(*text) : Versions();
+}
+
+}  // namespace
+
+std::map<std::string, std::string> ParsePipList(absl::string_view json) {
+  Versions versions;
+  const nlohmann::json list = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+  if (!list.is_array()) return versions;
+  for (const auto& entry : list) {
+    if (!entry.is_object()) continue;
+    const auto name = entry.find("name");
+    const auto version = entry.find("version");
+    if (name == entry.end() || version == entry.end() || !name->is_string() ||
+        !version->is_string()) {
+      continue;
+    }
+    versions[name->get<std::string>()] = version->get<std::string>();
+  }
+  return versions;
+}
+
+std::map<std::string, std::string> ParseCollectEnv(absl::string_view text) {
+  Versions values;
+  for (const absl::string_view line : Lines(text)) {
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(line, absl::MaxSplits(": ", 1));
+    const absl::string_view value = absl::StripAsciiWhitespace(field.second);
+    if (value.empty() || value == "N/A" || absl::StartsWith(value, "Could not collect")) continue;
+    values.try_emplace(std::string(field.first), value);
+  }
+  return values;
+}
+
+bool IsNewer(absl::string_view a, absl::string_view b) {
+  const auto parts = [](absl::string_view text) {
+    std::pair<int, int> parsed = {0, 0};
+    const std::vector<absl::string_view> pieces = absl::StrSplit(text, '.');
+    if (!absl::SimpleAtoi(pieces[0], &parsed.first)) return parsed;
+    if (pieces.size() > 1 && !absl::SimpleAtoi(pieces[1], &parsed.second)) parsed.second = 0;
+    return parsed;
+  };
+  return parts(a) > parts(b);
+}
+
+absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  const Versions packages = Pip(host);
+  const auto collected =
+      Output(host, {"python3", "-m", "torch.utils.collect_env"}, host::View::kJob);
+  const Versions environment = collected.ok() ? ParseCollectEnv(*collected) : Versions();
+  const auto compiler = Output(host, {"nvcc", "--version"}, host::View::kJob);
+  if (packages.empty() && !collected.ok() && !compiler.ok()) {
+    return absl::UnavailableError("no versions of the job's packages are known");
+  }
+  std::string torch = ValueOf(environment, "PyTorch version");
+  if (torch.empty()) torch = ValueOf(packages, "torch");
+  // The runtime that the framework carries is what has to fit the driver.
+  std::string cuda = ValueOf(environment, "CUDA used to build PyTorch");
+  if (cuda.empty()) cuda = ValueOf(packages, "nvidia-cuda-runtime-cu12");
+  if (cuda.empty() && compiler.ok()) {
+    static const RE2 release(R"(release (\d+\.\d+))");
+    RE2::PartialMatch(*compiler, release, &cuda);
+  }
+  const std::string highest = DriverCuda(host);
+  std::optional<bool> too_new;
+  if (!cuda.empty() && !highest.empty()) {
+    // Within one major release, since 11, a runtime runs on every driver of that release.
+    const auto major = [](const std::string& text) { return LeadingInt(text).value_or(0); };
+    too_new = major(cuda) >= 11 && major(highest) >= 11 ? major(cuda) > major(highest)
+                                                        : IsNewer(cuda, highest);
+  }
+  CheckOutput output;
+  output.findings.push_back(TextOrUnknown("torch", node, torch));
+  output.findings.push_back(TextOrUnknown("cuda_runtime", node, cuda));
+  v1::Finding fits = too_new.has_value() ? BoolFinding("cuda_runtime_gt_driver", node, "", *too_new)
+                                         : UnknownFinding("cuda_runtime_gt_driver", node, "");
+  fits.set_expected("false");
+  output.findings.push_back(std::move(fits));
+  output.findings.push_back(UnknownFinding("cudnn_runtime_lt_build", node, ""));
+  std::string engine;
+  if (!packages.empty()) {
+    engine = packages.contains("deepspeed") ? "deepspeed" : "none";
+  }
+  output.findings.push_back(TextOrUnknown("sharding_engine", node, engine));
+  output.findings.push_back(UnknownFinding("abi_mismatch", node, ""));
+  output.findings.push_back(UnknownFinding("arch_missing", node, ""));
+  output.message =
+      absl::StrCat(torch.empty() ? "PyTorch unknown" : absl::StrCat("PyTorch ", torch), ", CUDA ",
+                   cuda.empty() ? "unknown" : cuda, "; the driver runs CUDA up to ",
+                   highest.empty() ? "an unknown release" : highest);
+  if (collected.ok()) output.excerpt = collected->substr(0, 2048);
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckNcclVersions(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  const Versions packages = Pip(host);
+  if (packages.empty()) return absl::UnavailableError("the job's packages are not known");
+  std::string version;
+  for (const char* name : {"nvidia-nccl-cu12", "nvidia-nccl-cu13", "nvidia-nccl-cu11"}) {
+    if (version.empty()) version = ValueOf(packages, name);
+  }
+  CheckOutput output;
+  output.findings.push_back(TextOrUnknown("version", node, version));
+  output.findings.push_back(UnknownFinding("differs_between_nodes", node, ""));
+  output.findings.push_back(UnknownFinding("supports_gpu", node, ""));
+  output.findings.push_back(UnknownFinding("plugin_differs", node, ""));
+  output.message = version.empty() ? "the version of NCCL is not among the packages"
+                                   : absl::StrCat("NCCL ", version);
+  return output;
+}
+
+}  // namespace galen::node

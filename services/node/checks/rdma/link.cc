@@ -1,0 +1,247 @@
+#include "services/node/checks/rdma/link.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "re2/re2.h"
+#include "services/node/checks/rdma/ports.h"
+#include "services/node/checks/system/capture.h"
+
+namespace galen::node {
+namespace {
+
+// Adapters on the bus: functions of InfiniBand class, and Ethernet ones whose driver gives an RDMA
+// device. Virtual functions are left out, they are made on purpose.
+int AdaptersOnBus(absl::string_view lspci) {
+  static const RE2 adapter(
+      R"(^[0-9a-f:.]+ (?:Infiniband controller|Ethernet controller).*\[15b3:)");
+  int count = 0;
+  for (const absl::string_view line : Lines(lspci)) {
+    count += RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), adapter) &&
+             !absl::StrContains(line, "Virtual Function");
+  }
+  return count;
+}
+
+// The job's choice of adapters, as far as it names this one.
+bool JobNames(const CheckContext& context, absl::string_view hca) {
+  const auto environment = context.host.JobEnvironment();
+  if (!environment.ok()) return false;
+  const auto it = environment->find("NCCL_IB_HCA");
+  if (it == environment->end() || absl::StartsWith(it->second, "^")) return false;
+  return RE2::PartialMatch(it->second,
+                           absl::StrCat("(^|[=,])", RE2::QuoteMeta(std::string(hca)), "($|[,:])"));
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> CheckRdmaDevices(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  const auto ports = ReadPorts(host);
+  if (!ports.ok() && !IsAbsent(ports.status())) return ports.status();
+  const std::vector<std::string> hcas = ports.ok() ? Hcas(*ports) : std::vector<std::string>();
+  CheckOutput output;
+  const auto lspci = Output(host, {"lspci", "-vvv", "-nn"});
+  const int on_bus = lspci.ok() ? AdaptersOnBus(*lspci) : 0;
+  // No adapter anywhere: this machine has no RDMA, rather than lost it.
+  if (hcas.empty() && on_bus == 0) return absl::NotFoundError("the host has no RDMA device");
+
+  v1::Finding count = IntFinding("device_count", node, "", static_cast<std::int64_t>(hcas.size()));
+  if (on_bus > 0) count.set_expected(absl::StrCat(on_bus));
+  output.findings.push_back(std::move(count));
+  output.findings.push_back(on_bus > 0 ? IntFinding("device_count_expected", node, "", on_bus)
+                                       : UnknownFinding("device_count_expected", node, ""));
+
+  std::map<std::string, std::map<std::string, int>> versions;  // of a type and board
+  std::map<std::string, std::pair<std::string, std::string>> firmware;
+  for (const std::string& hca : hcas) {
+    const std::string root = absl::StrCat("/sys/class/infiniband/", hca);
+    const auto version = FirstLine(host, root + "/fw_ver");
+    if (!version.ok()) continue;
+    const std::string kind = absl::StrCat(FirstLine(host, root + "/hca_type").value_or(""), " ",
+                                          FirstLine(host, root + "/board_id").value_or(""));
+    firmware[hca] = {kind, *version};
+    ++versions[kind][*version];
+  }
+  for (const std::string& hca : hcas) {
+    const std::string device = absl::StrCat("nic:", hca);
+    const auto it = firmware.find(hca);
+    if (it == firmware.end()) {
+      output.findings.push_back(UnknownFinding("firmware", node, device));
+      continue;
+    }
+    const auto& [kind, version] = it->second;
+    output.findings.push_back(TextFinding("firmware", node, device, version));
+    const auto most =
+        std::max_element(versions[kind].begin(), versions[kind].end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    v1::Finding differs =
+        BoolFinding("firmware_differs", node, device, versions[kind][version] < most->second);
+    differs.set_expected("false");
+    output.findings.push_back(std::move(differs));
+  }
+  // Whether an adapter is one too many only shows against the other nodes of the job.
+  output.findings.push_back(UnknownFinding("extra_device", node, ""));
+  output.message = absl::StrCat(hcas.size(), " RDMA devices (", absl::StrJoin(hcas, ", "), ")");
+  if (on_bus > 0) absl::StrAppend(&output.message, ", ", on_bus, " adapters on the PCI bus");
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(context.host));
+  const std::string& node = context.host.name();
+  const std::set<std::string> fabric = FabricHcas(ports);
+  CheckOutput output;
+  std::vector<std::string> wrong;
+  int active = 0;
+  for (const RdmaPort& port : ports) {
+    const std::string device = DeviceOf(port);
+    const auto text = [&](absl::string_view name, const std::string& value) {
+      output.findings.push_back(value.empty() ? UnknownFinding(name, node, device)
+                                              : TextFinding(name, node, device, value));
+    };
+    active += port.state == "ACTIVE";
+    // A port beside the compute fabric may be without a cable on purpose: that it is down tells
+    // nothing, so only its physical state is reported.
+    const bool matters = fabric.contains(port.hca) || JobNames(context, port.hca);
+    if (matters || port.state == "ACTIVE") {
+      text("state", port.state);
+      if (matters) output.findings.back().set_expected("ACTIVE");
+    }
+    text("phys_state", port.phys_state);
+    text("link_layer", port.link_layer);
+    const std::optional<double> expected = ExpectedRate(port, ports);
+    // What a port that is down calls its rate is not one.
+    const bool up = port.state == "ACTIVE" && port.rate_gbps.has_value();
+    v1::Finding rate = up ? FloatFinding("rate_gbps", node, device, *port.rate_gbps)
+                          : UnknownFinding("rate_gbps", node, device);
+    if (expected.has_value()) rate.set_expected(absl::StrCat(*expected));
+    output.findings.push_back(std::move(rate));
+    output.findings.push_back(expected.has_value()
+                                  ? FloatFinding("rate_expected_gbps", node, device, *expected)
+                                  : UnknownFinding("rate_expected_gbps", node, device));
+    if (port.link_layer == "InfiniBand") {
+      output.findings.push_back(port.sm_lid.has_value()
+                                    ? IntFinding("sm_lid", node, device, *port.sm_lid)
+                                    : UnknownFinding("sm_lid", node, device));
+    }
+    if (matters && port.state != "ACTIVE") {
+      wrong.push_back(absl::StrCat(port.hca, " port ", port.number, " is ",
+                                   port.state.empty() ? "of unknown state" : port.state,
+                                   port.phys_state.empty() ? "" : ", physical state ",
+                                   port.phys_state));
+    } else if (up && expected.has_value() && *port.rate_gbps < *expected) {
+      wrong.push_back(absl::StrCat(port.hca, " port ", port.number, " runs at ", *port.rate_gbps,
+                                   " Gb/s, its peers at ", *expected));
+    }
+    absl::StrAppend(&output.excerpt, port.hca, "/", port.number, " ", port.state, " ",
+                    port.phys_state, " ", port.link_layer, " ", port.rate_gbps.value_or(0),
+                    " Gb/s\n");
+  }
+  output.message = wrong.empty() ? absl::StrCat(active, " of ", ports.size(),
+                                                " RDMA ports are active, all of the fabric's")
+                                 : absl::StrJoin(wrong, "; ");
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckSubnetManager(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(context.host));
+  const std::string& node = context.host.name();
+  std::optional<bool> reachable;
+  std::string by;
+  bool infiniband = false;
+  for (const RdmaPort& port : ports) {
+    if (port.link_layer != "InfiniBand") continue;
+    infiniband = true;
+    // A port that is down keeps the last manager's address, or none: neither tells.
+    const bool trained = port.state == "ACTIVE" || port.state == "INITIALIZING";
+    if (!trained || !port.sm_lid.has_value()) continue;
+    if (*port.sm_lid != 0 && port.state == "ACTIVE") {
+      reachable = true;
+      by = absl::StrCat("SM lid ", *port.sm_lid, " at ", port.hca);
+    } else if (!reachable.has_value()) {
+      reachable = false;
+      by = absl::StrCat(port.hca, " is ", port.state, " with SM lid ", *port.sm_lid);
+    }
+  }
+  if (!infiniband) return absl::NotFoundError("no port runs InfiniBand");
+  if (!reachable.has_value()) {
+    const auto sminfo = context.host.Run(std::vector<std::string>{"sminfo"});
+    if (sminfo.ok()) {
+      reachable = sminfo->exit_code == 0 && absl::StrContains(sminfo->out, "sm lid");
+      by = "sminfo";
+    }
+  }
+  CheckOutput output;
+  output.findings.push_back(reachable.has_value() ? BoolFinding("reachable", node, "", *reachable)
+                                                  : UnknownFinding("reachable", node, ""));
+  output.findings.push_back(UnknownFinding("vendor", node, ""));
+  output.findings.push_back(UnknownFinding("log_errors", node, ""));
+  output.message = !reachable.has_value() ? "whether a subnet manager answers is not known"
+                   : *reachable           ? absl::StrCat("a subnet manager answers (", by, ")")
+                                          : absl::StrCat("no subnet manager answers (", by, ")");
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckBond(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  CheckOutput output;
+  std::map<std::string, int> bonds;
+  if (const auto paths = host.Glob("/proc/net/bonding/*"); paths.ok()) {
+    for (const std::string& path : *paths) {
+      const auto text = host.ReadFile(path);
+      if (!text.ok()) continue;
+      int members = 0;
+      for (const absl::string_view line : Lines(*text)) {
+        members += absl::StartsWith(line, "Slave Interface: ");
+      }
+      bonds[std::string(BaseName(path))] = members;
+    }
+  }
+  if (bonds.empty()) {
+    GALEN_ASSIGN_OR_RETURN(const std::string text,
+                           Output(host, {"ip", "-j", "-s", "link", "show"}));
+    const nlohmann::json links = nlohmann::json::parse(text, nullptr, false);
+    if (!links.is_array()) return absl::InvalidArgumentError("ip link: the output is not JSON");
+    for (const auto& link : links) {
+      if (!link.is_object()) continue;
+      const auto master = link.find("master");
+      const auto flags = link.find("flags");
+      if (master == link.end() || !master->is_string() || flags == link.end()) continue;
+      if (!flags->is_array() || std::find(flags->begin(), flags->end(), "SLAVE") == flags->end()) {
+        continue;
+      }
+      ++bonds[master->get<std::string>()];
+    }
+  }
+  // The bonds that carry RDMA are those whose device is a bond's.
+  const auto ports = ReadPorts(host);
+  bool rdma_bond = false;
+  if (ports.ok()) {
+    for (const RdmaPort& port : *ports) rdma_bond |= absl::StrContains(port.hca, "bond");
+  }
+  for (const auto& [name, members] : bonds) {
+    const std::string device = absl::StrCat("netdev:", name);
+    output.findings.push_back(BoolFinding("is_bond", node, device, rdma_bond && members > 1));
+    output.findings.push_back(IntFinding("members", node, device, members));
+  }
+  if (bonds.empty()) output.findings.push_back(BoolFinding("is_bond", node, "", rdma_bond));
+  output.message = bonds.empty() ? "no interface is a bond"
+                                 : absl::StrCat(bonds.size(), " bonds, RDMA runs over ",
+                                                rdma_bond ? "one" : "none", " of them");
+  return output;
+}
+
+}  // namespace galen::node

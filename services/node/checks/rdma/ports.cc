@@ -1,0 +1,209 @@
+#include "services/node/checks/rdma/ports.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "services/node/checks/system/capture.h"
+
+namespace galen::node {
+namespace {
+
+constexpr absl::string_view kRoot = "/sys/class/infiniband/";
+
+std::string Read(const host::Host& host, absl::string_view path) {
+  return FirstLine(host, path).value_or("");
+}
+
+// "5: LinkUp" to "LinkUp".
+absl::string_view AfterNumber(absl::string_view text) {
+  const std::size_t colon = text.find(": ");
+  return colon == absl::string_view::npos ? text : text.substr(colon + 2);
+}
+
+std::optional<int> Lid(absl::string_view text) {
+  std::int64_t value = 0;
+  if (absl::ConsumePrefix(&text, "0x")) {
+    if (!absl::SimpleHexAtoi(text, &value)) return std::nullopt;
+  } else if (!absl::SimpleAtoi(text, &value)) {
+    return std::nullopt;
+  }
+  if (value < 0 || value > 0xffff) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+std::optional<RdmaPort> ReadPort(const host::Host& host, absl::string_view state_path) {
+  // /sys/class/infiniband/<hca>/ports/<number>/state
+  const std::vector<absl::string_view> parts = absl::StrSplit(state_path, '/');
+  if (parts.size() < 8) return std::nullopt;
+  RdmaPort port;
+  port.hca = std::string(parts[4]);
+  if (!absl::SimpleAtoi(parts[6], &port.number)) return std::nullopt;
+  const std::string folder = absl::StrCat(kRoot, port.hca, "/ports/", parts[6], "/");
+  port.state = NormalState(Read(host, state_path));
+  port.phys_state = std::string(AfterNumber(Read(host, folder + "phys_state")));
+  port.link_layer = Read(host, folder + "link_layer");
+  port.rate_gbps = LeadingDouble(Read(host, folder + "rate"));
+  port.sm_lid = Lid(Read(host, folder + "sm_lid"));
+  port.type = Read(host, absl::StrCat(kRoot, port.hca, "/hca_type"));
+  port.board = Read(host, absl::StrCat(kRoot, port.hca, "/board_id"));
+  return port;
+}
+
+auto Kind(const RdmaPort& port) { return std::tie(port.link_layer, port.type, port.board); }
+
+}  // namespace
+
+std::string DeviceOf(const RdmaPort& port) {
+  return absl::StrCat("nic:", port.hca, "/port:", port.number);
+}
+
+bool NaturalLess(absl::string_view a, absl::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    const auto digits = [](absl::string_view text) {
+      std::size_t n = 0;
+      while (n < text.size() && absl::ascii_isdigit(static_cast<unsigned char>(text[n]))) ++n;
+      return n;
+    };
+    const std::size_t x = digits(a);
+    const std::size_t y = digits(b);
+    std::uint64_t left = 0;
+    std::uint64_t right = 0;
+    if (x > 0 && y > 0 && absl::SimpleAtoi(a.substr(0, x), &left) &&
+        absl::SimpleAtoi(b.substr(0, y), &right)) {
+      if (left != right) return left < right;
+      a.remove_prefix(x);
+      b.remove_prefix(y);
+      continue;
+    }
+    if (a[0] != b[0]) return a[0] < b[0];
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.size() < b.size();
+}
+
+std::string NormalState(absl::string_view state) {
+  const std::string upper = absl::AsciiStrToUpper(absl::StripAsciiWhitespace(AfterNumber(state)));
+  if (upper == "INIT" || upper == "INITIALIZE") return "INITIALIZING";
+  return upper;
+}
+
+std::vector<RdmaPort> ParseIbstat(absl::string_view text) {
+  std::vector<RdmaPort> ports;
+  RdmaPort adapter;
+  for (absl::string_view line : Lines(text)) {
+    line = absl::StripAsciiWhitespace(line);
+    if (absl::ConsumePrefix(&line, "CA '")) {
+      adapter = RdmaPort();
+      adapter.hca = std::string(absl::StripSuffix(line, "'"));
+      continue;
+    }
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(line, absl::MaxSplits(':', 1));
+    const absl::string_view value = absl::StripAsciiWhitespace(field.second);
+    if (absl::StartsWith(field.first, "Port ") && value.empty()) {
+      ports.push_back(adapter);
+      ports.back().number = static_cast<int>(LeadingInt(field.first.substr(5)).value_or(1));
+    } else if (field.first == "CA type") {
+      adapter.type = std::string(value);
+    } else if (ports.empty() || ports.back().hca != adapter.hca) {
+      continue;
+    } else if (field.first == "State") {
+      ports.back().state = NormalState(value);
+    } else if (field.first == "Physical state") {
+      ports.back().phys_state = std::string(value);
+    } else if (field.first == "Rate") {
+      ports.back().rate_gbps = LeadingDouble(value);
+    } else if (field.first == "SM lid") {
+      ports.back().sm_lid = Lid(value);
+    } else if (field.first == "Link layer") {
+      ports.back().link_layer = std::string(value);
+    }
+  }
+  return ports;
+}
+
+absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host) {
+  std::vector<RdmaPort> ports;
+  const auto paths = host.Glob(absl::StrCat(kRoot, "*/ports/*/state"));
+  if (paths.ok()) {
+    for (const std::string& path : *paths) {
+      if (std::optional<RdmaPort> port = ReadPort(host, path); port.has_value()) {
+        ports.push_back(*std::move(port));
+      }
+    }
+  } else {
+    const auto text = Output(host, {"ibstat"});
+    if (!text.ok()) return IsAbsent(text.status()) ? paths.status() : text.status();
+    ports = ParseIbstat(*text);
+  }
+  if (ports.empty()) return absl::NotFoundError("the host has no RDMA device");
+  std::sort(ports.begin(), ports.end(), [](const RdmaPort& a, const RdmaPort& b) {
+    if (a.hca != b.hca) return NaturalLess(a.hca, b.hca);
+    return a.number < b.number;
+  });
+  return ports;
+}
+
+std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports) {
+  std::vector<std::string> names;
+  for (const RdmaPort& port : ports) {
+    if (names.empty() || names.back() != port.hca) names.push_back(port.hca);
+  }
+  return names;
+}
+
+std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports) {
+  const bool infiniband = std::any_of(ports.begin(), ports.end(), [](const RdmaPort& port) {
+    return port.link_layer == "InfiniBand";
+  });
+  struct Group {
+    std::set<std::string> hcas;
+    double rate = 0;
+  };
+  std::map<std::tuple<std::string, std::string>, Group> groups;
+  for (const RdmaPort& port : ports) {
+    if (infiniband && port.link_layer != "InfiniBand") continue;
+    Group& group = groups[{port.type, port.board}];
+    group.hcas.insert(port.hca);
+    group.rate = std::max(group.rate, port.rate_gbps.value_or(0));
+  }
+  const Group* best = nullptr;
+  for (const auto& [kind, group] : groups) {
+    if (best == nullptr || std::make_pair(group.hcas.size(), group.rate) >
+                               std::make_pair(best->hcas.size(), best->rate)) {
+      best = &group;
+    }
+  }
+  return best == nullptr ? std::set<std::string>() : best->hcas;
+}
+
+std::optional<double> ExpectedRate(const RdmaPort& port, const std::vector<RdmaPort>& ports) {
+  std::map<double, int> rates;
+  for (const RdmaPort& other : ports) {
+    if (Kind(other) == Kind(port) && other.state == "ACTIVE" && other.rate_gbps.has_value()) {
+      ++rates[*other.rate_gbps];
+    }
+  }
+  std::optional<double> expected;
+  int most = 0;
+  for (const auto& [rate, count] : rates) {  // ascending: the higher of equals comes last
+    if (count >= most) {
+      most = count;
+      expected = rate;
+    }
+  }
+  return expected;
+}
+
+}  // namespace galen::node

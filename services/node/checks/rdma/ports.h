@@ -1,0 +1,58 @@
+#ifndef SERVICES_NODE_CHECKS_RDMA_PORTS_H_
+#define SERVICES_NODE_CHECKS_RDMA_PORTS_H_
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/host/host.h"
+
+namespace galen::node {
+
+// One port of one RDMA device. Text fields are empty where they could not be read.
+struct RdmaPort {
+  std::string hca;  // "mlx5_0"
+  int number = 1;
+  std::string state;       // ACTIVE, ARMED, INITIALIZING, DOWN
+  std::string phys_state;  // LinkUp, Polling, Disabled, ...
+  std::string link_layer;  // InfiniBand, Ethernet
+  std::optional<double> rate_gbps;
+  std::optional<int> sm_lid;
+  std::string type;   // "MT4129": adapters of one type are peers
+  std::string board;  // board id
+};
+
+// "nic:mlx5_0/port:1".
+std::string DeviceOf(const RdmaPort& port);
+
+// All ports of the host: from sysfs, else from ibstat. NOT_FOUND when the host has no RDMA device,
+// else as in host::Host. Sorted by device in natural order (mlx5_2 before mlx5_10), then port.
+absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host);
+
+// Names of the ports' devices, each once, in the order of `ports`.
+std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports);
+
+// Which devices make up the compute fabric: of those on InfiniBand, where there are any, else of
+// those on Ethernet, the adapters of the type and board that occurs most often (of the fastest
+// among equals). A management or storage adapter of another type is not part of it. Pure.
+std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports);
+
+// The rate most common among the active ports of the same type, board and link layer as `port`,
+// the higher of equals; nothing when none of them is active. Pure.
+std::optional<double> ExpectedRate(const RdmaPort& port, const std::vector<RdmaPort>& ports);
+
+// Parser of `ibstat`. Pure.
+std::vector<RdmaPort> ParseIbstat(absl::string_view text);
+
+// "ACTIVE" of "4: ACTIVE", "INITIALIZING" of "2: INIT" and of "Initializing". Pure.
+std::string NormalState(absl::string_view state);
+
+// True when a comes before b, runs of digits compared as numbers.
+bool NaturalLess(absl::string_view a, absl::string_view b);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_RDMA_PORTS_H_

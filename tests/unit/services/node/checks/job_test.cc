@@ -1,0 +1,164 @@
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/node/checks/job/libraries.h"
+#include "services/node/checks/job/limits.h"
+#include "services/node/checks/job/versions.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/unit/services/node/checks/check_testing.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+constexpr host::View kJob = host::View::kJob;
+
+constexpr char kModule[] =
+    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.10  Wed Jan  1 00:00:00 UTC 2025\n";
+
+FakeHost JobWith(const std::string& cache) {
+  FakeHost host;
+  host.AddFile("/proc/driver/nvidia/version", kModule);
+  host.AddCommand("ldconfig -p", "9 libs found in cache\n" + cache, 0, "", kJob);
+  return host;
+}
+
+TEST(ContainerLibraries, ADriverOfAnotherReleaseIsASkew) {
+  const FakeHost host = JobWith(
+      "\tlibcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1\n"
+      "\tlibnvidia-ml.so.535.54.03 (libc6,x86-64) => "
+      "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.54.03\n"
+      "\tlibibverbs.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libibverbs.so.1\n");
+  const auto output = CheckContainerLibraries({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "libcuda_path"), "/usr/lib/x86_64-linux-gnu/libcuda.so.1");
+  EXPECT_EQ(ValueOf(*output, "libcuda_version"), "535.54.03");
+  EXPECT_EQ(ValueOf(*output, "driver_skew"), "true");
+  EXPECT_EQ(ValueOf(*output, "libcuda_is_compat"), "false");
+  EXPECT_EQ(ValueOf(*output, "libibverbs_missing"), "false");
+}
+
+TEST(ContainerLibraries, WithoutAVersionThereIsNoSkewToTell) {
+  const FakeHost host = JobWith("\tlibcuda.so.1 (libc6) => /lib/libcuda.so.1\n");
+  const auto output = CheckContainerLibraries({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "libcuda_version"), "?");
+  EXPECT_EQ(ValueOf(*output, "driver_skew"), "?");
+  EXPECT_EQ(ValueOf(*output, "libibverbs_missing"), "true");
+}
+
+TEST(ContainerLibraries, ACompatLibraryIsNoSkew) {
+  FakeHost host = JobWith("\tlibcuda.so.1 (libc6) => /lib/libcuda.so.1\n");
+  host.SetJobEnvironment({{"LD_LIBRARY_PATH", "/usr/local/cuda/compat:/usr/local/cuda/lib64"}});
+  const auto output = CheckContainerLibraries({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "libcuda_is_compat"), "true");
+  EXPECT_EQ(ValueOf(*output, "driver_skew"), "?");
+}
+
+TEST(ContainerLibraries, StubsComeBeforeTheCache) {
+  FakeHost host = JobWith("\tlibcuda.so.1 (libc6) => /lib/libcuda.so.1\n");
+  host.SetJobEnvironment({{"LD_LIBRARY_PATH", "/opt/cuda/lib64/stubs"}});
+  const auto output = CheckContainerLibraries({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "libcuda_is_stub"), "true");
+}
+
+TEST(ContainerLibraries, WhatIsMappedIsTheTruth) {
+  FakeHost host = JobWith("\tlibcuda.so.1 (libc6) => /usr/local/cuda/compat/libcuda.so.1\n");
+  host.AddFile("/proc/411/maps",
+               "7f00-7f01 r-xp 00000000 08:01 12 /lib/libcuda.so.570.86.10\n"
+               "7f02-7f03 r-xp 00000000 08:01 13 /opt/a/libcudnn.so.9\n"
+               "7f04-7f05 r-xp 00000000 08:01 14 /opt/b/libcudnn.so.9.1.0\n"
+               "7f06-7f07 rw-p 00000000 00:00 0 [heap]\n",
+               kJob);
+  const auto output = CheckContainerLibraries({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "libcuda_path"), "/lib/libcuda.so.570.86.10");
+  EXPECT_EQ(ValueOf(*output, "driver_skew"), "false");
+  EXPECT_EQ(ValueOf(*output, "mixed_cuda_libs"), "libcudnn: /opt/a, /opt/b");
+}
+
+TEST(ContainerLibraries, ALibraryIsMissedOnlyWhereTheHostHasTheDriver) {
+  EXPECT_EQ(ValueOf(*CheckContainerLibraries({JobWith(""), NoKnowledge()}), "libcuda_missing"),
+            "true");
+  FakeHost plain;
+  plain.AddCommand("ldconfig -p", "0 libs\n", 0, "", kJob);
+  EXPECT_EQ(ValueOf(*CheckContainerLibraries({plain, NoKnowledge()}), "libcuda_missing"), "?");
+  EXPECT_EQ(CheckContainerLibraries({FakeHost(), NoKnowledge()}).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(ContainerLibraries, BothKernelModulesStateTheirVersion) {
+  EXPECT_EQ(KernelModuleVersion(kModule), "570.86.10");
+  EXPECT_EQ(KernelModuleVersion("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
+                                "570.86.10  Release Build  (x)\n"),
+            "570.86.10");
+  EXPECT_EQ(KernelModuleVersion(std::string(1 << 20, 'N')), "");
+}
+
+TEST(JobLimits, LockedMemoryIsReadInKib) {
+  FakeHost host;
+  host.AddFile("/proc/self/limits",
+               "Limit                     Soft Limit           Hard Limit           Units     \n"
+               "Max locked memory         8388608              8388608              bytes     \n"
+               "Max processes             unlimited            unlimited            processes \n"
+               "Max open files            1024                 524288               files     \n",
+               kJob);
+  const auto output = CheckJobLimits({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "memlock_kib"), "8192");
+  EXPECT_EQ(ValueOf(*output, "nproc"), "unlimited");
+  EXPECT_EQ(ValueOf(*output, "nofile"), "1024");
+}
+
+TEST(ContainerLimits, KillsAndThrottlingAreOfTheJobsGroup) {
+  FakeHost host;
+  const std::string group = "/sys/fs/cgroup/system.slice/job.scope/";
+  host.AddFile(group + "memory.max", "4294967296\n");
+  host.AddFile(group + "memory.events", "low 0\nhigh 0\nmax 5\noom 1\noom_kill 2\n");
+  host.AddFile(group + "cpu.max", "200000 100000\n");
+  host.AddFile(group + "cpu.stat", "usage_usec 1\nnr_periods 200\nnr_throttled 50\n");
+  const auto output = CheckContainerLimits({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "memory_max_gib"), "4");
+  EXPECT_EQ(ValueOf(*output, "oom_kills"), "2");
+  EXPECT_EQ(ValueOf(*output, "cpu_quota_cores"), "2");
+  EXPECT_EQ(ValueOf(*output, "throttled_pct"), "25");
+  EXPECT_EQ(ValueOf(*output, "pids_max"), "?");
+}
+
+TEST(ContainerShm, HasItsSizeAsTheJobSeesIt) {
+  FakeHost host;
+  host.AddCommand("df -PT",
+                  "Filesystem Type 1024-blocks Used Available Capacity Mounted on\n"
+                  "shm tmpfs 65536 64000 1536 98% /dev/shm\n",
+                  0, "", kJob);
+  const auto output = CheckContainerShm({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "size_mib", "mount:/dev/shm"), "64");
+  EXPECT_EQ(ValueOf(*output, "used_pct", "mount:/dev/shm"), "98");
+}
+
+TEST(FrameworkVersions, ARuntimeAboveTheDriverIsSeen) {
+  FakeHost host;
+  host.AddCommand("python3 -m torch.utils.collect_env",
+                  "PyTorch version: 2.9.0+cu130\nCUDA used to build PyTorch: 13.0\n", 0, "", kJob);
+  host.AddCommand("nvidia-smi -q -x", "<nvidia_smi_log><cuda_version>12.4</cuda_version>");
+  const auto output = CheckFrameworkVersions({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "torch"), "2.9.0+cu130");
+  EXPECT_EQ(ValueOf(*output, "cuda_runtime_gt_driver"), "true");
+}
+
+TEST(FrameworkVersions, ReleasesCompareByMajorThenMinor) {
+  EXPECT_TRUE(IsNewer("10.1", "9.2"));
+  EXPECT_TRUE(IsNewer("12.4", "12.2"));
+  EXPECT_FALSE(IsNewer("12.2", "12.2"));
+  EXPECT_TRUE(ParsePipList("[{\"name\":1}]").empty());
+  EXPECT_TRUE(ParsePipList("[[[[").empty());
+}
+
+}  // namespace
+}  // namespace galen::node
