@@ -87,14 +87,16 @@ void DiagnosisActor::Receive(Letter letter) {
 }
 
 void DiagnosisActor::EmptyInbox() {
-  std::vector<Letter> letters;
-  {
-    MutexLock lock(inbox_mu_);
-    letters.swap(inbox_);
-    emptying_ = false;
-  }
   {
     MutexLock lock(mu_);
+    // Emptied under mu_: two threads may get here, and letters must be read in the order in which
+    // they came, or the end of a call would overtake its results.
+    std::vector<Letter> letters;
+    {
+      MutexLock inbox_lock(inbox_mu_);
+      letters.swap(inbox_);
+      emptying_ = false;
+    }
     if (stopped_) return;
     if (wake_at_ <= core_->clock.Now()) wake_at_ = absl::InfiniteFuture();
     std::vector<v1::DiagnosisEvent> events;
