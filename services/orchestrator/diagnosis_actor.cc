@@ -89,10 +89,9 @@ void DiagnosisActor::Receive(Letter letter) {
 void DiagnosisActor::EmptyInbox() {
   {
     MutexLock lock(mu_);
-    // Emptied under mu_: two threads may get here, and letters must be read in the order in which
-    // they came, or the end of a call would overtake its results.
     std::vector<Letter> letters;
     {
+      // Under the lock that orders what is taken in: a later letter must not overtake.
       MutexLock inbox_lock(inbox_mu_);
       letters.swap(inbox_);
       emptying_ = false;

@@ -168,6 +168,7 @@ TEST(WatchThreads, FollowsManyDiagnosesThatRunAtTheSameTime) {
   FakeAgents world(&executor);
   MakeTieredWorld(world);
   world.failures["Judge"] = {absl::UnavailableError("restarting")};
+  for (int i = 3; i <= 100; ++i) world.nodes.push_back("n" + std::to_string(i));
   Orchestrator orchestrator(*log, world.agents(), clock, executor, Options());
   ASSERT_THAT(orchestrator.Start(), IsOk());
   std::vector<std::thread> watchers;
@@ -190,6 +191,11 @@ TEST(WatchThreads, FollowsManyDiagnosesThatRunAtTheSameTime) {
     const v1::Diagnosis diagnosis = orchestrator.Get(get).value();
     EXPECT_EQ(diagnosis.state(), v1::Diagnosis::SUCCEEDED);
     EXPECT_EQ(diagnosis.last_sequence(), seen[i]);
+    // The end of a stream of results never overtakes a result.
+    EXPECT_EQ(diagnosis.check_results_size(), 8 * 100);
+    for (const v1::CheckResult& result : diagnosis.check_results()) {
+      ASSERT_EQ(result.status(), v1::CheckResult::FAIL) << result.DebugString();
+    }
   }
 }
 
