@@ -59,6 +59,23 @@ std::vector<std::string> LeavesWithEvidence(const Case& the_case,
   return labels;
 }
 
+// The leaves that the leaf is confused with, nearest first, then those that are confused with it.
+std::vector<std::string> LookAlikes(const Case& the_case, const std::string& name) {
+  std::vector<std::string> labels;
+  const auto& nearest = the_case.knowledge.FindLabel(name)->confused_with();
+  for (const std::string& other : nearest) {
+    const Label* leaf = the_case.knowledge.FindLabel(other);
+    if (leaf != nullptr && knowledge::IsLeaf(*leaf)) labels.push_back(other);
+  }
+  for (const Label* leaf : the_case.index.leaves()) {
+    const auto& others = leaf->confused_with();
+    if (std::find(others.begin(), others.end(), name) != others.end()) {
+      labels.push_back(leaf->label());
+    }
+  }
+  return labels;
+}
+
 void Add(const std::string& label, std::vector<std::string>& labels) {
   if (labels.size() < kMaxLabels &&
       std::find(labels.begin(), labels.end(), label) == labels.end()) {
@@ -101,11 +118,8 @@ v1::CritiqueAnswer Critique(const Case& the_case, const v1::CritiqueQuestion& qu
     }
   }
   for (const Hypothesis* each : confirmed) {
-    for (const std::string& name : the_case.knowledge.FindLabel(each->label())->confused_with()) {
-      const Label* leaf = the_case.knowledge.FindLabel(name);
-      if (leaf != nullptr && knowledge::IsLeaf(*leaf) && !WasJudged(question.judged(), name)) {
-        Add(name, labels);
-      }
+    for (const std::string& name : LookAlikes(the_case, each->label())) {
+      if (!WasJudged(question.judged(), name)) Add(name, labels);
     }
   }
   for (const std::string& label : labels) answer.add_labels(label);

@@ -61,6 +61,7 @@ std::vector<Entry> TrueConfirms(const Case& the_case, const Label& leaf, absl::s
 Grade GradeOf(const Case& the_case, const Entry& entry) {
   // A log without an event is no finding, so there is nothing that it could prove.
   Grade grade = Grade::kContext;
+  if (entry.rule->context()) return grade;
   for (const Finding* finding : entry.findings) {
     grade = std::max(grade, reasoner::GradeOf(the_case.knowledge, *finding, *entry.result));
   }
@@ -155,7 +156,8 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
   for (const Finding* finding : entry.findings) {
     Support support = Support::kContext;
     const Label* rival = nullptr;
-    if (reasoner::GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence) {
+    if (!entry.rule->context() &&
+        reasoner::GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence) {
       rival = Explainer(the_case, leaf, *finding, node);
       support = Support::kExplained;
       if (rival == nullptr) {

@@ -209,7 +209,9 @@ TEST(Critique, NamesTheLeafOfAnAbnormalFindingThatNothingConfirmedExplains) {
   const auto book = Four().Make();
   Scene scene(book);
   scene.Saw("a", {Bool("bad", true)}).Saw("c", {Bool("bad", true)});
-  const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.A"))});
+  const auto answer = CritiqueOf(
+      book, scene,
+      {Judged(JudgeOf(book, scene, "MAIN.SUB.A")), Judged(JudgeOf(book, scene, "MAIN.SUB.D"))});
   EXPECT_THAT(answer.labels(), ElementsAre("MAIN.SUB.C"));
   EXPECT_THAT(answer.remarks(), ElementsAre(HasSubstr("c@n1")));
 }
@@ -226,7 +228,9 @@ TEST(Critique, IsContentWhenEverythingIsExplained) {
   const auto book = Four().Make();
   Scene scene(book);
   scene.Saw("a", {Bool("bad", true)}).Read("s", {"MAIN.SUB.A"}, galen::v1::DECISIVE);
-  const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.A"))});
+  const auto answer = CritiqueOf(
+      book, scene,
+      {Judged(JudgeOf(book, scene, "MAIN.SUB.A")), Judged(JudgeOf(book, scene, "MAIN.SUB.D"))});
   EXPECT_THAT(answer.labels(), IsEmpty());
   EXPECT_THAT(answer.remarks(), IsEmpty());
 }
@@ -235,11 +239,12 @@ TEST(Critique, HasLookAlikesOfAConfirmedCauseToldApart) {
   Book made = Four();
   made.Check("e", "bad", "bool", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.E").Confirm("e", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.B");
+  made.Leaf("MAIN.SUB.F").Confirm("d", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.E");
   const auto book = made.Make();
   Scene scene(book);
   scene.Saw("e", {Bool("bad", true)});
   const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.E"))});
-  EXPECT_THAT(answer.labels(), ElementsAre("MAIN.SUB.B"));
+  EXPECT_THAT(answer.labels(), ElementsAre("MAIN.SUB.B", "MAIN.SUB.F"));
 }
 
 TEST(Critique, NamesAtMostEightLeaves) {
