@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,8 @@ constexpr std::size_t kMaxExcerptBytes = 4096;
 constexpr std::size_t kMaxMessageBytes = 1024;
 constexpr std::size_t kMaxValueBytes = 1024;
 constexpr std::size_t kMaxNameBytes = 256;
+// The one word that stands for a number (see knowledge::Compare).
+constexpr absl::string_view kUnlimited = "unlimited";
 
 CheckResult::Status StatusOfError(const absl::Status& error) {
   switch (error.code()) {
@@ -44,11 +47,28 @@ bool HasDeclaredType(const Finding& finding, const FindingSpec& spec) {
     case Finding::kDoubleValue:
       return spec.type() == "float";
     case Finding::kTextValue:
+      if (spec.type() == "int" || spec.type() == "float") {
+        return finding.text_value() == kUnlimited;
+      }
       return spec.type() == "text" || spec.type() == "enum";
     case Finding::kEventValue:
       return spec.type() == "event";
   }
   return false;
+}
+
+// The findings that a limit may refer to, so that judging each finding does not mean to look
+// through all of them.
+CheckResult ReferredFindings(const knowledge::v1::Check& spec, const CheckResult& result) {
+  std::set<absl::string_view> names;
+  for (const FindingSpec& finding : spec.findings()) {
+    if (finding.has_abnormal()) names.insert(finding.abnormal().value());
+  }
+  CheckResult referred;
+  for (const Finding& finding : result.findings()) {
+    if (names.contains(finding.name())) *referred.add_findings() = finding;
+  }
+  return referred;
 }
 
 void Clean(std::string& text, std::size_t max_bytes) { text = CleanText(text, max_bytes); }
@@ -112,11 +132,13 @@ CheckResult MakeResult(const knowledge::v1::Check& spec, absl::string_view node,
     *result.add_findings() = std::move(finding);
   }
   result.set_excerpt(CleanText(output->excerpt, kMaxExcerptBytes));
-  // Limits may refer to other findings, so all of them have to be there.
+  const CheckResult referred = ReferredFindings(spec, result);
   for (Finding& finding : *result.mutable_findings()) {
     const FindingSpec& limits = *declared.find(finding.name())->second;
     if (!limits.has_abnormal()) continue;
-    if (knowledge::Compare(limits.abnormal(), finding, result) != knowledge::Truth::kTrue) continue;
+    if (knowledge::Compare(limits.abnormal(), finding, referred) != knowledge::Truth::kTrue) {
+      continue;
+    }
     finding.set_abnormal(true);
     result.set_status(CheckResult::FAIL);
   }

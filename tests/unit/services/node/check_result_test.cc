@@ -84,6 +84,13 @@ TEST(MakeResult, AFindingThatIsNotDeclaredIsADefect) {
   EXPECT_EQ(MakeResult(Spec(), "n1", wrong_type).status(), CheckResult::ERROR);
 }
 
+TEST(MakeResult, UnlimitedIsANumber) {
+  CheckOutput output;
+  output.findings.push_back(TextFinding("limit", "n1", "gpu:0", "unlimited"));
+  output.findings.push_back(FloatFinding("draw", "n1", "gpu:0", 500));
+  EXPECT_EQ(MakeResult(Spec(), "n1", output).status(), CheckResult::PASS);
+}
+
 TEST(MakeResult, ErrorsBecomeSkippedOrError) {
   for (const absl::Status& error :
        {absl::NotFoundError("x"), absl::UnavailableError("x"), absl::PermissionDeniedError("x"),

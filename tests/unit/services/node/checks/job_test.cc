@@ -25,11 +25,12 @@ FakeHost JobWith(const std::string& cache) {
 }
 
 TEST(ContainerLibraries, ADriverOfAnotherReleaseIsASkew) {
-  const FakeHost host = JobWith(
+  FakeHost host = JobWith(
       "\tlibcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1\n"
       "\tlibnvidia-ml.so.535.54.03 (libc6,x86-64) => "
       "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.54.03\n"
       "\tlibibverbs.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libibverbs.so.1\n");
+  host.AddFile("/sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
   const auto output = CheckContainerLibraries({host, NoKnowledge()});
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "libcuda_path"), "/usr/lib/x86_64-linux-gnu/libcuda.so.1");
@@ -40,7 +41,8 @@ TEST(ContainerLibraries, ADriverOfAnotherReleaseIsASkew) {
 }
 
 TEST(ContainerLibraries, WithoutAVersionThereIsNoSkewToTell) {
-  const FakeHost host = JobWith("\tlibcuda.so.1 (libc6) => /lib/libcuda.so.1\n");
+  FakeHost host = JobWith("\tlibcuda.so.1 (libc6) => /lib/libcuda.so.1\n");
+  host.AddFile("/sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
   const auto output = CheckContainerLibraries({host, NoKnowledge()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "libcuda_version"), "?");

@@ -76,6 +76,18 @@ TEST(KernelLog, AProgramsOwnFaultIsNotTheFirstSignOfHardware) {
   EXPECT_EQ(ValueOf(*output, "first_event", "pci:0000:5e:00.0"), "xid79*1");
 }
 
+TEST(KernelLog, AKillThatTheJobsGroupDoesNotCountIsOfAnother) {
+  FakeHost host;
+  host.AddCommand(kDmesg,
+                  "Memory cgroup out of memory: Killed process 7 (exporter) total-vm:1kB\n");
+  EXPECT_EQ(ValueOf(*CheckKernelLog({host, NoKnowledge()}), "oom_kill", "process:7"),
+            "memcg:exporter*1");
+  host.AddFile("/sys/fs/cgroup/job.scope/memory.max", "max\n");
+  host.AddFile("/sys/fs/cgroup/job.scope/memory.events", "oom_kill 0\n");
+  EXPECT_EQ(ValueOf(*CheckKernelLog({host, NoKnowledge()}), "oom_kill", "process:7"),
+            "other_group:exporter*1");
+}
+
 std::string Fixture(const std::string& name) {
   std::ifstream file(std::string(GALEN_SOURCE_DIR) + "/../shared/fixtures/" + name);
   std::ostringstream text;

@@ -103,6 +103,16 @@ TEST(NcclEnv, InterfacesThatReachNoPeerAreUnroutable) {
   EXPECT_EQ(unroutable(""), false);
 }
 
+TEST(NcclEnv, AnInterfaceThatOnlyTheJobMayHaveProvesNothing) {
+  NetworkDevices devices = Machine();
+  devices.job_may_have_own = true;
+  const auto unroutable = [&](const std::string& value) {
+    return JudgeNcclEnv(Environment{{"NCCL_SOCKET_IFNAME", value}}, devices).unroutable;
+  };
+  EXPECT_EQ(unroutable("net1"), std::nullopt);
+  EXPECT_EQ(unroutable("lo"), true);
+}
+
 TEST(NcclEnv, ATransportTurnedOffIsNamedWhereTheMachineHasIt) {
   EXPECT_THAT(JudgeNcclEnv({{"NCCL_IB_DISABLE", "1"}}, Machine()).disabling,
               ElementsAre("NCCL_IB_DISABLE=1"));

@@ -130,6 +130,24 @@ TEST(KernelModules, NobodyMissesAModuleForACardThatIsNotThere) {
   EXPECT_EQ(ValueOf(*output, "nvidia_loaded"), "?");
 }
 
+TEST(Acs, OnlyBridgesAboveGpusAndAdaptersCount) {
+  FakeHost host;
+  host.AddCommand("lspci -vvv -nn",
+                  "16:01.0 PCI bridge [0604]: Intel [8086:347a]\n"
+                  "\tBus: primary=16, secondary=17, subordinate=18, sec-latency=0\n"
+                  "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+\n"
+                  "18:00.0 3D controller [0302]: NVIDIA [10de:20b5]\n"
+                  "00:1c.0 PCI bridge [0604]: Intel [8086:a190]\n"
+                  "\tBus: primary=00, secondary=01, subordinate=02, sec-latency=0\n"
+                  "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+\n"
+                  "01:00.0 Non-Volatile memory controller [0108]: Samsung [144d:a824]\n");
+  const auto output = CheckAcs({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "redirecting_bridges"), "1");
+  EXPECT_EQ(ValueOf(*output, "acsctl", "pci:0000:16:01.0"),
+            "ACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+");
+}
+
 TEST(Firewall, TheFirstRuleForAllTrafficDecidesBeforeThePolicy) {
   EXPECT_EQ(InputIsOpen("*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n"), true);
   EXPECT_EQ(InputIsOpen("*filter\n:INPUT DROP [0:0]\nCOMMIT\n"), false);
