@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/cgroups.h"
 #include "services/node/checks/system/file_systems.h"
 
 namespace galen::node {
@@ -25,43 +26,6 @@ std::optional<std::int64_t> IntAt(const host::Host& host, const std::string& pat
   if (!line.ok()) return std::nullopt;
   if (*line == "max") return kUnlimited;
   return LeadingInt(*line);
-}
-
-// Files of lines "name number".
-std::map<std::string, std::int64_t> Counters(const host::Host& host, const std::string& path) {
-  std::map<std::string, std::int64_t> counters;
-  const auto text = host.ReadFile(path);
-  if (!text.ok()) return counters;
-  for (const absl::string_view line : Lines(*text)) {
-    const std::vector<absl::string_view> words = Words(line);
-    std::int64_t value = 0;
-    if (words.size() == 2 && absl::SimpleAtoi(words[1], &value)) {
-      counters[std::string(words[0])] = value;
-    }
-  }
-  return counters;
-}
-
-// Folders of the job's control group that were captured; on a live host those of all groups that
-// have a GPU job are not told apart, so the job's own process names it.
-std::vector<std::string> CgroupFolders(const host::Host& host) {
-  std::set<std::string> folders;
-  const auto add = [&](const absl::StatusOr<std::vector<std::string>>& paths) {
-    if (!paths.ok()) return;
-    for (const std::string& path : *paths) folders.insert(path.substr(0, path.rfind('/')));
-  };
-  if (host.live()) {
-    const auto own = FirstLine(host, "/proc/self/cgroup", host::View::kJob);
-    absl::string_view group = own.ok() ? absl::string_view(*own) : "";
-    if (absl::ConsumePrefix(&group, "0::") && group.size() > 1) {
-      folders.insert(absl::StrCat("/sys/fs/cgroup", group));
-    }
-  } else {
-    std::string pattern = "/sys/fs/cgroup/*";
-    for (int depth = 0; depth < 8; ++depth, pattern += "/*")
-      add(host.Glob(pattern + "/memory.max"));
-  }
-  return {folders.begin(), folders.end()};
 }
 
 struct DeviceNodes {
@@ -204,7 +168,7 @@ absl::StatusOr<CheckOutput> CheckJobLimits(const CheckContext& context) {
 absl::StatusOr<CheckOutput> CheckContainerLimits(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
-  const std::vector<std::string> folders = CgroupFolders(host);
+  const std::vector<std::string> folders = JobCgroups(host);
   if (folders.empty()) return absl::UnavailableError("the job's control group is not known");
   CheckOutput output;
   for (const std::string& folder : folders) {
@@ -226,7 +190,7 @@ absl::StatusOr<CheckOutput> CheckContainerLimits(const CheckContext& context) {
     } else {
       add("memory_max_gib", memory);
     }
-    const auto kills = number(Counters(host, folder + "/memory.events"), "oom_kill");
+    const auto kills = number(ReadCounters(host, folder + "/memory.events"), "oom_kill");
     add("oom_kills", kills);
     // "max 100000" or "200000 100000": microseconds in each period.
     const auto quota = FirstLine(host, folder + "/cpu.max");
@@ -242,7 +206,7 @@ absl::StatusOr<CheckOutput> CheckContainerLimits(const CheckContext& context) {
     } else {
       add("cpu_quota_cores", std::nullopt);
     }
-    const auto stat = Counters(host, folder + "/cpu.stat");
+    const auto stat = ReadCounters(host, folder + "/cpu.stat");
     const auto periods = number(stat, "nr_periods");
     const auto throttled = number(stat, "nr_throttled");
     if (periods.has_value() && throttled.has_value()) {
@@ -254,7 +218,7 @@ absl::StatusOr<CheckOutput> CheckContainerLimits(const CheckContext& context) {
       add("throttled_pct", std::nullopt);
     }
     add("pids_max", IntAt(host, folder + "/pids.max"));
-    add("pids_max_events", number(Counters(host, folder + "/pids.events"), "max"));
+    add("pids_max_events", number(ReadCounters(host, folder + "/pids.events"), "max"));
     absl::StrAppend(&output.message, output.message.empty() ? "" : "; ", "control group ",
                     BaseName(folder), ": ",
                     kills.has_value() ? absl::StrCat(*kills, " kills for lack of memory")

@@ -101,10 +101,10 @@ DeviceList UcxList(absl::string_view value, const std::vector<Interface>& interf
 }
 
 // True when what the setting selects cannot reach another node.
-bool Unroutable(const DeviceList& list, const std::vector<Interface>& interfaces,
-                std::string* why) {
+std::optional<bool> Unroutable(const DeviceList& list, const NetworkDevices& devices,
+                               std::string* why) {
   std::vector<const Interface*> selected;
-  for (const Interface& candidate : interfaces) {
+  for (const Interface& candidate : *devices.interfaces) {
     bool named = false;
     for (const DeviceList::Entry& entry : list.entries) {
       named |= Names(entry, list.exact, candidate.name);
@@ -112,6 +112,7 @@ bool Unroutable(const DeviceList& list, const std::vector<Interface>& interfaces
     if (named != list.excludes) selected.push_back(&candidate);
   }
   if (selected.empty()) {
+    if (devices.job_may_have_own) return std::nullopt;
     *why = "selects no interface of this node";
     return true;
   }
@@ -127,7 +128,40 @@ bool Unroutable(const DeviceList& list, const std::vector<Interface>& interfaces
   return true;
 }
 
+Interface Named(std::string name) {
+  Interface one;
+  one.loopback = name == "lo";
+  for (const char* prefix : {"docker", "br-", "cni", "virbr", "lxcbr", "veth", "cali", "flannel"}) {
+    one.bridge |= absl::StartsWith(name, prefix);
+  }
+  one.name = std::move(name);
+  return one;
+}
+
 bool IsOn(absl::string_view value) { return value == "1"; }
+
+// The job's own interfaces where they are known, else the host's.
+void ReadInterfaces(const host::Host& host, NetworkDevices* devices) {
+  for (const host::View view : {host::View::kJob, host::View::kHost}) {
+    if (const auto json = Output(host, {"ip", "-j", "addr", "show"}, view); json.ok()) {
+      devices->interfaces = ParseIpAddr(*json);
+    } else if (const auto lines = Output(host, {"ip", "-o", "-4", "addr", "show"}, view);
+               lines.ok()) {
+      devices->interfaces = ParseIpAddrLines(*lines);
+    }
+    if (!devices->interfaces.has_value()) continue;
+    // An image of another system, or a variable that runtimes set, tells of a container.
+    const auto own = host.ReadFile("/etc/os-release", host::View::kJob);
+    const auto hosts = host.ReadFile("/etc/os-release");
+    const auto environment = host.JobEnvironment();
+    devices->job_may_have_own =
+        view == host::View::kHost &&
+        ((own.ok() && hosts.ok() && *own != *hosts) ||
+         (environment.ok() && (environment->contains("NVIDIA_VISIBLE_DEVICES") ||
+                               environment->contains("KUBERNETES_SERVICE_HOST"))));
+    return;
+  }
+}
 
 }  // namespace
 
@@ -158,8 +192,8 @@ NcclEnvFaults JudgeNcclEnv(const Environment& environment, const NetworkDevices&
     faults.unroutable = false;
   } else if (devices.interfaces.has_value()) {
     std::string why;
-    faults.unroutable = Unroutable(ParseDeviceList(interface), *devices.interfaces, &why);
-    if (*faults.unroutable) {
+    faults.unroutable = Unroutable(ParseDeviceList(interface), devices, &why);
+    if (faults.unroutable.value_or(false)) {
       absl::StrAppend(&faults.message, faults.message.empty() ? "" : "; ",
                       "NCCL_SOCKET_IFNAME=", interface, " ", why);
     }
@@ -199,15 +233,9 @@ std::optional<std::vector<Interface>> ParseIpAddr(absl::string_view json) {
     if (!link.is_object()) continue;
     const auto name = link.find("ifname");
     if (name == link.end() || !name->is_string()) continue;
-    Interface one;
-    one.name = name->get<std::string>();
+    Interface one = Named(name->get<std::string>());
     const auto type = link.find("link_type");
-    one.loopback =
-        one.name == "lo" || (type != link.end() && type->is_string() && *type == "loopback");
-    for (const char* prefix :
-         {"docker", "br-", "cni", "virbr", "lxcbr", "veth", "cali", "flannel"}) {
-      one.bridge |= absl::StartsWith(one.name, prefix);
-    }
+    one.loopback |= type != link.end() && type->is_string() && *type == "loopback";
     const auto addresses = link.find("addr_info");
     if (addresses != link.end() && addresses->is_array()) {
       for (const auto& address : *addresses) {
@@ -217,6 +245,18 @@ std::optional<std::vector<Interface>> ParseIpAddr(absl::string_view json) {
       }
     }
     interfaces.push_back(std::move(one));
+  }
+  return interfaces;
+}
+
+std::vector<Interface> ParseIpAddrLines(absl::string_view text) {
+  std::vector<Interface> interfaces;
+  for (const absl::string_view line : Lines(text)) {
+    // 2: eth0    inet 192.0.2.7/24 brd ...
+    const std::vector<absl::string_view> words = Words(line);
+    if (words.size() < 4 || words[2] != "inet") continue;
+    interfaces.push_back(Named(std::string(words[1])));
+    interfaces.back().has_address = true;
   }
   return interfaces;
 }
@@ -261,9 +301,7 @@ absl::StatusOr<CheckOutput> CheckNcclEnv(const CheckContext& context) {
   } else if (IsAbsent(ports.status())) {
     devices.ports.emplace();
   }
-  if (const auto text = Output(host, {"ip", "-j", "addr", "show"}); text.ok()) {
-    devices.interfaces = ParseIpAddr(*text);
-  }
+  ReadInterfaces(host, &devices);
   const NcclEnvFaults faults = JudgeNcclEnv(environment, devices);
 
   CheckOutput output;

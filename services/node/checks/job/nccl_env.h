@@ -25,6 +25,9 @@ struct Interface {
 struct NetworkDevices {
   std::optional<std::vector<RdmaPort>> ports;  // empty: known to have none
   std::optional<std::vector<Interface>> interfaces;
+  // The interfaces are the host's, and the job may have a network of its own: that it names one
+  // which the host lacks then proves nothing.
+  bool job_may_have_own = false;
 };
 
 // What the environment gets wrong. Lists hold "VARIABLE names device"-free plain names.
@@ -43,6 +46,9 @@ NcclEnvFaults JudgeNcclEnv(const std::map<std::string, std::string>& environment
 
 // Interfaces of `ip -j addr show`; nothing when the text is not that. Pure.
 std::optional<std::vector<Interface>> ParseIpAddr(absl::string_view json);
+
+// The same of `ip -o -4 addr show`. Pure.
+std::vector<Interface> ParseIpAddrLines(absl::string_view text);
 
 // Lines NAME=value of /etc/nccl.conf; comments (#) and blank lines are left out. Pure.
 std::map<std::string, std::string> ParseNcclConf(absl::string_view text);

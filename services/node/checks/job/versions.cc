@@ -115,6 +115,8 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
     too_new = major(cuda) >= 11 && major(highest) >= 11 ? major(cuda) > major(highest)
                                                         : IsNewer(cuda, highest);
   }
+  // What runs is not too new, whatever compatibility library makes it run.
+  if (ValueOf(environment, "Is CUDA available") == "True") too_new = false;
   CheckOutput output;
   output.findings.push_back(TextOrUnknown("torch", node, torch));
   output.findings.push_back(TextOrUnknown("cuda_runtime", node, cuda));

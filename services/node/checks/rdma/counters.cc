@@ -28,6 +28,11 @@ constexpr std::array<Growth, 6> kGrowths = {{
     {"rnr_delta", {"rnr_nak_retry_err", nullptr}},
 }};
 
+constexpr std::array<const char*, 10> kCounters = {
+    "link_downed",           "symbol_error",       "out_of_sequence", "packet_seq_err",
+    "local_ack_timeout_err", "port_xmit_discards", "out_of_buffer",   "rp_cnp_handled",
+    "np_cnp_sent",           "rnr_nak_retry_err"};
+
 std::optional<std::int64_t> Delta(const PortCounters& before, const PortCounters& after,
                                   const char* name) {
   if (name == nullptr) return std::nullopt;
@@ -41,13 +46,11 @@ std::optional<std::int64_t> Delta(const PortCounters& before, const PortCounters
 PortCounters ReadCounters(const host::Host& host, const RdmaPort& port) {
   PortCounters counters;
   for (const char* folder : {"counters", "hw_counters"}) {
-    const auto paths = host.Glob(absl::StrCat("/sys/class/infiniband/", port.hca, "/ports/",
-                                              port.number, "/", folder, "/*"));
-    if (!paths.ok()) continue;
-    for (const std::string& path : *paths) {
-      const auto line = FirstLine(host, path);
+    for (const char* name : kCounters) {
+      const auto line = FirstLine(host, absl::StrCat("/sys/class/infiniband/", port.hca, "/ports/",
+                                                     port.number, "/", folder, "/", name));
       const auto value = line.ok() ? LeadingInt(*line) : std::nullopt;
-      if (value.has_value()) counters[std::string(BaseName(path))] = *value;
+      if (value.has_value()) counters[name] = *value;
     }
   }
   return counters;

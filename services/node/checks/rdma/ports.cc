@@ -165,7 +165,8 @@ std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports) {
 
 std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports) {
   const bool infiniband = std::any_of(ports.begin(), ports.end(), [](const RdmaPort& port) {
-    return port.link_layer == "InfiniBand";
+    // Ports that are switched off are no fabric, whatever they could speak.
+    return port.link_layer == "InfiniBand" && port.phys_state != "Disabled";
   });
   struct Group {
     std::set<std::string> hcas;
@@ -173,7 +174,7 @@ std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports) {
   };
   std::map<std::tuple<std::string, std::string>, Group> groups;
   for (const RdmaPort& port : ports) {
-    if (infiniband && port.link_layer != "InfiniBand") continue;
+    if (infiniband != (port.link_layer == "InfiniBand")) continue;
     Group& group = groups[{port.type, port.board}];
     group.hcas.insert(port.hca);
     group.rate = std::max(group.rate, port.rate_gbps.value_or(0));

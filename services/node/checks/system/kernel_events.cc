@@ -83,6 +83,7 @@ class Scan {
         break;
       case EventFamily::kSxid:
         event.code = absl::AsciiStrToLower(groups.code);
+        event.platform = event.code == "fatal";
         break;
       case EventFamily::kNvrm:
         // The driver spreads "The NVIDIA GPU 0000:0f:00.0 ... has fallen off the bus" over lines.

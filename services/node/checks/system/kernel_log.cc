@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/cgroups.h"
 #include "services/node/checks/system/device_names.h"
 
 namespace galen::node {
@@ -76,6 +77,18 @@ std::string DeviceOf(const KernelEvent& event, const std::map<std::string, std::
   }
 }
 
+// A kill within a control group is the job's own only when the job's groups count it; where they
+// count none, it was of another group on the same node.
+void NameOtherGroups(const host::Host& host, std::vector<KernelEvent>* events) {
+  if (JobOomKills(host).value_or(1) > 0) return;
+  for (KernelEvent& event : *events) {
+    absl::string_view process = event.code;
+    if (event.family == EventFamily::kOomKill && absl::ConsumePrefix(&process, "memcg:")) {
+      event.code = absl::StrCat("other_group:", process);
+    }
+  }
+}
+
 std::string Times(std::int64_t count) {
   return count == 1 ? std::string() : absl::StrCat(" (", count, " times)");
 }
@@ -109,7 +122,8 @@ v1::LogEvent ToLogEvent(const KernelEvent& event) {
 }
 
 absl::StatusOr<CheckOutput> CheckKernelLog(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<KernelEvent> events, KernelEvents(context));
+  GALEN_ASSIGN_OR_RETURN(std::vector<KernelEvent> events, KernelEvents(context));
+  NameOtherGroups(context.host, &events);
   const std::string& node = context.host.name();
   const std::map<std::string, std::string> names = DeviceNames(context.host);
   CheckOutput output;

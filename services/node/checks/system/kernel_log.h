@@ -19,7 +19,8 @@ absl::StatusOr<std::vector<KernelEvent>> KernelEvents(const CheckContext& contex
 v1::LogEvent ToLogEvent(const KernelEvent& event);
 
 // system.kernel_log. Each family without an event is a finding with an empty event ("none"): the
-// log was read, and there is none.
+// log was read, and there is none. A kill for lack of memory has the code "memcg:<process>",
+// "global:<process>", or "other_group:<process>" for one outside the job.
 absl::StatusOr<CheckOutput> CheckKernelLog(const CheckContext& context);
 
 }  // namespace galen::node

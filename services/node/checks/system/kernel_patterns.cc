@@ -135,9 +135,6 @@ constexpr KernelPattern kPatterns[] = {
     {F::kNic, "link_up",
      R"((?:mlx5_core|mlx4_core|bnxt_en|ionic) (?P<pci>[0-9a-f:.]+) (?P<subject>[\w.-]+): (?:NIC )?[Ll]ink (?:is )?[Uu]p)",
      false},
-    {F::kNic, "port_event",
-     R"(infiniband (?P<subject>[\w.-]+): .*port error|(?:IPv6: )?ADDRCONF\(NETDEV_CHANGE\): (?:ib\w+): link becomes ready)",
-     false},
 
     // Drives and file systems.
     {F::kIoError, "io_error", R"(I/O error,? (?:on )?dev(?:ice)? (?P<subject>[\w-]+))", true},

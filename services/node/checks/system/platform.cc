@@ -49,6 +49,59 @@ std::map<std::string, std::string> GpuDrivers(absl::string_view lspci) {
   return drivers;
 }
 
+// A bridge with the buses below it.
+struct Bridge {
+  std::string address;
+  int domain = 0;
+  int first = 0;
+  int last = -1;
+  std::string control;  // its ACSCtl line
+};
+
+// Those whose buses hold a GPU or an adapter for RDMA, from `lspci -vvv -nn`: requests between two
+// such devices pass through them. A bridge above a drive or a management chip does not matter.
+std::vector<Bridge> BridgesAboveAccelerators(absl::string_view lspci) {
+  static const RE2 header(R"(^(?:([0-9a-f]{4}):)?([0-9a-f]{2}):[0-9a-f]{2}\.[0-7] (.*))");
+  static const RE2 endpoint(
+      R"((?:3D controller|Processing accelerators|VGA compatible controller|Display controller).*\[(?:10de|1002):|(?:Infiniband|Ethernet) controller.*\[15b3:)");
+  static const RE2 buses(
+      R"(Bus: primary=[0-9a-f]+, secondary=([0-9a-f]+), subordinate=([0-9a-f]+))");
+  std::vector<Bridge> bridges;
+  std::set<std::pair<int, int>> used;  // domain and bus
+  bool bridge = false;
+  for (const absl::string_view line : Lines(lspci)) {
+    const re2::StringPiece piece(line.data(), line.size());
+    std::string domain;
+    std::string bus;
+    std::string what;
+    if (RE2::PartialMatch(piece, header, &domain, &bus, &what)) {
+      const int domain_number = domain.empty() ? 0 : std::stoi(domain, nullptr, 16);
+      bridge = absl::StrContains(what, "PCI bridge");
+      if (RE2::PartialMatch(what, endpoint)) {
+        used.insert({domain_number, std::stoi(bus, nullptr, 16)});
+      }
+      if (bridge) {
+        bridges.push_back({NormalPci(line.substr(0, line.find(' '))), domain_number});
+      }
+      continue;
+    }
+    if (!bridge) continue;
+    std::string last;
+    if (RE2::PartialMatch(piece, buses, &bus, &last) && bus.size() <= 2 && last.size() <= 2) {
+      bridges.back().first = std::stoi(bus, nullptr, 16);
+      bridges.back().last = std::stoi(last, nullptr, 16);
+    } else if (absl::StrContains(line, "ACSCtl:")) {
+      bridges.back().control = std::string(absl::StripAsciiWhitespace(line));
+    }
+  }
+  std::erase_if(bridges, [&](const Bridge& candidate) {
+    const auto below = used.lower_bound({candidate.domain, candidate.first});
+    return below == used.end() || below->first != candidate.domain ||
+           below->second > candidate.last;
+  });
+  return bridges;
+}
+
 std::set<std::string> ModuleNames(absl::string_view text) {
   std::set<std::string> names;
   for (const absl::string_view line : Lines(text)) {
@@ -225,19 +278,14 @@ absl::StatusOr<CheckOutput> CheckAcs(const CheckContext& context) {
   }
   CheckOutput output;
   std::int64_t redirecting = 0;
-  std::string device;
-  bool bridge = false;
-  for (const absl::string_view line : Lines(text)) {
-    if (!line.empty() && line[0] != '\t' && line[0] != ' ') {
-      device = NormalPci(line.substr(0, line.find(' ')));
-      bridge = absl::StrContains(line, "PCI bridge");
+  for (const Bridge& bridge : BridgesAboveAccelerators(text)) {
+    if (!absl::StrContains(bridge.control, "ReqRedir+") &&
+        !absl::StrContains(bridge.control, "CmpltRedir+")) {
       continue;
     }
-    if (!bridge || !absl::StrContains(line, "ACSCtl:")) continue;
-    if (!absl::StrContains(line, "ReqRedir+") && !absl::StrContains(line, "CmpltRedir+")) continue;
     ++redirecting;
-    output.findings.push_back(TextFinding("acsctl", node, absl::StrCat("pci:", device),
-                                          absl::StripAsciiWhitespace(line)));
+    output.findings.push_back(
+        TextFinding("acsctl", node, absl::StrCat("pci:", bridge.address), bridge.control));
   }
   output.findings.push_back(IntFinding("redirecting_bridges", node, "", redirecting));
   std::optional<bool> bare;

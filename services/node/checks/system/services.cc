@@ -52,6 +52,8 @@ std::optional<bool> HasNvSwitch(const host::Host& host) {
   if (const auto nodes = host.Glob("/proc/driver/nvidia-nvswitch/devices/*"); nodes.ok()) {
     return true;
   }
+  const auto log = Output(host, {"dmesg", "--time-format", "iso"});
+  if (log.ok() && absl::StrContains(*log, "nvidia-nvswitch0: ")) return true;
   return std::nullopt;
 }
 
