@@ -1,8 +1,10 @@
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
@@ -63,14 +65,15 @@ absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
     } else {
       sum_of_limits = std::nullopt;
     }
+    std::vector<std::string> told;
     if (!DrawPlausible(gpu.power).value_or(true)) {
-      sentence.Special(gpu, absl::StrCat("shows a draw of ", Short(*gpu.power.draw),
-                                         " W, which cannot be"));
+      told.push_back(absl::StrCat("shows a draw of ", Short(*gpu.power.draw), " W"));
     }
     if (reduced(gpu)) {
-      sentence.Special(gpu, absl::StrCat("limited to ", Short(*gpu.power.limit), " W of ",
-                                         Short(*gpu.power.default_limit), " W"));
+      told.push_back(absl::StrCat("limited to ", Short(*gpu.power.limit), " W of ",
+                                  Short(*gpu.power.default_limit), " W"));
     }
+    if (!told.empty()) sentence.Special(gpu, absl::StrJoin(told, ", "));
   }
   if (!findings.any_known()) {
     return absl::FailedPreconditionError("no GPU of this node reports its power");

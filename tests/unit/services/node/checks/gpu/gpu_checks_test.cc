@@ -224,6 +224,9 @@ TEST(Power, AddsUpLimitsAndSupplies) {
   EXPECT_EQ(ValueOf(output, "limit_w", "gpu:1"), "250");
   EXPECT_EQ(ValueOf(output, "default_limit_w", "gpu:1"), "300");
   EXPECT_EQ(ValueOf(output, "draw_plausible", "gpu:0"), "false");
+  EXPECT_EQ(MessageOf(output),
+            "all 2 GPUs: shows a draw of 588.31 W, limited to 250 W of 300 W; limits add up to 500 "
+            "W of 750 W of supply");
 }
 
 TEST(Clocks, AreJudgedOnlyWhileBusy) {
