@@ -76,7 +76,7 @@ void JudgeHcas(absl::string_view variable, const DeviceList& list,
     if (!whole) continue;
     const std::string& hca = named[0];
     const std::string layer = LayerOf(ports, hca);
-    if (fabric.contains(hca)) continue;
+    if (fabric.empty() || fabric.contains(hca)) continue;
     const std::string fabric_layer = LayerOf(ports, *fabric.begin());
     AddOnce(*faults.non_fabric, hca);
     say(layer == fabric_layer

@@ -164,10 +164,15 @@ std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports) {
 }
 
 std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports) {
-  const bool infiniband = std::any_of(ports.begin(), ports.end(), [](const RdmaPort& port) {
-    // Ports that are switched off are no fabric, whatever they could speak.
-    return port.link_layer == "InfiniBand" && port.phys_state != "Disabled";
-  });
+  // Ports that are switched off are no fabric, whatever they could speak.
+  bool infiniband = false;
+  bool enabled = false;
+  for (const RdmaPort& port : ports) {
+    if (port.link_layer != "InfiniBand") continue;
+    infiniband = true;
+    enabled |= port.phys_state != "Disabled";
+  }
+  if (infiniband && !enabled) return {};
   struct Group {
     std::set<std::string> hcas;
     double rate = 0;

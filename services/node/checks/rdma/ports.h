@@ -35,9 +35,10 @@ absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host);
 // Names of the ports' devices, each once, in the order of `ports`.
 std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports);
 
-// Which devices make up the compute fabric: of those on InfiniBand, where any is not switched off,
-// else of those on Ethernet, the adapters of the type and board that occurs most often (of the
-// fastest among equals). A management or storage adapter of another type is not part of it. Pure.
+// Which devices make up the compute fabric: of those on InfiniBand, where there are any, else of
+// those on Ethernet, the adapters of the type and board that occurs most often (of the fastest
+// among equals). A management or storage adapter of another type is not part of it. Empty when all
+// InfiniBand ports are switched off: then the node is used without its fabric. Pure.
 std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports);
 
 // The rate most common among the active ports of the same type, board and link layer as `port`,

@@ -84,6 +84,17 @@ TEST(RdmaLink, AManagementPortWithoutACableIsNoFault) {
   EXPECT_EQ(ValueOf(*output, "rate_expected_gbps", "nic:mlx5_1/port:1"), "100");
 }
 
+TEST(RdmaLink, AFabricThatIsSwitchedOffIsNotInUse) {
+  FakeHost host;
+  AddPort(host, "mlx5_0", "1: DOWN", "10 Gb/sec (4X SDR)", "InfiniBand", "MT4129");
+  host.AddFile("/sys/class/infiniband/mlx5_0/ports/1/phys_state", "3: Disabled\n");
+  AddPort(host, "mlx5_1", "4: ACTIVE", "100 Gb/sec (4X EDR)", "Ethernet", "MT4125");
+  const auto output = CheckRdmaLink({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_0/port:1"), "absent");
+  EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_1/port:1"), "ACTIVE");
+}
+
 TEST(RdmaLink, TheSamePortMattersWhenTheJobNamesIt) {
   FakeHost host;
   AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
