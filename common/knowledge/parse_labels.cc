@@ -13,7 +13,8 @@ constexpr absl::string_view kLabelKeys[] = {
     "label",    "parent",   "children",   "title",  "description",       "first_checks",
     "symptoms", "signals",  "confirm",    "refute", "secondary_effects", "confused_with",
     "owner",    "severity", "mitigation", "prior",  "aliases",           "sources"};
-constexpr absl::string_view kRuleKeys[] = {"check", "finding", "op", "value", "observation"};
+constexpr absl::string_view kRuleKeys[] = {"check", "finding",     "op",
+                                           "value", "observation", "context"};
 constexpr absl::string_view kSignalKeys[] = {"id",       "pattern", "where",
                                              "strength", "role",    "meaning"};
 
@@ -26,6 +27,7 @@ void ReadRules(const FileContext& context, const Fields& label, absl::string_vie
     rule.set_finding(fields.RequiredText("finding"));
     ReadCondition(fields, rule);
     rule.set_observation(fields.Text("observation"));
+    rule.set_context(fields.Bool("context"));
     SetSource(context, node->line, *rule.mutable_source());
     const bool complete =
         !rule.check().empty() && !rule.finding().empty() && rule.op() != v1::Rule::OP_UNSPECIFIED;

@@ -243,6 +243,8 @@ int Main(int argc, char** argv) {
   CLI::App* kb = app.add_subcommand("kb", "The knowledge");
   kb->require_subcommand(1);
   CLI::App* lint = kb->add_subcommand("lint", "Find its mistakes");
+  lint->add_option("directories", arguments.knowledge,
+                   "Knowledge directories; none: the one that came with the program");
   with_knowledge(lint);
 
   try {

@@ -98,6 +98,7 @@ void ApplyRanked(State& state, const v1::ChildrenRanked& ranked) {
     Propose(state, std::move(hypothesis), {child.checks().begin(), child.checks().end()});
   }
   state.round.rankings[ranked.label()] = ranked;
+  state.round.known_causes[ranked.label()] = state.round.confirmed;
 }
 
 void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
@@ -107,6 +108,7 @@ void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
     v1::Hypothesis& hypothesis = state.hypotheses[it->second].hypothesis;
     *hypothesis.mutable_verdict() = verdict;
     hypothesis.set_status(StatusOf(verdict.outcome()));
+    if (verdict.outcome() == v1::Verdict::CONFIRMED) ++state.round.confirmed;
     if (verdict.outcome() == v1::Verdict::CONFIRMED &&
         given.batch() == EffectId(Effect::Kind::kJudge, kHistoryBatch, state.round.number)) {
       state.round.history_confirmed = true;
@@ -118,6 +120,7 @@ void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
 void ApplyBranchLeft(State& state, const v1::BranchLeft& left) {
   state.round.left.insert(left.label());
   state.round.rankings.erase(left.label());
+  state.round.known_causes.erase(left.label());
   if (left.early_stop()) {
     state.round.notes.push_back(absl::StrCat("the search below ",
                                              left.label().empty() ? "the root" : left.label(),

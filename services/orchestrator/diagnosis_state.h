@@ -38,8 +38,10 @@ struct Round {
   // Memory of the branches that the search is in, by inner label ("" is the root): dropped on
   // leaving.
   std::map<std::string, v1::ChildrenRanked> rankings;
-  std::set<std::string> left;    // inner labels that the search has left
-  std::set<std::string> judged;  // ids of the judge effects that are answered
+  std::map<std::string, int> known_causes;  // confirmed ones that each of the rankings knew of
+  int confirmed = 0;                        // verdicts of this round that confirmed a cause
+  std::set<std::string> left;               // inner labels that the search has left
+  std::set<std::string> judged;             // ids of the judge effects that are answered
   bool critiqued = false;
   std::vector<std::string> critique;  // labels that it added
   bool explored = false;

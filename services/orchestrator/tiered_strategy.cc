@@ -21,6 +21,25 @@ Decision LeaveBranch(const std::string& label, bool early_stop, absl::string_vie
 // Deeper than any taxonomy that people can read: ends a search that invents labels for ever.
 constexpr std::size_t kMaxDepth = 12;
 
+// Ranks the branches below `label` anew when a cause was confirmed since they were ranked and some
+// are still to be searched: what that cause explains may leave them without anything to say.
+Decision RankAgain(const State& state, const std::string& label, const std::string& what,
+                   const std::vector<const v1::RankedChild*>& branches) {
+  const Round& round = state.round;
+  const auto known = round.known_causes.find(label);
+  if (known == round.known_causes.end() || known->second >= round.confirmed) return {};
+  bool waiting = false;
+  for (const v1::RankedChild* branch : branches) {
+    if (round.left.count(branch->label()) > 0) continue;
+    if (round.rankings.count(branch->label()) > 0) return {};  // the search is in there
+    waiting = true;
+  }
+  if (!waiting) return {};
+  Effect rank = MakeEffect(state, Effect::Kind::kRank, absl::StrCat(what, "+", round.confirmed));
+  rank.label = label;
+  return Call(state, std::move(rank), /*answered=*/false);
+}
+
 // The depth-first search below an inner label. `path` holds the labels above: a taxonomy that
 // loops back into them, from whichever planner, is not followed.
 Decision SearchBelow(const State& state, const std::string& label, std::set<std::string>& path) {
@@ -57,6 +76,9 @@ Decision SearchBelow(const State& state, const std::string& label, std::set<std:
   }
 
   if (Decision decision = TestHypotheses(state, what, leaves); !decision.empty()) return decision;
+  if (Decision decision = RankAgain(state, label, what, branches); !decision.empty()) {
+    return decision;
+  }
   for (const v1::RankedChild* branch : branches) {
     if (round.left.count(branch->label()) > 0 || path.count(branch->label()) > 0) continue;
     const std::vector<std::string> guides(branch->checks().begin(), branch->checks().end());

@@ -84,13 +84,30 @@ TEST(Decider, SearchesTheTaxonomyDepthFirstWhenHistoryConfirmsNothing) {
        {R"(verdicts_given { batch: 'judge/A/1' verdicts { label: 'A.X' outcome: CONFIRMED }
                 verdicts { label: 'A.Y' outcome: REJECTED } })",
         {"+ branch_left { label: \"A\" reason: \"searched\" }"}},
-       // A confirmed cause does not end the search: there may be others.
-       {"branch_left { label: 'A' }", {"rank/B/1"}},
+       // A confirmed cause does not end the search, there may be others; but the rest is ranked
+       // anew in its light.
+       {"branch_left { label: 'A' }", {"rank/root+1/1"}},
+       {"children_ranked { label: '' children { label: 'B' } children { label: 'A' pruned: true } "
+        "children { label: 'C' pruned: true } }",
+        {"rank/B/1"}},
        {"children_ranked { label: 'B' children { label: 'B.X' leaf: true pruned: true } }",
         {"+ branch_left { label: \"B\" early_stop: true "
          "reason: \"none of its children is relevant\" }"}},
        {"branch_left { label: 'B' early_stop: true }", {"+ branch_left { reason: \"searched\" }"}},
        {"branch_left { label: '' }", {"critique/1"}}});
+}
+
+TEST(Decider, KeepsItsRankingWhenItCannotBeMadeAnew) {
+  State state = WithoutHistory();
+  ApplyNext(state, Event("children_ranked { label: '' children { label: 'A' } "
+                         "children { label: 'B' } }"));
+  ApplyNext(state, Event("children_ranked { label: 'A' children { label: 'A.X' leaf: true } }"));
+  ApplyNext(state, Event("verdicts_given { batch: 'judge/A/1' "
+                         "verdicts { label: 'A.X' outcome: CONFIRMED } }"));
+  ApplyNext(state, Event("branch_left { label: 'A' }"));
+  ASSERT_THAT(Wants(state), ElementsAre("rank/root+1/1"));
+  ApplyNext(state, Event("call_failed { call: 'rank/root+1/1' attempt: 5 final: true }"));
+  EXPECT_THAT(Wants(state), ElementsAre("rank/B/1"));
 }
 
 TEST(Decider, ExploresOnlyWhenNothingIsConfirmed) {
