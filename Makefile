@@ -45,7 +45,7 @@ test-asan: packages
 test-tsan: packages
 	@echo "build: ThreadSanitizer"
 	@$(call configure,tsan)
-	@ninja -C build/tsan --quiet
+	@ninja -C build/tsan --quiet test_programs
 	@echo "test: what is concurrent, under ThreadSanitizer"
 	@ctest --preset tsan
 

@@ -63,22 +63,8 @@ endfunction()
 # galen_library([SUFFIX rpc] SRCS ... DEPS ... [PRIVATE_DEPS ...]): the library of this folder.
 # services/planning becomes target services_planning, alias galen::services::planning. With SUFFIX
 # rpc it is the folder's adapter to gRPC, a library of its own: galen::services::planning_rpc.
-# TEMPORARY
-function(galen_drop_missing)
-  set(kept)
-  foreach(s ${ARG_SRCS})
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${s} OR IS_ABSOLUTE ${s})
-      list(APPEND kept ${s})
-    else()
-      message(WARNING "missing ${s}")
-    endif()
-  endforeach()
-  set(ARG_SRCS ${kept} PARENT_SCOPE)
-endfunction()
-
 function(galen_library)
   cmake_parse_arguments(ARG "" "SUFFIX" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
-  galen_drop_missing()
   galen_name(target alias rel)
   set(speaks_grpc FALSE)
   if(ARG_SUFFIX STREQUAL "rpc" OR rel MATCHES "^(common/rpc|services/cli|tests/|bench/)")
@@ -109,10 +95,6 @@ endfunction()
 add_custom_target(programs)
 function(galen_binary name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
-  galen_drop_missing()
-  if(NOT ARG_SRCS)
-    return()
-  endif()
   galen_name(target alias rel)
   galen_check_edges(${rel} TRUE ${ARG_DEPS})
   add_executable(${name} ${ARG_SRCS})
@@ -120,15 +102,13 @@ function(galen_binary name)
   add_dependencies(programs ${name})
 endfunction()
 
+add_custom_target(test_programs)
+
 # galen_test(name SRCS ... DEPS ... [LABELS ...]): one executable per tested folder, linked to
 # that folder only: a dependency that the library did not declare fails here, at link. Label
 # `grpc` keeps a test out of ThreadSanitizer, which gRPC's own libraries are not built for.
 function(galen_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
-  galen_drop_missing()
-  if(NOT ARG_SRCS)
-    return()
-  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -138,17 +118,14 @@ function(galen_test name)
   target_compile_definitions(${name} PRIVATE
     GALEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GALEN_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock_main galen_warnings)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+  add_dependencies(test_programs ${name})
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()
 
 # galen_bench(name SRCS ... DEPS ...): a benchmark, in build/bench; not a test.
 function(galen_bench name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
-  galen_drop_missing()
-  if(NOT ARG_SRCS)
-    return()
-  endif()
   add_executable(${name} ${ARG_SRCS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
   target_compile_definitions(${name} PRIVATE GALEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

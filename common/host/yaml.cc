@@ -88,7 +88,8 @@ class Builder final : public YAML::EventHandler {
       return nullptr;
     }
     level.has_key = false;
-    return &level.value->fields.emplace_back(std::move(level.key), Yaml{}).second;
+    level.value->fields.push_back({std::move(level.key), Yaml{}});
+    return &level.value->fields.back().value;
   }
 
   void Add(const YAML::Mark& mark, YAML::anchor_t anchor, Yaml::Kind kind,

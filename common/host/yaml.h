@@ -18,12 +18,18 @@ struct Yaml {
   enum class Kind { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
   std::string scalar;
-  std::vector<Yaml> items;                           // kList
-  std::vector<std::pair<std::string, Yaml>> fields;  // kMap, in the document's order, keys unique
-  int line = 1;                                      // 1 and up
+  struct Field;
+  std::vector<Yaml> items;    // kList
+  std::vector<Field> fields;  // kMap, in the document's order, keys unique
+  int line = 1;               // 1 and up
 
   // The field of a map; null when this is no map or has no such field.
   const Yaml* Find(absl::string_view key) const;
+};
+
+struct Yaml::Field {
+  std::string name;
+  Yaml value;
 };
 
 // Reads one YAML document of a hostile author. `file` is the name that errors begin with.

@@ -148,16 +148,40 @@ const Label* Explainer(const Case& the_case, const Label& leaf, const Finding& f
   return nullptr;
 }
 
+bool SpeaksFor(const Signal& signal, const Label& leaf) {
+  return std::find(signal.labels().begin(), signal.labels().end(), leaf.label()) !=
+         signal.labels().end();
+}
+
+bool IsDirect(const Signal& signal) {
+  return signal.role() == galen::v1::PRIMARY || signal.role() == galen::v1::SIGNAL_ROLE_UNSPECIFIED;
+}
+
+// A log says what the leaf would make it say: then a state that healthy machines have as well is
+// no coincidence. The words of a person do not count.
+bool SaidByALog(const Case& the_case, const Label& leaf, absl::string_view node) {
+  const auto& signals = the_case.evidence.summary().signals();
+  return std::any_of(signals.begin(), signals.end(), [&](const Signal& signal) {
+    return SpeaksFor(signal, leaf) && IsDirect(signal) && signal.strength() >= galen::v1::STRONG &&
+           signal.where() != galen::v1::DESCRIPTION &&
+           (signal.node().empty() || signal.node() == node);
+  });
+}
+
 // The best that one of the entry's findings gives, keeping only the findings that give it.
 Supporting Attribute(const Case& the_case, const Label& leaf, double standing, Entry entry,
                      absl::string_view node) {
   Supporting result;
+  if (entry.rule->context()) {
+    if (SaidByALog(the_case, leaf, node)) result.support = Support::kSpecific;
+    result.entry = std::move(entry);
+    return result;
+  }
   std::vector<const Finding*> kept;
   for (const Finding* finding : entry.findings) {
     Support support = Support::kContext;
     const Label* rival = nullptr;
-    if (!entry.rule->context() &&
-        reasoner::GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence) {
+    if (reasoner::GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence) {
       rival = Explainer(the_case, leaf, *finding, node);
       support = Support::kExplained;
       if (rival == nullptr) {
@@ -177,11 +201,6 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
   return result;
 }
 
-bool SpeaksFor(const Signal& signal, const Label& leaf) {
-  return std::find(signal.labels().begin(), signal.labels().end(), leaf.label()) !=
-         signal.labels().end();
-}
-
 double SignalLogOdds(const Case& the_case, const Label& leaf, absl::string_view node) {
   std::set<absl::string_view> counted;
   double sum = 0;
@@ -191,9 +210,7 @@ double SignalLogOdds(const Case& the_case, const Label& leaf, absl::string_view 
     double weight = kWeak;
     if (signal.strength() == galen::v1::DECISIVE) weight = kDecisive;
     if (signal.strength() == galen::v1::STRONG) weight = kStrong;
-    const bool direct =
-        signal.role() == galen::v1::PRIMARY || signal.role() == galen::v1::SIGNAL_ROLE_UNSPECIFIED;
-    sum += direct ? weight : weight / 2;
+    sum += IsDirect(signal) ? weight : weight / 2;
   }
   return std::min(sum, kMaxSignals);
 }

@@ -28,6 +28,9 @@ constexpr double kSpecific = 6.0;
 constexpr double kRefuted = -4.0;
 // A share this small is not worth a search while another choice has strong evidence.
 constexpr double kTinyShare = 0.01;
+// Below this share a branch that only messages point to is not searched once a finding points
+// elsewhere.
+constexpr double kNegligibleShare = 0.005;
 
 double Weight(const Signal& signal) {
   double weight = kWeak;
@@ -206,10 +209,14 @@ void Decide(const std::vector<Candidate>& all, Candidate& candidate) {
   const bool other_is_better = std::any_of(all.begin(), all.end(), [&](const Candidate& each) {
     return (candidate.is_leaf ? each.strong : each.compelling) && each.label != candidate.label;
   });
+  // A failed check elsewhere accounts for what its victims say.
+  const bool overshadowed =
+      !candidate.compelling && candidate.share < kNegligibleShare &&
+      std::any_of(all.begin(), all.end(), [](const Candidate& each) { return each.compelling; });
   candidate.pruned = true;
   if (candidate.leaves == 0) {
     candidate.reason = "no cause is known below it";
-  } else if (candidate.strong) {
+  } else if (candidate.strong && !overshadowed) {
     candidate.pruned = false;
     candidate.reason = WhyKept(candidate);
   } else if (candidate.refuted == candidate.leaves) {
@@ -218,6 +225,8 @@ void Decide(const std::vector<Candidate>& all, Candidate& candidate) {
     candidate.reason = candidate.leaves == 1 ? "the checks so far speak against it"
                                              : absl::StrCat("the checks so far speak against all ",
                                                             candidate.leaves, " causes below it");
+  } else if (overshadowed) {
+    candidate.reason = "only messages point to it, while a finding points elsewhere";
   } else if (other_is_better && !candidate.pointed_at) {
     candidate.reason = "no message and no finding points to it, while one points elsewhere";
   } else if (!candidate.pointed_at && !candidate.worth_a_look) {

@@ -121,6 +121,8 @@ std::string DescribeEvent(const knowledge::Knowledge& knowledge, const Finding& 
   const knowledge::v1::ErrorCode* known =
       absl::SimpleAtoi(code, &number) ? knowledge.FindErrorCode(finding.name(), number) : nullptr;
   const std::string name = FamilyName(finding.name());
+  // The log was read and holds none of the family.
+  if (code.empty()) return absl::StrCat("no ", name);
   if (known == nullptr) return absl::StrCat(name, " ", Words(CleanText(code, kMaxValueBytes)));
   return absl::StrCat(name, " ", code, " (",
                       known->name().empty() ? known->meaning() : known->name(), ")");

@@ -29,6 +29,7 @@ class ServerStream final : public grpc::ServerWriteReactor<Message>,
   // `max_queued`: messages that wait before Push() refuses more.
   static std::shared_ptr<ServerStream> Start(std::size_t max_queued = 256) {
     auto stream = std::make_shared<ServerStream>(max_queued);
+    MutexLock lock(stream->mu_);
     stream->self_ = stream;
     return stream;
   }

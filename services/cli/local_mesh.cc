@@ -54,7 +54,7 @@ struct LocalMesh::Parts {
         node(knowledge, options.roots),
         node_client(node.executor, *pool),
         registry({{node.hosts.name(), &node_client}}, {&node_client}),
-        runner(registry, *knowledge, RunnerOptions(options)),
+        runner(registry, *knowledge, clock, RunnerOptions(options)),
         summarizer(*scanner, reasoner, clock, SummarizerOptions(options)),
         planner(*knowledge, reasoner),
         reflector(*knowledge, reasoner),

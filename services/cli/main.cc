@@ -28,7 +28,7 @@ struct Arguments {
   std::vector<std::string> knowledge;
   DiagnoseArguments diagnose;
   std::string store;
-  std::string listen = "127.0.0.1:7100";
+  std::string listen = "127.0.0.1:50050";
   std::vector<std::string> roots;
   double drain_grace = 20;
   bool json = false;

@@ -177,9 +177,11 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
           indent.empty() ? "  " : indent, Paint(terminal_, Colour::kBlue, "▸"), " ",
           ranked.label().empty() ? "root" : ranked.label(), ": ", absl::StrJoin(order, ", "));
       if (!pruned.empty()) {
-        absl::StrAppend(
-            &line, "  ",
-            Paint(terminal_, Colour::kDim, absl::StrCat("⧉ ", absl::StrJoin(pruned, " "))));
+        absl::StrAppend(&line, "  ",
+                        Paint(terminal_, Colour::kDim,
+                              absl::StrCat("⧉ ", pruned.size() > kMostNames
+                                                     ? absl::StrCat(pruned.size(), " pruned")
+                                                     : absl::StrJoin(pruned, " "))));
       }
       lines.push_back(line);
       status_ =

@@ -58,7 +58,6 @@ void TellCause(const v1::Report& report, const v1::Cause& cause, absl::string_vi
             Colour::kGreen);
   page.Line("", cause.title());
   if (const std::string where = Where(cause); !where.empty()) page.Line("Where", where);
-  if (!cause.explanation().empty()) page.Line("Because", cause.explanation());
   bool first = true;
   for (const std::string& id : cause.evidence_ids()) {
     const v1::Evidence* evidence = FindEvidence(report, id);

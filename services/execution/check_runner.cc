@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 
@@ -106,8 +105,12 @@ class FanOut : public std::enable_shared_from_this<FanOut> {
 }  // namespace
 
 CheckRunner::CheckRunner(const NodeRegistry& registry, const knowledge::Knowledge& knowledge,
-                         Options options)
-    : registry_(registry), knowledge_(knowledge), options_(std::move(options)) {}
+                         const Clock& clock, Options options)
+    : registry_(registry),
+      knowledge_(knowledge),
+      clock_(clock),
+      options_(std::move(options)),
+      breaker_(std::make_shared<NodeBreaker>(options_.node_pause)) {}
 
 absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
     const v1::ResolveNodesRequest& request) const {
@@ -152,7 +155,7 @@ void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time dead
   }
   auto fan_out = std::make_shared<FanOut>(nodes.size(), std::move(on_result), std::move(done));
   for (const std::string& node : nodes) fan_out->Add(node, checks);
-  const absl::Time node_deadline = std::min(deadline, absl::Now() + options_.node_timeout);
+  const absl::Time node_deadline = std::min(deadline, clock_.Now() + options_.node_timeout);
   for (const std::string& node : nodes) {
     clients::NodeClient* client =
         request.bundle().empty() ? registry_.Live(node) : registry_.ForBundle(node);
@@ -161,6 +164,10 @@ void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time dead
           node, absl::NotFoundError(request.bundle().empty()
                                         ? "none is registered with execution (--nodes)"
                                         : "no executor may read bundles (--bundle_readers)"));
+      continue;
+    }
+    if (const absl::Status allowed = breaker_->Allow(node, clock_.Now()); !allowed.ok()) {
+      fan_out->OnNodeDone(node, allowed);
       continue;
     }
     node::v1::RunChecksRequest call;
@@ -175,7 +182,10 @@ void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time dead
         [fan_out, node](galen::v1::CheckResult result) {
           fan_out->OnResult(node, std::move(result));
         },
-        [fan_out, node](const absl::Status& status) { fan_out->OnNodeDone(node, status); });
+        [fan_out, node, breaker = breaker_, &clock = clock_](const absl::Status& status) {
+          breaker->Record(node, status, clock.Now());
+          fan_out->OnNodeDone(node, status);
+        });
   }
 }
 

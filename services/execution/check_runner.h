@@ -8,8 +8,10 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/clock.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
+#include "services/execution/node_breaker.h"
 #include "services/execution/node_registry.h"
 
 namespace galen::execution {
@@ -20,12 +22,15 @@ class CheckRunner {
   struct Options {
     // What one node may take for one call before its missing results become ERROR.
     absl::Duration node_timeout = absl::Seconds(60);
+    // How long a node that did not answer is left alone.
+    absl::Duration node_pause = absl::Minutes(1);
     // Names of the nodes of a bundle directory, sorted. Reads the directory, nothing else.
     std::function<absl::StatusOr<std::vector<std::string>>(const std::string& bundle)> bundle_nodes;
   };
 
   // All must outlive the runner and every call in flight.
-  CheckRunner(const NodeRegistry& registry, const knowledge::Knowledge& knowledge, Options options);
+  CheckRunner(const NodeRegistry& registry, const knowledge::Knowledge& knowledge,
+              const Clock& clock, Options options);
 
   // See execution.proto.
   absl::StatusOr<v1::ResolveNodesResponse> ResolveNodes(
@@ -42,7 +47,10 @@ class CheckRunner {
  private:
   const NodeRegistry& registry_;
   const knowledge::Knowledge& knowledge_;
+  const Clock& clock_;
   const Options options_;
+  // Shared with the calls in flight.
+  const std::shared_ptr<NodeBreaker> breaker_;
 };
 
 }  // namespace galen::execution

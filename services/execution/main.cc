@@ -11,6 +11,7 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/clients/grpc_clients.h"
 #include "common/host/bundle.h"
@@ -30,6 +31,8 @@ ABSL_FLAG(std::vector<std::string>, bundle_root, {},
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, by comma; later ones overlay earlier ones.");
 ABSL_FLAG(absl::Duration, node_timeout, absl::Seconds(60), "What one node may take for one call.");
+ABSL_FLAG(absl::Duration, node_pause, absl::Minutes(1),
+          "How long a node that did not answer is left alone.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -70,6 +73,7 @@ absl::Status Serve() {
   const NodeRegistry registry(std::move(nodes), std::move(readers));
   CheckRunner::Options options;
   options.node_timeout = absl::GetFlag(FLAGS_node_timeout);
+  options.node_pause = absl::GetFlag(FLAGS_node_pause);
   options.bundle_nodes =
       [&roots](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
     const absl::StatusOr<std::string> path = host::ResolveWithin(directory, roots, "--bundle_root");
@@ -78,7 +82,8 @@ absl::Status Serve() {
     if (!bundle.ok()) return bundle.status();
     return (*bundle)->nodes();
   };
-  const CheckRunner runner(registry, **knowledge, options);
+  const SystemClock clock;
+  const CheckRunner runner(registry, **knowledge, clock, options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   ExecutionServiceImpl service(runner, executor);
   return rpc::ServeUntilSignal(

@@ -120,7 +120,7 @@ bool NodeExecutor::Runnable(const std::string& check, const v1::RunChecksRequest
   const Check* spec = knowledge_->FindCheck(check);
   if (!checks_.contains(check) || spec == nullptr) {
     refused = ResultWithoutFindings(check, request.node(), CheckResult::SKIPPED,
-                                    absl::StrCat("this node executor has no check ", check));
+                                    "this version of the node executor does not have this check");
     return false;
   }
   if (spec->intrusive() && !request.allow_intrusive()) {

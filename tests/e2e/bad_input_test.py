@@ -141,7 +141,7 @@ class BadInput(unittest.TestCase):
         run = galen.galen("kb", "lint", *directories)
         self.assertEqual(run.returncode, 2)
         self.assertIn("cycle.yaml:", run.stdout)
-        self.assertIn("cycle", run.stdout.replace("cycle.yaml", ""))
+        self.assertIn("its own ancestor", run.stdout)
         self.refused(galen.galen("diagnose", "slow", *directories), "cycle.yaml:")
 
     def test_broken_yaml_in_the_knowledge(self):
@@ -211,7 +211,7 @@ class BadInput(unittest.TestCase):
                 # The orchestrator's execution gets two more nodes: a mute one and a babbling one.
                 mesh.agents["execution"].stop()
                 good = mesh.nodes[0].address
-                nodes = f"good={good}," + ",".join(
+                nodes = f"node0={good}," + ",".join(
                     f"{name}=127.0.0.1:{listener.getsockname()[1]}"
                     for name, listener in zip(("mute", "babbling"), listeners))
                 mesh.agents["execution"] = mesh.start(
@@ -227,7 +227,7 @@ class BadInput(unittest.TestCase):
                     statuses.setdefault(result["node"], set()).add(result["status"])
                 self.assertEqual(statuses["mute"], {"ERROR"})
                 self.assertEqual(statuses["babbling"], {"ERROR"})
-                self.assertIn("PASS", statuses["good"])
+                self.assertIn("PASS", statuses["node0"])
         finally:
             stop.set()
             for thread in threads:

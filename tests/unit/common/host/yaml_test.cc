@@ -21,8 +21,8 @@ TEST(Yaml, KeepsValuesTheirOrderAndTheirLines) {
   const auto document = ParseYaml("b: [x, 'y z']\na:\n  c: 7\n  d:\n", "f.yaml");
   ASSERT_THAT(document, IsOk());
   ASSERT_EQ(document->fields.size(), 2u);
-  EXPECT_EQ(document->fields[0].first, "b");
-  EXPECT_EQ(document->fields[0].second.items[1].scalar, "y z");
+  EXPECT_EQ(document->fields[0].name, "b");
+  EXPECT_EQ(document->fields[0].value.items[1].scalar, "y z");
   const Yaml* const a = document->Find("a");
   ASSERT_NE(a, nullptr);
   EXPECT_EQ(a->Find("c")->line, 3);

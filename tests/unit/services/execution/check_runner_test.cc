@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::execution {
@@ -97,12 +98,13 @@ class CheckRunnerTest : public ::testing::Test {
   }
 
   const knowledge::Knowledge knowledge_{TwoChecks()};
+  galen::testing::FakeClock clock_;
   FakeNodeClient honest_{Honest};
 };
 
 TEST_F(CheckRunnerTest, GivesOneResultForEachPairOfCheckAndNode) {
   const NodeRegistry registry({{"n1", &honest_}, {"n2", &honest_}}, {});
-  const CheckRunner runner(registry, knowledge_, Options());
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
   const Outcome outcome = Run(runner, {"gpu.ecc", "system.memory"}, {"n1", "n2"});
   EXPECT_THAT(outcome.status, IsOk());
   EXPECT_EQ(outcome.results.size(), 4u);
@@ -114,7 +116,7 @@ TEST_F(CheckRunnerTest, ANodeThatDiesFailsItsOwnChecksOnly) {
     return absl::UnavailableError("connection reset");
   });
   const NodeRegistry registry({{"good", &honest_}, {"dying", &dying}}, {});
-  const CheckRunner runner(registry, knowledge_, Options());
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
   const Outcome outcome = Run(runner, {"gpu.ecc", "system.memory"}, {"good", "dying"});
   EXPECT_THAT(outcome.status, IsOk());
   ASSERT_EQ(outcome.results.size(), 4u);
@@ -124,9 +126,23 @@ TEST_F(CheckRunnerTest, ANodeThatDiesFailsItsOwnChecksOnly) {
   EXPECT_EQ(outcome.results.at("system.memory@good").status(), galen::v1::CheckResult::PASS);
 }
 
+TEST_F(CheckRunnerTest, ADeadNodeDelaysOneCallAndIsAskedAgainLater) {
+  FakeNodeClient dead([](const auto&, auto&) { return absl::DeadlineExceededError("silence"); });
+  const NodeRegistry registry({{"dead", &dead}}, {});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  Run(runner, {"gpu.ecc"}, {"dead"});
+  const Outcome second = Run(runner, {"system.memory"}, {"dead"});
+  EXPECT_EQ(dead.calls.size(), 1u);
+  EXPECT_EQ(second.results.at("system.memory@dead").status(), galen::v1::CheckResult::ERROR);
+  EXPECT_THAT(second.results.at("system.memory@dead").message(), HasSubstr("silence"));
+  clock_.Advance(absl::Minutes(1));
+  Run(runner, {"system.memory"}, {"dead"});
+  EXPECT_EQ(dead.calls.size(), 2u);
+}
+
 TEST_F(CheckRunnerTest, AnUnknownNodeIsAnErrorResultThatSaysWhatToDo) {
   const NodeRegistry registry({{"n1", &honest_}}, {});
-  const CheckRunner runner(registry, knowledge_, Options());
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
   const Outcome outcome = Run(runner, {"gpu.ecc"}, {"nobody"});
   EXPECT_EQ(outcome.results.at("gpu.ecc@nobody").status(), galen::v1::CheckResult::ERROR);
   EXPECT_THAT(outcome.results.at("gpu.ecc@nobody").message(), HasSubstr("galen-node"));
@@ -134,7 +150,7 @@ TEST_F(CheckRunnerTest, AnUnknownNodeIsAnErrorResultThatSaysWhatToDo) {
 
 TEST_F(CheckRunnerTest, AnUnknownCheckIsRefusedBeforeAnyNodeIsAsked) {
   const NodeRegistry registry({{"n1", &honest_}}, {});
-  const CheckRunner runner(registry, knowledge_, Options());
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
   EXPECT_THAT(Run(runner, {"gpu.ecc", "rm.rf"}, {"n1"}).status,
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rm.rf")));
   EXPECT_TRUE(honest_.calls.empty());
@@ -168,7 +184,7 @@ TEST_F(CheckRunnerTest, ANodeThatLiesIsNotBelievedAndSpeaksForNobodyElse) {
       return absl::OkStatus();
     });
     const NodeRegistry registry({{"liar", &liar}}, {});
-    const CheckRunner runner(registry, knowledge_, Options());
+    const CheckRunner runner(registry, knowledge_, clock_, Options());
     const Outcome outcome = Run(runner, {"gpu.ecc"}, {"liar"});
     ASSERT_EQ(outcome.results.size(), 1u) << lie.what;
     EXPECT_EQ(outcome.results.at("gpu.ecc@liar").status(), galen::v1::CheckResult::ERROR)
@@ -184,13 +200,13 @@ TEST_F(CheckRunnerTest, ASecondResultOfTheSameCheckIsDropped) {
     return absl::OkStatus();
   });
   const NodeRegistry registry({{"n1", &repeating}}, {});
-  const CheckRunner runner(registry, knowledge_, Options());
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
   EXPECT_EQ(Run(runner, {"gpu.ecc"}, {"n1"}).results.size(), 1u);
 }
 
 TEST_F(CheckRunnerTest, ResolvesTheNodesOfABundleAndNamesTheOnesItLacks) {
   const NodeRegistry registry({{"live", &honest_}}, {&honest_});
-  const CheckRunner runner(registry, knowledge_, Options());
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
   v1::ResolveNodesRequest request;
   EXPECT_THAT(runner.ResolveNodes(request)->nodes(), ElementsAre("live"));
   request.set_bundle("/bundles/x");

@@ -13,6 +13,7 @@
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
 #include "services/orchestrator/agents.h"
+#include "tests/testing/fake_clock.h"
 
 namespace galen::orchestrator {
 
@@ -117,21 +118,7 @@ class ManualExecutor final : public Executor {
   std::deque<absl::AnyInvocable<void() &&>> tasks_ ABSL_GUARDED_BY(mu_);
 };
 
-class FakeClock final : public Clock {
- public:
-  absl::Time Now() const override {
-    MutexLock lock(mu_);
-    return now_;
-  }
-  void Advance(absl::Duration by) {
-    MutexLock lock(mu_);
-    now_ += by;
-  }
-
- private:
-  mutable Mutex mu_;
-  absl::Time now_ ABSL_GUARDED_BY(mu_) = absl::FromUnixSeconds(1'700'000'000);
-};
+using galen::testing::FakeClock;
 
 }  // namespace galen::orchestrator
 

@@ -46,11 +46,11 @@ class SummarizerTest : public ::testing::Test {
   void Describe(const std::string& text) { request_.mutable_incident()->set_description(text); }
 
   const std::unique_ptr<const logs::Scanner> scanner_ = SmallCatalogue();
-  const FakeReasoner reasoner_;
-  const TickingClock clock_;
+  const FakeReasoner reasoner_{};
+  const TickingClock clock_{};
   Summarizer::Options options_;
   v1::SummarizeRequest request_;
-  const TestDirectory directory_;
+  const TestDirectory directory_{};
 };
 
 std::vector<std::string> SignalIds(const Summary& summary) {

@@ -1,0 +1,25 @@
+#include "services/execution/node_breaker.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace galen::execution {
+
+void NodeBreaker::Record(const std::string& node, const absl::Status& status, absl::Time now) {
+  MutexLock lock(mu_);
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
+    silent_[node] = {now, status};
+  } else {
+    silent_.erase(node);
+  }
+}
+
+absl::Status NodeBreaker::Allow(const std::string& node, absl::Time now) const {
+  MutexLock lock(mu_);
+  const auto found = silent_.find(node);
+  if (found == silent_.end() || now >= found->second.since + pause_) return absl::OkStatus();
+  return {found->second.status.code(),
+          absl::StrCat("it did not answer (", found->second.status.message(),
+                       ") and is not asked again for ", absl::FormatDuration(pause_))};
+}
+
+}  // namespace galen::execution
