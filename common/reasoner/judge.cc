@@ -157,13 +157,13 @@ bool IsDirect(const Signal& signal) {
   return signal.role() == galen::v1::PRIMARY || signal.role() == galen::v1::SIGNAL_ROLE_UNSPECIFIED;
 }
 
-// A log says what the leaf would make it say: then a state that healthy machines have as well is
-// no coincidence. The words of a person do not count.
+// A log says what this leaf and no other would make it say: then a state that healthy machines have
+// as well is no coincidence. The words of a person do not count.
 bool SaidByALog(const Case& the_case, const Label& leaf, absl::string_view node) {
   const auto& signals = the_case.evidence.summary().signals();
   return std::any_of(signals.begin(), signals.end(), [&](const Signal& signal) {
-    return SpeaksFor(signal, leaf) && IsDirect(signal) && signal.strength() >= galen::v1::STRONG &&
-           signal.where() != galen::v1::DESCRIPTION &&
+    return SpeaksFor(signal, leaf) && signal.labels_size() == 1 && IsDirect(signal) &&
+           signal.strength() >= galen::v1::STRONG && signal.where() != galen::v1::DESCRIPTION &&
            (signal.node().empty() || signal.node() == node);
   });
 }
