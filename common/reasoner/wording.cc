@@ -156,7 +156,7 @@ std::string DescribeAbsence(const knowledge::Knowledge& knowledge, const Entry& 
   }
   const std::string seen = Together(knowledge, entry.findings, entry.result->node());
   if (entry.rule->observation().empty()) return seen;
-  return absl::StrCat(seen, ", which is not: ", entry.rule->observation());
+  return absl::StrCat(seen, " (looked for: ", entry.rule->observation(), ")");
 }
 
 std::string Describe(const galen::v1::Signal& signal) {

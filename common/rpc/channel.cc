@@ -8,7 +8,6 @@ namespace galen::rpc {
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& target) {
   grpc::ChannelArguments arguments;
-  arguments.SetLoadBalancingPolicyName("round_robin");
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);

@@ -82,8 +82,8 @@ std::string DeviceText(const v1::Device& device) {
 std::string ReportText(const v1::Report& report, const Terminal& terminal) {
   Page page(terminal);
   page.Line("Report", report.headline(), Colour::kBold);
-  page.Blank();
   if (report.has_primary_cause()) {
+    page.Blank();
     TellCause(report, report.primary_cause(), "Cause", page);
     if (!report.owner().empty()) page.Line("Owner", report.owner());
   }
