@@ -60,11 +60,11 @@ std::string FamilyName(absl::string_view finding) {
 }
 
 std::string EventsOrDevices(size_t count, const Finding& first) {
-  const absl::string_view kind =
-      absl::string_view(first.subject().device()).substr(0, first.subject().device().find(':'));
-  if (kind.empty() || kind.find('/') != absl::string_view::npos) {
-    return absl::StrCat(count, " readings");
-  }
+  // Of "gpu:1/link:3" it is the links that are counted.
+  absl::string_view kind = first.subject().device();
+  kind = kind.substr(kind.rfind('/') + 1);
+  kind = kind.substr(0, kind.find(':'));
+  if (kind.empty()) return absl::StrCat(count, " readings");
   if (kind == "gpu" || kind == "nic") {
     return absl::StrCat(count, kind == "gpu" ? " GPUs" : " NICs");
   }
@@ -77,10 +77,16 @@ std::string Together(const knowledge::Knowledge& knowledge,
   const Finding& first = *findings.front();
   if (findings.size() == 1) return Describe(knowledge, first, node);
   std::set<std::string> values;
-  for (const Finding* finding : findings) values.insert(Value(*finding));
-  const std::string of = absl::StrCat(EventsOrDevices(findings.size(), first), " of ", node);
+  std::set<absl::string_view> devices;
+  for (const Finding* finding : findings) {
+    values.insert(Value(*finding));
+    devices.insert(finding->subject().device());
+  }
+  const std::string of = devices.size() == 1
+                             ? Place(PlaceOf(first, node))
+                             : absl::StrCat(EventsOrDevices(devices.size(), first), " of ", node);
   if (values.size() == 1) {
-    return absl::StrCat(Statement(knowledge, first), " on all ", of);
+    return absl::StrCat(Statement(knowledge, first), devices.size() == 1 ? " on " : " on all ", of);
   }
   std::vector<std::string> named(values.begin(), values.end());
   if (named.size() > kMaxNamed) {
@@ -154,7 +160,7 @@ std::string DescribeAbsence(const knowledge::Knowledge& knowledge, const Entry& 
     return absl::StrCat(entry.result->node(), ": ", entry.rule->check(), " ran and saw no ",
                         Words(entry.rule->finding()));
   }
-  const std::string seen = Together(knowledge, entry.findings, entry.result->node());
+  std::string seen = Together(knowledge, entry.findings, entry.result->node());
   if (entry.rule->observation().empty()) return seen;
   return absl::StrCat(seen, " (looked for: ", entry.rule->observation(), ")");
 }

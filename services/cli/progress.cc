@@ -1,6 +1,7 @@
 #include "services/cli/progress.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -10,7 +11,7 @@ namespace galen::cli {
 namespace {
 
 // Names that a line shows before it only counts them.
-constexpr std::size_t kMostNames = 4;
+constexpr std::size_t kMostNames = 2;
 
 std::string Percent(double probability) { return absl::StrFormat("%.0f %%", probability * 100); }
 
@@ -172,17 +173,20 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
           order.push_back(absl::StrCat(name, " ", Percent(child.probability())));
         }
       }
-      const std::string indent = ranked.label().empty() ? "" : Indent(ranked.label());
-      std::string line = absl::StrCat(
-          indent.empty() ? "  " : indent, Paint(terminal_, Colour::kBlue, "▸"), " ",
-          ranked.label().empty() ? "root" : ranked.label(), ": ", absl::StrJoin(order, ", "));
+      const std::string indent = ranked.label().empty() ? "  " : Indent(ranked.label());
+      const std::string name = ranked.label().empty() ? "root" : ranked.label();
+      std::string left_out;
       if (!pruned.empty()) {
-        absl::StrAppend(&line, "  ",
-                        Paint(terminal_, Colour::kDim,
-                              absl::StrCat("⧉ ", pruned.size() > kMostNames
-                                                     ? absl::StrCat(pruned.size(), " pruned")
-                                                     : absl::StrJoin(pruned, " "))));
+        left_out =
+            absl::StrCat("  ⧉ ", pruned.size() > kMostNames ? absl::StrCat(pruned.size(), " pruned")
+                                                            : absl::StrJoin(pruned, " "));
       }
+      const std::size_t used = indent.size() + 2 + name.size() + 2 + Columns(left_out);
+      const auto width = static_cast<std::size_t>(terminal_.width);
+      std::string line =
+          absl::StrCat(indent, Paint(terminal_, Colour::kBlue, "▸"), " ", name, ": ",
+                       Shorten(absl::StrJoin(order, ", "), width > used + 20 ? width - used : 20),
+                       Paint(terminal_, Colour::kDim, left_out));
       lines.push_back(line);
       status_ =
           absl::StrCat("searching below ", ranked.label().empty() ? "the root" : ranked.label());

@@ -1,6 +1,7 @@
 #include "services/cli/report_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -54,7 +55,8 @@ const v1::Evidence* FindEvidence(const v1::Report& report, const std::string& id
 
 void TellCause(const v1::Report& report, const v1::Cause& cause, absl::string_view heading,
                Page& page) {
-  page.Line(heading, absl::StrFormat("%s (%.0f %%)", cause.label(), cause.probability() * 100),
+  page.Line(heading,
+            absl::StrFormat("%s (%.0f %%)", cause.label(), std::floor(cause.probability() * 100)),
             Colour::kGreen);
   page.Line("", cause.title());
   if (const std::string where = Where(cause); !where.empty()) page.Line("Where", where);

@@ -145,7 +145,8 @@ TEST_F(NodeExecutorTest, AnUnknownCheckIsSkippedAndTheOthersRun) {
   EXPECT_THAT(status_, IsOk());
   EXPECT_EQ(results.at("t.good").status(), CheckResult::PASS);
   EXPECT_EQ(results.at("no.such").status(), CheckResult::SKIPPED);
-  EXPECT_EQ(results.at("no.such").message(), "this version of the node executor does not have this check");
+  EXPECT_EQ(results.at("no.such").message(),
+            "this version of the node executor does not have this check");
   EXPECT_EQ(results.at("t.not_implemented").status(), CheckResult::SKIPPED);
 }
 
