@@ -2,8 +2,9 @@
 .PHONY: help packages build run test test-default test-asan test-tsan bench clean
 .DEFAULT_GOAL := help
 
-# mold and ccache come with the packages; two jobs suit a small machine, -j is ninja's default.
 configure = cmake --preset $(1) --log-level=WARNING >/dev/null
+# On a terminal one line that counts; in a pipe nothing but errors.
+build = quiet=--quiet; [ -t 1 ] && quiet=; NINJA_STATUS="[%f of %t] " ninja -C $(1) $$quiet $(2)
 
 help:
 	@echo "make run    install what is missing, build, and diagnose an example incident"
@@ -18,7 +19,7 @@ build: packages
 	@echo "configure: build/"
 	@$(call configure,default)
 	@echo "build: programs in build/bin"
-	@ninja -C build --quiet programs
+	@$(call build,build,programs)
 
 run: build
 	@echo "run: galen diagnose --bundle docs/examples/cublas-ecc"
@@ -31,27 +32,27 @@ test: test-default test-asan test-tsan
 test-default: packages
 	@echo "build: programs, tests and benchmarks"
 	@$(call configure,default)
-	@ninja -C build --quiet
+	@$(call build,build,)
 	@echo "test: everything"
 	@ctest --preset default
 
 test-asan: packages
 	@echo "build: AddressSanitizer and UndefinedBehaviorSanitizer"
 	@$(call configure,asan)
-	@ninja -C build/asan --quiet
+	@$(call build,build/asan,)
 	@echo "test: under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@ctest --preset asan
 
 test-tsan: packages
 	@echo "build: ThreadSanitizer"
 	@$(call configure,tsan)
-	@ninja -C build/tsan --quiet test_programs
+	@$(call build,build/tsan,test_programs)
 	@echo "test: what is concurrent, under ThreadSanitizer"
 	@ctest --preset tsan
 
 bench: packages
 	@$(call configure,default)
-	@ninja -C build --quiet
+	@$(call build,build,)
 	@for b in build/bench/*; do echo "== $$b"; $$b --benchmark_min_time=0.2; done
 
 clean:
