@@ -30,7 +30,7 @@ void Unary(absl::Time deadline, Done<Response> done, Start start) {
   auto state = std::make_shared<State>();
   state->done = std::move(done);
   SetDeadline(state->context, deadline);
-  start(&state->context, &state->response, [state](grpc::Status status) {
+  start(&state->context, &state->response, [state](const grpc::Status& status) {
     if (status.ok()) {
       std::move(state->done)(std::move(state->response));
     } else {

@@ -126,6 +126,7 @@ std::vector<std::vector<std::string>> ExpandCommand(const std::vector<std::strin
     // A value that looks like a placeholder itself would be replaced for ever.
     if (absl::StrContains(value, '<')) continue;
     std::vector<std::string> one;
+    one.reserve(argv.size());
     for (const std::string& word : argv) {
       one.push_back(absl::StrReplaceAll(word, {{marker, value}}));
     }
