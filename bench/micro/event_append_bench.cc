@@ -1,5 +1,6 @@
 // What it costs to make an event durable: one transaction on the disk of the temporary directory.
 #include <benchmark/benchmark.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -40,6 +41,29 @@ void BM_Append(benchmark::State& run) {
   std::filesystem::remove_all(directory);
 }
 BENCHMARK(BM_Append)->ArgName("events")->Arg(1)->Arg(10)->Arg(100)->UseRealTime();
+
+// What the disk asks for one durable event: the bytes of a log entry, appended, and fdatasync.
+void BM_DiskFloor(benchmark::State& run) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / absl::StrCat("galen_disk_floor_", getpid());
+  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  if (file < 0) {
+    run.SkipWithError("cannot write below the temporary directory");
+    return;
+  }
+  const std::string bytes(1100, 'x');
+  off_t end = 0;
+  for (auto _ : run) {
+    if (pwrite(file, bytes.data(), bytes.size(), end) < 0 || fdatasync(file) != 0) {
+      run.SkipWithError("the disk refused");
+      break;
+    }
+    end += static_cast<off_t>(bytes.size());
+  }
+  close(file);
+  std::filesystem::remove(path);
+}
+BENCHMARK(BM_DiskFloor)->UseRealTime();
 
 }  // namespace
 }  // namespace galen::store
