@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,67 @@ void LintSourceOfText(LintContext& context, const v1::Check& check) {
   }
 }
 
+void LintParameters(LintContext& context, const v1::Check& check) {
+  absl::flat_hash_map<std::string, int> names;
+  for (const v1::Parameter& parameter : check.parameters()) {
+    const std::string who =
+        absl::StrCat("parameter ", parameter.name(), " of check ", check.name());
+    if (++names[parameter.name()] == 2) {
+      context.Error(check.source(), absl::StrCat(who, " stands twice"), "remove one or rename it");
+    }
+    context.RequireWord(check.source(), who, "type", parameter.type(), ParameterTypes(), false);
+    const bool number = parameter.type() == "int" || parameter.type() == "float";
+    if (number &&
+        (!parameter.has_min() || !parameter.has_max() || parameter.min() > parameter.max())) {
+      context.Error(check.source(), absl::StrCat(who, " has no bounds"),
+                    "add `min:` and `max:`; a parameter without bounds is no parameter");
+    }
+    if (!number && (parameter.has_min() || parameter.has_max())) {
+      context.Error(check.source(), absl::StrCat(who, " has bounds, and is no number"),
+                    "remove them, or list `choices:`");
+    }
+  }
+}
+
+void LintExec(LintContext& context, const v1::Check& check) {
+  const std::string who = absl::StrCat("check ", check.name());
+  if (check.kind() != v1::Check::EXEC) {
+    if (check.has_exec()) {
+      context.Error(check.source(), absl::StrCat(who, " names a program to run"),
+                    "remove `exec:`, or make the check `kind: exec`");
+    }
+    return;
+  }
+  if (check.exec().argv().empty()) {
+    context.Error(check.source(), absl::StrCat(who, " names no program"),
+                  "add `exec: {argv: [program, argument], time: 30s, output: json_lines}`");
+  }
+  if (!check.exec().has_time_limit() || check.exec().time_limit().seconds() < 0 ||
+      check.exec().time_limit().nanos() < 0) {
+    context.Error(check.source(), absl::StrCat(who, " has no time limit"),
+                  "add `time:` to `exec:`; then the program and all it started are killed");
+  }
+}
+
+void LintComparisons(LintContext& context, const v1::Check& check) {
+  const auto declares = [&](const std::string& name) {
+    return std::any_of(check.findings().begin(), check.findings().end(),
+                       [&](const v1::FindingSpec& finding) { return finding.name() == name; });
+  };
+  for (const v1::Comparison& comparison : check.comparisons()) {
+    const std::string who =
+        absl::StrCat("comparison ", comparison.finding(), " of check ", check.name());
+    context.RequireWord(check.source(), who, "how", comparison.how(), ComparisonWords(), false);
+    for (const std::string& name : {comparison.finding(), comparison.of()}) {
+      if (declares(name)) continue;
+      context.Error(
+          check.source(),
+          absl::StrCat(who, " names finding ", name, ", which the check does not declare"),
+          "declare it below `findings:`");
+    }
+  }
+}
+
 }  // namespace
 
 void LintChecks(LintContext& context) {
@@ -108,7 +170,14 @@ void LintChecks(LintContext& context) {
       }
       LintFinding(context, check, finding);
     }
+    if (!check.occupies().empty()) {
+      context.RequireWord(check.source(), who, "device kind", check.occupies(), OccupiedKinds(),
+                          false);
+    }
     LintSourceOfText(context, check);
+    LintParameters(context, check);
+    LintExec(context, check);
+    LintComparisons(context, check);
   }
 }
 

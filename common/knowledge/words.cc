@@ -19,7 +19,8 @@ constexpr Word<Rule::Op> kOps[] = {
 constexpr Word<Check::Kind> kKinds[] = {{"native", Check::NATIVE},
                                         {"extract", Check::EXTRACT},
                                         {"promql", Check::PROMQL},
-                                        {"log", Check::LOG}};
+                                        {"log", Check::LOG},
+                                        {"exec", Check::EXEC}};
 constexpr Word<galen::v1::Where> kWheres[] = {{"description", galen::v1::DESCRIPTION},
                                               {"job_log", galen::v1::JOB_LOG},
                                               {"kernel_log", galen::v1::KERNEL_LOG},
@@ -36,6 +37,10 @@ constexpr absl::string_view kPriors[] = {"low", "medium", "high"};
 constexpr absl::string_view kTypes[] = {"bool", "int", "float", "enum", "text", "event"};
 constexpr absl::string_view kNeeds[] = {"nvidia",   "amd",       "rdma",       "root",
                                         "idle_gpu", "two_nodes", "prometheus", "job_context"};
+constexpr absl::string_view kParameterTypes[] = {"int", "float", "bool", "text"};
+constexpr absl::string_view kComparisons[] = {"differs", "same_on_all", "below_median_pct",
+                                              "above_median_pct"};
+constexpr absl::string_view kOccupied[] = {"gpu", "nic", "disk", "cpu"};
 constexpr absl::string_view kReferences[] = {"expected", "baseline", "capacity",   "configured",
                                              "required", "rated",    "recommended"};
 
@@ -69,6 +74,9 @@ absl::Span<const absl::string_view> Severities() { return kSeverities; }
 absl::Span<const absl::string_view> Priors() { return kPriors; }
 absl::Span<const absl::string_view> FindingTypes() { return kTypes; }
 absl::Span<const absl::string_view> Needs() { return kNeeds; }
+absl::Span<const absl::string_view> ParameterTypes() { return kParameterTypes; }
+absl::Span<const absl::string_view> ComparisonWords() { return kComparisons; }
+absl::Span<const absl::string_view> OccupiedKinds() { return kOccupied; }
 absl::Span<const absl::string_view> ReferenceWords() { return kReferences; }
 
 bool Knows(absl::Span<const absl::string_view> words, absl::string_view word) {

@@ -31,6 +31,11 @@ absl::Span<const absl::string_view> Severities();
 absl::Span<const absl::string_view> Priors();
 absl::Span<const absl::string_view> FindingTypes();
 absl::Span<const absl::string_view> Needs();
+absl::Span<const absl::string_view> ParameterTypes();
+// How a comparison over nodes is made.
+absl::Span<const absl::string_view> ComparisonWords();
+// Kinds of device that a check may load.
+absl::Span<const absl::string_view> OccupiedKinds();
 // Words in a rule's value that stand for what would have been right: "expected", "required", ...
 absl::Span<const absl::string_view> ReferenceWords();
 

@@ -2,6 +2,7 @@
 #define SERVICES_NODE_CHECKS_CHECK_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/base/cancellation.h"
 #include "common/host/host.h"
 #include "common/knowledge/knowledge.h"
 #include "galen/v1/evidence.pb.h"
+#include "services/node/checks/parameters.h"
 
 namespace galen::node {
 
@@ -24,6 +27,15 @@ struct CheckContext {
   absl::Time window_end = absl::InfiniteFuture();
   // By when the check has to be done.
   absl::Time deadline = absl::InfiniteFuture();
+  Parameters parameters = {};
+  // True when the caller allows to load a device that another process uses.
+  bool allow_busy = false;
+  // A check that takes longer than a second looks here at least every 200 ms, and ends with
+  // CANCELLED, having undone what it did. Programs run through `host` are killed without its help.
+  const Cancellation& cancelled = Cancellation::Never();
+  // Tells people how far a long check is: 0 to 1, and what it does now. May be empty; cheap enough
+  // to call a few times a second.
+  std::function<void(double done, absl::string_view what)> progress = nullptr;
 };
 
 // What a check saw. PASS or FAIL follows from the findings' declared limits (knowledge/checks), so
