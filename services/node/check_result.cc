@@ -2,12 +2,11 @@
 
 #include <cstddef>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/text.h"
-#include "common/knowledge/rules.h"
+#include "common/knowledge/limits.h"
 
 namespace galen::node {
 namespace {
@@ -55,20 +54,6 @@ bool HasDeclaredType(const Finding& finding, const FindingSpec& spec) {
       return spec.type() == "event";
   }
   return false;
-}
-
-// The findings that a limit may refer to, so that judging each finding does not mean to look
-// through all of them.
-CheckResult ReferredFindings(const knowledge::v1::Check& spec, const CheckResult& result) {
-  std::set<absl::string_view> names;
-  for (const FindingSpec& finding : spec.findings()) {
-    if (finding.has_abnormal()) names.insert(finding.abnormal().value());
-  }
-  CheckResult referred;
-  for (const Finding& finding : result.findings()) {
-    if (names.contains(finding.name())) *referred.add_findings() = finding;
-  }
-  return referred;
 }
 
 void Clean(std::string& text, std::size_t max_bytes) { text = CleanText(text, max_bytes); }
@@ -132,16 +117,7 @@ CheckResult MakeResult(const knowledge::v1::Check& spec, absl::string_view node,
     *result.add_findings() = std::move(finding);
   }
   result.set_excerpt(CleanText(output->excerpt, kMaxExcerptBytes));
-  const CheckResult referred = ReferredFindings(spec, result);
-  for (Finding& finding : *result.mutable_findings()) {
-    const FindingSpec& limits = *declared.find(finding.name())->second;
-    if (!limits.has_abnormal()) continue;
-    if (knowledge::Compare(limits.abnormal(), finding, referred) != knowledge::Truth::kTrue) {
-      continue;
-    }
-    finding.set_abnormal(true);
-    result.set_status(CheckResult::FAIL);
-  }
+  knowledge::ApplyLimits(spec, result);
   return result;
 }
 
