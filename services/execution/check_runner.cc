@@ -1,106 +1,61 @@
 #include "services/execution/check_runner.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "services/execution/fan_out.h"
 
 namespace galen::execution {
 namespace {
 
-constexpr int kMaxFindings = 10000;
-constexpr std::size_t kMaxResultBytes = 4 << 20;
+using galen::v1::CheckResult;
+using google::protobuf::util::TimeUtil;
 
-galen::v1::CheckResult ErrorResult(absl::string_view check, absl::string_view node,
-                                   absl::string_view message) {
-  galen::v1::CheckResult result;
-  result.set_id(absl::StrCat(check, "@", node));
-  result.set_check(std::string(check));
-  result.set_node(std::string(node));
-  result.set_status(galen::v1::CheckResult::ERROR);
-  result.set_message(std::string(message));
-  return result;
+absl::Duration TimeLimit(const knowledge::v1::Check& check) {
+  return absl::Seconds(check.time_limit().seconds()) +
+         absl::Nanoseconds(check.time_limit().nanos());
 }
 
-// What is wrong with a result that a node sent for one of `wanted`, "" when it is sound. A node
-// may lie or be broken; it must not speak for others, nor flood us.
-std::string Unsound(const galen::v1::CheckResult& result, absl::string_view node,
-                    const std::set<std::string>& wanted) {
-  if (result.node() != node) return absl::StrCat("it answered for node ", result.node());
-  if (wanted.count(result.check()) == 0) {
-    return absl::StrCat("it answered check ", result.check(),
-                        ", which was not asked or came twice");
+// What makes two calls of a check answer differently, beside the node.
+std::string VariantOf(const v1::RunChecksRequest& request, const std::string& check) {
+  std::string variant =
+      absl::StrCat(request.bundle(), "\n", TimeUtil::ToString(request.start_time()), "\n",
+                   TimeUtil::ToString(request.end_time()), "\n", request.allow_intrusive(),
+                   request.allow_busy());
+  for (const galen::v1::CheckParameters& parameters : request.parameters()) {
+    if (parameters.check() != check) continue;
+    const std::map<std::string, std::string> values(parameters.values().begin(),
+                                                    parameters.values().end());
+    for (const auto& [name, value] : values) absl::StrAppend(&variant, "\n", name, "=", value);
   }
-  if (result.id() != absl::StrCat(result.check(), "@", node)) return "its evidence id is malformed";
-  if (result.status() < galen::v1::CheckResult::PASS ||
-      result.status() > galen::v1::CheckResult::ERROR) {
-    return "its status is not one of PASS, FAIL, SKIPPED, ERROR";
-  }
-  if (result.findings_size() > kMaxFindings || result.ByteSizeLong() > kMaxResultBytes) {
-    return "it sent more than 10,000 findings or 4 MiB";
-  }
-  for (const galen::v1::Finding& finding : result.findings()) {
-    if (!finding.subject().node().empty() && finding.subject().node() != node) {
-      return absl::StrCat("a finding is about node ", finding.subject().node());
-    }
-  }
-  return "";
+  return variant;
 }
 
-// One RunChecks call over all its nodes.
-class FanOut : public std::enable_shared_from_this<FanOut> {
- public:
-  FanOut(std::size_t nodes, clients::OnMessage<galen::v1::CheckResult> on_result,
-         absl::AnyInvocable<void(absl::Status) &&> done)
-      : open_(nodes), on_result_(std::move(on_result)), done_(std::move(done)) {}
-
-  void Add(const std::string& node, std::set<std::string> checks) {
-    MutexLock lock(mu_);
-    wanted_[node] = std::move(checks);
+node::v1::RunChecksRequest CallOf(const v1::RunChecksRequest& request, const std::string& node,
+                                  const std::set<std::string>& checks) {
+  node::v1::RunChecksRequest call;
+  for (const std::string& check : checks) call.add_checks(check);
+  call.set_node(node);
+  call.set_bundle(request.bundle());
+  if (request.has_start_time()) *call.mutable_start_time() = request.start_time();
+  if (request.has_end_time()) *call.mutable_end_time() = request.end_time();
+  call.set_allow_intrusive(request.allow_intrusive());
+  call.set_allow_busy(request.allow_busy());
+  call.set_progress(request.progress());
+  for (const galen::v1::CheckParameters& parameters : request.parameters()) {
+    if (checks.count(parameters.check()) > 0) *call.add_parameters() = parameters;
   }
-
-  void OnResult(const std::string& node, galen::v1::CheckResult result) {
-    MutexLock lock(mu_);
-    std::set<std::string>& wanted = wanted_[node];
-    const std::string fault = Unsound(result, node, wanted);
-    if (!fault.empty()) {
-      faults_[node] = fault;
-      return;
-    }
-    wanted.erase(result.check());
-    on_result_(std::move(result));
-  }
-
-  // The node is done; what it did not answer becomes ERROR.
-  void OnNodeDone(const std::string& node, const absl::Status& status) {
-    MutexLock lock(mu_);
-    std::string why;
-    if (!status.ok()) {
-      why = absl::StrCat("node executor of ", node, ": ", status.message(),
-                         "; see that galen-node runs there and can be reached");
-    } else {
-      why = absl::StrCat("node executor of ", node, " gave no sound answer");
-      const auto fault = faults_.find(node);
-      if (fault != faults_.end()) absl::StrAppend(&why, ": ", fault->second);
-    }
-    for (const std::string& check : wanted_[node]) on_result_(ErrorResult(check, node, why));
-    wanted_[node].clear();
-    if (--open_ == 0) std::move(done_)(absl::OkStatus());
-  }
-
- private:
-  Mutex mu_;
-  std::size_t open_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::set<std::string>> wanted_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::string> faults_ ABSL_GUARDED_BY(mu_);
-  clients::OnMessage<galen::v1::CheckResult> on_result_ ABSL_GUARDED_BY(mu_);
-  absl::AnyInvocable<void(absl::Status) &&> done_ ABSL_GUARDED_BY(mu_);
-};
+  return call;
+}
 
 }  // namespace
 
@@ -110,7 +65,8 @@ CheckRunner::CheckRunner(const NodeRegistry& registry, const knowledge::Knowledg
       knowledge_(knowledge),
       clock_(clock),
       options_(std::move(options)),
-      breaker_(std::make_shared<NodeBreaker>(options_.node_pause)) {}
+      breaker_(std::make_shared<NodeBreaker>(options_.node_pause)),
+      cache_(std::make_shared<ResultCache>(ResultCache::Options())) {}
 
 absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
     const v1::ResolveNodesRequest& request) const {
@@ -153,10 +109,36 @@ void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time dead
     std::move(done)(absl::OkStatus());
     return;
   }
-  auto fan_out = std::make_shared<FanOut>(nodes.size(), std::move(on_result), std::move(done));
+  std::map<std::string, std::string> variants;
+  absl::Duration long_checks;
+  for (const std::string& check : checks) {
+    variants[check] = VariantOf(request, check);
+    long_checks += TimeLimit(*knowledge_.FindCheck(check));
+  }
+  auto fan_out = std::make_shared<FanOut>(
+      knowledge_, nodes.size(), std::move(on_result), std::move(done),
+      [cache = cache_, diagnosis = request.diagnosis(), variants,
+       &clock = clock_](const CheckResult& result) {
+        cache->Keep(diagnosis, variants.at(result.check()), result, clock.Now());
+      });
   for (const std::string& node : nodes) fan_out->Add(node, checks);
-  const absl::Time node_deadline = std::min(deadline, clock_.Now() + options_.node_timeout);
+  const absl::Time node_deadline =
+      std::min(deadline, clock_.Now() + options_.node_timeout + long_checks);
   for (const std::string& node : nodes) {
+    std::set<std::string> missing;
+    for (const std::string& check : checks) {
+      std::optional<CheckResult> known = cache_->Find(request.diagnosis(), variants[check],
+                                                      absl::StrCat(check, "@", node), clock_.Now());
+      if (known.has_value()) {
+        fan_out->OnResult(node, *std::move(known));
+      } else {
+        missing.insert(check);
+      }
+    }
+    if (missing.empty()) {
+      fan_out->OnNodeDone(node, absl::OkStatus());
+      continue;
+    }
     clients::NodeClient* client =
         request.bundle().empty() ? registry_.Live(node) : registry_.ForBundle(node);
     if (client == nullptr) {
@@ -170,18 +152,9 @@ void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time dead
       fan_out->OnNodeDone(node, allowed);
       continue;
     }
-    node::v1::RunChecksRequest call;
-    for (const std::string& check : checks) call.add_checks(check);
-    call.set_node(node);
-    call.set_bundle(request.bundle());
-    if (request.has_start_time()) *call.mutable_start_time() = request.start_time();
-    if (request.has_end_time()) *call.mutable_end_time() = request.end_time();
-    call.set_allow_intrusive(request.allow_intrusive());
     client->RunChecks(
-        call, node_deadline,
-        [fan_out, node](galen::v1::CheckResult result) {
-          fan_out->OnResult(node, std::move(result));
-        },
+        CallOf(request, node, missing), node_deadline,
+        [fan_out, node](CheckResult result) { fan_out->OnResult(node, std::move(result)); },
         [fan_out, node, breaker = breaker_, &clock = clock_](const absl::Status& status) {
           breaker->Record(node, status, clock.Now());
           fan_out->OnNodeDone(node, status);

@@ -13,6 +13,7 @@
 #include "common/knowledge/knowledge.h"
 #include "services/execution/node_breaker.h"
 #include "services/execution/node_registry.h"
+#include "services/execution/result_cache.h"
 
 namespace galen::execution {
 
@@ -39,7 +40,7 @@ class CheckRunner {
   // See execution.proto. Returns at once. `on_result` and `done` run on the node clients' threads,
   // never two at a time; `done` comes last, exactly once. A result that does not belong to the
   // call (another check or node, or the second of its kind) is dropped, and noted in the ERROR
-  // result of the pair that then is missing.
+  // result of the pair that then is missing. Checks that compare nodes answer once all nodes have.
   void RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                  clients::OnMessage<galen::v1::CheckResult> on_result,
                  absl::AnyInvocable<void(absl::Status) &&> done) const;
@@ -51,6 +52,7 @@ class CheckRunner {
   const Options options_;
   // Shared with the calls in flight.
   const std::shared_ptr<NodeBreaker> breaker_;
+  const std::shared_ptr<ResultCache> cache_;
 };
 
 }  // namespace galen::execution

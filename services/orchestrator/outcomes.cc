@@ -103,6 +103,7 @@ std::optional<v1::DiagnosisEvent> ResultEvent(const State& state, const Effect& 
                      state.node_set.count(result.node()) > 0;
   std::string id = ResultId(result.check(), result.node());
   if (!asked || state.results.count(id) > 0) return std::nullopt;
+  if (result.status() == v1::CheckResult::RUNNING) return std::nullopt;  // no result yet
   result.set_id(std::move(id));
   if (result.status() == v1::CheckResult::STATUS_UNSPECIFIED) {
     result.set_status(v1::CheckResult::ERROR);

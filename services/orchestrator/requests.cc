@@ -68,6 +68,7 @@ execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Eff
     if (misses) request.add_nodes(node);
   }
   request.set_bundle(state.incident.bundle());
+  request.set_diagnosis(state.name);
   if (state.incident.has_start_time()) {
     *request.mutable_start_time() = state.incident.start_time();
   }

@@ -216,5 +216,83 @@ TEST_F(CheckRunnerTest, ResolvesTheNodesOfABundleAndNamesTheOnesItLacks) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("b1, b2")));
 }
 
+TEST_F(CheckRunnerTest, WordsOfProgressPassAndTheResultStillFollows) {
+  FakeNodeClient slow([](const node::v1::RunChecksRequest& request, auto& on_result) {
+    galen::v1::CheckResult interim = Result("gpu.ecc", request.node());
+    interim.set_status(galen::v1::CheckResult::RUNNING);
+    interim.set_progress(0.5);
+    on_result(interim);
+    on_result(interim);
+    return Honest(request, on_result);
+  });
+  const NodeRegistry registry({{"n1", &slow}}, {});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  v1::RunChecksRequest request;
+  request.add_checks("gpu.ecc");
+  request.add_nodes("n1");
+  request.set_progress(true);
+  std::vector<galen::v1::CheckResult::Status> statuses;
+  runner.RunChecks(
+      request, absl::InfiniteFuture(),
+      [&](galen::v1::CheckResult result) { statuses.push_back(result.status()); },
+      [](const absl::Status&) {});
+  EXPECT_TRUE(slow.calls.at(0).progress());
+  EXPECT_THAT(statuses, ElementsAre(galen::v1::CheckResult::RUNNING,
+                                    galen::v1::CheckResult::RUNNING, galen::v1::CheckResult::PASS));
+}
+
+TEST_F(CheckRunnerTest, ADiagnosisThatAsksAgainDoesNotLoadTheNodeAgain) {
+  const NodeRegistry registry({{"n1", &honest_}}, {});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  v1::RunChecksRequest request;
+  request.add_checks("gpu.ecc");
+  request.add_nodes("n1");
+  request.set_diagnosis("diagnoses/1");
+  int results = 0;
+  const auto run = [&] {
+    runner.RunChecks(
+        request, absl::InfiniteFuture(), [&](galen::v1::CheckResult) { ++results; },
+        [](const absl::Status& status) { EXPECT_THAT(status, IsOk()); });
+  };
+  run();
+  run();
+  EXPECT_EQ(results, 2);
+  EXPECT_EQ(honest_.calls.size(), 1u);
+  (*request.add_parameters()).set_check("gpu.ecc");
+  (*request.mutable_parameters(0)->mutable_values())["seconds"] = "5";
+  run();
+  EXPECT_EQ(honest_.calls.size(), 2u) << "with another parameter it is another question";
+  EXPECT_EQ(honest_.calls.at(1).parameters_size(), 1);
+}
+
+TEST_F(CheckRunnerTest, ACheckThatComparesNodesAnswersOnceAllHaveAnswered) {
+  knowledge::v1::KnowledgeBase base = TwoChecks();
+  knowledge::v1::Comparison& comparison = *base.mutable_checks(0)->add_comparisons();
+  comparison.set_finding("differs");
+  comparison.set_of("value");
+  comparison.set_how("differs");
+  const knowledge::Knowledge knowledge(base);
+  const auto says = [](std::int64_t value) {
+    return [value](const node::v1::RunChecksRequest& request, auto& on_result) {
+      galen::v1::CheckResult result = Result("gpu.ecc", request.node());
+      galen::v1::Finding& finding = *result.add_findings();
+      finding.set_name("value");
+      finding.set_int_value(value);
+      on_result(std::move(result));
+      return absl::OkStatus();
+    };
+  };
+  FakeNodeClient same(says(1));
+  FakeNodeClient other(says(2));
+  FakeNodeClient dead([](const auto&, auto&) { return absl::UnavailableError("gone"); });
+  const NodeRegistry registry({{"a", &same}, {"b", &same}, {"c", &other}, {"d", &dead}}, {});
+  const CheckRunner runner(registry, knowledge, clock_, Options());
+  const Outcome outcome = Run(runner, {"gpu.ecc"}, {"a", "b", "c", "d"});
+  ASSERT_EQ(outcome.results.size(), 4u);
+  EXPECT_FALSE(outcome.results.at("gpu.ecc@a").findings(1).bool_value());
+  EXPECT_TRUE(outcome.results.at("gpu.ecc@c").findings(1).bool_value());
+  EXPECT_EQ(outcome.results.at("gpu.ecc@d").status(), galen::v1::CheckResult::ERROR);
+}
+
 }  // namespace
 }  // namespace galen::execution

@@ -1,0 +1,69 @@
+#include "services/execution/result_cache.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace galen::execution {
+namespace {
+
+using galen::v1::CheckResult;
+
+std::string Key(const std::string& variant, const std::string& id) {
+  return absl::StrCat(id, "\n", variant);
+}
+
+}  // namespace
+
+std::list<ResultCache::Diagnosis>::iterator ResultCache::Touch(const std::string& name) {
+  const auto found = by_name_.find(name);
+  if (found != by_name_.end()) {
+    diagnoses_.splice(diagnoses_.begin(), diagnoses_, found->second);
+  } else {
+    diagnoses_.push_front({name, 0, {}});
+    by_name_[name] = diagnoses_.begin();
+  }
+  return diagnoses_.begin();
+}
+
+void ResultCache::Keep(const std::string& diagnosis, const std::string& variant,
+                       const CheckResult& result, absl::Time now) {
+  if (diagnosis.empty() || result.status() < CheckResult::PASS ||
+      result.status() > CheckResult::SKIPPED) {
+    return;
+  }
+  const std::size_t size = result.ByteSizeLong();
+  MutexLock lock(mu_);
+  const auto entry = Touch(diagnosis);
+  const auto [at, added] = entry->results.try_emplace(Key(variant, result.id()));
+  if (!added) {
+    const std::size_t before = at->second.result.ByteSizeLong();
+    entry->bytes -= before;
+    bytes_ -= before;
+  }
+  at->second = {result, now};
+  entry->bytes += size;
+  bytes_ += size;
+  while (bytes_ > options_.max_bytes && !diagnoses_.empty()) {
+    bytes_ -= diagnoses_.back().bytes;
+    by_name_.erase(diagnoses_.back().name);
+    diagnoses_.pop_back();
+  }
+}
+
+std::optional<CheckResult> ResultCache::Find(const std::string& diagnosis,
+                                             const std::string& variant, const std::string& id,
+                                             absl::Time now) {
+  if (diagnosis.empty()) return std::nullopt;
+  MutexLock lock(mu_);
+  const auto known = by_name_.find(diagnosis);
+  if (known == by_name_.end()) return std::nullopt;
+  const auto entry = Touch(diagnosis);
+  const auto found = entry->results.find(Key(variant, id));
+  if (found == entry->results.end() || now - found->second.kept > options_.max_age) {
+    return std::nullopt;
+  }
+  return found->second.result;
+}
+
+}  // namespace galen::execution
