@@ -33,6 +33,19 @@ absl::StatusOr<std::string> BelowRoot(absl::string_view path) {
   return relative;
 }
 
+absl::string_view KindWord(v1::LogSource::Kind kind) {
+  switch (kind) {
+    case v1::LogSource::JOB:
+      return "job";
+    case v1::LogSource::SYSTEM:
+      return "system";
+    case v1::LogSource::SCHEDULER:
+      return "scheduler";
+    default:
+      return "";
+  }
+}
+
 bool HasWildcard(absl::string_view part) {
   return absl::StrContains(part, '*') || absl::StrContains(part, '?') ||
          absl::StrContains(part, '[');
@@ -52,7 +65,7 @@ BundleHost::BundleHost(std::string name, const BundleFiles& files, const Capture
   }
 }
 
-const CapturedView& BundleHost::Captured(View view) const {
+const CapturedView& BundleHost::Capture(View view) const {
   return view == View::kJob ? captured_.job : captured_.host;
 }
 
@@ -61,7 +74,7 @@ std::string BundleHost::Directory(View view) const {
 }
 
 absl::Status BundleHost::CheckView(View view) const {
-  if (Captured(view).captured) return absl::OkStatus();
+  if (Capture(view).captured) return absl::OkStatus();
   return absl::UnavailableError(view == View::kJob
                                     ? absl::StrCat("the job on ", name_, " was not captured")
                                     : absl::StrCat(name_, " was not captured"));
@@ -112,7 +125,7 @@ absl::StatusOr<CommandResult> BundleHost::Run(absl::Span<const std::string> argv
 
 bool BundleHost::IsAbsent(absl::string_view path, View view) const {
   // What lies below something absent is absent too.
-  const std::vector<std::string>& absent = Captured(view).absent_paths;
+  const std::vector<std::string>& absent = Capture(view).absent_paths;
   for (std::size_t end = path.size(); end != absl::string_view::npos && end > 0;
        end = path.rfind('/', end - 1)) {
     if (std::binary_search(absent.begin(), absent.end(), path.substr(0, end))) return true;
@@ -199,6 +212,34 @@ absl::StatusOr<std::map<std::string, std::string>> BundleHost::JobEnvironment() 
         absl::StrCat("the environment of the job on ", name_, " was not captured"));
   }
   return *captured_.environment;
+}
+
+absl::StatusOr<std::vector<JobLog>> BundleHost::JobLogs() const {
+  std::vector<JobLog> found;
+  for (const v1::LogSource& source : bundle_->incident().logs()) {
+    absl::StatusOr<std::string> path = bundle_->LogPath(source.path());
+    // One that incident.yaml names and the bundle lacks is in the bundle's remarks.
+    if (!path.ok()) continue;
+    JobLog log;
+    log.name = source.path();
+    log.path = *std::move(path);
+    log.node = source.node();
+    if (source.has_rank()) log.rank = source.rank();
+    log.kind = std::string(KindWord(source.kind()));
+    found.push_back(std::move(log));
+  }
+  if (found.empty()) return absl::UnavailableError("the bundle holds no log");
+  return found;
+}
+
+std::vector<std::vector<std::string>> BundleHost::Captured(absl::Span<const std::string> prefix,
+                                                           View view) const {
+  std::vector<std::vector<std::string>> found;
+  for (const auto& [argv, command] : view == View::kJob ? job_commands_ : host_commands_) {
+    if (command->absent || argv.size() < prefix.size()) continue;
+    if (std::equal(prefix.begin(), prefix.end(), argv.begin())) found.push_back(argv);
+  }
+  return found;
 }
 
 }  // namespace galen::host

@@ -33,9 +33,13 @@ class BundleHost final : public Host {
   absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
                                                 View view) const override;
   absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const override;
+  // All logs of the incident that are in the bundle.
+  absl::StatusOr<std::vector<JobLog>> JobLogs() const override;
+  std::vector<std::vector<std::string>> Captured(absl::Span<const std::string> prefix,
+                                                 View view) const override;
 
  private:
-  const CapturedView& Captured(View view) const;
+  const CapturedView& Capture(View view) const;
   std::string Directory(View view) const;
   // UNAVAILABLE when nothing at all was captured of the view.
   absl::Status CheckView(View view) const;

@@ -2,9 +2,11 @@
 #define COMMON_HOST_HOST_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -22,6 +24,15 @@ struct CommandResult {
   std::string err;
   bool truncated = false;  // output went on past the limit
   absl::Duration duration;
+};
+
+// A log that belongs to the incident.
+struct JobLog {
+  std::string name;  // as the incident names it: "train.log"
+  std::string path;  // absolute, to be opened by logs::LogReader
+  std::string node;  // the machine that wrote it; empty: not known, or several did
+  std::optional<int> rank;
+  std::string kind;  // "job", "system", "scheduler"; empty: not known
 };
 
 // The only way to touch a machine: a live one or one captured in a bundle.
@@ -60,6 +71,22 @@ class Host {
 
   // The environment of the job; UNAVAILABLE when it is not known.
   virtual absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const = 0;
+
+  // The logs of the job, of every node and rank whose logs are at hand; never empty. UNAVAILABLE
+  // when there is none (docs/decisions/006).
+  virtual absl::StatusOr<std::vector<JobLog>> JobLogs() const {
+    return absl::UnavailableError("no log of the job is known");
+  }
+
+  // The commands that were captured and begin with `prefix`, for those whose last words only the
+  // one who captured them knew ("sacct -j <job> -P"). A live host has none: it runs what it is
+  // asked.
+  virtual std::vector<std::vector<std::string>> Captured(absl::Span<const std::string> prefix,
+                                                         View view = View::kHost) const {
+    static_cast<void>(prefix);
+    static_cast<void>(view);
+    return {};
+  }
 };
 
 }  // namespace galen::host

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <set>
 #include <system_error>
@@ -179,6 +180,33 @@ absl::StatusOr<std::map<std::string, std::string>> LiveHost::JobEnvironment() co
     variables.emplace(variable.first, variable.second);
   }
   return variables;
+}
+
+absl::StatusOr<std::vector<JobLog>> LiveHost::JobLogs() const {
+  if (!options_.job_pid.has_value()) {
+    return absl::UnavailableError(
+        absl::StrCat("no process of the job is known on ", options_.name));
+  }
+  std::vector<JobLog> logs;
+  for (const int descriptor : {1, 2}) {
+    // Opened through /proc, so that it is found whatever the job has mounted.
+    const std::string path = absl::StrCat("/proc/", *options_.job_pid, "/fd/", descriptor);
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) continue;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error || (!logs.empty() && logs.front().name == target.string())) continue;
+    JobLog log;
+    log.name = target.string();
+    log.path = path;
+    log.node = options_.name;
+    log.kind = "job";
+    logs.push_back(std::move(log));
+  }
+  if (logs.empty()) {
+    return absl::UnavailableError(absl::StrCat("the job's process ", *options_.job_pid, " on ",
+                                               options_.name, " writes to no file"));
+  }
+  return logs;
 }
 
 }  // namespace galen::host

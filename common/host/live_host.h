@@ -57,6 +57,8 @@ class LiveHost final : public Host {
   absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
                                                 View view) const override;
   absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const override;
+  // The files that the job's process writes its output and its errors to.
+  absl::StatusOr<std::vector<JobLog>> JobLogs() const override;
 
  private:
   // A command that runs or has run.

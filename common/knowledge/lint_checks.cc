@@ -132,6 +132,24 @@ void LintComparisons(LintContext& context, const v1::Check& check) {
   }
 }
 
+void LintData(LintContext& context, const v1::Check& check) {
+  for (const v1::CheckDatum& datum : check.data()) {
+    const std::string who = absl::StrCat("datum ", datum.name(), " of check ", check.name());
+    const int values = (datum.has_number() ? 1 : 0) + (datum.texts().empty() ? 0 : 1) +
+                       (datum.pattern().empty() ? 0 : 1);
+    if (values != 1) {
+      context.Error(check.source(), absl::StrCat(who, " has ", values, " values"),
+                    "give it one of `number:`, `texts:` and `pattern:`");
+    }
+    if (datum.pattern().empty()) continue;
+    const RE2 pattern(datum.pattern(), RE2::Quiet);
+    if (pattern.ok()) continue;
+    context.Error(check.source(),
+                  absl::StrCat(who, " has a pattern that does not compile: ", pattern.error()),
+                  "correct it; RE2 has no look-around and no back references");
+  }
+}
+
 }  // namespace
 
 void LintChecks(LintContext& context) {
@@ -178,6 +196,7 @@ void LintChecks(LintContext& context) {
     LintParameters(context, check);
     LintExec(context, check);
     LintComparisons(context, check);
+    LintData(context, check);
   }
 }
 

@@ -11,13 +11,15 @@ namespace galen::knowledge {
 namespace {
 
 constexpr absl::string_view kCheckKeys[] = {
-    "name",    "title", "kind",   "reads",      "needs",    "intrusive",  "cost", "findings",
-    "command", "file",  "in_job", "parameters", "occupies", "time_limit", "exec", "compare"};
+    "name",     "title",      "kind",    "reads",   "needs",  "intrusive",
+    "cost",     "findings",   "command", "file",    "in_job", "parameters",
+    "occupies", "time_limit", "exec",    "compare", "data"};
 constexpr absl::string_view kParameterKeys[] = {"name",    "type", "unit", "description",
                                                 "default", "min",  "max",  "choices"};
 constexpr absl::string_view kExecKeys[] = {"argv",      "time",   "memory_mib", "output_kib",
                                            "processes", "output", "exit_codes"};
 constexpr absl::string_view kComparisonKeys[] = {"finding", "of", "how", "min_nodes"};
+constexpr absl::string_view kDatumKeys[] = {"name", "number", "texts", "pattern", "source"};
 constexpr absl::string_view kFindingKeys[] = {"name",    "type",     "unit",
                                               "subject", "abnormal", "pattern"};
 constexpr absl::string_view kLimitKeys[] = {"op", "value", "observation"};
@@ -102,6 +104,17 @@ void ReadComparison(const FileContext& context, const YamlNode& node, v1::Check&
   *check.add_comparisons() = std::move(comparison);
 }
 
+void ReadDatum(const FileContext& context, const YamlNode& node, v1::Check& check) {
+  const Fields fields(context, node, "datum", kDatumKeys);
+  v1::CheckDatum datum;
+  datum.set_name(fields.RequiredText("name"));
+  if (const auto number = fields.Number("number"); number.has_value()) datum.set_number(*number);
+  fields.Texts("texts", *datum.mutable_texts());
+  datum.set_pattern(fields.Text("pattern"));
+  datum.set_reference(fields.Text("source"));
+  *check.add_data() = std::move(datum);
+}
+
 void ReadFinding(const FileContext& context, const YamlNode& node, v1::Check& check) {
   const Fields fields(context, node, "finding", kFindingKeys);
   v1::FindingSpec spec;
@@ -154,6 +167,7 @@ void ParseChecks(const FileContext& context, const Fields& file, Entries& entrie
     for (const YamlNode* comparison : fields.Entries("compare")) {
       ReadComparison(context, *comparison, check);
     }
+    for (const YamlNode* datum : fields.Entries("data")) ReadDatum(context, *datum, check);
     for (const YamlNode* finding : fields.Entries("findings"))
       ReadFinding(context, *finding, check);
     fields.Texts("command", *check.mutable_command());

@@ -1,12 +1,18 @@
 #include "tests/testing/host/fake_host.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace galen::testing {
 namespace {
@@ -109,6 +115,50 @@ absl::StatusOr<std::vector<std::string>> FakeHost::Glob(absl::string_view patter
 
 absl::StatusOr<std::map<std::string, std::string>> FakeHost::JobEnvironment() const {
   return environment_;
+}
+
+FakeHost::Directory::~Directory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+FakeHost& FakeHost::AddLog(absl::string_view name, absl::string_view content,
+                           absl::string_view node) {
+  if (directory_ == nullptr) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "galen-logs-XXXXXX").string();
+    directory_ = std::make_shared<Directory>();
+    if (mkdtemp(pattern.data()) != nullptr) directory_->path = pattern;
+  }
+  host::JobLog log;
+  log.name = std::string(name);
+  log.path = absl::StrCat(directory_->path, "/", logs_.size(), ".log");
+  log.node = std::string(node);
+  log.kind = "job";
+  std::ofstream(log.path, std::ios::binary) << std::string(content);
+  return AddLogFile(std::move(log));
+}
+
+FakeHost& FakeHost::AddLogFile(host::JobLog log) {
+  logs_.push_back(std::move(log));
+  return *this;
+}
+
+absl::StatusOr<std::vector<host::JobLog>> FakeHost::JobLogs() const {
+  if (logs_.empty()) return absl::UnavailableError("no log of the job was captured");
+  return logs_;
+}
+
+std::vector<std::vector<std::string>> FakeHost::Captured(absl::Span<const std::string> prefix,
+                                                         host::View view) const {
+  std::vector<std::vector<std::string>> found;
+  for (const auto& [key, result] : commands_) {
+    if (key.first != view || !result.ok()) continue;
+    std::vector<std::string> argv = absl::StrSplit(key.second, ' ');
+    if (argv.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), argv.begin())) {
+      found.push_back(std::move(argv));
+    }
+  }
+  return found;
 }
 
 }  // namespace galen::testing

@@ -2,6 +2,7 @@
 #define TESTS_TESTING_HOST_FAKE_HOST_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,10 @@ class FakeHost final : public host::Host {
 
   FakeHost& SetJobEnvironment(std::map<std::string, std::string> environment);
   FakeHost& SetLive(bool live);
+  // A log of the job; kept in a temporary file until the host is gone.
+  FakeHost& AddLog(absl::string_view name, absl::string_view content, absl::string_view node = "");
+  // A log that is a file already.
+  FakeHost& AddLogFile(host::JobLog log);
 
   const std::string& name() const override { return name_; }
   bool live() const override { return live_; }
@@ -50,12 +55,23 @@ class FakeHost final : public host::Host {
   absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
                                                 host::View view = host::View::kHost) const override;
   absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const override;
+  absl::StatusOr<std::vector<host::JobLog>> JobLogs() const override;
+  std::vector<std::vector<std::string>> Captured(
+      absl::Span<const std::string> prefix, host::View view = host::View::kHost) const override;
 
  private:
   using Key = std::pair<host::View, std::string>;
 
+  // Removes the directory of the logs.
+  struct Directory {
+    std::string path;
+    ~Directory();
+  };
+
   std::string name_;
   bool live_ = false;
+  std::vector<host::JobLog> logs_;
+  std::shared_ptr<Directory> directory_;
   std::map<Key, absl::StatusOr<host::CommandResult>> commands_;
   std::map<Key, absl::StatusOr<std::string>> files_;
   absl::StatusOr<std::map<std::string, std::string>> environment_ =

@@ -185,6 +185,34 @@ TEST_F(BundleHostTest, TheJobHasItsOwnView) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not captured")));
 }
 
+TEST_F(BundleHostTest, GivesTheLogsOfTheIncidentWithTheirOrigin) {
+  EXPECT_EQ(Node()->JobLogs().status().code(), absl::StatusCode::kUnavailable);
+  scratch_.Write("incident.yaml",
+                 "description: d\n"
+                 "logs:\n"
+                 "  - {path: train.log, kind: job}\n"
+                 "  - {path: missing.log, kind: job}\n"
+                 "  - {path: rank3.log, node: n1, rank: 3, kind: job}\n");
+  scratch_.Write("logs/train.log", "x\n");
+  scratch_.Write("logs/rank3.log", "y\n");
+  const auto logs = Node()->JobLogs();
+  ASSERT_THAT(logs, IsOk());
+  ASSERT_EQ(logs->size(), 2u);
+  EXPECT_EQ((*logs)[0].name, "train.log");
+  EXPECT_EQ((*logs)[0].node, "");
+  EXPECT_EQ((*logs)[1].node, "n1");
+  EXPECT_EQ((*logs)[1].rank, 3);
+  EXPECT_EQ((*logs)[1].kind, "job");
+  EXPECT_TRUE(std::filesystem::is_regular_file((*logs)[1].path));
+}
+
+TEST_F(BundleHostTest, NamesTheCapturedCommandsThatBeginSo) {
+  EXPECT_THAT(Node()->Captured({"uname"}, View::kHost), ElementsAre(Argv{"uname", "-a"}));
+  // Known not to be installed, so never run.
+  EXPECT_THAT(Node()->Captured({"ibstat"}, View::kHost), ElementsAre());
+  EXPECT_THAT(Node()->Captured({"uname"}, View::kJob), ElementsAre());
+}
+
 TEST_F(BundleHostTest, CutsAnOutputThatIsTooLong) {
   scratch_.Write("nodes/n1/c/001.txt", std::string((8u << 20) + 1, 'x'));
   const auto result = Node()->Run(Argv{"uname", "-a"});
