@@ -3,6 +3,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "services/execution/fan_out.h"
+#include "services/execution/pair_sweep.h"
 
 namespace galen::execution {
 namespace {
@@ -115,44 +117,35 @@ void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time dead
     variants[check] = VariantOf(request, check);
     long_checks += TimeLimit(*knowledge_.FindCheck(check));
   }
-  auto fan_out = std::make_shared<FanOut>(
-      knowledge_, nodes.size(), std::move(on_result), std::move(done),
-      [cache = cache_, diagnosis = request.diagnosis(), variants,
-       &clock = clock_](const CheckResult& result) {
-        cache->Keep(diagnosis, variants.at(result.check()), result, clock.Now());
-      });
-  for (const std::string& node : nodes) fan_out->Add(node, checks);
+  auto fan_out = std::make_shared<FanOut>(knowledge_, std::move(on_result), std::move(done),
+                                          [cache = cache_, diagnosis = request.diagnosis(),
+                                           variants, &clock = clock_](const CheckResult& result) {
+                                            cache->Keep(diagnosis, variants.at(result.check()),
+                                                        result, clock.Now());
+                                          });
+  const std::set<std::string> paired = PairChecksOf(request, checks, nodes);
+  std::set<std::string> alone;
+  std::set_difference(checks.begin(), checks.end(), paired.begin(), paired.end(),
+                      std::inserter(alone, alone.end()));
+  for (const std::string& node : nodes) {
+    fan_out->Add(node, alone);
+    for (const std::string& check : paired) fan_out->Add(node, {check}, check);
+  }
   const absl::Time node_deadline =
       std::min(deadline, clock_.Now() + options_.node_timeout + long_checks);
   for (const std::string& node : nodes) {
-    std::set<std::string> missing;
-    for (const std::string& check : checks) {
-      std::optional<CheckResult> known = cache_->Find(request.diagnosis(), variants[check],
-                                                      absl::StrCat(check, "@", node), clock_.Now());
-      if (known.has_value()) {
-        fan_out->OnResult(node, *std::move(known));
-      } else {
-        missing.insert(check);
-      }
-    }
+    const std::set<std::string> missing =
+        FromCache(request.diagnosis(), node, alone, variants, *fan_out, "");
     if (missing.empty()) {
       fan_out->OnNodeDone(node, absl::OkStatus());
       continue;
     }
-    clients::NodeClient* client =
-        request.bundle().empty() ? registry_.Live(node) : registry_.ForBundle(node);
-    if (client == nullptr) {
-      fan_out->OnNodeDone(
-          node, absl::NotFoundError(request.bundle().empty()
-                                        ? "none is registered with execution (--nodes)"
-                                        : "no executor may read bundles (--bundle_readers)"));
+    const absl::StatusOr<clients::NodeClient*> client = ClientOf(request.bundle(), node);
+    if (!client.ok()) {
+      fan_out->OnNodeDone(node, client.status());
       continue;
     }
-    if (const absl::Status allowed = breaker_->Allow(node, clock_.Now()); !allowed.ok()) {
-      fan_out->OnNodeDone(node, allowed);
-      continue;
-    }
-    client->RunChecks(
+    (*client)->RunChecks(
         CallOf(request, node, missing), node_deadline,
         [fan_out, node](CheckResult result) { fan_out->OnResult(node, std::move(result)); },
         [fan_out, node, breaker = breaker_, &clock = clock_](const absl::Status& status) {
@@ -160,6 +153,108 @@ void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time dead
           fan_out->OnNodeDone(node, status);
         });
   }
+  for (const std::string& check : paired) {
+    RunPairs(request, check, nodes, variants, deadline, fan_out);
+  }
+}
+
+std::set<std::string> CheckRunner::PairChecksOf(const v1::RunChecksRequest& request,
+                                                const std::set<std::string>& checks,
+                                                const std::set<std::string>& nodes) const {
+  std::set<std::string> paired;
+  if (!request.bundle().empty() || nodes.size() < 2) return paired;
+  for (const std::string& check : checks) {
+    const knowledge::v1::Check& spec = *knowledge_.FindCheck(check);
+    if (!IsPairCheck(spec) || (spec.intrusive() && !request.allow_intrusive())) continue;
+    // A caller that gives the roles itself knows what it does.
+    const bool by_hand = std::any_of(
+        request.parameters().begin(), request.parameters().end(), [&](const auto& parameters) {
+          return parameters.check() == check && parameters.values().contains("role");
+        });
+    if (!by_hand) paired.insert(check);
+  }
+  return paired;
+}
+
+std::set<std::string> CheckRunner::FromCache(const std::string& diagnosis, const std::string& node,
+                                             const std::set<std::string>& checks,
+                                             const std::map<std::string, std::string>& variants,
+                                             FanOut& fan_out, const std::string& part) const {
+  std::set<std::string> missing;
+  for (const std::string& check : checks) {
+    std::optional<CheckResult> known =
+        cache_->Find(diagnosis, variants.at(check), absl::StrCat(check, "@", node), clock_.Now());
+    if (known.has_value()) {
+      fan_out.OnResult(node, *std::move(known), part);
+    } else {
+      missing.insert(check);
+    }
+  }
+  return missing;
+}
+
+absl::StatusOr<clients::NodeClient*> CheckRunner::ClientOf(const std::string& bundle,
+                                                           const std::string& node) const {
+  clients::NodeClient* client = bundle.empty() ? registry_.Live(node) : registry_.ForBundle(node);
+  if (client == nullptr) {
+    return absl::NotFoundError(bundle.empty() ? "none is registered with execution (--nodes)"
+                                              : "no executor may read bundles (--bundle_readers)");
+  }
+  if (const absl::Status allowed = breaker_->Allow(node, clock_.Now()); !allowed.ok()) {
+    return allowed;
+  }
+  return client;
+}
+
+void CheckRunner::RunPairs(const v1::RunChecksRequest& request, const std::string& check,
+                           const std::set<std::string>& nodes,
+                           const std::map<std::string, std::string>& variants, absl::Time deadline,
+                           const std::shared_ptr<FanOut>& fan_out) const {
+  // All or none: a node alone cannot be tested again.
+  const bool known = std::all_of(nodes.begin(), nodes.end(), [&](const std::string& node) {
+    return cache_
+        ->Find(request.diagnosis(), variants.at(check), absl::StrCat(check, "@", node),
+               clock_.Now())
+        .has_value();
+  });
+  std::map<std::string, clients::NodeClient*> able;
+  for (const std::string& node : nodes) {
+    const absl::StatusOr<clients::NodeClient*> client = ClientOf(request.bundle(), node);
+    if (known) FromCache(request.diagnosis(), node, {check}, variants, *fan_out, check);
+    if (known || !client.ok()) {
+      fan_out->OnNodeDone(node, known ? absl::OkStatus() : client.status(), check);
+    } else {
+      able[node] = *client;
+    }
+  }
+  if (able.size() < 2) {
+    for (const auto& [node, client] : able) {
+      CheckResult result = ErrorResult(check, node, "");
+      result.set_status(CheckResult::SKIPPED);
+      result.set_message("needs two nodes, and no other one answers");
+      fan_out->OnResult(node, std::move(result), check);
+      fan_out->OnNodeDone(node, absl::OkStatus(), check);
+    }
+    return;
+  }
+  const knowledge::v1::Check& spec = *knowledge_.FindCheck(check);
+  const bool progress = request.progress();
+  StartPairSweep(
+      {.check = spec,
+       .nodes = able,
+       .call = CallOf(request, "", {check}),
+       .pair_time = options_.node_timeout + TimeLimit(spec),
+       .deadline = deadline,
+       .clock = clock_},
+      [fan_out, check, progress](const std::string& node, CheckResult result) {
+        if (result.status() == CheckResult::RUNNING && !progress) return;
+        fan_out->OnResult(node, std::move(result), check);
+      },
+      [fan_out, check, able] {
+        for (const auto& [node, client] : able) {
+          fan_out->OnNodeDone(node, absl::OkStatus(), check);
+        }
+      });
 }
 
 }  // namespace galen::execution

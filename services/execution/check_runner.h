@@ -2,7 +2,9 @@
 #define SERVICES_EXECUTION_CHECK_RUNNER_H_
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
@@ -11,6 +13,7 @@
 #include "common/base/clock.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
+#include "services/execution/fan_out.h"
 #include "services/execution/node_breaker.h"
 #include "services/execution/node_registry.h"
 #include "services/execution/result_cache.h"
@@ -46,6 +49,23 @@ class CheckRunner {
                  absl::AnyInvocable<void(absl::Status) &&> done) const;
 
  private:
+  // Those of `checks` that are run by nodes in pairs.
+  std::set<std::string> PairChecksOf(const v1::RunChecksRequest& request,
+                                     const std::set<std::string>& checks,
+                                     const std::set<std::string>& nodes) const;
+  // Tells `fan_out` what the cache knows; gives the checks that it does not know.
+  std::set<std::string> FromCache(const std::string& diagnosis, const std::string& node,
+                                  const std::set<std::string>& checks,
+                                  const std::map<std::string, std::string>& variants,
+                                  FanOut& fan_out, const std::string& part) const;
+  // Who runs checks for the node, or why nobody does.
+  absl::StatusOr<clients::NodeClient*> ClientOf(const std::string& bundle,
+                                                const std::string& node) const;
+  void RunPairs(const v1::RunChecksRequest& request, const std::string& check,
+                const std::set<std::string>& nodes,
+                const std::map<std::string, std::string>& variants, absl::Time deadline,
+                const std::shared_ptr<FanOut>& fan_out) const;
+
   const NodeRegistry& registry_;
   const knowledge::Knowledge& knowledge_;
   const Clock& clock_;

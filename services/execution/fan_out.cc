@@ -51,26 +51,25 @@ CheckResult ErrorResult(absl::string_view check, absl::string_view node,
   return result;
 }
 
-FanOut::FanOut(const knowledge::Knowledge& knowledge, std::size_t nodes,
-               clients::OnMessage<CheckResult> on_result,
+FanOut::FanOut(const knowledge::Knowledge& knowledge, clients::OnMessage<CheckResult> on_result,
                absl::AnyInvocable<void(absl::Status) &&> done, Tap tap)
     : knowledge_(knowledge),
-      open_(nodes),
       on_result_(std::move(on_result)),
       done_(std::move(done)),
       tap_(std::move(tap)) {}
 
-void FanOut::Add(const std::string& node, std::set<std::string> checks) {
+void FanOut::Add(const std::string& node, std::set<std::string> checks, const std::string& part) {
   MutexLock lock(mu_);
-  wanted_[node].merge(checks);
+  wanted_[{node, part}] = std::move(checks);
+  ++open_;
 }
 
-void FanOut::OnResult(const std::string& node, CheckResult result) {
+void FanOut::OnResult(const std::string& node, CheckResult result, const std::string& part) {
   MutexLock lock(mu_);
-  std::set<std::string>& wanted = wanted_[node];
+  std::set<std::string>& wanted = wanted_[{node, part}];
   const std::string fault = Unsound(result, node, wanted);
   if (!fault.empty()) {
-    faults_[node] = fault;
+    faults_[{node, part}] = fault;
     return;
   }
   if (result.status() == CheckResult::RUNNING) {
@@ -82,7 +81,8 @@ void FanOut::OnResult(const std::string& node, CheckResult result) {
   Emit(std::move(result));
 }
 
-void FanOut::OnNodeDone(const std::string& node, const absl::Status& status) {
+void FanOut::OnNodeDone(const std::string& node, const absl::Status& status,
+                        const std::string& part) {
   MutexLock lock(mu_);
   std::string why;
   if (!status.ok()) {
@@ -90,11 +90,12 @@ void FanOut::OnNodeDone(const std::string& node, const absl::Status& status) {
                        "; see that galen-node runs there and can be reached");
   } else {
     why = absl::StrCat("node executor of ", node, " gave no sound answer");
-    const auto fault = faults_.find(node);
+    const auto fault = faults_.find({node, part});
     if (fault != faults_.end()) absl::StrAppend(&why, ": ", fault->second);
   }
-  for (const std::string& check : wanted_[node]) Emit(ErrorResult(check, node, why));
-  wanted_[node].clear();
+  std::set<std::string>& wanted = wanted_[{node, part}];
+  for (const std::string& check : wanted) Emit(ErrorResult(check, node, why));
+  wanted.clear();
   if (--open_ != 0) return;
   EmitHeld();
   std::move(done_)(absl::OkStatus());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -20,34 +21,39 @@ namespace galen::execution {
 
 // One RunChecks call over all its nodes: takes what the nodes say, lets through what is sound, and
 // makes ERROR results of what they do not say. Results of checks that compare nodes are held until
-// every node has answered or given up; the others go on at once. Thread-safe.
+// every node has answered or given up; the others go on at once. A node may be asked in several
+// calls, its parts, each for checks of its own. Thread-safe.
 class FanOut {
  public:
   // Sees each result that a node gave, before nodes are compared. May be empty.
   using Tap = absl::AnyInvocable<void(const galen::v1::CheckResult&)>;
 
-  // `nodes`: how many OnNodeDone calls there will be. `on_result` and `done` are called from the
-  // threads of the calls below, never two at a time; `done` comes last, once.
-  FanOut(const knowledge::Knowledge& knowledge, std::size_t nodes,
+  // `on_result` and `done` are called from the threads of the calls below, never two at a time;
+  // `done` comes last, once.
+  FanOut(const knowledge::Knowledge& knowledge,
          clients::OnMessage<galen::v1::CheckResult> on_result,
          absl::AnyInvocable<void(absl::Status) &&> done, Tap tap = nullptr);
 
-  // The node owes the results of `checks`. Before the node's first result.
-  void Add(const std::string& node, std::set<std::string> checks);
+  // The node owes the results of `checks`; all parts of all nodes before the first result.
+  void Add(const std::string& node, std::set<std::string> checks, const std::string& part = "");
   // The node's answer to one check, or a word of how far it is (RUNNING).
-  void OnResult(const std::string& node, galen::v1::CheckResult result);
-  // The node is done; what it did not answer becomes ERROR.
-  void OnNodeDone(const std::string& node, const absl::Status& status);
+  void OnResult(const std::string& node, galen::v1::CheckResult result,
+                const std::string& part = "");
+  // The node is done with a part; what it did not answer becomes ERROR.
+  void OnNodeDone(const std::string& node, const absl::Status& status,
+                  const std::string& part = "");
 
  private:
+  using Part = std::pair<std::string, std::string>;  // node, name
+
   void Emit(galen::v1::CheckResult result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EmitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const knowledge::Knowledge& knowledge_;
   Mutex mu_;
-  std::size_t open_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::set<std::string>> wanted_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::string> faults_ ABSL_GUARDED_BY(mu_);
+  std::size_t open_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<Part, std::set<std::string>> wanted_ ABSL_GUARDED_BY(mu_);
+  std::map<Part, std::string> faults_ ABSL_GUARDED_BY(mu_);
   // By check: results that wait for the other nodes.
   std::map<std::string, std::vector<galen::v1::CheckResult>> held_ ABSL_GUARDED_BY(mu_);
   clients::OnMessage<galen::v1::CheckResult> on_result_ ABSL_GUARDED_BY(mu_);

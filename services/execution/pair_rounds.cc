@@ -37,7 +37,8 @@ std::vector<PairRounds::Pair> PairRounds::PairUp() {
   std::vector<Pair> pairs;
   std::set<std::string> used;
   const auto may = [&](const std::string& a, const std::string& b) {
-    return a != b && !used.contains(a) && !used.contains(b) && !tested_.contains(Ordered(a, b));
+    return a != b && !left_.contains(a) && !left_.contains(b) && !used.contains(a) &&
+           !used.contains(b) && !tested_.contains(Ordered(a, b));
   };
   const auto pair_up = [&](const std::string& a, const std::string& b) {
     used.insert(a);

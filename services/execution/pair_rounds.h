@@ -41,6 +41,8 @@ class PairRounds {
   std::vector<Pair> Next();
   // Whether the test of a pair of the current round came out fine.
   void Tell(const Pair& pair, bool fine);
+  // The node cannot be tested at all (it lacks the device): it is in no further pair, undecided.
+  void Leave(const std::string& node) { left_.insert(node); }
 
   Verdict VerdictOf(const std::string& node) const;
   // The nodes with that verdict, in the order they were given.
@@ -55,6 +57,7 @@ class PairRounds {
   std::map<std::string, Verdict> verdicts_;
   // Pairs that were tested already, the lesser name first.
   std::set<std::pair<std::string, std::string>> tested_;
+  std::set<std::string> left_;
   std::size_t rounds_ = 0;
 };
 

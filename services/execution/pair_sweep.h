@@ -1,0 +1,48 @@
+#ifndef SERVICES_EXECUTION_PAIR_SWEEP_H_
+#define SERVICES_EXECUTION_PAIR_SWEEP_H_
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/clients/clients.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+#include "galen/node/v1/node.pb.h"
+
+namespace galen::execution {
+
+// True for a check that two nodes run together: it needs two nodes and has the parameters `role`,
+// `peer` and `token`.
+bool IsPairCheck(const knowledge::v1::Check& check);
+
+// Runs a pair check over nodes, in rounds (PairRounds), each round's pairs at the same time.
+//
+// How two node executors find each other: the one is asked with role=server and a token. It opens a
+// port and says so in an interim message, "listening on ADDRESS:PORT". The other is asked with
+// role=client, peer=ADDRESS:PORT and the same token. Both answer with a result of their own.
+struct PairSweep {
+  const knowledge::v1::Check& check;
+  std::map<std::string, clients::NodeClient*> nodes;  // two or more
+  node::v1::RunChecksRequest call;                    // window, flags and parameters of the caller
+  absl::Duration pair_time;                           // what one pair may take
+  absl::Time deadline;
+  const Clock& clock;
+};
+
+// Calls `on_result` for each node: with words of progress (RUNNING) and then once with the result
+// that speaks for the node, which is that of its test with a node that is clear of blame, where
+// there was one. Finding `follows_node`, where the check declares it, is the node's own name on a
+// bad one, "none" on a clear one, and has no value where it could not be told. `done` comes last.
+// Returns at once. `sweep.check`, `clock` and the clients must outlive the sweep.
+void StartPairSweep(
+    PairSweep sweep,
+    std::function<void(const std::string& node, galen::v1::CheckResult result)> on_result,
+    absl::AnyInvocable<void() &&> done);
+
+}  // namespace galen::execution
+
+#endif  // SERVICES_EXECUTION_PAIR_SWEEP_H_
