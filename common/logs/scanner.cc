@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -91,10 +93,14 @@ absl::StatusOr<std::unique_ptr<const Scanner>> Scanner::Create(Patterns patterns
                        "; use what RE2 and Hyperscan share"));
     }
   }
-  GALEN_ASSIGN_OR_RETURN(scanner->common_.database,
-                         PatternDatabase::Create(common, cache_directory));
-  GALEN_ASSIGN_OR_RETURN(scanner->spoken_.database,
-                         PatternDatabase::Create(spoken, cache_directory));
+  // Without a cache each takes some tenths of a second, so side by side (or one after the other,
+  // where there is no thread for it).
+  auto spoken_database = std::async(std::launch::async | std::launch::deferred, [&] {
+    return PatternDatabase::Create(spoken, cache_directory);
+  });
+  auto common_database = PatternDatabase::Create(common, cache_directory);
+  GALEN_ASSIGN_OR_RETURN(scanner->spoken_.database, spoken_database.get());
+  GALEN_ASSIGN_OR_RETURN(scanner->common_.database, std::move(common_database));
   return scanner;
 }
 
