@@ -1,6 +1,9 @@
 #ifndef COMMON_HOST_HOST_H_
 #define COMMON_HOST_HOST_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/base/cancellation.h"
 
 namespace galen::host {
 
@@ -24,6 +28,29 @@ struct CommandResult {
   std::string err;
   bool truncated = false;  // output went on past the limit
   absl::Duration duration;
+};
+
+// What a program may take.
+struct ProcessLimits {
+  // Wall clock; then the program and all it started are killed.
+  absl::Duration time = absl::Seconds(20);
+  // Bytes kept of standard output, and as many of standard error. What a program prints beyond is
+  // read and dropped, up to eight times as much; then it is killed.
+  std::size_t output = std::size_t{8} << 20;
+  // Address space of each of its processes, in bytes; 0: no limit. Beyond it an allocation fails.
+  std::int64_t memory = 0;
+  // Processes that it may have at a time; with more it is killed. 0: no limit.
+  int processes = 0;
+};
+
+// Takes standard output as it comes, in pieces of any size, on the thread that asked for it.
+using OutputSink = std::function<void(absl::string_view piece)>;
+
+// How large a mounted file system is.
+struct Space {
+  std::string type;  // "tmpfs"
+  std::int64_t total_bytes = 0;
+  std::int64_t free_bytes = 0;  // for a user without privileges
 };
 
 // A log that belongs to the incident.
@@ -60,6 +87,20 @@ class Host {
   virtual absl::StatusOr<CommandResult> Run(absl::Span<const std::string> argv,
                                             View view = View::kHost) const = 0;
 
+  // As Run() on the machine itself, but within limits of its own, and anew each time: for programs
+  // that take long or that a site wrote. What it began is killed when `cancelled` is, and nothing
+  // of it is left when this returns. Beside the errors above: CANCELLED, and RESOURCE_EXHAUSTED
+  // when it had more processes than it may. A bundle gives what was captured of that argv.
+  virtual absl::StatusOr<CommandResult> RunWithin(absl::Span<const std::string> argv,
+                                                  const ProcessLimits& limits,
+                                                  const Cancellation& cancelled,
+                                                  const OutputSink& on_output) const {
+    static_cast<void>(limits);
+    static_cast<void>(cancelled);
+    static_cast<void>(on_output);
+    return Run(argv, View::kHost);
+  }
+
   // The content of a file, at most the host's limit. `path` is absolute.
   virtual absl::StatusOr<std::string> ReadFile(absl::string_view path,
                                                View view = View::kHost) const = 0;
@@ -68,6 +109,14 @@ class Host {
   // when nothing matches although the parent is known, UNAVAILABLE when nothing was captured there.
   virtual absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
                                                         View view = View::kHost) const = 0;
+
+  // The file system that is mounted at `target`, an absolute path. NOT_FOUND when none is mounted
+  // there. UNAVAILABLE where only `df` tells, as in a bundle.
+  virtual absl::StatusOr<Space> SpaceAt(absl::string_view target, View view = View::kHost) const {
+    static_cast<void>(target);
+    static_cast<void>(view);
+    return absl::UnavailableError("the size of a file system is told by df alone here");
+  }
 
   // The environment of the job; UNAVAILABLE when it is not known.
   virtual absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const = 0;

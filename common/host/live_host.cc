@@ -23,6 +23,7 @@
 #include "common/base/text.h"
 #include "common/host/commands.h"
 #include "common/host/live_files.h"
+#include "common/host/process.h"
 
 namespace galen::host {
 namespace {
@@ -87,16 +88,31 @@ absl::StatusOr<CommandResult> LiveHost::Run(absl::Span<const std::string> argv, 
     }
     capture = found->second = std::make_shared<Capture>();
   }
-  absl::StatusOr<CommandResult> result =
-      RunProcess(argv, options_.search_path, environment_, options_.command);
-  if (!result.ok()) {
-    result = absl::Status(result.status().code(),
-                          absl::StrCat(result.status().message(), " on ", options_.name));
-  }
+  const Cancellation& cancelled =
+      options_.cancelled == nullptr ? Cancellation::Never() : *options_.cancelled;
+  absl::StatusOr<CommandResult> result = RunHere(argv, options_.command, cancelled, nullptr);
   const MutexLock lock(mu_);
   capture->result = result;
   finished_.notify_all();
   return result;
+}
+
+absl::StatusOr<CommandResult> LiveHost::RunWithin(absl::Span<const std::string> argv,
+                                                  const ProcessLimits& limits,
+                                                  const Cancellation& cancelled,
+                                                  const OutputSink& on_output) const {
+  return RunHere(argv, limits, cancelled, on_output);
+}
+
+absl::StatusOr<CommandResult> LiveHost::RunHere(absl::Span<const std::string> argv,
+                                                const ProcessLimits& limits,
+                                                const Cancellation& cancelled,
+                                                const OutputSink& on_output) const {
+  absl::StatusOr<CommandResult> result =
+      RunProcess(argv, options_.search_path, environment_, limits, cancelled, on_output);
+  if (result.ok()) return result;
+  return absl::Status(result.status().code(),
+                      absl::StrCat(result.status().message(), " on ", options_.name));
 }
 
 template <typename T>
@@ -163,6 +179,30 @@ absl::StatusOr<std::vector<std::string>> LiveHost::Glob(absl::string_view patter
   }
   return WithWatchdog<std::vector<std::string>>(
       pattern, [pattern = std::string(pattern), root] { return GlobLive(root, pattern); });
+}
+
+absl::StatusOr<Space> LiveHost::SpaceAt(absl::string_view target, View view) const {
+  GALEN_RETURN_IF_ERROR(CheckAbsolute(target));
+  if (view == View::kJob && !options_.job_pid.has_value()) {
+    return absl::UnavailableError(
+        absl::StrCat(CleanText(target, 256), ": no process of the job is known on ", options_.name));
+  }
+  // Of the job: as its mount namespace has it, below its root.
+  const pid_t pid = view == View::kJob ? *options_.job_pid : 0;
+  GALEN_ASSIGN_OR_RETURN(const std::string mounts, ReadFile("/proc/self/mounts", view));
+  std::string type;
+  for (const absl::string_view line : absl::StrSplit(mounts, '\n', absl::SkipEmpty())) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+    // The last one mounted there hides the others.
+    if (words.size() >= 3 && words[1] == target) type = std::string(words[2]);
+  }
+  if (type.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("nothing is mounted at ", CleanText(target, 256), " on ", options_.name));
+  }
+  return WithWatchdog<Space>(target, [target = std::string(target), type, pid] {
+    return SpaceOfMount(pid, target, type);
+  });
 }
 
 absl::StatusOr<std::map<std::string, std::string>> LiveHost::JobEnvironment() const {

@@ -18,9 +18,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/base/cancellation.h"
 #include "common/base/mutex.h"
 #include "common/host/host.h"
-#include "common/host/process.h"
 
 namespace galen::host {
 
@@ -44,6 +44,8 @@ class LiveHost final : public Host {
     // Directories that programs are looked for in, separated by ":". Empty: those of this
     // process's PATH, and the system's own.
     std::string search_path;
+    // Kills every command when it is cancelled; nullptr: nobody does.
+    std::shared_ptr<const Cancellation> cancelled;
     // A process of the job. Without it nothing is known of the job.
     std::optional<pid_t> job_pid;
   };
@@ -53,9 +55,15 @@ class LiveHost final : public Host {
   const std::string& name() const override { return options_.name; }
   bool live() const override { return true; }
   absl::StatusOr<CommandResult> Run(absl::Span<const std::string> argv, View view) const override;
+  // `cancelled` alone ends it, not that of the options.
+  absl::StatusOr<CommandResult> RunWithin(absl::Span<const std::string> argv,
+                                          const ProcessLimits& limits,
+                                          const Cancellation& cancelled,
+                                          const OutputSink& on_output) const override;
   absl::StatusOr<std::string> ReadFile(absl::string_view path, View view) const override;
   absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
                                                 View view) const override;
+  absl::StatusOr<Space> SpaceAt(absl::string_view target, View view) const override;
   absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const override;
   // The files that the job's process writes its output and its errors to.
   absl::StatusOr<std::vector<JobLog>> JobLogs() const override;
@@ -65,6 +73,10 @@ class LiveHost final : public Host {
   struct Capture {
     std::optional<absl::StatusOr<CommandResult>> result;
   };
+
+  absl::StatusOr<CommandResult> RunHere(absl::Span<const std::string> argv,
+                                        const ProcessLimits& limits, const Cancellation& cancelled,
+                                        const OutputSink& on_output) const;
 
   // Runs `work` on a thread of its own and waits for it, but not for ever.
   template <typename T>

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -23,13 +23,17 @@
 #include "common/base/text.h"
 #include "common/host/commands.h"
 #include "common/host/file_descriptor.h"
+#include "common/host/guard.h"
 
 namespace galen::host {
 namespace {
 
-// How long a killed program may take to go. One that is stuck in the kernel does not go at all.
+// How long a guard may take to go once everything is killed. One whose program is stuck in the
+// kernel reports that after a second.
 constexpr absl::Duration kDeath = absl::Seconds(1);
-constexpr absl::Duration kLongestNap = absl::Milliseconds(20);
+constexpr absl::Duration kLongestNap = absl::Hours(1);
+// How often a cancellation is looked for.
+constexpr absl::Duration kCancelNap = absl::Milliseconds(20);
 constexpr std::size_t kDropFactor = 8;
 
 absl::Status Missing(absl::string_view program) {
@@ -83,41 +87,6 @@ std::vector<char*> Pointers(absl::Span<const std::string> strings) {
   return pointers;
 }
 
-// Owns what posix_spawn is told.
-class SpawnPlan {
- public:
-  SpawnPlan(int out, int err) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-    posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnPlan() {
-    posix_spawnattr_destroy(&attributes_);
-    posix_spawn_file_actions_destroy(&actions_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
-
 // One stream of a program's output.
 struct Stream {
   FileDescriptor fd;
@@ -144,17 +113,17 @@ struct Stream {
   }
 };
 
-// A child that was started and not yet waited for.
-class Child {
+// A guard that was started and not yet waited for.
+class Guard {
  public:
-  explicit Child(pid_t pid) : pid_(pid) {}
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  Guard(pid_t pid, FileDescriptor control, FileDescriptor report)
+      : pid_(pid), control_(std::move(control)), report_(std::move(report)) {}
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
 
-  // Kills what is left of the group; a child that does not go is waited for in the background.
-  ~Child() {
-    if (pid_ <= 0) return;
-    kill(-pid_, SIGKILL);
+  // Waits for it; one that is stuck is waited for in the background.
+  ~Guard() {
+    control_.Close();
     const absl::Time end = absl::Now() + kDeath;
     while (absl::Now() < end) {
       if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
@@ -163,67 +132,139 @@ class Child {
     std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();
   }
 
-  // True once it has ended. It stays a zombie, so that its process group cannot become another's.
-  bool HasEnded() const {
-    siginfo_t info = {};
-    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-           info.si_pid == pid_;
-  }
+  // Tells it to kill everything.
+  void Stop() { control_.Close(); }
+  bool stopped() const { return !control_.is_open(); }
+  int fd() const { return report_.get(); }
 
-  // Kills the rest of its group and takes its exit code. Only after HasEnded().
-  int Reap() {
-    kill(-pid_, SIGKILL);
-    int status = 0;
-    const pid_t waited = waitpid(pid_, &status, 0);
-    pid_ = -1;
-    if (waited < 0) return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  // True once it has reported, or is gone without a word.
+  bool Poll(std::optional<GuardReport>& report) const {
+    GuardReport read_report;
+    const ssize_t n = read(report_.get(), &read_report, sizeof(read_report));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (n == static_cast<ssize_t>(sizeof(read_report))) report = read_report;
+    return true;
   }
 
  private:
-  pid_t pid_;
+  const pid_t pid_;
+  FileDescriptor control_;
+  FileDescriptor report_;
 };
 
-// Reads both streams until the child has ended or used up its limits.
-absl::StatusOr<CommandResult> Collect(pid_t pid, Stream out, Stream err,
-                                      const ProcessLimits& limits, absl::Time start,
-                                      absl::Span<const std::string> argv) {
-  Child child(pid);
-  const absl::Time deadline = start + limits.time;
-  absl::Duration nap = absl::Milliseconds(1);
-  CommandResult result;
-  while (true) {
-    const bool ended = child.HasEnded();
-    // After the end: what it wrote before is in the pipes by now.
-    out.Drain(limits.output);
-    err.Drain(limits.output);
-    if (ended) {
-      result.exit_code = child.Reap();
-      break;
-    }
-    if (std::max(out.seen, err.seen) > limits.output * kDropFactor) {
-      result.exit_code = 128 + SIGKILL;
-      break;
-    }
-    const absl::Duration left = deadline - absl::Now();
-    if (left <= absl::ZeroDuration()) {
-      return absl::DeadlineExceededError(absl::StrCat("\"", ShownCommand(argv),
-                                                      "\" did not answer within ",
-                                                      absl::FormatDuration(limits.time)));
-    }
-    std::array<pollfd, 2> fds = {pollfd{out.fd.get(), POLLIN, 0}, pollfd{err.fd.get(), POLLIN, 0}};
-    const absl::Duration wait = std::min(left, nap);
-    if (poll(fds.data(), fds.size(), static_cast<int>(absl::ToInt64Milliseconds(wait)) + 1) > 0) {
-      nap = absl::Milliseconds(1);
-    } else {
-      nap = std::min(nap * 2, kLongestNap);
+// Why a program was stopped before its end.
+enum class Stopped { kNo, kTime, kCancelled, kOutput };
+
+// Reads both streams until the program has ended or used up its limits, and all of it is gone.
+class Collector {
+ public:
+  Collector(Guard& guard, Stream out, Stream err, const ProcessLimits& limits,
+            const Cancellation& cancelled, const OutputSink& on_output)
+      : guard_(guard),
+        out_(std::move(out)),
+        err_(std::move(err)),
+        limits_(limits),
+        cancelled_(cancelled),
+        on_output_(on_output) {}
+
+  // The guard's last word; nothing when it gave none.
+  std::optional<GuardReport> Wait() {
+    std::optional<GuardReport> report;
+    const absl::Time deadline = start_ + limits_.time;
+    absl::Time give_up = absl::InfiniteFuture();
+    while (true) {
+      const bool ended = guard_.Poll(report);
+      // After the end: what it wrote before is in the pipes by now.
+      Drain();
+      if (ended) return report;
+      const absl::Time now = absl::Now();
+      if (now >= give_up) return std::nullopt;
+      if (!guard_.stopped()) {
+        if (std::max(out_.seen, err_.seen) > limits_.output * kDropFactor)
+          stopped_ = Stopped::kOutput;
+        if (now >= deadline) stopped_ = Stopped::kTime;
+        if (cancelled_.cancelled()) stopped_ = Stopped::kCancelled;
+        if (stopped_ != Stopped::kNo) {
+          guard_.Stop();
+          give_up = now + kDeath * 2;
+        }
+      }
+      std::array<pollfd, 3> fds = {pollfd{out_.fd.get(), POLLIN, 0},
+                                   pollfd{err_.fd.get(), POLLIN, 0},
+                                   pollfd{guard_.fd(), POLLIN, 0}};
+      // A flood that is not read any more must not keep this thread awake.
+      if (guard_.stopped()) fds[0].fd = fds[1].fd = -1;
+      absl::Duration wait =
+          std::min(guard_.stopped() ? give_up - now : deadline - now, kLongestNap);
+      if (&cancelled_ != &Cancellation::Never()) wait = std::min(wait, kCancelNap);
+      poll(fds.data(), fds.size(), static_cast<int>(absl::ToInt64Milliseconds(wait)) + 1);
     }
   }
-  result.truncated = out.seen > out.text.size() || err.seen > err.text.size();
-  result.out = std::move(out.text);
-  result.err = std::move(err.text);
-  result.duration = absl::Now() - start;
-  return result;
+
+  CommandResult Result(int exit_code) {
+    CommandResult result;
+    result.exit_code = exit_code;
+    result.truncated = out_.seen > out_.text.size() || err_.seen > err_.text.size();
+    result.out = std::move(out_.text);
+    result.err = std::move(err_.text);
+    result.duration = absl::Now() - start_;
+    return result;
+  }
+  Stopped stopped() const { return stopped_; }
+
+ private:
+  void Drain() {
+    const std::size_t told = out_.text.size();
+    out_.Drain(limits_.output);
+    err_.Drain(limits_.output);
+    if (on_output_ && out_.text.size() > told) {
+      on_output_(absl::string_view(out_.text).substr(told));
+    }
+  }
+
+  Guard& guard_;
+  Stream out_;
+  Stream err_;
+  const ProcessLimits& limits_;
+  const Cancellation& cancelled_;
+  const OutputSink& on_output_;
+  const absl::Time start_ = absl::Now();
+  Stopped stopped_ = Stopped::kNo;
+};
+
+// The outcome of a program from how its guard saw it end.
+absl::StatusOr<CommandResult> Outcome(Collector& collector,
+                                      const std::optional<GuardReport>& report,
+                                      const ProcessLimits& limits,
+                                      absl::Span<const std::string> argv) {
+  const std::string shown = absl::StrCat("\"", ShownCommand(argv), "\"");
+  if (report.has_value() && report->error != 0) return SpawnError(report->error, argv.front());
+  const std::string stuck =
+      report.has_value() && report->left == 0
+          ? ""
+          : absl::StrCat("; ", report.has_value() ? absl::StrCat(report->left) : "some",
+                         " of its processes are stuck and could not be killed");
+  switch (collector.stopped()) {
+    case Stopped::kTime:
+      return absl::DeadlineExceededError(
+          absl::StrCat(shown, " did not answer within ", absl::FormatDuration(limits.time), stuck));
+    case Stopped::kCancelled:
+      return absl::CancelledError(absl::StrCat(shown, " was stopped", stuck));
+    case Stopped::kOutput:
+      return collector.Result(128 + SIGKILL);
+    case Stopped::kNo:
+      break;
+  }
+  if (!report.has_value()) {
+    return absl::InternalError(absl::StrCat(shown, ": what watched over it was killed"));
+  }
+  if (report->too_many > 0) {
+    return absl::ResourceExhaustedError(absl::StrCat(shown, ": had ", report->too_many,
+                                                     " processes, more than ", limits.processes,
+                                                     ", and was killed", stuck));
+  }
+  return collector.Result(WIFEXITED(report->status) ? WEXITSTATUS(report->status)
+                                                    : 128 + WTERMSIG(report->status));
 }
 
 }  // namespace
@@ -231,7 +272,8 @@ absl::StatusOr<CommandResult> Collect(pid_t pid, Stream out, Stream err,
 absl::StatusOr<CommandResult> RunProcess(absl::Span<const std::string> argv,
                                          const std::string& search_path,
                                          absl::Span<const std::string> environment,
-                                         const ProcessLimits& limits) {
+                                         const ProcessLimits& limits, const Cancellation& cancelled,
+                                         const OutputSink& on_output) {
   if (argv.empty() || argv.front().empty()) return absl::InvalidArgumentError("argv is empty");
   for (const std::string& argument : argv) {
     if (absl::StrContains(argument, '\0')) {
@@ -239,21 +281,37 @@ absl::StatusOr<CommandResult> RunProcess(absl::Span<const std::string> argv,
           absl::StrCat("\"", ShownCommand(argv), "\": an argument holds a NUL byte"));
     }
   }
+  if (cancelled.cancelled()) {
+    return absl::CancelledError(absl::StrCat("\"", ShownCommand(argv), "\" was not begun"));
+  }
   GALEN_ASSIGN_OR_RETURN(const std::string program, FindProgram(argv.front(), search_path));
   GALEN_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   GALEN_ASSIGN_OR_RETURN(Pipe err, MakePipe());
-  const SpawnPlan plan(out.write.get(), err.write.get());
+  GALEN_ASSIGN_OR_RETURN(Pipe control, MakePipe());
+  GALEN_ASSIGN_OR_RETURN(Pipe report, MakePipe());
   const std::vector<char*> arguments = Pointers(argv);
   const std::vector<char*> variables = Pointers(environment);
-  const absl::Time start = absl::Now();
-  pid_t pid = -1;
-  const int error = posix_spawn(&pid, program.c_str(), plan.actions(), plan.attributes(),
-                                arguments.data(), variables.data());
-  if (error != 0) return SpawnError(error, argv.front());
+  const GuardPlan plan = {.program = program.c_str(),
+                          .argv = arguments.data(),
+                          .environment = variables.data(),
+                          .out = out.write.get(),
+                          .err = err.write.get(),
+                          .control = control.read.get(),
+                          .report = report.write.get(),
+                          .memory = limits.memory,
+                          .processes = limits.processes};
+  const pid_t pid = fork();
+  if (pid == 0) RunGuard(plan);
+  if (pid < 0) return SpawnError(errno, argv.front());
   out.write.Close();
   err.write.Close();
-  return Collect(pid, Stream{std::move(out.read), {}, 0}, Stream{std::move(err.read), {}, 0},
-                 limits, start, argv);
+  control.read.Close();
+  report.write.Close();
+  Guard guard(pid, std::move(control.write), std::move(report.read));
+  Collector collector(guard, Stream{std::move(out.read), {}, 0}, Stream{std::move(err.read), {}, 0},
+                      limits, cancelled, on_output);
+  const std::optional<GuardReport> last = collector.Wait();
+  return Outcome(collector, last, limits, argv);
 }
 
 }  // namespace galen::host
