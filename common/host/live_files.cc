@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +67,15 @@ absl::StatusOr<std::string> ReadPlace(const FileDescriptor& place, const std::st
   return content;
 }
 
+// A place below the root of a process; links inside cannot lead out of it.
+FileDescriptor OpenBelow(const FileDescriptor& root, const std::string& path) {
+  open_how how = {};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return FileDescriptor(
+      static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadLiveFile(const std::string& path, std::size_t limit) {
@@ -83,12 +93,7 @@ absl::StatusOr<std::string> ReadJobFile(pid_t pid, const std::string& path, std:
   const std::string root_path = absl::StrCat("/proc/", pid, "/root");
   const FileDescriptor root(open(root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.is_open()) return FileError(errno, root_path);
-  open_how how = {};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const FileDescriptor place(
-      static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
-  return ReadPlace(place, path, limit);
+  return ReadPlace(OpenBelow(root, path), path, limit);
 }
 
 absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
@@ -111,6 +116,21 @@ absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
   }
   std::sort(paths.begin(), paths.end());
   return paths;
+}
+
+absl::StatusOr<Space> SpaceOfMount(pid_t pid, const std::string& target, const std::string& type) {
+  const std::string root_path = pid == 0 ? "/" : absl::StrCat("/proc/", pid, "/root");
+  const FileDescriptor root(open(root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.is_open()) return FileError(errno, root_path);
+  const FileDescriptor place = OpenBelow(root, target);
+  if (!place.is_open()) return FileError(errno, target);
+  struct statvfs info = {};
+  if (fstatvfs(place.get(), &info) != 0) return FileError(errno, target);
+  Space space;
+  space.type = type;
+  space.total_bytes = static_cast<std::int64_t>(info.f_blocks * info.f_frsize);
+  space.free_bytes = static_cast<std::int64_t>(info.f_bavail * info.f_frsize);
+  return space;
 }
 
 }  // namespace galen::host

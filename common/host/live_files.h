@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/host/host.h"
 
 namespace galen::host {
 
@@ -28,6 +29,10 @@ absl::StatusOr<std::string> ReadJobFile(pid_t pid, const std::string& path, std:
 // NOT_FOUND when there is none.
 absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
                                                   const std::string& pattern);
+
+// How large the file system of type `type` at `target` is, as process `pid` sees it, or the machine
+// when `pid` is 0.
+absl::StatusOr<Space> SpaceOfMount(pid_t pid, const std::string& target, const std::string& type);
 
 }  // namespace galen::host
 

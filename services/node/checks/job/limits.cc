@@ -1,6 +1,8 @@
 #include "services/node/checks/job/limits.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -63,9 +65,14 @@ DeviceNodes ParseDev(absl::string_view listing) {
   return nodes;
 }
 
-// Ranks of the job on this node: its processes that were captured.
+// Ranks of the job on this node: its processes that were captured. On a live machine /proc holds
+// those of everybody, so it is the one process that is known to be the job's.
 std::vector<std::string> JobProcesses(const host::Host& host, absl::string_view file) {
   std::vector<std::string> pids;
+  if (host.live()) {
+    if (host.ReadFile(absl::StrCat("/proc/self/", file), host::View::kJob).ok()) pids = {"self"};
+    return pids;
+  }
   const auto paths = host.Glob(absl::StrCat("/proc/*/", file), host::View::kJob);
   if (!paths.ok()) return pids;
   for (const std::string& path : *paths) {
@@ -227,24 +234,49 @@ absl::StatusOr<CheckOutput> CheckContainerLimits(const CheckContext& context) {
   return output;
 }
 
-absl::StatusOr<CheckOutput> CheckContainerShm(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const std::string text,
-                         Output(context.host, {"df", "-PT"}, host::View::kJob));
-  const std::string& node = context.host.name();
+namespace {
+
+struct SharedMemory {
+  double mib = 0;
+  std::optional<double> used_pct;
+};
+
+absl::StatusOr<SharedMemory> ReadShm(const host::Host& host) {
+  constexpr absl::string_view kPlace = "/dev/shm";
+  constexpr double kMib = 1024.0 * 1024.0;
+  if (const auto space = host.SpaceAt(kPlace, host::View::kJob); space.ok()) {
+    SharedMemory shm = {static_cast<double>(space->total_bytes) / kMib, std::nullopt};
+    if (space->total_bytes > 0) {
+      const auto used = static_cast<double>(space->total_bytes - space->free_bytes);
+      shm.used_pct = std::ceil(100.0 * used / static_cast<double>(space->total_bytes));
+    }
+    return shm;
+  } else if (!absl::IsUnavailable(space.status())) {
+    return space.status();
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::string text, Output(host, {"df", "-PT"}, host::View::kJob));
   for (const FileSystem& entry : ParseDf(text)) {
-    if (entry.target != "/dev/shm") continue;
-    CheckOutput output;
-    const double mib = static_cast<double>(entry.total) / 1024.0;
-    output.findings.push_back(FloatFinding("size_mib", node, "mount:/dev/shm", mib));
-    output.findings.push_back(
-        entry.used_pct.has_value()
-            ? FloatFinding("used_pct", node, "mount:/dev/shm", *entry.used_pct)
-            : UnknownFinding("used_pct", node, "mount:/dev/shm"));
-    output.message = absl::StrCat("/dev/shm of the job has ", static_cast<std::int64_t>(mib),
-                                  " MiB, of which ", entry.used_pct.value_or(0), " % is used");
-    return output;
+    if (entry.target == kPlace) {
+      return SharedMemory{static_cast<double>(entry.total) / 1024.0, entry.used_pct};
+    }
   }
   return absl::NotFoundError("the job has no file system at /dev/shm");
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> CheckContainerShm(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const SharedMemory shm, ReadShm(context.host));
+  const std::string& node = context.host.name();
+  CheckOutput output;
+  output.findings = {FloatFinding("size_mib", node, "mount:/dev/shm", shm.mib),
+                     shm.used_pct.has_value()
+                         ? FloatFinding("used_pct", node, "mount:/dev/shm", *shm.used_pct)
+                         : UnknownFinding("used_pct", node, "mount:/dev/shm")};
+  output.message = absl::StrCat(
+      "/dev/shm of the job has ", static_cast<std::int64_t>(shm.mib), " MiB, of which ",
+      shm.used_pct.has_value() ? absl::StrCat(*shm.used_pct, " %") : "an unknown part", " is used");
+  return output;
 }
 
 absl::StatusOr<CheckOutput> CheckContainerDevices(const CheckContext& context) {
@@ -305,7 +337,7 @@ absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
       absl::string_view rest = line;
       if (!absl::ConsumePrefix(&rest, "Cpus_allowed_list:")) continue;
       const auto count = ListSize(absl::StripAsciiWhitespace(rest));
-      const std::string device = absl::StrCat("process:", pid);
+      const std::string device = pid == "self" ? "" : absl::StrCat("process:", pid);
       output.findings.push_back(count.has_value() ? IntFinding("cpus_allowed", node, device, *count)
                                                   : UnknownFinding("cpus_allowed", node, device));
     }
