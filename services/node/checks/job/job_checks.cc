@@ -1,5 +1,6 @@
 #include "services/node/checks/job/job_checks.h"
 
+#include "services/node/checks/job/cdi.h"
 #include "services/node/checks/job/environment.h"
 #include "services/node/checks/job/libraries.h"
 #include "services/node/checks/job/limits.h"
@@ -19,6 +20,8 @@ absl::Span<const NamedCheck> JobChecks() {
       {"container.runtime", CheckContainerRuntime},
       {"job.limits", CheckJobLimits},
       {"job.placement", CheckJobPlacement},
+      {"container.cdi", CheckCdi},
+      {"container.security", CheckContainerSecurity},
       {"user.env", CheckUserEnv},
       {"user.launch", CheckUserLaunch},
       {"framework.versions", CheckFrameworkVersions},

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/device_names.h"
@@ -115,7 +116,44 @@ std::set<std::string> Options(absl::string_view cmdline) {
   return {words.begin(), words.end()};
 }
 
+// Seconds since boot; a machine that is not live has none.
+std::optional<double> Uptime(const host::Host& host) {
+  const auto uptime = FirstLine(host, "/proc/uptime");
+  return uptime.ok() ? LeadingDouble(*uptime) : std::nullopt;
+}
+
+// What the kernel left in the firmware's store when it died (fs/pstore), oldest part first; "none"
+// when it left nothing. Parts of one record hold the log from its end backwards.
+std::optional<std::string> PanicRecord(const host::Host& host) {
+  const auto parts = host.Glob("/sys/fs/pstore/dmesg-*");
+  if (!parts.ok()) {
+    if (IsAbsent(parts.status())) return "none";
+    return std::nullopt;
+  }
+  std::string reason;
+  for (const std::string& part : *parts) {
+    const auto text = host.ReadFile(part);
+    if (!text.ok()) continue;
+    if (std::string found = PanicReason(*text); !found.empty()) reason = std::move(found);
+  }
+  return reason.empty() ? absl::StrCat(parts->size(), " parts without a reason") : reason;
+}
+
 }  // namespace
+
+std::string PanicReason(absl::string_view record) {
+  static const RE2 reason(
+      R"((Kernel panic - not syncing.*|BUG: .*|Oops: .*|general protection fault.*|Unable to handle kernel .*))");
+  std::string found;
+  for (const absl::string_view line : Lines(record)) {
+    std::string text;
+    if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), reason, &text)) continue;
+    // The panic names its cause; what stands before it is only part of it.
+    if (absl::StartsWith(text, "Kernel panic")) return CleanText(text, 200);
+    if (found.empty()) found = CleanText(text, 200);
+  }
+  return found;
+}
 
 absl::StatusOr<CheckOutput> CheckKernelModules(const CheckContext& context) {
   const host::Host& host = context.host;
@@ -369,7 +407,12 @@ absl::StatusOr<CheckOutput> CheckBootHistory(const CheckContext& context) {
     shutdown |= event.code == "shutdown";
     absl::StrAppend(&output.excerpt, event.text, "\n");
   }
-  output.findings.push_back(UnknownFinding("uptime_s", node, ""));
+  const std::optional<double> uptime = Uptime(context.host);
+  output.findings.push_back(uptime.has_value() ? FloatFinding("uptime_s", node, "", *uptime)
+                                               : UnknownFinding("uptime_s", node, ""));
+  const std::optional<std::string> panic = PanicRecord(context.host);
+  output.findings.push_back(panic.has_value() ? TextFinding("panic_record", node, "", *panic)
+                                              : UnknownFinding("panic_record", node, ""));
   std::optional<bool> unclean;
   if (const auto last = Output(context.host, {"last", "-x"}); last.ok()) {
     unclean = absl::StrContains(*last, "crash");
@@ -379,7 +422,10 @@ absl::StatusOr<CheckOutput> CheckBootHistory(const CheckContext& context) {
   output.findings.push_back(BoolFinding("suspended", node, "", suspended));
   output.findings.push_back(BoolFinding("last_shutdown_in_log", node, "", shutdown));
   output.message = absl::StrCat(suspended ? "the node was suspended" : "the node was not suspended",
-                                unclean.value_or(false) ? "; it went down without a shutdown" : "");
+                                unclean.value_or(false) ? "; it went down without a shutdown" : "",
+                                panic.value_or("none") != "none"
+                                    ? absl::StrCat("; the firmware keeps a record: ", *panic)
+                                    : "");
   return output;
 }
 

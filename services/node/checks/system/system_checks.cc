@@ -1,10 +1,16 @@
 #include "services/node/checks/system/system_checks.h"
 
+#include "services/node/checks/system/bmc.h"
+#include "services/node/checks/system/devices.h"
+#include "services/node/checks/system/drives.h"
 #include "services/node/checks/system/file_systems.h"
 #include "services/node/checks/system/kernel_log.h"
 #include "services/node/checks/system/memory.h"
 #include "services/node/checks/system/network.h"
+#include "services/node/checks/system/network_fs.h"
+#include "services/node/checks/system/orchestrator.h"
 #include "services/node/checks/system/platform.h"
+#include "services/node/checks/system/process_load.h"
 #include "services/node/checks/system/services.h"
 
 namespace galen::node {
@@ -30,6 +36,13 @@ absl::Span<const NamedCheck> SystemChecks() {
       {"system.virtualization", CheckVirtualization},
       {"system.security", CheckSecurity},
       {"system.boot_history", CheckBootHistory},
+      {"system.devices", CheckDevices},
+      {"system.power_management", CheckPowerManagement},
+      {"system.drives", CheckDrives},
+      {"system.bmc", CheckBmc},
+      {"system.process_load", CheckProcessLoad},
+      {"system.network_fs", CheckNetworkFs},
+      {"system.orchestrator", CheckOrchestrator},
       {"net.resolve", CheckResolve},
       {"net.firewall", CheckFirewall},
       {"net.ports", CheckPorts},

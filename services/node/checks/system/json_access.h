@@ -1,0 +1,64 @@
+#ifndef SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_
+#define SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "nlohmann/json.hpp"
+
+namespace galen::node {
+
+// Access to JSON of unknown origin: what is not there, or of another type, reads as nothing.
+
+// A value that is_discarded() when `text` is no JSON.
+inline nlohmann::json ParseJson(absl::string_view text) {
+  return nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+}
+
+inline const nlohmann::json* At(const nlohmann::json& value,
+                                std::initializer_list<const char*> path) {
+  const nlohmann::json* at = &value;
+  for (const char* key : path) {
+    if (!at->is_object()) return nullptr;
+    const auto found = at->find(key);
+    if (found == at->end()) return nullptr;
+    at = &*found;
+  }
+  return at;
+}
+
+inline std::string TextAt(const nlohmann::json& value, std::initializer_list<const char*> path) {
+  const nlohmann::json* at = At(value, path);
+  return at != nullptr && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+inline std::optional<double> NumberAt(const nlohmann::json& value,
+                                      std::initializer_list<const char*> path) {
+  const nlohmann::json* at = At(value, path);
+  if (at == nullptr || !at->is_number()) return std::nullopt;
+  const double number = at->get<double>();
+  if (!std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+inline std::optional<std::int64_t> IntAt(const nlohmann::json& value,
+                                         std::initializer_list<const char*> path) {
+  const std::optional<double> number = NumberAt(value, path);
+  if (!number.has_value() || std::abs(*number) > 9e15) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
+inline std::optional<bool> BoolAt(const nlohmann::json& value,
+                                  std::initializer_list<const char*> path) {
+  const nlohmann::json* at = At(value, path);
+  if (at == nullptr || !at->is_boolean()) return std::nullopt;
+  return at->get<bool>();
+}
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_

@@ -1,0 +1,99 @@
+#include "services/node/checks/system/log_lines.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/logs/line_text.h"
+#include "common/logs/reader.h"
+
+namespace galen::node {
+namespace {
+
+// Longer texts are issue of a program that went wild; what is first is what matters.
+constexpr std::int64_t kMaxLogBytes = std::int64_t{1} << 34;
+
+bool IsOf(const host::JobLog& log, absl::string_view node) {
+  if (log.node.empty()) return true;
+  // With or without their domain.
+  const auto shorter = [](absl::string_view name) { return name.substr(0, name.find('.')); };
+  return log.node == node || shorter(log.node) == shorter(node);
+}
+
+// Cuts a stream into lines, keeping no more of one than kMaxLogLine.
+class LineCutter {
+ public:
+  LineCutter(const host::JobLog& log, absl::FunctionRef<void(const LogLine&)> on_line)
+      : on_line_(on_line) {
+    line_.log = &log;
+  }
+
+  void Feed(absl::string_view chunk) {
+    while (!chunk.empty()) {
+      const std::size_t end = chunk.find('\n');
+      const absl::string_view part = chunk.substr(0, end);
+      const std::size_t room = kMaxLogLine - std::min(kMaxLogLine, pending_.size());
+      absl::StrAppend(&pending_, part.substr(0, room));
+      started_ = true;
+      if (end == absl::string_view::npos) return;
+      Emit();
+      chunk.remove_prefix(end + 1);
+    }
+  }
+
+  std::int64_t Finish() {
+    if (started_) Emit();
+    return line_.number;
+  }
+
+ private:
+  void Emit() {
+    ++line_.number;
+    pending_.resize(logs::Normalize(pending_.data(), pending_.size(), true, false).size);
+    line_.text = absl::StripSuffix(pending_, "\r");
+    on_line_(line_);
+    pending_.clear();
+    started_ = false;
+  }
+
+  absl::FunctionRef<void(const LogLine&)> on_line_;
+  LogLine line_;
+  std::string pending_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::int64_t> ForEachLogLine(const host::Host& host, LogsOf which,
+                                            absl::FunctionRef<void(const LogLine&)> on_line) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<host::JobLog> logs, host.JobLogs());
+  std::int64_t lines = 0;
+  int read = 0;
+  absl::Status why = absl::UnavailableError(
+      absl::StrCat("no log of ", host.name(), " is known, only such of other nodes"));
+  for (const host::JobLog& log : logs) {
+    if (which == LogsOf::kThisNode && !IsOf(log, host.name())) continue;
+    logs::LogReader::Options options;
+    options.max_bytes = kMaxLogBytes;
+    auto reader = logs::LogReader::Open(log.path, options);
+    if (!reader.ok()) {
+      why = absl::UnavailableError(reader.status().message());
+      continue;
+    }
+    ++read;
+    LineCutter cutter(log, on_line);
+    while (true) {
+      const auto chunk = (*reader)->Next();
+      // What came before the damage is good.
+      if (!chunk.ok() || chunk->empty()) break;
+      cutter.Feed(*chunk);
+    }
+    lines += cutter.Finish();
+  }
+  if (read == 0) return why;
+  return lines;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,220 @@
+#include "services/node/checks/system/network_fs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/kernel_log.h"
+
+namespace galen::node {
+namespace {
+
+constexpr std::size_t kMaxMounts = 10'000;
+
+std::int64_t WordAt(const std::vector<absl::string_view>& words, std::size_t index) {
+  std::int64_t value = 0;
+  if (index >= words.size() || !absl::SimpleAtoi(words[index], &value)) return 0;
+  return std::max<std::int64_t>(value, 0);
+}
+
+// "xprt: tcp 875 1 5 0 0 4709 4708 0 8371 0 2 2 4703": port, bind count, connects, connect time,
+// idle time, sends, receives, bad ids, request slots in use, backlog, and from version 1.1 on the
+// most slots, sending, pending. UDP lacks connects, connect time and idle time.
+void AddTransport(const std::vector<absl::string_view>& words, NfsMount* mount) {
+  if (words.size() < 2) return;
+  const std::size_t sends = words[1] == "udp" ? 4 : 7;
+  mount->sends += WordAt(words, sends);
+  mount->backlog += WordAt(words, sends + 4);
+  mount->max_slots += WordAt(words, sends + 5);
+}
+
+struct Mounted {
+  std::string source;
+  std::string target;
+  std::string type;
+};
+
+std::vector<Mounted> NetworkMounts(absl::string_view mounts,
+                                   const std::vector<std::string>& types) {
+  std::vector<Mounted> found;
+  for (const absl::string_view line : Lines(mounts)) {
+    const std::vector<absl::string_view> words = Words(line);
+    if (words.size() < 3 || found.size() >= kMaxMounts) continue;
+    const bool network = absl::c_any_of(types, [&](const std::string& type) {
+      return words[2] == type || absl::StartsWith(words[2], absl::StrCat(type, "."));
+    });
+    if (network) {
+      found.push_back({std::string(words[0]), std::string(words[1]), std::string(words[2])});
+    }
+  }
+  return found;
+}
+
+// The second reading less the first; a mount that is new starts at zero.
+std::vector<NfsMount> Between(const std::vector<NfsMount>& first,
+                              const std::vector<NfsMount>& second) {
+  std::vector<NfsMount> deltas;
+  for (NfsMount mount : second) {
+    for (const NfsMount& old : first) {
+      if (old.target != mount.target || old.sends > mount.sends) continue;
+      mount.sends -= old.sends;
+      mount.backlog -= std::min(mount.backlog, old.backlog);
+      mount.read_bytes -= std::min(mount.read_bytes, old.read_bytes);
+      mount.retransmissions -= std::min(mount.retransmissions, old.retransmissions);
+    }
+    deltas.push_back(std::move(mount));
+  }
+  return deltas;
+}
+
+}  // namespace
+
+std::vector<NfsMount> ParseMountStats(absl::string_view text) {
+  std::vector<NfsMount> mounts;
+  bool within = false;
+  bool operations = false;
+  for (const absl::string_view line : Lines(text)) {
+    const std::vector<absl::string_view> words = Words(line);
+    if (words.empty()) continue;
+    if (words[0] == "device") {
+      // device SOURCE mounted on TARGET with fstype TYPE statvers=1.1
+      within = words.size() >= 8 && words[2] == "mounted" && absl::StartsWith(words[7], "nfs") &&
+               words[7] != "nfsd" && mounts.size() < kMaxMounts;
+      operations = false;
+      if (!within) continue;
+      NfsMount mount;
+      mount.source = std::string(words[1]);
+      mount.target = std::string(words[4]);
+      mounts.push_back(std::move(mount));
+      continue;
+    }
+    if (!within) continue;
+    NfsMount& mount = mounts.back();
+    if (words[0] == "age:") mount.age_s = WordAt(words, 1);
+    // normal read, normal write, direct read, direct write, from the server, to the server, ...
+    if (words[0] == "bytes:") mount.read_bytes = WordAt(words, 5);
+    if (words[0] == "xprt:") AddTransport(words, &mount);
+    if (words[0] == "per-op") operations = true;
+    if (operations && absl::EndsWith(words[0], ":") && words.size() >= 3) {
+      // operations, transmissions, ...
+      mount.retransmissions += std::max<std::int64_t>(0, WordAt(words, 2) - WordAt(words, 1));
+    }
+  }
+  return mounts;
+}
+
+absl::StatusOr<std::int64_t> ParseRpcRetransmissions(absl::string_view text) {
+  for (const absl::string_view line : Lines(text)) {
+    const std::vector<absl::string_view> words = Words(line);
+    std::int64_t count = 0;
+    if (words.size() >= 3 && words[0] == "rpc" && absl::SimpleAtoi(words[2], &count)) return count;
+  }
+  return absl::DataLossError("/proc/net/rpc/nfs: has no line rpc");
+}
+
+absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data,
+                         CheckData::Of(context.knowledge, "system.network_fs"));
+  GALEN_ASSIGN_OR_RETURN(const std::string mounts, host.ReadFile("/proc/mounts"));
+  const std::vector<Mounted> mounted = NetworkMounts(mounts, data.Texts("types"));
+  if (mounted.empty()) return absl::NotFoundError("the node mounts no network file system");
+  CheckOutput output;
+  std::vector<std::string> remarks;
+  const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
+
+  // A server is silent from its last "not responding" to its next "OK".
+  const auto events = KernelEvents(context);
+  std::map<std::string, bool> silent;
+  if (events.ok()) {
+    std::map<std::string, std::int64_t> failed;
+    std::map<std::string, std::int64_t> recovered;
+    for (const KernelEvent& event : *events) {
+      if (event.family != EventFamily::kNfs) continue;
+      (event.code == "ok" ? recovered : failed)[event.subject] += event.count;
+      absl::StrAppend(&output.excerpt, event.text, "\n");
+    }
+    for (const auto& [server, count] : failed) silent[server] = recovered[server] < count;
+  }
+  for (const Mounted& mount : mounted) {
+    const std::string device = absl::StrCat("mount:", mount.target);
+    if (!events.ok()) {
+      add(UnknownFinding("server_not_responding", node, device));
+      continue;
+    }
+    bool stalled = false;
+    for (const auto& [server, is_silent] : silent) {
+      stalled = stalled || (is_silent && absl::StartsWith(mount.source, server));
+    }
+    if (stalled) remarks.push_back(absl::StrCat(mount.target, ": its server does not respond"));
+    add(BoolFinding("server_not_responding", node, device, stalled));
+  }
+
+  const auto statistics = host.ReadFile("/proc/self/mountstats");
+  bool rates = false;
+  if (statistics.ok()) {
+    std::vector<NfsMount> stats = ParseMountStats(*statistics);
+    double seconds = 0;
+    if (host.live() && !stats.empty()) {
+      // Counters since the mount mean little: what counts is what happens now.
+      GALEN_ASSIGN_OR_RETURN(const double interval, data.Number("interval_s"));
+      const absl::Time start = absl::Now();
+      if (context.cancelled.SleepFor(absl::Seconds(interval))) {
+        return absl::CancelledError("system.network_fs was cancelled");
+      }
+      if (const auto again = host.ReadFile("/proc/self/mountstats"); again.ok()) {
+        stats = Between(stats, ParseMountStats(*again));
+        seconds = absl::ToDoubleSeconds(absl::Now() - start);
+        rates = true;
+      }
+    }
+    for (const NfsMount& mount : stats) {
+      const std::string device = absl::StrCat("mount:", mount.target);
+      const double mean =
+          mount.sends > 0 ? static_cast<double>(mount.backlog) / static_cast<double>(mount.sends)
+                          : 0;
+      if (rates) {
+        add(IntFinding("rpc_backlog", node, device, std::llround(std::ceil(mean))));
+        add(FloatFinding("read_mb_s", node, device,
+                         seconds > 0 ? static_cast<double>(mount.read_bytes) / 1e6 / seconds : 0));
+      } else {
+        add(UnknownFinding("rpc_backlog", node, device));
+        add(UnknownFinding("read_mb_s", node, device));
+      }
+      add(mount.max_slots > 0 ? IntFinding("slots_in_use", node, device, mount.max_slots)
+                              : UnknownFinding("slots_in_use", node, device));
+      add(IntFinding("retransmissions", node, device, mount.retransmissions));
+      if (mean >= 1) {
+        remarks.push_back(absl::StrCat(mount.target, ": ", std::llround(mean),
+                                       " requests wait for a slot on average",
+                                       rates ? "" : " since it was mounted"));
+      }
+    }
+  } else {
+    add(UnknownFinding("rpc_backlog", node, ""));
+    if (const auto rpc = host.ReadFile("/proc/net/rpc/nfs"); rpc.ok()) {
+      const auto count = ParseRpcRetransmissions(*rpc);
+      add(count.ok() ? IntFinding("retransmissions", node, "", *count)
+                     : UnknownFinding("retransmissions", node, ""));
+    }
+  }
+  output.message = remarks.empty()
+                       ? absl::StrCat(mounted.size(), " network file systems, none of them stalled")
+                       : absl::StrJoin(remarks, "; ");
+  return output;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,95 @@
+#include <string>
+
+#include "gtest/gtest.h"
+#include "services/node/checks/job/cdi.h"
+#include "services/node/checks/job/limits.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/fixtures.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+
+CheckContext Context(const FakeHost& host) { return {host, RepositoryKnowledge()}; }
+
+constexpr char kSpec[] =
+    "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: \"0\"\n  containerEdits:\n"
+    "    deviceNodes:\n    - path: /dev/nvidia0\ncontainerEdits:\n  mounts:\n"
+    "  - hostPath: /usr/lib64/libcuda.so.550.90.07\n"
+    "    containerPath: /usr/lib64/other.so\n";
+
+TEST(Cdi, PathsOfTheHostAreFoundInBothForms) {
+  const auto yaml = ParseCdiPaths(kSpec);
+  ASSERT_TRUE(yaml.ok());
+  EXPECT_EQ(*yaml, (std::vector<std::string>{"/dev/nvidia0", "/usr/lib64/libcuda.so.550.90.07"}));
+  const auto json = ParseCdiPaths(
+      R"({"cdiVersion":"0.6.0","containerEdits":{"deviceNodes":[{"path":"/dev/nvidiactl"}],)"
+      R"("mounts":[{"hostPath":"/lib/a.so","containerPath":"/lib/b.so"}]}})");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(*json, (std::vector<std::string>{"/dev/nvidiactl", "/lib/a.so"}));
+  EXPECT_FALSE(ParseCdiPaths("kind: other\n").ok());
+}
+
+TEST(Cdi, ASpecificationOfAnOlderDriverIsSeen) {
+  FakeHost host;
+  host.AddFile("/etc/cdi/nvidia.yaml", kSpec);
+  host.AddFile("/sys/module/nvidia/version", "550.127.05\n");
+  host.AddCommand("ls -1 /usr/lib64", "libcuda.so.1\nlibcuda.so.550.127.05\n");
+  const auto output = CheckCdi(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "missing_paths"), "1");
+  EXPECT_EQ(ValueOf(*output, "spec_older_than_driver"), "true");
+}
+
+TEST(Cdi, WhatNobodyListedIsNotMissing) {
+  FakeHost host;
+  host.AddFile("/etc/cdi/nvidia.yaml", kSpec);
+  const auto output = CheckCdi(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "missing_paths"), "?");
+  EXPECT_EQ(ValueOf(*output, "spec_older_than_driver"), "?");
+}
+
+constexpr char kDocker[] =
+    "Client: Docker Engine\n Version:           27.0.1\n\nServer: Docker Engine\n Engine:\n"
+    "  Version:          20.10.7\n";
+
+TEST(ContainerSecurity, AnOldEnginesFilterRefusesClone3) {
+  FakeHost host;
+  host.AddCommand("docker version", kDocker);
+  host.AddFile("/proc/self/status", "Name:\tx\nSeccomp:\t2\n", host::View::kJob);
+  const auto output = CheckContainerSecurity(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "engine_version"), "20.10.7");
+  EXPECT_EQ(ValueOf(*output, "clone3_denied"), "true");
+}
+
+TEST(ContainerSecurity, WithoutAFilterNothingIsRefused) {
+  FakeHost host;
+  host.AddCommand("docker version", kDocker);
+  host.AddFile("/proc/self/status", "Seccomp:\t0\n", host::View::kJob);
+  const auto output = CheckContainerSecurity(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "clone3_denied"), "false");
+}
+
+TEST(ContainerLimits, ARealControlGroupIsRead) {
+  GALEN_NEED_FIXTURES();
+  FakeHost host;
+  const std::string group = "/sys/fs/cgroup/system.slice/job.scope/";
+  for (const char* file : {"memory.max", "memory.events", "cpu.stat", "pids.events"}) {
+    host.AddFile(group + file, ReadFixture(std::string("cgroup/v2-tree/") + file));
+  }
+  const auto output = CheckContainerLimits(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  for (const v1::Finding& finding : output->findings) {
+    if (finding.name() == "oom_kills") {
+      EXPECT_EQ(finding.int_value(), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace galen::node

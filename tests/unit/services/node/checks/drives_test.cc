@@ -1,0 +1,126 @@
+#include "services/node/checks/system/drives.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/fixtures.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+using ::testing::HasSubstr;
+
+constexpr char kDmesg[] = "dmesg --time-format iso";
+
+struct DriveCase {
+  const char* file;
+  const char* fault;  // part of what is said; "" for a healthy drive
+};
+
+TEST(Smartctl, FaultsOfRealReportsAreSeenAndHealthyDrivesAreLeftAlone) {
+  GALEN_NEED_FIXTURES();
+  for (const DriveCase& one : {
+           DriveCase{"gcm-cache_slot2_bad_smartdata-nvme0.json", ""},
+           DriveCase{"gcm-cache_slot2_bad_smartdata-nvme1.json", ""},
+           DriveCase{"gcm-cache_slot2_bad_smartdata-nvme3.json", "implausible"},
+           DriveCase{"gcm-learn_bad_nvme9-nvme2.json", ""},
+           DriveCase{"gcm-learn_bad_nvme9-nvme9.json", "spare capacity 0 % below"},
+           DriveCase{"gcm-learn_good-nvme0.json", ""},
+           DriveCase{"gcm-learn_good-nvme2.json", ""},
+           DriveCase{"gcm-learn_missing_smartdata-nvme7.json", "Health Information failed"},
+           DriveCase{"telegraf-nvme.json", ""},
+           DriveCase{"telegraf-scsi.json", ""},
+       }) {
+    const auto drive = ParseSmartctl(ReadFixture(std::string("smartctl/") + one.file));
+    ASSERT_TRUE(drive.ok()) << one.file << ": " << drive.status();
+    if (*one.fault == '\0') {
+      EXPECT_EQ(FaultOf(*drive), "") << one.file;
+    } else {
+      EXPECT_THAT(FaultOf(*drive), HasSubstr(one.fault)) << one.file;
+    }
+  }
+  const auto text = ParseSmartctlText(ReadFixture("smartctl/insights-standard-drive.txt"));
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(text->passed, true);
+  EXPECT_EQ(FaultOf(*text), "");
+}
+
+TEST(Smartctl, OtherTextsAreRefused) {
+  EXPECT_FALSE(ParseSmartctl("{\"device\": 1}").ok());
+  EXPECT_FALSE(ParseSmartctl("smartctl 7.2").ok());
+  EXPECT_FALSE(ParseSmartctlText("{}").ok());
+}
+
+TEST(Lsblk, BothFormsOfRealListingsAreRead) {
+  GALEN_NEED_FIXTURES();
+  for (const char* file : {"lsblk.1.json", "lsblk.3.json", "lsblk.withlv.json",
+                           "lsblk.xfs_vfat.json", "lsblk.3.txt"}) {
+    const auto devices = ParseLsblk(ReadFixture(std::string("lsblk/") + file));
+    ASSERT_TRUE(devices.ok()) << file << ": " << devices.status();
+    int disks = 0;
+    for (const BlockDevice& device : *devices) disks += device.type == "disk" ? 1 : 0;
+    EXPECT_GT(disks, 0) << file;
+  }
+}
+
+TEST(Mdstat, DegradedAndInactiveArraysOfARealMachineAreCounted) {
+  GALEN_NEED_FIXTURES();
+  int degraded = 0;
+  for (const MdArray& array : ParseMdstat(ReadFixture("procfs/procfs-mdstat"))) {
+    degraded += !array.active || array.present < array.wanted ? 1 : 0;
+  }
+  EXPECT_GE(degraded, 2);
+  const auto arrays = ParseMdstat("md0 : active raid1 a[0] b[1]\n 10 blocks [2/2] [UU]\n");
+  ASSERT_EQ(arrays.size(), 1u);
+  EXPECT_EQ(arrays[0].present, arrays[0].wanted);
+}
+
+TEST(Drives, IoErrorsAndARemountOfThatDeviceAreSeen) {
+  FakeHost host;
+  host.AddCommand(kDmesg,
+                  "2024-05-06T07:08:09,000000+00:00 blk_update_request: I/O error, dev nvme1n1, "
+                  "sector 5 op 0x0:(READ)\n"
+                  "2024-05-06T07:08:10,000000+00:00 EXT4-fs (nvme1n1p1): Remounting filesystem "
+                  "read-only\n");
+  host.AddFile("/proc/mounts",
+               "/dev/nvme0n1p2 / ext4 rw 0 0\n/dev/nvme1n1p1 /scratch ext4 ro 0 0\n"
+               "/dev/sr0 /media iso9660 ro 0 0\n");
+  const auto output = CheckDrives({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "io_errors", "disk:nvme1n1"), "1");
+  EXPECT_EQ(ValueOf(*output, "read_only", "mount:/scratch"), "true");
+  EXPECT_EQ(ValueOf(*output, "read_only", "mount:/"), "false");
+  // Mounted so by intent.
+  EXPECT_EQ(ValueOf(*output, "read_only", "mount:/media"), "false");
+  EXPECT_EQ(ValueOf(*output, "smart_fault"), "?");
+}
+
+TEST(Drives, ADriveThatMadeNoDeviceIsMissing) {
+  FakeHost host;
+  host.AddCommand(kDmesg, "2024-05-06T07:08:09,000000+00:00 all is well\n");
+  host.AddFile("/sys/bus/pci/devices/0000:01:00.0/class", "0x010802\n");
+  host.AddFile("/sys/bus/pci/devices/0000:02:00.0/class", "0x010802\n");
+  host.AddFile("/sys/class/nvme/nvme0", "");
+  const auto output = CheckDrives({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "drives_missing"), "1");
+  EXPECT_EQ(ValueOf(*output, "io_errors"), "0");
+}
+
+TEST(Drives, ACapturedReportIsFoundWhateverItsDisk) {
+  GALEN_NEED_FIXTURES();
+  FakeHost host;
+  host.AddCommand("smartctl -a -j /dev/nvme9",
+                  ReadFixture("smartctl/gcm-learn_bad_nvme9-nvme9.json"));
+  const auto output = CheckDrives({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_THAT(ValueOf(*output, "smart_fault", "disk:nvme9"), HasSubstr("spare capacity"));
+  EXPECT_EQ(ValueOf(*output, "io_errors"), "?");
+}
+
+}  // namespace
+}  // namespace galen::node

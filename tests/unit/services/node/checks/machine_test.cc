@@ -1,0 +1,317 @@
+// Claims about the checks of devices, power management, the BMC, processes, network file systems,
+// boots and orchestrators.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/node/checks/system/bmc.h"
+#include "services/node/checks/system/devices.h"
+#include "services/node/checks/system/listings.h"
+#include "services/node/checks/system/network_fs.h"
+#include "services/node/checks/system/orchestrator.h"
+#include "services/node/checks/system/platform.h"
+#include "services/node/checks/system/process_load.h"
+#include "services/node/checks/system/version_order.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/fixtures.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+using ::testing::HasSubstr;
+
+CheckContext Context(const FakeHost& host) { return {host, RepositoryKnowledge()}; }
+
+TEST(Devices, AMissingUvmNodeOfALoadedDriverIsSeen) {
+  FakeHost host;
+  host.AddFile("/proc/modules", "nvidia 1 0 - Live 0x0\n");
+  host.AddCommand("ls -l /dev",
+                  "total 0\ncrw-rw-rw- 1 root root 195,   0 Jan  8 04:47 nvidia0\n"
+                  "crw-rw---- 1 root video 195, 255 Jan  8 04:47 nvidiactl\n");
+  const auto output = CheckDevices(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "uvm_node_present"), "false");
+  EXPECT_EQ(ValueOf(*output, "nvidia_nodes"), "1");
+  EXPECT_EQ(ValueOf(*output, "kfd_present"), "?");
+  EXPECT_EQ(ValueOf(*output, "mode_and_group", "gpu:0"), "crw-rw-rw- root");
+}
+
+TEST(Devices, WithoutADriverNothingIsMissing) {
+  FakeHost host;
+  host.AddFile("/proc/modules", "ext4 1 0 - Live 0x0\n");
+  host.AddCommand("ls -l /dev", "crw-rw-rw- 1 root root 1,   3 Jan  8 04:47 null\n");
+  const auto output = CheckDevices(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "uvm_node_present"), "?");
+}
+
+TEST(PowerManagement, ASuspendedGpuAndAspmAreSeen) {
+  FakeHost host;
+  const std::string gpu = "/sys/bus/pci/devices/0000:b3:00.0/";
+  host.AddFile(gpu + "vendor", "0x10de\n").AddFile(gpu + "class", "0x030200\n");
+  host.AddFile(gpu + "power/control", "auto\n");
+  host.AddFile(gpu + "power/runtime_status", "suspended\n");
+  host.AddFile("/sys/bus/pci/devices/0000:01:00.0/vendor", "0x8086\n");
+  host.AddCommand("lspci -vvv -nn",
+                  "b3:00.0 3D controller [0302]: NVIDIA [10de:2330]\n"
+                  "\t\tLnkCtl:\tASPM L1 Enabled; RCB 64 bytes, Disabled- CommClk+\n");
+  const auto output = CheckPowerManagement(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "runtime_suspended", "pci:0000:b3:00.0"), "true");
+  EXPECT_EQ(ValueOf(*output, "control", "pci:0000:b3:00.0"), "auto");
+  EXPECT_EQ(ValueOf(*output, "aspm_enabled", "pci:0000:b3:00.0"), "true");
+  EXPECT_EQ(output->findings.size(), 3u);
+}
+
+TEST(PowerManagement, LinkControlOfARealMachineIsRead) {
+  GALEN_NEED_FIXTURES();
+  const auto aspm = AspmOfLspci(ReadFixture("lspci/hgx-h100-8gpu-cx7-lspci-vvv.txt"));
+  EXPECT_GT(aspm.size(), 50u);
+}
+
+constexpr char kSel[] =
+    "   1 | 11/02/2025 | 09:11:02 | Event Logging Disabled SEL | Log area reset/cleared | "
+    "Asserted\n"
+    "   2 | 11/03/2025 | 14:20:41 | Power Supply PS1 Status | Presence detected | Asserted\n"
+    "   3 | 11/03/2025 | 14:21:41 | Power Supply PS2 Status | Power Supply AC lost | Asserted\n";
+
+TEST(Bmc, ASupplyWithoutInputIsAFaultUntilTheLogTakesItBack) {
+  FakeHost host;
+  host.AddCommand("ipmitool sel elist", kSel);
+  auto output = CheckBmc(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "psu_fault"), "true");
+  EXPECT_EQ(ValueOf(*output, "fan_fault"), "false");
+  EXPECT_EQ(ValueOf(*output, "power_on_fault"), "none");
+  host.AddCommand("ipmitool sel elist",
+                  std::string(kSel) +
+                      "   4 | 11/03/2025 | 14:31:41 | Power Supply PS2 Status | Power Supply AC "
+                      "lost | Deasserted\n");
+  output = CheckBmc(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "psu_fault"), "false");
+}
+
+struct BmcCase {
+  const char* sensor;
+  const char* finding;
+};
+
+TEST(Bmc, EachKindOfEventHasItsFinding) {
+  for (const BmcCase& one : {
+           BmcCase{"Fan Fan5 | Lower Critical going low ", "fan_fault"},
+           BmcCase{"Power Unit PS Redundancy | Redundancy Lost", "psu_fault"},
+           BmcCase{"Power Supply PSU2 | Predictive failure", "psu_fault"},
+           BmcCase{"OEM HGX_PWR_BRAKE | power brake asserted", "power_brake_asserted"},
+           BmcCase{"Voltage PS1 Voltage 1 | Lower Critical going low", "input_voltage_low"},
+           BmcCase{"OEM HGX_GPU_SXM_3 | VR fault", "power_on_fault"},
+       }) {
+    FakeHost host;
+    host.AddCommand("ipmitool sel elist",
+                    std::string("1 | 11/03/2025 | 14:21:41 | ") + one.sensor + " | Asserted\n");
+    const auto output = CheckBmc(Context(host));
+    ASSERT_TRUE(output.ok());
+    int faults = 0;
+    for (const v1::Finding& finding : output->findings) {
+      const std::string shown = Shown(finding);
+      const bool fault = shown != "false" && shown != "none";
+      faults += fault ? 1 : 0;
+      EXPECT_EQ(fault, finding.name() == one.finding) << one.sensor << ": " << finding.name();
+    }
+    EXPECT_EQ(faults, 1) << one.sensor;
+  }
+}
+
+TEST(Bmc, OnlySensorsBeyondALimitCount) {
+  FakeHost host;
+  host.AddCommand("ipmitool sensor",
+                  "Fan1     | 0.000   | RPM   | cr  | na | 600.000 | na | na | na | na\n"
+                  "Voltage 1| 226.000 | Volts | ok  | na | na | na | na | na | na\n");
+  const auto output = CheckBmc(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "fan_fault"), "true");
+  EXPECT_EQ(ValueOf(*output, "input_voltage_low"), "false");
+  // Sensors do not tell of a brake.
+  EXPECT_EQ(ValueOf(*output, "power_brake_asserted"), "?");
+}
+
+TEST(Bmc, SuppliesAreReadFromDmi) {
+  const auto supplies = ParsePowerSupplies(
+      "Handle 0x2700, DMI type 39, 22 bytes\nSystem Power Supply\n\tLocation: PSU.Slot.1\n"
+      "\tStatus: Present, Critical\n\nHandle 0x1\nSystem Information\n\tStatus: No\n");
+  ASSERT_EQ(supplies.size(), 1u);
+  EXPECT_EQ(supplies[0].status, "Present, Critical");
+  GALEN_NEED_FIXTURES();
+  EXPECT_TRUE(ParsePowerSupplies(ReadFixture("dmidecode/gpud-excerpt.txt")).empty());
+}
+
+constexpr char kPs[] = "ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args";
+
+TEST(ProcessLoad, TheJobsOwnTreeIsNotForeign) {
+  FakeHost host;
+  host.AddFile("/proc/stat", "cpu  1 2\ncpu0 1 2\ncpu1 1 2\ncpu2 1\ncpu3 1\n");
+  host.AddFile("/proc/40/status", "Name:\tpython\nThreads:\t12\n", host::View::kJob);
+  host.AddCommand(kPs,
+                  "PID PPID USER STAT WCHAN ELAPSED RSS %CPU COMMAND COMMAND\n"
+                  "1 0 root S - 9 1 0.0 systemd init\n"
+                  "30 1 u S - 9 1 0.0 slurmstepd x\n"
+                  "35 30 u S - 9 1 50.0 bash job.sh\n"
+                  "40 35 u R - 9 1 99.0 python train.py\n"
+                  "41 40 u R - 9 1 80.0 python worker\n"
+                  "50 1 root S - 9 1 60.0 dcgm-exporter x\n"
+                  "60 1 v R - 9 1 200.0 other x\n"
+                  "70 2 root S - 9 1 90.0 kworker x\n");
+  const auto output = CheckProcessLoad(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "foreign_cpu_pct"), "65");  // 260 of 400
+  EXPECT_EQ(ValueOf(*output, "agent_cpu_pct", "process:dcgm-exporter"), "60");
+  EXPECT_EQ(ValueOf(*output, "threads_of_job"), "12");
+}
+
+TEST(ProcessLoad, WithoutTheJobNothingIsForeign) {
+  FakeHost host;
+  host.AddFile("/proc/stat", "cpu0 1 2\n");
+  host.AddCommand(kPs, "60 1 v R - 9 1 200.0 other x\n");
+  const auto output = CheckProcessLoad(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "foreign_cpu_pct"), "?");
+}
+
+TEST(ProcessLoad, ACircleOfParentsEnds) {
+  EXPECT_EQ(
+      WithRelatives(ParseProcesses("8 9 u R - 1 1 1 a a\n9 8 u R - 1 1 1 b b\n"), {8}, {}).size(),
+      2u);
+}
+
+constexpr char kMounts[] = "10.0.0.1:/d /data nfs4 rw 0 0\n/dev/sda1 / ext4 rw 0 0\n";
+
+TEST(NetworkFs, AServerThatAnsweredAgainIsNotSilent) {
+  FakeHost host;
+  host.AddFile("/proc/mounts", kMounts);
+  const std::string lost =
+      "2024-05-06T07:08:09,000000+00:00 nfs: server 10.0.0.1 not responding, still trying\n";
+  host.AddCommand("dmesg --time-format iso", lost);
+  auto output = CheckNetworkFs(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "true");
+  host.AddCommand("dmesg --time-format iso",
+                  lost + "2024-05-06T07:09:09,000000+00:00 nfs: server 10.0.0.1 OK\n");
+  output = CheckNetworkFs(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
+}
+
+TEST(NetworkFs, CountersSinceTheMountAreNoBacklogOfNow) {
+  FakeHost host;
+  host.AddFile("/proc/mounts", kMounts);
+  host.AddFile("/proc/self/mountstats",
+               "device 10.0.0.1:/d mounted on /data with fstype nfs4 statvers=1.1\n"
+               "\tage:\t100\n\tbytes:\t1 2 3 4 5000 6 7 8\n"
+               "\txprt:\ttcp 875 1 5 0 0 1000 1000 0 8371 64000 128 2 4703\n"
+               "\tper-op statistics\n\t        READ: 10 13 0 1 2 3 4 5\n");
+  const auto output = CheckNetworkFs(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "rpc_backlog", "mount:/data"), "?");
+  EXPECT_EQ(ValueOf(*output, "slots_in_use", "mount:/data"), "128");
+  EXPECT_EQ(ValueOf(*output, "retransmissions", "mount:/data"), "3");
+  EXPECT_THAT(output->message, HasSubstr("since it was mounted"));
+}
+
+TEST(NetworkFs, TheRpcLineOfARealMachineIsRead) {
+  GALEN_NEED_FIXTURES();
+  const auto count = ParseRpcRetransmissions(ReadFixture("procfs/nodeexporter-net-rpc-nfs"));
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 374636);
+  EXPECT_FALSE(ParseRpcRetransmissions("net 1 2 3\n").ok());
+}
+
+TEST(Orchestrator, AGpuThatIsNotHandedOutShows) {
+  FakeHost host;
+  host.AddCommand("kubectl get node node-1 -o json",
+                  R"({"kind": "Node", "metadata": {"name": "node-1"}, "status": {
+                    "capacity": {"nvidia.com/gpu": "8", "cpu": "96"},
+                    "allocatable": {"nvidia.com/gpu": "7"},
+                    "conditions": [{"type": "Ready", "status": "True"}]}})");
+  host.AddLog("nvidia-device-plugin.log",
+              "I1219 health.go:159] XidCriticalError: Xid=63 on Device=GPU-1; marking device as "
+              "unhealthy.\n");
+  const auto output = CheckOrchestrator(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "allocatable_gpus"), "7");
+  EXPECT_EQ(ValueOf(*output, "capacity_gpus"), "8");
+  EXPECT_EQ(ValueOf(*output, "node_ready"), "true");
+  EXPECT_THAT(ValueOf(*output, "plugin_marked_unhealthy"), HasSubstr("marking device"));
+  EXPECT_EQ(ValueOf(*output, "eviction"), "?");
+}
+
+TEST(Orchestrator, AnEvictedPodIsAnEventWithItsCount) {
+  FakeHost host;
+  host.AddCommand("kubectl describe pod llm-0",
+                  "Name:     llm-0\nStatus:   Failed\nReason:   Evicted\n"
+                  "Message:  low on resource: ephemeral-storage\nContainers:\n  llm:\n"
+                  "    Limits:\n      memory:  8Gi\nEvents:\n  Type  Reason  Age  From  Message\n"
+                  "  ----  ------  ---  ----  -------\n"
+                  "  Warning  Evicted  11m   kubelet  The node was low on resource\n");
+  const auto output = CheckOrchestrator(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "eviction", "pod:llm-0"), "Evicted*2");
+  EXPECT_EQ(ValueOf(*output, "node_ready"), "?");
+}
+
+TEST(Orchestrator, ADrainedNodeOfSlurmIsNotReady) {
+  const auto node = ParseScontrolNode(
+      "NodeName=n1 Arch=x86_64\n   Gres=gpu:a100:4(S:0-1)\n   State=IDLE+DRAIN ThreadsPerCore=2\n"
+      "   CfgTRES=cpu=4,gres/gpu=3\n   Reason=bad gpu [root@2024]\n");
+  ASSERT_TRUE(node.ok());
+  EXPECT_EQ(node->ready, false);
+  EXPECT_EQ(node->gpus, 4);
+  EXPECT_EQ(node->allocatable_gpus, 3);
+  EXPECT_EQ(node->reason, "bad gpu [root@2024]");
+}
+
+TEST(Orchestrator, NodesOfRealSlurmReportsAreJudged) {
+  GALEN_NEED_FIXTURES();
+  for (const char* file : {"slurm/rivos-sinfo_out.json", "slurm/telegraf-slurmrestd-nodes.json"}) {
+    const auto nodes = ParseSlurmNodes(ReadFixture(file));
+    ASSERT_TRUE(nodes.ok()) << file;
+    int out_of_service = 0;
+    for (const NodeObject& node : *nodes) out_of_service += node.ready.value_or(true) ? 0 : 1;
+    EXPECT_GE(out_of_service, 1) << file;
+  }
+  EXPECT_FALSE(ParseSlurmNodes(ReadFixture("slurm/rivos-squeue_out.json")).ok());
+}
+
+TEST(BootHistory, ARealPanicRecordNamesItsReason) {
+  GALEN_NEED_FIXTURES();
+  EXPECT_THAT(PanicReason(ReadFixture("pstore/dmesg-combined.txt")),
+              ::testing::StartsWith("Kernel panic - not syncing"));
+  FakeHost host;
+  host.AddCommand("dmesg --time-format iso", "2024-05-06T07:08:09,000000+00:00 ok\n");
+  for (const char* part : {"dmesg-erst-7530486857247752193", "dmesg-erst-7530486857247752194"}) {
+    host.AddFile(std::string("/sys/fs/pstore/") + part, ReadFixture(std::string("pstore/") + part));
+  }
+  const auto output = CheckBootHistory(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_THAT(ValueOf(*output, "panic_record"), HasSubstr("panic"));
+}
+
+TEST(VersionOrder, PartsCompareAsNumbers) {
+  EXPECT_LT(CompareVersions("2.9.6", "2.21.5"), 0);
+  EXPECT_EQ(CompareVersions("v2.21.5-1", "1:2.21.5+cu124"), 0);
+  EXPECT_GT(CompareVersions("12.4", "12"), 0);
+}
+
+TEST(VersionOrder, RangesHoldAllTheirConditions) {
+  EXPECT_TRUE(InVersionRange("2.22.1", ">=2.21.5,<2.22.3"));
+  EXPECT_FALSE(InVersionRange("2.22.3", ">=2.21.5,<2.22.3"));
+  EXPECT_TRUE(InVersionRange("570.124.06", "==570.124"));
+  EXPECT_FALSE(InVersionRange("570.12", "==570.124"));
+  EXPECT_FALSE(InVersionRange("unknown", ">=1"));
+  EXPECT_FALSE(InVersionRange("1.0", ""));
+  EXPECT_FALSE(InVersionRange("1.0", "about 1"));
+}
+
+}  // namespace
+}  // namespace galen::node
