@@ -1,5 +1,5 @@
 # The newcomer's commands. Developers use the CMake presets: see CONTRIBUTING.md.
-.PHONY: help packages build run test test-default test-asan test-tsan bench clean
+.PHONY: help packages build run test test-default test-asan test-tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 configure = cmake --preset $(1) --log-level=WARNING >/dev/null
@@ -10,6 +10,7 @@ help:
 	@echo "make run    install what is missing, build, and diagnose an example incident"
 	@echo "make test   the same set-up, then every test, also under the sanitizers"
 	@echo "make build  programs in build/bin"
+	@echo "make fuzz   every fuzzer, ten million inputs each: takes hours"
 	@echo "make bench  benchmarks (bench/README.md)"
 
 packages:
@@ -49,6 +50,11 @@ test-tsan: packages
 	@$(call build,build/tsan,test_programs)
 	@echo "test: what is concurrent, under ThreadSanitizer"
 	@ctest --preset tsan
+
+fuzz: packages
+	@$(call configure,fuzz)
+	@$(call build,build/fuzz,fuzzers)
+	@tests/fuzz/run.sh build/fuzz all 10000000
 
 bench: packages
 	@$(call configure,default)

@@ -1,0 +1,59 @@
+#include <vector>
+
+#include "services/node/checks/gpu/driver_packages.h"
+#include "services/node/checks/gpu/kernel_lines.h"
+#include "services/node/checks/gpu/link_reports.h"
+#include "services/node/checks/gpu/pci_devices.h"
+#include "services/node/checks/gpu/topology_matrix.h"
+#include "services/node/checks/system/device_names.h"
+#include "tests/fuzz/fuzzer.h"
+
+namespace galen::fuzz {
+namespace {
+
+void LinkStatus(absl::string_view text) { Use(node::ParseLinkStatus(text)); }
+
+void LinkErrors(absl::string_view text) { Use(node::ParseLinkErrors(text)); }
+
+void Topology(absl::string_view text) {
+  const auto matrix = node::ParseTopologyMatrix(text);
+  if (!matrix.ok()) return;
+  for (const auto& [pair, relation] : matrix->relations) Use(node::NvlinksOf(relation));
+}
+
+void Lspci(absl::string_view text) {
+  for (const node::PciDevice& device : node::ParseLspci(text)) {
+    Use(node::IsNvidiaGpu(device));
+    Use(node::IsNvSwitch(device));
+    Use(node::BelongsToGuest(device));
+  }
+}
+
+void KernelLines(absl::string_view text) { Use(node::ParseKernelPciEvents(text)); }
+
+void Dpkg(absl::string_view text) { Use(node::LibraryVersion(node::DriverPackagesOfDpkg(text))); }
+
+void Rpm(absl::string_view text) { Use(node::LibraryVersion(node::DriverPackagesOfRpm(text))); }
+
+void Module(absl::string_view text) { Use(node::LoadedModuleVersion(text)); }
+
+void RocmSmi(absl::string_view text) { Use(node::GpusOfRocmSmi(text)); }
+
+}  // namespace
+
+absl::Span<const Parser> Parsers() {
+  static const std::vector<Parser> kParsers = {
+      {"nvlink_status", LinkStatus},
+      {"nvlink_errors", LinkErrors},
+      {"topology", Topology},
+      {"lspci", Lspci},
+      {"kernel_lines", KernelLines},
+      {"dpkg", Dpkg},
+      {"rpm", Rpm},
+      {"module", Module},
+      {"rocm_smi", RocmSmi},
+  };
+  return kParsers;
+}
+
+}  // namespace galen::fuzz

@@ -1,0 +1,80 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "services/node/checks/job/hca_list.h"
+#include "services/node/checks/job/libraries.h"
+#include "services/node/checks/job/limits.h"
+#include "services/node/checks/job/nccl_env.h"
+#include "services/node/checks/job/versions.h"
+#include "tests/fuzz/fuzzer.h"
+
+namespace galen::fuzz {
+namespace {
+
+void DeviceList(absl::string_view text) {
+  const node::DeviceList list = node::ParseDeviceList(text);
+  for (const auto& entry : list.entries) Use(node::Names(entry, list.exact, "mlx5_0"));
+}
+
+// An environment as lines NAME=value, held against a machine with two adapters.
+void NcclEnv(absl::string_view text) {
+  node::NetworkDevices devices;
+  devices.ports.emplace();
+  for (const char* const name : {"mlx5_0", "mlx5_bond_0"}) {
+    node::RdmaPort port;
+    port.hca = name;
+    port.link_layer = name[5] == '0' ? "InfiniBand" : "Ethernet";
+    port.state = "ACTIVE";
+    devices.ports->push_back(port);
+  }
+  devices.interfaces = {{.name = "lo", .loopback = true}, {.name = "eth0", .has_address = true}};
+  Use(node::JudgeNcclEnv(node::ParseNcclConf(text), devices));
+}
+
+void NcclConf(absl::string_view text) { Use(node::ParseNcclConf(text)); }
+
+void IpAddr(absl::string_view text) { Use(node::ParseIpAddr(text)); }
+
+void IpAddrLines(absl::string_view text) { Use(node::ParseIpAddrLines(text)); }
+
+void PipList(absl::string_view text) { Use(node::ParsePipList(text)); }
+
+void CollectEnv(absl::string_view text) { Use(node::ParseCollectEnv(text)); }
+
+void Newer(absl::string_view text) {
+  const std::size_t half = text.size() / 2;
+  Use(node::IsNewer(text.substr(0, half), text.substr(half)));
+}
+
+void Ldconfig(absl::string_view text) { Use(node::ParseLdconfig(text)); }
+
+void Maps(absl::string_view text) {
+  for (const std::string& path : node::MappedLibraries(text)) Use(node::DriverVersionOf(path));
+}
+
+void Module(absl::string_view text) { Use(node::KernelModuleVersion(text)); }
+
+void Limits(absl::string_view text) { Use(node::ParseLimits(text)); }
+
+}  // namespace
+
+absl::Span<const Parser> Parsers() {
+  static const std::vector<Parser> kParsers = {
+      {"device_list", DeviceList},
+      {"nccl_env", NcclEnv},
+      {"nccl_conf", NcclConf},
+      {"ip_addr", IpAddr},
+      {"ip_addr_lines", IpAddrLines},
+      {"pip_list", PipList},
+      {"collect_env", CollectEnv},
+      {"newer", Newer},
+      {"ldconfig", Ldconfig},
+      {"maps", Maps},
+      {"module", Module},
+      {"limits", Limits},
+  };
+  return kParsers;
+}
+
+}  // namespace galen::fuzz

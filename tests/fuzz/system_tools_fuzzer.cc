@@ -1,0 +1,58 @@
+#include <string>
+#include <vector>
+
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/device_names.h"
+#include "services/node/checks/system/file_systems.h"
+#include "services/node/checks/system/memory.h"
+#include "services/node/checks/system/network.h"
+#include "services/node/checks/system/services.h"
+#include "tests/fuzz/fuzzer.h"
+
+namespace galen::fuzz {
+namespace {
+
+void Df(absl::string_view text) { Use(node::ParseDf(text)); }
+
+void Units(absl::string_view text) { Use(node::ParseUnits(text)); }
+
+void Package(absl::string_view text) {
+  Use(node::PackageVersion(text, "nvidia-fabricmanager"));
+  Use(node::PackageVersion(text, ""));
+}
+
+void Pressure(absl::string_view text) {
+  Use(node::PressureAvg10(text, "some"));
+  Use(node::PressureAvg10(text, "full"));
+}
+
+void Iptables(absl::string_view text) { Use(node::InputIsOpen(text)); }
+
+void Ibdev2netdev(absl::string_view text) { Use(node::NicsOfIbdev2netdev(text)); }
+
+void Words(absl::string_view text) {
+  for (const absl::string_view line : node::Lines(text)) {
+    for (const absl::string_view word : node::Words(line)) {
+      Use(node::LeadingInt(word));
+      Use(node::LeadingDouble(word));
+      Use(node::BaseName(word));
+    }
+  }
+}
+
+}  // namespace
+
+absl::Span<const Parser> Parsers() {
+  static const std::vector<Parser> kParsers = {
+      {"df", Df},
+      {"units", Units},
+      {"package", Package},
+      {"pressure", Pressure},
+      {"iptables", Iptables},
+      {"ibdev2netdev", Ibdev2netdev},
+      {"words", Words},
+  };
+  return kParsers;
+}
+
+}  // namespace galen::fuzz
