@@ -1,6 +1,7 @@
 #ifndef COMMON_CLIENTS_CALL_H_
 #define COMMON_CLIENTS_CALL_H_
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -18,6 +19,15 @@ using Done = absl::AnyInvocable<void(absl::StatusOr<Response>) &&>;
 // Receives one message of a stream; calls never overlap.
 template <typename Message>
 using OnMessage = absl::AnyInvocable<void(Message)>;
+
+// Asks a call to end early; it then ends with CANCELLED, or as it would have anyway. May be called
+// at any time from any thread, more than once, and after the call's end. Never empty.
+using Cancel = std::function<void()>;
+
+// Of a call that cannot be ended early.
+inline Cancel NoCancel() {
+  return [] {};
+}
 
 // Answers a call by `work` on `executor`: how one process plays the whole mesh. RESOURCE_EXHAUSTED
 // when the executor is full.

@@ -1,6 +1,9 @@
 #ifndef COMMON_CLIENTS_CLIENTS_H_
 #define COMMON_CLIENTS_CLIENTS_H_
 
+#include <utility>
+
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/clients/call.h"
 #include "galen/conclusion/v1/conclusion.pb.h"
@@ -42,17 +45,36 @@ class ExecutionClient {
   virtual void ResolveNodes(const execution::v1::ResolveNodesRequest& request, absl::Time deadline,
                             Done<execution::v1::ResolveNodesResponse> done) = 0;
   // `on_result` gets each result as it comes; `done` ends the stream and always comes last.
-  virtual void RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
-                         OnMessage<v1::CheckResult> on_result,
-                         absl::AnyInvocable<void(absl::Status) &&> done) = 0;
+  virtual Cancel RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
+                           OnMessage<v1::CheckResult> on_result,
+                           absl::AnyInvocable<void(absl::Status) &&> done) = 0;
+  // Never ends by itself. `on_event` must not block; `done` comes last.
+  virtual Cancel WatchNodes(const execution::v1::WatchNodesRequest& request,
+                            OnMessage<execution::v1::NodeEvent> on_event,
+                            absl::AnyInvocable<void(absl::Status) &&> done) {
+    static_cast<void>(request);
+    static_cast<void>(on_event);
+    std::move(done)(absl::UnimplementedError("this execution agent cannot watch nodes"));
+    return NoCancel();
+  }
 };
 
 class NodeClient {
  public:
   virtual ~NodeClient() = default;
-  virtual void RunChecks(const node::v1::RunChecksRequest& request, absl::Time deadline,
-                         OnMessage<v1::CheckResult> on_result,
-                         absl::AnyInvocable<void(absl::Status) &&> done) = 0;
+  virtual Cancel RunChecks(const node::v1::RunChecksRequest& request, absl::Time deadline,
+                           OnMessage<v1::CheckResult> on_result,
+                           absl::AnyInvocable<void(absl::Status) &&> done) = 0;
+  // Ends only when it is cancelled or the node goes away. `on_event` must not block; `done` comes
+  // last.
+  virtual Cancel Watch(const node::v1::WatchRequest& request,
+                       OnMessage<node::v1::WatchEvent> on_event,
+                       absl::AnyInvocable<void(absl::Status) &&> done) {
+    static_cast<void>(request);
+    static_cast<void>(on_event);
+    std::move(done)(absl::UnimplementedError("this node executor watches nothing"));
+    return NoCancel();
+  }
   virtual void Describe(const node::v1::DescribeRequest& request, absl::Time deadline,
                         Done<node::v1::DescribeResponse> done) = 0;
 };

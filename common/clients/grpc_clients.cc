@@ -44,13 +44,17 @@ template <typename Message>
 class Reader final : public grpc::ClientReadReactor<Message> {
  public:
   template <typename Start>
-  static void Run(absl::Time deadline, OnMessage<Message> on_message,
-                  absl::AnyInvocable<void(absl::Status) &&> done, Start start) {
+  static Cancel Run(absl::Time deadline, OnMessage<Message> on_message,
+                    absl::AnyInvocable<void(absl::Status) &&> done, Start start) {
     auto* reader = new Reader(std::move(on_message), std::move(done));
-    SetDeadline(reader->context_, deadline);
-    start(&reader->context_, reader);
+    std::weak_ptr<grpc::ClientContext> context = reader->context_;
+    SetDeadline(*reader->context_, deadline);
+    start(reader->context_.get(), reader);
     reader->StartRead(&reader->message_);
     reader->StartCall();
+    return [context] {
+      if (const std::shared_ptr<grpc::ClientContext> live = context.lock()) live->TryCancel();
+    };
   }
   void OnReadDone(bool ok) override {
     if (!ok) return;
@@ -67,7 +71,8 @@ class Reader final : public grpc::ClientReadReactor<Message> {
   Reader(OnMessage<Message> on_message, absl::AnyInvocable<void(absl::Status) &&> done)
       : on_message_(std::move(on_message)), done_(std::move(done)) {}
 
-  grpc::ClientContext context_;
+  // Shared with those who may want to cancel.
+  const std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
   Message message_;
   OnMessage<Message> on_message_;
   absl::AnyInvocable<void(absl::Status) &&> done_;
@@ -126,13 +131,22 @@ class GrpcExecutionClient final : public ExecutionClient {
       stub_->async()->ResolveNodes(context, &request, response, std::move(callback));
     });
   }
-  void RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
-                 OnMessage<v1::CheckResult> on_result,
-                 absl::AnyInvocable<void(absl::Status) &&> done) override {
-    Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
-                                 [&](auto* context, auto* reactor) {
-                                   stub_->async()->RunChecks(context, &request, reactor);
-                                 });
+  Cancel RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
+                   OnMessage<v1::CheckResult> on_result,
+                   absl::AnyInvocable<void(absl::Status) &&> done) override {
+    return Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
+                                        [&](auto* context, auto* reactor) {
+                                          stub_->async()->RunChecks(context, &request, reactor);
+                                        });
+  }
+  Cancel WatchNodes(const execution::v1::WatchNodesRequest& request,
+                    OnMessage<execution::v1::NodeEvent> on_event,
+                    absl::AnyInvocable<void(absl::Status) &&> done) override {
+    return Reader<execution::v1::NodeEvent>::Run(
+        absl::InfiniteFuture(), std::move(on_event), std::move(done),
+        [&](auto* context, auto* reactor) {
+          stub_->async()->WatchNodes(context, &request, reactor);
+        });
   }
 
  private:
@@ -143,13 +157,19 @@ class GrpcNodeClient final : public NodeClient {
  public:
   explicit GrpcNodeClient(std::shared_ptr<grpc::Channel> channel)
       : stub_(node::v1::NodeService::NewStub(std::move(channel))) {}
-  void RunChecks(const node::v1::RunChecksRequest& request, absl::Time deadline,
-                 OnMessage<v1::CheckResult> on_result,
-                 absl::AnyInvocable<void(absl::Status) &&> done) override {
-    Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
-                                 [&](auto* context, auto* reactor) {
-                                   stub_->async()->RunChecks(context, &request, reactor);
-                                 });
+  Cancel RunChecks(const node::v1::RunChecksRequest& request, absl::Time deadline,
+                   OnMessage<v1::CheckResult> on_result,
+                   absl::AnyInvocable<void(absl::Status) &&> done) override {
+    return Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
+                                        [&](auto* context, auto* reactor) {
+                                          stub_->async()->RunChecks(context, &request, reactor);
+                                        });
+  }
+  Cancel Watch(const node::v1::WatchRequest& request, OnMessage<node::v1::WatchEvent> on_event,
+               absl::AnyInvocable<void(absl::Status) &&> done) override {
+    return Reader<node::v1::WatchEvent>::Run(
+        absl::InfiniteFuture(), std::move(on_event), std::move(done),
+        [&](auto* context, auto* reactor) { stub_->async()->Watch(context, &request, reactor); });
   }
   void Describe(const node::v1::DescribeRequest& request, absl::Time deadline,
                 Done<node::v1::DescribeResponse> done) override {

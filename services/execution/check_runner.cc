@@ -95,22 +95,23 @@ absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
   return response;
 }
 
-void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
-                            clients::OnMessage<galen::v1::CheckResult> on_result,
-                            absl::AnyInvocable<void(absl::Status) &&> done) const {
+clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
+                                       clients::OnMessage<galen::v1::CheckResult> on_result,
+                                       absl::AnyInvocable<void(absl::Status) &&> done) const {
   const std::set<std::string> checks(request.checks().begin(), request.checks().end());
   for (const std::string& check : checks) {
     if (knowledge_.FindCheck(check) == nullptr) {
       std::move(done)(absl::InvalidArgumentError(absl::StrCat(
           "check \"", check, "\": not in the catalogue; `galen checks list` shows what there is")));
-      return;
+      return clients::NoCancel();
     }
   }
   const std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
   if (checks.empty() || nodes.empty()) {
     std::move(done)(absl::OkStatus());
-    return;
+    return clients::NoCancel();
   }
+  const auto calls = std::make_shared<CancelList>();
   std::map<std::string, std::string> variants;
   absl::Duration long_checks;
   for (const std::string& check : checks) {
@@ -145,17 +146,18 @@ void CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time dead
       fan_out->OnNodeDone(node, client.status());
       continue;
     }
-    (*client)->RunChecks(
+    calls->Add((*client)->RunChecks(
         CallOf(request, node, missing), node_deadline,
         [fan_out, node](CheckResult result) { fan_out->OnResult(node, std::move(result)); },
         [fan_out, node, breaker = breaker_, &clock = clock_](const absl::Status& status) {
           breaker->Record(node, status, clock.Now());
           fan_out->OnNodeDone(node, status);
-        });
+        }));
   }
   for (const std::string& check : paired) {
-    RunPairs(request, check, nodes, variants, deadline, fan_out);
+    RunPairs(request, check, nodes, variants, deadline, fan_out, calls);
   }
+  return [calls] { calls->CancelAll(); };
 }
 
 std::set<std::string> CheckRunner::PairChecksOf(const v1::RunChecksRequest& request,
@@ -209,7 +211,8 @@ absl::StatusOr<clients::NodeClient*> CheckRunner::ClientOf(const std::string& bu
 void CheckRunner::RunPairs(const v1::RunChecksRequest& request, const std::string& check,
                            const std::set<std::string>& nodes,
                            const std::map<std::string, std::string>& variants, absl::Time deadline,
-                           const std::shared_ptr<FanOut>& fan_out) const {
+                           const std::shared_ptr<FanOut>& fan_out,
+                           const std::shared_ptr<CancelList>& calls) const {
   // All or none: a node alone cannot be tested again.
   const bool known = std::all_of(nodes.begin(), nodes.end(), [&](const std::string& node) {
     return cache_
@@ -245,7 +248,8 @@ void CheckRunner::RunPairs(const v1::RunChecksRequest& request, const std::strin
        .call = CallOf(request, "", {check}),
        .pair_time = options_.node_timeout + TimeLimit(spec),
        .deadline = deadline,
-       .clock = clock_},
+       .clock = clock_,
+       .calls = calls},
       [fan_out, check, progress](const std::string& node, CheckResult result) {
         if (result.status() == CheckResult::RUNNING && !progress) return;
         fan_out->OnResult(node, std::move(result), check);

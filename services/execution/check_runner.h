@@ -13,6 +13,7 @@
 #include "common/base/clock.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
+#include "services/execution/cancel_list.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/node_breaker.h"
 #include "services/execution/node_registry.h"
@@ -44,9 +45,11 @@ class CheckRunner {
   // never two at a time; `done` comes last, exactly once. A result that does not belong to the
   // call (another check or node, or the second of its kind) is dropped, and noted in the ERROR
   // result of the pair that then is missing. Checks that compare nodes answer once all nodes have.
-  void RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
-                 clients::OnMessage<galen::v1::CheckResult> on_result,
-                 absl::AnyInvocable<void(absl::Status) &&> done) const;
+  //
+  // Cancelling it cancels the calls to the nodes; what they do not answer then is ERROR.
+  clients::Cancel RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
+                            clients::OnMessage<galen::v1::CheckResult> on_result,
+                            absl::AnyInvocable<void(absl::Status) &&> done) const;
 
  private:
   // Those of `checks` that are run by nodes in pairs.
@@ -64,7 +67,8 @@ class CheckRunner {
   void RunPairs(const v1::RunChecksRequest& request, const std::string& check,
                 const std::set<std::string>& nodes,
                 const std::map<std::string, std::string>& variants, absl::Time deadline,
-                const std::shared_ptr<FanOut>& fan_out) const;
+                const std::shared_ptr<FanOut>& fan_out,
+                const std::shared_ptr<CancelList>& calls) const;
 
   const NodeRegistry& registry_;
   const knowledge::Knowledge& knowledge_;

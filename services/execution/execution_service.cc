@@ -6,6 +6,7 @@
 #include "common/base/status_macros.h"
 #include "common/rpc/stream.h"
 #include "common/rpc/unary.h"
+#include "services/execution/cancel_list.h"
 
 namespace galen::execution {
 
@@ -25,14 +26,18 @@ grpc::ServerWriteReactor<galen::v1::CheckResult>* ExecutionServiceImpl::RunCheck
     grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
   // The runner never blocks and calls back, so the stream needs no thread of the executor.
   auto stream = rpc::ServerStream<galen::v1::CheckResult>::Start(kMaxQueuedResults);
-  runner_.RunChecks(
+  const auto call = std::make_shared<CancelList>();
+  stream->OnReady([call, stream = stream.get()] {
+    if (!stream->alive()) call->CancelAll();
+  });
+  call->Add(runner_.RunChecks(
       *request, rpc::DeadlineOf(*context),
       [stream](galen::v1::CheckResult result) {
         if (!stream->Push(std::move(result)) && stream->alive()) {
           stream->End(absl::ResourceExhaustedError("the caller reads results too slowly"));
         }
       },
-      [stream](const absl::Status& status) { stream->End(status); });
+      [stream](const absl::Status& status) { stream->End(status); }));
   return stream.get();
 }
 

@@ -13,10 +13,11 @@ void LocalExecutionClient::ResolveNodes(const v1::ResolveNodesRequest& request, 
       executor_, [this, request] { return runner_.ResolveNodes(request); }, std::move(done));
 }
 
-void LocalExecutionClient::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
-                                     clients::OnMessage<galen::v1::CheckResult> on_result,
-                                     absl::AnyInvocable<void(absl::Status) &&> done) {
-  runner_.RunChecks(request, deadline, std::move(on_result), std::move(done));
+clients::Cancel LocalExecutionClient::RunChecks(
+    const v1::RunChecksRequest& request, absl::Time deadline,
+    clients::OnMessage<galen::v1::CheckResult> on_result,
+    absl::AnyInvocable<void(absl::Status) &&> done) {
+  return runner_.RunChecks(request, deadline, std::move(on_result), std::move(done));
 }
 
 }  // namespace galen::execution

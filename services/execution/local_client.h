@@ -14,9 +14,9 @@ class LocalExecutionClient final : public clients::ExecutionClient {
   LocalExecutionClient(const CheckRunner& runner, Executor& executor);
   void ResolveNodes(const v1::ResolveNodesRequest& request, absl::Time deadline,
                     clients::Done<v1::ResolveNodesResponse> done) override;
-  void RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
-                 clients::OnMessage<galen::v1::CheckResult> on_result,
-                 absl::AnyInvocable<void(absl::Status) &&> done) override;
+  clients::Cancel RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
+                            clients::OnMessage<galen::v1::CheckResult> on_result,
+                            absl::AnyInvocable<void(absl::Status) &&> done) override;
 
  private:
   const CheckRunner& runner_;

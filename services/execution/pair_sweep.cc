@@ -60,15 +60,16 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
         call_(sweep.call),
         deadline_(std::min(sweep.deadline, sweep.clock.Now() + sweep.pair_time)),
         token_(Token()),
+        calls_(sweep.calls),
         progress_(std::move(progress)),
         done_(std::move(done)) {}
 
   void Start() {
     node::v1::RunChecksRequest call = CallAs("server", pair_.a, "");
-    server_.RunChecks(
+    calls_->Add(server_.RunChecks(
         call, deadline_,
         [self = shared_from_this()](CheckResult result) { self->OnServer(std::move(result)); },
-        [self = shared_from_this()](const absl::Status& status) { self->OnServerDone(status); });
+        [self = shared_from_this()](const absl::Status& status) { self->OnServerDone(status); }));
   }
 
  private:
@@ -108,10 +109,10 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
       if (client_started_ || server_done_) return;
       client_started_ = true;
     }
-    client_.RunChecks(
+    calls_->Add(client_.RunChecks(
         CallAs("client", pair_.b, address), deadline_,
         [self = shared_from_this()](CheckResult result) { self->OnClient(std::move(result)); },
-        [self = shared_from_this()](const absl::Status& status) { self->OnClientDone(status); });
+        [self = shared_from_this()](const absl::Status& status) { self->OnClientDone(status); }));
   }
 
   void OnClient(CheckResult result) {
@@ -176,6 +177,7 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
   const node::v1::RunChecksRequest call_;
   const absl::Time deadline_;
   const std::string token_;
+  const std::shared_ptr<CancelList> calls_;
   const OnResult progress_;
   absl::AnyInvocable<void(Outcome) &&> done_;
 
@@ -200,7 +202,7 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
     std::vector<PairRounds::Pair> pairs;
     {
       const MutexLock lock(mu_);
-      pairs = rounds_.Next();
+      if (!sweep_.calls->cancelled()) pairs = rounds_.Next();
       open_ = pairs.size();
     }
     if (pairs.empty()) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
@@ -12,6 +13,7 @@
 #include "common/clients/clients.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 #include "galen/node/v1/node.pb.h"
+#include "services/execution/cancel_list.h"
 
 namespace galen::execution {
 
@@ -31,6 +33,7 @@ struct PairSweep {
   absl::Duration pair_time;                           // what one pair may take
   absl::Time deadline;
   const Clock& clock;
+  std::shared_ptr<CancelList> calls;  // the calls it makes; once cancelled it begins no round
 };
 
 // Calls `on_result` for each node: with words of progress (RUNNING) and then once with the result

@@ -8,7 +8,7 @@ namespace galen::node {
 LocalNodeClient::LocalNodeClient(const NodeExecutor& node, Executor& executor)
     : node_(node), executor_(executor) {}
 
-void LocalNodeClient::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
+clients::Cancel LocalNodeClient::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                                 clients::OnMessage<galen::v1::CheckResult> on_result,
                                 absl::AnyInvocable<void(absl::Status) &&> done) {
   // The queue takes the task or not, so both ends share the callback.
@@ -22,6 +22,7 @@ void LocalNodeClient::RunChecks(const v1::RunChecksRequest& request, absl::Time 
   if (!taken) {
     std::move (*end)(absl::ResourceExhaustedError("this process is at its concurrency limit"));
   }
+  return clients::NoCancel();
 }
 
 void LocalNodeClient::Describe(const v1::DescribeRequest&, absl::Time,

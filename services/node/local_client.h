@@ -12,7 +12,7 @@ class LocalNodeClient final : public clients::NodeClient {
  public:
   // Both must outlive the client and every call in flight.
   LocalNodeClient(const NodeExecutor& node, Executor& executor);
-  void RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
+  clients::Cancel RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                  clients::OnMessage<galen::v1::CheckResult> on_result,
                  absl::AnyInvocable<void(absl::Status) &&> done) override;
   void Describe(const v1::DescribeRequest& request, absl::Time deadline,

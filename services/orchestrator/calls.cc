@@ -99,9 +99,9 @@ Outcome ChecksEnded(const Effect& effect, absl::Status status) {
   };
 }
 
-void StartChecks(const Agents& agents, const State& state, const Effect& effect,
-                 absl::Time deadline, OutcomeSink sink) {
-  agents.execution.RunChecks(
+clients::Cancel StartChecks(const Agents& agents, const State& state, const Effect& effect,
+                            absl::Time deadline, OutcomeSink sink) {
+  return agents.execution.RunChecks(
       RunChecksRequestOf(state, effect), deadline,
       [effect, sink](v1::CheckResult result) {
         sink([effect, result = std::move(result)](
@@ -113,22 +113,21 @@ void StartChecks(const Agents& agents, const State& state, const Effect& effect,
 
 }  // namespace
 
-void StartCall(const Agents& agents, const State& state, const Effect& effect, absl::Time deadline,
-               OutcomeSink sink) {
+clients::Cancel StartCall(const Agents& agents, const State& state, const Effect& effect,
+                          absl::Time deadline, OutcomeSink sink) {
   switch (effect.kind) {
     case Effect::Kind::kSummarize:
       StartSummarize(agents, state, effect, deadline, std::move(sink));
-      return;
+      break;
     case Effect::Kind::kChecks:
-      StartChecks(agents, state, effect, deadline, std::move(sink));
-      return;
+      return StartChecks(agents, state, effect, deadline, std::move(sink));
     case Effect::Kind::kHistory:
       agents.planning.ProposeFromHistory(
           HistoryRequestOf(state), deadline,
           Answer<planning::v1::ProposeFromHistoryResponse>(
               effect, std::move(sink),
               [](const State&, auto response) { return ProposedEvent(std::move(response)); }));
-      return;
+      break;
     case Effect::Kind::kRank:
       agents.planning.RankChildren(
           RankRequestOf(state, effect), deadline,
@@ -136,36 +135,37 @@ void StartCall(const Agents& agents, const State& state, const Effect& effect, a
               effect, std::move(sink), [effect](const State&, auto response) {
                 return RankedEvent(effect, std::move(response));
               }));
-      return;
+      break;
     case Effect::Kind::kJudge:
       agents.reflection.Judge(JudgeRequestOf(state, effect), deadline,
                               Answer<reflection::v1::JudgeResponse>(
                                   effect, std::move(sink), [effect](const State&, auto response) {
                                     return VerdictsEvent(effect, std::move(response));
                                   }));
-      return;
+      break;
     case Effect::Kind::kCritique:
       agents.reflection.Critique(CritiqueRequestOf(state), deadline,
                                  Answer<reflection::v1::CritiqueResponse>(
                                      effect, std::move(sink), [](const State& now, auto response) {
                                        return CritiquedEvent(now, std::move(response));
                                      }));
-      return;
+      break;
     case Effect::Kind::kExplore:
       agents.planning.Explore(ExploreRequestOf(state), deadline,
                               Answer<planning::v1::ExploreResponse>(
                                   effect, std::move(sink), [](const State&, auto response) {
                                     return ExploredEvent(std::move(response));
                                   }));
-      return;
+      break;
     case Effect::Kind::kConclude:
       agents.conclusion.Conclude(ConcludeRequestOf(state), deadline,
                                  Answer<conclusion::v1::ConcludeResponse>(
                                      effect, std::move(sink), [](const State&, auto response) {
                                        return ConcludedEvent(std::move(response));
                                      }));
-      return;
+      break;
   }
+  return clients::NoCancel();
 }
 
 }  // namespace galen::orchestrator

@@ -6,6 +6,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "common/clients/call.h"
 #include "services/orchestrator/agents.h"
 #include "services/orchestrator/diagnosis_state.h"
 #include "services/orchestrator/effect.h"
@@ -21,8 +22,9 @@ using OutcomeSink = std::function<void(Outcome outcome, bool ends_call)>;
 
 // Makes the call that `effect` stands for and returns at once. `sink` gets one outcome that ends
 // the call, after one for each check result.
-void StartCall(const Agents& agents, const State& state, const Effect& effect, absl::Time deadline,
-               OutcomeSink sink);
+// Cancelling it ends running checks; other calls are short and run out.
+clients::Cancel StartCall(const Agents& agents, const State& state, const Effect& effect,
+                          absl::Time deadline, OutcomeSink sink);
 
 }  // namespace galen::orchestrator
 

@@ -71,6 +71,7 @@ void DiagnosisActor::HandOver() {
   MutexLock lock(mu_);
   if (stopped_) return;
   stopped_ = true;
+  for (const auto& [id, call] : in_flight_) call.cancel();
   core_->log.ReleaseLease(lease_).IgnoreError();
 }
 
@@ -126,6 +127,7 @@ void DiagnosisActor::GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events)
     Take(CallFailedEvent(state_, it->second.effect,
                          absl::DeadlineExceededError("no answer within the time limit")),
          events);
+    it->second.cancel();
     it = in_flight_.erase(it);
   }
 }
@@ -152,7 +154,12 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
   std::set<std::string> wanted;
   for (const Effect& effect : decision.effects) wanted.insert(effect.id);
   for (auto it = in_flight_.begin(); it != in_flight_.end();) {
-    it = wanted.count(it->first) > 0 ? std::next(it) : in_flight_.erase(it);
+    if (wanted.count(it->first) > 0) {
+      ++it;
+      continue;
+    }
+    it->second.cancel();  // nobody wants its answer any more
+    it = in_flight_.erase(it);
   }
   if (IsAtRest(state_)) {
     Rest();
@@ -194,7 +201,7 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
         now + (effect.kind == Effect::Kind::kChecks ? core_->options.checks_timeout
                                                     : core_->options.call_timeout);
     const std::int64_t call = ++last_call_;
-    in_flight_[effect.id] = {call, effect, deadline};
+    in_flight_[effect.id] = {call, effect, deadline, clients::NoCancel()};
     // Weak: an answer that comes after the diagnosis has been dropped finds nobody.
     OutcomeSink sink = [self = weak_from_this(), id = effect.id, call](Outcome outcome,
                                                                        bool ends_call) {
@@ -202,7 +209,9 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
         actor->Receive({id, call, std::move(outcome), ends_call});
       }
     };
-    StartCall(core_->agents, state_, effect, deadline, std::move(sink));
+    // An answer that came meanwhile waits in the inbox, for the lock that is held here.
+    in_flight_[effect.id].cancel =
+        StartCall(core_->agents, state_, effect, deadline, std::move(sink));
   }
   for (const auto& [id, call] : in_flight_) wake = std::min(wake, call.deadline + kDeadlineGrace);
   WakeAt(wake);
@@ -228,6 +237,7 @@ void DiagnosisActor::Rest() {
 
 void DiagnosisActor::StopOn(const absl::Status& problem) {
   stopped_ = true;
+  for (const auto& [id, call] : in_flight_) call.cancel();
   in_flight_.clear();
   core_->ReportProblem(name_, problem);
   core_->Forget(name_, this);

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/clients/call.h"
 #include "common/store/event_log.h"
 #include "services/orchestrator/calls.h"
 #include "services/orchestrator/core.h"
@@ -55,6 +56,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
     std::int64_t call = 0;  // tells late answers of an earlier call from those of this one
     Effect effect;
     absl::Time deadline;
+    clients::Cancel cancel;  // set once the call is made
   };
 
   void Receive(Letter letter);

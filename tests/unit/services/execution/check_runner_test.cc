@@ -35,18 +35,20 @@ class FakeNodeClient final : public clients::NodeClient {
   using Behaviour = std::function<absl::Status(const node::v1::RunChecksRequest&,
                                                clients::OnMessage<galen::v1::CheckResult>&)>;
   explicit FakeNodeClient(Behaviour behaviour) : behaviour_(std::move(behaviour)) {}
-  void RunChecks(const node::v1::RunChecksRequest& request, absl::Time,
-                 clients::OnMessage<galen::v1::CheckResult> on_result,
-                 absl::AnyInvocable<void(absl::Status) &&> done) override {
+  clients::Cancel RunChecks(const node::v1::RunChecksRequest& request, absl::Time,
+                            clients::OnMessage<galen::v1::CheckResult> on_result,
+                            absl::AnyInvocable<void(absl::Status) &&> done) override {
     calls.push_back(request);
     const absl::Status status = behaviour_(request, on_result);
     std::move(done)(status);
+    return [this] { ++cancels; };
   }
   void Describe(const node::v1::DescribeRequest&, absl::Time,
                 clients::Done<node::v1::DescribeResponse> done) override {
     std::move(done)(node::v1::DescribeResponse());
   }
   std::vector<node::v1::RunChecksRequest> calls;
+  int cancels = 0;
 
  private:
   const Behaviour behaviour_;
@@ -263,6 +265,23 @@ TEST_F(CheckRunnerTest, ADiagnosisThatAsksAgainDoesNotLoadTheNodeAgain) {
   run();
   EXPECT_EQ(honest_.calls.size(), 2u) << "with another parameter it is another question";
   EXPECT_EQ(honest_.calls.at(1).parameters_size(), 1);
+}
+
+TEST_F(CheckRunnerTest, CancellingACallCancelsItsCallsToTheNodes) {
+  FakeNodeClient other(Honest);
+  const NodeRegistry registry({{"n1", &honest_}, {"n2", &other}}, {});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  v1::RunChecksRequest request;
+  request.add_checks("gpu.ecc");
+  request.add_nodes("n1");
+  request.add_nodes("n2");
+  const clients::Cancel cancel = runner.RunChecks(
+      request, absl::InfiniteFuture(), [](galen::v1::CheckResult) {}, [](const absl::Status&) {});
+  EXPECT_EQ(honest_.cancels + other.cancels, 0);
+  cancel();
+  cancel();
+  EXPECT_EQ(honest_.cancels, 1);
+  EXPECT_EQ(other.cancels, 1);
 }
 
 TEST_F(CheckRunnerTest, ACheckThatComparesNodesAnswersOnceAllHaveAnswered) {

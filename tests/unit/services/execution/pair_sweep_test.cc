@@ -55,10 +55,10 @@ class FakeNode final : public clients::NodeClient {
  public:
   FakeNode(std::string name, Cluster& cluster) : name_(std::move(name)), cluster_(cluster) {}
 
-  void RunChecks(const node::v1::RunChecksRequest& request, absl::Time,
-                 clients::OnMessage<CheckResult> on_result,
-                 absl::AnyInvocable<void(absl::Status) &&> done) override {
-    ASSERT_EQ(request.parameters_size(), 1);
+  clients::Cancel RunChecks(const node::v1::RunChecksRequest& request, absl::Time,
+                            clients::OnMessage<CheckResult> on_result,
+                            absl::AnyInvocable<void(absl::Status) &&> done) override {
+    EXPECT_EQ(request.parameters_size(), 1);
     const auto& values = request.parameters(0).values();
     CheckResult result;
     result.set_id("rdma.pair@" + name_);
@@ -89,6 +89,7 @@ class FakeNode final : public clients::NodeClient {
     }
     on_result(std::move(result));
     std::move(done)(absl::OkStatus());
+    return clients::NoCancel();
   }
   void Describe(const node::v1::DescribeRequest&, absl::Time,
                 clients::Done<node::v1::DescribeResponse> done) override {

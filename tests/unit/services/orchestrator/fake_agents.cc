@@ -93,9 +93,9 @@ void FakeAgents::ResolveNodes(const execution::v1::ResolveNodesRequest&, absl::T
   Reply("ResolveNodes", std::move(done), std::move(response));
 }
 
-void FakeAgents::RunChecks(const execution::v1::RunChecksRequest& request, absl::Time,
-                           clients::OnMessage<v1::CheckResult> on_result,
-                           absl::AnyInvocable<void(absl::Status) &&> done) {
+clients::Cancel FakeAgents::RunChecks(const execution::v1::RunChecksRequest& request, absl::Time,
+                                      clients::OnMessage<v1::CheckResult> on_result,
+                                      absl::AnyInvocable<void(absl::Status) &&> done) {
   absl::Status status;
   const Turn turn = Take("RunChecks", status);
   std::vector<v1::CheckResult> results;
@@ -120,6 +120,10 @@ void FakeAgents::RunChecks(const execution::v1::RunChecksRequest& request, absl:
     for (v1::CheckResult& result : results) on_result(std::move(result));
     if (turn != Turn::kSilence) std::move(done)(status);
   });
+  return [this] {
+    MutexLock lock(mu_);
+    ++calls_["Cancel RunChecks"];
+  };
 }
 
 void FakeAgents::Judge(const reflection::v1::JudgeRequest& request, absl::Time,

@@ -57,9 +57,9 @@ class FakeAgents final : public clients::SummarizationClient,
                clients::Done<planning::v1::ExploreResponse> done) override;
   void ResolveNodes(const execution::v1::ResolveNodesRequest& request, absl::Time deadline,
                     clients::Done<execution::v1::ResolveNodesResponse> done) override;
-  void RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
-                 clients::OnMessage<v1::CheckResult> on_result,
-                 absl::AnyInvocable<void(absl::Status) &&> done) override;
+  clients::Cancel RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
+                            clients::OnMessage<v1::CheckResult> on_result,
+                            absl::AnyInvocable<void(absl::Status) &&> done) override;
   void Judge(const reflection::v1::JudgeRequest& request, absl::Time deadline,
              clients::Done<reflection::v1::JudgeResponse> done) override;
   void Critique(const reflection::v1::CritiqueRequest& request, absl::Time deadline,

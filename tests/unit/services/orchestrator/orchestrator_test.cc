@@ -261,6 +261,18 @@ TEST_F(OrchestratorTest, CancelEndsItAndLateAnswersChangeNothing) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("CANCELLED")));
 }
 
+TEST_F(OrchestratorTest, CancelEndsTheChecksThatRun) {
+  world_.silent = {"RunChecks"};
+  Create();
+  executor_.RunAll();
+  ASSERT_GT(world_.calls("RunChecks"), 0);
+  EXPECT_EQ(world_.calls("Cancel RunChecks"), 0);
+  v1::CancelDiagnosisRequest cancel;
+  cancel.set_name(kName);
+  EXPECT_EQ(orchestrator_->Cancel(cancel)->state(), v1::Diagnosis::CANCELLED);
+  EXPECT_EQ(world_.calls("Cancel RunChecks"), world_.calls("RunChecks"));
+}
+
 TEST_F(OrchestratorTest, FeedbackStartsAnotherRoundAndKeepsTheChecks) {
   world_.truth.clear();
   world_.critique.clear();
