@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +21,7 @@
 #include "services/cli/diagnose.h"
 #include "services/cli/kb.h"
 #include "services/cli/local_mesh.h"
+#include "services/cli/remote_checks.h"
 #include "services/cli/up.h"
 
 namespace galen::cli {
@@ -35,6 +38,10 @@ struct Arguments {
   std::string bundle;
   std::vector<std::string> checks;
   std::vector<std::string> nodes;
+  std::string server;
+  bool allow_intrusive = false;
+  bool allow_busy = false;
+  std::vector<std::string> settings;
   CaptureArguments capture;
   NewBundleArguments create;
   AddArguments add;
@@ -94,6 +101,45 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
   return ServeMesh(options, arguments.listen, absl::Seconds(arguments.drain_grace), console);
 }
 
+// Parameters as they were set: "rdma.pair.seconds=2" is of the check rdma.pair.
+absl::StatusOr<std::vector<v1::CheckParameters>> ParseSettings(
+    const std::vector<std::string>& settings) {
+  std::map<std::string, v1::CheckParameters> by_check;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    const std::size_t dot = setting.rfind('.', equals);
+    if (equals == std::string::npos || dot == std::string::npos || dot == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set \"", setting, "\": is not CHECK.NAME=VALUE"));
+    }
+    v1::CheckParameters& check = by_check[setting.substr(0, dot)];
+    (*check.mutable_values())[setting.substr(dot + 1, equals - dot - 1)] =
+        setting.substr(equals + 1);
+  }
+  std::vector<v1::CheckParameters> parsed;
+  for (auto& [name, check] : by_check) {
+    check.set_check(name);
+    parsed.push_back(std::move(check));
+  }
+  return parsed;
+}
+
+// `galen checks run --server`: on the nodes of a mesh.
+absl::StatusOr<std::vector<v1::CheckResult>> RunRemoteChecks(
+    const Arguments& arguments, const std::vector<std::string>& checks,
+    const std::vector<v1::CheckParameters>& parameters) {
+  // Longer than any node is given for one call.
+  constexpr absl::Duration kTimeLimit = absl::Minutes(30);
+  execution::v1::RunChecksRequest request;
+  for (const std::string& check : checks) request.add_checks(check);
+  for (const std::string& node : arguments.nodes) request.add_nodes(node);
+  for (const v1::CheckParameters& check : parameters) *request.add_parameters() = check;
+  request.set_bundle(arguments.bundle);
+  request.set_allow_intrusive(arguments.allow_intrusive);
+  request.set_allow_busy(arguments.allow_busy);
+  return RunChecksAt(arguments.server, request, kTimeLimit);
+}
+
 // `galen checks list` and `galen checks run`.
 ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
   const auto knowledge = LoadKnowledge(arguments.knowledge);
@@ -119,6 +165,25 @@ ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
   if (arguments.checks.empty()) {
     for (const std::string& check : available) request.add_checks(check);
   }
+  const auto by_id = [](const auto& a, const auto& b) { return a.id() < b.id(); };
+  const auto parameters = ParseSettings(arguments.settings);
+  if (!parameters.ok()) {
+    console.err << "galen: " << parameters.status().message() << std::endl;
+    return kBadInput;
+  }
+  if (!arguments.server.empty()) {
+    auto results =
+        RunRemoteChecks(arguments, {request.checks().begin(), request.checks().end()}, *parameters);
+    if (!results.ok()) {
+      console.err << "galen: " << results.status().message() << std::endl;
+      return ExitCodeOf(results.status());
+    }
+    std::sort(results->begin(), results->end(), by_id);
+    return TellResults(*results, arguments.json, console);
+  }
+  for (const v1::CheckParameters& check : *parameters) *request.add_parameters() = check;
+  request.set_allow_intrusive(arguments.allow_intrusive);
+  request.set_allow_busy(arguments.allow_busy);
   std::vector<std::string> nodes = {local.hosts.name()};
   std::shared_ptr<const host::Bundle> bundle;
   if (!arguments.bundle.empty()) {
@@ -142,8 +207,7 @@ ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
       return ExitCodeOf(status);
     }
   }
-  std::sort(results.begin(), results.end(),
-            [](const auto& a, const auto& b) { return a.id() < b.id(); });
+  std::sort(results.begin(), results.end(), by_id);
   return TellResults(results, arguments.json, console);
 }
 
@@ -202,8 +266,17 @@ int Main(int argc, char** argv) {
   CLI::App* run = checks->add_subcommand("run", "Run checks on this machine or on a bundle");
   run->add_option("checks", arguments.checks, "Names; none: all that this version has");
   run->add_option("--bundle", arguments.bundle, "On the nodes of this bundle")->type_name("PATH");
-  run->add_option("--node", arguments.nodes, "Of the bundle, just this node; again")
+  run->add_option("--node", arguments.nodes, "Of the bundle or the mesh, just this node; again")
       ->type_name("HOST");
+  run->add_option("--server", arguments.server,
+                  "On the nodes of a mesh: the address of its galen-execution")
+      ->type_name("HOST:PORT");
+  run->add_flag("--allow-intrusive", arguments.allow_intrusive,
+                "Also checks that load a device or the network");
+  run->add_flag("--allow-busy", arguments.allow_busy,
+                "Load a device although another process uses it");
+  run->add_option("--set", arguments.settings, "A parameter of a check; again")
+      ->type_name("CHECK.NAME=VALUE");
   run->add_flag("--json", arguments.json, "One JSON object a line");
   with_knowledge(run);
 

@@ -1,0 +1,23 @@
+#ifndef SERVICES_CLI_REMOTE_CHECKS_H_
+#define SERVICES_CLI_REMOTE_CHECKS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "galen/execution/v1/execution.pb.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::cli {
+
+// Runs checks through the execution agent at `address`, on the nodes that it holds, and gives the
+// results in the order in which they came. Blocks. What execution.proto says of errors, and
+// UNAVAILABLE when nobody answers there.
+absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(
+    const std::string& address, const execution::v1::RunChecksRequest& request,
+    absl::Duration time_limit);
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_REMOTE_CHECKS_H_
