@@ -146,6 +146,13 @@ TEST(RdmaCounters, ACaptureKnowsNoGrowth) {
   EXPECT_THAT(output->excerpt, ::testing::HasSubstr("link_downed 9 since boot"));
 }
 
+TEST(RdmaCounters, PacketsOutOfSequenceAreCountedByRdmaInSoftwareToo) {
+  CheckOutput output;
+  AddDeltas("n", "d", {{"out_of_seq_request", 1}, {"rcvd_seq_err", 2}},
+            {{"out_of_seq_request", 4}, {"rcvd_seq_err", 7}}, absl::Seconds(1), &output);
+  EXPECT_EQ(ValueOf(output, "out_of_sequence_delta", "d"), "8");
+}
+
 TEST(RdmaCounters, GrowthIsTheDifferenceOfTwoReads) {
   CheckOutput output;
   AddDeltas("n", "d", {{"link_downed", 4}, {"symbol_error", 10}, {"out_of_sequence", 7}},
