@@ -174,7 +174,7 @@ void Gpu::OnDevice(CuPointer to, CuPointer from, std::uint64_t bytes) {
 
 void Gpu::Wait(const std::string& what, double limit, const std::function<void()>& meanwhile) {
   Require("cuEventRecord", api_.EventRecord(end_, stream_));
-  const double give_up = Now() + limit;
+  const double give_up = Now() + limit * Patience();
   while (true) {
     // Never a call that blocks until the GPU is done: that one would hang with it.
     const int code = api_.EventQuery(end_);

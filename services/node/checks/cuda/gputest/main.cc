@@ -39,13 +39,14 @@ int main(int argc, char** argv) {
   if (test == nullptr || !options.Parse(argc, argv, 2)) {
     std::cerr << "usage: galen-gputest";
     for (const NamedTest& known : kTests) std::cerr << (&known == kTests ? " " : "|") << known.name;
-    std::cerr << " limit=SECONDS NAME=VALUE...\n";
+    std::cerr << " limit=SECONDS patience=FACTOR NAME=VALUE...\n";
     return kExitRefused;
   }
   // Whoever asked for the test is its only reader, and a test that nobody reads ends.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The last resort, should the parent be stopped: SIGALRM ends the process.
   alarm(options.Count("limit"));
+  galen::node::cuda::SetPatience(options.Number("patience"));
   test->run(options);
   galen::node::cuda::Say("@done", {});
   return 0;

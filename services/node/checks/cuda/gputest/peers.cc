@@ -94,6 +94,7 @@ void TestPeers(const Options& options) {
       if (skip.contains(name)) continue;
       SayStep(kCopyLimit * 2, "pair " + name);
       SayProgress(static_cast<double>(done - 1) / static_cast<double>(pairs), "pair " + name);
+      Say("@begin", {{"from", std::to_string(i)}, {"to", std::to_string(j)}});
       bool access = false;
       double rate = 0;
       std::uint64_t wrong = 0;

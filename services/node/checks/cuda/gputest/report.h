@@ -28,6 +28,10 @@ using Field = std::pair<const char*, std::string>;
 
 void Say(const char* kind, std::initializer_list<Field> fields);
 
+// Factor on all limits below, for machines that are slow by nature; 1 at first.
+void SetPatience(double factor);
+double Patience();
+
 // What is begun, and the seconds it may take at most.
 void SayStep(double limit, const std::string& what);
 void SayProgress(double done, const std::string& what);

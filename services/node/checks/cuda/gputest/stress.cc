@@ -34,8 +34,8 @@ class Stress {
     const std::uint64_t launches = work_.launches();
     const std::uint64_t mismatches = work_.mismatches();
     const std::uint64_t not_finite = work_.not_finite();
+    SayStep(kBatchLimit, std::string(phase) + " load");
     do {
-      SayStep(kBatchLimit, std::string(phase) + " load");
       const double begun = Now();
       // Launched one after the other; of each pair only the last result is looked at.
       for (unsigned i = 0; i < pieces_; ++i) work_.Launch();

@@ -41,6 +41,7 @@ void TestDeviceMemoryRate(const Options& options);
 void TestHostRate(const Options& options);
 
 // gpus=ADDRESS,ADDRESS,.. mib= repeats= skip=i-j,..: every ordered pair, those of `skip` left out.
+//   @begin   from= to=                        numbers of `gpus`
 //   @pair    from= to= access=0|1 gb_s= wrong=WORDS
 void TestPeers(const Options& options);
 
