@@ -25,6 +25,14 @@ absl::StatusOr<double> CheckData::Number(absl::string_view name) const {
                                           "; add it to `data:`"));
 }
 
+std::vector<std::vector<std::string>> CheckData::Lists(absl::string_view name) const {
+  std::vector<std::vector<std::string>> lists;
+  for (const knowledge::v1::CheckDatum& datum : check_->data()) {
+    if (datum.name() == name) lists.emplace_back(datum.texts().begin(), datum.texts().end());
+  }
+  return lists;
+}
+
 std::vector<std::string> CheckData::Texts(absl::string_view name) const {
   std::vector<std::string> texts;
   for (const knowledge::v1::CheckDatum& datum : check_->data()) {

@@ -27,6 +27,9 @@ class CheckData {
   // The number of that name; INTERNAL when there is none.
   absl::StatusOr<double> Number(absl::string_view name) const;
 
+  // The texts of each datum of that name, in the order of the file.
+  std::vector<std::vector<std::string>> Lists(absl::string_view name) const;
+
   // All texts of that name, in the order of the file.
   std::vector<std::string> Texts(absl::string_view name) const;
 

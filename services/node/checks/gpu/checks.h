@@ -5,7 +5,9 @@
 #include "services/node/checks/check.h"
 
 // The checks of this folder, each a NativeCheck; what they find stands in the catalogue under the
-// name that gpu_checks.cc gives them. All of them are SKIPPED where there is no NVIDIA driver.
+// name that gpu_checks.cc gives them. Where there is no driver of
+// NVIDIA or AMD they are SKIPPED; those about what only NVIDIA has (NVLink, infoROM, MIG, ...) on
+// AMD, too.
 namespace galen::node {
 
 absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context);
@@ -30,6 +32,7 @@ absl::StatusOr<CheckOutput> CheckGpuSettings(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckGpuRecoveryAction(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckGpuDriver(const CheckContext& context);
+absl::StatusOr<CheckOutput> CheckGpuXgmi(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckGpuC2c(const CheckContext& context);
 
 }  // namespace galen::node

@@ -6,19 +6,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
+#include "services/node/checks/gpu/gpu_query.h"
 
 namespace galen::node {
 namespace {
 
-// From this utilization on, in percent, the clock ought to be near its maximum.
-constexpr double kBusyUtilization = 80;
-
-std::optional<double> RatioWhenBusy(const Gpu& gpu) {
-  if (!gpu.utilization.has_value() || *gpu.utilization < kBusyUtilization ||
-      !gpu.clocks.sm.has_value() || gpu.clocks.sm_max.value_or(0) <= 0) {
+// From `busy` utilization on, in percent, the clock ought to be near its maximum.
+std::optional<double> RatioWhenBusy(const Gpu& gpu, double busy) {
+  if (!gpu.utilization.has_value() || *gpu.utilization < busy || !gpu.clocks.sm.has_value() ||
+      gpu.clocks.sm_max.value_or(0) <= 0) {
     return std::nullopt;
   }
   return *gpu.clocks.sm / *gpu.clocks.sm_max;
@@ -53,12 +52,18 @@ std::string ThrottleText(const GpuThrottle& throttle) {
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.clocks"));
+  GALEN_ASSIGN_OR_RETURN(const double busy, data.Number("busy_utilization"));
+  GALEN_ASSIGN_OR_RETURN(GpuState state, QueryGpus(context.host));
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
-  for (const Gpu& gpu : state.gpus) {
+  for (Gpu& gpu : state.gpus) {
     const v1::Device subject = findings.Of(gpu);
-    const std::optional<double> ratio = RatioWhenBusy(gpu);
+    // What the model's data sheet says, where the device does not.
+    if (!gpu.clocks.sm_max.has_value()) {
+      gpu.clocks.sm_max = HardwareFact(context.knowledge, gpu.product, "sm_max_mhz");
+    }
+    const std::optional<double> ratio = RatioWhenBusy(gpu, busy);
     const std::optional<bool> changed = UserSetting(gpu);
     findings.Float("sm_mhz", subject, gpu.clocks.sm);
     findings.Float("sm_max_mhz", subject, gpu.clocks.sm_max);
@@ -77,8 +82,8 @@ absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
     return absl::FailedPreconditionError("no GPU of this node reports its clocks");
   }
   return std::move(findings).Finish(sentence.Tell("not busy, at its own clocks"),
-                                    XmlExcerptOfFirst(state, "clocks", [](const Gpu& gpu) {
-                                      return RatioWhenBusy(gpu).has_value();
+                                    ExcerptOfFirst(state, "clocks", [&](const Gpu& gpu) {
+                                      return RatioWhenBusy(gpu, busy).has_value();
                                     }));
 }
 
@@ -100,11 +105,11 @@ absl::StatusOr<CheckOutput> CheckGpuThrottle(const CheckContext& context) {
   if (!findings.any_known()) {
     return absl::FailedPreconditionError("no GPU of this node reports why its clocks are low");
   }
-  const bool renamed = !XmlExcerpt(state, state.gpus.front(), "clocks_event_reasons").empty();
+  const bool renamed = !Excerpt(state, state.gpus.front(), "clocks_event_reasons").empty();
   return std::move(findings).Finish(
       sentence.Tell("no throttle reason active"),
-      XmlExcerptOfFirst(state, renamed ? "clocks_event_reasons" : "clocks_throttle_reasons",
-                        [](const Gpu& gpu) { return !ThrottleText(gpu.throttle).empty(); }));
+      ExcerptOfFirst(state, renamed ? "clocks_event_reasons" : "clocks_throttle_reasons",
+                     [](const Gpu& gpu) { return !ThrottleText(gpu.throttle).empty(); }));
 }
 
 }  // namespace galen::node

@@ -9,10 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/driver_packages.h"
 #include "services/node/checks/gpu/gpu_findings.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
+#include "services/node/checks/gpu/gpu_query.h"
+#include "services/node/checks/gpu/known_versions.h"
 
 namespace galen::node {
 namespace {
@@ -48,10 +50,36 @@ std::optional<bool> VgpuGuest(const GpuState& state) {
   return guest;
 }
 
+// What is told of a release with known defects; "" for any other.
+std::string DefectText(const std::optional<std::string>& defects) {
+  if (!defects.has_value() || *defects == "none") return "";
+  return absl::StrCat("; this release has a known defect: ", *defects);
+}
+
+// AMD's driver is a module of the kernel with libraries of their own, which may rightly differ.
+absl::StatusOr<CheckOutput> AmdDriver(const CheckContext& context, const GpuState& state,
+                                      const std::vector<BadDriver>& bad) {
+  GpuFindings findings(context);
+  const std::string& module = state.driver_version;
+  const std::optional<std::string> defects = KnownDefects(bad, "amd", module);
+  findings.Text("module_version", findings.Node(), Known(module));
+  findings.Text("known_bad", findings.Node(), defects).set_expected("none");
+  return std::move(findings).Finish(
+      absl::StrCat("kernel module amdgpu ", module.empty() ? "of unknown version" : module,
+                   DefectText(defects)),
+      module);
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuDriver(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.driver"));
+  std::vector<BadDriver> bad;
+  for (const std::vector<std::string>& texts : data.Lists("known_bad")) {
+    if (auto driver = ReadBadDriver(texts); driver.has_value()) bad.push_back(*std::move(driver));
+  }
   const absl::StatusOr<GpuState> state = QueryGpus(context.host);
+  if (state.ok() && state->gpus.front().vendor == "AMD") return AmdDriver(context, *state, bad);
   const std::string module = ModuleVersion(context.host);
   const DriverPackages packages = InstalledPackages(context.host);
   if (!state.ok() && module.empty() && packages.empty()) return state.status();
@@ -77,8 +105,9 @@ absl::StatusOr<CheckOutput> CheckGpuDriver(const CheckContext& context) {
   if (!library.empty()) loaded.set_expected(library);
   findings.Text("userspace_version", findings.Node(), Known(library));
   findings.Bool("skew", findings.Node(), skew).set_expected("false");
-  // There is no list of releases to compare with.
-  findings.Text("known_bad", findings.Node(), std::nullopt);
+  const std::optional<std::string> defects =
+      KnownDefects(bad, "nvidia", module.empty() ? library : module);
+  findings.Text("known_bad", findings.Node(), defects).set_expected("none");
   findings.Text("max_cuda", findings.Node(),
                 state.ok() ? Known(state->cuda_version) : std::nullopt);
   findings.Bool("vgpu_guest", findings.Node(), state.ok() ? VgpuGuest(*state) : std::nullopt);
@@ -92,6 +121,7 @@ absl::StatusOr<CheckOutput> CheckGpuDriver(const CheckContext& context) {
   if (state.ok() && !state->cuda_version.empty()) {
     absl::StrAppend(&message, ", CUDA up to ", state->cuda_version);
   }
+  absl::StrAppend(&message, DefectText(defects));
   if (half_installed.value_or(false)) {
     absl::StrAppend(&message, "; packages of versions ", absl::StrJoin(versions, " and "),
                     " stand side by side");

@@ -7,7 +7,8 @@
 #include "common/base/status_macros.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
+#include "services/node/checks/gpu/gpu_query.h"
+#include "services/node/checks/gpu/kernel_lines.h"
 
 namespace galen::node {
 namespace {
@@ -31,6 +32,19 @@ std::string EccText(const GpuEcc& ecc) {
   return absl::StrJoin(parts, ", ");
 }
 
+// Whether an AMD GPU has as many bad pages as its driver bears: by the count and the threshold,
+// else by what the driver logged.
+std::optional<bool> ThresholdReached(const Gpu& gpu,
+                                     const absl::StatusOr<KernelPciEvents>& events) {
+  if (events.ok() && events->bad_page_threshold.contains(gpu.pci_address)) return true;
+  const GpuRetiredPages& pages = gpu.retired_pages;
+  if (!pages.count.has_value()) return std::nullopt;
+  if (pages.threshold.value_or(0) > 0) return *pages.count >= *pages.threshold;
+  // Every threshold is above none at all.
+  if (*pages.count == 0) return false;
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuEcc(const CheckContext& context) {
@@ -49,6 +63,8 @@ absl::StatusOr<CheckOutput> CheckGpuEcc(const CheckContext& context) {
     findings.Text("ecc_mode", subject, Known(ecc.mode));
     if (gpu.requires_reset) {
       sentence.Special(gpu, "needs a reset and gives no counts");
+    } else if (gpu.lost) {
+      sentence.Special(gpu, "is lost and gives no counts");
     } else if (ecc.mode == "Disabled") {
       sentence.Special(gpu, "ECC is off");
     } else if (const std::string text = EccText(ecc); !text.empty()) {
@@ -59,13 +75,13 @@ absl::StatusOr<CheckOutput> CheckGpuEcc(const CheckContext& context) {
     return absl::FailedPreconditionError("no GPU of this node reports ECC");
   }
   return std::move(findings).Finish(sentence.Tell("no memory error"),
-                                    XmlExcerptOfFirst(state, "ecc_errors", [](const Gpu& gpu) {
+                                    ExcerptOfFirst(state, "ecc_errors", [](const Gpu& gpu) {
                                       return !EccText(gpu.ecc).empty();
                                     }));
 }
 
 absl::StatusOr<CheckOutput> CheckGpuRowRemap(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryNvidia(context.host));
   const auto text = [](const GpuRowRemap& rows) {
     std::vector<std::string> parts;
     if (rows.failure_occurred.value_or(false)) parts.push_back("a remapping failed");
@@ -103,13 +119,14 @@ absl::StatusOr<CheckOutput> CheckGpuRowRemap(const CheckContext& context) {
         "no GPU of this node remaps rows (that came with Ampere data centre GPUs)");
   }
   return std::move(findings).Finish(sentence.Tell("no remapped row"),
-                                    XmlExcerptOfFirst(state, "remapped_rows", [&](const Gpu& gpu) {
+                                    ExcerptOfFirst(state, "remapped_rows", [&](const Gpu& gpu) {
                                       return !text(gpu.row_remap).empty();
                                     }));
 }
 
 absl::StatusOr<CheckOutput> CheckGpuPageRetirement(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  const absl::StatusOr<KernelPciEvents> events = ReadKernelPciEvents(context.host);
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
   for (const Gpu& gpu : state.gpus) {
@@ -117,9 +134,14 @@ absl::StatusOr<CheckOutput> CheckGpuPageRetirement(const CheckContext& context) 
     findings.Int("retired_pages", subject, gpu.retired_pages.count);
     findings.Bool("pending", subject, gpu.retired_pages.pending);
     const bool pending = gpu.retired_pages.pending.value_or(false);
-    if (pending || Positive(gpu.retired_pages.count)) {
+    const std::optional<bool> full = ThresholdReached(gpu, events);
+    if (gpu.vendor == "AMD") {
+      findings.Bool("bad_page_threshold_reached", subject, full).set_expected("false");
+    }
+    if (pending || full.value_or(false) || Positive(gpu.retired_pages.count)) {
       sentence.Special(gpu, absl::StrCat(Count(gpu.retired_pages.count.value_or(0), "retired page"),
-                                         pending ? ", more wait for a reset" : ""));
+                                         pending ? ", more wait for a reset" : "",
+                                         full.value_or(false) ? ", no room for more" : ""));
     }
   }
   if (!findings.any_known()) {
@@ -127,7 +149,7 @@ absl::StatusOr<CheckOutput> CheckGpuPageRetirement(const CheckContext& context) 
         "no GPU of this node retires pages (Ampere and later remap rows instead)");
   }
   return std::move(findings).Finish(sentence.Tell("no retired page"),
-                                    XmlExcerptOfFirst(state, "retired_pages", [](const Gpu& gpu) {
+                                    ExcerptOfFirst(state, "retired_pages", [](const Gpu& gpu) {
                                       return Positive(gpu.retired_pages.count);
                                     }));
 }

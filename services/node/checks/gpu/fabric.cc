@@ -10,8 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/gpu/amd_state.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/nvidia_smi.h"
 #include "services/node/checks/gpu/pci_devices.h"
 #include "services/node/checks/gpu/topology_matrix.h"
@@ -93,10 +95,38 @@ std::optional<bool> HasNvSwitch(const host::Host& host, const absl::StatusOr<Gpu
   return std::nullopt;
 }
 
+// AMD's tool tells of each pair of GPUs whether XGMI connects it.
+absl::StatusOr<CheckOutput> AmdTopology(const CheckContext& context, const GpuState& state) {
+  std::int64_t pairs = 0;
+  std::int64_t through_host = 0;
+  std::set<std::size_t> peers;
+  for (const Gpu& gpu : state.gpus) {
+    std::size_t connected = 0;
+    for (const auto& [peer, up] : gpu.xgmi.up) {
+      connected += up.value_or(false) ? 1 : 0;
+      if (peer <= gpu.index) continue;
+      ++pairs;
+      through_host += up.value_or(true) ? 0 : 1;
+    }
+    peers.insert(connected);
+  }
+  if (pairs == 0) {
+    return absl::FailedPreconditionError("no pair of GPUs whose connection is told");
+  }
+  GpuFindings findings(context);
+  findings.Bool("peers_differ", findings.Node(), peers.size() > 1).set_expected("false");
+  findings.Int("p2p_pairs_through_host", findings.Node(), through_host);
+  return std::move(findings).Finish(
+      absl::StrCat(Count(static_cast<std::int64_t>(state.gpus.size()), "GPU"), ": ",
+                   pairs - through_host, " of ", Count(pairs, "pair"), " over XGMI, ", through_host,
+                   " through the host"),
+      "");
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuFabricState(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryNvidia(context.host));
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
   for (const Gpu& gpu : state.gpus) {
@@ -119,14 +149,20 @@ absl::StatusOr<CheckOutput> CheckGpuFabricState(const CheckContext& context) {
   }
   return std::move(findings).Finish(
       sentence.Tell("registered with the NVSwitch fabric"),
-      XmlExcerptOfFirst(state, "fabric", [](const Gpu& gpu) { return !FabricFine(gpu); }));
+      ExcerptOfFirst(state, "fabric", [](const Gpu& gpu) { return !FabricFine(gpu); }));
 }
 
 absl::StatusOr<CheckOutput> CheckGpuTopology(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const std::string output, NvidiaSmiOutput(context.host, "topo -m"));
+  const absl::StatusOr<std::string> answer = NvidiaSmiOutput(context.host, "topo -m");
+  if (absl::IsNotFound(answer.status()) || absl::IsUnavailable(answer.status())) {
+    const absl::StatusOr<GpuState> amd = QueryAmd(context.host);
+    return amd.ok() ? AmdTopology(context, *amd) : answer.status();
+  }
+  GALEN_RETURN_IF_ERROR(answer.status());
+  const std::string& output = *answer;
   GALEN_ASSIGN_OR_RETURN(const TopologyMatrix matrix, ParseTopologyMatrix(output));
   GALEN_ASSIGN_OR_RETURN(const host::CommandResult result, RunNvidiaSmi(context.host, "topo -m"));
-  const absl::StatusOr<GpuState> state = QueryGpus(context.host);
+  const absl::StatusOr<GpuState> state = QueryNvidia(context.host);
   const PairCounts pairs = CountPairs(matrix);
   const double seconds = absl::ToDoubleSeconds(result.duration);
   GpuFindings findings(context);

@@ -29,6 +29,7 @@ absl::Span<const NamedCheck> GpuChecks() {
       {"gpu.thermal", CheckGpuThermal},
       {"gpu.throttle", CheckGpuThrottle},
       {"gpu.topology", CheckGpuTopology},
+      {"gpu.xgmi", CheckGpuXgmi},
   };
   return kChecks;
 }

@@ -26,6 +26,18 @@ std::string Listed(std::vector<std::string> devices) {
   return absl::StrCat(absl::StrJoin(devices, ", "), " and ", last);
 }
 
+// What a source without XML answered of the GPU in that section.
+std::string ReadingsExcerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag) {
+  std::string text;
+  for (const GpuReading& reading : state.readings) {
+    if (reading.gpu == gpu.index && reading.section == tag) {
+      absl::StrAppend(&text, "\n", reading.text);
+    }
+  }
+  if (text.empty()) return "";
+  return absl::StrCat("GPU ", gpu.index, " (", gpu.pci_address, ")", text);
+}
+
 }  // namespace
 
 v1::Device GpuFindings::Node() const {
@@ -137,6 +149,16 @@ std::string Sentence::Tell(absl::string_view others) const {
   return absl::StrJoin(parts, "; ");
 }
 
+std::optional<double> HardwareFact(const knowledge::Knowledge& knowledge, absl::string_view product,
+                                   absl::string_view name) {
+  const knowledge::v1::Hardware* const model =
+      product.empty() ? nullptr : knowledge.FindHardware(product);
+  if (model == nullptr) return std::nullopt;
+  const auto fact = model->facts().find(std::string(name));
+  if (fact == model->facts().end()) return std::nullopt;
+  return fact->second;
+}
+
 std::optional<std::string> Known(absl::string_view text) {
   if (text.empty()) return std::nullopt;
   return std::string(text);
@@ -148,7 +170,8 @@ std::string Count(std::int64_t number, absl::string_view what) {
 
 std::string Short(double number) { return absl::StrCat(number); }
 
-std::string XmlExcerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag) {
+std::string Excerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag) {
+  if (state.raw.empty()) return ReadingsExcerpt(state, gpu, tag);
   // The GPUs stand in the XML in the order of their indexes.
   const absl::string_view raw = state.raw;
   std::size_t at = 0;

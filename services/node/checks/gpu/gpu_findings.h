@@ -67,6 +67,10 @@ class Sentence {
   std::vector<std::pair<std::string, std::vector<std::string>>> special_;
 };
 
+// A fact of the GPU model that `product` names; none where the knowledge has no such model or fact.
+std::optional<double> HardwareFact(const knowledge::Knowledge& knowledge, absl::string_view product,
+                                   absl::string_view name);
+
 // The text for a value that is known only by empty or not.
 std::optional<std::string> Known(absl::string_view text);
 
@@ -76,17 +80,17 @@ std::string Count(std::int64_t number, absl::string_view what);
 // 41 and 5.5 as people write them.
 std::string Short(double number);
 
-// The element `tag` of the GPU from the XML, with a line that says whose it is; "" when it is not
-// there.
-std::string XmlExcerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag);
+// What the source said of the GPU in section `tag`, an element of nvidia-smi's XML, with a line
+// that says whose it is; "" when it said nothing there.
+std::string Excerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag);
 
 // The same for the first GPU that is `wanted`, or the first of all.
 template <typename Wanted>
-std::string XmlExcerptOfFirst(const GpuState& state, absl::string_view tag, Wanted wanted) {
+std::string ExcerptOfFirst(const GpuState& state, absl::string_view tag, Wanted wanted) {
   for (const Gpu& gpu : state.gpus) {
-    if (wanted(gpu)) return XmlExcerpt(state, gpu, tag);
+    if (wanted(gpu)) return Excerpt(state, gpu, tag);
   }
-  return XmlExcerpt(state, state.gpus.front(), tag);
+  return Excerpt(state, state.gpus.front(), tag);
 }
 
 }  // namespace galen::node

@@ -111,19 +111,22 @@ GpuRetiredPages ReadRetiredPages(pugi::xml_node gpu) {
   const pugi::xml_node pages = gpu.child("retired_pages");
   return {.count = Sum({Integer(pages, "multiple_single_bit_retirement/retired_count"),
                         Integer(pages, "double_bit_retirement/retired_count")}),
-          .pending = Truth(pages, "pending_retirement", "pending_blacklist")};
+          .pending = Truth(pages, "pending_retirement", "pending_blacklist"),
+          .threshold = std::nullopt};
 }
 
 GpuThermal ReadThermal(pugi::xml_node gpu) {
   const pugi::xml_node temperature = gpu.child("temperature");
   GpuThermal thermal{.core = Number(temperature, "gpu_temp"),
                      .memory = Number(temperature, "memory_temp"),
+                     .slowdown = std::nullopt,
                      .margin_to_slowdown = std::nullopt};
   // Newer boards give no limits, but the distance to the limit and the distance at which they slow
   // down.
   const std::optional<double> left = Number(temperature, "gpu_temp_tlimit");
   const std::optional<double> slow_at = Number(temperature, "gpu_temp_slow_tlimit_threshold");
   const std::optional<double> slowdown = Number(temperature, "gpu_temp_slow_threshold");
+  thermal.slowdown = slowdown;
   if (left.has_value() && slow_at.has_value()) {
     thermal.margin_to_slowdown = *left - *slow_at;
   } else if (slowdown.has_value() && thermal.core.has_value()) {
@@ -238,6 +241,8 @@ std::string ReadRecoveryAction(pugi::xml_node gpu) {
 Gpu ReadGpu(pugi::xml_node node, int index) {
   Gpu gpu;
   gpu.index = index;
+  gpu.vendor = "NVIDIA";
+  gpu.lost = absl::EqualsIgnoreCase(RawText(node, "performance_state"), "GPU is lost");
   gpu.product = Text(node, "product_name");
   gpu.architecture = Text(node, "product_architecture");
   gpu.uuid = Text(node, "uuid");
@@ -307,6 +312,7 @@ absl::StatusOr<GpuState> ParseGpuState(absl::string_view output) {
         "nvidia-smi -q -x: the XML is cut off before </nvidia_smi_log>; capture it again");
   }
   GpuState state;
+  state.source = "nvidia-smi -q -x";
   state.raw = std::string(output.substr(begin, close + kRootClose.size() - begin));
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer(

@@ -2,23 +2,29 @@
 #define SERVICES_NODE_CHECKS_GPU_GPU_STATE_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "services/node/checks/gpu/link_reports.h"
 
 namespace galen::node {
 
-// What `nvidia-smi -q -x` says of every GPU of a machine. A field that it reports as N/A, not
-// supported, unknown error or the like has no value: unknown is never 0. An empty text is unknown.
+// What is known of every GPU of a machine, whoever said so: NVML, `nvidia-smi -q -x`, or for AMD
+// the kernel, amd-smi and rocm-smi. A field that the source reports as N/A, not supported, not
+// permitted, unknown error or the like has no value: unknown is never 0. An empty text is unknown.
+// Texts are those of nvidia-smi, so that two sources of one machine give equal states.
 
 struct EccCounts {
   std::optional<std::int64_t> dram_correctable;
   std::optional<std::int64_t> dram_uncorrectable;
   std::optional<std::int64_t> sram_correctable;
   std::optional<std::int64_t> sram_uncorrectable;
+
+  bool operator==(const EccCounts&) const = default;
 };
 
 struct GpuEcc {
@@ -26,6 +32,8 @@ struct GpuEcc {
   EccCounts since_boot;  // volatile: since the driver was loaded
   EccCounts lifetime;    // aggregate
   std::optional<bool> sram_threshold_exceeded;
+
+  bool operator==(const GpuEcc&) const = default;
 };
 
 struct GpuRowRemap {
@@ -34,18 +42,28 @@ struct GpuRowRemap {
   std::optional<bool> pending;
   std::optional<bool> failure_occurred;
   std::optional<std::int64_t> banks_without_spare;
+
+  bool operator==(const GpuRowRemap&) const = default;
 };
 
 struct GpuRetiredPages {
-  std::optional<std::int64_t> count;  // for single and for double bit errors, together
+  // NVIDIA: for single and for double bit errors, together. AMD: bad pages of the memory.
+  std::optional<std::int64_t> count;
   std::optional<bool> pending;
+  // AMD: from so many bad pages on the driver refuses the GPU.
+  std::optional<std::int64_t> threshold;
+
+  bool operator==(const GpuRetiredPages&) const = default;
 };
 
 struct GpuThermal {  // degrees Celsius
   std::optional<double> core;
   std::optional<double> memory;
+  std::optional<double> slowdown;  // from so hot on it slows down, where the source says so
   // Degrees that are left until the hardware slows down.
   std::optional<double> margin_to_slowdown;
+
+  bool operator==(const GpuThermal&) const = default;
 };
 
 struct GpuPower {  // watts
@@ -53,6 +71,8 @@ struct GpuPower {  // watts
   std::optional<double> limit;
   std::optional<double> default_limit;
   std::optional<double> max_limit;
+
+  bool operator==(const GpuPower&) const = default;
 };
 
 struct GpuClocks {  // MHz
@@ -63,6 +83,8 @@ struct GpuClocks {  // MHz
   std::optional<double> default_graphics;
   std::optional<double> application_memory;
   std::optional<double> default_memory;
+
+  bool operator==(const GpuClocks&) const = default;
 };
 
 struct GpuThrottle {
@@ -72,6 +94,8 @@ struct GpuThrottle {
   std::optional<bool> hw_slowdown;
   std::optional<bool> sw_power_cap;
   std::optional<bool> application_clocks;
+
+  bool operator==(const GpuThrottle&) const = default;
 };
 
 struct GpuPcie {
@@ -80,6 +104,8 @@ struct GpuPcie {
   std::optional<std::int64_t> width_current;
   std::optional<std::int64_t> width_max;
   std::optional<std::int64_t> replays;
+
+  bool operator==(const GpuPcie&) const = default;
 };
 
 struct GpuFabric {
@@ -87,12 +113,27 @@ struct GpuFabric {
   std::string status;  // "Success"
   // Whether any part of the health mask is bad.
   std::optional<bool> health_bad;
+
+  bool operator==(const GpuFabric&) const = default;
 };
 
 struct GpuMig {
   std::string current;  // "Enabled", "Disabled"
   std::string pending;
   int instances = 0;
+
+  bool operator==(const GpuMig&) const = default;
+};
+
+// AMD's links between GPUs.
+struct GpuXgmi {
+  // Of all links of the GPU together, since the driver was loaded.
+  std::optional<std::int64_t> correctable;
+  std::optional<std::int64_t> uncorrectable;
+  // Whether the link to each other GPU is up, by that GPU's index.
+  std::map<int, std::optional<bool>> up;
+  std::optional<double> link_gb_s;  // of one link, both directions together
+  bool operator==(const GpuXgmi&) const = default;
 };
 
 struct GpuProcess {
@@ -100,11 +141,14 @@ struct GpuProcess {
   std::string type;  // "C", "G", "C+G"
   std::string name;
   std::optional<double> memory_mib;
+
+  bool operator==(const GpuProcess&) const = default;
 };
 
 struct Gpu {
-  // As nvidia-smi numbers them: by PCI address.
+  // As the vendor's tool numbers them: by PCI address.
   int index = 0;
+  std::string vendor;  // "NVIDIA", "AMD"
   std::string product;
   std::string architecture;
   std::string uuid;
@@ -113,6 +157,8 @@ struct Gpu {
   std::string vbios;
   std::string inforom_image;
   std::string gsp_firmware;
+  std::string mes_firmware;  // AMD: scheduler
+  std::string smc_firmware;  // AMD: power management
   std::string virtualization;
   std::string performance_state;  // "P0"
   std::string compute_mode;
@@ -120,6 +166,10 @@ struct Gpu {
   std::optional<bool> persistence;
   // Fields answer "GPU requires reset".
   bool requires_reset = false;
+  // It fell off the bus: nothing else is known of it.
+  bool lost = false;
+  // The infoROM's checksum is wrong; unknown where nobody looked.
+  std::optional<bool> inforom_corrupted;
   std::optional<double> utilization;  // percent
   std::optional<double> memory_total_mib;
   std::optional<double> memory_used_mib;
@@ -134,18 +184,34 @@ struct Gpu {
   GpuPcie pcie;
   GpuFabric fabric;
   GpuMig mig;
+  GpuXgmi xgmi;
   // Unknown when the section is missing.
   std::optional<std::vector<GpuProcess>> processes;
+
+  bool operator==(const Gpu&) const = default;
+};
+
+// One answer of a source that is no XML, for excerpts: "nvmlDeviceGetTemperature(0) = 41".
+struct GpuReading {
+  int gpu = 0;
+  std::string section;  // as the element of nvidia-smi's XML that holds such values is called
+  std::string text;
 };
 
 struct GpuState {
+  std::string source;  // "NVML", "nvidia-smi -q -x", "amdgpu"
   std::string driver_version;
   std::string cuda_version;
   std::vector<Gpu> gpus;
+  // NVLinks and their counters, where the source tells them (NVML does); else empty.
+  std::vector<GpuLinks> nvlinks;
+  std::vector<GpuLinkErrors> nvlink_errors;
+  std::vector<GpuLinks> c2c_links;
   // What was printed around the XML: warnings.
   std::string remarks;
-  // The XML itself.
+  // The XML itself; empty for other sources.
   std::string raw;
+  std::vector<GpuReading> readings;
 };
 
 // "gpu:1".

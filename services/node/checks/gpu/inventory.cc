@@ -11,7 +11,7 @@
 #include "common/base/status_macros.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
+#include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/pci_devices.h"
 
 namespace galen::node {
@@ -26,9 +26,11 @@ std::optional<std::int64_t> CountOfKernelModule(const host::Host& host) {
   return static_cast<std::int64_t>(files->size());
 }
 
-std::vector<PciDevice> GpusOf(const std::vector<PciDevice>& devices) {
+// The accelerators of one make: a machine of NVIDIA's may have a CPU with AMD graphics.
+std::vector<PciDevice> GpusOf(const std::vector<PciDevice>& devices, bool amd) {
   std::vector<PciDevice> gpus;
-  std::copy_if(devices.begin(), devices.end(), std::back_inserter(gpus), IsNvidiaGpu);
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(gpus),
+               amd ? IsAmdGpu : IsNvidiaGpu);
   return gpus;
 }
 
@@ -45,7 +47,10 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
   const absl::StatusOr<GpuState> state = QueryGpus(context.host);
   const absl::StatusOr<std::vector<PciDevice>> devices = ListPciDevices(context.host);
   const std::optional<std::int64_t> by_module = CountOfKernelModule(context.host);
-  const std::vector<PciDevice> pci = devices.ok() ? GpusOf(*devices) : std::vector<PciDevice>();
+  const bool amd = state.ok() && state->gpus.front().vendor == "AMD";
+  const absl::string_view make = amd ? "AMD GPU" : "NVIDIA GPU";
+  const std::vector<PciDevice> pci =
+      devices.ok() ? GpusOf(*devices, amd) : std::vector<PciDevice>();
 
   // FAILED_PRECONDITION is an answer: the driver lists none.
   const bool none_listed = absl::IsFailedPrecondition(state.status());
@@ -53,7 +58,7 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
     if (pci.empty()) return state.status();
     return absl::Status(state.status().code(),
                         absl::StrCat(state.status().message(), "; lspci shows ",
-                                     Count(static_cast<std::int64_t>(pci.size()), "NVIDIA GPU")));
+                                     Count(static_cast<std::int64_t>(pci.size()), make)));
   }
   if (none_listed && devices.ok() && pci.empty() && by_module.value_or(0) == 0) {
     return absl::FailedPreconditionError(
@@ -64,8 +69,12 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
   std::map<std::string, const Gpu*> by_address;
   std::int64_t by_driver = 0;
   if (state.ok()) {
-    by_driver = static_cast<std::int64_t>(state->gpus.size());
-    for (const Gpu& gpu : state->gpus) by_address[gpu.pci_address] = &gpu;
+    // One that fell off the bus is listed by name only.
+    by_driver = std::count_if(state->gpus.begin(), state->gpus.end(),
+                              [](const Gpu& gpu) { return !gpu.lost; });
+    for (const Gpu& gpu : state->gpus) {
+      if (!gpu.lost) by_address[gpu.pci_address] = &gpu;
+    }
   }
   std::optional<std::int64_t> by_pci;
   std::optional<std::int64_t> expected = by_module;
@@ -77,6 +86,9 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
   }
   // Twice the same source is no second opinion, but no driver lists more than there are.
   if (expected.has_value()) expected = std::max(*expected, by_driver);
+  if (state.ok() && by_driver < static_cast<std::int64_t>(state->gpus.size())) {
+    expected = std::max(expected.value_or(0), static_cast<std::int64_t>(state->gpus.size()));
+  }
 
   v1::Finding& counted = findings.Int("gpu_count_driver", findings.Node(), by_driver);
   if (expected.has_value()) counted.set_expected(absl::StrCat(*expected));
@@ -84,6 +96,12 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
   findings.Int("gpu_count_expected", findings.Node(), expected);
 
   std::vector<std::string> missing;
+  if (state.ok()) {
+    for (const Gpu& gpu : state->gpus) {
+      if (gpu.lost) missing.push_back(absl::StrCat("GPU ", gpu.index, " is lost"));
+    }
+  }
+  const absl::string_view own_driver = amd ? "amdgpu" : "nvidia";
   for (const PciDevice& device : pci) {
     const auto listed = by_address.find(device.address);
     const v1::Device subject =
@@ -93,8 +111,8 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
     if (listed == by_address.end() && !BelongsToGuest(device)) {
       missing.push_back(
           absl::StrCat(device.address, device.dead ? " answers with ff" : "",
-                       device.driver.empty() || device.driver == "nvidia" ? "" : " is bound to ",
-                       device.driver == "nvidia" ? "" : device.driver));
+                       device.driver.empty() || device.driver == own_driver ? "" : " is bound to ",
+                       device.driver == own_driver ? "" : device.driver));
     }
   }
   if (state.ok()) {
@@ -116,28 +134,27 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
 }
 
 absl::StatusOr<CheckOutput> CheckGpuSmiHealth(const CheckContext& context) {
-  const absl::StatusOr<host::CommandResult> result = RunNvidiaSmi(context.host, "-q -x");
+  const absl::StatusOr<GpuReport> report = AskNvidia(context.host);
   GpuFindings findings(context);
-  if (absl::IsDeadlineExceeded(result.status())) {
+  if (absl::IsDeadlineExceeded(report.status())) {
     findings.Int("exit_code", findings.Node(), std::nullopt);
     findings.Float("duration_s", findings.Node(), std::nullopt);
     findings.Bool("hung", findings.Node(), true).set_expected("false");
     findings.Text("error_text", findings.Node(), std::nullopt);
     return std::move(findings).Finish(
-        "nvidia-smi -q -x did not answer in time: a call into the driver hangs",
-        std::string(result.status().message()));
+        "the query of the GPUs did not answer in time: a call into the driver hangs",
+        std::string(report.status().message()));
   }
-  GALEN_RETURN_IF_ERROR(result.status());
-  const std::string complaint = Complaint(*result);
-  const double seconds = absl::ToDoubleSeconds(result->duration);
-  findings.Int("exit_code", findings.Node(), result->exit_code).set_expected("0");
+  GALEN_RETURN_IF_ERROR(report.status());
+  const double seconds = absl::ToDoubleSeconds(report->duration);
+  findings.Int("exit_code", findings.Node(), report->exit_code).set_expected("0");
   findings.Float("duration_s", findings.Node(), seconds);
   findings.Bool("hung", findings.Node(), false).set_expected("false");
-  findings.Text("error_text", findings.Node(), complaint);
+  findings.Text("error_text", findings.Node(), report->complaint);
   return std::move(findings).Finish(
-      absl::StrCat("nvidia-smi -q -x took ", Short(seconds), " s and ended with exit code ",
-                   result->exit_code, complaint.empty() ? "" : ": ", complaint),
-      complaint);
+      absl::StrCat(report->asked, " took ", Short(seconds), " s and ended with exit code ",
+                   report->exit_code, report->complaint.empty() ? "" : ": ", report->complaint),
+      report->complaint);
 }
 
 }  // namespace galen::node

@@ -49,8 +49,14 @@ bool ReadDriver(re2::StringPiece line, KernelPciEvents& events) {
   static const LazyRE2 kAction = {
       R"(NVRM: Xid \(PCI:([0-9a-f:.]+)\): 154, GPU recovery action changed from .* to )"
       R"(0x[0-9a-f]+ \(([^)]*)\))"};
+  static const LazyRE2 kBadPages = {
+      R"(amdgpu ([0-9a-f:.]+): (?:amdgpu: )?Saved bad pages \d+ reaches threshold value \d+)"};
   std::string address;
   std::string action;
+  if (RE2::PartialMatch(line, *kBadPages, &address)) {
+    events.bad_page_threshold.insert(CanonicalPciAddress(address));
+    return true;
+  }
   if (RE2::PartialMatch(line, *kEmptyRegion, &address)) {
     events.no_space.insert(CanonicalPciAddress(address));
     return true;

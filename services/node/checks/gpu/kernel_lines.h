@@ -22,6 +22,8 @@ struct KernelPciEvents {
   std::set<std::string> no_space;
   // The recovery action that the driver asked for last (Xid 154), as it names it.
   std::map<std::string, std::string> recovery_action;
+  // AMD GPUs of which the driver logged that they have as many bad pages as it bears.
+  std::set<std::string> bad_page_threshold;
   // The first lines of these kinds.
   std::vector<std::string> lines;
 };

@@ -62,8 +62,7 @@ absl::StatusOr<std::string> NvidiaSmiOutput(const host::Host& host, absl::string
   return result.out;
 }
 
-absl::StatusOr<GpuState> QueryGpus(const host::Host& host) {
-  GALEN_ASSIGN_OR_RETURN(const host::CommandResult result, RunNvidiaSmi(host, "-q -x"));
+absl::StatusOr<GpuState> StateOf(const host::CommandResult& result) {
   if (!absl::StrContains(result.out, "<nvidia_smi_log")) {
     return Refusal("nvidia-smi -q -x", result, Complaint(result));
   }

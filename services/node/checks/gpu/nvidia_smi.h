@@ -20,8 +20,9 @@ absl::StatusOr<host::CommandResult> RunNvidiaSmi(const host::Host& host,
 // mismatch").
 absl::StatusOr<std::string> NvidiaSmiOutput(const host::Host& host, absl::string_view arguments);
 
-// The state of all NVIDIA GPUs, at least one. Errors as of NvidiaSmiOutput, and DATA_LOSS.
-absl::StatusOr<GpuState> QueryGpus(const host::Host& host);
+// The state of all NVIDIA GPUs, at least one, from what `nvidia-smi -q -x` answered.
+// FAILED_PRECONDITION it finds none; ABORTED it refused; DATA_LOSS the XML is broken.
+absl::StatusOr<GpuState> StateOf(const host::CommandResult& result);
 
 // What nvidia-smi complained of, in one line; "" when it did not: text before and after the XML, or
 // all of the output when there is no XML.

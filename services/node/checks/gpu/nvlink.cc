@@ -10,17 +10,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
+#include "services/node/checks/gpu/counter_window.h"
 #include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/link_reports.h"
 #include "services/node/checks/gpu/nvidia_smi.h"
 
 namespace galen::node {
 namespace {
 
-// The GPUs of `nvidia-smi -q -x`, or what a heading says of one where that was not captured.
+// The GPUs of the state, or what a heading says of one where that was not captured.
 std::vector<Gpu> Identities(const host::Host& host) {
-  absl::StatusOr<GpuState> state = QueryGpus(host);
+  absl::StatusOr<GpuState> state = QueryNvidia(host);
   return state.ok() ? std::move(state->gpus) : std::vector<Gpu>();
 }
 
@@ -41,27 +44,109 @@ std::int64_t ActiveLinks(const GpuLinks& gpu) {
 
 bool NoneActive(const GpuLinks& gpu) { return ActiveLinks(gpu) == 0; }
 
-// Boards whose links run over a bridge that is sold apart: links that are all down mean that there
-// is no bridge. On all others the links are wired on the baseboard.
-bool NeedsBridge(const GpuLinks& gpu) {
-  for (const absl::string_view word : {"PCIe", "NVL", "GeForce", "RTX", "Quadro", "TITAN"}) {
-    if (absl::StrContains(gpu.product, word)) return true;
+// What nvidia-smi would list, told by NVML where that was asked, and the text of it.
+struct LinkStatus {
+  std::vector<GpuLinks> gpus;
+  std::string text;
+};
+
+std::string ReadingsOf(const GpuState& state, absl::string_view section) {
+  std::string text;
+  for (const GpuReading& reading : state.readings) {
+    if (reading.section == section) {
+      absl::StrAppend(&text, "GPU ", reading.gpu, ": ", reading.text, "\n");
+    }
+  }
+  return text;
+}
+
+absl::StatusOr<LinkStatus> ReadLinkStatus(const host::Host& host,
+                                          std::vector<GpuLinks> GpuState::*of_nvml,
+                                          absl::string_view section, absl::string_view arguments) {
+  if (host.live()) {
+    const absl::StatusOr<GpuState> state = QueryNvidia(host);
+    if (absl::IsDeadlineExceeded(state.status())) return state.status();
+    if (state.ok() && !((*state).*of_nvml).empty()) {
+      return LinkStatus{.gpus = (*state).*of_nvml, .text = ReadingsOf(*state, section)};
+    }
+  }
+  GALEN_ASSIGN_OR_RETURN(std::string output, NvidiaSmiOutput(host, arguments));
+  std::vector<GpuLinks> gpus = ParseLinkStatus(output);
+  return LinkStatus{.gpus = std::move(gpus), .text = std::move(output)};
+}
+
+struct LinkCounters {
+  std::vector<GpuLinkErrors> gpus;
+  std::string text;
+};
+
+absl::StatusOr<LinkCounters> ReadLinkCounters(const host::Host& host) {
+  if (host.live()) {
+    const absl::StatusOr<GpuState> state = QueryNvidia(host);
+    if (absl::IsDeadlineExceeded(state.status())) return state.status();
+    if (state.ok() && !state->nvlink_errors.empty()) {
+      return LinkCounters{.gpus = state->nvlink_errors, .text = ReadingsOf(*state, "nvlink")};
+    }
+  }
+  GALEN_ASSIGN_OR_RETURN(std::string output, NvidiaSmiOutput(host, "nvlink -e"));
+  std::vector<GpuLinkErrors> gpus = ParseLinkErrors(output);
+  return LinkCounters{.gpus = std::move(gpus), .text = std::move(output)};
+}
+
+bool Grew(const std::optional<std::int64_t>& before, const std::optional<std::int64_t>& after) {
+  return before.has_value() && after.has_value() && *after > *before;
+}
+
+bool Grew(const LinkErrors& before, const LinkErrors& after) {
+  return Grew(before.crc, after.crc) || Grew(before.replay, after.replay) ||
+         Grew(before.recovery, after.recovery);
+}
+
+const LinkErrors* FindLink(const GpuState& state, int gpu, int link) {
+  for (const GpuLinkErrors& errors : state.nvlink_errors) {
+    if (errors.index != gpu) continue;
+    const auto found = errors.links.find(link);
+    return found == errors.links.end() ? nullptr : &found->second;
+  }
+  return nullptr;
+}
+
+bool AnyLinkGrew(const GpuState& before, const GpuState& after) {
+  for (const GpuLinkErrors& gpu : before.nvlink_errors) {
+    for (const auto& [link, errors] : gpu.links) {
+      const LinkErrors* const later = FindLink(after, gpu.index, link);
+      if (later != nullptr && Grew(errors, *later)) return true;
+    }
   }
   return false;
+}
+
+// Whether the counters of the link grew while they were watched; unknown where nobody could watch.
+std::optional<bool> GrewInWindow(const absl::StatusOr<CounterWindow>& window, int gpu, int link) {
+  if (!window.ok()) return std::nullopt;
+  const LinkErrors* const before = FindLink(window->before, gpu, link);
+  const LinkErrors* const after = FindLink(window->after, gpu, link);
+  if (before == nullptr || after == nullptr) return std::nullopt;
+  return Grew(*before, *after);
+}
+
+// Boards whose links run over a bridge that is sold apart: links that are all down mean that there
+// is no bridge. On all others the links are wired on the baseboard.
+bool NeedsBridge(const GpuLinks& gpu, const std::vector<CheckData::Pattern>& boards) {
+  return !CheckData::FirstMatch(boards, gpu.product).empty();
 }
 
 // How many links the GPU ought to have: what is known of its model, else what most of its siblings
 // list. Unknown for boards with a bridge, which may connect any part of the links.
 std::optional<std::int64_t> ExpectedLinks(const GpuLinks& gpu, const std::vector<GpuLinks>& all,
-                                          const knowledge::Knowledge& knowledge) {
-  if (NeedsBridge(gpu)) {
+                                          const knowledge::Knowledge& knowledge,
+                                          const std::vector<CheckData::Pattern>& boards) {
+  if (NeedsBridge(gpu, boards)) {
     if (NoneActive(gpu)) return std::nullopt;
     return static_cast<std::int64_t>(gpu.links.size());
   }
-  if (const knowledge::v1::Hardware* model = knowledge.FindHardware(gpu.product);
-      model != nullptr) {
-    const auto links = model->facts().find("nvlinks");
-    if (links != model->facts().end()) return static_cast<std::int64_t>(links->second);
+  if (const auto links = HardwareFact(knowledge, gpu.product, "nvlinks"); links.has_value()) {
+    return static_cast<std::int64_t>(*links);
   }
   std::map<std::int64_t, int> counts;
   for (const GpuLinks& other : all) {
@@ -107,8 +192,13 @@ std::string ErrorText(const LinkErrors& errors) {
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const std::string output, NvidiaSmiOutput(context.host, "nvlink -s"));
-  std::vector<GpuLinks> gpus = ParseLinkStatus(output);
+  GALEN_ASSIGN_OR_RETURN(const CheckData data,
+                         CheckData::Of(context.knowledge, "gpu.nvlink_status"));
+  const std::vector<CheckData::Pattern> boards = data.Patterns("bridge_board");
+  GALEN_ASSIGN_OR_RETURN(LinkStatus status,
+                         ReadLinkStatus(context.host, &GpuState::nvlinks, "nvlink", "nvlink -s"));
+  const std::string& output = status.text;
+  std::vector<GpuLinks>& gpus = status.gpus;
   gpus.erase(std::remove_if(gpus.begin(), gpus.end(),
                             [](const GpuLinks& gpu) {
                               return gpu.not_supported || (gpu.links.empty() && !gpu.all_inactive);
@@ -118,7 +208,7 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
     return absl::FailedPreconditionError("no GPU of this node has NVLink that can be asked");
   }
   if (std::all_of(gpus.begin(), gpus.end(), [&](const GpuLinks& gpu) {
-        return NoneActive(gpu) && !ExpectedLinks(gpu, gpus, context.knowledge).has_value();
+        return NoneActive(gpu) && !ExpectedLinks(gpu, gpus, context.knowledge, boards).has_value();
       })) {
     return absl::FailedPreconditionError(
         "no NVLink bridge is installed: all links of all GPUs are inactive");
@@ -133,7 +223,8 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
     const Gpu identity = Identify(gpu.index, gpu.uuid, known);
     const v1::Device subject = findings.Of(identity);
     const std::int64_t active = ActiveLinks(gpu);
-    const std::optional<std::int64_t> expected = ExpectedLinks(gpu, gpus, context.knowledge);
+    const std::optional<std::int64_t> expected =
+        ExpectedLinks(gpu, gpus, context.knowledge, boards);
     // A link that ought to be there and is not listed is as inactive as one that says so.
     std::optional<std::int64_t> inactive;
     if (expected.has_value()) inactive = std::max<std::int64_t>(*expected - active, 0);
@@ -159,12 +250,17 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
 }
 
 absl::StatusOr<CheckOutput> CheckGpuNvlinkErrors(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const std::string output, NvidiaSmiOutput(context.host, "nvlink -e"));
-  const std::vector<GpuLinkErrors> gpus = ParseLinkErrors(output);
+  GALEN_ASSIGN_OR_RETURN(const LinkCounters counters, ReadLinkCounters(context.host));
+  const std::string& output = counters.text;
+  const std::vector<GpuLinkErrors>& gpus = counters.gpus;
   const std::vector<Gpu> known = Identities(context.host);
   GpuFindings findings(context);
   std::size_t links = 0;
   for (const GpuLinkErrors& gpu : gpus) links += gpu.links.size();
+  absl::StatusOr<CounterWindow> window = absl::UnavailableError("no counter to watch");
+  // A counter read once does not tell whether it grows.
+  if (links > 0) window = WatchCounters(context, AnyLinkGrew);
+  if (absl::IsCancelled(window.status())) return window.status();
   Sentence sentence("NVLink", links);
   int shown = gpus.empty() ? 0 : gpus.front().index;
   for (const GpuLinkErrors& gpu : gpus) {
@@ -177,10 +273,16 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkErrors(const CheckContext& context) {
       if (errors.effective_ber.has_value()) {
         findings.Float("effective_ber", subject, errors.effective_ber);
       }
+      std::optional<bool> growing = GrewInWindow(window, gpu.index, link);
       // A counter at 0 has not grown; of any other, one reading does not tell.
-      findings.Bool("growing", subject,
-                    AllZero(errors) ? std::optional<bool>(false) : std::nullopt);
-      if (!AllZero(errors)) {
+      if (!growing.has_value() && AllZero(errors)) growing = false;
+      findings.Bool("growing", subject, growing).set_expected("false");
+      if (growing.value_or(false)) {
+        if (!sentence.has_special()) shown = gpu.index;
+        sentence.Special(
+            absl::StrCat(link, " of GPU ", gpu.index),
+            absl::StrCat(ErrorText(errors), AllZero(errors) ? "" : ", and ", "growing"));
+      } else if (!AllZero(errors)) {
         if (!sentence.has_special()) shown = gpu.index;
         sentence.Special(absl::StrCat(link, " of GPU ", gpu.index), ErrorText(errors));
       }
@@ -193,8 +295,10 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkErrors(const CheckContext& context) {
 }
 
 absl::StatusOr<CheckOutput> CheckGpuC2c(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const std::string output, NvidiaSmiOutput(context.host, "c2c -s"));
-  const std::vector<GpuLinks> gpus = ParseLinkStatus(output);
+  GALEN_ASSIGN_OR_RETURN(const LinkStatus status,
+                         ReadLinkStatus(context.host, &GpuState::c2c_links, "c2c", "c2c -s"));
+  const std::string& output = status.text;
+  const std::vector<GpuLinks>& gpus = status.gpus;
   const std::vector<Gpu> known = Identities(context.host);
   GpuFindings findings(context);
   const auto with_links = std::count_if(gpus.begin(), gpus.end(),

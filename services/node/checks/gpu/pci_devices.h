@@ -1,6 +1,8 @@
 #ifndef SERVICES_NODE_CHECKS_GPU_PCI_DEVICES_H_
 #define SERVICES_NODE_CHECKS_GPU_PCI_DEVICES_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +14,18 @@ namespace galen::node {
 
 // A device as `lspci -vvv -nn` shows it.
 struct PciDevice {
-  std::string address;        // 0000:b3:00.0
-  std::string class_code;     // "0302"
-  std::string vendor;         // "10de"
-  std::string driver;         // "Kernel driver in use"; empty: none
-  std::string secondary_bus;  // of a bridge: "b3"
+  std::string address;     // 0000:b3:00.0
+  std::string class_code;  // "0302"
+  std::string vendor;      // "10de"
+  std::string driver;      // "Kernel driver in use"; empty: none
+  // Of a bridge: the bus right behind it ("b3"), and the last one behind it.
+  std::string secondary_bus;
+  std::string subordinate_bus;
+  // Its link towards the CPU; of a port, the link to what is behind it.
+  std::optional<std::int64_t> link_gen;
+  std::optional<std::int64_t> link_gen_max;
+  std::optional<std::int64_t> link_width;
+  std::optional<std::int64_t> link_width_max;
   // The device answers every read with ones: revision ff, header type 7f.
   bool dead = false;
   // A memory region without an address.
@@ -26,10 +35,16 @@ struct PciDevice {
 
 std::vector<PciDevice> ParseLspci(absl::string_view output);
 
+// The bridges between the root complex and the device, the nearest first; empty where lspci shows
+// none. At most 32.
+std::vector<const PciDevice*> BridgesAbove(absl::string_view address,
+                                           const std::vector<PciDevice>& devices);
+
 // All devices. The host's errors; ABORTED when lspci failed.
 absl::StatusOr<std::vector<PciDevice>> ListPciDevices(const host::Host& host);
 
 bool IsNvidiaGpu(const PciDevice& device);
+bool IsAmdGpu(const PciDevice& device);
 bool IsNvSwitch(const PciDevice& device);
 // Given away to a virtual machine, so that the host's driver rightly does not list it.
 bool BelongsToGuest(const PciDevice& device);

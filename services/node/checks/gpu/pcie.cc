@@ -12,69 +12,14 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/gpu/checks.h"
+#include "services/node/checks/gpu/counter_window.h"
 #include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/kernel_lines.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
 #include "services/node/checks/gpu/pci_devices.h"
 
 namespace galen::node {
 namespace {
-
-// Idle GPUs lower their PCIe generation to save power, and never the width.
-bool MaySaveLinkPower(const Gpu& gpu) {
-  return gpu.performance_state != "P0" || gpu.utilization.value_or(0) == 0;
-}
-
-std::optional<bool> Downgraded(const Gpu& gpu) {
-  const GpuPcie& link = gpu.pcie;
-  if (!link.width_current.has_value() || !link.width_max.has_value()) return std::nullopt;
-  if (*link.width_current < *link.width_max) return true;
-  if (!link.gen_current.has_value() || !link.gen_max.has_value()) return std::nullopt;
-  if (*link.gen_current >= *link.gen_max) return false;
-  if (MaySaveLinkPower(gpu)) return std::nullopt;
-  return true;
-}
-
-// The most common value among the GPUs of one model, the greater of two that are equally common;
-// unknown where there are no two such GPUs.
-template <typename Value>
-std::optional<std::int64_t> Usual(const Gpu& gpu, const std::vector<Gpu>& gpus, Value value) {
-  std::map<std::int64_t, int> counts;
-  int peers = 0;
-  for (const Gpu& other : gpus) {
-    const std::optional<std::int64_t> of_other = value(other);
-    if (other.product != gpu.product || !of_other.has_value()) continue;
-    ++counts[*of_other];
-    ++peers;
-  }
-  if (peers < 2) return std::nullopt;
-  const auto most = std::max_element(
-      counts.begin(), counts.end(),
-      [](const auto& left, const auto& right) { return left.second <= right.second; });
-  return most->first;
-}
-
-std::optional<bool> PeersDiffer(const Gpu& gpu, const std::vector<Gpu>& gpus) {
-  std::optional<bool> differs;
-  const auto compare = [&](auto value) {
-    const std::optional<std::int64_t> own = value(gpu);
-    const std::optional<std::int64_t> usual = Usual(gpu, gpus, value);
-    if (own.has_value() && usual.has_value()) {
-      differs = differs.value_or(false) || *own != *usual;
-    }
-  };
-  compare([](const Gpu& g) { return g.pcie.width_current; });
-  compare([](const Gpu& g) { return g.pcie.gen_max; });
-  return differs;
-}
-
-std::string LinkText(const GpuPcie& link) {
-  const auto text = [](const std::optional<std::int64_t>& value) {
-    return value.has_value() ? absl::StrCat(*value) : std::string("?");
-  };
-  return absl::StrCat("gen ", text(link.gen_current), " of ", text(link.gen_max), ", x",
-                      text(link.width_current), " of x", text(link.width_max));
-}
 
 // Sum of the corrected errors that the kernel counted for a device.
 std::optional<std::int64_t> CorrectedErrors(const host::Host& host, const std::string& address,
@@ -101,56 +46,34 @@ std::optional<std::int64_t> UncorrectedErrors(const std::string& address,
   return logged->second;
 }
 
-// The port above a GPU: the bridge behind which its bus lies; "" when lspci does not tell.
-std::string PortAbove(const Gpu& gpu, const std::vector<PciDevice>& devices) {
-  const std::vector<std::string> parts = absl::StrSplit(gpu.pci_address, ':');
-  if (parts.size() != 3) return "";
-  for (const PciDevice& device : devices) {
-    if (!device.secondary_bus.empty() && device.secondary_bus == parts[1] &&
-        absl::StartsWith(device.address, absl::StrCat(parts[0], ":"))) {
-      return device.address;
-    }
+// How often the GPU replayed in a minute of the window; unknown where the counter is, or was set
+// back.
+std::optional<double> ReplayRate(const Gpu& gpu, const absl::StatusOr<CounterWindow>& window) {
+  if (!window.ok()) return std::nullopt;
+  const Gpu* const before = SameGpu(gpu, window->before);
+  const Gpu* const after = SameGpu(gpu, window->after);
+  if (before == nullptr || after == nullptr || !before->pcie.replays.has_value() ||
+      !after->pcie.replays.has_value() || *after->pcie.replays < *before->pcie.replays) {
+    return std::nullopt;
   }
-  return "";
+  return static_cast<double>(*after->pcie.replays - *before->pcie.replays) /
+         absl::ToDoubleMinutes(window->length);
+}
+
+bool AnyReplayed(const GpuState& before, const GpuState& after) {
+  return std::any_of(before.gpus.begin(), before.gpus.end(), [&](const Gpu& gpu) {
+    const Gpu* const later = SameGpu(gpu, after);
+    return later != nullptr && later->pcie.replays != gpu.pcie.replays;
+  });
 }
 
 }  // namespace
 
-absl::StatusOr<CheckOutput> CheckGpuPcieLink(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
-  GpuFindings findings(context);
-  Sentence sentence("GPU", state.gpus.size());
-  for (const Gpu& gpu : state.gpus) {
-    const v1::Device subject = findings.Of(gpu);
-    const auto add = [&](absl::string_view name, const std::optional<std::int64_t>& value,
-                         const std::optional<std::int64_t>& best) {
-      v1::Finding& finding = findings.Int(name, subject, value);
-      if (best.has_value()) finding.set_expected(absl::StrCat(*best));
-    };
-    add("gen_current", gpu.pcie.gen_current, gpu.pcie.gen_max);
-    add("gen_max", gpu.pcie.gen_max, std::nullopt);
-    add("width_current", gpu.pcie.width_current, gpu.pcie.width_max);
-    add("width_max", gpu.pcie.width_max, std::nullopt);
-    const std::optional<bool> downgraded = Downgraded(gpu);
-    const std::optional<bool> differs = PeersDiffer(gpu, state.gpus);
-    findings.Bool("downgraded", subject, downgraded).set_expected("false");
-    findings.Bool("peers_differ", subject, differs).set_expected("false");
-    if (downgraded.value_or(false) || differs.value_or(false)) {
-      sentence.Special(gpu, absl::StrCat(LinkText(gpu.pcie),
-                                         differs.value_or(false) ? ", unlike its siblings" : ""));
-    }
-  }
-  if (!findings.any_known()) {
-    return absl::FailedPreconditionError("no GPU of this node reports its PCIe link");
-  }
-  return std::move(findings).Finish(
-      sentence.Tell("the full PCIe width, generation full or lowered while idle"),
-      XmlExcerptOfFirst(state, "pci_gpu_link_info",
-                        [](const Gpu& gpu) { return Downgraded(gpu).value_or(false); }));
-}
-
 absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  // A counter read once has no rate.
+  const absl::StatusOr<CounterWindow> window = WatchCounters(context, AnyReplayed);
+  if (absl::IsCancelled(window.status())) return window.status();
   const auto events = ReadKernelPciEvents(context.host);
   const auto devices = ListPciDevices(context.host);
   GpuFindings findings(context);
@@ -164,18 +87,22 @@ absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
       if (count.value_or(0) > 0) told.push_back(absl::StrCat(Count(*count, what), where));
     };
     findings.Int("replay_count", subject, gpu.pcie.replays);
-    // A counter read once has no rate.
-    findings.Float("replay_rate_per_min", subject, std::nullopt);
+    const std::optional<double> rate = ReplayRate(gpu, window);
+    findings.Float("replay_rate_per_min", subject, rate);
     const auto corrected = CorrectedErrors(context.host, gpu.pci_address, events);
     const auto uncorrected = UncorrectedErrors(gpu.pci_address, events);
     findings.Int("aer_correctable", subject, corrected);
     findings.Int("aer_uncorrectable", subject, uncorrected);
     tell(gpu.pcie.replays, "replay");
+    if (rate.value_or(0) > 0) told.push_back(absl::StrCat(Short(*rate), " replays a minute"));
     tell(corrected, "corrected AER error");
     tell(uncorrected, "uncorrected AER error");
     // Errors of the link are often seen by the other end only.
-    const std::string port = devices.ok() ? PortAbove(gpu, *devices) : "";
-    if (!port.empty() && ports.insert(port).second) {
+    const std::vector<const PciDevice*> bridges =
+        devices.ok() ? BridgesAbove(gpu.pci_address, *devices) : std::vector<const PciDevice*>();
+    for (const PciDevice* const bridge : bridges) {
+      const std::string& port = bridge->address;
+      if (!ports.insert(port).second) continue;
       const auto at_port = CorrectedErrors(context.host, port, events);
       const auto bad_at_port = UncorrectedErrors(port, events);
       if (at_port.has_value()) {
@@ -206,12 +133,13 @@ absl::StatusOr<CheckOutput> CheckGpuBar(const CheckContext& context) {
   if (state.ok()) {
     for (const Gpu& gpu : state->gpus) by_address[gpu.pci_address] = &gpu;
   }
+  const bool amd = state.ok() && state->gpus.front().vendor == "AMD";
   std::size_t total = 0;
   bool no_space = false;
   std::vector<std::string> unassigned;
   std::string excerpt;
   for (const PciDevice& device : devices) {
-    if (!IsNvidiaGpu(device)) continue;
+    if (!(amd ? IsAmdGpu(device) : IsNvidiaGpu(device))) continue;
     ++total;
     const auto listed = by_address.find(device.address);
     const bool known = listed != by_address.end();
@@ -229,7 +157,8 @@ absl::StatusOr<CheckOutput> CheckGpuBar(const CheckContext& context) {
     }
   }
   if (total == 0) {
-    return absl::FailedPreconditionError("no NVIDIA GPU on this node: lspci lists none");
+    return absl::FailedPreconditionError(
+        absl::StrCat("no ", amd ? "AMD" : "NVIDIA", " GPU on this node: lspci lists none"));
   }
   findings
       .Bool("no_space_in_log", findings.Node(),

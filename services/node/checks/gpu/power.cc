@@ -8,16 +8,13 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
+#include "services/node/checks/gpu/gpu_query.h"
 
 namespace galen::node {
 namespace {
-
-// Peaks reach past the limit for moments; a reading of more than this share of it is a sensor's
-// fault.
-constexpr double kImplausibleShare = 1.5;
 
 // What the power supplies of the machine give together, in watts, by `dmidecode -t 39`.
 std::optional<double> SupplyCapacity(const host::Host& host) {
@@ -35,16 +32,20 @@ std::optional<double> SupplyCapacity(const host::Host& host) {
   return capacity;
 }
 
-std::optional<bool> DrawPlausible(const GpuPower& power) {
+// Peaks reach past the limit for moments; a reading of more than `most` times it is a sensor's
+// fault.
+std::optional<bool> DrawPlausible(const GpuPower& power, double most) {
   const std::optional<double> limit = power.max_limit.has_value() ? power.max_limit : power.limit;
   if (!power.draw.has_value() || !limit.has_value()) return std::nullopt;
-  return *power.draw > 0 && *power.draw <= kImplausibleShare * *limit;
+  return *power.draw > 0 && *power.draw <= most * *limit;
 }
 
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.power"));
+  GALEN_ASSIGN_OR_RETURN(const double most, data.Number("plausible_share_of_limit"));
+  GALEN_ASSIGN_OR_RETURN(GpuState state, QueryGpus(context.host));
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
   // Known only when every limit is.
@@ -53,20 +54,24 @@ absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
     return gpu.power.limit.has_value() && gpu.power.default_limit.has_value() &&
            *gpu.power.limit < *gpu.power.default_limit;
   };
-  for (const Gpu& gpu : state.gpus) {
+  for (Gpu& gpu : state.gpus) {
     const v1::Device subject = findings.Of(gpu);
+    // What the model's data sheet says, where the device does not.
+    if (!gpu.power.default_limit.has_value()) {
+      gpu.power.default_limit = HardwareFact(context.knowledge, gpu.product, "tdp_w");
+    }
     findings.Float("draw_w", subject, gpu.power.draw);
     v1::Finding& limit = findings.Float("limit_w", subject, gpu.power.limit);
     if (gpu.power.default_limit.has_value()) limit.set_expected(Short(*gpu.power.default_limit));
     findings.Float("default_limit_w", subject, gpu.power.default_limit);
-    findings.Bool("draw_plausible", subject, DrawPlausible(gpu.power)).set_expected("true");
+    findings.Bool("draw_plausible", subject, DrawPlausible(gpu.power, most)).set_expected("true");
     if (sum_of_limits.has_value() && gpu.power.limit.has_value()) {
       *sum_of_limits += *gpu.power.limit;
     } else {
       sum_of_limits = std::nullopt;
     }
     std::vector<std::string> told;
-    if (!DrawPlausible(gpu.power).value_or(true)) {
+    if (!DrawPlausible(gpu.power, most).value_or(true)) {
       told.push_back(absl::StrCat("shows a draw of ", Short(*gpu.power.draw), " W"));
     }
     if (reduced(gpu)) {
@@ -86,10 +91,10 @@ absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
     absl::StrAppend(&message, "; limits add up to ", Short(*sum_of_limits), " W of ",
                     Short(*supply), " W of supply");
   }
-  const bool newer = !XmlExcerpt(state, state.gpus.front(), "gpu_power_readings").empty();
+  const bool newer = !Excerpt(state, state.gpus.front(), "gpu_power_readings").empty();
   return std::move(findings).Finish(
       std::move(message),
-      XmlExcerptOfFirst(state, newer ? "gpu_power_readings" : "power_readings", reduced));
+      ExcerptOfFirst(state, newer ? "gpu_power_readings" : "power_readings", reduced));
 }
 
 }  // namespace galen::node

@@ -13,17 +13,14 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
+#include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/kernel_lines.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
 
 namespace galen::node {
 namespace {
-
-// Programs that keep a GPU open without computing on it.
-constexpr absl::string_view kDaemons[] = {"nv-hostengine", "dcgm-exporter", "nvidia-mps-server",
-                                          "nvidia-persistenced"};
 
 std::optional<bool> MigPending(const GpuMig& mig) {
   if (mig.current.empty() || mig.pending.empty()) return std::nullopt;
@@ -71,15 +68,17 @@ std::optional<bool> HasForeignProcess(const Gpu& gpu, const std::set<std::int64_
   });
 }
 
-// The daemons among the GPU's processes, "" for none.
-std::string Daemons(const std::vector<GpuProcess>& processes) {
+// Those of `daemons`, programs that keep a GPU open without computing on it, among the GPU's
+// processes; "" for none.
+std::string Daemons(const std::vector<GpuProcess>& processes,
+                    const std::vector<std::string>& daemons) {
   std::set<std::string> names;
   for (const GpuProcess& process : processes) {
     const absl::string_view command = process.name;
     const absl::string_view path = command.substr(0, command.find(' '));
     const absl::string_view name = path.substr(path.rfind('/') + 1);
-    for (const absl::string_view daemon : kDaemons) {
-      if (name == daemon) names.emplace(daemon);
+    for (const std::string& daemon : daemons) {
+      if (name == daemon) names.insert(daemon);
     }
   }
   return absl::StrJoin(names, ",");
@@ -95,7 +94,7 @@ std::optional<std::string> Action(absl::string_view text) {
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuSettings(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryNvidia(context.host));
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
   for (const Gpu& gpu : state.gpus) {
@@ -124,10 +123,12 @@ absl::StatusOr<CheckOutput> CheckGpuSettings(const CheckContext& context) {
   }
   return std::move(findings).Finish(
       sentence.Tell("compute mode Default, persistence on, MIG off, as far as reported"),
-      XmlExcerpt(state, state.gpus.front(), "mig_mode"));
+      Excerpt(state, state.gpus.front(), "mig_mode"));
 }
 
 absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.processes"));
+  const std::vector<std::string> programs = data.Texts("daemons");
   GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
   std::set<std::int64_t> job = JobProcesses(context.host);
   if (!SameNumbers(job, state.gpus)) job.clear();
@@ -140,7 +141,7 @@ absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
     std::optional<std::string> daemons;
     if (gpu.processes.has_value()) {
       count = static_cast<std::int64_t>(gpu.processes->size());
-      daemons = Daemons(*gpu.processes);
+      daemons = Daemons(*gpu.processes, programs);
     }
     findings.Bool("foreign_process", subject, foreign).set_expected("false");
     findings.Float("memory_used_mib", subject, gpu.memory_used_mib);
@@ -159,13 +160,13 @@ absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
     return absl::FailedPreconditionError("no GPU of this node lists its processes");
   }
   return std::move(findings).Finish(sentence.Tell("no process"),
-                                    XmlExcerptOfFirst(state, "processes", [&](const Gpu& gpu) {
+                                    ExcerptOfFirst(state, "processes", [&](const Gpu& gpu) {
                                       return HasForeignProcess(gpu, job).value_or(false);
                                     }));
 }
 
 absl::StatusOr<CheckOutput> CheckGpuRecoveryAction(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
+  GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryNvidia(context.host));
   const auto events = ReadKernelPciEvents(context.host);
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
@@ -173,6 +174,8 @@ absl::StatusOr<CheckOutput> CheckGpuRecoveryAction(const CheckContext& context) 
     std::optional<std::string> action = Action(gpu.recovery_action);
     // A GPU that answers nothing but this asks for it, too.
     if (!action.has_value() && gpu.requires_reset) action = "GPU_RESET";
+    // "GPU is lost. Reboot the system to recover this GPU", as nvidia-smi puts it.
+    if (!action.has_value() && gpu.lost) action = "NODE_REBOOT";
     if (!action.has_value() && events.ok()) {
       const auto logged = events->recovery_action.find(gpu.pci_address);
       if (logged != events->recovery_action.end()) action = Action(logged->second);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "check_fixture.h"
+#include "services/node/checks/gpu/amd_state.h"
 #include "services/node/checks/gpu/gpu_state.h"
 #include "services/node/checks/gpu/kernel_lines.h"
 #include "services/node/checks/gpu/link_reports.h"
@@ -66,6 +68,39 @@ TEST(RealOutputs, NoPrefixOfAnXmlIsTakenForTheWhole) {
     for (std::size_t part = 1; part < 8; ++part) {
       EXPECT_FALSE(
           ParseGpuState(fixture.content.substr(0, fixture.content.size() * part / 8)).ok());
+    }
+  }
+}
+
+TEST(RealOutputs, EveryJsonOfRocmSmiIsRead) {
+  GALEN_FIXTURES(fixtures, "rocm-smi-json");
+  for (const Fixture& fixture : fixtures) {
+    SCOPED_TRACE(fixture.name);
+    const auto state = ParseRocmSmi(fixture.content);
+    ASSERT_TRUE(state.ok()) << state.status();
+    for (const Gpu& gpu : state->gpus) {
+      EXPECT_FALSE(gpu.product.empty());
+      EXPECT_FALSE(gpu.pci_address.empty());
+      EXPECT_FALSE(gpu.vbios.empty());
+      EXPECT_TRUE(gpu.thermal.core.has_value());
+      EXPECT_TRUE(gpu.memory_total_mib.has_value());
+      EXPECT_TRUE(gpu.power.limit.has_value());
+      EXPECT_TRUE(gpu.pcie.replays.has_value());
+    }
+  }
+}
+
+TEST(RealOutputs, EveryCheckThatIsNotOnlyOfNvidiaJudgesTheMachinesOfRocmSmi) {
+  GALEN_FIXTURES(fixtures, "rocm-smi-json");
+  for (const Fixture& fixture : fixtures) {
+    testing::FakeHost host;
+    host.AddAbsentCommand("nvidia-smi -q -x");
+    host.AddCommand("rocm-smi --showallinfo --json", fixture.content);
+    for (const char* check :
+         {"gpu.inventory", "gpu.thermal", "gpu.power", "gpu.clocks", "gpu.pcie_link",
+          "gpu.pcie_errors", "gpu.firmware", "gpu.processes"}) {
+      const auto output = RunGpuCheck(check, host, KnownModels());
+      EXPECT_TRUE(output.ok()) << fixture.name << " " << check << ": " << output.status();
     }
   }
 }

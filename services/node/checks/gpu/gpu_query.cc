@@ -1,0 +1,117 @@
+#include "services/node/checks/gpu/gpu_query.h"
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "re2/re2.h"
+#include "services/node/checks/gpu/amd_state.h"
+#include "services/node/checks/gpu/nvidia_smi.h"
+#include "services/node/checks/gpu/nvml_source.h"
+
+namespace galen::node {
+namespace {
+
+using NvmlResult = std::shared_ptr<const nvml::Source::Result>;
+
+// The PCI addresses that "WARNING: infoROM is corrupted at gpu 0000:4B:00.0" names.
+std::set<std::string> CorruptedInforoms(absl::string_view remarks) {
+  static const LazyRE2 kWarning = {R"((?i)infoROM is corrupted at gpu ([0-9a-f:.]+))"};
+  std::set<std::string> addresses;
+  re2::StringPiece rest(remarks.data(), remarks.size());
+  std::string address;
+  while (RE2::FindAndConsume(&rest, *kWarning, &address)) {
+    addresses.insert(CanonicalPciAddress(address));
+  }
+  return addresses;
+}
+
+// nvidia-smi warns of infoROMs by its exit code, and newer versions name the GPU.
+void JudgeInforoms(int exit_code, GpuState& state) {
+  const std::set<std::string> corrupted = CorruptedInforoms(state.remarks);
+  const bool unnamed = exit_code == nvml::kCorruptedInforom && corrupted.empty();
+  for (Gpu& gpu : state.gpus) {
+    if (!unnamed) {
+      gpu.inforom_corrupted = corrupted.contains(gpu.pci_address);
+    } else if (state.gpus.size() == 1) {
+      gpu.inforom_corrupted = true;
+    }  // else some GPU's is, and nothing says which
+  }
+}
+
+GpuReport ReportOf(const nvml::Source::Result& result) {
+  const nvml::Answer& answer = result.answer;
+  GpuReport report{.asked = "NVML",
+                   .exit_code = answer.code,
+                   .complaint = answer.complaint,
+                   .duration = result.duration,
+                   .state = answer.state};
+  if (answer.state.gpus.empty()) {
+    report.state = answer.code == nvml::kSuccess
+                       ? absl::FailedPreconditionError("NVML finds no GPU on this node")
+                       : absl::AbortedError(
+                             absl::StrCat("NVML: exit code ", answer.code, ": ", answer.complaint));
+  }
+  return report;
+}
+
+absl::StatusOr<GpuReport> AskNvidiaSmi(const host::Host& host) {
+  GALEN_ASSIGN_OR_RETURN(const host::CommandResult result, RunNvidiaSmi(host, "-q -x"));
+  GpuReport report{.asked = "nvidia-smi -q -x",
+                   .exit_code = result.exit_code,
+                   .complaint = Complaint(result),
+                   .duration = result.duration,
+                   .state = StateOf(result)};
+  if (report.state.ok()) JudgeInforoms(result.exit_code, *report.state);
+  return report;
+}
+
+// NVML is not there, or is not what we know: nvidia-smi may still be.
+bool Elsewhere(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsAborted(status);
+}
+
+}  // namespace
+
+absl::StatusOr<GpuReport> AskNvidia(const host::Host& host) {
+  if (host.live()) {
+    const absl::StatusOr<NvmlResult> result = nvml::Source::OfProcess().Read();
+    if (result.ok()) return ReportOf(**result);
+    if (!Elsewhere(result.status())) return result.status();
+  }
+  return AskNvidiaSmi(host);
+}
+
+absl::StatusOr<GpuState> QueryNvidia(const host::Host& host) {
+  GALEN_ASSIGN_OR_RETURN(GpuReport report, AskNvidia(host));
+  return std::move(report.state);
+}
+
+absl::StatusOr<GpuState> QueryGpus(const host::Host& host) {
+  absl::StatusOr<GpuState> nvidia = QueryNvidia(host);
+  if (nvidia.ok() || (!absl::IsNotFound(nvidia.status()) && !absl::IsUnavailable(nvidia.status()) &&
+                      !absl::IsFailedPrecondition(nvidia.status()))) {
+    return nvidia;
+  }
+  absl::StatusOr<GpuState> amd = QueryAmd(host);
+  if (amd.ok()) return amd;
+  // A tool of AMD that is there and fails says more than that NVIDIA's is not.
+  const bool absent = absl::IsNotFound(amd.status()) || absl::IsUnavailable(amd.status());
+  return absent ? nvidia.status() : amd.status();
+}
+
+absl::StatusOr<GpuState> QueryGpusAgain(const host::Host& host) {
+  if (!host.live()) return absl::UnavailableError("a bundle holds one reading");
+  const absl::StatusOr<NvmlResult> result = nvml::Source::OfProcess().ReadAnew();
+  if (result.ok()) return ReportOf(**result).state;
+  if (!Elsewhere(result.status())) return result.status();
+  absl::StatusOr<GpuState> amd = ReadAmdSysfs(host);
+  if (amd.ok()) return amd;
+  return absl::UnavailableError("no counter of a GPU can be read twice on this node");
+}
+
+}  // namespace galen::node

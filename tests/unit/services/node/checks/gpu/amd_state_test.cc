@@ -1,0 +1,245 @@
+#include "services/node/checks/gpu/amd_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "check_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+using ::galen::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr char kStatic[] = R"([{"gpu": 0,
+  "asic": {"market_name": "AMD Instinct MI300X", "asic_serial": "0xAB", "target_graphics_version": "gfx942"},
+  "bus": {"bdf": "0000:05:00.0", "max_pcie_width": 16, "max_pcie_speed": {"value": 32, "unit": "GT/s"}},
+  "vbios": {"version": "022.040.003.042"},
+  "limit": {"max_power": {"value": 750, "unit": "W"}, "socket_power": {"value": 600, "unit": "W"},
+            "slowdown_hotspot_temperature": {"value": 100, "unit": "C"}},
+  "driver": {"name": "amdgpu", "version": "6.8.5"},
+  "ras": {"bad_page_threshold": 4, "ecc_block_state": {"UMC": "ENABLED"}},
+  "vram": {"size": {"value": 196592, "unit": "MB"}}},
+ {"gpu": 1, "asic": {"market_name": "AMD Instinct MI300X"}, "bus": {"bdf": "0000:26:00.0"}}])";
+
+constexpr char kMetric[] = R"({"gpu_data": [{"gpu": 0,
+  "usage": {"gfx_activity": {"value": 95, "unit": "%"}},
+  "power": {"socket_power": {"value": 612, "unit": "W"}},
+  "clock": {"gfx_0": {"clk": {"value": 900, "unit": "MHz"}, "max_clk": {"value": 2100, "unit": "MHz"}}},
+  "temperature": {"edge": "N/A", "hotspot": {"value": 97, "unit": "C"}, "mem": {"value": 60, "unit": "C"}},
+  "pcie": {"width": 8, "speed": {"value": 32, "unit": "GT/s"}, "replay_count": 3},
+  "ecc_blocks": {"UMC": {"correctable_count": 12, "uncorrectable_count": 1},
+                 "GFX": {"correctable_count": 0, "uncorrectable_count": 2},
+                 "XGMI_WAFL": {"correctable_count": 7, "uncorrectable_count": 0}},
+  "mem_usage": {"used_vram": {"value": 285, "unit": "MB"}},
+  "throttle": {"socket_thermal_violation_status": "ACTIVE", "hbm_thermal_violation_status": "NOT ACTIVE",
+               "prochot_violation_status": "NOT ACTIVE", "ppt_violation_status": "N/A"}},
+  {"gpu": 1, "usage": {"gfx_activity": "N/A"}, "temperature": {"hotspot": "N/A"}}]})";
+
+constexpr char kBadPages[] =
+    R"([{"gpu": 0, "retired": [{"page_address": "0x1"}, {"page_address": "0x2"}, {}, {}],
+         "pending": "No bad pages found.", "un_res": "No bad pages found."},
+        {"gpu": 1, "retired": "No bad pages found.", "pending": "No bad pages found."}])";
+
+FakeHost Instinct() {
+  FakeHost host;
+  host.AddAbsentCommand("nvidia-smi -q -x");
+  host.AddAbsentCommand("nvidia-smi topo -m");
+  host.AddCommand("amd-smi static --json", kStatic);
+  host.AddCommand("amd-smi metric --json", kMetric);
+  host.AddCommand("amd-smi bad-pages --json", kBadPages);
+  return host;
+}
+
+TEST(AmdSmi, FillsTheStateThatNvidiaFills) {
+  const auto state = QueryAmd(Instinct());
+  ASSERT_TRUE(state.ok()) << state.status();
+  ASSERT_EQ(state->gpus.size(), 2u);
+  const Gpu& gpu = state->gpus[0];
+  EXPECT_EQ(state->driver_version, "6.8.5");
+  EXPECT_EQ(gpu.vendor, "AMD");
+  EXPECT_EQ(gpu.product, "AMD Instinct MI300X");
+  EXPECT_EQ(gpu.pci_address, "0000:05:00.0");
+  EXPECT_EQ(gpu.ecc.since_boot.dram_uncorrectable, 1);
+  EXPECT_EQ(gpu.ecc.since_boot.sram_uncorrectable, 2);
+  EXPECT_EQ(gpu.xgmi.correctable, 7);
+  EXPECT_EQ(gpu.thermal.core, 97);
+  EXPECT_EQ(gpu.thermal.margin_to_slowdown, 3);
+  EXPECT_EQ(gpu.power.draw, 612);
+  EXPECT_EQ(gpu.power.limit, 600);
+  EXPECT_EQ(gpu.power.default_limit, 750);
+  EXPECT_EQ(gpu.pcie.gen_max, 5);
+  EXPECT_EQ(gpu.pcie.width_current, 8);
+  EXPECT_EQ(gpu.throttle.hw_thermal, true);
+  EXPECT_EQ(gpu.throttle.sw_power_cap, std::nullopt);
+  EXPECT_EQ(state->gpus[1].thermal.core, std::nullopt);
+  EXPECT_EQ(state->gpus[1].ecc.since_boot.dram_uncorrectable, std::nullopt);
+}
+
+TEST(AmdSmi, EveryCheckThatIsNotOnlyOfNvidiaWorksOnIt) {
+  const FakeHost host = Instinct();
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.ecc", host), "dram_uncorrectable_volatile", "gpu:0"), "1");
+  const auto pages = RunGpuCheck("gpu.page_retirement", host);
+  EXPECT_EQ(ValueOf(pages, "retired_pages", "gpu:0"), "4");
+  EXPECT_EQ(ValueOf(pages, "bad_page_threshold_reached", "gpu:0"), "true");
+  EXPECT_EQ(ValueOf(pages, "bad_page_threshold_reached", "gpu:1"), "false");
+  const auto thermal = RunGpuCheck("gpu.thermal", host, KnownModels());
+  EXPECT_EQ(ValueOf(thermal, "core_c", "gpu:0"), "97");
+  EXPECT_EQ(ValueOf(thermal, "core_limit_c", "gpu:0"), "100");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.power", host), "limit_w", "gpu:0"), "600");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.throttle", host), "hw_thermal", "gpu:0"), "true");
+  EXPECT_THAT(ValueOf(RunGpuCheck("gpu.clocks", host), "ratio_busy", "gpu:0"), HasSubstr("0.42"));
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.pcie_link", host), "downgraded", "gpu:0"), "true");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.pcie_errors", host), "replay_count", "gpu:0"), "3");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.driver", host), "module_version", ""), "6.8.5");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "memory_used_mib", "gpu:0"), "285");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.firmware", host), "vbios_versions_distinct", ""), "1");
+  // What only NVIDIA has is skipped, not failed.
+  for (const char* check : {"gpu.row_remap", "gpu.settings", "gpu.fabric_state", "gpu.inforom"}) {
+    EXPECT_TRUE(absl::IsNotFound(RunGpuCheck(check, host).status())) << check;
+  }
+}
+
+TEST(AmdSysfs, ALiveNodeNeedsNoTool) {
+  FakeHost host;
+  const std::string card = "/sys/class/drm/card1/device/";
+  host.AddFile(card + "vendor", "0x1002\n");
+  host.AddFile("/sys/class/drm/card0/device/vendor", "0x1a03\n");
+  host.AddFile(card + "uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME=0000:83:00.0\n");
+  host.AddFile(card + "product_name", "AMD Instinct MI100\n");
+  host.AddFile(card + "current_link_speed", "16.0 GT/s PCIe\n");
+  host.AddFile(card + "max_link_speed", "16.0 GT/s PCIe\n");
+  host.AddFile(card + "current_link_width", "16\n");
+  host.AddFile(card + "pcie_replay_count", "9\n");
+  host.AddFile(card + "mem_info_vram_total", "34342961152\n");
+  host.AddFile(card + "pp_dpm_sclk", "0: 300Mhz *\n1: 1502Mhz\n");
+  host.AddFile(card + "hwmon/hwmon4/temp1_input", "41000\n");
+  host.AddFile(card + "hwmon/hwmon4/temp2_input", "43000\n");
+  host.AddFile(card + "hwmon/hwmon4/temp2_crit", "100000\n");
+  host.AddFile(card + "hwmon/hwmon4/power1_average", "36000000\n");
+  host.AddFile(card + "ras/umc_err_count", "ue: 2\nce: 5\n");
+  host.AddFile(card + "ras/gfx_err_count", "ue: 0\nce: 1\n");
+  host.AddFile(card + "ras/xgmi_wafl_err_count", "ue: 1\nce: 0\n");
+  host.AddFile(card + "ras/gpu_vram_bad_pages",
+               "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : P\n");
+  host.AddFile("/sys/module/amdgpu/version", "6.3.6\n");
+  const auto state = QueryAmd(host);
+  ASSERT_TRUE(state.ok()) << state.status();
+  ASSERT_EQ(state->gpus.size(), 1u);
+  const Gpu& gpu = state->gpus[0];
+  EXPECT_EQ(gpu.pci_address, "0000:83:00.0");
+  EXPECT_EQ(gpu.product, "AMD Instinct MI100");
+  EXPECT_EQ(gpu.pcie.gen_current, 4);
+  EXPECT_EQ(gpu.pcie.replays, 9);
+  EXPECT_EQ(gpu.memory_total_mib, 32752);
+  EXPECT_EQ(gpu.clocks.sm, 300);
+  EXPECT_EQ(gpu.clocks.sm_max, 1502);
+  EXPECT_EQ(gpu.thermal.core, 43);
+  EXPECT_EQ(gpu.thermal.margin_to_slowdown, 57);
+  EXPECT_EQ(gpu.power.draw, 36);
+  EXPECT_EQ(gpu.ecc.since_boot.dram_uncorrectable, 2);
+  EXPECT_EQ(gpu.ecc.since_boot.sram_correctable, 1);
+  EXPECT_EQ(gpu.xgmi.uncorrectable, 1);
+  EXPECT_EQ(gpu.retired_pages.count, 1);
+  EXPECT_EQ(gpu.retired_pages.pending, true);
+  EXPECT_EQ(state->driver_version, "6.3.6");
+  const auto xgmi = RunGpuCheck("gpu.xgmi", host);
+  EXPECT_EQ(ValueOf(xgmi, "uncorrectable", "gpu:0"), "1");
+  EXPECT_THAT(xgmi->excerpt, HasSubstr("xgmi_wafl_err_count"));
+}
+
+TEST(Xgmi, AMissingLinkIsAFaultOnlyWhereAllAreWiredToAll) {
+  const auto host_with = [](absl::string_view series) {
+    FakeHost host;
+    host.AddCommand(
+        "rocm-smi --showallinfo --json",
+        absl::StrCat(R"({"card0": {"Card Series": ")", series, R"("}, "card1": {"Card Series": ")",
+                     series, R"("}, "card2": {"Card Series": ")", series,
+                     R"("}, "system": {"Driver version": "6.8.5",
+            "(Topology) Link type between DRM devices 0 and 1": "XGMI",
+            "(Topology) Link type between DRM devices 0 and 2": "PCIE",
+            "(Topology) Link type between DRM devices 1 and 2": "XGMI"}})"));
+    return host;
+  };
+  const FakeHost mesh = host_with("AMD Instinct MI300X");
+  const auto output = RunGpuCheck("gpu.xgmi", mesh, KnownModels());
+  EXPECT_EQ(ValueOf(output, "link_down", "gpu:0/link:2"), "true");
+  EXPECT_EQ(ValueOf(output, "link_down", "gpu:0/link:1"), "false");
+  EXPECT_THAT(MessageOf(output), HasSubstr("no XGMI link to GPU 2"));
+  const auto topology = RunGpuCheck("gpu.topology", mesh);
+  const FakeHost other = host_with("AMD Instinct MI250X");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.xgmi", other, KnownModels()), "link_down", "gpu:0/link:2"),
+            "unknown");
+}
+
+TEST(Xgmi, ALinkSlowerThanTheModelsIsFound) {
+  FakeHost host = Instinct();
+  host.AddCommand("amd-smi xgmi --json",
+                  R"({"xgmi_metric": [{"gpu": 0, "bdf": "0000:05:00.0", "link_metrics":
+                      {"bit_rate": {"value": 16, "unit": "Gb/s"},
+                       "max_bandwidth": {"value": 256, "unit": "Gb/s"}, "link_type": "XGMI"}},
+                     {"gpu": 1, "link_metrics": {"max_bandwidth": {"value": 512, "unit": "Gb/s"}}}],
+                     "link_status": [{"gpu": 0, "link_status": ["X", "D"]}]})");
+  const auto output = RunGpuCheck("gpu.xgmi", host, KnownModels());
+  EXPECT_EQ(ValueOf(output, "speed_below_expected", "gpu:0"), "true");
+  EXPECT_EQ(ValueOf(output, "speed_below_expected", "gpu:1"), "false");
+  EXPECT_EQ(ValueOf(output, "link_down", "gpu:0/link:1"), "true");
+}
+
+TEST(AmdFirmware, AListedMesIsKnownDefectiveAndAnotherIsNot) {
+  const auto host_with = [](absl::string_view mes) {
+    FakeHost host;
+    host.AddCommand("rocm-smi --showallinfo --json",
+                    R"({"card0": {"Card Series": "Strix Halo", "GFX Version": "gfx1151"}})");
+    host.AddFile("/sys/kernel/debug/dri/0/amdgpu_firmware_info",
+                 absl::StrCat("VCE feature version: 0, firmware version: 0x00000000\n"
+                              "MES feature version: 1, firmware version: ",
+                              mes, "\nVBIOS version: 113-STRX\n"));
+    return host;
+  };
+  const auto bad = RunGpuCheck("gpu.firmware", host_with("0x00000083"));
+  EXPECT_EQ(ValueOf(bad, "mes_version", "gpu:0"), "0x00000083");
+  EXPECT_EQ(ValueOf(bad, "known_defective", "gpu:0"), "true");
+  EXPECT_EQ(
+      ValueOf(RunGpuCheck("gpu.firmware", host_with("0x00000080")), "known_defective", "gpu:0"),
+      "false");
+  // Nobody vouches for what the list does not know.
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.firmware", Instinct()), "known_defective", "gpu:0"),
+            "unknown");
+}
+
+TEST(AmdSmi, WhatIsNoJsonOfItIsDataLossAndNoCrash) {
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("[]"), std::string("{\"gpu\": {}}"),
+        std::string("amd-smi: command failed"), std::string(100000, '['),
+        std::string("[{\"gpu\": -1}"), std::string("\xff\xfe[")}) {
+    EXPECT_THAT(ParseAmdSmi(text), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("amd-smi")));
+    EXPECT_THAT(ParseRocmSmi(text), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("rocm-smi")));
+  }
+}
+
+TEST(AmdSmi, DepthIsBounded) {
+  std::string deep = "[{\"gpu\": 0, \"usage\": {}, \"ecc\": ";
+  for (int i = 0; i < 100000; ++i) deep += "{\"value\":";
+  deep += "1";
+  for (int i = 0; i < 100000; ++i) deep += "}";
+  deep += "}]";
+  const auto state = ParseAmdSmi(deep);
+  EXPECT_TRUE(state.ok()) << state.status();
+}
+
+TEST(Amd, ANodeWithoutItIsToldApartFromOneOfWhichNothingIsKnown) {
+  FakeHost without;
+  without.AddFile("/sys/class/drm/card0/device/vendor", "0x1a03\n");
+  EXPECT_TRUE(absl::IsNotFound(QueryAmd(without).status()));
+  EXPECT_TRUE(absl::IsUnavailable(QueryAmd(FakeHost()).status()));
+  FakeHost broken;
+  broken.AddCommand("amd-smi static --json", "", 1, "ERROR: driver not loaded");
+  EXPECT_THAT(QueryAmd(broken), StatusIs(absl::StatusCode::kAborted, HasSubstr("not loaded")));
+}
+
+}  // namespace
+}  // namespace galen::node
