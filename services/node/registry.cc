@@ -4,6 +4,7 @@
 
 #include "services/node/checks/gpu/gpu_checks.h"
 #include "services/node/checks/job/job_checks.h"
+#include "services/node/checks/log/log_checks.h"
 #include "services/node/checks/rdma/rdma_checks.h"
 #include "services/node/checks/system/system_checks.h"
 
@@ -12,7 +13,7 @@ namespace galen::node {
 std::vector<NamedCheck> AllChecks() {
   std::vector<NamedCheck> checks;
   for (const absl::Span<const NamedCheck> group :
-       {GpuChecks(), JobChecks(), RdmaChecks(), SystemChecks()}) {
+       {GpuChecks(), JobChecks(), LogChecks(), RdmaChecks(), SystemChecks()}) {
     checks.insert(checks.end(), group.begin(), group.end());
   }
   std::sort(checks.begin(), checks.end(),

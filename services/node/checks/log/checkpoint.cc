@@ -1,0 +1,267 @@
+#include "services/node/checks/log/checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "re2/re2.h"
+#include "services/node/checks/check_data.h"
+#include "services/node/checks/log/safetensors.h"
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/log_lines.h"
+
+namespace galen::node {
+namespace {
+
+constexpr std::size_t kMaxKeys = 10'000;
+constexpr std::size_t kMaxFiles = 4096;
+// An end of central directory may have a comment of 64 KiB.
+constexpr char kZipTail[] = "65558";
+
+// What the files of a checkpoint say.
+struct FilesSeen {
+  int files = 0;
+  int unreadable = 0;
+  std::set<std::string> missing_keys;  // that the index promises
+  std::vector<std::string> remarks;
+};
+
+void NoteFault(absl::string_view path, absl::string_view fault, FilesSeen* seen) {
+  ++seen->unreadable;
+  if (seen->remarks.size() < 16) {
+    seen->remarks.push_back(absl::StrCat(CleanText(BaseName(path), 128), ": ", fault));
+  }
+}
+
+std::optional<std::int64_t> SizeOf(const host::Host& host, const std::string& path) {
+  const auto text = Output(host, {"stat", "-L", "-c", "%s", "--", path});
+  return text.ok() ? LeadingInt(*text) : std::nullopt;
+}
+
+// Keys of the tensors, where the file tells them.
+std::set<std::string> ReadShard(const host::Host& host, const std::string& path, FilesSeen* seen) {
+  ++seen->files;
+  const std::optional<std::int64_t> size = SizeOf(host, path);
+  if (size.has_value() && *size == 0) {
+    NoteFault(path, "is empty", seen);
+    return {};
+  }
+  if (absl::EndsWith(path, ".safetensors")) {
+    const auto start = host.ReadFile(path);
+    if (!start.ok()) {
+      NoteFault(path, start.status().message(), seen);
+      return {};
+    }
+    const auto header = ParseSafetensors(*start);
+    if (!header.ok()) {
+      NoteFault(path, header.status().message(), seen);
+      return {};
+    }
+    if (size.has_value() && *size != header->file_bytes) {
+      NoteFault(
+          path,
+          absl::StrCat("has ", *size, " bytes where its header promises ", header->file_bytes),
+          seen);
+    }
+    return header->tensors;
+  }
+  // torch.save: a ZIP archive since 1.6.
+  const auto tail = Output(host, {"tail", "-c", kZipTail, "--", path});
+  if (!tail.ok() || !size.has_value()) {
+    NoteFault(path, tail.ok() ? "its size is not known" : tail.status().message(), seen);
+    return {};
+  }
+  if (const absl::Status end = CheckZipEnd(*tail, *size); !end.ok()) {
+    NoteFault(path, end.message(), seen);
+  }
+  return {};
+}
+
+absl::StatusOr<FilesSeen> ReadFiles(const host::Host& host, const std::string& folder,
+                                    const CheckContext& context) {
+  if (!absl::StartsWith(folder, "/") || absl::StrContains(folder, "..") ||
+      folder.find_first_of("*?[") != std::string::npos) {
+    return absl::InvalidArgumentError("path: has to be absolute, without \"..\" or patterns");
+  }
+  FilesSeen seen;
+  std::set<std::string> shards;
+  std::map<std::string, std::string> promised;
+  if (const auto indices = host.Glob(absl::StrCat(folder, "/*.index.json")); indices.ok()) {
+    for (const std::string& path : *indices) {
+      ++seen.files;
+      const auto text = host.ReadFile(path);
+      if (!text.ok()) {
+        NoteFault(path, text.status().message(), &seen);
+        continue;
+      }
+      const auto index = ParseShardIndex(*text);
+      if (!index.ok()) {
+        NoteFault(path, index.status().message(), &seen);
+        continue;
+      }
+      for (const auto& [tensor, file] : *index) {
+        shards.insert(absl::StrCat(folder, "/", file));
+        promised[tensor] = file;
+      }
+    }
+  }
+  for (const char* pattern : {"/*.safetensors", "/*.pt", "/*.pth", "/*.bin", "/*.ckpt"}) {
+    const auto found = host.Glob(absl::StrCat(folder, pattern));
+    if (found.ok()) shards.insert(found->begin(), found->end());
+  }
+  if (shards.empty()) {
+    return absl::NotFoundError(absl::StrCat(folder, ": holds no checkpoint that is known"));
+  }
+  std::set<std::string> tensors;
+  bool all_told = true;
+  std::size_t done = 0;
+  for (const std::string& path : shards) {
+    if (context.cancelled.cancelled()) return absl::CancelledError("job.checkpoint was cancelled");
+    if (++done > kMaxFiles) break;
+    if (context.progress) {
+      context.progress(static_cast<double>(done) / static_cast<double>(shards.size()), path);
+    }
+    if (!host.Glob(path).ok()) {
+      ++seen.files;
+      NoteFault(path, "is missing", &seen);
+      continue;
+    }
+    const std::set<std::string> keys = ReadShard(host, path, &seen);
+    all_told = all_told && absl::EndsWith(path, ".safetensors");
+    tensors.insert(keys.begin(), keys.end());
+  }
+  if (all_told) {
+    for (const auto& [tensor, file] : promised) {
+      if (!tensors.contains(tensor)) seen.missing_keys.insert(tensor);
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+std::vector<std::string> QuotedKeys(absl::string_view line) {
+  static const RE2 key(R"re(["']([A-Za-z_][\w.\-/]{0,255})["'])re");
+  std::vector<std::string> keys;
+  re2::StringPiece rest(line.data(), line.size());
+  std::string name;
+  while (keys.size() < kMaxKeys && RE2::FindAndConsume(&rest, key, &name)) keys.push_back(name);
+  return keys;
+}
+
+std::optional<NormRow> ParseNormRow(absl::string_view line) {
+  const std::vector<absl::string_view> words = Words(line);
+  NormRow row;
+  if (words.size() != 3 || !absl::StrContains(words[0], ".") ||
+      !absl::SimpleAtod(words[1], &row.before) || !absl::SimpleAtod(words[2], &row.after)) {
+    return std::nullopt;
+  }
+  return row;
+}
+
+absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "job.checkpoint"));
+  CheckOutput output;
+  std::optional<FilesSeen> files;
+  if (const std::string& path = context.parameters.Text("path"); !path.empty()) {
+    GALEN_ASSIGN_OR_RETURN(files, ReadFiles(host, path, context));
+  }
+  const auto patterns = data.Patterns();
+  std::set<std::string> missing;
+  std::set<std::string> unexpected;
+  std::map<std::string, int> said;
+  bool norms = false;
+  int rows = 0;
+  int changed = 0;
+  const auto lines = ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
+    // A table of norms begins with its heading.
+    if (absl::StrContains(line.text, "norm") && absl::StrContains(line.text, "before") &&
+        absl::StrContains(line.text, "after")) {
+      norms = true;
+      return;
+    }
+    if (norms) {
+      if (const auto row = ParseNormRow(line.text); row.has_value()) {
+        ++rows;
+        if (!(std::abs(row->after - row->before) <= 1e-3 * std::abs(row->before))) {
+          if (++changed == 1) absl::StrAppend(&output.excerpt, CleanText(line.text, 300), "\n");
+        }
+        return;
+      }
+    }
+    const std::string match = CheckData::FirstMatch(patterns, line.text);
+    if (match.empty()) return;
+    if (said[match]++ == 0) absl::StrAppend(&output.excerpt, CleanText(line.text, 300), "\n");
+    std::set<std::string>* keys = match == "missing_keys"      ? &missing
+                                  : match == "unexpected_keys" ? &unexpected
+                                                               : nullptr;
+    if (keys == nullptr || keys->size() >= kMaxKeys) return;
+    const std::vector<std::string> found = QuotedKeys(line.text);
+    keys->insert(found.begin(), found.end());
+    if (found.empty()) keys->insert("(not listed)");
+  });
+  if (!files.has_value() && said.empty() && rows == 0) {
+    if (!lines.ok()) return lines.status();
+    return absl::FailedPreconditionError(
+        "the job's logs say nothing of a checkpoint; name its folder with the parameter path");
+  }
+  const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
+  std::vector<std::string> remarks;
+  std::optional<int> unreadable;
+  if (files.has_value()) {
+    unreadable = files->unreadable;
+    missing.insert(files->missing_keys.begin(), files->missing_keys.end());
+    remarks = files->remarks;
+  }
+  if (said["unreadable"] > 0) unreadable = std::max(unreadable.value_or(0), 1);
+  add(unreadable.has_value() ? IntFinding("unreadable_shards", node, "", *unreadable)
+                             : UnknownFinding("unreadable_shards", node, ""));
+  // A load that went well says that all keys fit; silence does not.
+  const bool fits = said["keys_match"] > 0;
+  const auto count = [&](const char* name, const std::set<std::string>& keys, bool known) {
+    add(!keys.empty() || known ? IntFinding(name, node, "", static_cast<std::int64_t>(keys.size()))
+                               : UnknownFinding(name, node, ""));
+  };
+  count("missing_keys", missing, fits || (files.has_value() && *unreadable == 0));
+  count("unexpected_keys", unexpected, fits);
+  std::optional<bool> extra_only;
+  if (!missing.empty() || !unexpected.empty()) {
+    const auto extra = [](const std::string& key) {
+      return absl::EndsWith(key, "_extra_state") || absl::StrContains(key, "._extra_state");
+    };
+    extra_only = std::all_of(missing.begin(), missing.end(), extra) &&
+                 std::all_of(unexpected.begin(), unexpected.end(), extra);
+  }
+  add(extra_only.has_value() ? BoolFinding("extra_state_only", node, "", *extra_only)
+                             : UnknownFinding("extra_state_only", node, ""));
+  add(rows > 0 ? BoolFinding("norms_changed_on_load", node, "", changed > 0)
+               : UnknownFinding("norms_changed_on_load", node, ""));
+  const bool restored = said["restored"] > 0 || fits;
+  add(restored ? BoolFinding("restored_from_checkpoint", node, "", true)
+               : UnknownFinding("restored_from_checkpoint", node, ""));
+  if (!missing.empty()) remarks.push_back(absl::StrCat(missing.size(), " keys are missing"));
+  if (!unexpected.empty()) {
+    remarks.push_back(absl::StrCat(unexpected.size(), " keys are not expected"));
+  }
+  if (changed > 0) {
+    remarks.push_back(absl::StrCat(changed, " of ", rows, " norms changed by saving and loading"));
+  }
+  if (unreadable.value_or(0) > 0) remarks.push_back("a shard cannot be read");
+  output.message = absl::StrCat(
+      files.has_value() ? absl::StrCat(files->files, " files read") : "from the job's logs",
+      remarks.empty() ? ": nothing wrong with the checkpoint"
+                      : absl::StrCat(": ", absl::StrJoin(remarks, "; ")));
+  return output;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,193 @@
+#include "services/node/checks/log/job_data.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/logs/line_facts.h"
+#include "re2/re2.h"
+#include "services/node/checks/check_data.h"
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/log_lines.h"
+
+namespace galen::node {
+namespace {
+
+re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
+
+// The amount before `words`, or after them, in GiB.
+std::optional<double> Amount(absl::string_view line, const RE2& form) {
+  double number = 0;
+  char unit = 'G';
+  if (!RE2::PartialMatch(Piece(line), form, &number, &unit)) return std::nullopt;
+  switch (unit) {
+    case 'K':
+      return number / (1 << 20);
+    case 'M':
+      return number / 1024;
+    case 'T':
+      return number * 1024;
+    default:
+      return number;
+  }
+}
+
+// GiB of each GPU's memory, in the order of the driver.
+std::vector<double> Capacities(const host::Host& host) {
+  std::vector<double> capacities;
+  const auto xml = Output(host, {"nvidia-smi", "-q", "-x"});
+  if (!xml.ok()) return capacities;
+  static const RE2 total(R"((?s)<fb_memory_usage>\s*<total>(\d+) MiB</total>)");
+  re2::StringPiece rest = Piece(*xml);
+  double mib = 0;
+  while (capacities.size() < 1024 && RE2::FindAndConsume(&rest, total, &mib)) {
+    capacities.push_back(mib / 1024);
+  }
+  return capacities;
+}
+
+}  // namespace
+
+std::optional<CudaOom> FindCudaOom(absl::string_view line) {
+  if (!absl::StrContains(line, "out of memory") || !absl::StrContains(line, "ried to allocate")) {
+    return std::nullopt;
+  }
+  static const RE2 gpu(R"(GPU (\d{1,4}))");
+  static const RE2 wanted(R"([Tt]ried to allocate (\d+(?:\.\d+)?) ?([KMGT])iB)");
+  static const RE2 capacity(R"((?:total capacity of |GPU \d+; )(\d+(?:\.\d+)?) ?([KMGT])iB)");
+  static const RE2 free(R"((\d+(?:\.\d+)?) ?([KMGT])iB (?:is )?free)");
+  static const RE2 allocated(
+      R"((\d+(?:\.\d+)?) ?([KMGT])iB (?:is allocated by PyTorch|already allocated))");
+  static const RE2 reserved(
+      R"((\d+(?:\.\d+)?) ?([KMGT])iB is reserved by PyTorch but unallocated)");
+  CudaOom oom;
+  int index = 0;
+  if (RE2::PartialMatch(Piece(line), gpu, &index)) oom.gpu = index;
+  oom.wanted = Amount(line, wanted);
+  oom.capacity = Amount(line, capacity);
+  oom.free = Amount(line, free);
+  oom.allocated = Amount(line, allocated);
+  oom.reserved = Amount(line, reserved);
+  return oom;
+}
+
+absl::StatusOr<CheckOutput> CheckGpuMemory(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  struct Failure {
+    CudaOom oom;
+    std::string text;
+  };
+  std::map<int, Failure> failures;  // by rank, or by GPU below 0
+  const auto lines = ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
+    auto oom = FindCudaOom(line.text);
+    if (!oom.has_value()) return;
+    std::optional<int> rank = logs::FindRank(line.text);
+    if (!rank.has_value()) rank = line.log->rank;
+    const int key = rank.has_value() ? *rank : -1 - oom->gpu.value_or(0);
+    if (failures.size() < 4096) failures.emplace(key, Failure{*oom, CleanText(line.text, 400)});
+  });
+  const std::vector<double> capacities = Capacities(host);
+  if (failures.empty()) {
+    if (!lines.ok()) return lines.status();
+    return absl::FailedPreconditionError(
+        "the job's logs name no failed allocation, and nothing else tells its peak");
+  }
+  CheckOutput output;
+  const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
+  std::vector<double> peaks;
+  for (const auto& [key, failure] : failures) {
+    const CudaOom& oom = failure.oom;
+    std::optional<double> capacity = oom.capacity;
+    const auto index = static_cast<std::size_t>(oom.gpu.value_or(-1));
+    if (!capacity.has_value() && index < capacities.size()) capacity = capacities[index];
+    // What it would have needed: all that is taken, and what it asked for besides.
+    std::optional<double> peak;
+    if (capacity.has_value() && oom.free.has_value() && oom.wanted.has_value()) {
+      peak = *capacity - *oom.free + *oom.wanted;
+    } else if (oom.allocated.has_value() && oom.wanted.has_value()) {
+      peak = *oom.allocated + *oom.wanted;
+    }
+    const std::string device =
+        key >= 0 ? absl::StrCat("rank:", key) : absl::StrCat("gpu:", -1 - key);
+    add(peak.has_value() ? FloatFinding("peak_gib", node, device, *peak)
+                         : UnknownFinding("peak_gib", node, device));
+    // Of the same subject, as the limit compares findings of one device.
+    add(capacity.has_value() ? FloatFinding("capacity_gib", node, device, *capacity)
+                             : UnknownFinding("capacity_gib", node, device));
+    add(oom.reserved.has_value()
+            ? FloatFinding("reserved_unallocated_gib", node, device, *oom.reserved)
+            : UnknownFinding("reserved_unallocated_gib", node, device));
+    if (peak.has_value()) peaks.push_back(*peak);
+    absl::StrAppend(&output.excerpt, failure.text, "\n");
+  }
+  add(UnknownFinding("uneven_over_ranks", node, ""));
+  output.message = absl::StrCat(
+      failures.size(), failures.size() == 1 ? " rank" : " ranks", " ran out of GPU memory",
+      peaks.empty()
+          ? ""
+          : absl::StrCat("; needed up to ", *std::max_element(peaks.begin(), peaks.end()), " GiB"));
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckJobData(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "job.data"));
+  const auto patterns = data.Patterns();
+  static const RE2 batches(
+      R"((?i)(?:number of|num|total) batches(?: per (?:rank|epoch))?\s*[:=]\s*(\d{1,12}))");
+  std::map<std::string, std::int64_t> seen;
+  std::map<int, std::int64_t> batches_of;
+  CheckOutput output;
+  GALEN_RETURN_IF_ERROR(ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
+                          std::int64_t count = 0;
+                          if (RE2::PartialMatch(Piece(line.text), batches, &count)) {
+                            std::optional<int> rank = logs::FindRank(line.text);
+                            if (!rank.has_value()) rank = line.log->rank;
+                            if (rank.has_value() && batches_of.size() < 262'144) {
+                              batches_of.emplace(*rank, count);
+                            }
+                          }
+                          const std::string match = CheckData::FirstMatch(patterns, line.text);
+                          if (match.empty()) return;
+                          if (seen[match]++ == 0) {
+                            absl::StrAppend(&output.excerpt, CleanText(line.text, 300), "\n");
+                          }
+                        }).status());
+  if (seen.empty() && batches_of.size() < 2) {
+    return absl::FailedPreconditionError(
+        "the job's logs say nothing of its data, and no reader of the data set is configured");
+  }
+  std::vector<std::string> remarks;
+  for (const char* name : {"labels_out_of_range", "too_long", "unreadable"}) {
+    const auto found = seen.find(name);
+    // That no record was complained of does not make all of them good.
+    output.findings.push_back(found == seen.end() ? UnknownFinding(name, node, "")
+                                                  : IntFinding(name, node, "", found->second));
+    if (found != seen.end()) remarks.push_back(absl::StrCat(name, " ", found->second, " times"));
+  }
+  std::optional<bool> differ;
+  if (batches_of.size() > 1) {
+    differ = false;
+    for (const auto& [rank, count] : batches_of) {
+      differ = *differ || count != batches_of.begin()->second;
+    }
+    remarks.push_back(absl::StrCat("batches per rank ", *differ ? "differ" : "are equal"));
+  }
+  output.findings.push_back(differ.has_value()
+                                ? BoolFinding("batches_per_rank_differ", node, "", *differ)
+                                : UnknownFinding("batches_per_rank_differ", node, ""));
+  output.message = absl::StrCat("in the job's logs: ", absl::StrJoin(remarks, ", "));
+  return output;
+}
+
+}  // namespace galen::node

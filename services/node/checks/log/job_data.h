@@ -1,0 +1,31 @@
+#ifndef SERVICES_NODE_CHECKS_LOG_JOB_DATA_H_
+#define SERVICES_NODE_CHECKS_LOG_JOB_DATA_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/node/checks/check.h"
+
+namespace galen::node {
+
+// What PyTorch says when a GPU's memory does not suffice; GiB.
+struct CudaOom {
+  std::optional<int> gpu;
+  std::optional<double> wanted;     // tried to allocate
+  std::optional<double> capacity;   // of the GPU
+  std::optional<double> free;       // of the GPU
+  std::optional<double> allocated;  // by this process's tensors
+  std::optional<double> reserved;   // by PyTorch, and not allocated
+};
+
+// Nothing when the line is no such message. Both forms: since 2.1 and before. Pure.
+std::optional<CudaOom> FindCudaOom(absl::string_view line);
+
+// job.gpu_memory, job.data.
+absl::StatusOr<CheckOutput> CheckGpuMemory(const CheckContext& context);
+absl::StatusOr<CheckOutput> CheckJobData(const CheckContext& context);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_LOG_JOB_DATA_H_

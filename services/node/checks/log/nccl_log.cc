@@ -1,0 +1,221 @@
+#include "services/node/checks/log/nccl_log.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "re2/re2.h"
+#include "services/node/checks/system/log_lines.h"
+
+namespace galen::node {
+namespace {
+
+re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
+
+void Insert(std::set<std::string>* set, absl::string_view value) {
+  if (set->size() < NcclHost::kMax) set->insert(CleanText(value, 128));
+}
+
+void Merge(const NcclHost& from, NcclHost* into) {
+  for (const std::string& network : from.networks) Insert(&into->networks, network);
+  for (const std::string& plugin : from.plugins) Insert(&into->plugins, plugin);
+  if (into->devices.empty()) into->devices = from.devices;
+  if (into->interface.empty()) into->interface = from.interface;
+  into->gdr_channels += from.gdr_channels;
+  into->net_channels += from.net_channels;
+  if (from.gdr_said.has_value()) into->gdr_said = into->gdr_said.value_or(true) && *from.gdr_said;
+  if (into->warning.empty()) {
+    into->warning = from.warning;
+    into->warning_rank = from.warning_rank;
+  }
+  into->warnings += from.warnings;
+  if (into->async_event.empty()) into->async_event = from.async_event;
+}
+
+absl::string_view Short(absl::string_view name) { return name.substr(0, name.find('.')); }
+
+v1::LogEvent Event(absl::string_view code, absl::string_view text, std::int64_t count) {
+  v1::LogEvent event;
+  if (text.empty()) return event;
+  event.set_code(std::string(code));
+  event.set_text(CleanText(text, 512));
+  event.set_count(std::max<std::int64_t>(count, 1));
+  return event;
+}
+
+// "[0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB ..." without numbers and what follows.
+std::string DeviceNamesOf(absl::string_view text) {
+  static const RE2 device(R"(\[\d+\]([^\s;]+))");
+  re2::StringPiece rest = Piece(text.substr(0, text.find(';')));
+  std::vector<std::string> names;
+  std::string name;
+  while (names.size() < 64 && RE2::FindAndConsume(&rest, device, &name)) names.push_back(name);
+  return absl::StrJoin(names, " ");
+}
+
+}  // namespace
+
+void NcclLog::Add(absl::string_view line) {
+  if (!absl::StrContains(line, "NCCL")) return;
+  static const RE2 release(R"(\b(?:NCCL|RCCL) version:? ?(\d[\w.+-]*))");
+  if (version_.empty()) RE2::PartialMatch(Piece(line), release, &version_);
+  // host:pid:tid [gpu] NCCL INFO text
+  static const RE2 form(
+      R"(([A-Za-z0-9][A-Za-z0-9._-]{0,254}):(\d{1,10}):\d{1,10} \[(\d{1,3})\] (?:[^ ]+:\d+ )?NCCL (INFO|WARN) ?(.*))");
+  std::string name;
+  std::string pid;
+  int gpu = 0;
+  std::string level;
+  re2::StringPiece rest;
+  if (!RE2::PartialMatch(Piece(line), form, &name, &pid, &gpu, &level, &rest)) {
+    // A warning names its place first: "[1] include/socket.h:403 NCCL WARN".
+    return;
+  }
+  ++lines_;
+  if (hosts_.size() >= kMaxHosts && !hosts_.contains(name)) return;
+  NcclHost& host = hosts_[name];
+  const absl::string_view text(rest.data(), rest.size());
+  const std::string process = absl::StrCat(name, ":", pid);
+  const auto rank_of = [&]() -> std::optional<int> {
+    const auto found = rank_of_process_.find(process);
+    if (found == rank_of_process_.end()) return std::nullopt;
+    return found->second;
+  };
+  std::string value;
+  int number = 0;
+  int from = 0;
+  if (level == "WARN") {
+    ++host.warnings;
+    if (host.warning.empty()) {
+      host.warning = CleanText(text, 400);
+      host.warning_rank = rank_of();
+    }
+    if (!first_error_rank_.has_value()) first_error_rank_ = rank_of();
+    if (absl::StrContains(text, "async event")) host.async_event = CleanText(text, 400);
+    return;
+  }
+  static const RE2 comm(R"(comm 0x[0-9a-f]+ rank (\d{1,7}) n[rR]anks)");
+  if (RE2::PartialMatch(Piece(text), comm, &number)) {
+    if (rank_of_process_.size() < std::size_t{262'144}) rank_of_process_[process] = number;
+    if (absl::StrContains(text, "Init COMPLETE")) initialised_.insert(name);
+    return;
+  }
+  static const RE2 using_network(R"(^Using network (.+?)\s*$)");
+  static const RE2 via(
+      R"(: (\d{1,7})\[\w+\] -> \d+\[\w+\] \[(send|receive)\] via NET/([^/\s]+(?: [^/\s]+)?)/(\d{1,4})(\S*))");
+  static const RE2 plugin(
+      R"((?:Loaded net plugin|P2P plugin|Using NET plugin|NET/Plugin: Using) ([^\s(]+))");
+  static const RE2 ofi(R"(NET/OFI (?:Initializing|Using) (aws-ofi-[nr]ccl \S+))");
+  static const RE2 bootstrap(R"(Bootstrap ?: Using (?:\[0\])?([^\s<]+))");
+  if (RE2::PartialMatch(Piece(text), via, &from, &level, &value, &number, &rest)) {
+    const bool direct = absl::StrContains(absl::string_view(rest.data(), rest.size()), "GDRDMA");
+    if (value != "Socket") ++(direct ? host.gdr_channels : host.net_channels);
+    if (level == "send" && host.ranks_of_nic.size() < 64 && host.ranks_of_nic[number].size() < 64) {
+      host.ranks_of_nic[number].insert(from);
+    }
+  } else if (RE2::PartialMatch(Piece(text), using_network, &value)) {
+    Insert(&host.networks, value);
+  } else if (RE2::PartialMatch(Piece(text), ofi, &value) ||
+             RE2::PartialMatch(Piece(text), plugin, &value)) {
+    Insert(&host.plugins, value);
+  } else if (absl::StrContains(text, "No plugin found")) {
+    Insert(&host.plugins, "internal");
+  } else if (RE2::PartialMatch(Piece(text), bootstrap, &value)) {
+    if (host.interface.empty()) host.interface = CleanText(value, 128);
+  } else if (absl::StrContains(text, "NET/IB : Using")) {
+    if (host.devices.empty()) host.devices = DeviceNamesOf(text);
+  } else if (absl::StrContains(text, "GPU Direct RDMA Disabled")) {
+    host.gdr_said = false;
+  } else if (absl::StrContains(text, "GPU Direct RDMA Enabled")) {
+    host.gdr_said = host.gdr_said.value_or(true);
+  } else if (absl::StrContains(text, "Got async event") && host.async_event.empty()) {
+    host.async_event = CleanText(text, 400);
+  }
+}
+
+NcclHost NcclLog::Of(absl::string_view node) const {
+  NcclHost all;
+  for (const auto& [name, host] : hosts_) {
+    if (Short(name) == Short(node)) return host;
+    Merge(host, &all);
+  }
+  // Of several hosts under other names none can be told to be this one's NICs.
+  return all;
+}
+
+absl::StatusOr<CheckOutput> CheckNcclLog(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  NcclLog log;
+  GALEN_RETURN_IF_ERROR(ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
+                          log.Add(line.text);
+                        }).status());
+  if (log.lines() == 0 && log.version().empty()) {
+    return absl::FailedPreconditionError(
+        "the job's logs hold no line of NCCL; run it with NCCL_DEBUG=INFO");
+  }
+  const NcclHost own = log.Of(node);
+  CheckOutput output;
+  const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
+  const auto text = [&](const char* name, const std::string& value) {
+    add(value.empty() ? UnknownFinding(name, node, "") : TextFinding(name, node, "", value));
+  };
+  if (own.networks.empty()) add(UnknownFinding("transport", node, ""));
+  for (const std::string& network : own.networks) add(TextFinding("transport", node, "", network));
+  std::optional<bool> gdr;
+  if (own.gdr_channels > 0) {
+    gdr = true;
+  } else if (own.net_channels > 0) {
+    gdr = false;
+  } else {
+    gdr = own.gdr_said;
+  }
+  add(gdr.has_value() ? BoolFinding("gdr", node, "", *gdr) : UnknownFinding("gdr", node, ""));
+  text("version", log.version());
+
+  // Which plug-in each host loads; one answer where all agree.
+  std::map<std::string, std::vector<std::string>> hosts_by_plugin;
+  for (const auto& [name, one] : log.hosts()) {
+    if (!one.plugins.empty()) hosts_by_plugin[absl::StrJoin(one.plugins, "+")].push_back(name);
+  }
+  std::string plugins;
+  if (hosts_by_plugin.size() == 1) plugins = "same";
+  if (hosts_by_plugin.size() > 1) {
+    for (const auto& [plugin, names] : hosts_by_plugin) {
+      absl::StrAppend(&plugins, plugins.empty() ? "" : "; ", plugin, " on ", names.size(),
+                      " hosts (", names.front(), names.size() > 1 ? ", ..." : "", ")");
+    }
+  }
+  text("plugin", plugins);
+  const std::string device =
+      own.warning_rank.has_value() ? absl::StrCat("rank:", *own.warning_rank) : std::string();
+  add(EventFinding("warn", node, device, Event("nccl_warn", own.warning, own.warnings)));
+  std::string devices = own.devices.empty() ? "" : absl::StrCat("ports ", own.devices);
+  if (!own.interface.empty()) {
+    absl::StrAppend(&devices, devices.empty() ? "" : "; ", "bootstrap on ", own.interface,
+                    log.connected() ? ", routable" : "");
+  }
+  text("devices", devices);
+  add(log.first_error_rank().has_value()
+          ? IntFinding("first_error_rank", node, "", *log.first_error_rank())
+          : UnknownFinding("first_error_rank", node, ""));
+  add(EventFinding("async_event", node, "", Event("async_event", own.async_event, 1)));
+  output.message = absl::StrCat(
+      "NCCL ", log.version().empty() ? "of unknown release" : log.version(), ", network ",
+      own.networks.empty() ? "unknown" : absl::StrJoin(own.networks, ","),
+      !gdr.has_value() ? ""
+      : *gdr           ? ", with GPUDirect RDMA"
+                       : ", without GPUDirect RDMA",
+      own.warning.empty() ? "" : absl::StrCat("; first warning: ", own.warning));
+  output.excerpt = own.warning;
+  return output;
+}
+
+}  // namespace galen::node

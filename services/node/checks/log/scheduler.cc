@@ -1,0 +1,223 @@
+#include "services/node/checks/log/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "services/node/checks/check_data.h"
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/orchestrator.h"
+
+namespace galen::node {
+namespace {
+
+using Record = std::map<std::string, std::string>;
+
+std::string Field(const Record& record, const char* name) {
+  const auto found = record.find(name);
+  return found == record.end() ? std::string() : found->second;
+}
+
+bool Failed(absl::string_view state) {
+  return !state.empty() && state != "COMPLETED" && state != "RUNNING" && state != "PENDING" &&
+         state != "COMPLETING" && state != "REQUEUED" && state != "RESIZING";
+}
+
+// What the record of Slurm says; false when there is none.
+struct Seen {
+  std::string state;
+  std::string reason;
+  std::optional<double> memory_gib;
+  std::string failures;
+};
+
+void ReadRecords(const std::vector<Record>& records, const std::string& job, Seen* seen) {
+  std::map<std::string, std::pair<int, int>> by_node;  // failed, all
+  for (const Record& record : records) {
+    const std::string id = Field(record, "JobID");
+    const std::string state = PlainState(Field(record, "State"));
+    // Steps ("71244.0", "71244.batch") belong to a job that has its own line.
+    const bool step = absl::StrContains(id, ".");
+    if (!step) {
+      const std::string nodes = Field(record, "NodeList");
+      if (!nodes.empty() && nodes != "None assigned") {
+        auto& [failed, all] = by_node[nodes];
+        ++all;
+        failed += Failed(state) ? 1 : 0;
+      }
+    }
+    const bool asked = job.empty() || id == job || absl::StartsWith(id, absl::StrCat(job, "."));
+    if (!asked) continue;
+    // The worst of a job's steps tells more than "FAILED" of the job.
+    if (seen->state.empty() || (!Failed(seen->state) && Failed(state)) ||
+        (seen->state == "FAILED" && state == "OUT_OF_MEMORY")) {
+      seen->state = state;
+      seen->reason = Field(record, "Reason");
+      if (seen->reason == "None") seen->reason.clear();
+      if (const std::string code = Field(record, "ExitCode"); Failed(state) && !code.empty()) {
+        absl::StrAppend(&seen->reason, seen->reason.empty() ? "" : ", ", "exit code ", code);
+      }
+      if (state == "NODE_FAIL") seen->reason = absl::StrCat("NODE_FAIL ", seen->reason);
+    }
+    if (!seen->memory_gib.has_value()) seen->memory_gib = MemoryGib(Field(record, "ReqMem"));
+  }
+  std::vector<std::string> texts;
+  if (by_node.size() > 1 || (by_node.size() == 1 && by_node.begin()->second.second > 1)) {
+    for (const auto& [nodes, counts] : by_node) {
+      if (texts.size() < 32) {
+        texts.push_back(absl::StrCat(nodes, " ", counts.first, "/", counts.second));
+      }
+    }
+  }
+  seen->failures = absl::StrJoin(texts, ", ");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::map<std::string, std::string>>> ParseSacct(absl::string_view text) {
+  const absl::string_view heading = text.substr(0, text.find('\n'));
+  const std::string delimiter = absl::StrContains(heading, "|#") ? "|#" : "|";
+  std::vector<std::string> names = absl::StrSplit(heading, delimiter);
+  for (std::string& name : names) absl::StripAsciiWhitespace(&name);
+  bool known = false;
+  for (const std::string& name : names) known = known || name == "JobID" || name == "State";
+  if (!known || names.size() < 2) return absl::DataLossError("not the output of sacct -P");
+  // -p ends each line with the delimiter.
+  const bool trailing = names.back().empty();
+  std::vector<Record> records;
+  std::vector<std::string> values;
+  text.remove_prefix(std::min(text.size(), heading.size() + 1));
+  while (!text.empty() && records.size() < kMaxRecords) {
+    const absl::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::vector<std::string> parts = absl::StrSplit(line, delimiter);
+    if (values.empty()) {
+      values = parts;
+    } else {
+      absl::StrAppend(&values.back(), "\n", parts.front());
+      values.insert(values.end(), parts.begin() + 1, parts.end());
+    }
+    if (values.size() < names.size()) continue;
+    Record record;
+    for (std::size_t i = 0; i + (trailing ? 1 : 0) < names.size(); ++i) {
+      if (!values[i].empty()) record[names[i]] = CleanText(values[i], 512);
+    }
+    if (!record.empty()) records.push_back(std::move(record));
+    values.clear();
+  }
+  return records;
+}
+
+std::string PlainState(absl::string_view state) {
+  const absl::string_view first = state.substr(0, state.find(' '));
+  if (absl::StartsWith(first, "OUT_OF_ME")) return "OUT_OF_MEMORY";
+  return std::string(absl::StripSuffix(first, "+"));
+}
+
+std::optional<double> MemoryGib(absl::string_view text) {
+  const std::optional<double> number = LeadingDouble(text);
+  if (!number.has_value()) return std::nullopt;
+  const std::size_t unit = text.find_first_not_of("0123456789.");
+  if (unit == absl::string_view::npos) return std::nullopt;
+  switch (text[unit]) {
+    case 'K':
+      return *number / (1 << 20);
+    case 'M':
+      return *number / 1024;
+    case 'G':
+      return *number;
+    case 'T':
+      return *number * 1024;
+    default:
+      return std::nullopt;
+  }
+}
+
+absl::StatusOr<CheckOutput> CheckScheduler(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "job.scheduler"));
+  Seen seen;
+  std::vector<std::vector<std::string>> commands = host.Captured({"sacct"});
+  if (const auto environment = host.JobEnvironment(); host.live() && environment.ok()) {
+    if (const auto id = environment->find("SLURM_JOB_ID"); id != environment->end()) {
+      commands.push_back({"sacct", "-j", id->second, "-P"});
+    }
+  }
+  bool known = false;
+  CheckOutput output;
+  for (const std::vector<std::string>& command : commands) {
+    const auto text = Output(host, command);
+    if (!text.ok()) continue;
+    const auto records = ParseSacct(*text);
+    if (!records.ok()) continue;
+    known = true;
+    const auto job = std::find(command.begin(), command.end(), "-j");
+    ReadRecords(*records, job != command.end() && job + 1 != command.end() ? *(job + 1) : "",
+                &seen);
+    absl::StrAppend(&output.excerpt, text->substr(0, 2048));
+  }
+  for (const PodObject& pod : JobPods(host)) {
+    known = true;
+    if (!seen.memory_gib.has_value()) seen.memory_gib = MemoryGib(pod.memory_limit);
+    for (const Termination& end : pod.terminations) {
+      if (end.reason == "OOMKilled" || seen.state.empty()) {
+        seen.state = end.reason;
+        seen.reason = absl::StrCat(
+            pod.name, "/", end.container, ": ", end.reason,
+            end.exit_code.has_value() ? absl::StrCat(", exit code ", *end.exit_code) : "");
+      }
+    }
+    if (seen.state.empty() || seen.state == "Completed") {
+      seen.state = pod.reason == "Evicted" || pod.reason == "Preempted"
+                       ? "PREEMPTED"
+                       : (pod.status == "Failed" ? "FAILED" : pod.status);
+      if (!pod.reason.empty()) seen.reason = absl::StrCat(pod.reason, ": ", pod.message);
+    }
+  }
+  // What the scheduler writes into the job's own output.
+  const auto words = data.Patterns();
+  std::string said;
+  std::string told_state;
+  const auto lines = ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
+    if (!told_state.empty()) return;
+    const std::string match = CheckData::FirstMatch(words, line.text);
+    if (match.empty()) return;
+    told_state = match;
+    said = CleanText(line.text, 300);
+  });
+  if (!told_state.empty() && (seen.state.empty() || !Failed(seen.state))) {
+    known = true;
+    seen.state = told_state;
+    seen.reason = said;
+  }
+  if (!known) {
+    return lines.ok() ? absl::UnavailableError("no scheduler has a record of the job")
+                      : lines.status();
+  }
+  const auto text = [&](const char* name, const std::string& value) {
+    output.findings.push_back(value.empty() ? UnknownFinding(name, node, "")
+                                            : TextFinding(name, node, "", CleanText(value, 512)));
+  };
+  text("state", seen.state);
+  text("reason", seen.reason);
+  output.findings.push_back(seen.memory_gib.has_value()
+                                ? FloatFinding("requested_memory_gib", node, "", *seen.memory_gib)
+                                : UnknownFinding("requested_memory_gib", node, ""));
+  text("failures_by_node", seen.failures);
+  output.message = absl::StrCat(
+      "the scheduler's state of the job is ", seen.state.empty() ? "not known" : seen.state,
+      seen.reason.empty() ? "" : absl::StrCat(": ", CleanText(seen.reason, 300)),
+      seen.failures.empty() ? "" : absl::StrCat("; failed jobs: ", seen.failures));
+  return output;
+}
+
+}  // namespace galen::node

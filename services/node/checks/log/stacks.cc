@@ -1,0 +1,191 @@
+#include "services/node/checks/log/stacks.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "re2/re2.h"
+#include "services/node/checks/check_data.h"
+#include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/process_load.h"
+
+namespace galen::node {
+namespace {
+
+constexpr std::size_t kMaxThreads = 10'000;
+constexpr std::size_t kMaxFrames = 256;
+constexpr int kMaxProcesses = 1024;
+
+struct RankStack {
+  std::int64_t pid = 0;
+  std::vector<ThreadStack> threads;
+  // Of the main thread: the collective it waits in, "" for none, and the frames below it.
+  std::string collective;
+  std::string below;
+};
+
+const ThreadStack* MainThread(const RankStack& rank) {
+  for (const ThreadStack& thread : rank.threads) {
+    if (thread.id == rank.pid && !thread.frames.empty()) return &thread;
+  }
+  for (const ThreadStack& thread : rank.threads) {
+    if (thread.name == "MainThread" && !thread.frames.empty()) return &thread;
+  }
+  return nullptr;
+}
+
+// The outermost frame of the library's collectives, which is the one that the program called.
+void FindCollective(const std::vector<CheckData::Pattern>& collectives, RankStack* rank) {
+  const ThreadStack* main = MainThread(*rank);
+  if (main == nullptr) return;
+  std::optional<std::size_t> outermost;
+  // What the program does after it called is above: look at the innermost frames only.
+  for (std::size_t i = 0; i < std::min<std::size_t>(main->frames.size(), 8); ++i) {
+    if (!CheckData::FirstMatch(collectives, main->frames[i]).empty()) outermost = i;
+  }
+  if (!outermost.has_value()) return;
+  const std::string& frame = main->frames[*outermost];
+  rank->collective = frame.substr(0, frame.find(' '));
+  rank->below = absl::StrJoin(main->frames.begin() + static_cast<std::ptrdiff_t>(*outermost),
+                              main->frames.end(), "\n");
+}
+
+std::vector<RankStack> ReadRanks(const host::Host& host, absl::Status* why) {
+  std::vector<std::vector<std::string>> commands =
+      host.Captured({"py-spy", "dump", "--pid"}, host::View::kJob);
+  host::View view = host::View::kJob;
+  if (host.live()) {
+    view = host::View::kHost;
+    for (const std::int64_t pid : JobProcesses(host)) {
+      commands.push_back({"py-spy", "dump", "--pid", absl::StrCat(pid)});
+    }
+  }
+  std::vector<RankStack> ranks;
+  *why = absl::UnavailableError("no stack of the job's processes was captured");
+  for (const std::vector<std::string>& command : commands) {
+    if (ranks.size() >= kMaxProcesses) break;
+    const auto text = Output(host, command, view);
+    if (!text.ok()) {
+      *why = text.status();
+      continue;
+    }
+    auto threads = ParsePySpy(*text);
+    if (!threads.ok()) continue;
+    RankStack rank;
+    if (command.size() > 3 && !absl::SimpleAtoi(command[3], &rank.pid)) rank.pid = 0;
+    rank.threads = *std::move(threads);
+    ranks.push_back(std::move(rank));
+  }
+  // Processes of a node are started in the order of their ranks.
+  std::sort(ranks.begin(), ranks.end(),
+            [](const RankStack& a, const RankStack& b) { return a.pid < b.pid; });
+  return ranks;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ThreadStack>> ParsePySpy(absl::string_view text) {
+  static const RE2 heading(R"re(^Thread (?:0x)?([0-9A-Fa-f]+)(?: \(([^)]*)\))?(?:: "(.*)")?)re");
+  std::vector<ThreadStack> threads;
+  bool open = false;
+  for (const absl::string_view line : Lines(text)) {
+    if (!absl::StartsWith(line, " ") && !absl::StartsWith(line, "\t")) {
+      std::string id;
+      ThreadStack thread;
+      open = threads.size() < kMaxThreads &&
+             RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), heading, &id,
+                               &thread.state, &thread.name);
+      if (!open) continue;
+      if (!absl::SimpleAtoi(id, &thread.id)) thread.id = 0;
+      thread.name = CleanText(thread.name, 128);
+      threads.push_back(std::move(thread));
+      continue;
+    }
+    const absl::string_view frame = absl::StripAsciiWhitespace(line);
+    if (!open || frame.empty() || threads.back().frames.size() >= kMaxFrames) continue;
+    threads.back().frames.push_back(CleanText(frame, 256));
+  }
+  if (threads.empty()) return absl::DataLossError("not a dump of py-spy: it has no thread");
+  return threads;
+}
+
+absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "job.stacks"));
+  absl::Status why;
+  std::vector<RankStack> ranks = ReadRanks(host, &why);
+  if (ranks.empty()) return why;
+  const auto collectives = data.Patterns("collective");
+  std::map<std::string, int> votes;
+  for (RankStack& rank : ranks) {
+    FindCollective(collectives, &rank);
+    if (!rank.collective.empty()) ++votes[rank.collective];
+  }
+  // The collective that most wait in; of two with as many, none is the one.
+  const auto most = std::max_element(
+      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  CheckOutput output;
+  std::vector<std::string> outside;
+  std::set<std::string> places;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const RankStack& rank = ranks[i];
+    const ThreadStack* main = MainThread(rank);
+    const std::string top = main == nullptr ? "no Python frame" : main->frames.front();
+    if (most != votes.end() && rank.collective != most->first) {
+      outside.push_back(absl::StrCat("process:", rank.pid, " in ", top));
+    }
+    if (most != votes.end() && rank.collective == most->first) places.insert(rank.below);
+    absl::StrAppend(
+        &output.excerpt, i, " pid ", rank.pid, ": ",
+        main == nullptr
+            ? top
+            : absl::StrJoin(
+                  main->frames.begin(),
+                  main->frames.begin() +
+                      std::min<std::ptrdiff_t>(4, static_cast<std::ptrdiff_t>(main->frames.size())),
+                  " < "),
+        "\n");
+  }
+  const bool compared = ranks.size() > 1 && most != votes.end();
+  output.findings.push_back(
+      compared
+          ? TextFinding("ranks_outside_collective", node, "",
+                        outside.empty() ? "none" : CleanText(absl::StrJoin(outside, "; "), 900))
+          : UnknownFinding("ranks_outside_collective", node, ""));
+  output.findings.push_back(compared && most->second > 1
+                                ? BoolFinding("collective_differs", node, "", places.size() > 1)
+                                : UnknownFinding("collective_differs", node, ""));
+  // Where a thread waits for what no peer will give it.
+  const auto blocks = data.Patterns("blocked_in");
+  int blocked = 0;
+  for (const RankStack& rank : ranks) {
+    for (const ThreadStack& thread : rank.threads) {
+      std::string stack = absl::StrJoin(thread.frames, " < ");
+      if (thread.frames.empty() || CheckData::FirstMatch(blocks, stack).empty()) continue;
+      ++blocked;
+      if (blocked > 64) break;
+      output.findings.push_back(TextFinding("blocked_in", node, absl::StrCat("process:", rank.pid),
+                                            CleanText(stack, 600)));
+    }
+  }
+  if (blocked == 0) output.findings.push_back(TextFinding("blocked_in", node, "", "none"));
+  output.message = absl::StrCat(
+      ranks.size(), " processes",
+      most == votes.end() ? ", none of them in a collective"
+                          : absl::StrCat(", ", most->second, " of them in ", most->first),
+      outside.empty() || !compared ? "" : absl::StrCat("; outside: ", absl::StrJoin(outside, "; ")),
+      blocked == 0 ? "" : absl::StrCat("; ", blocked, " threads wait for a lock or the host"));
+  return output;
+}
+
+}  // namespace galen::node

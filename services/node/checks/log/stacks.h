@@ -1,0 +1,32 @@
+#ifndef SERVICES_NODE_CHECKS_LOG_STACKS_H_
+#define SERVICES_NODE_CHECKS_LOG_STACKS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/node/checks/check.h"
+
+namespace galen::node {
+
+// One thread of a dump of py-spy.
+struct ThreadStack {
+  std::int64_t id = 0;
+  std::string state;  // "active", "idle"
+  std::string name;   // "MainThread"
+  // "all_reduce (torch/distributed/distributed_c10d.py:1316)", innermost first.
+  std::vector<std::string> frames;
+};
+
+// `py-spy dump`, of one process or of several one after the other. At most 10,000 threads of 256
+// frames. DATA_LOSS: it holds no thread.
+absl::StatusOr<std::vector<ThreadStack>> ParsePySpy(absl::string_view text);
+
+// job.stacks.
+absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_LOG_STACKS_H_

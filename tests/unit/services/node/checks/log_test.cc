@@ -1,0 +1,422 @@
+// Claims about the checks of a job's logs: the first failure, NCCL, the scheduler, memory, data and
+// training steps.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/node/checks/log/job_data.h"
+#include "services/node/checks/log/nccl_log.h"
+#include "services/node/checks/log/nccl_topology.h"
+#include "services/node/checks/log/scheduler.h"
+#include "services/node/checks/log/training_metrics.h"
+#include "services/node/checks/log/triage.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/fixtures.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+CheckContext Context(const FakeHost& host) { return {host, RepositoryKnowledge()}; }
+
+// The finding of any device.
+std::string AnyValueOf(const CheckOutput& output, absl::string_view name) {
+  for (const v1::Finding& finding : output.findings) {
+    if (finding.name() == name) return Shown(finding);
+  }
+  return "absent";
+}
+
+std::string SignatureOf(const std::string& log) {
+  FakeHost host;
+  host.AddLog("train.log", log);
+  const auto output = CheckTriage(Context(host));
+  if (!output.ok()) return std::string(output.status().message());
+  const std::string shown = AnyValueOf(*output, "signature");
+  return shown.substr(0, shown.find('*'));
+}
+
+struct SignatureCase {
+  const char* line;
+  const char* signature;
+};
+
+TEST(Triage, EachFailureHasItsSignature) {
+  for (const SignatureCase& one : {
+           SignatureCase{
+               "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.",
+               "cuda_oom"},
+           SignatureCase{"RuntimeError: CUDA error: an illegal memory access was encountered",
+                         "illegal_access"},
+           SignatureCase{"../aten/src/ATen/native/cuda/Loss.cu:250: nll: block: [0,0,0] Assertion "
+                         "`t >= 0 && t < n_classes` failed.",
+                         "index_assert"},
+           SignatureCase{"ImportError: /x/flash.so: undefined symbol: _ZN2at4_ops5zeros4callE",
+                         "undefined_symbol"},
+           SignatureCase{"node-1:1:2 [0] NCCL WARN Connect to 10.0.0.1<1> failed", "nccl"},
+           SignatureCase{"[rank3]: ValueError: bad sample", "python_exception"},
+           SignatureCase{"socket.gaierror: [Errno -3] Temporary failure in name resolution",
+                         "name_resolution"},
+           SignatureCase{"huggingface_hub.errors.GatedRepoError: 401 Client Error.", "auth"},
+           SignatureCase{"RuntimeError: Expected to have finished reduction in the prior iteration "
+                         "before starting a new one.",
+                         "unused_parameters"},
+           SignatureCase{"PIL.UnidentifiedImageError: cannot identify image file 'x'", "data_read"},
+           SignatureCase{"step 10 loss 2.0 errors=0", ""},
+           SignatureCase{"  error_file: <N/A>", ""},
+       }) {
+    EXPECT_EQ(SignatureOf(std::string(one.line) + "\n"), one.signature) << one.line;
+  }
+}
+
+TEST(Triage, TheEarliestFailureInTimeComesFirstWhateverItsLog) {
+  FakeHost host;
+  host.AddLog("rank0.log",
+              "2024-05-06 07:10:00,000 INFO waiting\n[rank0]: DistBackendError: NCCL timeout\n",
+              "node-1");
+  host.AddLog("rank3.log", "2024-05-06 07:00:00,000 INFO step 7\n[rank3]: ValueError: bad sample\n",
+              "node-2");
+  const auto output = CheckTriage(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "first_failing_rank", "rank:3"), "3");
+  EXPECT_EQ(ValueOf(*output, "signature", "rank:3"), "python_exception*2");
+  EXPECT_EQ(output->findings[0].subject().node(), "node-2");
+}
+
+TEST(Triage, MemoryThatEndsWithinALoadIsToldApart) {
+  EXPECT_EQ(
+      SignatureOf("Traceback (most recent call last):\n"
+                  "  File \"train.py\", line 3, in main\n"
+                  "    model.load_state_dict(torch.load(path))\n"
+                  "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"),
+      "cuda_oom_in_load");
+}
+
+struct ExitCase {
+  const char* line;
+  int rank;  // -1: none
+  int code;  // -999: none
+  int signal;
+};
+
+TEST(Triage, LaunchersTellHowAProcessEnded) {
+  for (const ExitCase& one : {
+           ExitCase{"failed (exitcode: -11) local_rank: 3 (pid: 99) of binary: python", 3, -999,
+                    11},
+           ExitCase{"  exitcode  : 1 (pid: 1234)", -1, 1, 0},
+           ExitCase{"srun: error: n1: task 7: Exited with exit code 137", 7, 137, 9},
+           ExitCase{"srun: error: n1: task 2: Segmentation fault (core dumped)", 2, -999, 11},
+           ExitCase{"train.sh: line 4:  4711 Killed                  python train.py", -1, -999, 9},
+       }) {
+    const auto exit = FindExit(one.line);
+    ASSERT_TRUE(exit.has_value()) << one.line;
+    EXPECT_EQ(exit->rank.value_or(-1), one.rank) << one.line;
+    EXPECT_EQ(exit->exit_code.value_or(-999), one.code) << one.line;
+    EXPECT_EQ(exit->signal.value_or(-1), one.signal) << one.line;
+  }
+  EXPECT_FALSE(FindExit("nothing ended here").has_value());
+}
+
+constexpr char kWatchdog[] =
+    "[rank1]:[E506 07:08:09.1 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=7, OpType=%s, NumelIn=%s, NumelOut=%s, "
+    "Timeout(ms)=600000) ran for 600077 milliseconds before timing out.\n";
+
+std::string Watchdog(const std::string& op, const std::string& numel) {
+  std::string text = kWatchdog;
+  text.replace(text.find("%s"), 2, op);
+  text.replace(text.find("%s"), 2, numel);
+  text.replace(text.find("%s"), 2, numel);
+  return text;
+}
+
+TEST(Triage, OnlyABarrierThatWaitedJustItsTimeoutIsEqual) {
+  FakeHost barrier;
+  barrier.AddLog("a.log", Watchdog("ALLREDUCE", "1"));
+  EXPECT_EQ(ValueOf(*CheckTriage(Context(barrier)), "timeout_equals_configured"), "true");
+  FakeHost other;
+  other.AddLog("a.log", Watchdog("ALLREDUCE", "1048576"));
+  EXPECT_EQ(ValueOf(*CheckTriage(Context(other)), "timeout_equals_configured"), "false");
+}
+
+TEST(Triage, ALogWithoutEndIsCutIntoLinesOfBoundedLength) {
+  EXPECT_EQ(SignatureOf(std::string(std::size_t{3} << 20, 'x') + "\nValueError: late\n"),
+            "python_exception");
+}
+
+struct LogCase {
+  const char* file;
+  const char* signature;  // "" for none
+};
+
+TEST(Triage, FailuresOfRealLogsAreNamed) {
+  GALEN_NEED_FIXTURES();
+  for (const LogCase& one : {
+           LogCase{"training-log/tr1-13b-v100-uncorrectable-ecc-crash.log", "ecc"},
+           LogCase{"training-log/tr1-13b-dataloader-bus-error-shm.log", "shm"},
+           LogCase{"training-log/tr1-13b-restart-cuda-oom-in-barrier.log", "cuda_oom"},
+           LogCase{"training-log/megatron-lm-gpt3-slurm.log", ""},
+           LogCase{"training-log/torchtitan-p5-step1990-compile.log", ""},
+           LogCase{"training-log/tr11-176b-a100-loss-iterations-1.log", ""},
+           LogCase{"training-log/p5-fsdp-torchrun-2.log", ""},
+           LogCase{"nccl-log/jz-connect-refused-oneline.log", "nccl"},
+       }) {
+    EXPECT_EQ(SignatureOf(ReadFixture(one.file)), one.signature) << one.file;
+  }
+}
+
+constexpr char kNccl[] =
+    "NCCL version 2.20.5+cuda12.4\n"
+    "node-1:10:10 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n"
+    "node-1:10:11 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0\n"
+    "node-1:10:11 [0] NCCL INFO Using network IB\n"
+    "node-1:10:11 [0] NCCL INFO comm 0xa rank 4 nranks 16 cudaDev 0 - Init COMPLETE\n"
+    "node-1:10:11 [0] NCCL INFO Channel 00/0 : 4[0] -> 8[1] [send] via NET/IB/0\n"
+    "node-1:10:11 [0] NCCL WARN NET/IB : Got async event : port error\n"
+    "node-2:20:21 [0] NCCL INFO Using network Socket\n";
+
+TEST(NcclLog, ANodesOwnLinesCount) {
+  FakeHost host;
+  host.AddLog("train.log", kNccl);
+  const auto output = CheckNcclLog(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "transport"), "IB");
+  EXPECT_EQ(ValueOf(*output, "version"), "2.20.5+cuda12.4");
+  EXPECT_EQ(ValueOf(*output, "gdr"), "false");
+  EXPECT_EQ(ValueOf(*output, "warn", "rank:4"), "nccl_warn*1");
+  EXPECT_EQ(ValueOf(*output, "async_event"), "async_event*1");
+  EXPECT_EQ(ValueOf(*output, "first_error_rank"), "4");
+  EXPECT_THAT(ValueOf(*output, "devices"), HasSubstr("mlx5_0:1/IB mlx5_1:1/IB"));
+}
+
+TEST(NcclLog, DifferentPlugInsAreListed) {
+  FakeHost host;
+  host.AddLog("train.log",
+              "node-1:1:2 [0] NCCL INFO P2P plugin IBext_v8\n"
+              "node-2:1:2 [0] NCCL INFO NET/Plugin: No plugin found (libnccl-net.so)\n");
+  const auto output = CheckNcclLog(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_THAT(ValueOf(*output, "plugin"), HasSubstr("IBext_v8 on 1 hosts (node-1)"));
+}
+
+TEST(NcclLog, RealLogsAreRead) {
+  GALEN_NEED_FIXTURES();
+  NcclLog log;
+  FakeHost host("jean-zay-iam52");
+  host.AddLog("a.txt", ReadFixture("nccl-log/torch-allreduce-a100-n4.txt"));
+  const auto output = CheckNcclLog(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "transport"), "IB");
+  EXPECT_THAT(ValueOf(*output, "devices"), HasSubstr("hfi1_1:1/IB"));
+  EXPECT_EQ(ValueOf(*output, "plugin"), "same");
+  for (const char* file :
+       {"nccl-log/torch-allreduce-v100-16gb-n1.txt", "nccl-log/torch-allreduce-v100-32gb-n1.txt",
+        "nccl-log/torch-allreduce-v100-32gb-n16-ncclinfo.txt",
+        "nccl-log/torch-allreduce-v100-32gb-n4.txt"}) {
+    FakeHost other;
+    other.AddLog("a.txt", ReadFixture(file));
+    const auto found = CheckNcclLog(Context(other));
+    ASSERT_TRUE(found.ok()) << file << ": " << found.status();
+    EXPECT_NE(ValueOf(*found, "transport"), "?") << file;
+  }
+}
+
+TEST(NcclTopology, RealFilesAreRead) {
+  GALEN_NEED_FIXTURES();
+  struct TopologyCase {
+    const char* file;
+    std::size_t gpus;
+  };
+  for (const TopologyCase& one :
+       {TopologyCase{"azure-ndv4-topo.xml", 8}, TopologyCase{"aws-p4d-24xl-topo.xml", 8},
+        TopologyCase{"rccl-topo_8p_940.xml", 8}, TopologyCase{"rccl-topo_4p_940.xml", 4}}) {
+    const auto topology = ParseNcclTopology(ReadFixture(std::string("nccl-topo-xml/") + one.file));
+    ASSERT_TRUE(topology.ok()) << one.file << ": " << topology.status();
+    EXPECT_EQ(topology->gpus.size(), one.gpus) << one.file;
+  }
+  const auto azure = ParseNcclTopology(ReadFixture("nccl-topo-xml/azure-ndv4-topo.xml"));
+  EXPECT_EQ(azure->nics.size(), 8u);
+  EXPECT_EQ(azure->gpus[0].nearest_nics.size(), 2u);
+  EXPECT_FALSE(ParseNcclTopology("<html/>").ok());
+}
+
+TEST(Sacct, RealRecordsAreReadWithTheirNewlinesAndBytes) {
+  GALEN_NEED_FIXTURES();
+  struct SacctCase {
+    const char* file;
+    const char* state;  // one that has to be among them
+  };
+  for (const SacctCase& one : {SacctCase{"gcm-sacct-output.txt", "COMPLETED"},
+                               SacctCase{"gcm-sacct-multiline.txt", "FAILED"},
+                               SacctCase{"gcm-sacct-invalid-utf8.txt", "TIMEOUT"},
+                               SacctCase{"gcm-sacct-running.txt", "RUNNING"}}) {
+    const auto records = ParseSacct(ReadFixture(std::string("slurm/") + one.file));
+    ASSERT_TRUE(records.ok()) << one.file << ": " << records.status();
+    bool found = false;
+    for (const auto& record : *records) {
+      const auto state = record.find("State");
+      found = found || (state != record.end() && PlainState(state->second) == one.state);
+    }
+    EXPECT_TRUE(found) << one.file;
+  }
+  EXPECT_FALSE(ParseSacct(ReadFixture("slurm/rivos-sdiag.json")).ok());
+}
+
+TEST(Scheduler, TheWorstOfAJobsStepsIsItsState) {
+  FakeHost host;
+  host.AddCommand("sacct -j 48213 -P",
+                  "JobID|JobName|State|ExitCode|ReqMem|NodeList\n"
+                  "48213|train|FAILED|0:125|8G|n1\n48213.0|python|OUT_OF_ME+|0:125||n1\n");
+  const auto output = CheckScheduler(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "state"), "OUT_OF_MEMORY");
+  EXPECT_EQ(ValueOf(*output, "requested_memory_gib"), "8");
+}
+
+TEST(Scheduler, FailuresGatherOnANode) {
+  FakeHost host;
+  host.AddCommand("sacct -j 2 -P",
+                  "JobID|State|NodeList\n1|COMPLETED|n1\n2|FAILED|n2\n3|FAILED|n2\n");
+  const auto output = CheckScheduler(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "state"), "FAILED");
+  EXPECT_EQ(ValueOf(*output, "failures_by_node"), "n1 0/1, n2 2/2");
+}
+
+TEST(Scheduler, AKilledContainerOfAPodIsItsState) {
+  FakeHost host;
+  host.AddCommand("kubectl describe pod w-1",
+                  "Name:     w-1\nStatus:   Failed\nContainers:\n  main:\n"
+                  "    State:          Terminated\n      Reason:       OOMKilled\n"
+                  "      Exit Code:    137\n    Limits:\n      memory:  8Gi\n");
+  const auto output = CheckScheduler(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "state"), "OOMKilled");
+  EXPECT_EQ(ValueOf(*output, "requested_memory_gib"), "8");
+}
+
+TEST(Scheduler, WhatItWroteIntoRealLogsIsRead) {
+  GALEN_NEED_FIXTURES();
+  FakeHost limit;
+  limit.AddLog("a.out", ReadFixture("training-log/megatron-ds-zero-n16-time-limit.out"));
+  EXPECT_EQ(ValueOf(*CheckScheduler(Context(limit)), "state"), "TIMEOUT");
+  FakeHost cancelled;
+  cancelled.AddLog("a.out", ReadFixture("training-log/megatron-gpt2-n4-v100-cancelled.out"));
+  EXPECT_EQ(ValueOf(*CheckScheduler(Context(cancelled)), "state"), "CANCELLED");
+}
+
+TEST(GpuMemory, BothFormsOfTheMessageAreRead) {
+  const auto now = FindCudaOom(
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a "
+      "total capacity of 79.15 GiB of which 512.00 MiB is free. Process 1 has 78.65 GiB memory in "
+      "use. Of the allocated memory 75.00 GiB is allocated by PyTorch, and 1.50 GiB is reserved by "
+      "PyTorch but unallocated.");
+  ASSERT_TRUE(now.has_value());
+  EXPECT_EQ(now->gpu, 3);
+  EXPECT_EQ(now->capacity, 79.15);
+  EXPECT_EQ(now->free, 0.5);
+  EXPECT_EQ(now->reserved, 1.5);
+  const auto before = FindCudaOom(
+      "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 31.75 GiB total "
+      "capacity; 29.50 GiB already allocated; 1.00 GiB free; 30.00 GiB reserved in total)");
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->capacity, 31.75);
+  EXPECT_EQ(before->allocated, 29.5);
+  EXPECT_EQ(before->free, 1);
+  EXPECT_FALSE(FindCudaOom("out of memory").has_value());
+}
+
+TEST(GpuMemory, MemoryThatWasFreeIsNoPeakAtCapacity) {
+  FakeHost host;
+  host.AddLog("a.log",
+              "[rank2]: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
+              "of 80.00 GiB of which 10.00 GiB is free.\n");
+  const auto output = CheckGpuMemory(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "peak_gib", "rank:2"), "72");
+  EXPECT_EQ(ValueOf(*output, "capacity_gib", "rank:2"), "80");
+}
+
+TEST(JobData, SilenceOfTheLogsProvesNothing) {
+  FakeHost host;
+  host.AddLog("a.log", "step 1 loss 2\n");
+  EXPECT_EQ(CheckJobData(Context(host)).status().code(), absl::StatusCode::kFailedPrecondition);
+  FakeHost bad;
+  bad.AddLog("a.log", "Loss.cu:1: Assertion `t >= 0 && t < n_classes` failed.\n");
+  const auto output = CheckJobData(Context(bad));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "labels_out_of_range"), "1");
+  EXPECT_EQ(ValueOf(*output, "unreadable"), "?");
+}
+
+struct StepCase {
+  const char* file;
+  std::int64_t least;
+};
+
+TEST(TrainingMetrics, StepsOfRealLogsAreRead) {
+  GALEN_NEED_FIXTURES();
+  for (const StepCase& one : {
+           StepCase{"tr8b-104b-iterations-loss-spike.log", 9},
+           StepCase{"tr11-176b-a100-loss-iterations-1.log", 5},
+           StepCase{"torchtitan-p5-step1990-compile.log", 3},
+           StepCase{"megatron-deepspeed-2node-16gpu.log", 5},
+           StepCase{"nemo-k8s-pretrain.log", 1},
+       }) {
+    FakeHost host;
+    host.AddLog("a.log", ReadFixture(std::string("training-log/") + one.file));
+    const auto output = CheckTrainingMetrics(Context(host));
+    ASSERT_TRUE(output.ok()) << one.file << ": " << output.status();
+    std::int64_t steps = 0;
+    ASSERT_TRUE(absl::SimpleAtoi(output->message.substr(0, output->message.find(' ')), &steps));
+    EXPECT_GE(steps, one.least) << one.file;
+  }
+}
+
+std::string Steps(int count, double norm, double growth, bool lost) {
+  std::string log;
+  for (int i = 1; i <= count; ++i) {
+    if (i > count - 5) norm *= growth;
+    absl::StrAppend(&log, "iteration ", i, " | lm loss: 2.5 | grad norm: ", norm, "\n");
+  }
+  if (lost) absl::StrAppend(&log, "iteration ", count + 1, " | lm loss: nan | grad norm: nan\n");
+  return log;
+}
+
+TEST(TrainingMetrics, ANormThatGrewBeforeTheLossWasLostIsToldFromASuddenLoss) {
+  FakeHost grew;
+  grew.AddLog("a.log", Steps(40, 1, 3, true));
+  const auto output = CheckTrainingMetrics(Context(grew));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "loss_nonfinite_step"), "41");
+  EXPECT_EQ(ValueOf(*output, "grad_norm_rises_first"), "true");
+  FakeHost sudden;
+  sudden.AddLog("a.log", Steps(40, 1, 1, true));
+  EXPECT_EQ(ValueOf(*CheckTrainingMetrics(Context(sudden)), "grad_norm_rises_first"), "false");
+  FakeHost fine;
+  fine.AddLog("a.log", Steps(40, 1, 1, false));
+  EXPECT_EQ(ValueOf(*CheckTrainingMetrics(Context(fine)), "loss_nonfinite_step"), "0");
+  EXPECT_EQ(ValueOf(*CheckTrainingMetrics(Context(fine)), "grad_norm_rises_first"), "?");
+}
+
+TEST(LogLines, LogsOfOtherNodesAreOnlyReadForTheWholeJob) {
+  FakeHost host;
+  host.AddLog("a.log", "a\n", "node-1.example");
+  host.AddLog("b.log", "b\n", "node-2");
+  host.AddLog("c.log", "c1\nc2");
+  std::vector<std::string> own;
+  const auto lines = ForEachLogLine(host, LogsOf::kThisNode,
+                                    [&](const LogLine& line) { own.emplace_back(line.text); });
+  ASSERT_TRUE(lines.ok());
+  EXPECT_THAT(own, ElementsAre("a", "c1", "c2"));
+  EXPECT_EQ(*ForEachLogLine(host, LogsOf::kAllNodes, [](const LogLine&) {}), 4);
+  EXPECT_EQ(ForEachLogLine(FakeHost(), LogsOf::kAllNodes, [](const LogLine&) {}).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace galen::node

@@ -1,0 +1,290 @@
+// Claims about stacks, traces of collectives, checkpoints, known defects and changes.
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/node/checks/log/checkpoint.h"
+#include "services/node/checks/log/collective_trace.h"
+#include "services/node/checks/log/known_issues.h"
+#include "services/node/checks/log/pickle.h"
+#include "services/node/checks/log/safetensors.h"
+#include "services/node/checks/log/stacks.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/fixtures.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+CheckContext Context(const FakeHost& host) { return {host, RepositoryKnowledge()}; }
+
+FakeHost& AddStack(FakeHost& host, int pid, const std::string& frames) {
+  return host.AddCommand(absl::StrCat("py-spy dump --pid ", pid),
+                         absl::StrCat("Process ", pid, ": python\n\nThread ", pid,
+                                      " (active): \"MainThread\"\n", frames),
+                         0, "", host::View::kJob);
+}
+
+constexpr char kReduce[] =
+    "    all_reduce (torch/distributed/distributed_c10d.py:2219)\n    step (train.py:72)\n";
+
+TEST(Stacks, TheRankThatIsElsewhereIsNamed) {
+  FakeHost host;
+  AddStack(host, 10, kReduce);
+  AddStack(host, 11, kReduce);
+  AddStack(host, 12, "    save (train.py:90)\n    main (train.py:99)\n");
+  const auto output = CheckStacks(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "ranks_outside_collective"), "process:12 in save (train.py:90)");
+  EXPECT_EQ(ValueOf(*output, "collective_differs"), "false");
+  EXPECT_EQ(ValueOf(*output, "blocked_in"), "none");
+}
+
+TEST(Stacks, OneCollectiveFromDifferentModulesDiffers) {
+  FakeHost host;
+  AddStack(
+      host, 10,
+      "    all_gather_into_tensor (deepspeed/comm/torch.py:219)\n    forward (student.py:1)\n");
+  AddStack(
+      host, 11,
+      "    all_gather_into_tensor (deepspeed/comm/torch.py:219)\n    forward (teacher.py:1)\n");
+  const auto output = CheckStacks(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "collective_differs"), "true");
+  EXPECT_EQ(ValueOf(*output, "ranks_outside_collective"), "none");
+}
+
+TEST(Stacks, OneProcessCannotBeCompared) {
+  FakeHost host;
+  AddStack(host, 10, kReduce);
+  const auto output = CheckStacks(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "ranks_outside_collective"), "?");
+}
+
+TEST(Stacks, RealDumpsAreRead) {
+  GALEN_NEED_FIXTURES();
+  const auto hang = ParsePySpy(ReadFixture("py-spy/tr11-hang-stack-686181.txt"));
+  ASSERT_TRUE(hang.ok());
+  EXPECT_EQ(hang->size(), 4u);
+  EXPECT_THAT((*hang)[3].frames.front(), HasSubstr("all_reduce"));
+  EXPECT_TRUE(ParsePySpy(ReadFixture("py-spy/tr11-hang-stack-pipe.txt")).ok());
+  // A list of function names by host is no dump.
+  EXPECT_FALSE(ParsePySpy(ReadFixture("py-spy/tr11-trace-jean-zay.txt")).ok());
+}
+
+TEST(FlightRecorder, MissingRanksOfInjectedFaultsAreFound) {
+  GALEN_NEED_FIXTURES();
+  struct TraceCase {
+    const char* folder;
+    const char* missing;
+  };
+  for (const TraceCase& one :
+       {TraceCase{"gpu_error_2nd", "9,14"}, TraceCase{"lock_gil_1st", "9,14"},
+        TraceCase{"lock_gil_2nd", "10,15"}}) {
+    FakeHost host;
+    for (int rank = 0; rank < 16; ++rank) {
+      host::JobLog log;
+      log.name = absl::StrCat("_dump_", rank);
+      log.path = FixturePath(absl::StrCat("pytorch-flight-recorder/", one.folder, "/_dump_", rank));
+      host.AddLogFile(log);
+    }
+    const auto output = CheckCollectiveTrace(Context(host));
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(ValueOf(*output, "missing_ranks"), one.missing) << one.folder;
+    EXPECT_EQ(ValueOf(*output, "sequence_mismatch"), "false") << one.folder;
+    EXPECT_EQ(ValueOf(*output, "shape_mismatch"), "false") << one.folder;
+  }
+}
+
+std::string Dump(int sequence, const std::string& op, const std::string& sizes) {
+  return absl::StrCat(R"({"version":"2.9","pg_config":{"0":{"ranks":"[0, 1]"}},"entries":[)",
+                      R"({"process_group":["0","default_pg"],"collective_seq_id":)", sequence,
+                      R"(,"profiling_name":")", op, R"(","input_sizes":)", sizes,
+                      R"(,"state":"scheduled","is_p2p":false}]})");
+}
+
+TEST(FlightRecorder, DifferentOperationsAndSizesAreToldApart) {
+  const auto judge = [](const std::string& a, const std::string& b) {
+    return JudgeTraces({{0, *ParseFlightRecord(a)}, {1, *ParseFlightRecord(b)}},
+                       {"nccl:all_reduce"});
+  };
+  const TraceVerdict shape =
+      judge(Dump(5, "nccl:all_reduce", "[[8]]"), Dump(5, "nccl:all_reduce", "[[9]]"));
+  EXPECT_TRUE(shape.shape_mismatch);
+  EXPECT_FALSE(shape.sequence_mismatch);
+  const TraceVerdict sequence =
+      judge(Dump(5, "nccl:all_reduce", "[[8]]"), Dump(5, "nccl:broadcast", "[[8]]"));
+  EXPECT_TRUE(sequence.sequence_mismatch);
+  const TraceVerdict behind =
+      judge(Dump(5, "nccl:all_reduce", "[[8]]"), Dump(4, "nccl:all_reduce", "[[8]]"));
+  EXPECT_THAT(behind.missing, ElementsAre(1));
+}
+
+TEST(Pickle, PlainDataIsReadAndAnythingElseRefused) {
+  // pickle.dumps({"a": [1, -2, 2.5, None, True]}, 2)
+  static constexpr char kPlain[] =
+      "\x80\x02}q\0X\x01\0\0\0"
+      "aq\x01]q\x02(K\x01J\xfe\xff\xff\xffG@\x04\0\0\0\0\0\0N\x88"
+      "es.";
+  const std::string plain(kPlain, sizeof(kPlain) - 1);
+  const auto pickle = Pickle::Parse(plain);
+  ASSERT_TRUE(pickle.ok()) << pickle.status();
+  const Pickle::Value* list = pickle->root().Find("a");
+  ASSERT_NE(list, nullptr);
+  ASSERT_EQ(list->items.size(), 5u);
+  EXPECT_EQ(list->items[1]->Int(0), -2);
+  EXPECT_EQ(list->items[2]->number, 2.5);
+  // pickle of os.system
+  EXPECT_FALSE(Pickle::Parse("\x80\x02"
+                             "cposix\nsystem\nX\x02\x00\x00\x00ls\x85R.")
+                   .ok());
+  EXPECT_FALSE(Pickle::Parse("").ok());
+  for (std::size_t size = 0; size < plain.size(); ++size) {
+    EXPECT_FALSE(Pickle::Parse(plain.substr(0, size)).ok()) << size;
+  }
+}
+
+std::string Safetensors(const std::string& header) {
+  std::string file(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) file[i] = static_cast<char>((header.size() >> (8 * i)) & 255);
+  return file + header;
+}
+
+TEST(Safetensors, AHeaderPromisesTheSizeOfItsFile) {
+  const std::string json =
+      R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{}})";
+  const auto header = ParseSafetensors(Safetensors(json));
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_THAT(header->tensors, ElementsAre("w"));
+  EXPECT_EQ(header->file_bytes, static_cast<std::int64_t>(8 + json.size() + 8));
+  EXPECT_FALSE(ParseSafetensors("\xff\xff\xff\xff\xff\xff\xff\x7f{}").ok());
+  EXPECT_FALSE(ParseSafetensors(Safetensors("[]")).ok());
+  EXPECT_FALSE(ParseSafetensors(Safetensors(R"({"w":{"data_offsets":[9,1]}})")).ok());
+  EXPECT_FALSE(ParseSafetensors("abc").ok());
+}
+
+TEST(Safetensors, AnIndexStaysInItsFolder) {
+  EXPECT_TRUE(ParseShardIndex(R"({"weight_map":{"a":"m-1.safetensors"}})").ok());
+  EXPECT_FALSE(ParseShardIndex(R"({"weight_map":{"a":"../../etc/passwd"}})").ok());
+  EXPECT_FALSE(ParseShardIndex(R"({"weight_map":{"a":"*"}})").ok());
+  EXPECT_FALSE(ParseShardIndex("{}").ok());
+}
+
+TEST(ZipEnd, AnArchiveThatWasCutOffHasNoEnd) {
+  const std::string end("PK\x05\x06\0\0\0\0\1\0\1\0\x2e\0\0\0\x40\0\0\0\0\0", 22);
+  const std::string whole = std::string(0x40 + 0x2e, 'x') + end;
+  EXPECT_TRUE(CheckZipEnd(whole, static_cast<std::int64_t>(whole.size())).ok());
+  EXPECT_FALSE(CheckZipEnd(whole.substr(0, 100), 100).ok());
+  EXPECT_FALSE(CheckZipEnd(end, 22).ok());
+}
+
+CheckContext AtPath(const FakeHost& host) {
+  CheckContext context = Context(host);
+  galen::v1::CheckParameters asked;
+  (*asked.mutable_values())["path"] = "/ckpt";
+  context.parameters =
+      *Parameters::Resolve(*RepositoryKnowledge().FindCheck("job.checkpoint"), asked);
+  return context;
+}
+
+TEST(Checkpoint, ShardsThatAreMissingOrShortAreCounted) {
+  FakeHost host;
+  const std::string shard =
+      Safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})") + "12345678";
+  host.AddFile("/ckpt/m.safetensors.index.json",
+               R"({"weight_map":{"a":"m-1.safetensors","b":"m-2.safetensors"}})");
+  host.AddFile("/ckpt/m-1.safetensors", shard);
+  host.AddCommand("stat -L -c %s -- /ckpt/m-1.safetensors", absl::StrCat(shard.size(), "\n"));
+  auto output = CheckCheckpoint(AtPath(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "unreadable_shards"), "1");
+  EXPECT_EQ(ValueOf(*output, "missing_keys"), "1");
+  host.AddCommand("stat -L -c %s -- /ckpt/m-1.safetensors", "40\n");
+  output = CheckCheckpoint(AtPath(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "unreadable_shards"), "2");
+}
+
+TEST(Checkpoint, KeysOfTheLogAreCountedAndExtraStateToldApart) {
+  FakeHost host;
+  host.AddLog("a.log",
+              "\tMissing key(s) in state_dict: \"layers.0._extra_state\", "
+              "\"layers.1._extra_state\".\n");
+  const auto output = CheckCheckpoint(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "missing_keys"), "2");
+  EXPECT_EQ(ValueOf(*output, "unexpected_keys"), "?");
+  EXPECT_EQ(ValueOf(*output, "extra_state_only"), "true");
+  EXPECT_EQ(ValueOf(*output, "unreadable_shards"), "?");
+}
+
+TEST(Checkpoint, NormsThatChangedByLoadingAreSeen) {
+  FakeHost host;
+  host.AddLog("norms.txt",
+              "parameter norm(before save) norm(after load)\ndecoder.a.weight 61.2 64.0\n"
+              "decoder.b.weight 77.1 77.1\n");
+  const auto output = CheckCheckpoint(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "norms_changed_on_load"), "true");
+}
+
+TEST(KnownIssues, AReleaseOnTheListMatchesWithItsSymptomOnly) {
+  FakeHost host;
+  host.AddCommand("python3 -m pip list --format=json", R"([{"name":"torch","version":"2.2.0"}])", 0,
+                  "", host::View::kJob);
+  host.AddLog("a.log", "NCCL version 2.19.3+cuda12.3\n");
+  auto output = CheckKnownIssues(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "match"), "none");
+  host.AddLog("b.log", "alltoall_perf -b 1M\n");
+  output = CheckKnownIssues(Context(host));
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(ValueOf(*output, "match", "package:nccl"), "nccl_cumem_alltoall_crash");
+}
+
+TEST(KnownIssues, EveryEntryOfTheCatalogueIsReadable) {
+  const auto* check = RepositoryKnowledge().FindCheck("framework.known_issues");
+  ASSERT_NE(check, nullptr);
+  for (const auto& datum : check->data()) {
+    EXPECT_TRUE(ParseKnownIssue(datum.name(), {datum.texts().begin(), datum.texts().end()}).ok())
+        << datum.name();
+    EXPECT_FALSE(datum.reference().empty()) << datum.name();
+  }
+  EXPECT_FALSE(ParseKnownIssue("x", {"log=only"}).ok());
+  EXPECT_FALSE(ParseKnownIssue("x", {"nothing"}).ok());
+}
+
+constexpr char kHistory[] =
+    "Start-Date: 2024-05-01  06:12:01\nCommandline: apt upgrade\n"
+    "Upgrade: libssl3:amd64 (3.0.1, 3.0.2), nvidia-driver-550:amd64 (550.54, 550.90)\n"
+    "End-Date: 2024-05-01  06:13:00\n\n"
+    "Start-Date: 2024-01-01  06:12:01\nInstall: linux-image-6.5:amd64 (6.5)\n";
+
+TEST(Changes, OnlyWhatChangedShortlyBeforeCounts) {
+  FakeHost host;
+  host.AddFile("/var/log/apt/history.log", kHistory);
+  CheckContext context = Context(host);
+  std::string error;
+  ASSERT_TRUE(
+      absl::ParseTime(absl::RFC3339_full, "2024-05-02T06:12:01Z", &context.window_start, &error));
+  const auto output = CheckChanges(context);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "changed_component"), "nvidia");
+  EXPECT_EQ(ValueOf(*output, "changed_hours_before"), "24");
+}
+
+TEST(Changes, TransactionsAreReadWithTheirPackages) {
+  const auto changes = ParseAptHistory(kHistory);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_THAT(changes[0].packages, ElementsAre("libssl3", "nvidia-driver-550"));
+}
+
+}  // namespace
+}  // namespace galen::node
