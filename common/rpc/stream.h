@@ -12,6 +12,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "common/base/cancellation.h"
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
 #include "common/rpc/status.h"
@@ -167,7 +168,12 @@ grpc::ServerWriteReactor<Message>* RunServerStream(
     grpc::CallbackServerContext* context, Executor& executor,
     absl::AnyInvocable<absl::Status(const Call&, StreamWriter<Message>&) &&> handler) {
   std::shared_ptr<ServerStream<Message>> stream = ServerStream<Message>::Start();
-  const Call call{DeadlineOf(*context)};
+  auto cancelled = std::make_shared<Cancellation>();
+  // Called by the stream itself, which therefore is alive.
+  stream->OnReady([cancelled, raw = stream.get()] {
+    if (!raw->alive()) cancelled->Cancel();
+  });
+  const Call call{DeadlineOf(*context), cancelled};
   const bool taken = executor.TrySchedule([stream, call, handler = std::move(handler)]() mutable {
     StreamWriter<Message> writer(*stream);
     stream->End(std::move(handler)(call, writer));

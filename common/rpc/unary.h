@@ -4,9 +4,12 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <memory>
+
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/cancellation.h"
 #include "common/base/executor.h"
 #include "common/rpc/status.h"
 
@@ -15,6 +18,8 @@ namespace galen::rpc {
 // What a handler may know of the call it serves.
 struct Call {
   absl::Time deadline;  // InfiniteFuture when the caller set none
+  // Of a streaming call: cancelled when the client is gone. May outlive the call.
+  std::shared_ptr<const Cancellation> cancelled = nullptr;
 };
 
 // The deadline of a call that a server received.

@@ -1,22 +1,13 @@
 #include "services/node/executor.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <cstddef>
-#include <deque>
-#include <exception>
-#include <mutex>
-#include <optional>
 #include <set>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "services/node/check_result.h"
-#include "services/node/extract_check.h"
 
 namespace galen::node {
 namespace {
@@ -25,85 +16,54 @@ using galen::v1::CheckResult;
 using knowledge::v1::Check;
 
 constexpr int kMaxChecks = 1000;
+// A caller that goes away, and a device that gets free, are noticed within this time.
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+// What a check of kind EXEC may take beyond its program.
+constexpr absl::Duration kExecSlack = absl::Seconds(5);
 
 absl::Time TimeOf(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
-absl::StatusOr<CheckOutput> RunGuarded(const Check& spec, NativeCheck native,
-                                       const CheckContext& context) {
-  try {
-    return native == nullptr ? RunExtractCheck(spec, context) : native(context);
-  } catch (const std::exception& exception) {
-    return absl::InternalError(absl::StrCat(spec.name(), ": ", exception.what()));
-  }
+absl::Duration DurationOf(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
 }
+
+// What the request sets of `check`; of two entries the later one counts.
+galen::v1::CheckParameters ParametersOf(const v1::RunChecksRequest& request,
+                                        const std::string& check) {
+  galen::v1::CheckParameters all;
+  for (const galen::v1::CheckParameters& entry : request.parameters()) {
+    if (entry.check() == check) all.MergeFrom(entry);
+  }
+  return all;
+}
+
+// Ends what a call began, however the call ends.
+class CallEnd {
+ public:
+  CallEnd(Cancellation& commands, CheckRun& run) : commands_(commands), run_(run) {}
+  CallEnd(const CallEnd&) = delete;
+  CallEnd& operator=(const CallEnd&) = delete;
+  ~CallEnd() {
+    commands_.Cancel();
+    run_.Cancel();
+  }
+
+ private:
+  Cancellation& commands_;
+  CheckRun& run_;
+};
 
 }  // namespace
 
-// One call. Shared by its threads: one that is stuck keeps what it uses.
-struct NodeExecutor::Run {
-  std::shared_ptr<const host::Host> host;
-  std::shared_ptr<const knowledge::Knowledge> knowledge;
-  std::string node;
-  absl::Time window_start = absl::InfinitePast();
-  absl::Time window_end = absl::InfiniteFuture();
-  absl::Time deadline;
-
-  // Not a galen::Mutex, which knows no wait with a limit.
-  std::mutex mu;
-  std::condition_variable changed;
-  // Checks that are running, and by when each has to be done.
-  std::map<std::string, absl::Time> running;
-  std::deque<CheckResult> finished;
-
-  // Waits until a check is done or one's time is up; gives their results. A check whose time is up
-  // is forgotten, and counted in `stuck` until it returns.
-  std::vector<CheckResult> Next(absl::Duration timeout, std::atomic<int>& stuck);
-  // From the thread of `check`.
-  void Finish(const std::string& check, CheckResult result, std::atomic<int>& stuck);
+// A check that is yet to run.
+struct NodeExecutor::Waiting {
+  const Check* spec;
+  Parameters parameters;
+  std::shared_ptr<DeviceTurns::Turn> turn;  // nullptr: it loads no device
+  absl::Time since;
 };
-
-std::vector<CheckResult> NodeExecutor::Run::Next(absl::Duration timeout, std::atomic<int>& stuck) {
-  std::vector<CheckResult> results;
-  std::unique_lock<std::mutex> lock(mu);
-  while (finished.empty()) {
-    absl::Time first = absl::InfiniteFuture();
-    for (const auto& [check, limit] : running) first = std::min(first, limit);
-    const absl::Duration left = first - absl::Now();
-    if (left <= absl::ZeroDuration()) break;
-    changed.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
-  }
-  for (CheckResult& result : finished) results.push_back(std::move(result));
-  finished.clear();
-  const absl::Time now = absl::Now();
-  for (auto it = running.begin(); it != running.end();) {
-    if (it->second > now) {
-      ++it;
-      continue;
-    }
-    const bool own_limit = deadline > now;
-    results.push_back(ResultWithoutFindings(
-        it->first, node, CheckResult::ERROR,
-        own_limit
-            ? absl::StrCat(it->first, " did not finish within ", absl::FormatDuration(timeout))
-            : absl::StrCat(it->first, " did not finish before the call's deadline")));
-    ++stuck;
-    it = running.erase(it);
-  }
-  return results;
-}
-
-void NodeExecutor::Run::Finish(const std::string& check, CheckResult result,
-                               std::atomic<int>& stuck) {
-  const std::lock_guard<std::mutex> lock(mu);
-  if (running.erase(check) == 0) {
-    --stuck;  // given up before
-    return;
-  }
-  finished.push_back(std::move(result));
-  changed.notify_all();
-}
 
 NodeExecutor::NodeExecutor(const HostSource& hosts,
                            std::shared_ptr<const knowledge::Knowledge> knowledge,
@@ -111,66 +71,99 @@ NodeExecutor::NodeExecutor(const HostSource& hosts,
     : hosts_(hosts), knowledge_(std::move(knowledge)), options_(options) {
   for (const NamedCheck& check : checks) checks_[std::string(check.name)] = check.run;
   for (const Check& check : knowledge_->base().checks()) {
-    if (check.kind() == Check::EXTRACT) checks_.try_emplace(check.name(), nullptr);
+    if (check.kind() == Check::EXTRACT || check.kind() == Check::EXEC) {
+      checks_.try_emplace(check.name(), nullptr);
+    }
   }
 }
 
-bool NodeExecutor::Runnable(const std::string& check, const v1::RunChecksRequest& request,
-                            CheckResult& refused) const {
+absl::StatusOr<const Check*> NodeExecutor::Runnable(const std::string& check,
+                                                    const v1::RunChecksRequest& request) const {
   const Check* spec = knowledge_->FindCheck(check);
   if (!checks_.contains(check) || spec == nullptr) {
-    refused = ResultWithoutFindings(check, request.node(), CheckResult::SKIPPED,
-                                    "this version of the node executor does not have this check");
-    return false;
+    return absl::NotFoundError("this version of the node executor does not have this check");
   }
   if (spec->intrusive() && !request.allow_intrusive()) {
-    refused = ResultWithoutFindings(
-        check, request.node(), CheckResult::SKIPPED,
+    return absl::FailedPreconditionError(
         absl::StrCat(check, " loads the device, and this call does not allow that"));
-    return false;
   }
-  return true;
+  return spec;
 }
 
-void NodeExecutor::Start(const std::shared_ptr<Run>& run, const std::string& check) const {
-  const absl::Time limit = std::min(absl::Now() + options_.check_timeout, run->deadline);
-  {
-    const std::lock_guard<std::mutex> lock(run->mu);
-    run->running[check] = limit;
+absl::Duration NodeExecutor::AllowedTime(const Check& check) const {
+  absl::Duration allowed = options_.check_timeout;
+  if (check.has_time_limit()) {
+    allowed = DurationOf(check.time_limit());
+  } else if (check.kind() == Check::EXEC && check.exec().has_time_limit()) {
+    allowed = DurationOf(check.exec().time_limit()) + kExecSlack;
   }
-  const NativeCheck native = checks_.find(check)->second;
-  try {
-    // Detached, and without a word of this object: a check may outlive it.
-    std::thread([run, check, native, limit, stuck = stuck_] {
-      const Check& spec = *run->knowledge->FindCheck(check);
-      const absl::Time start = absl::Now();
-      CheckResult result = MakeResult(spec, run->node,
-                                      RunGuarded(spec, native,
-                                                 {.host = *run->host,
-                                                  .knowledge = *run->knowledge,
-                                                  .window_start = run->window_start,
-                                                  .window_end = run->window_end,
-                                                  .deadline = limit}));
-      // Reading a bundle takes no time on the node.
-      if (run->host->live()) {
-        const absl::Duration taken = absl::Now() - start;
-        result.mutable_duration()->set_seconds(absl::ToInt64Seconds(taken));
-        result.mutable_duration()->set_nanos(
-            static_cast<int>(absl::ToInt64Nanoseconds(taken % absl::Seconds(1))));
-      }
-      run->Finish(check, std::move(result), *stuck);
-    }).detach();
-  } catch (const std::system_error& error) {
-    run->Finish(check,
-                ResultWithoutFindings(check, run->node, CheckResult::ERROR,
-                                      absl::StrCat(check, ": no thread for it: ", error.what())),
-                *stuck_);
-  }
+  return std::min(allowed, options_.longest_check);
 }
 
-absl::Status NodeExecutor::RunChecks(
-    const v1::RunChecksRequest& request, absl::Time deadline,
+std::deque<NodeExecutor::Waiting> NodeExecutor::Plan(
+    const v1::RunChecksRequest& request, const CheckRun::Call& call,
     absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const {
+  std::set<std::string> seen;
+  std::deque<Waiting> waiting;
+  const absl::Time now = absl::Now();
+  for (const std::string& check : request.checks()) {
+    if (!seen.insert(check).second) continue;
+    const absl::StatusOr<const Check*> spec = Runnable(check, request);
+    if (!spec.ok()) {
+      on_result(
+          ResultWithoutFindings(check, call.node, CheckResult::SKIPPED, spec.status().message()));
+      continue;
+    }
+    absl::StatusOr<Parameters> parameters =
+        Parameters::Resolve(**spec, ParametersOf(request, check));
+    if (!parameters.ok()) {
+      on_result(ResultWithoutFindings(check, call.node, CheckResult::ERROR,
+                                      parameters.status().message()));
+      continue;
+    }
+    // What a bundle holds was loaded long ago.
+    std::shared_ptr<DeviceTurns::Turn> turn;
+    if (call.host->live() && !(*spec)->occupies().empty()) {
+      turn = turns_.Queue((*spec)->occupies(), check);
+    }
+    waiting.push_back({*spec, *std::move(parameters), std::move(turn), now});
+  }
+  return waiting;
+}
+
+std::size_t NodeExecutor::StartWaiting(
+    const std::shared_ptr<CheckRun>& run, std::deque<Waiting>& waiting, std::size_t free_places,
+    absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const {
+  std::size_t started = 0;
+  for (auto it = waiting.begin(); it != waiting.end();) {
+    const absl::Time now = absl::Now();
+    const std::string& check = it->spec->name();
+    const auto refuse = [&](absl::string_view why) {
+      on_result(ResultWithoutFindings(check, run->call().node, CheckResult::ERROR,
+                                      absl::StrCat(check, " was not begun ", why)));
+      it = waiting.erase(it);
+    };
+    const bool turn_has_come = it->turn == nullptr || it->turn->HasCome();
+    if (now >= run->call().deadline) {
+      refuse("before the call's deadline");
+    } else if (!turn_has_come && now - it->since >= options_.longest_wait) {
+      refuse(absl::StrCat("within ", absl::FormatDuration(options_.longest_wait), ", as ",
+                          it->turn->Holder(), " has the ", it->turn->kind()));
+    } else if (!turn_has_come || started >= free_places) {
+      ++it;
+    } else {
+      CheckRun::Start(run, *it->spec, checks_.find(check)->second, std::move(it->parameters),
+                      AllowedTime(*it->spec), std::move(it->turn));
+      ++started;
+      it = waiting.erase(it);
+    }
+  }
+  return started;
+}
+
+absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
+                                     absl::FunctionRef<void(galen::v1::CheckResult)> on_result,
+                                     const Cancellation& cancelled) const {
   if (request.checks().empty()) return absl::InvalidArgumentError("checks: names no check");
   if (request.checks_size() > kMaxChecks) {
     return absl::InvalidArgumentError(
@@ -180,45 +173,28 @@ absl::Status NodeExecutor::RunChecks(
     return absl::ResourceExhaustedError(absl::StrCat(hosts_.name(), ": ", stuck_->load(),
                                                      " checks hang; restart the node executor"));
   }
-  const auto run = std::make_shared<Run>();
-  GALEN_ASSIGN_OR_RETURN(run->host, hosts_.Open(request.bundle(), request.node()));
-  run->knowledge = knowledge_;
-  run->node = request.node().empty() ? run->host->name() : request.node();
-  run->deadline = deadline;
-  if (request.has_start_time()) run->window_start = TimeOf(request.start_time());
-  if (request.has_end_time()) run->window_end = TimeOf(request.end_time());
+  const auto commands = std::make_shared<Cancellation>();
+  CheckRun::Call call;
+  GALEN_ASSIGN_OR_RETURN(call.host, hosts_.Open(request.bundle(), request.node(), commands));
+  call.knowledge = knowledge_;
+  call.node = request.node().empty() ? call.host->name() : request.node();
+  call.deadline = deadline;
+  call.allow_busy = request.allow_intrusive() && request.allow_busy();
+  call.progress = request.progress();
+  call.progress_interval = options_.progress_interval;
+  if (request.has_start_time()) call.window_start = TimeOf(request.start_time());
+  if (request.has_end_time()) call.window_end = TimeOf(request.end_time());
 
-  std::set<std::string> seen;
-  std::deque<std::string> waiting;
-  for (const std::string& check : request.checks()) {
-    if (!seen.insert(check).second) continue;
-    CheckResult refused;
-    if (Runnable(check, request, refused)) {
-      waiting.push_back(check);
-    } else {
-      refused.set_node(run->node);
-      refused.set_id(absl::StrCat(check, "@", run->node));
-      on_result(std::move(refused));
-    }
-  }
+  const auto run = std::make_shared<CheckRun>(std::move(call), stuck_);
+  const CallEnd end(*commands, *run);
+  std::deque<Waiting> waiting = Plan(request, run->call(), on_result);
+  const auto most = static_cast<std::size_t>(std::max(1, options_.max_parallel));
   std::size_t running = 0;
   while (!waiting.empty() || running > 0) {
-    while (!waiting.empty() &&
-           running < static_cast<std::size_t>(std::max(1, options_.max_parallel))) {
-      const std::string check = std::move(waiting.front());
-      waiting.pop_front();
-      if (absl::Now() >= deadline) {
-        on_result(ResultWithoutFindings(
-            check, run->node, CheckResult::ERROR,
-            absl::StrCat(check, " was not begun before the call's deadline")));
-        continue;
-      }
-      Start(run, check);
-      ++running;
-    }
-    if (running == 0) break;
-    for (CheckResult& result : run->Next(options_.check_timeout, *stuck_)) {
-      --running;
+    if (cancelled.cancelled()) return absl::CancelledError("the caller went away");
+    running += StartWaiting(run, waiting, most - running, on_result);
+    for (CheckResult& result : run->Next(kLook)) {
+      if (result.status() != CheckResult::RUNNING) --running;
       on_result(std::move(result));
     }
   }

@@ -2,6 +2,8 @@
 #define SERVICES_NODE_EXECUTOR_H_
 
 #include <atomic>
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,10 +11,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/cancellation.h"
 #include "common/knowledge/knowledge.h"
 #include "galen/node/v1/node.pb.h"
+#include "services/node/check_run.h"
 #include "services/node/checks/check.h"
+#include "services/node/device_turns.h"
 #include "services/node/host_source.h"
 
 namespace galen::node {
@@ -23,39 +29,57 @@ class NodeExecutor {
   struct Options {
     // Checks that run at the same time, of one call.
     int max_parallel = 4;
-    // What one check may take. One that takes longer is an ERROR and its thread is left to itself.
+    // What one check may take unless the catalogue says (time_limit, exec.time). One that takes
+    // longer is cancelled, an ERROR, and its thread is left to itself.
     absl::Duration check_timeout = absl::Seconds(30);
+    // No check takes longer, whatever the catalogue says.
+    absl::Duration longest_check = absl::Hours(1);
+    // How long a check waits for the device that it loads (`occupies`).
+    absl::Duration longest_wait = absl::Minutes(30);
+    // Interim messages of one check are at least this far apart.
+    absl::Duration progress_interval = absl::Milliseconds(250);
     // Threads that may be left to themselves before no new call is taken.
     int max_stuck = 64;
   };
 
   // `hosts` must outlive the executor. `checks` are those that may run, besides those that the
-  // knowledge declares whole (kind EXTRACT).
+  // knowledge declares whole (kinds EXTRACT and EXEC).
   NodeExecutor(const HostSource& hosts, std::shared_ptr<const knowledge::Knowledge> knowledge,
                std::vector<NamedCheck> checks, Options options);
 
   // Calls `on_result` once for each distinct check of the request, from this thread, as they are
-  // done, and then returns. What goes wrong with one check is its result and nothing else's.
-  // INVALID_ARGUMENT no check, or too many; RESOURCE_EXHAUSTED too many checks are stuck; what the
-  // host source says of the bundle or node.
+  // done, and then returns; before that, when the request asks for progress, with messages of
+  // status RUNNING. What goes wrong with one check is its result and nothing else's. Of the checks
+  // that load the same kind of device only one runs at a time, over all calls. Nothing that the
+  // call started runs on when it returns, except what is stuck in the kernel. INVALID_ARGUMENT no
+  // check, or too many; RESOURCE_EXHAUSTED too many checks are stuck; CANCELLED `cancelled` was,
+  // and the results that are missing do not come; what the host source says of the bundle or node.
   absl::Status RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
-                         absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const;
+                         absl::FunctionRef<void(galen::v1::CheckResult)> on_result,
+                         const Cancellation& cancelled = Cancellation::Never()) const;
 
   v1::DescribeResponse Describe() const;
 
  private:
-  struct Run;
+  struct Waiting;
 
-  // False, and the result in `refused`, when the check is not to run.
-  bool Runnable(const std::string& check, const v1::RunChecksRequest& request,
-                galen::v1::CheckResult& refused) const;
-  // Runs the check on a thread of its own.
-  void Start(const std::shared_ptr<Run>& run, const std::string& check) const;
+  // Says what is to run, in the order of the request; gives `on_result` the checks that are not.
+  std::deque<Waiting> Plan(const v1::RunChecksRequest& request, const CheckRun::Call& call,
+                           absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const;
+  // A check of the request, or why it is not to run.
+  absl::StatusOr<const knowledge::v1::Check*> Runnable(const std::string& check,
+                                                       const v1::RunChecksRequest& request) const;
+  absl::Duration AllowedTime(const knowledge::v1::Check& check) const;
+  // Starts of `waiting` what may start; the number that began.
+  std::size_t StartWaiting(const std::shared_ptr<CheckRun>& run, std::deque<Waiting>& waiting,
+                           std::size_t free_places,
+                           absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const;
 
   const HostSource& hosts_;
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   std::map<std::string, NativeCheck, std::less<>> checks_;
   const Options options_;
+  mutable DeviceTurns turns_;
   // Shared with the threads that are left to themselves.
   std::shared_ptr<std::atomic<int>> stuck_ = std::make_shared<std::atomic<int>>(0);
 };

@@ -1,11 +1,16 @@
 #include "services/node/host_source.h"
 
+#include <sys/types.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <fstream>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/host/bundle.h"
@@ -29,14 +34,30 @@ bool SameMachine(const std::string& a, const std::string& b) {
   return first_part(a) == first_part(b);
 }
 
+// The process that a prolog wrote down; nothing while there is no job.
+absl::StatusOr<std::optional<pid_t>> JobPid(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  std::ifstream file(path);
+  std::string line;
+  if (!file || !std::getline(file, line)) return std::nullopt;
+  absl::StripAsciiWhitespace(&line);
+  if (line.empty()) return std::nullopt;
+  std::int32_t pid = 0;
+  if (!absl::SimpleAtoi(line, &pid) || pid <= 0) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": holds no number of a process"));
+  }
+  return pid;
+}
+
 }  // namespace
 
 LocalHosts::LocalHosts(Options options) : options_(std::move(options)) {
   if (options_.name.empty()) options_.name = OwnName();
 }
 
-absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(const std::string& bundle,
-                                                                   const std::string& node) const {
+absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(
+    const std::string& bundle, const std::string& node,
+    std::shared_ptr<const Cancellation> cancelled) const {
   if (bundle.empty()) {
     if (!node.empty() && node != "localhost" && !SameMachine(node, options_.name)) {
       return absl::NotFoundError(absl::StrCat(node, ": this node executor runs on ", options_.name,
@@ -44,6 +65,8 @@ absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(const std::st
     }
     host::LiveHost::Options machine;
     machine.name = node.empty() ? options_.name : node;
+    machine.cancelled = std::move(cancelled);
+    GALEN_ASSIGN_OR_RETURN(machine.job_pid, JobPid(options_.job_pid_file));
     return std::make_shared<host::LiveHost>(std::move(machine));
   }
   if (options_.bundle_roots.empty() && !options_.bundles_anywhere) {
@@ -52,8 +75,7 @@ absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(const std::st
   }
   GALEN_ASSIGN_OR_RETURN(const std::string path,
                          host::ResolveWithin(bundle, options_.bundle_roots, "--bundle_root"));
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened,
-                         host::Bundle::Open(path));
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened, bundles_.Open(path));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<host::Host> opened_node, opened->OpenNode(node));
   return std::shared_ptr<const host::Host>(std::move(opened_node));
 }

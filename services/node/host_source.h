@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/cancellation.h"
 #include "common/host/host.h"
+#include "services/node/bundle_cache.h"
 
 namespace galen::node {
 
@@ -15,9 +17,11 @@ class HostSource {
  public:
   virtual ~HostSource() = default;
   // A host for one run of checks: `node` of the bundle at path `bundle`, or this machine when
-  // `bundle` is empty.
-  virtual absl::StatusOr<std::shared_ptr<const host::Host>> Open(const std::string& bundle,
-                                                                 const std::string& node) const = 0;
+  // `bundle` is empty. Commands that run on this machine are killed once `cancelled` is; nullptr:
+  // nobody cancels.
+  virtual absl::StatusOr<std::shared_ptr<const host::Host>> Open(
+      const std::string& bundle, const std::string& node,
+      std::shared_ptr<const Cancellation> cancelled) const = 0;
   // The name of this machine.
   virtual const std::string& name() const = 0;
 };
@@ -32,18 +36,26 @@ class LocalHosts final : public HostSource {
     std::vector<std::string> bundle_roots;
     // Without roots: whether a bundle may lie anywhere, or none is opened at all.
     bool bundles_anywhere = true;
+    // A file that holds the number of a process of the job on this machine, as a scheduler's prolog
+    // writes it. Read for each run of checks; while it is absent or empty no job is known. Empty:
+    // none ever is.
+    std::string job_pid_file;
   };
 
   explicit LocalHosts(Options options);
 
   // NOT_FOUND there is no such bundle or node, or another node than this machine is asked for;
   // PERMISSION_DENIED the bundle lies outside of the roots; else what Bundle::Open says.
-  absl::StatusOr<std::shared_ptr<const host::Host>> Open(const std::string& bundle,
-                                                         const std::string& node) const override;
+  // INVALID_ARGUMENT the file of the job holds no process number.
+  // A bundle is kept open, a few at a time, until one of the files that it was read from changes.
+  absl::StatusOr<std::shared_ptr<const host::Host>> Open(
+      const std::string& bundle, const std::string& node,
+      std::shared_ptr<const Cancellation> cancelled) const override;
   const std::string& name() const override { return options_.name; }
 
  private:
   Options options_;
+  mutable BundleCache bundles_;
 };
 
 }  // namespace galen::node

@@ -1,12 +1,15 @@
 // galen-node: serves NodeService.
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
 #include "common/rpc/serve.h"
@@ -14,20 +17,37 @@
 #include "services/node/host_source.h"
 #include "services/node/node_service.h"
 #include "services/node/registry.h"
+#include "services/node/watch/event_hub.h"
+#include "services/node/watch/footprint.h"
+#include "services/node/watch/watcher.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50054", "Address to serve gRPC on.");
 ABSL_FLAG(std::string, host, "", "Name of this machine; empty: its own.");
 ABSL_FLAG(std::vector<std::string>, bundle_root, {},
           "Directories that bundles must lie below, by comma; none: no bundle is served.");
+ABSL_FLAG(std::string, job_pid_file, "",
+          "File with the number of a process of the job on this machine, as a prolog writes it; "
+          "empty: checks know of no job.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, by comma; later ones overlay earlier ones.");
 ABSL_FLAG(int, max_parallel, 4, "Checks of one call that run at the same time.");
 ABSL_FLAG(absl::Duration, check_timeout, absl::Seconds(30), "What one check may take.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
+ABSL_FLAG(bool, watch, true,
+          "Sample the counters of knowledge/watch.txt every second and follow the kernel log.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
 namespace galen::node {
 namespace {
+
+// What checks look at, without what only other services need.
+std::shared_ptr<const knowledge::Knowledge> ForChecks(const knowledge::Knowledge& knowledge) {
+  knowledge::v1::KnowledgeBase base;
+  *base.mutable_checks() = knowledge.base().checks();
+  *base.mutable_hardware() = knowledge.base().hardware();
+  base.set_digest(knowledge.digest());
+  return std::make_shared<const knowledge::Knowledge>(std::move(base));
+}
 
 absl::Status Serve() {
   if (absl::GetFlag(FLAGS_max_parallel) < 1 || absl::GetFlag(FLAGS_threads) < 1) {
@@ -39,24 +59,39 @@ absl::Status Serve() {
   }
   const auto directories = knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge));
   if (!directories.ok()) return directories.status();
-  const auto knowledge =
+  auto knowledge =
       knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
   if (!knowledge.ok()) return knowledge.status();
+  *knowledge = ForChecks(**knowledge);
 
   // A caller of the network reads no bundle unless it is said which.
   std::vector<std::string> roots = absl::GetFlag(FLAGS_bundle_root);
   const LocalHosts hosts({.name = absl::GetFlag(FLAGS_host),
                           .bundle_roots = std::move(roots),
-                          .bundles_anywhere = false});
+                          .bundles_anywhere = false,
+                          .job_pid_file = absl::GetFlag(FLAGS_job_pid_file)});
   NodeExecutor::Options options;
   options.max_parallel = absl::GetFlag(FLAGS_max_parallel);
   options.check_timeout = absl::GetFlag(FLAGS_check_timeout);
   const NodeExecutor node(hosts, *knowledge, AllChecks(), options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/256);
-  NodeServiceImpl service(node, executor);
-  return rpc::ServeUntilSignal(
-      {.address = absl::GetFlag(FLAGS_listen), .drain_grace = absl::GetFlag(FLAGS_drain_grace)},
-      {&service});
+  const SystemClock clock;
+  EventHub hub(clock);
+  std::unique_ptr<Watcher> watcher;
+  if (absl::GetFlag(FLAGS_watch)) {
+    const auto host = hosts.Open("", "", nullptr);
+    if (!host.ok()) return host.status();
+    absl::StatusOr<std::unique_ptr<Watcher>> started =
+        Watcher::Start(*directories, *host, hub, clock);
+    if (!started.ok()) return started.status();
+    watcher = *std::move(started);
+  }
+  NodeServiceImpl service(node, executor, watcher == nullptr ? nullptr : &hub);
+  return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
+                                .drain_grace = absl::GetFlag(FLAGS_drain_grace),
+                                .on_listening = [](int) { ReleaseUnusedMemory(); },
+                                .on_drain = [&hub] { hub.Close(); }},
+                               {&service});
 }
 
 }  // namespace
@@ -65,6 +100,7 @@ absl::Status Serve() {
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("serves galen.node.v1.NodeService");
   absl::ParseCommandLine(argc, argv);
+  galen::node::KeepMemorySmall();
   galen::rpc::BlockTerminationSignals();
   const absl::Status status = galen::node::Serve();
   if (!status.ok()) std::cerr << "galen-node: " << status.message() << std::endl;

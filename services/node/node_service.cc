@@ -1,5 +1,9 @@
 #include "services/node/node_service.h"
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "common/rpc/stream.h"
@@ -7,8 +11,15 @@
 
 namespace galen::node {
 
-NodeServiceImpl::NodeServiceImpl(const NodeExecutor& node, Executor& executor)
-    : node_(node), executor_(executor) {}
+namespace {
+
+// Events that may wait for a slow caller. A storm in the kernel log is told by its beginning.
+constexpr std::size_t kMaxQueuedEvents = 1024;
+
+}  // namespace
+
+NodeServiceImpl::NodeServiceImpl(const NodeExecutor& node, Executor& executor, EventHub* hub)
+    : node_(node), executor_(executor), hub_(hub) {}
 
 grpc::ServerWriteReactor<galen::v1::CheckResult>* NodeServiceImpl::RunChecks(
     grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
@@ -17,10 +28,39 @@ grpc::ServerWriteReactor<galen::v1::CheckResult>* NodeServiceImpl::RunChecks(
       context, executor_,
       [this, request = *request](const rpc::Call& call,
                                  rpc::StreamWriter<galen::v1::CheckResult>& writer) {
-        return node_.RunChecks(request, call.deadline, [&](galen::v1::CheckResult result) {
-          writer.Write(std::move(result));
-        });
+        return node_.RunChecks(
+            request, call.deadline,
+            [&](galen::v1::CheckResult result) { writer.Write(std::move(result)); },
+            *call.cancelled);
       });
+}
+
+grpc::ServerWriteReactor<v1::WatchEvent>* NodeServiceImpl::Watch(grpc::CallbackServerContext*,
+                                                                 const v1::WatchRequest*) {
+  auto stream = rpc::ServerStream<v1::WatchEvent>::Start(kMaxQueuedEvents);
+  if (hub_ == nullptr) {
+    stream->End(absl::UnimplementedError("this node executor watches nothing"));
+    return stream.get();
+  }
+  // The number is known only once the hub has taken the listener, which may be called before.
+  struct Place {
+    std::atomic<std::int64_t> listener = -1;
+  };
+  const auto place = std::make_shared<Place>();
+  stream->OnReady([hub = hub_, place, stream = stream.get()] {
+    if (!stream->alive()) hub->Leave(place->listener);
+  });
+  const absl::StatusOr<std::int64_t> listener =
+      hub_->Listen([stream](const v1::WatchEvent& event) { return stream->Push(event); },
+                   [stream](const absl::Status& status) { stream->End(status); });
+  if (!listener.ok()) {
+    stream->End(listener.status());
+    return stream.get();
+  }
+  place->listener = *listener;
+  // The caller may have gone before the number was known.
+  if (!stream->alive()) hub_->Leave(*listener);
+  return stream.get();
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::Describe(grpc::CallbackServerContext* context,

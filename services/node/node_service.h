@@ -4,16 +4,19 @@
 #include "common/base/executor.h"
 #include "galen/node/v1/node.grpc.pb.h"
 #include "services/node/executor.h"
+#include "services/node/watch/event_hub.h"
 
 namespace galen::node {
 
 // gRPC's side of NodeExecutor: conversion only.
 class NodeServiceImpl final : public v1::NodeService::CallbackService {
  public:
-  // Both must outlive the service.
-  NodeServiceImpl(const NodeExecutor& node, Executor& executor);
+  // All must outlive the service. `hub`: of this machine's watch; nullptr: it is not watched.
+  NodeServiceImpl(const NodeExecutor& node, Executor& executor, EventHub* hub = nullptr);
   grpc::ServerWriteReactor<galen::v1::CheckResult>* RunChecks(
       grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) override;
+  grpc::ServerWriteReactor<v1::WatchEvent>* Watch(grpc::CallbackServerContext* context,
+                                                  const v1::WatchRequest* request) override;
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context,
                                      const v1::DescribeRequest* request,
                                      v1::DescribeResponse* response) override;
@@ -21,6 +24,7 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
  private:
   const NodeExecutor& node_;
   Executor& executor_;
+  EventHub* const hub_;
 };
 
 }  // namespace galen::node

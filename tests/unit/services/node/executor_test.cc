@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "fake_hosts.h"
@@ -59,6 +63,12 @@ Gate& TheGate() {
   return *gate;
 }
 
+// Checks "t.cancellable" that run.
+std::atomic<int>& TheArrivals() {
+  static std::atomic<int> arrivals = 0;
+  return arrivals;
+}
+
 absl::StatusOr<CheckOutput> Good(const CheckContext& context) {
   CheckOutput output;
   output.findings.push_back(IntFinding("count", context.host.name(), "", 1));
@@ -75,6 +85,38 @@ absl::StatusOr<CheckOutput> Undeclared(const CheckContext& context) {
   return output;
 }
 absl::StatusOr<CheckOutput> Throw(const CheckContext&) { throw std::runtime_error("ouch"); }
+// Says that it is there, and ends when it is cancelled.
+absl::StatusOr<CheckOutput> Cancellable(const CheckContext& context) {
+  TheArrivals().fetch_add(1);
+  while (!context.cancelled.SleepFor(absl::Hours(1))) {
+  }
+  TheArrivals().fetch_sub(1);
+  return absl::CancelledError("cancelled");
+}
+absl::StatusOr<CheckOutput> Parametric(const CheckContext& context) {
+  CheckOutput output;
+  output.findings.push_back(
+      IntFinding("count", context.host.name(), "", context.parameters.Integer("size")));
+  output.message = context.allow_busy ? "busy allowed" : "";
+  return output;
+}
+// Tells far more of itself than anybody wants to hear.
+absl::StatusOr<CheckOutput> Chatty(const CheckContext& context) {
+  for (int i = 0; i <= 100'000 && context.progress; ++i) {
+    context.progress(i / 100'000.0, "step\x1b[31m");
+  }
+  return Good(context);
+}
+// Two of these at a time are one too many.
+absl::StatusOr<CheckOutput> Alone(const CheckContext& context) {
+  static std::atomic<int> inside = 0;
+  CheckOutput output;
+  const int others = inside.fetch_add(1);
+  context.cancelled.SleepFor(absl::Milliseconds(5));
+  inside.fetch_sub(1);
+  output.findings.push_back(IntFinding("count", context.host.name(), "", others));
+  return output;
+}
 absl::StatusOr<CheckOutput> Reads(const CheckContext& context) {
   const auto result = context.host.Run({"tool"});
   if (!result.ok()) return result.status();
@@ -85,11 +127,23 @@ std::shared_ptr<const knowledge::Knowledge> TestKnowledge() {
   knowledge::v1::KnowledgeBase base;
   base.set_digest("d1");
   for (const char* name :
-       {"t.good", "t.hang", "t.undeclared", "t.throw", "t.reads", "t.heavy", "t.not_implemented"}) {
+       {"t.good", "t.hang", "t.undeclared", "t.throw", "t.reads", "t.heavy", "t.not_implemented",
+        "t.cancellable", "t.parametric", "t.chatty", "t.alone_a", "t.alone_b"}) {
     knowledge::v1::Check& check = *base.add_checks();
     check.set_name(name);
     check.set_kind(knowledge::v1::Check::NATIVE);
     check.set_intrusive(std::string(name) == "t.heavy");
+    if (absl::StartsWith(name, "t.alone") || std::string(name) == "t.cancellable") {
+      check.set_occupies("gpu");
+    }
+    if (std::string(name) == "t.parametric") {
+      knowledge::v1::Parameter& size = *check.add_parameters();
+      size.set_name("size");
+      size.set_type("int");
+      size.set_default_value("3");
+      size.set_min(1);
+      size.set_max(9);
+    }
     knowledge::v1::FindingSpec& finding = *check.add_findings();
     finding.set_name("count");
     finding.set_type("int");
@@ -131,7 +185,12 @@ class NodeExecutorTest : public ::testing::Test {
                          {"t.undeclared", Undeclared},
                          {"t.throw", Throw},
                          {"t.reads", Reads},
-                         {"t.heavy", Good}},
+                         {"t.heavy", Good},
+                         {"t.cancellable", Cancellable},
+                         {"t.parametric", Parametric},
+                         {"t.chatty", Chatty},
+                         {"t.alone_a", Alone},
+                         {"t.alone_b", Alone}},
                         options);
   }
 
@@ -245,8 +304,128 @@ TEST_F(NodeExecutorTest, SaysWhatItCanDo) {
   const v1::DescribeResponse description = Make({}).Describe();
   EXPECT_EQ(description.host(), "n1");
   EXPECT_EQ(description.knowledge_digest(), "d1");
-  EXPECT_THAT(description.checks(), ElementsAre("t.extract", "t.good", "t.hang", "t.heavy",
-                                                "t.reads", "t.throw", "t.undeclared"));
+  EXPECT_THAT(
+      description.checks(),
+      ElementsAre("t.alone_a", "t.alone_b", "t.cancellable", "t.chatty", "t.extract", "t.good",
+                  "t.hang", "t.heavy", "t.parametric", "t.reads", "t.throw", "t.undeclared"));
+}
+
+TEST_F(NodeExecutorTest, ParametersReachTheCheckAndBadOnesSayWhatToCorrect) {
+  const NodeExecutor executor = Make({});
+  v1::RunChecksRequest request;
+  request.add_checks("t.parametric");
+  const auto run = [&] {
+    CheckResult result;
+    EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(),
+                                   [&](CheckResult given) { result = std::move(given); }),
+                IsOk());
+    return result;
+  };
+  EXPECT_EQ(run().findings(0).int_value(), 3);
+  galen::v1::CheckParameters& asked = *request.add_parameters();
+  asked.set_check("t.parametric");
+  (*asked.mutable_values())["size"] = "7";
+  EXPECT_EQ(run().findings(0).int_value(), 7);
+  (*asked.mutable_values())["size"] = "70";
+  EXPECT_EQ(run().status(), CheckResult::ERROR);
+  EXPECT_EQ(run().message(), "t.parametric: size = \"70\" lies outside 1 to 9");
+  asked.mutable_values()->clear();
+  (*asked.mutable_values())["sise"] = "7";
+  EXPECT_THAT(run().message(), HasSubstr("has no parameter \"sise\""));
+}
+
+TEST_F(NodeExecutorTest, LeaveToLoadABusyDeviceNeedsLeaveToLoadDevices) {
+  const NodeExecutor executor = Make({});
+  v1::RunChecksRequest request;
+  request.add_checks("t.parametric");
+  request.set_allow_busy(true);
+  std::string message;
+  const auto on_result = [&](const CheckResult& result) { message = result.message(); };
+  EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(), on_result), IsOk());
+  EXPECT_EQ(message, "");
+  request.set_allow_intrusive(true);
+  EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(), on_result), IsOk());
+  EXPECT_EQ(message, "busy allowed");
+}
+
+TEST_F(NodeExecutorTest, ProgressIsToldOnlyWhenAskedForAndNotTooOften) {
+  NodeExecutor::Options options;
+  options.progress_interval = absl::Hours(1);
+  const NodeExecutor rarely = Make(options);
+  options.progress_interval = absl::ZeroDuration();
+  const NodeExecutor often = Make(options);
+  v1::RunChecksRequest request;
+  request.add_checks("t.chatty");
+  const auto count = [&](const NodeExecutor& executor) {
+    int interim = 0;
+    CheckResult last;
+    EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(),
+                                   [&](CheckResult result) {
+                                     last = std::move(result);
+                                     if (last.status() != CheckResult::RUNNING) return;
+                                     ++interim;
+                                     EXPECT_EQ(last.id(), "t.chatty@n1");
+                                     EXPECT_EQ(last.message(), "step");
+                                     EXPECT_LE(last.progress(), 1);
+                                   }),
+                IsOk());
+    EXPECT_EQ(last.status(), CheckResult::PASS);
+    return interim;
+  };
+  EXPECT_EQ(count(often), 0);
+  request.set_progress(true);
+  EXPECT_EQ(count(rarely), 0);
+  EXPECT_GT(count(often), 0);
+}
+
+TEST_F(NodeExecutorTest, ChecksThatLoadTheSameDeviceNeverRunTogetherInWhateverCall) {
+  host_->SetLive(true);
+  const NodeExecutor executor = Make({.max_parallel = 8});
+  const auto call = [&] {
+    v1::RunChecksRequest request;
+    request.add_checks("t.alone_a");
+    request.add_checks("t.alone_b");
+    int results = 0;
+    EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(),
+                                   [&](const CheckResult& result) {
+                                     ++results;
+                                     EXPECT_EQ(result.status(), CheckResult::PASS);
+                                     EXPECT_EQ(result.findings(0).int_value(), 0);
+                                   }),
+                IsOk());
+    EXPECT_EQ(results, 2);
+  };
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) callers.emplace_back(call);
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST_F(NodeExecutorTest, ACheckDoesNotWaitForADeviceForEver) {
+  host_->SetLive(true);
+  const NodeExecutor executor = Make({.max_parallel = 8, .longest_wait = absl::Milliseconds(1)});
+  Cancellation stop;
+  std::thread holder([&] {
+    v1::RunChecksRequest request;
+    request.add_checks("t.cancellable");
+    EXPECT_THAT(executor.RunChecks(
+                    request, absl::InfiniteFuture(), [](const CheckResult&) {}, stop),
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("")));
+  });
+  while (TheArrivals() == 0) std::this_thread::yield();
+  const auto results = Run({"t.alone_a", "t.good"}, executor);
+  EXPECT_EQ(results.at("t.alone_a").status(), CheckResult::ERROR);
+  EXPECT_EQ(results.at("t.alone_a").message(),
+            "t.alone_a was not begun within 1ms, as t.cancellable has the gpu");
+  EXPECT_EQ(results.at("t.good").status(), CheckResult::PASS);
+  stop.Cancel();
+  holder.join();
+  while (TheArrivals() > 0) std::this_thread::yield();
+}
+
+TEST_F(NodeExecutorTest, ACheckWhoseTimeIsUpIsCancelled) {
+  const NodeExecutor executor = Make({.check_timeout = absl::Milliseconds(20)});
+  EXPECT_EQ(Run({"t.cancellable"}, executor).at("t.cancellable").status(), CheckResult::ERROR);
+  while (TheArrivals() > 0) std::this_thread::yield();
 }
 
 TEST(AllChecks, AreOrderedAndNamedOnce) {

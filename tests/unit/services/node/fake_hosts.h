@@ -15,8 +15,9 @@ namespace galen::node {
 class FakeHosts final : public HostSource {
  public:
   explicit FakeHosts(std::shared_ptr<testing::FakeHost> host) : host_(std::move(host)) {}
-  absl::StatusOr<std::shared_ptr<const host::Host>> Open(const std::string& bundle,
-                                                         const std::string&) const override {
+  absl::StatusOr<std::shared_ptr<const host::Host>> Open(
+      const std::string& bundle, const std::string&,
+      std::shared_ptr<const Cancellation>) const override {
     if (bundle == "gone") return absl::NotFoundError("gone: no such bundle");
     return std::shared_ptr<const host::Host>(host_);
   }

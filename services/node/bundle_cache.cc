@@ -1,0 +1,85 @@
+#include "services/node/bundle_cache.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+
+namespace galen::node {
+namespace {
+
+constexpr std::size_t kMostBundles = 4;
+
+// A file that was written this shortly before it was read may be written again without a newer
+// time: the clock of a file system is coarse.
+constexpr absl::Duration kSettled = absl::Seconds(2);
+
+// What files look like from outside.
+struct Stamp {
+  std::string text;  // changes when somebody writes one of them
+  absl::Time newest = absl::InfinitePast();
+
+  void Add(const std::string& path) {
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0) {
+      absl::StrAppend(&text, "-;");
+      return;
+    }
+    absl::StrAppend(&text, info.st_dev, ".", info.st_ino, ".", info.st_size, ".",
+                    info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, ";");
+    newest = std::max(newest, absl::TimeFromTimespec(info.st_mtim));
+  }
+};
+
+// Of all files that opening reads; what hosts read later they read anew each time.
+Stamp StampOf(const std::string& path, const host::Bundle& bundle) {
+  Stamp stamp;
+  stamp.Add(path);
+  struct stat info;
+  // An archive is one file; its unpacked copy is our own.
+  if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return stamp;
+  for (const char* const file : {"bundle.yaml", "incident.yaml", "nodes"}) {
+    stamp.Add(absl::StrCat(path, "/", file));
+  }
+  for (const std::string& node : bundle.nodes()) {
+    for (const char* const file : {"", "/commands.yaml", "/rootfs/.absent", "/job",
+                                   "/job/commands.yaml", "/job/rootfs/.absent", "/job/env.yaml"}) {
+      stamp.Add(absl::StrCat(path, "/nodes/", node, file));
+    }
+  }
+  return stamp;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const host::Bundle>> BundleCache::Open(const std::string& path) {
+  {
+    const MutexLock lock(mu_);
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+      if (it->path != path) continue;
+      if (it->stamp != StampOf(path, *it->bundle).text) {
+        entries_.erase(it);
+        break;
+      }
+      entries_.splice(entries_.begin(), entries_, it);
+      return entries_.front().bundle;
+    }
+  }
+  // Not under the lock: it may take long. Two calls at once read it twice.
+  const absl::Time begun = absl::Now();
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const host::Bundle> bundle, host::Bundle::Open(path));
+  Stamp stamp = StampOf(path, *bundle);
+  if (stamp.newest > begun - kSettled) return bundle;
+  const MutexLock lock(mu_);
+  entries_.push_front({path, std::move(stamp.text), bundle});
+  if (entries_.size() > kMostBundles) entries_.pop_back();
+  return bundle;
+}
+
+}  // namespace galen::node

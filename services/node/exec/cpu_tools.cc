@@ -1,0 +1,102 @@
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
+#include "nlohmann/json.hpp"
+#include "services/node/exec/parsers.h"
+#include "services/node/exec/words.h"
+
+namespace galen::node {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostJobs = 256;
+
+double NumberOf(const json& object, const char* name) {
+  if (!object.is_object()) return 0;
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> ParseStream(const ProgramOutput& output) {
+  const std::string node = output.context.host.name();
+  CheckOutput found;
+  bool validates = false;
+  bool told = false;
+  for (const absl::string_view line : Lines(output.result.out)) {
+    // "Triad:         363208.7     0.026599     0.026431     0.026855": MB/s, MB being 10^6 bytes.
+    const std::vector<absl::string_view> words = Words(line);
+    for (const char* const kernel : {"Copy", "Scale", "Add", "Triad"}) {
+      if (words.size() != 5 || words[0] != absl::StrCat(kernel, ":")) continue;
+      const auto rate = Number(words[1]);
+      if (!rate.has_value()) continue;
+      found.findings.push_back(FloatFinding(absl::StrCat(absl::AsciiStrToLower(kernel), "_gb_s"),
+                                            node, "", *rate / 1000));
+    }
+    if (absl::StartsWith(line, "Solution Validates")) validates = told = true;
+    if (absl::StartsWith(line, "Failed Validation")) told = true;
+  }
+  if (found.findings.empty()) return NotOutputOf("STREAM", output.result.out);
+  const double last = found.findings.back().double_value();
+  found.findings.push_back(told ? BoolFinding("validates", node, "", validates)
+                                : UnknownFinding("validates", node, ""));
+  found.message = absl::StrCat(found.findings[found.findings.size() - 2].name(), " ", last,
+                               told ? (validates ? ", validated" : ", wrong results") : "");
+  return found;
+}
+
+absl::StatusOr<CheckOutput> ParseFio(const ProgramOutput& output) {
+  // fio may print notes before the object.
+  absl::string_view text = output.result.out;
+  const std::size_t begin = text.find('{');
+  if (begin == absl::string_view::npos) return NotOutputOf("fio", text);
+  text.remove_prefix(begin);
+  const json document = json::parse(text.begin(), text.end(), nullptr, false);
+  if (!document.is_object() || !document.contains("jobs") || !document["jobs"].is_array()) {
+    return NotOutputOf("fio", output.result.out);
+  }
+  const std::string node = output.context.host.name();
+  CheckOutput found;
+  std::size_t jobs = 0;
+  for (const json& job : document["jobs"]) {
+    if (!job.is_object() || ++jobs > kMostJobs) continue;
+    std::string name = absl::StrCat("job:", jobs);
+    if (job.contains("jobname") && job["jobname"].is_string()) {
+      name = absl::StrCat("job:", CleanText(job["jobname"].get<std::string>(), 64));
+    }
+    found.findings.push_back(
+        IntFinding("error", node, name, static_cast<std::int64_t>(NumberOf(job, "error"))));
+    for (const char* const way : {"read", "write"}) {
+      if (!job.contains(way) || !job[way].is_object()) continue;
+      const json& side = job[way];
+      if (NumberOf(side, "total_ios") <= 0) continue;
+      found.findings.push_back(
+          FloatFinding(absl::StrCat(way, "_iops"), node, name, NumberOf(side, "iops")));
+      found.findings.push_back(
+          FloatFinding(absl::StrCat(way, "_gb_s"), node, name, NumberOf(side, "bw_bytes") / 1e9));
+      for (const char* const kind : {"lat_ns", "clat_ns"}) {
+        if (!side.contains(kind) || !side[kind].is_object()) continue;
+        const json& latency = side[kind];
+        if (!latency.contains("percentile")) continue;
+        found.findings.push_back(FloatFinding(absl::StrCat(way, "_p99_ms"), node, name,
+                                              NumberOf(latency["percentile"], "99.000000") / 1e6));
+        break;
+      }
+    }
+  }
+  if (jobs == 0) return NotOutputOf("fio", output.result.out);
+  found.message = absl::StrCat(jobs, jobs == 1 ? " job" : " jobs", " of fio");
+  return found;
+}
+
+}  // namespace galen::node

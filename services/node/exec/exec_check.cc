@@ -1,0 +1,187 @@
+#include "services/node/exec/exec_check.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "services/node/exec/json_lines.h"
+#include "services/node/exec/output_parsers.h"
+#include "services/node/exec/words.h"
+
+namespace galen::node {
+namespace {
+
+using knowledge::v1::Check;
+
+constexpr std::size_t kDefaultOutputBytes = std::size_t{4} << 20;
+constexpr std::size_t kExcerptBytes = 4000;
+constexpr std::size_t kMostCaptures = 8;
+constexpr absl::string_view kHung = "hung";
+
+// The arguments with the values of the parameters in them. An argument that is nothing but an empty
+// value is left out.
+absl::StatusOr<std::vector<std::string>> Argv(const Check& check, const Parameters& parameters) {
+  std::vector<std::string> argv;
+  for (const std::string& pattern : check.exec().argv()) {
+    std::string argument = pattern;
+    for (const knowledge::v1::Parameter& parameter : check.parameters()) {
+      const std::string mark = absl::StrCat("{", parameter.name(), "}");
+      const std::string& value = parameters.Text(parameter.name());
+      if (argv.empty() && absl::StrContains(pattern, mark)) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(check.name(), ": a parameter must not choose the program"));
+      }
+      if (absl::StartsWith(pattern, mark) && absl::StartsWith(value, "-") &&
+          parameter.type() == "text") {
+        return absl::InvalidArgumentError(
+            absl::StrCat(check.name(), ": ", parameter.name(), " = \"", CleanText(value, 64),
+                         "\" begins with \"-\" and would be read as an option"));
+      }
+      absl::StrReplaceAll({{mark, value}}, &argument);
+    }
+    if (argument.empty() && !pattern.empty()) continue;
+    argv.push_back(std::move(argument));
+  }
+  if (argv.empty() || argv.front().empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(check.name(), ": declares no program"));
+  }
+  return argv;
+}
+
+host::ProcessLimits Limits(const Check& check, absl::Time deadline) {
+  const knowledge::v1::ExecSpec& exec = check.exec();
+  host::ProcessLimits limits;
+  if (exec.has_time_limit()) {
+    limits.time =
+        absl::Seconds(exec.time_limit().seconds()) + absl::Nanoseconds(exec.time_limit().nanos());
+  }
+  // The deadline itself is the executor's to tell.
+  limits.time = std::min(limits.time, deadline - absl::Now() + absl::Seconds(1));
+  limits.output = exec.output_limit_bytes() > 0
+                      ? static_cast<std::size_t>(exec.output_limit_bytes())
+                      : kDefaultOutputBytes;
+  limits.memory = exec.memory_limit_bytes();
+  limits.processes = exec.process_limit();
+  return limits;
+}
+
+bool Declares(const Check& check, absl::string_view finding) {
+  return std::any_of(check.findings().begin(), check.findings().end(),
+                     [&](const auto& spec) { return spec.name() == finding; });
+}
+
+// The last words of a text, which is where programs say why they end.
+absl::string_view Tail(absl::string_view text, std::size_t bytes) {
+  return text.size() <= bytes ? text : text.substr(text.size() - bytes);
+}
+
+std::string LastLine(const host::CommandResult& result) {
+  const std::string& text = result.err.empty() ? result.out : result.err;
+  const absl::string_view end = absl::StripAsciiWhitespace(Tail(text, 4096));
+  const std::size_t line = end.rfind('\n');
+  return CleanText(line == absl::string_view::npos ? end : end.substr(line + 1), 240);
+}
+
+bool MayExitWith(const Check& check, int code) {
+  const auto& codes = check.exec().exit_codes();
+  if (codes.empty()) return code == 0;
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+// Findings of what a program printed.
+absl::StatusOr<CheckOutput> Interpret(const Check& check, const CheckContext& context,
+                                      const host::CommandResult& result) {
+  if (result.truncated) {
+    return absl::ResourceExhaustedError(absl::StrCat(check.name(), ": \"", check.exec().argv(0),
+                                                     "\" printed more than it may; ",
+                                                     "raise `output_kib` if that is right"));
+  }
+  const OutputParser parser = FindOutputParser(check.exec().output());
+  if (parser == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(check.name(), ": there is no parser \"",
+                                                      check.exec().output(), "\"; known are ",
+                                                      absl::StrJoin(OutputParserNames(), ", ")));
+  }
+  if (!MayExitWith(check, result.exit_code)) {
+    return absl::AbortedError(absl::StrCat(check.name(), ": \"", check.exec().argv(0),
+                                           "\" ended with exit code ", result.exit_code, ": ",
+                                           LastLine(result)));
+  }
+  GALEN_ASSIGN_OR_RETURN(CheckOutput output,
+                         parser({.check = check, .context = context, .result = result}));
+  output.excerpt = std::string(Tail(result.out.empty() ? result.err : result.out, kExcerptBytes));
+  if (Declares(check, kHung)) {
+    output.findings.push_back(BoolFinding(kHung, context.host.name(), "", false));
+  }
+  return output;
+}
+
+absl::StatusOr<CheckOutput> Hung(const CheckContext& context, const absl::Status& error) {
+  CheckOutput output;
+  output.findings.push_back(BoolFinding(kHung, context.host.name(), "", true));
+  output.message = std::string(error.message());
+  return output;
+}
+
+// What was captured of the program: the very argv, else others that begin alike.
+absl::StatusOr<CheckOutput> ReadCapture(const Check& check, const CheckContext& context,
+                                        const std::vector<std::string>& argv) {
+  absl::StatusOr<host::CommandResult> exact = context.host.Run(argv);
+  if (exact.ok()) return Interpret(check, context, *exact);
+  if (absl::IsDeadlineExceeded(exact.status()) && Declares(check, kHung)) {
+    return Hung(context, exact.status());
+  }
+  if (!absl::IsUnavailable(exact.status())) return exact.status();
+  // The program and its subcommands; options may stand in any order.
+  std::vector<std::string> prefix = {argv.front()};
+  for (std::size_t i = 1; i < argv.size() && !absl::StartsWith(argv[i], "-"); ++i) {
+    if (absl::StrContains(check.exec().argv(static_cast<int>(i)), '{')) break;
+    prefix.push_back(argv[i]);
+  }
+  absl::StatusOr<CheckOutput> found = exact.status();
+  std::size_t tried = 0;
+  for (const std::vector<std::string>& other : context.host.Captured(prefix)) {
+    if (++tried > kMostCaptures) break;
+    const absl::StatusOr<host::CommandResult> result = context.host.Run(other);
+    if (!result.ok()) continue;
+    found = Interpret(check, context, *result);
+    if (!found.ok()) continue;
+    found->message = absl::StrCat(found->message, found->message.empty() ? "" : " ",
+                                  "(captured: ", CleanText(absl::StrJoin(other, " "), 160), ")");
+    return found;
+  }
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> RunExecCheck(const Check& check, const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> argv, Argv(check, context.parameters));
+  if (!context.host.live()) return ReadCapture(check, context, argv);
+  host::OutputSink sink;
+  if (context.progress && check.exec().output() == "json_lines") {
+    auto progress = std::make_shared<JsonLinesProgress>(context.progress);
+    sink = [progress](absl::string_view piece) { progress->Take(piece); };
+  }
+  const absl::StatusOr<host::CommandResult> result =
+      context.host.RunWithin(argv, Limits(check, context.deadline), context.cancelled, sink);
+  if (absl::IsDeadlineExceeded(result.status()) && Declares(check, kHung)) {
+    return Hung(context, result.status());
+  }
+  if (!result.ok()) return result.status();
+  return Interpret(check, context, *result);
+}
+
+}  // namespace galen::node

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "re2/re2.h"
+#include "services/node/exec/parsers.h"
+#include "services/node/exec/words.h"
+
+namespace galen::node {
+namespace {
+
+// A bandwidth is compared with a floor only for messages of at least this size, from which on it
+// does not depend on the size any more (nccl-tests, doc/PERFORMANCE.md; facts: 1 GiB or more).
+constexpr double kBigMessageBytes = 1024.0 * 1024 * 1024;
+constexpr std::size_t kMaxRanks = 100'000;
+
+// What a run of nccl-tests says.
+struct Report {
+  std::size_t ranks = 0;
+  std::set<std::string> nodes;
+  // Of each node: PCI addresses by local device.
+  std::map<std::string, std::map<int, std::string>> slots;
+  std::string product;
+  bool one_product = true;
+  bool reduces = false;  // all_reduce, by its columns
+  double size = -1;      // largest message
+  double busbw = 0;      // at that size, the better of in place and out of place, as is usual
+  double wrong = 0;
+  bool checked = false;  // wrong values were counted
+  std::optional<double> average;
+  std::optional<double> out_of_bounds;
+};
+
+// "#  Rank  0 Group  0 Pid  28616 on host-0 device  0 [0000:8f:00] NVIDIA B200"
+bool ReadRank(absl::string_view line, Report& report) {
+  static const LazyRE2 kRank = {
+      R"(^#\s+Rank\s+\d+ .*?Pid\s+\d+ on (\S+) device\s+(\d+) \[(\S+)\] (.+?)\s*$)"};
+  std::string host, slot, product;
+  int device = 0;
+  if (!RE2::FullMatch(re2::StringPiece(line.data(), line.size()), *kRank, &host, &device, &slot,
+                      &product) ||
+      report.ranks >= kMaxRanks) {
+    return false;
+  }
+  ++report.ranks;
+  report.nodes.insert(host);
+  report.slots[host][device] = slot;
+  report.one_product = report.one_product && (report.ranks == 1 || report.product == product);
+  report.product = product;
+  return true;
+}
+
+// A line of the table: size, count, type, then for each of out of place and in place the time,
+// algbw, busbw and errors. Between lie redop and root, each only for some operations.
+bool ReadRow(absl::string_view line, Report& report) {
+  const std::vector<absl::string_view> words = Words(line);
+  if (words.size() < 11 || words.size() > 13) return false;
+  const auto size = Number(words[0]);
+  if (!size.has_value() || !Number(words[1]).has_value() || Number(words[2]).has_value()) {
+    return false;
+  }
+  double best = 0;
+  double wrong = 0;
+  bool checked = false;
+  for (const std::size_t begin : {words.size() - 8, words.size() - 4}) {
+    const auto busbw = Number(words[begin + 2]);
+    if (!Number(words[begin]).has_value() || !busbw.has_value()) return false;
+    best = std::max(best, *busbw);
+    // "N/A" where nothing was compared; older versions print a relative error such as 1e-07.
+    const auto errors = Number(words[begin + 3]);
+    if (errors.has_value() && !absl::StrContains(words[begin + 3], "e")) {
+      checked = true;
+      wrong += *errors;
+    }
+  }
+  report.reduces = words.size() > 11 && words[3] == "sum";
+  report.checked = report.checked || checked;
+  report.wrong += wrong;
+  if (*size >= report.size) {
+    report.size = *size;
+    report.busbw = best;
+  }
+  return true;
+}
+
+void ReadTotals(absl::string_view line, Report& report) {
+  static const LazyRE2 kAverage = {R"(^#\s*Avg bus bandwidth\s*:\s*(\S+))"};
+  static const LazyRE2 kBounds = {R"(^#\s*Out of bounds values\s*:\s*(\d+))"};
+  const re2::StringPiece text(line.data(), line.size());
+  std::string number;
+  if (RE2::PartialMatch(text, *kAverage, &number)) report.average = Number(number);
+  if (RE2::PartialMatch(text, *kBounds, &number)) report.out_of_bounds = Number(number);
+}
+
+Report Read(absl::string_view text) {
+  static const LazyRE2 kTag = {R"(^\[\d+,\d+\]<std(?:out|err)>:)"};
+  Report report;
+  for (const absl::string_view tagged : Lines(text)) {
+    re2::StringPiece rest(tagged.data(), tagged.size());
+    RE2::Consume(&rest, *kTag);
+    const absl::string_view line(rest.data(), rest.size());
+    if (ReadRank(line, report) || ReadRow(line, report)) continue;
+    ReadTotals(line, report);
+  }
+  return report;
+}
+
+std::int64_t WholeOf(double number) {
+  return static_cast<std::int64_t>(std::clamp(number, 0.0, 1e18));
+}
+
+// Ranks of the same local number sit in other slots on other nodes, so that their traffic crosses
+// rails. Of one rank a node nothing can be told.
+std::optional<bool> RailsCross(const Report& report) {
+  if (report.nodes.size() < 2 || report.ranks < 2 * report.nodes.size()) return std::nullopt;
+  const auto& first = report.slots.begin()->second;
+  return std::any_of(report.slots.begin(), report.slots.end(),
+                     [&](const auto& node) { return node.second != first; });
+}
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> ParseNcclTests(const ProgramOutput& output) {
+  const Report report = Read(output.result.out);
+  if (report.size < 0 && !report.average.has_value()) {
+    return NotOutputOf("nccl-tests",
+                       output.result.out.empty() ? output.result.err : output.result.out);
+  }
+  const std::string node = output.context.host.name();
+  CheckOutput found;
+  const auto add = [&](absl::string_view name, std::optional<double> value) {
+    found.findings.push_back(value.has_value() ? FloatFinding(name, node, "", *value)
+                                               : UnknownFinding(name, node, ""));
+  };
+  const bool table = report.size >= 0;
+  std::optional<double> floor;
+  // The floor is that of a whole node: 8 GPUs of one kind, over NVLink alone.
+  if (report.reduces && report.nodes.size() == 1 && report.ranks == 8 && report.one_product &&
+      report.size >= kBigMessageBytes) {
+    floor = HardwareFact(output.context.knowledge, report.product, "allreduce_floor_gb_s");
+  }
+  galen::v1::Finding busbw = table ? FloatFinding("busbw_gb_s", node, "", report.busbw)
+                                   : UnknownFinding("busbw_gb_s", node, "");
+  if (floor.has_value()) busbw.set_expected(absl::StrCat(*floor));
+  found.findings.push_back(std::move(busbw));
+  add("avg_busbw_gb_s", report.average);
+  found.findings.push_back(table ? IntFinding("message_bytes", node, "", WholeOf(report.size))
+                                 : UnknownFinding("message_bytes", node, ""));
+  if (floor.has_value()) add("floor_gb_s", floor);
+  const double wrong = report.wrong + report.out_of_bounds.value_or(0);
+  found.findings.push_back(report.checked || report.out_of_bounds.has_value()
+                               ? IntFinding("wrong_values", node, "", WholeOf(wrong))
+                               : UnknownFinding("wrong_values", node, ""));
+  if (report.ranks > 0) {
+    found.findings.push_back(
+        IntFinding("ranks", node, "", static_cast<std::int64_t>(report.ranks)));
+    found.findings.push_back(
+        IntFinding("nodes", node, "", static_cast<std::int64_t>(report.nodes.size())));
+  }
+  if (const auto cross = RailsCross(report); cross.has_value()) {
+    found.findings.push_back(BoolFinding("rails_cross", node, "", *cross));
+  }
+  found.message = absl::StrCat(
+      table ? absl::StrCat("bus bandwidth ", report.busbw, " GB/s at ", report.size, " bytes")
+            : absl::StrCat("average bus bandwidth ", report.average.value_or(0), " GB/s"),
+      report.ranks == 0 ? ""
+                        : absl::StrCat(", ", report.ranks, " ranks on ", report.nodes.size(),
+                                       report.nodes.size() == 1 ? " node" : " nodes"));
+  return found;
+}
+
+}  // namespace galen::node

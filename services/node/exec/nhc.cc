@@ -1,0 +1,108 @@
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/text.h"
+#include "re2/re2.h"
+#include "services/node/exec/parsers.h"
+#include "services/node/exec/words.h"
+
+namespace galen::node {
+namespace {
+
+constexpr std::size_t kMostFailures = 64;
+constexpr std::size_t kMostRates = 1024;
+
+// Reads the lines of one node.
+class NhcReader {
+ public:
+  explicit NhcReader(std::string node) : node_(std::move(node)) {}
+
+  void Read(absl::string_view text) {
+    static const LazyRE2 kFailed = {R"(Health check failed:\s+(\w+)\s*:\s*(.*))"};
+    static const LazyRE2 kError = {R"(^ERROR:\s+nhc:\s+(.*))"};
+    static const LazyRE2 kCopy = {
+        R"(Device (\d+) (Device to Host|Host to Device) reported bandwidth is ([0-9.]+) GB/s)"};
+    static const LazyRE2 kInfiniBand = {R"(IB devices=([\w, ]+): .*Measured IB BW ([0-9.]+) Gbps)"};
+    static const LazyRE2 kAllReduce = {
+        R"(NCCL allreduce bus BW ([0-9.]+) GB/s(?: \(expected >=\s*([0-9.]+) GB/s\))?)"};
+    static const LazyRE2 kLoopback = {R"(NCCL allreduce IB loopback bandwidth ([0-9.]+) GB/s)"};
+    // The distributed form puts "node | " before each line.
+    if (const std::size_t bar = text.find(" | "); bar != absl::string_view::npos && bar < 128) {
+      text.remove_prefix(bar + 3);
+    }
+    const re2::StringPiece line(text.data(), text.size());
+    std::string a, b;
+    std::string c;
+    if (RE2::PartialMatch(line, *kFailed, &a, &b)) {
+      Fail(CleanText(a, 64), CleanText(b, 240));
+    } else if (RE2::PartialMatch(line, *kError, &a)) {
+      Fail("nhc", CleanText(a, 240));
+    } else if (RE2::PartialMatch(line, *kCopy, &a, &b, &c)) {
+      Rate(b == "Host to Device" ? "h2d_gb_s" : "d2h_gb_s", absl::StrCat("gpu:", a), c);
+    } else if (RE2::PartialMatch(line, *kInfiniBand, &a, &b)) {
+      for (const absl::string_view nic : absl::StrSplit(a, ", ", absl::SkipEmpty())) {
+        Rate("ib_gbps", absl::StrCat("nic:", nic), b);
+      }
+    } else if (RE2::PartialMatch(line, *kAllReduce, &a, &b)) {
+      Rate("allreduce_gb_s", "", a, b);
+    } else if (RE2::PartialMatch(line, *kLoopback, &a)) {
+      Rate("allreduce_ib_loopback_gb_s", "", a);
+    }
+  }
+
+  CheckOutput Take() {
+    CheckOutput output;
+    output.findings = std::move(rates_);
+    output.findings.push_back(
+        TextFinding("failed_checks", node_, "",
+                    failed_.empty() ? "none" : CleanText(absl::StrJoin(failed_, ", "), 512)));
+    output.message = words_.empty() ? "no health check failed" : absl::StrJoin(words_, "; ");
+    return output;
+  }
+  bool empty() const { return failed_.empty() && rates_.empty(); }
+
+ private:
+  void Fail(const std::string& check, const std::string& words) {
+    failed_.insert(check);
+    // The log repeats a failure each time it runs.
+    if (words_.size() < kMostFailures) words_.insert(absl::StrCat(check, ": ", words));
+  }
+  void Rate(absl::string_view name, const std::string& device, absl::string_view number,
+            absl::string_view expected = "") {
+    const std::optional<double> value = Number(number);
+    if (!value.has_value() || rates_.size() >= kMostRates) return;
+    galen::v1::Finding finding = FloatFinding(name, node_, device, *value);
+    finding.set_expected(std::string(absl::StripSuffix(expected, ".0")));
+    rates_.push_back(std::move(finding));
+  }
+
+  const std::string node_;
+  std::set<std::string> failed_;
+  std::set<std::string> words_;
+  std::vector<galen::v1::Finding> rates_;
+};
+
+}  // namespace
+
+absl::StatusOr<CheckOutput> ParseNhc(const ProgramOutput& output) {
+  NhcReader reader(output.context.host.name());
+  for (const std::string* const text : {&output.result.out, &output.result.err}) {
+    for (const absl::string_view line : Lines(*text)) reader.Read(line);
+  }
+  // NHC says nothing when all is well, and ends with 0.
+  if (reader.empty() && output.result.exit_code != 0) {
+    return NotOutputOf("nhc", absl::StrCat(output.result.err, output.result.out));
+  }
+  return reader.Take();
+}
+
+}  // namespace galen::node

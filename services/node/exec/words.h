@@ -1,0 +1,32 @@
+#ifndef SERVICES_NODE_EXEC_WORDS_H_
+#define SERVICES_NODE_EXEC_WORDS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/knowledge/knowledge.h"
+
+namespace galen::node {
+
+// Lines of a text without their ends, at most a million; the rest is left out. They point into it.
+std::vector<absl::string_view> Lines(absl::string_view text);
+
+// Words of a line, separated by blanks, at most 256. They point into it.
+std::vector<absl::string_view> Words(absl::string_view line);
+
+// A finite number that is all of `word`.
+std::optional<double> Number(absl::string_view word);
+
+// What knowledge/hardware says of that GPU model under `fact`; nothing when it does not.
+std::optional<double> HardwareFact(const knowledge::Knowledge& knowledge, absl::string_view product,
+                                   const std::string& fact);
+
+// DATA_LOSS: the output is not that of `tool`; shows its first line.
+absl::Status NotOutputOf(absl::string_view tool, absl::string_view text);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_EXEC_WORDS_H_

@@ -1,0 +1,81 @@
+#ifndef SERVICES_NODE_WATCH_SAMPLER_H_
+#define SERVICES_NODE_WATCH_SAMPLER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/mutex.h"
+#include "galen/v1/evidence.pb.h"
+#include "services/node/watch/counter_files.h"
+#include "services/node/watch/history.h"
+
+namespace galen::node {
+
+// Takes something that was noticed: the check that would report it, and the finding.
+using OnNoticed = std::function<void(const std::string& check, galen::v1::Finding finding)>;
+
+// How a counter moved.
+struct CounterChange {
+  std::string path;
+  std::string field;
+  std::string row;
+  History::Change change;
+};
+
+// Samples counters, remembers them, and tells of those that move as their rule says. One thread
+// samples; any may ask for changes.
+class Sampler {
+ public:
+  struct Options {
+    // Before every path; "" for the machine itself.
+    std::string root;
+    History::Options history;
+    // New devices are looked for so often, and at once, though not more often than
+    // `rediscover_pause`, when one is gone.
+    absl::Duration rediscover = absl::Minutes(1);
+    absl::Duration rediscover_pause = absl::Seconds(10);
+    // A counter that goes on rising is told again after so long.
+    absl::Duration repeat = absl::Minutes(1);
+  };
+
+  // `node` is whom findings are about.
+  Sampler(std::string node, std::vector<CounterSpec> specs, Options options);
+
+  // Reads every counter. `noticed` gets those whose rise reaches their rule's limit, once, and
+  // again every `repeat` for as long as it does.
+  void Sample(absl::Time now, const OnNoticed& noticed);
+
+  // How the counters of the files that begin with `path_prefix` moved within [from, to], as far
+  // back as is known. For checks that need deltas of a window that has begun before they run.
+  std::vector<CounterChange> Changes(absl::string_view path_prefix, absl::Time from,
+                                     absl::Time to) const;
+
+  std::size_t counters() const;
+  std::size_t files() const;
+
+ private:
+  void Discover(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Judge(std::size_t series, absl::Time now, const OnNoticed& noticed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::string node_;
+  const Options options_;
+  mutable Mutex mu_;
+  CounterFiles files_ ABSL_GUARDED_BY(mu_);
+  History history_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::uint64_t> values_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::uint64_t> before_ ABSL_GUARDED_BY(mu_);
+  // When the rise of a counter was last told; InfinitePast: it is not above its limit.
+  std::vector<absl::Time> told_ ABSL_GUARDED_BY(mu_);
+  absl::Time discovered_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+};
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_WATCH_SAMPLER_H_

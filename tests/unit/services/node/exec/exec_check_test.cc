@@ -1,0 +1,173 @@
+#include "services/node/exec/exec_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/host/live_host.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// A check whose program prints JSON lines.
+knowledge::v1::Check SiteCheck(const std::vector<std::string>& argv) {
+  knowledge::v1::Check check;
+  check.set_name("site.check");
+  check.set_kind(knowledge::v1::Check::EXEC);
+  for (const std::string& argument : argv) check.mutable_exec()->add_argv(argument);
+  check.mutable_exec()->mutable_time_limit()->set_seconds(60);
+  check.mutable_exec()->set_output("json_lines");
+  knowledge::v1::FindingSpec& finding = *check.add_findings();
+  finding.set_name("word");
+  finding.set_type("text");
+  return check;
+}
+
+void AddParameter(knowledge::v1::Check& check, const std::string& name, const std::string& type,
+                  const std::string& value) {
+  knowledge::v1::Parameter& parameter = *check.add_parameters();
+  parameter.set_name(name);
+  parameter.set_type(type);
+  parameter.set_default_value(value);
+}
+
+class ExecCheckTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<CheckOutput> Run(const knowledge::v1::Check& check, const host::Host& host,
+                                  const std::map<std::string, std::string>& values = {}) {
+    galen::v1::CheckParameters asked;
+    for (const auto& [name, value] : values) (*asked.mutable_values())[name] = value;
+    absl::StatusOr<Parameters> parameters = Parameters::Resolve(check, asked);
+    if (!parameters.ok()) return parameters.status();
+    CheckContext context{.host = host, .knowledge = knowledge_};
+    context.parameters = *std::move(parameters);
+    context.progress = [this](double done, absl::string_view what) {
+      progress_.emplace_back(done, std::string(what));
+    };
+    return RunExecCheck(check, context);
+  }
+
+  knowledge::Knowledge knowledge_{knowledge::v1::KnowledgeBase()};
+  host::LiveHost live_{[] {
+    host::LiveHost::Options options;
+    options.name = "n1";
+    return options;
+  }()};
+  std::vector<std::pair<double, std::string>> progress_;
+};
+
+TEST_F(ExecCheckTest, ParametersReachTheProgramAsTheyAreAndNoShell) {
+  knowledge::v1::Check check =
+      SiteCheck({"printf", R"({"finding": "word", "value": "%s"}\n)", "<{text}>"});
+  AddParameter(check, "text", "text", "$HOME; ls *");
+  const auto output = Run(check, live_);
+  ASSERT_THAT(output, IsOk());
+  ASSERT_THAT(output->findings, SizeIs(1));
+  EXPECT_EQ(output->findings[0].text_value(), "<$HOME; ls *>");
+}
+
+TEST_F(ExecCheckTest, AnEmptyValueLeavesItsArgumentOut) {
+  knowledge::v1::Check check = SiteCheck(
+      {"sh", "-c", R"(echo "{\"finding\": \"word\", \"value\": \"$#\"}")", "sh", "{a}", "{b}"});
+  AddParameter(check, "a", "text", "");
+  AddParameter(check, "b", "text", "x y");
+  const auto output = Run(check, live_);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_EQ(output->findings[0].text_value(), "1");
+}
+
+TEST_F(ExecCheckTest, AValueNeverBecomesAnOptionOrTheProgram) {
+  knowledge::v1::Check check = SiteCheck({"echo", "{server}"});
+  AddParameter(check, "server", "text", "n2");
+  EXPECT_THAT(Run(check, live_, {{"server", "--delete-all"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("begins with \"-\"")));
+  knowledge::v1::Check chosen = SiteCheck({"/opt/{tool}"});
+  AddParameter(chosen, "tool", "text", "x");
+  EXPECT_THAT(Run(chosen, live_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("must not choose")));
+}
+
+TEST_F(ExecCheckTest, AProgramThatIsNotInstalledIsSkipped) {
+  EXPECT_THAT(Run(SiteCheck({"galen-no-such-tool"}), live_),
+              StatusIs(absl::StatusCode::kNotFound, "galen-no-such-tool is not installed on n1"));
+}
+
+TEST_F(ExecCheckTest, AnExitCodeThatIsNotAllowedIsAnErrorWithTheLastWords) {
+  knowledge::v1::Check check = SiteCheck(
+      {"sh", "-c", R"(echo '{"finding": "word", "value": "x"}'; echo no card >&2; exit 3)"});
+  EXPECT_THAT(Run(check, live_),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("ended with exit code 3: no card")));
+  check.mutable_exec()->add_exit_codes(3);
+  EXPECT_THAT(Run(check, live_), IsOk());
+}
+
+TEST_F(ExecCheckTest, ProgressIsToldWhileTheProgramRuns) {
+  const auto output = Run(
+      SiteCheck(
+          {"sh", "-c",
+           R"(echo '{"progress": 0.5, "message": "half"}'; echo '{"finding": "word", "value": "x"}')"}),
+      live_);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_THAT(progress_, ::testing::ElementsAre(::testing::Pair(0.5, "half")));
+  EXPECT_EQ(output->message, "");
+}
+
+TEST_F(ExecCheckTest, AHangIsAFindingWhereTheCheckDeclaresOne) {
+  knowledge::v1::Check check = SiteCheck({"sleep", "1000"});
+  check.mutable_exec()->mutable_time_limit()->set_seconds(0);
+  check.mutable_exec()->mutable_time_limit()->set_nanos(100'000'000);
+  EXPECT_THAT(Run(check, live_),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 100ms")));
+  knowledge::v1::FindingSpec& hung = *check.add_findings();
+  hung.set_name("hung");
+  hung.set_type("bool");
+  const auto output = Run(check, live_);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_TRUE(output->findings[0].bool_value());
+}
+
+TEST_F(ExecCheckTest, ABundleGivesWhatWasCapturedOfTheVeryArguments) {
+  knowledge::v1::Check check = SiteCheck({"tool", "-n", "{n}"});
+  AddParameter(check, "n", "int", "2");
+  FakeHost host("n1");
+  host.AddCommand("tool -n 2", R"({"finding": "word", "value": "exact"})");
+  host.AddCommand("tool -n 1", R"({"finding": "word", "value": "other"})");
+  const auto output = Run(check, host);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_EQ(output->findings[0].text_value(), "exact");
+}
+
+TEST_F(ExecCheckTest, ABundleGivesWhatWasCapturedOfTheSameProgramElse) {
+  knowledge::v1::Check check = SiteCheck({"tool", "diag", "-n", "2"});
+  FakeHost host("n1");
+  host.AddCommand("tool list", R"({"finding": "word", "value": "list"})");
+  host.AddCommand("tool diag -j", "not this one");
+  host.AddCommand("tool diag -n 3", R"({"finding": "word", "value": "other"})");
+  const auto output = Run(check, host);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_EQ(output->findings[0].text_value(), "other");
+  EXPECT_THAT(output->message, HasSubstr("captured: tool diag -n 3"));
+  EXPECT_THAT(Run(check, FakeHost("n1")), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
+}
+
+TEST_F(ExecCheckTest, AParserThatIsNotKnownIsNamed) {
+  knowledge::v1::Check check = SiteCheck({"true"});
+  check.mutable_exec()->set_output("xml");
+  EXPECT_THAT(Run(check, live_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("json_lines")));
+}
+
+}  // namespace
+}  // namespace galen::node
