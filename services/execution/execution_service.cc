@@ -1,5 +1,7 @@
 #include "services/execution/execution_service.h"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -10,8 +12,9 @@
 
 namespace galen::execution {
 
-ExecutionServiceImpl::ExecutionServiceImpl(const CheckRunner& runner, Executor& executor)
-    : runner_(runner), executor_(executor) {}
+ExecutionServiceImpl::ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch,
+                                           Executor& executor)
+    : runner_(runner), watch_(watch), executor_(executor) {}
 
 grpc::ServerUnaryReactor* ExecutionServiceImpl::ResolveNodes(grpc::CallbackServerContext* context,
                                                              const v1::ResolveNodesRequest* request,
@@ -38,6 +41,26 @@ grpc::ServerWriteReactor<galen::v1::CheckResult>* ExecutionServiceImpl::RunCheck
         }
       },
       [stream](const absl::Status& status) { stream->End(status); }));
+  return stream.get();
+}
+
+grpc::ServerWriteReactor<v1::NodeEvent>* ExecutionServiceImpl::WatchNodes(
+    grpc::CallbackServerContext*, const v1::WatchNodesRequest* request) {
+  auto stream = rpc::ServerStream<v1::NodeEvent>::Start(kMaxQueuedEvents);
+  // The number is known only once the watch has taken the watcher, which may be called before.
+  const auto watcher = std::make_shared<std::atomic<std::int64_t>>(-1);
+  stream->OnReady([this, watcher, stream = stream.get()] {
+    if (!stream->alive()) watch_.Leave(*watcher);
+  });
+  const absl::StatusOr<std::int64_t> taken = watch_.Watch(
+      *request, [stream](v1::NodeEvent event) { return stream->Push(std::move(event)); });
+  if (!taken.ok()) {
+    stream->End(taken.status());
+    return stream.get();
+  }
+  *watcher = *taken;
+  // The caller may have gone before the number was known.
+  if (!stream->alive()) watch_.Leave(*taken);
   return stream.get();
 }
 

@@ -6,25 +6,32 @@
 #include "common/base/executor.h"
 #include "galen/execution/v1/execution.grpc.pb.h"
 #include "services/execution/check_runner.h"
+#include "services/execution/watch_nodes.h"
 
 namespace galen::execution {
 
 // Results that may wait for a slow caller: nodes times checks of a large incident.
 inline constexpr std::size_t kMaxQueuedResults = 200000;
 
-// gRPC's side of CheckRunner: conversion only.
+// Events of nodes that may wait for a slow caller.
+inline constexpr std::size_t kMaxQueuedEvents = 4096;
+
+// gRPC's side of CheckRunner and NodeWatch: conversion only.
 class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService {
  public:
-  // Both must outlive the service.
-  ExecutionServiceImpl(const CheckRunner& runner, Executor& executor);
+  // All must outlive the service.
+  ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch, Executor& executor);
   grpc::ServerUnaryReactor* ResolveNodes(grpc::CallbackServerContext* context,
                                          const v1::ResolveNodesRequest* request,
                                          v1::ResolveNodesResponse* response) override;
   grpc::ServerWriteReactor<galen::v1::CheckResult>* RunChecks(
       grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) override;
+  grpc::ServerWriteReactor<v1::NodeEvent>* WatchNodes(
+      grpc::CallbackServerContext* context, const v1::WatchNodesRequest* request) override;
 
  private:
   const CheckRunner& runner_;
+  NodeWatch& watch_;
   Executor& executor_;
 };
 

@@ -20,6 +20,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/serve.h"
 #include "services/execution/execution_service.h"
+#include "services/execution/watch_nodes.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50053", "Address to serve gRPC on.");
 ABSL_FLAG(std::vector<std::string>, nodes, {},
@@ -85,7 +86,8 @@ absl::Status Serve() {
   const SystemClock clock;
   const CheckRunner runner(registry, **knowledge, clock, options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
-  ExecutionServiceImpl service(runner, executor);
+  NodeWatch watch(registry, clock, NodeWatch::Options());
+  ExecutionServiceImpl service(runner, watch, executor);
   return rpc::ServeUntilSignal(
       {.address = absl::GetFlag(FLAGS_listen), .drain_grace = absl::GetFlag(FLAGS_drain_grace)},
       {&service});

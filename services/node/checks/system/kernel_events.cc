@@ -26,6 +26,9 @@ constexpr std::array<int, 9> kProgramXids = {13, 31, 43, 45, 63, 68, 69, 137, 15
 // A link that goes down or up this soon after boot is being brought up.
 constexpr double kBringUpSeconds = 600;
 
+// Links that a follower remembers: a machine has fewer, a hostile log may name more.
+constexpr std::size_t kMostLinks = 4096;
+
 bool PlatformXid(absl::string_view code) {
   int number = 0;
   return absl::SimpleAtoi(code, &number) &&
@@ -56,6 +59,13 @@ class Scan {
   std::vector<KernelEvent> Finish() && {
     AddLostXids();
     return std::move(events_);
+  }
+
+  // What came since the last call; every line counts for itself then.
+  std::vector<KernelEvent> Take() {
+    index_.clear();
+    if (links_.size() > kMostLinks) links_.clear();
+    return std::exchange(events_, {});
   }
 
  private:
@@ -190,6 +200,24 @@ class Scan {
 };
 
 }  // namespace
+
+class KernelLogFollower::Scan : public node::Scan {
+  using node::Scan::Scan;
+};
+
+KernelLogFollower::KernelLogFollower(std::optional<absl::Time> boot)
+    : scan_(std::make_unique<Scan>(KernelWindow{.boot = boot})) {
+  // Compiles the patterns now rather than at the first line.
+  scan_->Line("");
+}
+KernelLogFollower::~KernelLogFollower() = default;
+
+std::vector<KernelEvent> KernelLogFollower::Next(absl::string_view line) {
+  // No line of a kernel is longer; capture.h cuts those of a log alike.
+  constexpr std::size_t kLongest = 4096;
+  scan_->Line(line.substr(0, kLongest));
+  return scan_->Take();
+}
 
 std::vector<KernelEvent> ScanKernelLog(absl::string_view log, const KernelWindow& window) {
   Scan scan(window);

@@ -2,6 +2,7 @@
 #define SERVICES_NODE_CHECKS_SYSTEM_KERNEL_EVENTS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +60,22 @@ struct KernelWindow {
 // Reads a kernel log of any form that ParseKernelLine knows. One event per family, code and
 // device, in the order of their first lines. Linear in the log's size. Pure.
 std::vector<KernelEvent> ScanKernelLog(absl::string_view log, const KernelWindow& window = {});
+
+// Reads a kernel log as it grows. Not thread-safe.
+class KernelLogFollower {
+ public:
+  // `boot`: wall clock at boot, to date lines that carry seconds since boot only.
+  explicit KernelLogFollower(std::optional<absl::Time> boot);
+  ~KernelLogFollower();
+
+  // What the next line says: nothing, mostly. What earlier lines said is remembered as far as it
+  // explains later ones, and no further.
+  std::vector<KernelEvent> Next(absl::string_view line);
+
+ private:
+  class Scan;
+  const std::unique_ptr<Scan> scan_;
+};
 
 // "0000:b3:00.0" for the forms in which logs and tools write an address ("00000000:B3:00.0",
 // "0000:b3:00", "b3:00.0"); empty for anything else.

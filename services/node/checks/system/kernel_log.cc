@@ -44,20 +44,6 @@ absl::string_view FindingOf(EventFamily family) {
   return "";
 }
 
-// Boot time, to date lines that count from it.
-std::optional<absl::Time> BootTime(const host::Host& host) {
-  const auto stat = host.ReadFile("/proc/stat");
-  if (!stat.ok()) return std::nullopt;
-  for (const absl::string_view line : Lines(*stat)) {
-    absl::string_view rest = line;
-    if (!absl::ConsumePrefix(&rest, "btime ")) continue;
-    if (const auto seconds = LeadingInt(rest); seconds.has_value() && *seconds > 0) {
-      return absl::FromUnixSeconds(*seconds);
-    }
-  }
-  return std::nullopt;
-}
-
 std::string DeviceOf(const KernelEvent& event, const std::map<std::string, std::string>& names) {
   switch (event.family) {
     case EventFamily::kOomKill:
@@ -94,6 +80,28 @@ std::string Times(std::int64_t count) {
 }
 
 }  // namespace
+
+std::optional<absl::Time> BootTime(const host::Host& host) {
+  const auto stat = host.ReadFile("/proc/stat");
+  if (!stat.ok()) return std::nullopt;
+  for (const absl::string_view line : Lines(*stat)) {
+    absl::string_view rest = line;
+    if (!absl::ConsumePrefix(&rest, "btime ")) continue;
+    if (const auto seconds = LeadingInt(rest); seconds.has_value() && *seconds > 0) {
+      return absl::FromUnixSeconds(*seconds);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<v1::Finding> KernelFinding(const KernelEvent& event, const std::string& node,
+                                         const std::map<std::string, std::string>& names) {
+  const absl::string_view name = FindingOf(event.family);
+  if (name.empty()) return std::nullopt;
+  v1::Finding finding = EventFinding(name, node, DeviceOf(event, names), ToLogEvent(event));
+  finding.mutable_subject()->set_pci_address(event.pci);
+  return finding;
+}
 
 absl::StatusOr<std::vector<KernelEvent>> KernelEvents(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const std::string log,
@@ -134,9 +142,7 @@ absl::StatusOr<CheckOutput> CheckKernelLog(const CheckContext& context) {
       if (event.family != family.family) continue;
       any = true;
       const std::string device = DeviceOf(event, names);
-      v1::Finding finding = EventFinding(family.finding, node, device, ToLogEvent(event));
-      finding.mutable_subject()->set_pci_address(event.pci);
-      output.findings.push_back(std::move(finding));
+      output.findings.push_back(*KernelFinding(event, node, names));
       if (event.platform && (first == nullptr || event.order < first->order)) first = &event;
       absl::StrAppend(&output.message, output.message.empty() ? "" : "; ", family.finding, " ",
                       event.code, device.empty() ? "" : " on ", device, Times(event.count));

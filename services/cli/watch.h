@@ -1,0 +1,26 @@
+#ifndef SERVICES_CLI_WATCH_H_
+#define SERVICES_CLI_WATCH_H_
+
+#include <string>
+#include <vector>
+
+#include "services/cli/diagnose.h"
+#include "services/cli/exit_code.h"
+
+namespace galen::cli {
+
+struct WatchArguments {
+  std::vector<std::string> knowledge;
+  // Address of galen-execution; empty: this machine, watched by this process.
+  std::string server;
+  std::vector<std::string> nodes;  // of the mesh; empty: all
+  bool json = false;
+};
+
+// Prints what nodes notice by themselves, as they notice it, until it is interrupted or the other
+// side goes away. Termination signals must be blocked (rpc::BlockTerminationSignals).
+ExitCode WatchNodes(const WatchArguments& arguments, Console& console);
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_WATCH_H_

@@ -1,0 +1,123 @@
+#include "services/node/watch/watcher.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/base/clock.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/unit/services/node/watch/temp_root.h"
+
+namespace galen::node {
+namespace {
+
+// Two ends of a device that gives a record a read, as /dev/kmsg does.
+struct FakeKmsg {
+  FakeKmsg() {
+    std::array<int, 2> ends = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()),
+              0);
+    kernel = host::FileDescriptor(ends[0]);
+    reader_fd = ends[1];
+  }
+  std::unique_ptr<KernelReader> Reader() {
+    const int fd = reader_fd;
+    return ReadKmsg(host::FileDescriptor(fd),
+                    [fd](char* buffer, std::size_t size) { return read(fd, buffer, size); });
+  }
+  void Say(const std::string& record) {
+    ASSERT_EQ(write(kernel.get(), record.data(), record.size()),
+              static_cast<ssize_t>(record.size()));
+  }
+  host::FileDescriptor kernel;
+  int reader_fd = -1;
+};
+
+// Waits for the first event that a test asks about.
+struct FirstEvent {
+  std::promise<v1::WatchEvent> promise;
+  bool set = false;
+  EventHub::Push push() {
+    return [this](const v1::WatchEvent& event) {
+      if (!std::exchange(set, true)) promise.set_value(event);
+      return true;
+    };
+  }
+};
+
+std::unique_ptr<Sampler> MakeSampler(absl::string_view list, const std::string& root) {
+  Sampler::Options options;
+  options.root = root;
+  return std::make_unique<Sampler>("node-1", *ParseWatchList(list, "test"), options);
+}
+
+TEST(Watcher, ALineOfTheKernelLogIsAFindingOfItsCheck) {
+  const SystemClock clock;
+  EventHub hub(clock);
+  FirstEvent first;
+  ASSERT_TRUE(hub.Listen(first.push(), [](const absl::Status&) {}).ok());
+  FakeKmsg kmsg;
+  const auto host = std::make_shared<testing::FakeHost>();
+  const Watcher watcher(host, MakeSampler("", ""), kmsg.Reader(), hub, clock, Watcher::Options());
+  kmsg.Say("6,1,1000000,-;eth0: link becomes ready\n");
+  kmsg.Say("3,2,2000000,-;NVRM: Xid (PCI:0000:b3:00): 79, pid=1, GPU has fallen off the bus.\n");
+  const v1::WatchEvent event = first.promise.get_future().get();
+  EXPECT_EQ(event.check(), "system.kernel_log");
+  EXPECT_EQ(event.finding().name(), "xid");
+  EXPECT_EQ(event.finding().subject().node(), "node-1");
+  EXPECT_EQ(event.finding().subject().pci_address(), "0000:b3:00.0");
+  EXPECT_EQ(event.finding().event_value().code(), "79");
+  EXPECT_TRUE(event.finding().abnormal());
+}
+
+TEST(Watcher, ACounterThatMovesIsAnEventWithoutAKernelLog) {
+  const SystemClock clock;
+  EventHub hub(clock);
+  FirstEvent first;
+  ASSERT_TRUE(hub.Listen(first.push(), [](const absl::Status&) {}).ok());
+  const TempRoot root;
+  root.Write("/proc/vmstat", "oom_kill 0\n");
+  const auto host = std::make_shared<testing::FakeHost>();
+  Watcher::Options options;
+  options.interval = absl::Milliseconds(5);
+  const Watcher watcher(
+      host,
+      MakeSampler("/proc/vmstat oom_kill event system.memory oom_kills count - 1 60s", root.path()),
+      nullptr, hub, clock, options);
+  // Counts on until it is seen: which sample is the first one is not known.
+  std::future<v1::WatchEvent> event = first.promise.get_future();
+  int kills = 0;
+  do {
+    root.Write("/proc/vmstat", "oom_kill " + std::to_string(++kills) + "\n");
+  } while (event.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready);
+  EXPECT_EQ(event.get().finding().name(), "oom_kills");
+}
+
+TEST(Watcher, AKernelLogThatBreaksDoesNotStopTheWatch) {
+  const SystemClock clock;
+  EventHub hub(clock);
+  FakeKmsg kmsg;
+  const auto host = std::make_shared<testing::FakeHost>();
+  auto reader = kmsg.Reader();
+  kmsg.kernel.Close();  // reads give 0 from now on
+  Watcher::Options options;
+  options.interval = absl::Milliseconds(1);
+  const TempRoot root;
+  root.Write("/sys/n", "1\n");
+  const Watcher watcher(host, MakeSampler("/sys/n value", root.path()), std::move(reader), hub,
+                        clock, options);
+  while (
+      watcher.sampler().Changes("/sys/n", absl::InfinitePast(), absl::InfiniteFuture()).empty()) {
+    usleep(1000);
+  }
+}
+
+}  // namespace
+}  // namespace galen::node
