@@ -17,7 +17,7 @@ OWNERS = {
     "hs/": [r"^common/logs/", r"^tests/unit/common/knowledge/"],
     "yaml-cpp/": [r"^common/(knowledge|host)/"],
     "archive": [r"^common/(host|logs)/", r"^tests/unit/common/"],
-    "infiniband/": [r"^services/node/checks/rdma/verbs/", r"^tests/testing/verbs/"],
+    "infiniband/": [r"^services/node/checks/rdma/verbs/", r"^tests/unit/services/node/checks/rdma/"],
     "pugixml": [r"^services/node/checks/"],
     "CLI/": [r"^services/cli/"],
     "regex": [],  # std::regex overflows the stack on long lines; RE2 does not

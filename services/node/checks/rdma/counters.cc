@@ -55,7 +55,8 @@ absl::StatusOr<std::vector<Growth>> GrowthsOf(const knowledge::Knowledge& knowle
     if (!counters.empty()) growths.push_back({finding.name(), std::move(counters)});
   }
   if (growths.empty()) {
-    return absl::InternalError("rdma.counters: the knowledge lists no counters; add them to `data:`");
+    return absl::InternalError(
+        "rdma.counters: the knowledge lists no counters; add them to `data:`");
   }
   return growths;
 }
@@ -102,8 +103,8 @@ void AddDeltas(const std::string& node, const std::string& device,
     if (!grown.has_value() || (IsRate(growth.finding) && hours <= 0)) {
       output->findings.push_back(UnknownFinding(growth.finding, node, device));
     } else if (IsRate(growth.finding)) {
-      output->findings.push_back(FloatFinding(growth.finding, node, device,
-                                              static_cast<double>(*grown) / hours));
+      output->findings.push_back(
+          FloatFinding(growth.finding, node, device, static_cast<double>(*grown) / hours));
     } else {
       output->findings.push_back(IntFinding(growth.finding, node, device, *grown));
     }
@@ -120,8 +121,8 @@ absl::StatusOr<PortCounters> ParsePerfquery(absl::string_view text) {
     value.remove_prefix(std::min(value.find_first_not_of('.'), value.size()));
     std::int64_t number = 0;
     if (!absl::SimpleAtoi(value, &number) || number < 0) continue;
-    const auto* const known = std::find_if(
-        kNames.begin(), kNames.end(), [&](const auto& pair) { return pair.first == name; });
+    const auto* const known = std::find_if(kNames.begin(), kNames.end(),
+                                           [&](const auto& pair) { return pair.first == name; });
     if (known != kNames.end()) counters[std::string(known->second)] = number;
   }
   if (counters.empty()) return absl::InvalidArgumentError("perfquery: the output has no counter");
@@ -142,8 +143,8 @@ absl::StatusOr<std::map<std::string, PortCounters>> ParseRdmaStatistic(absl::str
         !port->is_number_integer()) {
       continue;
     }
-    PortCounters& counters = ports[absl::StrCat(name->get<std::string>(), "/",
-                                                port->get<std::int64_t>())];
+    PortCounters& counters =
+        ports[absl::StrCat(name->get<std::string>(), "/", port->get<std::int64_t>())];
     for (const auto& [key, value] : entry.items()) {
       if (key == "port" || key == "ifindex" || !value.is_number_integer()) continue;
       if (counters.size() < kMostCounters) counters[key] = value.get<std::int64_t>();
@@ -164,8 +165,8 @@ absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context) {
   const absl::Duration window = absl::Seconds(context.parameters.Number("window"));
   if (host.live() && window > absl::ZeroDuration()) {
     const absl::Duration left = context.deadline - start - absl::Milliseconds(500);
-    if (context.cancelled.SleepFor(std::clamp(window, absl::ZeroDuration(),
-                                              std::max(left, absl::ZeroDuration())))) {
+    if (context.cancelled.SleepFor(
+            std::clamp(window, absl::ZeroDuration(), std::max(left, absl::ZeroDuration())))) {
       return absl::CancelledError("cancelled");
     }
     apart = absl::Now() - start;

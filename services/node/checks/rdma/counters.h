@@ -3,24 +3,56 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/rdma/ports.h"
 
 namespace galen::node {
 
 // Totals since boot of one port, by the name of the file.
 using PortCounters = std::map<std::string, std::int64_t>;
 
-// The growth between two reads `apart` as findings of rdma.counters for `device`. A counter that
-// either read lacks, or that went back, is a finding without a value. Pure.
-void AddDeltas(const std::string& node, const std::string& device, const PortCounters& before,
+// Which counters make up a finding: their sum. Vendors name the same thing differently.
+struct Growth {
+  std::string finding;
+  std::vector<std::string> counters;
+};
+
+// The growths that rdma.counters of the knowledge lists (its `data`), in that order. INTERNAL when
+// it lists none.
+absl::StatusOr<std::vector<Growth>> GrowthsOf(const knowledge::Knowledge& knowledge);
+
+// The counters of `growths` that the port has, from sysfs: counters/ and hw_counters/.
+PortCounters ReadCounters(const host::Host& host, const RdmaPort& port,
+                          const std::vector<Growth>& growths);
+
+// How far the counters of `growth` grew in sum; nothing where both reads hold none of them, or one
+// of them went back (it was reset in between). Pure.
+std::optional<std::int64_t> Grown(const Growth& growth, const PortCounters& before,
+                                  const PortCounters& after);
+
+// The growth between two reads `apart` as findings of `device`; one ending in _per_h is a rate.
+// Unknown growth is a finding without a value. Pure.
+void AddDeltas(const std::string& node, const std::string& device,
+               const std::vector<Growth>& growths, const PortCounters& before,
                const PortCounters& after, absl::Duration apart, CheckOutput* output);
 
-// rdma.counters: on a live host two reads a second apart. A capture holds one read, and what a
-// counter came to since boot says nothing of the incident: there the growth is unknown.
+// Counters of `perfquery [-x]` by the name that sysfs gives them ("SymbolErrorCounter" is
+// "symbol_error"). INVALID_ARGUMENT: it is no such output. Linear. Pure.
+absl::StatusOr<PortCounters> ParsePerfquery(absl::string_view text);
+
+// Counters of `rdma -j statistic show`, by "device/port". INVALID_ARGUMENT: not such JSON. Pure.
+absl::StatusOr<std::map<std::string, PortCounters>> ParseRdmaStatistic(absl::string_view text);
+
+// rdma.counters: on a live host two reads as far apart as parameter `window` says. A capture holds
+// one read, and what a counter came to since boot says nothing of the incident: there the growth is
+// unknown.
 absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context);
 
 }  // namespace galen::node

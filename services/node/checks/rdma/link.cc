@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
+#include "services/node/checks/rdma/nic_model.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/system/capture.h"
 
@@ -121,7 +122,10 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
     }
     text("phys_state", port.phys_state);
     text("link_layer", port.link_layer);
-    const std::optional<double> expected = ExpectedRate(port, ports);
+    // What the board is sold for; where the knowledge does not have it, what its peers run at.
+    std::optional<double> expected = NicFact(context.knowledge, port, "rate_gbps");
+    const bool by_model = expected.has_value();
+    if (!by_model) expected = ExpectedRate(port, ports);
     // What a port that is down calls its rate is not one.
     const bool up = port.state == "ACTIVE" && port.rate_gbps.has_value();
     v1::Finding rate = up ? FloatFinding("rate_gbps", node, device, *port.rate_gbps)
@@ -131,6 +135,12 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
     output.findings.push_back(expected.has_value()
                                   ? FloatFinding("rate_expected_gbps", node, device, *expected)
                                   : UnknownFinding("rate_expected_gbps", node, device));
+    const auto width_expected = NicFact(context.knowledge, port, "width");
+    v1::Finding width = up && port.width.has_value()
+                            ? IntFinding("width", node, device, *port.width)
+                            : UnknownFinding("width", node, device);
+    if (width_expected.has_value()) width.set_expected(absl::StrCat(*width_expected));
+    output.findings.push_back(std::move(width));
     if (port.link_layer == "InfiniBand") {
       output.findings.push_back(port.sm_lid.has_value()
                                     ? IntFinding("sm_lid", node, device, *port.sm_lid)
@@ -143,7 +153,8 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
                                    port.phys_state));
     } else if (up && expected.has_value() && *port.rate_gbps < *expected) {
       wrong.push_back(absl::StrCat(port.hca, " port ", port.number, " runs at ", *port.rate_gbps,
-                                   " Gb/s, its peers at ", *expected));
+                                   " Gb/s, ", by_model ? "its model at " : "its peers at ",
+                                   *expected));
     }
     absl::StrAppend(&output.excerpt, port.hca, "/", port.number, " ", port.state, " ",
                     port.phys_state, " ", port.link_layer, " ", port.rate_gbps.value_or(0),

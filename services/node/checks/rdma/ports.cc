@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "services/node/checks/system/capture.h"
 
 namespace galen::node {
@@ -41,6 +42,36 @@ std::optional<int> Lid(absl::string_view text) {
   return static_cast<int>(value);
 }
 
+// 4 of "400 Gb/sec (4X NDR)".
+std::optional<int> LanesOf(absl::string_view rate) {
+  const std::size_t open = rate.find('(');
+  if (open == absl::string_view::npos) return std::nullopt;
+  const absl::string_view lanes = rate.substr(open + 1);
+  const auto count = LeadingInt(lanes);
+  const std::size_t digits = lanes.find_first_not_of("0123456789");
+  if (!count.has_value() || *count < 1 || *count > 16 || digits == absl::string_view::npos ||
+      lanes[digits] != 'X') {
+    return std::nullopt;
+  }
+  return static_cast<int>(*count);
+}
+
+// "LinkUp" of LINK_UP, as the other sources write it.
+std::string PhysicalState(absl::string_view state) {
+  std::string text;
+  bool start = true;
+  for (const char c : state.substr(0, 32)) {
+    if (c == '_') {
+      start = true;
+      continue;
+    }
+    const auto letter = static_cast<unsigned char>(c);
+    text += static_cast<char>(start ? absl::ascii_toupper(letter) : absl::ascii_tolower(letter));
+    start = false;
+  }
+  return text;
+}
+
 std::optional<RdmaPort> ReadPort(const host::Host& host, absl::string_view state_path) {
   // /sys/class/infiniband/<hca>/ports/<number>/state
   const std::vector<absl::string_view> parts = absl::StrSplit(state_path, '/');
@@ -52,7 +83,9 @@ std::optional<RdmaPort> ReadPort(const host::Host& host, absl::string_view state
   port.state = NormalState(Read(host, state_path));
   port.phys_state = std::string(AfterNumber(Read(host, folder + "phys_state")));
   port.link_layer = Read(host, folder + "link_layer");
-  port.rate_gbps = LeadingDouble(Read(host, folder + "rate"));
+  const std::string rate = Read(host, folder + "rate");
+  port.rate_gbps = LeadingDouble(rate);
+  port.width = LanesOf(rate);
   port.sm_lid = Lid(Read(host, folder + "sm_lid"));
   port.type = Read(host, absl::StrCat(kRoot, port.hca, "/hca_type"));
   port.board = Read(host, absl::StrCat(kRoot, port.hca, "/board_id"));
@@ -133,6 +166,32 @@ std::vector<RdmaPort> ParseIbstat(absl::string_view text) {
   return ports;
 }
 
+absl::StatusOr<std::vector<RdmaPort>> ParseRdmaLink(absl::string_view json) {
+  const nlohmann::json list = nlohmann::json::parse(json, nullptr, false);
+  if (!list.is_array()) return absl::InvalidArgumentError("rdma link: the output is no JSON list");
+  std::vector<RdmaPort> ports;
+  for (const nlohmann::json& entry : list) {
+    if (!entry.is_object()) continue;
+    const auto text = [&](const char* name) {
+      const auto it = entry.find(name);
+      return it != entry.end() && it->is_string() ? it->get<std::string>() : std::string();
+    };
+    const auto number = entry.find("port");
+    RdmaPort port;
+    port.hca = text("ifname");
+    if (port.hca.empty() || number == entry.end() || !number->is_number_unsigned()) continue;
+    port.number = static_cast<int>(std::min<std::uint64_t>(number->get<std::uint64_t>(), 255));
+    port.state = NormalState(text("state"));
+    port.phys_state = PhysicalState(text("physical_state"));
+    // A port that netlink joins to a network device of Ethernet is told so; the rest it leaves
+    // open.
+    if (!text("netdev").empty() && entry.find("lid") == entry.end()) port.link_layer = "Ethernet";
+    if (entry.find("lid") != entry.end()) port.link_layer = "InfiniBand";
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
 absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host) {
   std::vector<RdmaPort> ports;
   const auto paths = host.Glob(absl::StrCat(kRoot, "*/ports/*/state"));
@@ -144,8 +203,13 @@ absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host) {
     }
   } else {
     const auto text = Output(host, {"ibstat"});
-    if (!text.ok()) return IsAbsent(text.status()) ? paths.status() : text.status();
-    ports = ParseIbstat(*text);
+    if (text.ok()) {
+      ports = ParseIbstat(*text);
+    } else {
+      const auto links = Output(host, {"rdma", "-j", "link", "show"});
+      if (!links.ok()) return IsAbsent(text.status()) ? paths.status() : text.status();
+      GALEN_ASSIGN_OR_RETURN(ports, ParseRdmaLink(*links));
+    }
   }
   if (ports.empty()) return absl::NotFoundError("the host has no RDMA device");
   std::sort(ports.begin(), ports.end(), [](const RdmaPort& a, const RdmaPort& b) {

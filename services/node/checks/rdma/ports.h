@@ -20,6 +20,7 @@ struct RdmaPort {
   std::string phys_state;  // LinkUp, Polling, Disabled, ...
   std::string link_layer;  // InfiniBand, Ethernet
   std::optional<double> rate_gbps;
+  std::optional<int> width;  // lanes
   std::optional<int> sm_lid;
   std::string type;   // "MT4129": adapters of one type are peers
   std::string board;  // board id
@@ -28,8 +29,9 @@ struct RdmaPort {
 // "nic:mlx5_0/port:1".
 std::string DeviceOf(const RdmaPort& port);
 
-// All ports of the host: from sysfs, else from ibstat. NOT_FOUND when the host has no RDMA device,
-// else as in host::Host. Sorted by device in natural order (mlx5_2 before mlx5_10), then port.
+// All ports of the host: from sysfs, else from ibstat, else from `rdma -j link show`. NOT_FOUND
+// when the host has no RDMA device, else as in host::Host. Sorted by device in natural order
+// (mlx5_2 before mlx5_10), then port.
 absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host);
 
 // Names of the ports' devices, each once, in the order of `ports`.
@@ -47,6 +49,10 @@ std::optional<double> ExpectedRate(const RdmaPort& port, const std::vector<RdmaP
 
 // Parser of `ibstat`. Pure.
 std::vector<RdmaPort> ParseIbstat(absl::string_view text);
+
+// Parser of `rdma -j link show`: what the kernel tells over RDMA netlink, without rates.
+// INVALID_ARGUMENT: not such JSON. Pure.
+absl::StatusOr<std::vector<RdmaPort>> ParseRdmaLink(absl::string_view json);
 
 // "ACTIVE" of "4: ACTIVE", "INITIALIZING" of "2: INIT" and of "Initializing". Pure.
 std::string NormalState(absl::string_view state);

@@ -1,8 +1,12 @@
 #include "services/node/checks/rdma/rdma_checks.h"
 
+#include "services/node/checks/rdma/active.h"
 #include "services/node/checks/rdma/counters.h"
 #include "services/node/checks/rdma/link.h"
+#include "services/node/checks/rdma/mtu.h"
+#include "services/node/checks/rdma/qos.h"
 #include "services/node/checks/rdma/settings.h"
+#include "services/node/checks/rdma/transceiver.h"
 
 namespace galen::node {
 
@@ -18,6 +22,10 @@ absl::Span<const NamedCheck> RdmaChecks() {
       {"rdma.mtu", CheckMtu},
       {"rdma.pcie", CheckRdmaPcie},
       {"rdma.peermem", CheckPeermem},
+      {"rdma.qos", CheckQos},
+      {"rdma.transceiver", CheckTransceiver},
+      {"rdma.loopback", CheckLoopback},
+      {"rdma.pair", CheckPair},
   };
   return kChecks;
 }

@@ -15,6 +15,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "re2/re2.h"
+#include "services/node/checks/rdma/gid_table.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/device_names.h"
@@ -23,10 +24,6 @@
 namespace galen::node {
 namespace {
 
-std::string Folder(const RdmaPort& port) {
-  return absl::StrCat("/sys/class/infiniband/", port.hca, "/ports/", port.number);
-}
-
 std::optional<std::int64_t> Configured(const host::Host& host, const char* variable) {
   const auto environment = host.JobEnvironment();
   if (!environment.ok()) return std::nullopt;
@@ -34,25 +31,6 @@ std::optional<std::int64_t> Configured(const host::Host& host, const char* varia
   std::int64_t value = 0;
   if (it == environment->end() || !absl::SimpleAtoi(it->second, &value)) return std::nullopt;
   return value;
-}
-
-// Values below a folder of numbered files, by number.
-std::map<int, std::string> Table(const host::Host& host, const std::string& folder) {
-  std::map<int, std::string> table;
-  const auto paths = host.Glob(folder + "/*");
-  if (!paths.ok()) return table;
-  for (const std::string& path : *paths) {
-    int index = 0;
-    const auto line = FirstLine(host, path);
-    if (line.ok() && absl::SimpleAtoi(BaseName(path), &index)) table[index] = *line;
-  }
-  return table;
-}
-
-// An IPv4 address within the GID of RoCE: 0000:0000:0000:0000:0000:ffff:c000:0204.
-bool IsIpv4Gid(absl::string_view gid) {
-  return absl::StartsWith(gid, "0000:0000:0000:0000:0000:ffff:") &&
-         !absl::EndsWith(gid, "0000:0000");
 }
 
 }  // namespace
@@ -70,15 +48,8 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
     if (port.link_layer != "Ethernet" || !fabric.contains(port.hca)) continue;
     ethernet = true;
     const std::string device = DeviceOf(port);
-    const auto gids = Table(host, Folder(port) + "/gids");
-    const auto types = Table(host, Folder(port) + "/gid_attrs/types");
-    std::optional<int> index;
-    for (const auto& [number, gid] : gids) {
-      const auto type = types.find(number);
-      if (type == types.end() || type->second != "RoCE v2" || !IsIpv4Gid(gid)) continue;
-      index = number;
-      break;
-    }
+    const auto [gids, types] = ReadGidTable(host, port);
+    const std::optional<int> index = RoceV2Ipv4Index({gids, types});
     output.findings.push_back(index.has_value()
                                   ? IntFinding("rocev2_ipv4_index", node, device, *index)
                                   : UnknownFinding("rocev2_ipv4_index", node, device));
@@ -100,7 +71,6 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
     }
   }
   if (!ethernet) return absl::NotFoundError("the compute fabric is not RoCE");
-  output.findings.push_back(UnknownFinding("index_differs_between_nodes", node, ""));
   output.message = !wrong.empty() ? absl::StrJoin(wrong, "; ")
                    : configured.has_value()
                        ? absl::StrCat("GID index ", *configured, " is a RoCE v2 address")
@@ -117,7 +87,7 @@ absl::StatusOr<CheckOutput> CheckPkey(const CheckContext& context) {
   std::vector<std::string> wrong;
   for (const RdmaPort& port : ports) {
     if (port.link_layer != "InfiniBand") continue;
-    const auto table = Table(host, Folder(port) + "/pkeys");
+    const auto table = NumberedFiles(host, FolderOf(port) + "/pkeys");
     if (table.empty()) continue;
     const std::string device = DeviceOf(port);
     // Bit 15 is full membership; 0 is an empty place.
@@ -146,44 +116,6 @@ absl::StatusOr<CheckOutput> CheckPkey(const CheckContext& context) {
   output.message = wrong.empty() ? absl::StrCat("the key at index ", configured,
                                                 " gives full membership on all ports")
                                  : absl::StrJoin(wrong, "; ");
-  return output;
-}
-
-absl::StatusOr<CheckOutput> CheckMtu(const CheckContext& context) {
-  const host::Host& host = context.host;
-  const std::string& node = host.name();
-  GALEN_ASSIGN_OR_RETURN(const std::string text, Output(host, {"ibv_devinfo", "-v"}));
-  CheckOutput output;
-  std::string hca;
-  int port = 1;
-  std::set<std::int64_t> seen;
-  for (absl::string_view line : Lines(text)) {
-    line = absl::StripAsciiWhitespace(line);
-    const std::pair<absl::string_view, absl::string_view> field =
-        absl::StrSplit(line, absl::MaxSplits(':', 1));
-    const absl::string_view value = absl::StripAsciiWhitespace(field.second);
-    if (field.first == "hca_id") hca = std::string(value);
-    if (field.first == "port") port = static_cast<int>(LeadingInt(value).value_or(1));
-    if (field.first != "active_mtu") continue;
-    const auto mtu = LeadingInt(value);
-    if (!mtu.has_value()) continue;
-    output.findings.push_back(
-        IntFinding("active_mtu", node, absl::StrCat("nic:", hca, "/port:", port), *mtu));
-    seen.insert(*mtu);
-  }
-  if (const auto paths = host.Glob("/sys/class/net/*/mtu"); paths.ok()) {
-    for (const std::string& path : *paths) {
-      const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
-      const auto line = FirstLine(host, path);
-      const auto mtu = line.ok() ? LeadingInt(*line) : std::nullopt;
-      if (parts.size() < 6 || !mtu.has_value() || parts[4] == "lo") continue;
-      output.findings.push_back(
-          IntFinding("netdev_mtu", node, absl::StrCat("netdev:", parts[4]), *mtu));
-    }
-  }
-  output.findings.push_back(UnknownFinding("differs_between_nodes", node, ""));
-  output.message = absl::StrCat("active MTU of the RDMA ports: ",
-                                seen.empty() ? "unknown" : absl::StrJoin(seen, ", "));
   return output;
 }
 
@@ -275,7 +207,6 @@ absl::StatusOr<CheckOutput> CheckPeermem(const CheckContext& context) {
                                 ? UnknownFinding("memory_peers", node, "")
                                 : TextFinding("memory_peers", node, "", absl::StrJoin(peers, ",")));
   output.findings.push_back(UnknownFinding("dmabuf_possible", node, ""));
-  output.findings.push_back(UnknownFinding("differs_between_nodes", node, ""));
   output.message = peermem ? "nvidia_peermem is loaded" : "nvidia_peermem is not loaded";
   return output;
 }

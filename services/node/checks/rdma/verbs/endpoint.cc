@@ -45,7 +45,46 @@ absl::Status Refused(absl::string_view what, int error) {
   return absl::FailedPreconditionError(text);
 }
 
+// The codes of verbs are 1 to 5 for 256 to 4096 bytes.
+int MtuBytes(ibv_mtu code) { return 128 << std::clamp(static_cast<int>(code), 1, 5); }
+
+absl::StatusOr<ibv_context*> OpenDevice(const VerbsLibrary& library, const std::string& name) {
+  int count = 0;
+  ibv_device** const devices = library.get_device_list(&count);
+  if (devices == nullptr) return Refused("the list of RDMA devices", errno);
+  bool found = false;
+  ibv_context* context = nullptr;
+  int error = 0;
+  for (int i = 0; i < count && !found; ++i) {
+    if (name != library.get_device_name(devices[i])) continue;
+    found = true;
+    context = library.open_device(devices[i]);
+    error = errno;
+  }
+  library.free_device_list(devices);
+  if (!found) return absl::NotFoundError(absl::StrCat(name, ": no such RDMA device"));
+  if (context == nullptr) return Refused(absl::StrCat(name, ": it does not open"), error);
+  return context;
+}
+
+absl::StatusOr<ibv_port_attr> AskPort(const VerbsLibrary& library, ibv_context* context,
+                                      const std::string& device, int port) {
+  ibv_port_attr attributes = {};
+  const int failed = library.query_port(context, static_cast<std::uint8_t>(port),
+                                        reinterpret_cast<_compat_ibv_port_attr*>(&attributes));
+  if (failed != 0) return Refused(absl::StrCat(device, " port ", port), failed);
+  return attributes;
+}
+
 }  // namespace
+
+absl::StatusOr<int> ActiveMtu(const VerbsLibrary& library, const std::string& device, int port) {
+  GALEN_ASSIGN_OR_RETURN(ibv_context* const context, OpenDevice(library, device));
+  const auto attributes = AskPort(library, context, device, port);
+  library.close_device(context);
+  if (!attributes.ok()) return attributes.status();
+  return MtuBytes(attributes->active_mtu);
+}
 
 Endpoint::Endpoint(std::shared_ptr<const VerbsLibrary> library, const EndpointOptions& options)
     : library_(std::move(library)), options_(options), slots_(options.slots) {}
@@ -76,28 +115,9 @@ Endpoint::~Endpoint() {
 }
 
 absl::Status Endpoint::OpenPort() {
-  int count = 0;
-  ibv_device** const devices = library_->get_device_list(&count);
-  if (devices == nullptr) return Refused("the list of RDMA devices", errno);
-  bool found = false;
-  for (int i = 0; i < count; ++i) {
-    if (options_.device != library_->get_device_name(devices[i])) continue;
-    found = true;
-    context_ = library_->open_device(devices[i]);
-    break;
-  }
-  const int error = errno;
-  library_->free_device_list(devices);
-  if (!found) return absl::NotFoundError(absl::StrCat(options_.device, ": no such RDMA device"));
-  if (context_ == nullptr)
-    return Refused(absl::StrCat(options_.device, ": it does not open"), error);
-
-  ibv_port_attr port = {};
-  if (const int failed = library_->query_port(context_, static_cast<std::uint8_t>(options_.port),
-                                              reinterpret_cast<_compat_ibv_port_attr*>(&port));
-      failed != 0) {
-    return Refused(absl::StrCat(options_.device, " port ", options_.port), failed);
-  }
+  GALEN_ASSIGN_OR_RETURN(context_, OpenDevice(*library_, options_.device));
+  GALEN_ASSIGN_OR_RETURN(const ibv_port_attr port,
+                         AskPort(*library_, context_, options_.device, options_.port));
   if (port.state != IBV_PORT_ACTIVE) {
     return absl::FailedPreconditionError(
         absl::StrCat(options_.device, " port ", options_.port, " is not active"));
@@ -109,8 +129,7 @@ absl::Status Endpoint::OpenPort() {
   }
   address_.lid = port.lid;
   address_.ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
-  // The codes of verbs are 1 to 5 for 256 to 4096 bytes.
-  address_.mtu = 128 << std::clamp(static_cast<int>(port.active_mtu), 1, 5);
+  address_.mtu = MtuBytes(port.active_mtu);
   std::copy(std::begin(gid.raw), std::end(gid.raw), address_.gid.begin());
   return absl::OkStatus();
 }

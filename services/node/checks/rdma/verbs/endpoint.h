@@ -91,6 +91,9 @@ class Endpoint {
   EndpointAddress address_;
 };
 
+// The MTU, in bytes, that a port runs with. Errors as Endpoint::Open().
+absl::StatusOr<int> ActiveMtu(const VerbsLibrary& library, const std::string& device, int port);
+
 }  // namespace galen::node
 
 #endif  // SERVICES_NODE_CHECKS_RDMA_VERBS_ENDPOINT_H_

@@ -1,4 +1,5 @@
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -9,6 +10,7 @@
 #include "services/node/checks/rdma/settings.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/real_knowledge.h"
 
 namespace galen::node {
 namespace {
@@ -136,11 +138,17 @@ TEST(RdmaDevices, AMachineWithoutAdaptersIsSkipped) {
   EXPECT_FALSE(CheckRdmaDevices({host, NoKnowledge()}).ok());
 }
 
+std::vector<Growth> Growths() {
+  const auto growths = GrowthsOf(RealKnowledge());
+  EXPECT_TRUE(growths.ok()) << growths.status();
+  return growths.ok() ? *growths : std::vector<Growth>();
+}
+
 TEST(RdmaCounters, ACaptureKnowsNoGrowth) {
   FakeHost host;
   AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
   host.AddFile("/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed", "9\n");
-  const auto output = CheckRdmaCounters({host, NoKnowledge()});
+  const auto output = CheckRdmaCounters({host, RealKnowledge()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "link_downed_delta", "nic:mlx5_0/port:1"), "?");
   EXPECT_THAT(output->excerpt, ::testing::HasSubstr("link_downed 9 since boot"));
@@ -148,14 +156,14 @@ TEST(RdmaCounters, ACaptureKnowsNoGrowth) {
 
 TEST(RdmaCounters, PacketsOutOfSequenceAreCountedByRdmaInSoftwareToo) {
   CheckOutput output;
-  AddDeltas("n", "d", {{"out_of_seq_request", 1}, {"rcvd_seq_err", 2}},
+  AddDeltas("n", "d", Growths(), {{"out_of_seq_request", 1}, {"rcvd_seq_err", 2}},
             {{"out_of_seq_request", 4}, {"rcvd_seq_err", 7}}, absl::Seconds(1), &output);
   EXPECT_EQ(ValueOf(output, "out_of_sequence_delta", "d"), "8");
 }
 
 TEST(RdmaCounters, GrowthIsTheDifferenceOfTwoReads) {
   CheckOutput output;
-  AddDeltas("n", "d", {{"link_downed", 4}, {"symbol_error", 10}, {"out_of_sequence", 7}},
+  AddDeltas("n", "d", Growths(), {{"link_downed", 4}, {"symbol_error", 10}, {"out_of_sequence", 7}},
             {{"link_downed", 5}, {"symbol_error", 11}, {"out_of_sequence", 2}}, absl::Minutes(30),
             &output);
   EXPECT_EQ(ValueOf(output, "link_downed_delta", "d"), "1");

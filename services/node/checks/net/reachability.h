@@ -1,0 +1,41 @@
+#ifndef SERVICES_NODE_CHECKS_NET_REACHABILITY_H_
+#define SERVICES_NODE_CHECKS_NET_REACHABILITY_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/node/checks/check.h"
+#include "services/node/checks/net/tcp/tcp.h"
+
+namespace galen::node {
+
+// What connecting to one address came to.
+struct Reached {
+  int attempts = 0;
+  int failed = 0;
+  std::string reason;           // of the last that failed
+  bool refused = false;         // the host answered, and nothing listens there
+  std::optional<int> path_mtu;  // bytes; as the kernel knows it of a connection
+  double connect_ms = 0;        // of the quickest that came through
+};
+
+// Connects `attempts` times (1 to 100) with `each` of patience and closes again. CANCELLED.
+absl::StatusOr<Reached> Reach(const SocketAddress& peer, int attempts, absl::Duration each,
+                              const WaitLimits& limits);
+
+// Lost packets in % of the summary that `ping` prints. INVALID_ARGUMENT: it holds none. Linear.
+// Pure.
+absl::StatusOr<double> ParsePingLoss(absl::string_view text);
+
+// net.reachability, on a live host. With parameter `peers` ("192.0.2.1:29500,...") it connects to
+// each. With `role` and `token` two nodes do it with each other: the server tells "listening on
+// ADDRESS:PORT" as progress, the client connects there, `attempts` times, and says the token each
+// time ("reach TOKEN", answered with "reached"). The server ends when the client says "bye TOKEN".
+absl::StatusOr<CheckOutput> CheckReachability(const CheckContext& context);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_NET_REACHABILITY_H_

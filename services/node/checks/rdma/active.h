@@ -1,0 +1,30 @@
+#ifndef SERVICES_NODE_CHECKS_RDMA_ACTIVE_H_
+#define SERVICES_NODE_CHECKS_RDMA_ACTIVE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/node/checks/check.h"
+#include "services/node/checks/rdma/ports.h"
+#include "services/node/checks/rdma/verbs/measure.h"
+
+namespace galen::node {
+
+// rdma.loopback: on a live host each port of the compute fabric writes to itself and what arrived
+// is compared; from a capture, what ib_write_bw without a peer had printed.
+absl::StatusOr<CheckOutput> CheckLoopback(const CheckContext& context);
+
+// rdma.pair: two nodes measure with each other (verbs/measure.h has the protocol). Parameter `role`
+// says which side this node is. The server opens a port at `address` (default: the node's own, any
+// free port), tells it as progress, "listening on ADDRESS:PORT", and waits for the client that
+// knows `token`. From a capture, what ib_write_bw with a peer had printed.
+absl::StatusOr<CheckOutput> CheckPair(const CheckContext& context);
+
+// The findings of rdma.pair of what was measured at a port. Pure.
+void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports,
+                 const Measured& measured, absl::string_view gbps_name, CheckOutput* output);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_RDMA_ACTIVE_H_

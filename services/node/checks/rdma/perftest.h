@@ -1,0 +1,36 @@
+#ifndef SERVICES_NODE_CHECKS_RDMA_PERFTEST_H_
+#define SERVICES_NODE_CHECKS_RDMA_PERFTEST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::node {
+
+// What one of the tools of perftest (ib_write_bw, ib_send_bw, ib_read_bw) printed.
+struct PerftestReport {
+  struct Row {
+    std::int64_t bytes = 0;
+    std::int64_t iterations = 0;
+    double peak_gbps = 0;  // 10^9 bits a second
+    double average_gbps = 0;
+  };
+  std::string device;
+  std::int64_t mtu = 0;   // 0: not said
+  bool ethernet = false;  // "Link type : Ethernet"
+  bool gpu_memory = false;
+  std::vector<Row> rows;
+
+  // The largest average; 0 when there is no row.
+  double best_gbps() const;
+};
+
+// INVALID_ARGUMENT: it is no such output, or has no result (the test failed before). Linear. Pure.
+absl::StatusOr<PerftestReport> ParsePerftest(absl::string_view text);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_RDMA_PERFTEST_H_

@@ -1,0 +1,170 @@
+#include "services/node/checks/rdma/active.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/node/checks/rdma/gid_table.h"
+#include "services/node/checks/rdma/mtu.h"
+#include "services/node/checks/rdma/netdevs.h"
+#include "services/node/checks/rdma/nic_model.h"
+#include "services/node/checks/rdma/qos.h"
+#include "tests/testing/host/fake_host.h"
+#include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/real_knowledge.h"
+
+namespace galen::node {
+namespace {
+
+using ::galen::testing::FakeHost;
+using ::testing::HasSubstr;
+
+constexpr char kBandwidth[] =
+    " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+    " 65536      5000             394.11             394.02               0.751542\n";
+
+void AddNdrPort(FakeHost& host) {
+  const std::string root = "/sys/class/infiniband/mlx5_0";
+  host.AddFile(root + "/ports/1/state", "4: ACTIVE\n");
+  host.AddFile(root + "/ports/1/link_layer", "InfiniBand\n");
+  host.AddFile(root + "/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+  host.AddFile(root + "/hca_type", "MT4129\n");
+  host.AddFile(root + "/board_id", "MT_0000000838\n");
+}
+
+CheckContext Context(const FakeHost& host, absl::string_view check,
+                     const std::map<std::string, std::string>& values = {}) {
+  return {.host = host, .knowledge = RealKnowledge(), .parameters = ParametersOf(check, values)};
+}
+
+TEST(RdmaActive, ACapturedRunOfPerftestStandsForThePair) {
+  FakeHost host;
+  AddNdrPort(host);
+  host.AddCommand("ib_write_bw -d mlx5_0 -F --report_gbits node-2", kBandwidth);
+  const auto output = CheckPair(Context(host, "rdma.pair"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "gbps_host", "nic:mlx5_0/port:1"), "394.02");
+  EXPECT_EQ(ValueOf(*output, "failed", "nic:mlx5_0/port:1"), "false");
+  EXPECT_EQ(output->findings[0].expected(), "390");  // of the model, from the knowledge
+  // It had a peer, so it is no loopback.
+  EXPECT_EQ(CheckLoopback(Context(host, "rdma.loopback")).status().code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(RdmaActive, ACapturedRunFromAGpuIsTheGpus) {
+  FakeHost host;
+  AddNdrPort(host);
+  host.AddCommand("ib_write_bw -d mlx5_0 --use_cuda=0 node-2", kBandwidth);
+  const auto output = CheckPair(Context(host, "rdma.pair"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "gbps_gpu", "nic:mlx5_0/port:1"), "394.02");
+  EXPECT_EQ(ValueOf(*output, "gbps_host", "nic:mlx5_0/port:1"), "absent");
+}
+
+TEST(RdmaActive, ARunWithoutAResultHasFailed) {
+  FakeHost host;
+  AddNdrPort(host);
+  host.AddCommand("ib_send_bw -d mlx5_0 node-2", "Completion with error at client\n", 1);
+  const auto output = CheckPair(Context(host, "rdma.pair"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "failed", "nic:mlx5_0/port:1"), "true");
+  EXPECT_EQ(ValueOf(*output, "gbps_host", "nic:mlx5_0/port:1"), "absent");
+}
+
+TEST(RdmaActive, ABundleWithoutARunIsSkipped) {
+  FakeHost host;
+  AddNdrPort(host);
+  EXPECT_EQ(CheckPair(Context(host, "rdma.pair")).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(RdmaActive, AloneTheCheckOfTwoSaysWhatItNeeds) {
+  FakeHost host;
+  host.SetLive(true);
+  EXPECT_EQ(CheckPair(Context(host, "rdma.pair")).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(CheckPair(Context(host, "rdma.pair", {{"token", "short"}})).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(RdmaActive, WhatFailedHasNoBandwidthRatherThanNone) {
+  FakeHost host;
+  Measured measured;
+  measured.own.device = "mlx5_0";
+  measured.failed = "a write failed";
+  CheckOutput output;
+  AddMeasured(Context(host, "rdma.pair"), {}, measured, "gbps_host", &output);
+  EXPECT_EQ(ValueOf(output, "failed", "nic:mlx5_0/port:1"), "true");
+  EXPECT_EQ(ValueOf(output, "gbps_host", "nic:mlx5_0/port:1"), "?");
+}
+
+TEST(NicModel, RateIsOfTheBoardNotOfTheChip) {
+  RdmaPort port;
+  port.type = "MT4129";
+  EXPECT_EQ(NicFact(RealKnowledge(), port, "rate_gbps"), std::nullopt);
+  port.board = "MT_0000000838";
+  EXPECT_EQ(NicFact(RealKnowledge(), port, "rate_gbps"), 400.0);
+  EXPECT_EQ(NicFact(RealKnowledge(), port, "no_such_fact"), std::nullopt);
+}
+
+constexpr char kQos[] =
+    "DCBX mode: OS controlled\nPriority trust state: dscp\ndscp2prio mapping:\n"
+    "\tprio:0 dscp:07,06,05,04,03,02,01,00,\n\tprio:3 dscp:31,30,29,28,27,26,25,24,\n"
+    "PFC configuration:\n\tpriority    0   1   2   3   4   5   6   7\n"
+    "\tenabled     0   0   0   1   0   0   0   0   \n";
+
+FakeHost RoceHost() {
+  FakeHost host;
+  const std::string root = "/sys/class/infiniband/mlx5_0";
+  host.AddFile(root + "/ports/1/state", "4: ACTIVE\n");
+  host.AddFile(root + "/ports/1/link_layer", "Ethernet\n");
+  host.AddCommand("rdma -j link show",
+                  R"([{"ifname":"mlx5_0","port":1,"state":"ACTIVE","netdev":"eth4"}])");
+  host.AddCommand("mlnx_qos -i eth4", kQos);
+  return host;
+}
+
+TEST(RdmaQos, AClassThatPfcDoesNotProtectIsFound) {
+  FakeHost host = RoceHost();
+  host.SetJobEnvironment({{"NCCL_IB_TC", "0"}});
+  const auto output = CheckQos(Context(host, "rdma.qos"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "pfc_enabled", "nic:mlx5_0/port:1"), "true");
+  EXPECT_EQ(ValueOf(*output, "pfc_priorities", "nic:mlx5_0/port:1"), "3");
+  EXPECT_EQ(ValueOf(*output, "traffic_class_matches", "nic:mlx5_0/port:1"), "false");
+  EXPECT_EQ(ValueOf(*output, "ecn_enabled", "nic:mlx5_0/port:1"), "?");
+}
+
+TEST(RdmaQos, TheClassOfTheProtectedPriorityMatches) {
+  FakeHost host = RoceHost();
+  host.SetJobEnvironment({{"NCCL_IB_TC", "106"}});  // DSCP 26
+  const auto output = CheckQos(Context(host, "rdma.qos"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "traffic_class_matches", "nic:mlx5_0/port:1"), "true");
+}
+
+TEST(RdmaQos, AJobThatSetsNoClassIsNotJudged) {
+  const FakeHost host = RoceHost();
+  const auto output = CheckQos(Context(host, "rdma.qos"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "traffic_class_matches", "nic:mlx5_0/port:1"), "absent");
+}
+
+TEST(RdmaGid, SpeaksWithTheRoutableAddress) {
+  GidTable table;
+  table.gids = {{0, "fe80:0000:0000:0000:0a00:27ff:fe00:0001"},
+                {1, "0000:0000:0000:0000:0000:ffff:0a00:0102"},
+                {2, "0000:0000:0000:0000:0000:0000:0000:0000"}};
+  table.types = {{0, "RoCE v2"}, {1, "RoCE v2"}};
+  EXPECT_EQ(UsableGidIndex(table), 1);
+  table.types[1] = "IB/RoCE v1";
+  EXPECT_EQ(UsableGidIndex(table), 0);
+  EXPECT_EQ(UsableGidIndex({}), 0);
+}
+
+TEST(RdmaNetdevs, ANameThatIsAnOptionIsNone) {
+  EXPECT_TRUE(NetdevsOfRdmaLink(R"([{"ifname":"a","port":1,"netdev":"-e"}])").empty());
+  EXPECT_EQ(NetdevsOfIbdev2netdev("mlx5_0 port 1 ==> ib0 (Up)\n").at("mlx5_0/1"), "ib0");
+}
+
+}  // namespace
+}  // namespace galen::node

@@ -1,0 +1,23 @@
+#ifndef TESTS_UNIT_SERVICES_NODE_CHECKS_RDMA_FAKE_VERBS_H_
+#define TESTS_UNIT_SERVICES_NODE_CHECKS_RDMA_FAKE_VERBS_H_
+
+#include <cstddef>
+
+// What the adapter of the scripted libibverbs does wrong. It has one device, "fake0", whose queue
+// pairs reach each other within the process.
+struct FakeVerbsScript {
+  bool port_down = false;
+  bool corrupts = false;  // flips a bit of what is written to the beginning of the target
+  bool swallows = false;  // takes writes and never answers
+  int fails_after = -1;   // writes until one fails with "transport retry counter exceeded"
+  std::size_t most_locked = ~std::size_t{0};  // bytes that may be registered
+};
+
+extern "C" {
+// Sets the script; thread-safe.
+void fake_verbs_set(const FakeVerbsScript* script);
+// How many contexts, domains, regions and queues are open.
+int fake_verbs_open();
+}
+
+#endif  // TESTS_UNIT_SERVICES_NODE_CHECKS_RDMA_FAKE_VERBS_H_
