@@ -171,7 +171,8 @@ void ReadBadPages(const json& entry, Gpu& gpu) {
     if (pages == nullptr) return std::nullopt;
     if (pages->is_array()) return static_cast<std::int64_t>(pages->size());
     if (pages->is_string() &&
-        absl::StrContains(absl::AsciiStrToLower(pages->get_ref<const std::string&>()), "no bad pages")) {
+        absl::StrContains(absl::AsciiStrToLower(pages->get_ref<const std::string&>()),
+                          "no bad pages")) {
       return 0;
     }
     return std::nullopt;

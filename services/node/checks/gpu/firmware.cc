@@ -53,7 +53,7 @@ std::optional<bool> KnownDefective(const Gpu& gpu,
     const RE2 pattern(entry[1], RE2::Quiet);
     const absl::string_view version = VersionOf(gpu, entry[0]);
     if (!pattern.ok() || !RE2::PartialMatch(model, pattern) || version.empty()) continue;
-    const bool listed = CompareVersions(version, entry[2]) == 0;
+    const bool listed = CompareReleases(version, entry[2]) == 0;
     if (listed) which = absl::StrCat(absl::AsciiStrToUpper(entry[0]), " ", version);
     defective = defective.value_or(false) || listed;
   }

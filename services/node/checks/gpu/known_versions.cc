@@ -30,7 +30,7 @@ int ComparePart(absl::string_view left, absl::string_view right) {
 
 }  // namespace
 
-int CompareVersions(absl::string_view left, absl::string_view right) {
+int CompareReleases(absl::string_view left, absl::string_view right) {
   const std::vector<absl::string_view> of_left = absl::StrSplit(left, '.');
   const std::vector<absl::string_view> of_right = absl::StrSplit(right, '.');
   for (std::size_t i = 0; i < std::min(of_left.size(), of_right.size()); ++i) {
@@ -54,9 +54,9 @@ std::optional<std::string> KnownDefects(const std::vector<BadDriver>& list,
   for (const BadDriver& bad : list) {
     if (bad.vendor != vendor) continue;
     covered = covered || Branch(bad.first) == Branch(version);
-    if (CompareVersions(version, bad.first) >= 0 &&
+    if (CompareReleases(version, bad.first) >= 0 &&
         (bad.fixed.empty() ? Branch(bad.first) == Branch(version)
-                           : CompareVersions(version, bad.fixed) < 0)) {
+                           : CompareReleases(version, bad.fixed) < 0)) {
       covered = true;
       defects.push_back(bad.defect);
     }

@@ -11,7 +11,7 @@ namespace galen::node {
 
 // Below 0, 0 or above 0, as `left` is older than `right`: numbers between dots count as numbers
 // ("525.85" is older than "525.105.17", "550" older than "550.1"), hexadecimal ones too ("0x83").
-int CompareVersions(absl::string_view left, absl::string_view right);
+int CompareReleases(absl::string_view left, absl::string_view right);
 
 // A line of the list of releases with known defects: of `vendor`'s driver, from `first` on and
 // before `fixed` ("" not fixed yet), with a word for the defect.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <system_error>
 #include <thread>
@@ -87,8 +88,17 @@ void Source::Configure(Options options) {
   last_ = std::nullopt;
 }
 
+Source::Options Source::OptionsOfEnvironment() {
+  Options options;
+  if (const char* const library = std::getenv("GALEN_NVML_LIBRARY"); library != nullptr) {
+    options.library = library;
+  }
+  return options;
+}
+
 Source& Source::OfProcess() {
-  static Source* const source = new Source(Options{});  // outlives threads that hang
+  // Outlives threads that hang.
+  static Source* const source = new Source(OptionsOfEnvironment());
   return *source;
 }
 

@@ -46,7 +46,10 @@ class Source {
   // From now on. A thread that hangs stays behind.
   void Configure(Options options);
 
-  // The one that live hosts use.
+  // GALEN_NVML_LIBRARY names the library where it is in no usual place.
+  static Options OptionsOfEnvironment();
+
+  // The one that live hosts use; made with the options of the environment.
   static Source& OfProcess();
 
  private:

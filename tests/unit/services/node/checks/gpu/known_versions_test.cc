@@ -10,11 +10,11 @@ const std::vector<BadDriver> kList = {
     {.vendor = "nvidia", .first = "555.10", .fixed = "", .defect = "leak"}};
 
 TEST(KnownVersions, CompareByNumbers) {
-  EXPECT_LT(CompareVersions("525.85.12", "525.105.17"), 0);
-  EXPECT_GT(CompareVersions("525.105.17", "525"), 0);
-  EXPECT_EQ(CompareVersions("550.54.14", "550.54.14"), 0);
-  EXPECT_EQ(CompareVersions("0x00000083", "0x83"), 0);
-  EXPECT_GT(CompareVersions("0x84", "0x83"), 0);
+  EXPECT_LT(CompareReleases("525.85.12", "525.105.17"), 0);
+  EXPECT_GT(CompareReleases("525.105.17", "525"), 0);
+  EXPECT_EQ(CompareReleases("550.54.14", "550.54.14"), 0);
+  EXPECT_EQ(CompareReleases("0x00000083", "0x83"), 0);
+  EXPECT_GT(CompareReleases("0x84", "0x83"), 0);
 }
 
 TEST(KnownVersions, AReleaseBeforeTheFixedOneHasTheDefect) {

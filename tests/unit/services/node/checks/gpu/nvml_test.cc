@@ -399,6 +399,13 @@ TEST(NvmlLibrary, IsSoughtBelowTheContainerisedDriverToo) {
   EXPECT_THAT(nvml::LibraryCandidates("/opt/x.so"), ::testing::ElementsAre("/opt/x.so"));
 }
 
+TEST(NvmlLibrary, TheEnvironmentMayNameIt) {
+  setenv("GALEN_NVML_LIBRARY", "/opt/driver/libnvidia-ml.so.1", 1);
+  EXPECT_EQ(nvml::Source::OptionsOfEnvironment().library, "/opt/driver/libnvidia-ml.so.1");
+  unsetenv("GALEN_NVML_LIBRARY");
+  EXPECT_EQ(nvml::Source::OptionsOfEnvironment().library, "");
+}
+
 TEST(NvmlLibrary, AFileThatIsNoLibraryIsNoAbsence) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/no-library-", getpid());
   std::ofstream(path) << "not an ELF file";
