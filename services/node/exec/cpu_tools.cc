@@ -33,9 +33,9 @@ absl::StatusOr<CheckOutput> ParseStream(const ProgramOutput& output) {
   CheckOutput found;
   bool validates = false;
   bool told = false;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     // "Triad:         363208.7     0.026599     0.026431     0.026855": MB/s, MB being 10^6 bytes.
-    const std::vector<absl::string_view> words = Words(line);
+    const std::vector<absl::string_view> words = OutputWords(line);
     for (const char* const kernel : {"Copy", "Scale", "Add", "Triad"}) {
       if (words.size() != 5 || words[0] != absl::StrCat(kernel, ":")) continue;
       const auto rate = Number(words[1]);

@@ -34,7 +34,7 @@ struct Matrix {
 
   // True when the line was part of it.
   bool Read(absl::string_view line) {
-    const std::vector<absl::string_view> words = Words(line);
+    const std::vector<absl::string_view> words = OutputWords(line);
     if (words.empty()) return true;
     if (columns_.empty()) {
       const std::size_t skip = Index(words[0]).has_value() ? 0 : 1;  // "D/D 0 1 2"
@@ -90,7 +90,7 @@ absl::StatusOr<CheckOutput> ParseNvbandwidth(const ProgramOutput& output) {
   std::map<std::string, Matrix> matrices;
   Matrix* matrix = nullptr;
   std::string test;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     int device = 0;
     std::string name;
     if (RE2::PartialMatch(Piece(line), *kDevice, &device, &name)) {
@@ -151,7 +151,7 @@ absl::StatusOr<CheckOutput> ParseCudaBandwidthTest(const ProgramOutput& output) 
   std::string product;
   std::map<std::string, std::pair<double, double>> largest;  // direction: size, rate
   std::string verdict;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     std::string direction, rate, size;
     if (RE2::PartialMatch(Piece(line), *kRate, &direction, &rate, &size)) {
       const auto bytes = Number(size);
@@ -196,7 +196,7 @@ absl::StatusOr<CheckOutput> ParseRocmBandwidthTest(const ProgramOutput& output) 
   bool in_matrix = false;
   std::string from, to;
   std::optional<double> peak;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     std::string which, id, type;
     if (RE2::PartialMatch(Piece(line), *kTitle)) {
       in_matrix = true;
@@ -206,7 +206,7 @@ absl::StatusOr<CheckOutput> ParseRocmBandwidthTest(const ProgramOutput& output) 
       (which == "Src" ? from : to) = absl::StrCat(type == "Gpu" ? "gpu:" : "cpu:", id);
     } else if (!from.empty() && !to.empty()) {
       // "512 MB  18722.762  28.675  18722.482  28.675": the last size is the largest.
-      const std::vector<absl::string_view> words = Words(line);
+      const std::vector<absl::string_view> words = OutputWords(line);
       if (words.size() == 6 && Number(words[0]).has_value() && Number(words[5]).has_value()) {
         peak = Number(words[5]);
       }
@@ -235,8 +235,8 @@ absl::StatusOr<CheckOutput> ParseHipBusBandwidth(const ProgramOutput& output) {
   // "   D2H_Bandwidth_pinned       512kB       GB/sec        12.7930 12.7062 ...": test, size,
   // unit, median, mean, deviation, least, most.
   std::map<std::string, double> best;
-  for (const absl::string_view line : Lines(output.result.out)) {
-    const std::vector<absl::string_view> words = Words(line);
+  for (const absl::string_view line : OutputLines(output.result.out)) {
+    const std::vector<absl::string_view> words = OutputWords(line);
     if (words.size() != 8 || words[2] != "GB/sec") continue;
     const auto median = Number(words[3]);
     if (!median.has_value()) continue;

@@ -48,7 +48,7 @@ absl::StatusOr<CheckOutput> ParseGpuBurn(const ProgramOutput& output) {
   const std::string node = output.context.host.name();
   std::map<int, bool> ok;
   int tested = 0;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     int gpu = 0;
     std::string verdict;
     if (RE2::PartialMatch(Piece(line), *kVerdict, &gpu, &verdict)) {
@@ -75,7 +75,7 @@ absl::StatusOr<CheckOutput> ParseGpuBurn(const ProgramOutput& output) {
     }
     const auto leading = [&](const std::vector<absl::string_view>& parts) -> std::optional<int> {
       if (position >= parts.size()) return std::nullopt;
-      const std::vector<absl::string_view> words = Words(parts[position]);
+      const std::vector<absl::string_view> words = OutputWords(parts[position]);
       int value = 0;
       if (words.empty() || !absl::SimpleAtoi(words[0], &value)) return std::nullopt;
       return value;
@@ -106,7 +106,7 @@ absl::StatusOr<CheckOutput> ParseSuperbenchGpuStream(const ProgramOutput& output
   };
   std::map<int, std::map<std::string, Best>> best;
   std::map<int, bool> ecc;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     std::string kernel, rate, share, mode;
     int gpu = 0;
     if (RE2::PartialMatch(Piece(line), *kRow, &kernel, &gpu, &rate, &share)) {

@@ -198,7 +198,7 @@ class Reader {
 absl::StatusOr<CheckOutput> ParseJsonLines(const ProgramOutput& output) {
   Reader reader(output);
   std::size_t number = 0;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     ++number;
     if (absl::StripAsciiWhitespace(line).empty()) continue;
     if (const absl::Status read = reader.Read(line); !read.ok()) {

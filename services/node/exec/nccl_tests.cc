@@ -61,7 +61,7 @@ bool ReadRank(absl::string_view line, Report& report) {
 // A line of the table: size, count, type, then for each of out of place and in place the time,
 // algbw, busbw and errors. Between lie redop and root, each only for some operations.
 bool ReadRow(absl::string_view line, Report& report) {
-  const std::vector<absl::string_view> words = Words(line);
+  const std::vector<absl::string_view> words = OutputWords(line);
   if (words.size() < 11 || words.size() > 13) return false;
   const auto size = Number(words[0]);
   if (!size.has_value() || !Number(words[1]).has_value() || Number(words[2]).has_value()) {
@@ -103,7 +103,7 @@ void ReadTotals(absl::string_view line, Report& report) {
 Report Read(absl::string_view text) {
   static const LazyRE2 kTag = {R"(^\[\d+,\d+\]<std(?:out|err)>:)"};
   Report report;
-  for (const absl::string_view tagged : Lines(text)) {
+  for (const absl::string_view tagged : OutputLines(text)) {
     re2::StringPiece rest(tagged.data(), tagged.size());
     RE2::Consume(&rest, *kTag);
     const absl::string_view line(rest.data(), rest.size());

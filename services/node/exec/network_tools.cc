@@ -33,7 +33,7 @@ absl::StatusOr<CheckOutput> ParsePerftest(const ProgramOutput& output) {
   double size = -1;
   double rate = 0;
   double message_rate = 0;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     int number = 0;
     if (RE2::PartialMatch(Piece(line), *kHeader, &unit) ||
         RE2::PartialMatch(Piece(line), *kDevice, &device) ||
@@ -41,7 +41,7 @@ absl::StatusOr<CheckOutput> ParsePerftest(const ProgramOutput& output) {
       continue;
     }
     if (RE2::PartialMatch(Piece(line), *kMtu, &number)) mtu = number;
-    const std::vector<absl::string_view> words = Words(line);
+    const std::vector<absl::string_view> words = OutputWords(line);
     if (unit.empty() || words.size() != 5) continue;
     const auto bytes = Number(words[0]);
     const auto average = Number(words[3]);
@@ -77,7 +77,7 @@ absl::StatusOr<CheckOutput> ParseGpcnet(const ProgramOutput& output) {
   CheckOutput found;
   std::string error;
   std::size_t rows = 0;
-  for (const absl::string_view line : Lines(output.result.out)) {
+  for (const absl::string_view line : OutputLines(output.result.out)) {
     if (error.empty() && absl::StartsWith(line, "ERROR:")) {
       error = CleanText(absl::StripAsciiWhitespace(line.substr(6)), 240);
     }

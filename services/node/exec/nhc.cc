@@ -96,7 +96,7 @@ class NhcReader {
 absl::StatusOr<CheckOutput> ParseNhc(const ProgramOutput& output) {
   NhcReader reader(output.context.host.name());
   for (const std::string* const text : {&output.result.out, &output.result.err}) {
-    for (const absl::string_view line : Lines(*text)) reader.Read(line);
+    for (const absl::string_view line : OutputLines(*text)) reader.Read(line);
   }
   // NHC says nothing when all is well, and ends with 0.
   if (reader.empty() && output.result.exit_code != 0) {

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxWords = 256;
 
 }  // namespace
 
-std::vector<absl::string_view> Lines(absl::string_view text) {
+std::vector<absl::string_view> OutputLines(absl::string_view text) {
   std::vector<absl::string_view> lines;
   while (!text.empty() && lines.size() < kMaxLines) {
     const std::size_t end = text.find('\n');
@@ -29,7 +29,7 @@ std::vector<absl::string_view> Lines(absl::string_view text) {
   return lines;
 }
 
-std::vector<absl::string_view> Words(absl::string_view line) {
+std::vector<absl::string_view> OutputWords(absl::string_view line) {
   std::vector<absl::string_view> words;
   std::size_t at = 0;
   while (words.size() < kMaxWords) {
@@ -62,7 +62,7 @@ std::optional<double> HardwareFact(const knowledge::Knowledge& knowledge, absl::
 
 absl::Status NotOutputOf(absl::string_view tool, absl::string_view text) {
   std::string first;
-  for (const absl::string_view line : Lines(text.substr(0, 4096))) {
+  for (const absl::string_view line : OutputLines(text.substr(0, 4096))) {
     first = CleanText(absl::StripAsciiWhitespace(line), 160);
     if (!first.empty()) break;
   }

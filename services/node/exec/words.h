@@ -12,10 +12,10 @@
 namespace galen::node {
 
 // Lines of a text without their ends, at most a million; the rest is left out. They point into it.
-std::vector<absl::string_view> Lines(absl::string_view text);
+std::vector<absl::string_view> OutputLines(absl::string_view text);
 
 // Words of a line, separated by blanks, at most 256. They point into it.
-std::vector<absl::string_view> Words(absl::string_view line);
+std::vector<absl::string_view> OutputWords(absl::string_view line);
 
 // A finite number that is all of `word`.
 std::optional<double> Number(absl::string_view word);

@@ -79,7 +79,7 @@ std::optional<CudaOom> FindCudaOom(absl::string_view line) {
   return oom;
 }
 
-absl::StatusOr<CheckOutput> CheckGpuMemory(const CheckContext& context) {
+absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   struct Failure {

@@ -23,7 +23,7 @@ struct CudaOom {
 std::optional<CudaOom> FindCudaOom(absl::string_view line);
 
 // job.gpu_memory, job.data.
-absl::StatusOr<CheckOutput> CheckGpuMemory(const CheckContext& context);
+absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckJobData(const CheckContext& context);
 
 }  // namespace galen::node

@@ -15,12 +15,12 @@ namespace galen::node {
 
 absl::Span<const NamedCheck> LogChecks() {
   static constexpr NamedCheck kChecks[] = {
-      {"log.triage", CheckTriage},          {"nccl.log", CheckNcclLog},
-      {"nccl.topology", CheckNcclTopology}, {"framework.known_issues", CheckKnownIssues},
-      {"history.changes", CheckChanges},    {"job.scheduler", CheckScheduler},
-      {"job.stacks", CheckStacks},          {"job.collective_trace", CheckCollectiveTrace},
-      {"job.gpu_memory", CheckGpuMemory},   {"job.data", CheckJobData},
-      {"job.checkpoint", CheckCheckpoint},  {"job.training_metrics", CheckTrainingMetrics},
+      {"log.triage", CheckTriage},           {"nccl.log", CheckNcclLog},
+      {"nccl.topology", CheckNcclTopology},  {"framework.known_issues", CheckKnownIssues},
+      {"history.changes", CheckChanges},     {"job.scheduler", CheckScheduler},
+      {"job.stacks", CheckStacks},           {"job.collective_trace", CheckCollectiveTrace},
+      {"job.gpu_memory", CheckJobGpuMemory}, {"job.data", CheckJobData},
+      {"job.checkpoint", CheckCheckpoint},   {"job.training_metrics", CheckTrainingMetrics},
   };
   return kChecks;
 }

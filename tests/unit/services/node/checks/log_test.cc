@@ -335,7 +335,7 @@ TEST(GpuMemory, MemoryThatWasFreeIsNoPeakAtCapacity) {
   host.AddLog("a.log",
               "[rank2]: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
               "of 80.00 GiB of which 10.00 GiB is free.\n");
-  const auto output = CheckGpuMemory(Context(host));
+  const auto output = CheckJobGpuMemory(Context(host));
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "peak_gib", "rank:2"), "72");
   EXPECT_EQ(ValueOf(*output, "capacity_gib", "rank:2"), "80");
