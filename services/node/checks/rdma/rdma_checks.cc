@@ -2,6 +2,7 @@
 
 #include "services/node/checks/rdma/active.h"
 #include "services/node/checks/rdma/counters.h"
+#include "services/node/checks/rdma/fabric.h"
 #include "services/node/checks/rdma/link.h"
 #include "services/node/checks/rdma/mtu.h"
 #include "services/node/checks/rdma/qos.h"
@@ -26,6 +27,8 @@ absl::Span<const NamedCheck> RdmaChecks() {
       {"rdma.transceiver", CheckTransceiver},
       {"rdma.loopback", CheckLoopback},
       {"rdma.pair", CheckPair},
+      {"rdma.fabric", CheckFabricLinks},
+      {"rdma.switches", CheckSwitches},
   };
   return kChecks;
 }
