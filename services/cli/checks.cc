@@ -48,8 +48,12 @@ ExitCode ListChecks(const knowledge::Knowledge& knowledge,
         have.count(check->name()) > 0 || check->kind() == knowledge::v1::Check::EXTRACT;
     std::string needs = absl::StrJoin(check->needs(), " ");
     if (check->intrusive()) absl::StrAppend(&needs, needs.empty() ? "" : " ", "intrusive");
+    std::vector<std::string> parameters;
+    for (const auto& parameter : check->parameters()) parameters.push_back(parameter.name());
     console.out << Pad(check->name(), widest + 2) << Pad(here ? "yes" : "–", 6)
                 << Pad(Seconds(check->cost()), 9) << Pad(needs, 22) << ' ' << check->title()
+                << (parameters.empty() ? ""
+                                       : absl::StrCat(" (", absl::StrJoin(parameters, ", "), ")"))
                 << '\n';
   }
   console.out << checks.size() << " checks, " << have.size() << " of them available in this version"
