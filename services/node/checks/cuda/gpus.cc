@@ -15,8 +15,8 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/gpu_state.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
 
 namespace galen::node {
 namespace {
@@ -29,8 +29,9 @@ constexpr absl::Duration kToTell = absl::Seconds(2);
 // What a run gets where the check has no deadline.
 constexpr absl::Duration kLongestRun = absl::Hours(2);
 
-// Who uses a GPU; "" nobody. No value: nobody can tell.
-std::optional<std::string> User(const Gpu& gpu) {
+// Who uses a GPU; "" nobody. No value: nobody can tell. Not by its utilization, which still shows
+// the test before this one.
+std::optional<std::string> User(const Gpu& gpu, double idle_memory_mib) {
   if (!gpu.processes.has_value()) return std::nullopt;
   for (const GpuProcess& process : *gpu.processes) {
     // Graphics alone (an X server) does not compute.
@@ -39,15 +40,16 @@ std::optional<std::string> User(const Gpu& gpu) {
     }
   }
   // Processes of other containers are not listed.
-  if (gpu.utilization.value_or(0) > 0) {
-    return absl::StrCat("busy at ", *gpu.utilization, " %, whoever uses it");
+  if (gpu.memory_used_mib.value_or(0) > idle_memory_mib) {
+    return absl::StrCat(*gpu.memory_used_mib,
+                        " MiB of its memory are used by nobody who is listed");
   }
   return std::string();
 }
 
 // Numbers `gpus` as nvidia-smi does and refuses those in use.
 absl::Status Refuse(const CheckContext& context, TestGpus& gpus) {
-  const absl::StatusOr<GpuState> state = QueryGpus(context.host);
+  const absl::StatusOr<GpuState> state = QueryNvidia(context.host);
   if (!state.ok() && !context.allow_busy) {
     return absl::FailedPreconditionError(absl::StrCat(
         "cannot tell whether another process uses the GPUs: ", state.status().message(),
@@ -63,7 +65,9 @@ absl::Status Refuse(const CheckContext& context, TestGpus& gpus) {
       if (known->mig.current == "Enabled") gpu.refused = "divided into MIG instances";
     }
     if (context.allow_busy || !gpu.refused.empty()) continue;
-    const std::optional<std::string> user = known == nullptr ? std::nullopt : User(*known);
+    const std::optional<std::string> user =
+        known == nullptr ? std::nullopt
+                         : User(*known, context.parameters.Number("idle_memory_mib"));
     gpu.refused = user.value_or("nobody can tell whether another process uses it");
   }
   return absl::OkStatus();

@@ -8,8 +8,8 @@
 #include "services/node/checks/cuda/checks.h"
 #include "services/node/checks/cuda/gpus.h"
 #include "services/node/checks/cuda/outcome.h"
+#include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/gpu_state.h"
-#include "services/node/checks/gpu/nvidia_smi.h"
 
 namespace galen::node {
 namespace {
@@ -22,7 +22,7 @@ constexpr int kOutOfMemory = 2;
 
 // The numbers that nvidia-smi gives the GPUs, where it works.
 void Number(const CheckContext& context, TestGpus& gpus) {
-  const absl::StatusOr<GpuState> state = QueryGpus(context.host);
+  const absl::StatusOr<GpuState> state = QueryNvidia(context.host);
   if (!state.ok()) return;
   for (TestGpu& gpu : gpus.all) {
     for (const Gpu& known : state->gpus) {

@@ -110,6 +110,15 @@ TEST(ActiveGpuChecks, AGraphicsProcessDoesNotCompute) {
   EXPECT_EQ(ValueOf(machine.Run("gpu.compute_test"), "bit_mismatches", "gpu:0"), "0");
 }
 
+TEST(ActiveGpuChecks, MemoryThatNoListedProcessExplainsIsSomebodys) {
+  FakeGpuMachine machine("");
+  machine.UseMemory(1, 40000);
+  const CheckResult result = machine.Run("gpu.compute_test");
+  EXPECT_EQ(ValueOf(result, "bit_mismatches", "gpu:0"), "0");
+  EXPECT_EQ(ValueOf(result, "bit_mismatches", "gpu:1"), "(none)");
+  EXPECT_THAT(result.message(), HasSubstr("gpu:1: 40000 MiB of its memory are used by nobody"));
+}
+
 TEST(ActiveGpuChecks, WhoeverCannotTellWhetherAGpuIsUsedLeavesItAlone) {
   FakeGpuMachine machine("");
   machine.host().AddAbsentCommand("nvidia-smi -q -x");

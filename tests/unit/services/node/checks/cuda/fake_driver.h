@@ -52,6 +52,12 @@ class FakeGpuMachine {
     std::filesystem::remove_all(folder_);
   }
 
+  // So much of a GPU's memory is used.
+  void UseMemory(int gpu, int mib) {
+    used_[gpu] = mib;
+    TellNvidiaSmi();
+  }
+
   testing::FakeHost& host() { return host_; }
   Cancellation& cancellation() { return cancellation_; }
   bool allow_busy = false;
@@ -125,8 +131,10 @@ class FakeGpuMachine {
       absl::StrAppend(&xml, absl::StrFormat("<gpu id=\"00000000:%02X:00.0\">", 0x10 + i),
                       "<product_name>NVIDIA A100-SXM4-80GB</product_name>",
                       "<mig_mode><current_mig>Disabled</current_mig></mig_mode>",
-                      "<utilization><gpu_util>0 %</gpu_util></utilization>", "<processes>",
-                      processes_[i], "</processes></gpu>\n");
+                      "<fb_memory_usage><total>81920 MiB</total><used>",
+                      used_.count(static_cast<int>(i)) != 0 ? used_.at(static_cast<int>(i)) : 3,
+                      " MiB</used></fb_memory_usage>", "<processes>", processes_[i],
+                      "</processes></gpu>\n");
     }
     host_.AddCommand("nvidia-smi -q -x", absl::StrCat(xml, "</nvidia_smi_log>\n"));
   }
@@ -136,6 +144,7 @@ class FakeGpuMachine {
   testing::FakeHost host_;
   Cancellation cancellation_;
   std::vector<std::string> processes_;
+  std::map<int, int> used_;  // MiB
 };
 
 // The value of a finding as people read it, "unknown", or "(none)" when it was not emitted.
