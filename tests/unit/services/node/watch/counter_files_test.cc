@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/services/node/watch/temp_root.h"
+#include "temp_root.h"
 
 namespace galen::node {
 namespace {

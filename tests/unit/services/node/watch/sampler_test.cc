@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/services/node/watch/temp_root.h"
+#include "temp_root.h"
 
 namespace galen::node {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "common/base/clock.h"
 #include "tests/testing/host/fake_host.h"
-#include "tests/unit/services/node/watch/temp_root.h"
+#include "temp_root.h"
 
 namespace galen::node {
 namespace {
@@ -91,6 +91,8 @@ TEST(Watcher, ACounterThatMovesIsAnEventWithoutAKernelLog) {
       host,
       MakeSampler("/proc/vmstat oom_kill event system.memory oom_kills count - 1 60s", root.path()),
       nullptr, hub, clock, options);
+  // A file that is being written when it is looked for would be found a minute later only.
+  while (watcher.sampler().counters() == 0) usleep(1000);
   // Counts on until it is seen: which sample is the first one is not known.
   std::future<v1::WatchEvent> event = first.promise.get_future();
   int kills = 0;
