@@ -51,7 +51,7 @@ def main():
     parser.add_argument("--bin", default="build/bin")
     parser.add_argument("--cli", default=None, help="the galen program, where not in --bin")
     parser.add_argument("--knowledge", default="knowledge")
-    parser.add_argument("--lines", type=int, default=100)
+    parser.add_argument("--lines", type=int, default=50)
     arguments = parser.parse_args()
     arguments.cli = arguments.cli or f"{arguments.bin}/galen"
     run = f"{os.getpid()}"
@@ -80,14 +80,15 @@ def main():
         # Until everything is connected, lines go unheard.
         for attempt in range(100):
             say(f"{run}-try{attempt}")
-            time.sleep(0.3)
+            time.sleep(0.6)
             if any("-try" in marker for marker in by_galen) and by_dmesg:
                 break
         else:
             raise SystemExit("no line came through")
         began = {}
         for number in range(arguments.lines):
-            time.sleep(random.uniform(0.05, 0.3))
+            # The kernel takes ten lines in five seconds from a program (printk_devkmsg).
+            time.sleep(random.uniform(0.55, 0.75))
             marker = f"{run}-{number}"
             began[marker] = say(marker)
         end = time.monotonic() + 10
