@@ -12,27 +12,42 @@
 
 namespace galen::cli {
 
-absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(
-    const std::string& address, const execution::v1::RunChecksRequest& request,
-    absl::Duration time_limit) {
+absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& address,
+                                                         execution::v1::RunChecksRequest request,
+                                                         absl::Duration time_limit) {
+  const auto explained = [&address](const absl::Status& status) {
+    if (!absl::IsUnavailable(status)) return status;
+    return absl::UnavailableError(absl::StrCat(address, ": no answer from Galen there (",
+                                               status.message(),
+                                               "); see that galen-execution listens there"));
+  };
+  const std::unique_ptr<clients::ExecutionClient> client =
+      clients::MakeGrpcExecutionClient(rpc::Connect(address));
+  const absl::Time deadline = absl::Now() + time_limit;
+  if (request.nodes().empty()) {
+    execution::v1::ResolveNodesRequest all;
+    all.set_bundle(request.bundle());
+    const auto found =
+        std::make_shared<std::promise<absl::StatusOr<execution::v1::ResolveNodesResponse>>>();
+    client->ResolveNodes(all, deadline,
+                         [found](absl::StatusOr<execution::v1::ResolveNodesResponse> response) {
+                           found->set_value(std::move(response));
+                         });
+    absl::StatusOr<execution::v1::ResolveNodesResponse> nodes = found->get_future().get();
+    if (!nodes.ok()) return explained(nodes.status());
+    *request.mutable_nodes() = nodes->nodes();
+  }
   // `done` comes last, so nothing touches the results once the future is set.
   std::vector<v1::CheckResult> results;
   const auto ended = std::make_shared<std::promise<absl::Status>>();
-  const std::unique_ptr<clients::ExecutionClient> client =
-      clients::MakeGrpcExecutionClient(rpc::Connect(address));
   client->RunChecks(
-      request, absl::Now() + time_limit,
+      request, deadline,
       [&results](v1::CheckResult result) {
         if (result.status() != v1::CheckResult::RUNNING) results.push_back(std::move(result));
       },
       [ended](absl::Status status) { ended->set_value(std::move(status)); });
   absl::Status status = ended->get_future().get();
-  if (absl::IsUnavailable(status)) {
-    return absl::UnavailableError(absl::StrCat(address, ": no answer from Galen there (",
-                                               status.message(),
-                                               "); see that galen-execution listens there"));
-  }
-  if (!status.ok()) return status;
+  if (!status.ok()) return explained(status);
   return results;
 }
 

@@ -11,12 +11,12 @@
 
 namespace galen::cli {
 
-// Runs checks through the execution agent at `address`, on the nodes that it holds, and gives the
-// results in the order in which they came. Blocks. What execution.proto says of errors, and
-// UNAVAILABLE when nobody answers there.
-absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(
-    const std::string& address, const execution::v1::RunChecksRequest& request,
-    absl::Duration time_limit);
+// Runs checks through the execution agent at `address` and gives the results in the order in which
+// they came. A request that names no node is for all that the agent holds. Blocks. What
+// execution.proto says of errors, and UNAVAILABLE when nobody answers there.
+absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& address,
+                                                         execution::v1::RunChecksRequest request,
+                                                         absl::Duration time_limit);
 
 }  // namespace galen::cli
 

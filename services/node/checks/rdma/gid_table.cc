@@ -20,15 +20,23 @@ std::string FolderOf(const RdmaPort& port) {
   return absl::StrCat("/sys/class/infiniband/", port.hca, "/ports/", port.number);
 }
 
-std::map<int, std::string> NumberedFiles(const host::Host& host, const std::string& folder) {
+std::map<int, std::string> NumberedFiles(const host::Host& host, const std::string& folder,
+                                         int gap) {
   std::map<int, std::string> table;
   const auto paths = host.Glob(folder + "/*");
   if (!paths.ok()) return table;
+  std::map<int, const std::string*> places;
   for (const std::string& path : *paths) {
     int index = 0;
-    if (!absl::SimpleAtoi(BaseName(path), &index)) continue;
+    if (absl::SimpleAtoi(BaseName(path), &index)) places[index] = &path;
+  }
+  int free = 0;
+  for (const auto& [index, path] : places) {
     // The kernel refuses to read the type of an empty place.
-    if (const auto line = FirstLine(host, path); line.ok()) table[index] = *line;
+    const auto line = FirstLine(host, *path);
+    if (line.ok()) table[index] = *line;
+    free = line.ok() && !IsEmptyGid(*line) ? 0 : free + 1;
+    if (free == gap) break;
   }
   return table;
 }

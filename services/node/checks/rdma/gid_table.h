@@ -15,8 +15,12 @@ namespace galen::node {
 std::string FolderOf(const RdmaPort& port);
 
 // The first lines of a folder's files whose names are numbers, by number; empty where nothing is
-// known of the folder.
-std::map<int, std::string> NumberedFiles(const host::Host& host, const std::string& folder);
+// known of the folder. The kernel puts an entry into the first free place of such a table, so
+// after `gap` places in a row that are free the rest is not read: a table of addresses has up to
+// 1024 places, nearly all of them free.
+constexpr int kGap = 16;
+std::map<int, std::string> NumberedFiles(const host::Host& host, const std::string& folder,
+                                         int gap = kGap);
 
 // True for an IPv4 address within a GID: 0000:0000:0000:0000:0000:ffff:c000:0204. Pure.
 bool IsIpv4Gid(absl::string_view gid);
