@@ -166,7 +166,7 @@ absl::StatusOr<CheckOutput> CheckContainerSecurity(const CheckContext& context) 
   } else if (!version.empty()) {
     const std::vector<std::string> since = data.Texts("clone3_allowed_since");
     if (!since.empty()) {
-      const bool older = CompareVersions(version, since.front()) < 0;
+      const bool older = OrderVersions(version, since.front()) < 0;
       // An old engine refuses it only where its filter is in force.
       if (!older || mode.value_or(0) == 2) denied = older;
     }

@@ -64,7 +64,7 @@ bool Meets(absl::string_view version, absl::string_view condition) {
 
 }  // namespace
 
-int CompareVersions(absl::string_view a, absl::string_view b) {
+int OrderVersions(absl::string_view a, absl::string_view b) {
   return Compare(Parts(a), Parts(b));
 }
 

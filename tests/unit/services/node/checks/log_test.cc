@@ -306,7 +306,7 @@ TEST(Scheduler, WhatItWroteIntoRealLogsIsRead) {
   EXPECT_EQ(ValueOf(*CheckScheduler(Context(limit)), "state"), "TIMEOUT");
   FakeHost cancelled;
   cancelled.AddLog("a.out", ReadFixture("training-log/megatron-gpt2-n4-v100-cancelled.out"));
-  EXPECT_EQ(ValueOf(*CheckScheduler(Context(cancelled)), "state"), "CANCELLED");
+  EXPECT_EQ(ValueOf(*CheckScheduler(Context(cancelled)), "state"), "STEP_CANCELLED");
 }
 
 TEST(GpuMemory, BothFormsOfTheMessageAreRead) {
