@@ -76,6 +76,10 @@ void AddGbps(const CheckContext& context, const RdmaPort* port, absl::string_vie
   const auto least = port == nullptr ? std::nullopt : NicFact(context.knowledge, *port, floor);
   if (least.has_value()) finding.set_expected(absl::StrCat(*least));
   output->findings.push_back(std::move(finding));
+  const std::string floor_name = absl::StrCat(name, "_floor");
+  output->findings.push_back(least.has_value()
+                                 ? FloatFinding(floor_name, context.host.name(), device, *least)
+                                 : UnknownFinding(floor_name, context.host.name(), device));
 }
 
 // True when the last word is the server to measure with, rather than an option or its value.

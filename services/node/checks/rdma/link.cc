@@ -122,8 +122,11 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
     }
     text("phys_state", port.phys_state);
     text("link_layer", port.link_layer);
-    // What the board is sold for; where the knowledge does not have it, what its peers run at.
-    std::optional<double> expected = NicFact(context.knowledge, port, "rate_gbps");
+    // InfiniBand trains to what the board is sold for. The speed of Ethernet is a site's choice,
+    // and boards that the knowledge does not have are unknown: there the peers tell.
+    std::optional<double> expected = port.link_layer == "InfiniBand"
+                                         ? NicFact(context.knowledge, port, "rate_gbps")
+                                         : std::nullopt;
     const bool by_model = expected.has_value();
     if (!by_model) expected = ExpectedRate(port, ports);
     // What a port that is down calls its rate is not one.
@@ -141,6 +144,10 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
                             : UnknownFinding("width", node, device);
     if (width_expected.has_value()) width.set_expected(absl::StrCat(*width_expected));
     output.findings.push_back(std::move(width));
+    output.findings.push_back(
+        width_expected.has_value()
+            ? IntFinding("width_expected", node, device, static_cast<std::int64_t>(*width_expected))
+            : UnknownFinding("width_expected", node, device));
     if (port.link_layer == "InfiniBand") {
       output.findings.push_back(port.sm_lid.has_value()
                                     ? IntFinding("sm_lid", node, device, *port.sm_lid)

@@ -65,7 +65,10 @@ absl::StatusOr<CheckOutput> CheckMtu(const CheckContext& context) {
         continue;
       }
       const auto expected = NicFact(context.knowledge, port, "mtu_bytes");
-      if (expected.has_value()) finding.set_expected(absl::StrCat(*expected));
+      if (!expected.has_value()) continue;
+      finding.set_expected(absl::StrCat(*expected));
+      output.findings.push_back(
+          IntFinding("active_mtu_expected", node, device, static_cast<std::int64_t>(*expected)));
     }
     output.findings.push_back(std::move(finding));
     seen.insert(mtu);
