@@ -21,12 +21,12 @@
 namespace galen::host {
 namespace {
 
-// How long SIGKILL may take to end everything.
-constexpr std::int64_t kDeathMs = 1000;
+// How long SIGKILL may take to end everything, on a machine that has no time to spare.
+constexpr std::int64_t kDeathMs = 3000;
 // Counting processes reads all of /proc; it may take this share of the guard's time at most.
 constexpr std::int64_t kShortestSampleMs = 20;
 constexpr std::int64_t kSampleShare = 20;
-constexpr std::size_t kMostProcesses = 32768;
+constexpr std::size_t kMostProcesses = 32000;
 
 struct Process {
   pid_t pid;
@@ -106,6 +106,22 @@ bool ReadStat(int proc, const char* name, Process& process) {
   return true;
 }
 
+// The numbers of descendants: a table with open addressing, never more than half full.
+constexpr std::size_t kTableSize = 65536;
+std::array<pid_t, kTableSize> g_marked;
+
+std::size_t Slot(pid_t pid) {
+  std::size_t slot = static_cast<std::uint32_t>(pid) * std::size_t{2654435761} % kTableSize;
+  while (g_marked[slot] != 0 && g_marked[slot] != pid) slot = (slot + 1) % kTableSize;
+  return slot;
+}
+void Mark(pid_t pid, bool clear) {
+  if (clear) __builtin_memset(g_marked.data(), 0, sizeof(g_marked));
+  g_marked[Slot(pid)] = pid;
+}
+// 0, the parent of the first processes of the machine, is also what an empty slot holds.
+bool IsMarked(pid_t pid) { return pid > 1 && g_marked[Slot(pid)] == pid; }
+
 // Fills g_processes with all processes and marks those that descend from this one. The number read.
 std::size_t ReadProcesses() {
   const int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -130,16 +146,16 @@ std::size_t ReadProcesses() {
     }
   }
   close(proc);
-  // Generation by generation: the children of this process, then theirs.
-  static std::array<pid_t, kMostProcesses> ours;
-  std::size_t found = 1;
-  ours[0] = getpid();
-  for (std::size_t next = 0; next < found; ++next) {
+  // Generation by generation: the children of this process, then theirs. A fork bomb makes many
+  // processes and few generations, so each is looked up in a table instead of in the list.
+  Mark(getpid(), /*clear=*/true);
+  for (bool changed = true; changed;) {
+    changed = false;
     for (std::size_t i = 0; i < count; ++i) {
       Process& process = g_processes[i];
-      if (process.ours || process.parent != ours[next] || found >= ours.size()) continue;
-      process.ours = true;
-      ours[found++] = process.pid;
+      if (process.ours || !IsMarked(process.parent)) continue;
+      Mark(process.pid, /*clear=*/false);
+      process.ours = changed = true;
     }
   }
   return count;
@@ -198,7 +214,8 @@ int KillAll() {
   return 0;
 }
 
-[[noreturn]] void Say(int fd, const GuardReport& report) {
+[[noreturn]] void Say(int fd, GuardReport report) {
+  report.last = true;
   // Smaller than PIPE_BUF, so it is written whole or not at all.
   const ssize_t written = write(fd, &report, sizeof(report));
   _exit(written == sizeof(report) ? EXIT_SUCCESS : EXIT_FAILURE);
@@ -274,6 +291,11 @@ void RunGuard(const GuardPlan& told) {
     report.error = error;
   }
   if (report.error != 0) Say(plan.report, report);
+  report.program = program;
+  if (write(plan.report, &report, sizeof(report)) != sizeof(report)) {
+    kill(-program, SIGKILL);
+    Say(plan.report, report);
+  }
   // Against a program that takes every processor while it is to be killed. Only root may.
   setpriority(PRIO_PROCESS, 0, -10);
 

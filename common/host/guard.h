@@ -13,14 +13,16 @@ struct GuardPlan {
   int out = -1;      // becomes the program's standard output
   int err = -1;      // and its standard error
   int control = -1;  // readable or at its end: stop
-  int report = -1;   // takes one GuardReport
+  int report = -1;   // takes two GuardReports: once the program runs, and at the end
   // Address space of each process in bytes, and processes at a time; 0: no limit.
   std::int64_t memory = 0;
   int processes = 0;
 };
 
-// What a guard says at the end.
+// What a guard says.
 struct GuardReport {
+  bool last = false;
+  int program = 0;     // number of the program's process and group, once it runs
   int error = 0;       // errno of a program that could not be started; nothing below is set
   bool ended = false;  // the program ended by itself, with `status` as of waitpid
   int status = 0;
@@ -38,7 +40,7 @@ struct GuardReport {
 // when there are too many processes or when we die (then `control` ends), it kills every group that
 // has a descendant in it, again until none is left, and reports. Killing a group is atomic: a fork
 // within it is either before, and is killed too, or after, and fails. Only a program that kills the
-// guard itself, which another user's program cannot, gets away with its children.
+// guard itself, which another user's program cannot, gets away with what it put into other groups.
 //
 // Call it in the child of a fork; it never returns, and uses only what is async-signal-safe.
 [[noreturn]] void RunGuard(const GuardPlan& plan);

@@ -29,8 +29,8 @@ namespace galen::host {
 namespace {
 
 // How long a guard may take to go once everything is killed. One whose program is stuck in the
-// kernel reports that after a second.
-constexpr absl::Duration kDeath = absl::Seconds(1);
+// kernel reports that after three seconds.
+constexpr absl::Duration kDeath = absl::Seconds(2);
 constexpr absl::Duration kLongestNap = absl::Hours(1);
 // How often a cancellation is looked for.
 constexpr absl::Duration kCancelNap = absl::Milliseconds(20);
@@ -137,17 +137,29 @@ class Guard {
   bool stopped() const { return !control_.is_open(); }
   int fd() const { return report_.get(); }
 
-  // True once it has reported, or is gone without a word.
-  bool Poll(std::optional<GuardReport>& report) const {
-    GuardReport read_report;
-    const ssize_t n = read(report_.get(), &read_report, sizeof(read_report));
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (n == static_cast<ssize_t>(sizeof(read_report))) report = read_report;
-    return true;
+  // True once it has reported the end, or is gone without a word.
+  bool Poll(std::optional<GuardReport>& report) {
+    GuardReport next;
+    while (true) {
+      const ssize_t n = read(report_.get(), &next, sizeof(next));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return false;
+      if (n != static_cast<ssize_t>(sizeof(next))) {
+        // Somebody killed it. Its program is ours to end.
+        if (program_ > 1) kill(-program_, SIGKILL);
+        return true;
+      }
+      if (next.last) {
+        report = next;
+        return true;
+      }
+      program_ = next.program;
+    }
   }
 
  private:
   const pid_t pid_;
+  pid_t program_ = -1;
   FileDescriptor control_;
   FileDescriptor report_;
 };

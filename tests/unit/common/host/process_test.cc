@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -181,6 +184,30 @@ TEST_F(ProcessTest, AProgramThatKillsItsGuardIsAnErrorAndDiesWithIt) {
   const auto result = Run("kill -9 $PPID; sleep 1000; :", {.time = absl::Seconds(60)});
   EXPECT_THAT(result, StatusIs(absl::StatusCode::kInternal, HasSubstr("was killed")));
   while (!Alive(marker_).empty()) std::this_thread::yield();
+}
+
+TEST_F(ProcessTest, WhatTheProgramDidNotStartLivesOn) {
+  // A child of ours and one that lost its parent, each in a session of its own.
+  const pid_t ours = fork();
+  if (ours == 0) {
+    setsid();
+    if (fork() != 0) pause();
+    setsid();
+    for (;;) pause();
+  }
+  ASSERT_GT(ours, 0);
+  const std::string list = absl::StrCat("/proc/", ours, "/task/", ours, "/children");
+  while (Content(list).empty()) std::this_thread::yield();
+  const auto result = Run("setsid -f sleep 1000; sleep 1000 & echo done", {.processes = 50});
+  EXPECT_THAT(result, IsOk());
+  EXPECT_EQ(waitpid(ours, nullptr, WNOHANG), 0);
+  EXPECT_EQ(kill(getppid(), 0), 0);
+  const std::string children = Content(list);
+  const pid_t grandchild = std::atoi(children.c_str());
+  EXPECT_GT(grandchild, 1) << children;
+  if (grandchild > 1) EXPECT_EQ(kill(grandchild, SIGKILL), 0);
+  EXPECT_EQ(kill(ours, SIGKILL), 0);
+  waitpid(ours, nullptr, 0);
 }
 
 TEST_F(ProcessTest, NothingBeginsAfterACancellation) {
