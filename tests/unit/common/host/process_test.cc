@@ -205,7 +205,9 @@ TEST_F(ProcessTest, WhatTheProgramDidNotStartLivesOn) {
   const std::string children = Content(list);
   const pid_t grandchild = std::atoi(children.c_str());
   EXPECT_GT(grandchild, 1) << children;
-  if (grandchild > 1) EXPECT_EQ(kill(grandchild, SIGKILL), 0);
+  if (grandchild > 1) {
+    EXPECT_EQ(kill(grandchild, SIGKILL), 0);
+  }
   EXPECT_EQ(kill(ours, SIGKILL), 0);
   waitpid(ours, nullptr, 0);
 }
