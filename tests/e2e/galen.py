@@ -70,9 +70,10 @@ class Process:
 
 
 class Mesh:
-    """Every service in a process of its own, on loopback TCP."""
+    """Every service in a process of its own, on loopback TCP. `live` are node executors that run elsewhere: their
+    addresses by name."""
 
-    def __init__(self, *, nodes=2, orchestrator_arguments=(), store=None):
+    def __init__(self, *, nodes=2, orchestrator_arguments=(), store=None, live=None):
         self.scratch = tempfile.TemporaryDirectory()
         self.store = store or f"{self.scratch.name}/galen.db"
         knowledge = f"--knowledge={ROOT}/knowledge"
@@ -81,7 +82,8 @@ class Mesh:
         start = self.start
         self.nodes = [start("galen-node", knowledge, roots, f"--host=node{i}") for i in range(nodes)]
         readers = ",".join(node.address for node in self.nodes)
-        live = ",".join(f"node{i}={node.address}" for i, node in enumerate(self.nodes))
+        live = {**{f"node{i}": node.address for i, node in enumerate(self.nodes)}, **(live or {})}
+        live = ",".join(f"{name}={address}" for name, address in live.items())
         self.agents = {
             "summarization": start("galen-summarization", knowledge, f"--log_root={EXAMPLES}"),
             "planning": start("galen-planning", knowledge),

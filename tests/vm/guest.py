@@ -1,14 +1,13 @@
 """A machine in QEMU for the tests of the node executor: boots a Debian kernel, and takes shell commands."""
-import fcntl
+import ctypes
 import json
 import os
 import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 import uuid
 
@@ -21,6 +20,11 @@ NODE_PORT = 50054
 # Bounds for what must come, not times that anything should take: emulation on a busy machine is slow.
 BOOT_SECONDS = 180
 COMMAND_SECONDS = 120
+
+
+def die_with_parent():
+    """A test that is killed leaves no machine behind."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Cannot(Exception):
@@ -44,14 +48,16 @@ def prepare(galen_bin, scratch):
     release = run.stdout.strip()
     initramfs = f"{scratch}/initramfs"
     image.build(initramfs, unpacked=f"{CACHE}/root", release=release, node=f"{galen_bin}/galen-node",
-                knowledge=f"{ROOT}/knowledge", init=f"{HERE}/init")
+                knowledge=f"{ROOT}/knowledge", files=f"{HERE}/files")
     return f"{CACHE}/root/boot/vmlinuz-{release}", initramfs
 
 
 class Guest:
-    """One running machine. `fabric` is the path of a socket that joins it to the other one; the first one listens."""
+    """One running machine. `fabric` is the path of a socket that joins it to the other one; the first one listens.
+    `clock` is the port of a time server here."""
 
-    def __init__(self, kernel, initramfs, scratch, *, name, address, fabric, listens, memory=768):
+    def __init__(self, kernel, initramfs, scratch, *, name, address, fabric, listens, clock,
+                 memory=2816):
         self.name, self.address = name, address
         self.folder = f"{scratch}/{name}"
         os.makedirs(self.folder)
@@ -60,20 +66,22 @@ class Guest:
         way = "on" if listens else "off"
         self.process = subprocess.Popen([
             "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-            "-accel", accelerator(), "-cpu", "max", "-smp", "2", "-m", str(memory),
+            "-accel", accelerator(), "-cpu", "max", "-smp", "4", "-m", str(memory),
             "-kernel", kernel, "-initrd", initramfs,
             "-append", f"console=ttyS0 panic=-1 quiet loglevel=4 mitigations=off "
-                       f"guest.name={name} guest.address={address}",
+                       f"guest.name={name} guest.address={address} guest.clock={clock}",
             "-serial", f"file:{self.console_path}",
             "-device", "virtio-serial-pci",
             "-chardev", f"socket,id=shell,path={self.folder}/shell,server=on,wait=off",
             "-device", "virtserialport,chardev=shell,name=galen",
             "-qmp", f"unix:{self.folder}/qmp,server=on,wait=off",
+            "-rtc", "base=utc",
             "-netdev", f"user,id=way-in,hostfwd=tcp:127.0.0.1:0-:{NODE_PORT}",
             "-device", "virtio-net-pci,netdev=way-in,romfile=",
             "-netdev", f"stream,id=fabric,server={way},addr.type=unix,addr.path={fabric}",
             "-device", f"virtio-net-pci,netdev=fabric,id=fabric-nic,mac={mac},romfile=",
-        ], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        ], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            preexec_fn=die_with_parent)
         try:
             self.qmp = self._connect(f"{self.folder}/qmp")
             self.qmp_file = self.qmp.makefile("rw")

@@ -102,8 +102,9 @@ def module_order(folder, names):
     return order
 
 
-def build(out, *, unpacked, release, node, knowledge, init):
-    """Writes the initramfs to `out`. `node` is galen-node, `knowledge` its directory, `init` the first program."""
+def build(out, *, unpacked, release, node, knowledge, files):
+    """Writes the initramfs to `out`. `node` is galen-node, `knowledge` its directory, `files` a folder with the first
+    program, `init`, and others that go to /etc."""
     tools, image = Unpacked(unpacked), Image()
     for name in ("dev", "proc", "sys", "run", "tmp", "mnt", "root", "var/run", "var/lib/chrony", "var/log", "bb",
                  "usr/bin", "usr/lib", "usr/lib64"):
@@ -112,8 +113,11 @@ def build(out, *, unpacked, release, node, knowledge, init):
         image.link(name, f"usr/{name}")
     image.link("sbin", "usr/bin")
     image.link("usr/sbin", "bin")
-    image.copy(init, "init")
+    image.copy(f"{files}/init", "init")
+    for name in ("chrony.conf", "job"):
+        image.copy(f"{files}/{name}", f"etc/{name}")
     image.copy(tools.find("busybox"), "usr/bin/busybox")
+    image.link("usr/bin/sh", "busybox")
     image.add("etc/passwd", b"root:x:0:0::/root:/bin/sh\n_chrony:x:100:100::/var/lib/chrony:/bin/false\n")
     image.add("etc/group", b"root:x:0:\n_chrony:x:100:\n")
     image.add("etc/nsswitch.conf", b"passwd: files\ngroup: files\nhosts: files\n")
