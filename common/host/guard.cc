@@ -240,6 +240,10 @@ int KillAll() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Said here and not by the guard, which the program may kill at once.
+  GuardReport begun;
+  begun.program = getpid();
+  ready = ready && write(plan.report, &begun, sizeof(begun)) == sizeof(begun);
   if (ready) {
     CloseOthers({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, error_pipe, -1});
     execve(plan.program, plan.argv, plan.environment);
@@ -291,11 +295,6 @@ void RunGuard(const GuardPlan& told) {
     report.error = error;
   }
   if (report.error != 0) Say(plan.report, report);
-  report.program = program;
-  if (write(plan.report, &report, sizeof(report)) != sizeof(report)) {
-    kill(-program, SIGKILL);
-    Say(plan.report, report);
-  }
   // Against a program that takes every processor while it is to be killed. Only root may.
   setpriority(PRIO_PROCESS, 0, -10);
 

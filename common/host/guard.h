@@ -13,7 +13,7 @@ struct GuardPlan {
   int out = -1;      // becomes the program's standard output
   int err = -1;      // and its standard error
   int control = -1;  // readable or at its end: stop
-  int report = -1;   // takes two GuardReports: once the program runs, and at the end
+  int report = -1;   // takes two GuardReports: as the program begins, and at the end
   // Address space of each process in bytes, and processes at a time; 0: no limit.
   std::int64_t memory = 0;
   int processes = 0;
