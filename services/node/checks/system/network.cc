@@ -137,13 +137,18 @@ absl::StatusOr<CheckOutput> CheckTcpCounters(const CheckContext& context) {
   const auto sent = PairedField(text, "Tcp:", "OutSegs");
   const auto again = PairedField(text, "Tcp:", "RetransSegs");
   CheckOutput output;
-  if (sent.value_or(0) > 0 && again.has_value()) {
+  // Of fewer segments one lost packet is a percent or more: that tells nothing of the network.
+  constexpr std::int64_t kEnough = 10000;
+  if (sent.value_or(0) >= kEnough && again.has_value()) {
     const double percent = 100.0 * static_cast<double>(*again) / static_cast<double>(*sent);
     output.findings.push_back(FloatFinding("retransmit_pct", node, "", percent));
     output.message = absl::StrCat(percent, " % of TCP segments since boot were sent again");
   } else {
     output.findings.push_back(UnknownFinding("retransmit_pct", node, ""));
-    output.message = "how many TCP segments were sent again is not known";
+    output.message =
+        sent.has_value() && *sent < kEnough
+            ? absl::StrCat("too few TCP segments were sent (", *sent, ") to tell how many are lost")
+            : "how many TCP segments were sent again is not known";
   }
   output.findings.push_back(UnknownFinding("timeouts_delta", node, ""));
   return output;
