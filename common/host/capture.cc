@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/bundle_writer.h"
@@ -105,6 +106,7 @@ class Capturer {
         values_(ValuesOf(host, options)) {}
 
   absl::StatusOr<CaptureSummary> Run() {
+    ReadAll();
     for (const View view : {View::kHost, View::kJob}) {
       GALEN_RETURN_IF_ERROR(Commands(view));
       GALEN_RETURN_IF_ERROR(Files(view));
@@ -136,39 +138,85 @@ class Capturer {
   // Writes a text without its secrets and notes what they were.
   absl::Status WriteClean(const std::string& path, absl::string_view text) {
     std::map<std::string, int> counts;
-    const std::string clean = plan_.redactor.Redact(text, counts);
+    const std::string clean = Clean(text, counts);
     if (!counts.empty()) summary_.redacted.push_back(absl::StrCat(path, ": ", ShownCounts(counts)));
     return writer_.Write(path, clean);
   }
 
-  absl::Status Commands(View view) {
-    std::vector<std::vector<std::string>> argvs;
+  // `text` without its secrets and, where that is asked, without the customer's paths.
+  std::string Clean(absl::string_view text, std::map<std::string, int>& counts) const {
+    std::string clean = plan_.redactor.Redact(text, counts);
+    return options_.redact_paths ? plan_.paths.Redact(clean, counts) : clean;
+  }
+
+  // One command, or one pattern with the files that match it.
+  struct Entry {
+    View view = View::kHost;
+    std::vector<std::string> argv;
+    absl::StatusOr<CommandResult> result = NotBegun();
+    std::string glob;
+    absl::StatusOr<std::vector<std::string>> paths = NotBegun();
+    std::vector<absl::StatusOr<std::string>> contents;  // as `paths`
+  };
+
+  static absl::Status NotBegun() {
+    return absl::DeadlineExceededError("not begun, the time for the capture was over");
+  }
+
+  // Runs and reads everything, as much at the same time as may be: no entry waits for another.
+  void ReadAll() {
     for (const CapturePlan::Command& command : plan_.commands) {
-      if (command.view != view) continue;
       for (std::vector<std::string>& argv : ExpandCommand(command.argv, values_)) {
-        argvs.push_back(std::move(argv));
+        commands_.push_back({.view = command.view, .argv = std::move(argv)});
       }
     }
-    std::vector<absl::StatusOr<CommandResult>> results(argvs.size());
-    ForEach(argvs.size(), options_.parallel,
-            [&](std::size_t i) { results[i] = host_.Run(argvs[i], view); });
+    for (const CapturePlan::Files& files : plan_.files) {
+      for (std::string& glob : ExpandWord(files.glob, values_)) {
+        files_.push_back({.view = files.view, .glob = std::move(glob)});
+      }
+    }
+    ForEach(commands_.size() + files_.size(), options_.parallel, [&](std::size_t i) {
+      if (absl::Now() >= options_.begin_by) return;
+      if (i < commands_.size()) {
+        commands_[i].result = host_.Run(commands_[i].argv, commands_[i].view);
+        return;
+      }
+      Entry& entry = files_[i - commands_.size()];
+      entry.paths = host_.Glob(entry.glob, entry.view);
+      if (!entry.paths.ok()) return;
+      for (const std::string& path : *entry.paths) {
+        entry.contents.push_back(absl::Now() < options_.begin_by
+                                     ? host_.ReadFile(path, entry.view)
+                                     : absl::StatusOr<std::string>(NotBegun()));
+      }
+    });
+  }
+
+  absl::Status Commands(View view) {
     std::vector<CapturedCommand> entries;
-    for (std::size_t i = 0; i < argvs.size(); ++i) {
+    std::size_t number = 0;
+    for (const Entry& command : commands_) {
+      if (command.view != view) continue;
+      ++number;
       CapturedCommand entry;
-      entry.argv = argvs[i];
-      const absl::Status& status = results[i].status();
+      entry.argv = command.argv;
+      const absl::Status& status = command.result.status();
       if (absl::IsNotFound(status)) {
         entry.absent = true;
         ++summary_.absent;
+      } else if (status == NotBegun()) {
+        // Nothing is known of it, not even that it hangs.
+        Refuse(ShownCommand(command.argv), status);
+        continue;
       } else if (absl::IsDeadlineExceeded(status)) {
         entry.timed_out = true;
         ++summary_.timed_out;
-        Refuse(ShownCommand(argvs[i]), status);
+        Refuse(ShownCommand(command.argv), status);
       } else if (!status.ok()) {
-        Refuse(ShownCommand(argvs[i]), status);
+        Refuse(ShownCommand(command.argv), status);
         continue;
       } else {
-        GALEN_RETURN_IF_ERROR(Output(view, *results[i], i + 1, entry));
+        GALEN_RETURN_IF_ERROR(Output(view, *command.result, number, entry));
       }
       entries.push_back(std::move(entry));
     }
@@ -193,35 +241,30 @@ class Capturer {
 
   absl::Status Files(View view) {
     std::set<std::string> absent;
-    std::set<std::string> paths;
-    for (const CapturePlan::Files& files : plan_.files) {
-      if (files.view != view) continue;
-      for (const std::string& glob : ExpandWord(files.glob, values_)) {
-        const auto matches = host_.Glob(glob, view);
-        if (matches.ok()) {
-          paths.insert(matches->begin(), matches->end());
-        } else if (absl::IsNotFound(matches.status())) {
-          NoteAbsent(glob, view, absent);
-        } else if (!absl::IsUnavailable(matches.status()) || view == View::kHost) {
-          Refuse(glob, matches.status());
-        }
+    std::map<std::string, const absl::StatusOr<std::string>*> contents;
+    for (const Entry& entry : files_) {
+      if (entry.view != view) continue;
+      const absl::Status& status = entry.paths.status();
+      for (std::size_t i = 0; status.ok() && i < entry.contents.size(); ++i) {
+        contents.emplace((*entry.paths)[i], &entry.contents[i]);
+      }
+      if (absl::IsNotFound(status)) {
+        NoteAbsent(entry.glob, view, absent);
+      } else if (!status.ok() && (!absl::IsUnavailable(status) || view == View::kHost)) {
+        Refuse(entry.glob, status);
       }
     }
-    const std::vector<std::string> wanted(paths.begin(), paths.end());
-    std::vector<absl::StatusOr<std::string>> contents(wanted.size());
-    ForEach(wanted.size(), options_.parallel,
-            [&](std::size_t i) { contents[i] = host_.ReadFile(wanted[i], view); });
     const std::string rootfs = absl::StrCat(Directory(view), "/rootfs");
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const absl::Status& status = contents[i].status();
+    for (const auto& [path, content] : contents) {
+      const absl::Status& status = content->status();
       if (status.ok()) {
-        GALEN_RETURN_IF_ERROR(WriteClean(absl::StrCat(rootfs, wanted[i]), *contents[i]));
+        GALEN_RETURN_IF_ERROR(WriteClean(absl::StrCat(rootfs, path), **content));
         ++summary_.files;
       } else if (absl::IsNotFound(status)) {
-        absent.insert(wanted[i]);
+        absent.insert(path);
       } else if (!absl::IsFailedPrecondition(status)) {
         // Directories and devices that a pattern matches are no files and nothing is lost.
-        Refuse(wanted[i], status);
+        Refuse(path, status);
       }
     }
     if (absent.empty()) return absl::OkStatus();
@@ -256,7 +299,7 @@ class Capturer {
         value = std::string(kRedacted);
         summary_.redacted.push_back(absl::StrCat(path, ": ", CleanText(name, 128)));
       } else {
-        value = plan_.redactor.Redact(value, counts);
+        value = Clean(value, counts);
       }
     }
     if (!counts.empty()) summary_.redacted.push_back(absl::StrCat(path, ": ", ShownCounts(counts)));
@@ -279,9 +322,8 @@ class Capturer {
       }
       std::map<std::string, int> counts;
       const std::string path = absl::StrCat("logs/", name);
-      GALEN_RETURN_IF_ERROR(writer_.Copy(log.path, path, [&](absl::string_view block) {
-        return plan_.redactor.Redact(block, counts);
-      }));
+      GALEN_RETURN_IF_ERROR(writer_.Copy(
+          log.path, path, [&](absl::string_view block) { return Clean(block, counts); }));
       if (!counts.empty()) {
         summary_.redacted.push_back(absl::StrCat(path, ": ", ShownCounts(counts)));
       }
@@ -299,6 +341,8 @@ class Capturer {
   const CaptureOptions& options_;
   const BundleWriter& writer_;
   const Placeholders values_;
+  std::vector<Entry> commands_;
+  std::vector<Entry> files_;
   CaptureSummary summary_;
 };
 

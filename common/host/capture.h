@@ -31,7 +31,12 @@ struct CaptureOptions {
   // Time of the capture.
   absl::Time now;
   // Commands and files read at the same time.
-  int parallel = 8;
+  int parallel = 16;
+  // What has not been begun by then is refused, so that a machine on which everything hangs does
+  // not hold up the rest: what takes longest is what one command may take, beyond this.
+  absl::Time begin_by = absl::InfiniteFuture();
+  // Takes out the customer's paths too, as the plan knows them.
+  bool redact_paths = false;
 };
 
 // What a capture came to.

@@ -61,17 +61,26 @@ absl::Status ParseLine(absl::string_view line, CapturePlan& plan) {
     for (std::string& glob : ExpandBraces(rest)) plan.files.push_back({std::move(glob), view});
     return absl::OkStatus();
   }
-  if (entry.first == "redact") {
+  if (entry.first == "redact" || entry.first == "redact-path" || entry.first == "leave-out") {
     const std::pair<absl::string_view, absl::string_view> rule =
         absl::StrSplit(rest, absl::MaxSplits(' ', 1));
-    const absl::string_view pattern = absl::StripAsciiWhitespace(rule.second);
-    if (pattern.empty()) return absl::InvalidArgumentError("write \"redact KIND PATTERN\"");
-    return plan.redactor.AddPattern(absl::StrReplaceAll(rule.first, {{"-", " "}}), pattern);
+    const std::string kind = absl::StrReplaceAll(rule.first, {{"-", " "}});
+    const absl::string_view what = absl::StripAsciiWhitespace(rule.second);
+    if (what.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("write \"", entry.first,
+                       entry.first == "leave-out" ? " WHY ENTRY\"" : " KIND PATTERN\""));
+    }
+    if (entry.first == "redact") return plan.redactor.AddPattern(kind, what);
+    if (entry.first == "redact-path") return plan.paths.AddPattern(kind, what);
+    plan.left_out.push_back({std::string(what), kind});
+    return absl::OkStatus();
   }
   if (entry.first == "redact-variable") return plan.redactor.AddVariablePattern(rest);
   return absl::InvalidArgumentError(
       absl::StrCat("\"", CleanText(entry.first, 64),
-                   "\" is unknown; write run, read, job-run, job-read, redact or redact-variable"));
+                   "\" is unknown; write run, read, job-run, job-read, redact, redact-variable, "
+                   "redact-path or leave-out"));
 }
 
 }  // namespace

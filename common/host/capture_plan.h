@@ -21,6 +21,8 @@ namespace galen::host {
 //   job-read GLOB
 //   redact KIND PATTERN               a secret in text; KIND is one word, "-" stands for a space
 //   redact-variable PATTERN           a variable whose value is a secret
+//   redact-path KIND PATTERN          a path of the customer's, taken out only where that is asked
+//   leave-out WHY ENTRY...            what checks read and no capture takes; WHY as KIND
 //
 // Commands and globs may hold placeholders such as <netdev>: the entry is repeated for each value
 // of it, and left out where there is none.
@@ -33,9 +35,15 @@ struct CapturePlan {
     std::string glob;
     View view;
   };
+  struct LeftOut {
+    std::string entry;
+    std::string why;
+  };
   std::vector<Command> commands;
   std::vector<Files> files;
+  std::vector<LeftOut> left_out;
   Redactor redactor;
+  Redactor paths;
 };
 
 // INVALID_ARGUMENT "file:line: what; remedy".

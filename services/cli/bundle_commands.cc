@@ -43,13 +43,21 @@ absl::Status Capture(const CaptureArguments& arguments, Console& console) {
     plan_file = absl::StrCat(directories.front(), "/capture.txt");
   }
   GALEN_ASSIGN_OR_RETURN(const host::CapturePlan plan, host::LoadCapturePlan(plan_file));
+  // All of it within `time`, whatever hangs: what is begun in the first fifth may take seven
+  // tenths.
+  const absl::Time start = absl::Now();
+  const absl::Duration time = absl::Seconds(arguments.time_s);
   host::LiveHost::Options live;
+  live.command.time = 0.65 * time;
+  live.read_time = 0.2 * time;
   if (arguments.job_pid > 0) live.job_pid = arguments.job_pid;
   const host::LiveHost machine(live);
   host::CaptureOptions options;
   options.directory = arguments.directory;
   options.incident.set_description(arguments.description);
-  options.now = absl::Now();
+  options.now = start;
+  options.begin_by = start + 0.3 * time;
+  options.redact_paths = arguments.redact_paths;
   if (arguments.job_pid > 0) options.values["job_pid"] = {absl::StrCat(arguments.job_pid)};
   for (const std::string& log : arguments.logs) {
     host::CaptureOptions::Log entry;

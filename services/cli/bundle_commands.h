@@ -14,8 +14,10 @@ struct CaptureArguments {
   std::string directory;
   std::string description;
   std::vector<std::string> logs;
-  std::string plan;  // the list of what to read; "": capture.txt of the knowledge
-  int job_pid = 0;   // a process of the job; 0: none
+  double time_s = 9;          // what all of it may take
+  bool redact_paths = false;  // take out the customer's paths too
+  std::string plan;           // the list of what to read; "": capture.txt of the knowledge
+  int job_pid = 0;            // a process of the job; 0: none
   std::vector<std::string> knowledge;
 };
 ExitCode CaptureBundle(const CaptureArguments& arguments, Console& console);

@@ -18,11 +18,14 @@
 #include "common/rpc/serve.h"
 #include "services/cli/bundle_commands.h"
 #include "services/cli/checks.h"
+#include "services/cli/checks_doc.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/kb.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
+#include "services/cli/show_check.h"
 #include "services/cli/up.h"
+#include "services/cli/watch.h"
 
 namespace galen::cli {
 namespace {
@@ -37,6 +40,7 @@ struct Arguments {
   bool json = false;
   std::string bundle;
   std::vector<std::string> checks;
+  std::string check;
   std::vector<std::string> nodes;
   std::string server;
   bool allow_intrusive = false;
@@ -140,8 +144,10 @@ absl::StatusOr<std::vector<v1::CheckResult>> RunRemoteChecks(
   return RunChecksAt(arguments.server, request, kTimeLimit);
 }
 
-// `galen checks list` and `galen checks run`.
-ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
+enum class ChecksCommand { kList, kDoc, kShow, kRun };
+
+// `galen checks list`, `galen checks doc` and `galen checks run`.
+ExitCode RunChecks(const Arguments& arguments, ChecksCommand command, Console& console) {
   const auto knowledge = LoadKnowledge(arguments.knowledge);
   if (!knowledge.ok()) {
     console.err << "galen: " << knowledge.status().message() << std::endl;
@@ -151,7 +157,16 @@ ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
   const node::v1::DescribeResponse description = local.executor.Describe();
   const std::vector<std::string> available(description.checks().begin(),
                                            description.checks().end());
-  if (list) return ListChecks(**knowledge, available, arguments.json, console);
+  if (command == ChecksCommand::kList) {
+    return ListChecks(**knowledge, available, arguments.json, console);
+  }
+  if (command == ChecksCommand::kShow) {
+    return ShowCheck(**knowledge, arguments.check, arguments.json, console);
+  }
+  if (command == ChecksCommand::kDoc) {
+    console.out << ChecksDocument(**knowledge, {available.begin(), available.end()});
+    return kOk;
+  }
   node::v1::RunChecksRequest request;
   for (const std::string& check : arguments.checks) {
     if ((*knowledge)->FindCheck(check) == nullptr) {
@@ -184,6 +199,7 @@ ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
   for (const v1::CheckParameters& check : *parameters) *request.add_parameters() = check;
   request.set_allow_intrusive(arguments.allow_intrusive);
   request.set_allow_busy(arguments.allow_busy);
+  request.set_progress(console.terminal.interactive && isatty(STDERR_FILENO) == 1);
   std::vector<std::string> nodes = {local.hosts.name()};
   std::shared_ptr<const host::Bundle> bundle;
   if (!arguments.bundle.empty()) {
@@ -199,9 +215,13 @@ ExitCode RunChecks(const Arguments& arguments, bool list, Console& console) {
   std::vector<v1::CheckResult> results;
   for (const std::string& node : nodes) {
     request.set_node(node);
-    const absl::Status status = local.executor.RunChecks(
-        request, absl::InfiniteFuture(),
-        [&](v1::CheckResult result) { results.push_back(std::move(result)); });
+    CheckProgress progress(console, request.progress());
+    const absl::Status status =
+        local.executor.RunChecks(request, absl::InfiniteFuture(), [&](v1::CheckResult result) {
+          progress.Take(result);
+          if (result.status() != v1::CheckResult::RUNNING) results.push_back(std::move(result));
+        });
+    progress.Clear();
     if (!status.ok()) {
       console.err << "galen: " << status.message() << std::endl;
       return ExitCodeOf(status);
@@ -263,6 +283,12 @@ int Main(int argc, char** argv) {
   CLI::App* list = checks->add_subcommand("list", "The catalogue");
   list->add_flag("--json", arguments.json, "One JSON object a line");
   with_knowledge(list);
+  CLI::App* show = checks->add_subcommand("show", "One check in full");
+  show->add_option("check", arguments.check, "Its name")->required();
+  show->add_flag("--json", arguments.json, "As a JSON object");
+  with_knowledge(show);
+  CLI::App* doc = checks->add_subcommand("doc", "The catalogue in full, as Markdown");
+  with_knowledge(doc);
   CLI::App* run = checks->add_subcommand("run", "Run checks on this machine or on a bundle");
   run->add_option("checks", arguments.checks, "Names; none: all that this version has");
   run->add_option("--bundle", arguments.bundle, "On the nodes of this bundle")->type_name("PATH");
@@ -280,6 +306,16 @@ int Main(int argc, char** argv) {
   run->add_flag("--json", arguments.json, "One JSON object a line");
   with_knowledge(run);
 
+  CLI::App* watch = app.add_subcommand("watch", "What nodes notice by themselves, as it happens");
+  watch
+      ->add_option("--server", arguments.server,
+                   "The nodes of a mesh: the address of its galen-execution; none: this machine")
+      ->type_name("HOST:PORT");
+  watch->add_option("--node", arguments.nodes, "Of the mesh, just this node; again")
+      ->type_name("HOST");
+  watch->add_flag("--json", arguments.json, "One JSON object a line");
+  with_knowledge(watch);
+
   CLI::App* bundle = app.add_subcommand("bundle", "Make a support bundle");
   bundle->require_subcommand(1);
   CLI::App* capture = bundle->add_subcommand("capture", "Of this machine");
@@ -288,6 +324,11 @@ int Main(int argc, char** argv) {
   capture->add_option("--log", arguments.capture.logs, "A log to take along; again")
       ->type_name("FILE");
   capture->add_option("--job-pid", arguments.capture.job_pid, "A process of the job");
+  capture->add_option("--time", arguments.capture.time_s, "Seconds that all of it may take")
+      ->check(CLI::Range(1.0, 600.0))
+      ->capture_default_str();
+  capture->add_flag("--redact-paths", arguments.capture.redact_paths,
+                    "Take out paths below home, data and scratch directories, and of buckets");
   capture->add_option("--plan", arguments.capture.plan, "What to read, instead of capture.txt")
       ->type_name("FILE");
   with_knowledge(capture);
@@ -326,13 +367,19 @@ int Main(int argc, char** argv) {
     // CLI11 has codes of its own; ours say whether the caller can mend it.
     return app.exit(error) == 0 ? kOk : kBadInput;
   }
-  if (*up) rpc::BlockTerminationSignals();
+  if (*up || *watch) rpc::BlockTerminationSignals();
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
   if (*diagnose) return RunDiagnose(arguments, console);
   if (*up) return RunUp(arguments, console);
-  if (*list) return RunChecks(arguments, /*list=*/true, console);
-  if (*run) return RunChecks(arguments, /*list=*/false, console);
+  if (*watch) {
+    return WatchNodes({arguments.knowledge, arguments.server, arguments.nodes, arguments.json},
+                      console);
+  }
+  if (*list) return RunChecks(arguments, ChecksCommand::kList, console);
+  if (*doc) return RunChecks(arguments, ChecksCommand::kDoc, console);
+  if (*show) return RunChecks(arguments, ChecksCommand::kShow, console);
+  if (*run) return RunChecks(arguments, ChecksCommand::kRun, console);
   if (*capture) {
     arguments.capture.knowledge = arguments.knowledge;
     return CaptureBundle(arguments.capture, console);

@@ -30,11 +30,15 @@ std::string ReadText(const std::string& path) {
 std::string Shown(absl::string_view list) {
   std::string page;
   std::string kinds;
+  std::string paths;
   std::string names;
   bool open = false;
+  bool left_out = false;
   const auto close = [&] {
     if (open) absl::StrAppend(&page, "```\n\n");
+    if (left_out) absl::StrAppend(&page, "\n");
     open = false;
+    left_out = false;
   };
   for (absl::string_view line : absl::StrSplit(list, '\n')) {
     if (absl::ConsumePrefix(&line, "# --- ")) {
@@ -48,6 +52,15 @@ std::string Shown(absl::string_view list) {
     if (entry.first == "redact") {
       const absl::string_view kind = entry.second.substr(0, entry.second.find(' '));
       absl::StrAppend(&kinds, "- ", absl::StrReplaceAll(kind, {{"-", " "}}), "\n");
+    } else if (entry.first == "redact-path") {
+      const absl::string_view kind = entry.second.substr(0, entry.second.find(' '));
+      absl::StrAppend(&paths, "- ", absl::StrReplaceAll(kind, {{"-", " "}}), "\n");
+    } else if (entry.first == "leave-out") {
+      const std::pair<absl::string_view, absl::string_view> left =
+          absl::StrSplit(entry.second, absl::MaxSplits(' ', 1));
+      absl::StrAppend(&page, "- `", left.second,
+                      "`: ", absl::StrReplaceAll(left.first, {{"-", " "}}), "\n");
+      left_out = true;
     } else if (entry.first == "redact-variable") {
       absl::StrAppend(&names, entry.second, "\n");
     } else {
@@ -60,7 +73,7 @@ std::string Shown(absl::string_view list) {
   close();
   absl::StrAppend(&page, "From text:\n\n", kinds,
                   "\nand the values of variables whose names match one of\n\n```\n", names,
-                  "```\n");
+                  "```\n\nWith `--redact-paths` also what stands below\n\n", paths);
   return page;
 }
 

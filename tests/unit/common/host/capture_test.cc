@@ -21,6 +21,7 @@ namespace {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
+using ::testing::_;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -179,6 +180,51 @@ TEST(Capture, RepeatsEntriesForTheDevicesOfTheMachine) {
   ASSERT_THAT(summary, IsOk());
   EXPECT_EQ(summary->commands, 5);
   EXPECT_EQ(summary->absent, 0);
+}
+
+// What hangs first must not cost what comes after it.
+TEST(Capture, WhatWasNotBegunInTimeIsNamedAndNotTakenForHanging) {
+  Scratch scratch;
+  FakeMachine machine;
+  machine.commands["uname -a"] = Printed("Linux");
+  machine.files["/proc/meminfo"] = "MemTotal: 1 kB\n";
+  CaptureOptions options;
+  options.directory = scratch / "b";
+  options.begin_by = absl::InfinitePast();
+  const auto summary = Capture(machine, PlanOf("run uname -a\nread /proc/meminfo\n"), options);
+  ASSERT_THAT(summary, IsOk());
+  EXPECT_EQ(summary->commands, 0);
+  EXPECT_EQ(summary->files, 0);
+  EXPECT_EQ(summary->timed_out, 0);
+  EXPECT_THAT(summary->refused, Contains(HasSubstr("uname -a: not begun")));
+  EXPECT_THAT(summary->refused, Contains(HasSubstr("/proc/meminfo: not begun")));
+  const auto bundle = Bundle::Open(scratch / "b");
+  ASSERT_THAT(bundle, IsOk());
+  const auto node = (*bundle)->OpenNode("n1");
+  ASSERT_THAT(node, IsOk());
+  EXPECT_THAT((*node)->Run(Argv{"uname", "-a"}), StatusIs(absl::StatusCode::kUnavailable, _));
+}
+
+TEST(Capture, TakesOutTheCustomersPathsWhereThatIsAsked) {
+  for (const bool asked : {false, true}) {
+    Scratch scratch;
+    FakeMachine machine;
+    machine.commands["ps"] = Printed("python3 /home/ann/secret-project/train.py --out s3://acme/x");
+    CaptureOptions options;
+    options.directory = scratch / "b";
+    options.redact_paths = asked;
+    const auto summary = Capture(
+        machine, PlanOf("run ps\nredact-path home /home/(\\S+)\nredact-path bucket s3://(\\S+)\n"),
+        options);
+    ASSERT_THAT(summary, IsOk());
+    const auto bundle = Bundle::Open(scratch / "b");
+    ASSERT_THAT(bundle, IsOk());
+    const auto ps = (*(*bundle)->OpenNode("n1"))->Run(Argv{"ps"});
+    ASSERT_THAT(ps, IsOk());
+    EXPECT_EQ(ps->out, asked ? "python3 /home/[redacted] --out s3://[redacted]"
+                             : "python3 /home/ann/secret-project/train.py --out s3://acme/x");
+    EXPECT_EQ(summary->redacted.empty(), !asked);
+  }
 }
 
 TEST(Capture, RefusesADirectoryWithSomethingInIt) {

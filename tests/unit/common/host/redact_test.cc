@@ -103,6 +103,16 @@ TEST(Redactor, KeepsBytesThatAreNoText) {
   EXPECT_EQ(clean, std::string("\xff\0\xfe ", 4) + std::string(kRedacted) + " \x80");
 }
 
+TEST(Redactor, KnowsTheCustomersPaths) {
+  std::map<std::string, int> counts;
+  EXPECT_EQ(
+      Plan().paths.Redact(
+          "open('/home/ann/a.py') /data/set1,/usr/lib/x s3://acme/ckpt --out=/mnt/b", counts),
+      "open('/home/[redacted]') /data/[redacted],/usr/lib/x s3://[redacted] --out=/mnt/[redacted]");
+  EXPECT_THAT(counts,
+              ElementsAre(Pair("bucket", 1), Pair("data path", 2), Pair("home directory", 1)));
+}
+
 TEST(Redactor, IsDoneAfterOnePass) {
   std::map<std::string, int> first;
   std::map<std::string, int> second;
