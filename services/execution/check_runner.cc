@@ -22,9 +22,14 @@ namespace {
 using galen::v1::CheckResult;
 using google::protobuf::util::TimeUtil;
 
+absl::Duration DurationOf(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
+}
+
+// What the check may take beyond what every check may.
 absl::Duration TimeLimit(const knowledge::v1::Check& check) {
-  return absl::Seconds(check.time_limit().seconds()) +
-         absl::Nanoseconds(check.time_limit().nanos());
+  return check.has_time_limit() ? DurationOf(check.time_limit())
+                                : DurationOf(check.exec().time_limit());
 }
 
 // What makes two calls of a check answer differently, beside the node.

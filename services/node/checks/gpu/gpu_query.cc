@@ -53,7 +53,7 @@ GpuReport ReportOf(const nvml::Source::Result& result) {
   if (answer.state.gpus.empty()) {
     report.state = answer.code == nvml::kSuccess
                        ? absl::FailedPreconditionError("NVML finds no GPU on this node")
-                       : absl::AbortedError(
+                       : absl::UnavailableError(
                              absl::StrCat("NVML: exit code ", answer.code, ": ", answer.complaint));
   }
   return report;

@@ -37,7 +37,8 @@ absl::Status Refusal(absl::string_view command, const host::CommandResult& resul
     return absl::FailedPreconditionError("nvidia-smi finds no GPU on this node");
   }
   if (complaint.empty()) complaint = "(no output)";
-  return absl::AbortedError(
+  // Not an error of the check: gpu.smi_health says that the driver fails, the others say nothing.
+  return absl::UnavailableError(
       absl::StrCat(command, ": exit code ", result.exit_code, ": ", complaint));
 }
 

@@ -65,9 +65,9 @@ TEST(ShippedKnowledge, HoldsTheWholeTaxonomy) {
 
 TEST(ShippedKnowledge, HoldsTheCatalogues) {
   const v1::KnowledgeBase& base = Shipped().base();
-  EXPECT_EQ(base.checks_size(), 117);
+  EXPECT_GE(base.checks_size(), 117);
   EXPECT_EQ(base.error_codes_size(), 176 + 399);
-  EXPECT_EQ(base.hardware_size(), 19);
+  EXPECT_GE(base.hardware_size(), 19);
   EXPECT_EQ(base.incidents_size(), 102);
   EXPECT_GE(base.signals_size(), 116 + 193);
 }

@@ -145,7 +145,11 @@ TEST_F(HostileToolsTest, EachIsAnErrorAndTheOthersGoOn) {
   AddTool("own_session", "setsid -f sh -c 'trap \"\" TERM; sleep 1000; :'; sleep 1000; :")
       .mutable_time_limit()
       ->set_seconds(1);
-  AddTool("fork_bomb", "bomb() { bomb & bomb & sleep 100; }; bomb; wait").set_process_limit(30);
+  // It doubles ten times and no more: were the limit broken, this test must not take the machine.
+  AddTool(
+      "fork_bomb",
+      "bomb() { [ $1 = 0 ] || { bomb $(($1-1)) & bomb $(($1-1)) & }; sleep 20; }; bomb 10; wait")
+      .set_process_limit(30);
   AddTool("leaves_a_daemon", absl::StrCat("setsid -f sleep 1000; sleep 1000 & ", kGood));
   knowledge::v1::Check& reads = *base_.add_checks();
   reads.set_name("t.blocking_read");

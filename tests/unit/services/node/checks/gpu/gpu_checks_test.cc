@@ -73,7 +73,7 @@ TEST(GpuChecks, ADriverThatRefusesIsAnErrorInItsOwnWords) {
   FakeHost host;
   host.AddCommand(kSmi, "Failed to initialize NVML: Driver/library version mismatch\n", 18);
   EXPECT_THAT(RunGpuCheck("gpu.ecc", host),
-              StatusIs(absl::StatusCode::kAborted,
+              StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("exit code 18"), HasSubstr("version mismatch"))));
 }
 

@@ -286,7 +286,7 @@ TEST_F(Nvml, AnotherVersionOfTheDriverIsSkewInItsOwnWords) {
   host_.AddFile("/proc/driver/nvidia/version",
                 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu\n");
   EXPECT_THAT(RunGpuCheck("gpu.ecc", host_),
-              StatusIs(absl::StatusCode::kAborted,
+              StatusIs(absl::StatusCode::kUnavailable,
                        AllOf(HasSubstr("exit code 18"), HasSubstr("version mismatch"))));
   const auto health = RunGpuCheck("gpu.smi_health", host_);
   EXPECT_EQ(ValueOf(health, "exit_code", ""), "18");
@@ -298,7 +298,7 @@ TEST_F(Nvml, AnotherVersionOfTheDriverIsSkewInItsOwnWords) {
 TEST_F(Nvml, ADriverThatIsNotLoadedIsAnError) {
   Script(R"({"init": 9, "gpus": []})");
   EXPECT_THAT(RunGpuCheck("gpu.ecc", host_),
-              StatusIs(absl::StatusCode::kAborted, HasSubstr("Driver Not Loaded")));
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Driver Not Loaded")));
 }
 
 TEST_F(Nvml, ACallThatHangsIsAFindingAndHoldsNobody) {
