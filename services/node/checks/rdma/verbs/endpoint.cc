@@ -19,9 +19,9 @@ constexpr int kMostSlots = 64;
 constexpr std::size_t kLeastSlotBytes = 4096;
 constexpr std::size_t kMostSlotBytes = 8 << 20;
 constexpr int kPollBatch = 16;
-// 4.096 us * 2^14 = 67 ms for an answer, and seven tries: a link that is gone shows within a few
+// 4.096 us * 2^17 = 537 ms for an answer, and seven tries: a link that is gone shows within a few
 // seconds, one that drops now and then does not (InfiniBand Architecture Specification 1, 9.7.6).
-constexpr std::uint8_t kTimeout = 14;
+constexpr std::uint8_t kTimeout = 17;
 constexpr std::uint8_t kRetries = 7;
 
 ibv_mtu MtuCode(int bytes) {
