@@ -43,6 +43,27 @@ std::vector<std::string> ExpandBraces(absl::string_view text) {
   return all;
 }
 
+// Each pair of braces multiplies what an entry stands for.
+constexpr std::size_t kMostGlobs = 1000;
+bool TooManyBraces(absl::string_view text) {
+  std::size_t globs = 1;
+  std::size_t choices = 1;
+  bool inside = false;
+  for (const char c : text) {
+    if (c == '{') {
+      inside = true;
+    } else if (c == ',' && inside) {
+      ++choices;
+    } else if (c == '}') {
+      globs *= choices;
+      choices = 1;
+      inside = false;
+    }
+    if (globs > kMostGlobs || choices > kMostGlobs) return true;
+  }
+  return false;
+}
+
 absl::Status ParseLine(absl::string_view line, CapturePlan& plan) {
   const std::pair<absl::string_view, absl::string_view> entry =
       absl::StrSplit(line, absl::MaxSplits(absl::ByAnyChar(" \t"), 1));
@@ -58,6 +79,10 @@ absl::Status ParseLine(absl::string_view line, CapturePlan& plan) {
       return absl::InvalidArgumentError("the path is not absolute; begin it with \"/\"");
     }
     GALEN_RETURN_IF_ERROR(CheckRelative(rest.substr(1)));
+    if (TooManyBraces(rest)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("its braces stand for more than ", kMostGlobs, " paths; write \"*\""));
+    }
     for (std::string& glob : ExpandBraces(rest)) plan.files.push_back({std::move(glob), view});
     return absl::OkStatus();
   }

@@ -20,7 +20,7 @@ namespace {
 const knowledge::Knowledge& TheKnowledge() {
   static const std::shared_ptr<const knowledge::Knowledge> loaded = [] {
     const std::vector<std::string> directories = {GALEN_SOURCE_DIR "/knowledge"};
-    auto knowledge = knowledge::Load(directories, {});
+    auto knowledge = knowledge::Load(directories, {.cache_directory = GALEN_CACHE_DIR});
     if (!knowledge.ok()) {
       std::fprintf(stderr, "%s\n", std::string(knowledge.status().message()).c_str());
       std::abort();

@@ -1,10 +1,13 @@
 #include <vector>
 
+#include "services/node/checks/cuda/gputest_run.h"
+#include "services/node/checks/gpu/amd_state.h"
 #include "services/node/checks/gpu/driver_packages.h"
 #include "services/node/checks/gpu/kernel_lines.h"
 #include "services/node/checks/gpu/link_reports.h"
 #include "services/node/checks/gpu/pci_devices.h"
 #include "services/node/checks/gpu/topology_matrix.h"
+#include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/device_names.h"
 #include "tests/fuzz/fuzzer.h"
 
@@ -52,6 +55,15 @@ absl::Span<const Parser> Parsers() {
       {"rpm", Rpm},
       {"module", Module},
       {"rocm_smi", RocmSmi},
+      {"rocm_smi_state", [](absl::string_view text) { Use(node::ParseRocmSmi(text)); }},
+      {"gputest_line",
+       [](absl::string_view text) {
+         for (const absl::string_view line : node::Lines(text)) Use(node::ParseGpuTestLine(line));
+       }},
+      {"amd_smi", [](absl::string_view text) { Use(node::ParseAmdSmi(text)); }},
+      {"amd_ras", [](absl::string_view text) { Use(node::ParseRasCount(text)); }},
+      {"amd_bad_pages", [](absl::string_view text) { Use(node::ParseBadPages(text)); }},
+      {"amd_firmware", [](absl::string_view text) { Use(node::ParseAmdFirmwareInfo(text)); }},
   };
   return kParsers;
 }

@@ -165,6 +165,14 @@ TEST(CapturePlan, RepeatsAnEntryForEachValueOfItsPlaceholders) {
   EXPECT_THAT(ExpandWord("/sys/<x>/a", values), IsEmpty());
 }
 
+// Found by a fuzzer: thirty pairs would be a thousand million paths.
+TEST(CapturePlan, RefusesBracesThatStandForTooMuch) {
+  std::string entry = "read /sys/";
+  for (int i = 0; i < 30; ++i) entry += "{1,2}";
+  EXPECT_THAT(ParseCapturePlan(entry, "plan"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("plan:1: its braces")));
+}
+
 TEST(CapturePlan, ExpandsBraces) {
   const auto plan = ParseCapturePlan("read /a/{b,c}/{d,e}\njob-read /f\n", "c.txt");
   ASSERT_THAT(plan, IsOk());
