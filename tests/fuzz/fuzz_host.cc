@@ -39,7 +39,7 @@ std::string Matching(absl::string_view pattern, absl::string_view line) {
       in_class = c != ']';
     } else if (c == '*') {
       const absl::string_view part = next < parts.size() ? parts[next++] : "";
-      path.append(part.empty() ? "0" : part);
+      path.append(part.empty() ? std::string("0") : std::string(part));
     } else if (c == '?' || c == '[') {
       path.push_back('0');
       in_class = c == '[';
