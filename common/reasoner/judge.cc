@@ -168,12 +168,23 @@ bool SaidByALog(const Case& the_case, const Label& leaf, absl::string_view node)
   });
 }
 
+// True for a check that sees nothing but the logs: what it finds there and a signal from there are
+// one witness, not two.
+bool ReadsOnlyLogs(const Case& the_case, const Rule& rule) {
+  const knowledge::v1::Check* check = the_case.knowledge.FindCheck(rule.check());
+  return check != nullptr && !check->reads().empty() &&
+         std::all_of(check->reads().begin(), check->reads().end(),
+                     [](const std::string& read) { return absl::StartsWith(read, "logs/"); });
+}
+
 // The best that one of the entry's findings gives, keeping only the findings that give it.
 Supporting Attribute(const Case& the_case, const Label& leaf, double standing, Entry entry,
                      absl::string_view node) {
   Supporting result;
   if (entry.rule->context()) {
-    if (SaidByALog(the_case, leaf, node)) result.support = Support::kSpecific;
+    if (!ReadsOnlyLogs(the_case, *entry.rule) && SaidByALog(the_case, leaf, node)) {
+      result.support = Support::kSpecific;
+    }
     result.entry = std::move(entry);
     return result;
   }

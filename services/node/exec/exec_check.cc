@@ -135,11 +135,21 @@ absl::StatusOr<CheckOutput> Hung(const CheckContext& context, const absl::Status
   return output;
 }
 
+// A run of somebody else, who may have asked for another format or seen the program fail: where it
+// holds no result, nothing is known, and the check has not failed to do its work.
+absl::StatusOr<CheckOutput> InterpretCaptured(const Check& check, const CheckContext& context,
+                                              const host::CommandResult& result) {
+  absl::StatusOr<CheckOutput> output = Interpret(check, context, result);
+  if (output.ok() || absl::IsFailedPrecondition(output.status())) return output;
+  return absl::UnavailableError(
+      absl::StrCat("the captured run holds no result: ", output.status().message()));
+}
+
 // What was captured of the program: the very argv, else others that begin alike.
 absl::StatusOr<CheckOutput> ReadCapture(const Check& check, const CheckContext& context,
                                         const std::vector<std::string>& argv) {
   absl::StatusOr<host::CommandResult> exact = context.host.Run(argv);
-  if (exact.ok()) return Interpret(check, context, *exact);
+  if (exact.ok()) return InterpretCaptured(check, context, *exact);
   if (absl::IsDeadlineExceeded(exact.status()) && Declares(check, kHung)) {
     return Hung(context, exact.status());
   }
@@ -156,7 +166,7 @@ absl::StatusOr<CheckOutput> ReadCapture(const Check& check, const CheckContext& 
     if (++tried > kMostCaptures) break;
     const absl::StatusOr<host::CommandResult> result = context.host.Run(other);
     if (!result.ok()) continue;
-    found = Interpret(check, context, *result);
+    found = InterpretCaptured(check, context, *result);
     if (!found.ok()) continue;
     found->message = absl::StrCat(found->message, found->message.empty() ? "" : " ",
                                   "(captured: ", CleanText(absl::StrJoin(other, " "), 160), ")");
