@@ -184,8 +184,8 @@ absl::StatusOr<std::vector<std::string>> LiveHost::Glob(absl::string_view patter
 absl::StatusOr<Space> LiveHost::SpaceAt(absl::string_view target, View view) const {
   GALEN_RETURN_IF_ERROR(CheckAbsolute(target));
   if (view == View::kJob && !options_.job_pid.has_value()) {
-    return absl::UnavailableError(
-        absl::StrCat(CleanText(target, 256), ": no process of the job is known on ", options_.name));
+    return absl::UnavailableError(absl::StrCat(
+        CleanText(target, 256), ": no process of the job is known on ", options_.name));
   }
   // Of the job: as its mount namespace has it, below its root.
   const pid_t pid = view == View::kJob ? *options_.job_pid : 0;

@@ -64,9 +64,7 @@ bool Meets(absl::string_view version, absl::string_view condition) {
 
 }  // namespace
 
-int OrderVersions(absl::string_view a, absl::string_view b) {
-  return Compare(Parts(a), Parts(b));
-}
+int OrderVersions(absl::string_view a, absl::string_view b) { return Compare(Parts(a), Parts(b)); }
 
 bool InVersionRange(absl::string_view version, absl::string_view range) {
   bool any = false;

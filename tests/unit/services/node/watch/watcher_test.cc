@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "common/base/clock.h"
-#include "tests/testing/host/fake_host.h"
 #include "temp_root.h"
+#include "tests/testing/host/fake_host.h"
 
 namespace galen::node {
 namespace {
