@@ -167,6 +167,17 @@ class Book {
     Fill(*Last().add_refute(), check, finding, op, value);
     return *this;
   }
+  // The last confirm rule holds on healthy machines too.
+  Book& AsContext() {
+    Last().mutable_confirm(Last().confirm_size() - 1)->set_context(true);
+    return *this;
+  }
+  Book& Reads(const std::string& check, const std::string& what) {
+    for (knowledge::v1::Check& each : *base_.mutable_checks()) {
+      if (each.name() == check) each.add_reads(what);
+    }
+    return *this;
+  }
   Book& Causes(const std::string& effect) {
     Last().add_secondary_effects(effect);
     return *this;

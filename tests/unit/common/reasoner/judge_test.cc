@@ -21,6 +21,7 @@ using ::testing::IsEmpty;
 using testing::JudgeOf;
 using ::testing::Not;
 using testing::Scene;
+using testing::Text;
 using testing::Unknown;
 
 Book Counter() {
@@ -123,6 +124,22 @@ TEST(Judge, ProvesNothingByWhatIsTrueOfHealthyMachines) {
                           .Saw("history.node", {Int("failures", 9)});
   EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.MODE").outcome(), Verdict::INCONCLUSIVE);
   EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.HISTORY").outcome(), Verdict::INCONCLUSIVE);
+}
+
+TEST(Judge, TakesALogCheckAndASignalOfThatLogForOneWitness) {
+  for (const char* const reads : {"logs/*", "ibv_devinfo -v"}) {
+    Book made;
+    made.Check("log.triage", "signature", "text").Reads("log.triage", reads);
+    made.Leaf("MAIN.SUB.KERNEL").Confirm("log.triage", "signature", Rule::EQ, "library_kernel");
+    made.AsContext();
+    const auto book = made.Make();
+    Scene scene(book);
+    scene.Saw("log.triage", {Text("signature", "library_kernel")});
+    scene.Read("cublas_error", {"MAIN.SUB.KERNEL"}, galen::v1::STRONG);
+    EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.KERNEL").outcome(),
+              reads == std::string("logs/*") ? Verdict::INCONCLUSIVE : Verdict::CONFIRMED)
+        << reads;
+  }
 }
 
 TEST(Judge, DoesNotConfirmByAFindingThatAnotherLeafSharesOnTheSameDevice) {
