@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/knowledge/words.h"
@@ -88,7 +89,7 @@ std::string Mark(const Check& check) {
 std::string BoundsOf(const knowledge::v1::Parameter& parameter) {
   if (parameter.choices_size() > 0) return absl::StrJoin(parameter.choices(), ", ");
   if (parameter.has_min() && parameter.has_max()) {
-    return absl::StrCat(parameter.min(), " to ", parameter.max());
+    return absl::StrFormat("%.15g to %.15g", parameter.min(), parameter.max());
   }
   return "";
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/knowledge/words.h"
 #include "services/cli/terminal.h"
@@ -55,7 +56,7 @@ void ShowParameters(const Check& check, Page& page) {
   for (const knowledge::v1::Parameter& parameter : check.parameters()) {
     std::string text = parameter.type();
     if (parameter.has_min()) {
-      absl::StrAppend(&text, " from ", parameter.min(), " to ", parameter.max());
+      absl::StrAppendFormat(&text, " from %.15g to %.15g", parameter.min(), parameter.max());
     }
     if (!parameter.unit().empty()) absl::StrAppend(&text, " ", parameter.unit());
     if (!parameter.choices().empty()) {

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/text.h"
 
@@ -39,7 +40,7 @@ std::string Fault(const Parameter& parameter, const std::string& value) {
   }
   if ((parameter.has_min() && number < parameter.min()) ||
       (parameter.has_max() && number > parameter.max())) {
-    return absl::StrCat("lies outside ", parameter.min(), " to ", parameter.max());
+    return absl::StrFormat("lies outside %.15g to %.15g", parameter.min(), parameter.max());
   }
   return "";
 }
