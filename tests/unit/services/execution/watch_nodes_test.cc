@@ -97,7 +97,7 @@ class NodeWatchTest : public ::testing::Test {
   FakeNode a;
   FakeNode b;
   const NodeRegistry registry{{{"a", &a}, {"b", &b}}, {}};
-  const SystemClock clock;
+  const SystemClock clock{};
   NodeWatch watch{registry, clock, {absl::Milliseconds(1), absl::Milliseconds(4)}};
 };
 
