@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <optional>
 #include <utility>
 
 #include "common/rpc/status.h"
@@ -19,18 +20,23 @@ void SetDeadline(grpc::ClientContext& context, absl::Time deadline) {
   if (deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(deadline));
 }
 
+// A context keeps its channel. The last owner of a channel must not be a thread of gRPC's own,
+// which would then wait for itself and abort: so each call lets go of its context before it says
+// that it is done.
+
 // One unary call. `start` is the stub's asynchronous method.
 template <typename Response, typename Start>
 void Unary(absl::Time deadline, Done<Response> done, Start start) {
   struct State {
-    grpc::ClientContext context;
+    std::optional<grpc::ClientContext> context;
     Response response;
     Done<Response> done;
   };
   auto state = std::make_shared<State>();
   state->done = std::move(done);
-  SetDeadline(state->context, deadline);
-  start(&state->context, &state->response, [state](const grpc::Status& status) {
+  SetDeadline(state->context.emplace(), deadline);
+  start(&*state->context, &state->response, [state](const grpc::Status& status) {
+    state->context.reset();
     if (status.ok()) {
       std::move(state->done)(std::move(state->response));
     } else {
@@ -63,8 +69,10 @@ class Reader final : public grpc::ClientReadReactor<Message> {
     this->StartRead(&message_);
   }
   void OnDone(const grpc::Status& status) override {
-    std::move(done_)(rpc::FromGrpcStatus(status));
+    auto done = std::move(done_);
+    const absl::Status end = rpc::FromGrpcStatus(status);
     delete this;
+    std::move(done)(end);
   }
 
  private:

@@ -9,7 +9,9 @@ namespace grpc {
 class Channel;
 }
 
-// The clients of clients.h over gRPC. Callbacks run on gRPC's threads.
+// The clients of clients.h over gRPC. Callbacks run on gRPC's threads. A client outlives its calls,
+// and no callback destroys one: a thread of gRPC's own that gives up a channel last waits for
+// itself (gRPC 1.51 aborts).
 namespace galen::clients {
 
 std::unique_ptr<SummarizationClient> MakeGrpcSummarizationClient(std::shared_ptr<grpc::Channel>);
