@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<std::string>> BundleNodes(const std::string& director
 
 struct LocalMesh::Parts {
   Parts(std::shared_ptr<const knowledge::Knowledge> loaded,
-        std::unique_ptr<const logs::Scanner> compiled, std::unique_ptr<store::EventLog> opened,
+        std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::EventLog> opened,
         const Options& options)
       : knowledge(std::move(loaded)),
         scanner(std::move(compiled)),
@@ -94,7 +94,7 @@ struct LocalMesh::Parts {
 
   const SystemClock clock;
   const std::shared_ptr<const knowledge::Knowledge> knowledge;
-  const std::unique_ptr<const logs::Scanner> scanner;
+  const std::shared_ptr<const logs::Scanner> scanner;
   const reasoner::BuiltinReasoner reasoner;
   const std::unique_ptr<store::EventLog> log;
   std::unique_ptr<ThreadPool> pool;
@@ -123,6 +123,14 @@ absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
   return knowledge::Load(found, options);
 }
 
+absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
+    const knowledge::Knowledge& knowledge) {
+  GALEN_ASSIGN_OR_RETURN(
+      std::unique_ptr<const logs::Scanner> scanner,
+      logs::Scanner::Create(knowledge.base().signals(), knowledge::DefaultCacheDirectory()));
+  return scanner;
+}
+
 LocalNode::LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
                      std::vector<std::string> bundle_roots)
     : hosts({.name = "", .bundle_roots = std::move(bundle_roots), .bundles_anywhere = true}),
@@ -132,11 +140,12 @@ LocalMesh::LocalMesh(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 LocalMesh::~LocalMesh() = default;
 
 absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& options) {
-  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                         LoadKnowledge(options.knowledge));
-  GALEN_ASSIGN_OR_RETURN(
-      std::unique_ptr<const logs::Scanner> scanner,
-      logs::Scanner::Create(knowledge->base().signals(), knowledge::DefaultCacheDirectory()));
+  std::shared_ptr<const knowledge::Knowledge> knowledge = options.loaded;
+  std::shared_ptr<const logs::Scanner> scanner = options.scanner;
+  if (knowledge == nullptr) {
+    GALEN_ASSIGN_OR_RETURN(knowledge, LoadKnowledge(options.knowledge));
+    GALEN_ASSIGN_OR_RETURN(scanner, CompileScanner(*knowledge));
+  }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<store::EventLog> log,
                          store::SqliteEventLog::Open(options.store));
   auto parts =

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/knowledge/knowledge.h"
+#include "common/logs/scanner.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
@@ -19,6 +20,10 @@ class LocalMesh final : public DiagnosisApi {
  public:
   struct Options {
     std::vector<std::string> knowledge;  // directories; empty: the one that came with the program
+    // Instead of those directories: knowledge that is loaded already, and its scanner, so that many
+    // meshes share one. Both or none.
+    std::shared_ptr<const knowledge::Knowledge> loaded;
+    std::shared_ptr<const logs::Scanner> scanner;
     std::string store = ":memory:";      // SQLite file
     std::string owner = "galen";         // holder of the leases, see orchestrator::Options
     // Directories that bundles and logs must lie below; empty: any, with this user's own rights.
@@ -50,6 +55,10 @@ class LocalMesh final : public DiagnosisApi {
 // The knowledge of these directories, or of the one that came with the program.
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
     const std::vector<std::string>& directories);
+
+// The scanner of that knowledge's signals.
+absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
+    const knowledge::Knowledge& knowledge);
 
 // The node executor of this machine.
 struct LocalNode {
