@@ -6,15 +6,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/parse.h"
 
 namespace galen::knowledge {
 namespace {
 
-constexpr absl::string_view kSections[] = {"labels",    "checks",      "signals",
-                                           "incidents", "error_codes", "hardware"};
+constexpr absl::string_view kSections[] = {"labels",      "checks",   "signals", "incidents",
+                                           "error_codes", "hardware", "off"};
 
 template <typename Entry, typename NameOf>
 void OverlayList(std::vector<Entry>& earlier, std::vector<Entry> later, NameOf name_of) {
@@ -54,18 +53,16 @@ void AssembleSignals(std::vector<LabelEntry>& labels, std::vector<v1::SignalPatt
   absl::flat_hash_map<std::string, std::size_t> by_pattern;
   for (std::size_t i = 0; i < catalogue.size(); ++i) by_pattern.emplace(catalogue[i].pattern(), i);
   for (LabelEntry& entry : labels) {
-    int number = 0;
-    for (v1::SignalPattern& signal : entry.signals) {
-      ++number;
+    for (std::size_t place = 0; place < entry.signals.size(); ++place) {
+      v1::SignalPattern& signal = entry.signals[place];
+      if (signal.pattern().empty()) continue;  // switched off
       const bool named = !signal.id().empty();
-      const auto [place, added] = by_pattern.emplace(signal.pattern(), catalogue.size());
+      const auto [same, added] = by_pattern.emplace(signal.pattern(), catalogue.size());
       if (!added && !named) {
-        Merge(signal, catalogue[place->second]);
+        Merge(signal, catalogue[same->second]);
         continue;
       }
-      if (!named) {
-        signal.set_id(absl::StrCat(absl::AsciiStrToLower(entry.label.label()), ".", number));
-      }
+      signal.set_id(InnerSignalId(entry, place));
       catalogue.push_back(std::move(signal));
     }
   }
@@ -94,9 +91,12 @@ void ParseFile(absl::string_view text, const FileContext& context, Entries& entr
   ParseIncidents(context, file, entries);
   ParseErrorCodes(context, file, entries);
   ParseHardware(context, file, entries);
+  ParseSwitchedOff(context, file, entries);
 }
 
-void Overlay(Entries& earlier, Entries later) {
+void Overlay(Entries& earlier, Entries later, std::vector<Problem>& problems) {
+  SwitchOff(earlier, later.off, problems);
+  for (const LabelEntry& entry : later.labels) std::erase(earlier.labels_off, entry.label.label());
   OverlayList(earlier.labels, std::move(later.labels),
               [](const LabelEntry& entry) { return entry.label.label(); });
   OverlayList(earlier.checks, std::move(later.checks),
@@ -113,6 +113,7 @@ void Overlay(Entries& earlier, Entries later) {
 }
 
 v1::KnowledgeBase Assemble(Entries entries) {
+  TakeOutLabels(entries);
   LinkChildren(entries.labels);
   AssembleSignals(entries.labels, entries.signals);
   v1::KnowledgeBase base;

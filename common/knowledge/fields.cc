@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/time/civil_time.h"
 
 namespace galen::knowledge {
 
@@ -62,6 +63,15 @@ bool Fields::Bool(absl::string_view key) const {
     Error(Find(key)->line, absl::StrCat("\"", key, "\" is \"", text, "\""), "write true or false");
   }
   return false;
+}
+
+std::string Fields::Date(absl::string_view key) const {
+  std::string text = Text(key);
+  absl::CivilDay day;
+  if (text.empty() || (text.size() == 10 && absl::ParseCivilTime(text, &day))) return text;
+  Error(Find(key)->line, absl::StrCat("\"", key, "\" is \"", text, "\", which is no day"),
+        "write it as YYYY-MM-DD");
+  return "";
 }
 
 std::optional<double> Fields::Number(absl::string_view key) const {

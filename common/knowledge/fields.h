@@ -40,6 +40,8 @@ class Fields {
   // Like Text; its absence is a problem.
   std::string RequiredText(absl::string_view key) const;
   bool Bool(absl::string_view key) const;  // false when absent
+  // A day, YYYY-MM-DD; "" when absent or none (which is a problem).
+  std::string Date(absl::string_view key) const;
   std::optional<double> Number(absl::string_view key) const;
   // A list of texts, or one text. Empty when absent.
   void Texts(absl::string_view key, google::protobuf::RepeatedPtrField<std::string>& out) const;

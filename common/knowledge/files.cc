@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raise it whenever the same files would give another KnowledgeBase than before.
-constexpr absl::string_view kFormatVersion = "galen.knowledge/2";
+constexpr absl::string_view kFormatVersion = "galen.knowledge/3";
 constexpr std::size_t kMaxFiles = 10'000;
 constexpr int kMaxDirectoryDepth = 16;
 
@@ -38,7 +38,8 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     const std::string base = it->path().filename().string();
     std::error_code ignored;
-    if (absl::StartsWith(base, ".") || it.depth() >= kMaxDirectoryDepth) {
+    const bool proposals = it.depth() == 0 && base == kProposalsFolder;
+    if (absl::StartsWith(base, ".") || proposals || it.depth() >= kMaxDirectoryDepth) {
       it.disable_recursion_pending();
     } else if (absl::EndsWith(base, ".yaml") && it->is_regular_file(ignored)) {
       names.push_back(it->path().lexically_relative(directory).generic_string());
@@ -73,11 +74,14 @@ absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> 
       std::string content(ignored || size > kMaxYamlBytes ? kMaxYamlBytes + 1 : size + 1, '\0');
       in.read(content.data(), static_cast<std::streamsize>(content.size()));
       if (in.bad() || !in.is_open()) {
-        Add(problems, shown, "the file cannot be read", "check its permissions");
+        Add(problems, directories.size() > 1 ? (directory / name).generic_string() : shown,
+            "the file cannot be read", "check its permissions");
         continue;
       }
       content.resize(static_cast<std::size_t>(in.gcount()));
-      files.push_back({i, shown, std::move(content)});
+      const std::string told =
+          directories.size() > 1 ? CleanText((directory / name).generic_string(), 500) : shown;
+      files.push_back({i, shown, told, std::move(content)});
     }
   }
   return files;

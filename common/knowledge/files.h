@@ -15,11 +15,14 @@ namespace galen::knowledge {
 struct SourceFile {
   std::size_t directory = 0;  // index among the directories asked for
   std::string name;           // relative to that directory, with '/'
+  // The name for messages: with several directories it begins with the directory.
+  std::string shown;
   std::string content;
 };
 
 // Every *.yaml below the directories, by directory and then name. Hidden files and directories are
-// passed over (a mounted Kubernetes ConfigMap keeps its copies in ..data/). A file that cannot be
+// passed over (a mounted Kubernetes ConfigMap keeps its copies in ..data/), and so is the folder
+// `proposals` of each: what waits there for a person is no knowledge yet. A file that cannot be
 // read, or is too large, is a problem and left out. NOT_FOUND when a directory cannot be read.
 absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> directories,
                                                   std::vector<Problem>& problems);

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -108,9 +110,27 @@ void LintReferences(LintContext& context, const v1::Label& label, absl::string_v
   }
 }
 
+// What a `with` says of logs must be a label or a signal that exists.
+void LintLogCondition(LintContext& context, const std::string& who, const v1::Rule& with) {
+  const bool known =
+      context.labels.contains(with.log()) ||
+      std::any_of(context.base.signals().begin(), context.base.signals().end(),
+                  [&](const v1::SignalPattern& signal) { return signal.id() == with.log(); });
+  if (known) return;
+  context.Error(with.source(), absl::StrCat(who, " looks in logs for the unknown ", with.log()),
+                Suggest(with.log(), context.label_names, "name a label or the id of a signal"));
+}
+
 void LintRule(LintContext& context, const v1::Label& label, const v1::Rule& rule) {
   const std::string who = absl::StrCat("rule of ", label.label());
   const v1::SourceRef& at = rule.has_source() ? rule.source() : label.source();
+  for (const v1::Rule& with : rule.with()) {
+    if (with.log().empty()) {
+      LintRule(context, label, with);
+    } else {
+      LintLogCondition(context, who, with);
+    }
+  }
   const auto check = context.checks.find(rule.check());
   if (check == context.checks.end()) {
     context.Error(at, absl::StrCat(who, " names the unknown check ", rule.check()),
@@ -129,6 +149,34 @@ void LintRule(LintContext& context, const v1::Label& label, const v1::Rule& rule
                 absl::StrCat(who, " is over the finding ", rule.finding(), ", which check ",
                              rule.check(), " does not emit"),
                 Suggest(rule.finding(), findings, "add the finding to the check"));
+}
+
+bool SameCondition(const v1::Rule& a, const v1::Rule& b) {
+  if (a.with_size() > 0 || b.with_size() > 0) return false;
+  return std::forward_as_tuple(a.check(), a.finding(), a.op(), a.value()) ==
+         std::forward_as_tuple(b.check(), b.finding(), b.op(), b.value());
+}
+
+// A condition that stands twice counts once, and one that speaks for and against says nothing.
+void LintRepeatedRules(LintContext& context, const v1::Label& label) {
+  std::vector<std::pair<const v1::Rule*, bool>> seen;  // and whether it confirms
+  const auto look = [&](const v1::Rule& rule, bool confirms) {
+    for (const auto& [earlier, earlier_confirms] : seen) {
+      if (!SameCondition(*earlier, rule)) continue;
+      const std::string what =
+          absl::StrCat("rule of ", label.label(), " over ", rule.check(), " ", rule.finding());
+      context.Error(
+          rule.has_source() ? rule.source() : label.source(),
+          confirms == earlier_confirms
+              ? absl::StrCat(what, " stands twice")
+              : absl::StrCat(what, " confirms and refutes with the same condition"),
+          absl::StrCat("remove one; the first stands in line ", earlier->source().line()));
+      return;
+    }
+    seen.emplace_back(&rule, confirms);
+  };
+  for (const v1::Rule& rule : label.confirm()) look(rule, true);
+  for (const v1::Rule& rule : label.refute()) look(rule, false);
 }
 
 void LintLeaf(LintContext& context, const v1::Label& label) {
@@ -202,6 +250,7 @@ void LintLabels(LintContext& context) {
     }
     for (const v1::Rule& rule : label.confirm()) LintRule(context, label, rule);
     for (const v1::Rule& rule : label.refute()) LintRule(context, label, rule);
+    LintRepeatedRules(context, label);
     LintReferences(context, label, "confused_with", label.confused_with(), false);
     LintReferences(context, label, "secondary_effects", label.secondary_effects(), true);
   }

@@ -21,12 +21,12 @@ v1::KnowledgeBase ParseFiles(const std::vector<SourceFile>& files, std::vector<P
   std::size_t directory = 0;
   for (const SourceFile& file : files) {
     if (file.directory != directory) {
-      Overlay(all, std::exchange(of_directory, {}));
+      Overlay(all, std::exchange(of_directory, {}), problems);
       directory = file.directory;
     }
-    ParseFile(file.content, FileContext{file.name, problems}, of_directory);
+    ParseFile(file.content, FileContext{file.shown, problems}, of_directory);
   }
-  Overlay(all, std::move(of_directory));
+  Overlay(all, std::move(of_directory), problems);
   v1::KnowledgeBase base = Assemble(std::move(all));
   base.set_digest(Digest(files));
   return base;

@@ -12,11 +12,14 @@
 
 namespace galen::knowledge {
 
+// Folder of a knowledge directory that holds what waits for a person's review; it is not loaded.
+inline constexpr absl::string_view kProposalsFolder = "proposals";
+
 // A mistake in the knowledge, for the person who wrote it.
 struct Problem {
   enum class Severity { kError, kWarning };
   Severity severity = Severity::kError;
-  std::string file;  // relative to the directory it was read from
+  std::string file;  // relative to the directory it was read from; of several, with the directory
   int line = 0;      // 1 and up; 0: the file as a whole
   std::string text;  // what is wrong
   std::string remedy;
@@ -26,8 +29,9 @@ struct Problem {
 std::string ToString(const Problem& problem);
 
 // Reads every *.yaml below the directories, the later ones overlaying the earlier (an entry of the
-// same id replaces the earlier one). Collects mistakes of form in `problems`; entries that cannot
-// be read are left out. Fails only when a directory cannot be read (NOT_FOUND).
+// same id replaces the earlier one, and the list `off` switches entries off). Collects mistakes of
+// form in `problems`; entries that cannot be read are left out. Fails only when a directory cannot
+// be read (NOT_FOUND).
 absl::StatusOr<v1::KnowledgeBase> Parse(absl::Span<const std::string> directories,
                                         std::vector<Problem>& problems);
 

@@ -17,6 +17,17 @@ struct LabelEntry {
   std::vector<v1::SignalPattern> signals;
 };
 
+// An entry of an earlier directory that a later one switches off.
+struct SwitchedOff {
+  enum class Kind { kLabel, kCheck, kSignal, kIncident };
+  Kind kind = Kind::kLabel;
+  std::string name;
+  v1::SourceRef source;
+};
+
+// The id of a signal that stands inside a label: its own, or the label's name and its place there.
+std::string InnerSignalId(const LabelEntry& entry, std::size_t place);
+
 // What the files of one directory hold, in the order of reading.
 struct Entries {
   std::vector<LabelEntry> labels;
@@ -25,6 +36,10 @@ struct Entries {
   std::vector<v1::PastIncident> incidents;
   std::vector<v1::ErrorCode> error_codes;
   std::vector<v1::Hardware> hardware;
+  std::vector<SwitchedOff> off;
+  // Labels that stay switched off after Overlay(); Assemble() takes them and what hangs on them
+  // out.
+  std::vector<std::string> labels_off;
 };
 
 // Adds what one file holds; mistakes of form become problems of `context`, and an entry that lacks
@@ -38,6 +53,7 @@ void ParseSignals(const FileContext& context, const Fields& file, Entries& entri
 void ParseErrorCodes(const FileContext& context, const Fields& file, Entries& entries);
 void ParseHardware(const FileContext& context, const Fields& file, Entries& entries);
 void ParseIncidents(const FileContext& context, const Fields& file, Entries& entries);
+void ParseSwitchedOff(const FileContext& context, const Fields& file, Entries& entries);
 
 // The fields that every signal has, in a catalogue or inside a label.
 void ReadSignal(const FileContext& context, const Fields& fields, v1::SignalPattern& signal);
@@ -46,8 +62,18 @@ void ReadCondition(const Fields& fields, v1::Rule& rule);
 void SetSource(const FileContext& context, int line, v1::SourceRef& source);
 
 // The later directory's entries on top of the earlier ones: an entry of the same name takes the
-// place of the earlier one, others follow. Names that stand twice in `later` stay twice.
-void Overlay(Entries& earlier, Entries later);
+// place of the earlier one, others follow. Names that stand twice in `later` stay twice. What
+// `later` switches off is done first; a name that `earlier` does not have is a problem.
+void Overlay(Entries& earlier, Entries later, std::vector<Problem>& problems);
+
+// The first half of Overlay(): signals and incidents go, checks are marked, labels are noted in
+// `earlier.labels_off`.
+void SwitchOff(Entries& earlier, const std::vector<SwitchedOff>& off,
+               std::vector<Problem>& problems);
+
+// Takes out the labels that are switched off: those below them, those above that are left without a
+// child, and every reference to them; past incidents whose cause they are go too.
+void TakeOutLabels(Entries& entries);
 
 // Gives labels their children, and merges the signals that stand inside labels into the catalogue:
 // the same pattern is one signal with all its labels and the greatest strength.

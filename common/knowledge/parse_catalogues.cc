@@ -17,7 +17,7 @@ constexpr absl::string_view kErrorCodeKeys[] = {"family", "code", "name", "meani
 constexpr absl::string_view kHardwareKeys[] = {"model", "match", "facts", "reference"};
 constexpr absl::string_view kIncidentKeys[] = {
     "id",           "title",      "description", "logs", "environment", "label", "labels_secondary",
-    "verification", "resolution", "reference"};
+    "verification", "resolution", "reference",   "date"};
 
 void ReadWhere(const Fields& fields, v1::SignalPattern& signal) {
   const YamlNode* where = fields.Find("where");
@@ -125,6 +125,7 @@ void ParseIncidents(const FileContext& context, const Fields& file, Entries& ent
     fields.Texts("verification", *incident.mutable_verification());
     incident.set_resolution(fields.Text("resolution"));
     incident.set_reference(fields.Text("reference"));
+    incident.set_date(fields.Date("date"));
     SetSource(context, node->line, *incident.mutable_source());
     if (!incident.id().empty()) entries.incidents.push_back(std::move(incident));
   }

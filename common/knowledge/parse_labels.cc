@@ -12,11 +12,30 @@ namespace {
 constexpr absl::string_view kLabelKeys[] = {
     "label",    "parent",   "children",   "title",  "description",       "first_checks",
     "symptoms", "signals",  "confirm",    "refute", "secondary_effects", "confused_with",
-    "owner",    "severity", "mitigation", "prior",  "aliases",           "sources"};
-constexpr absl::string_view kRuleKeys[] = {"check", "finding",     "op",
-                                           "value", "observation", "context"};
+    "owner",    "severity", "mitigation", "prior",  "aliases",           "sources",
+    "added",    "residual"};
+constexpr absl::string_view kRuleKeys[] = {"check",       "finding", "op",  "value",
+                                           "observation", "context", "with"};
+constexpr absl::string_view kWithKeys[] = {"check", "finding", "op", "value", "log"};
 constexpr absl::string_view kSignalKeys[] = {"id",       "pattern", "where",
                                              "strength", "role",    "meaning"};
+
+// What must hold beside a rule: another condition, or a message in a log.
+void ReadWith(const FileContext& context, const Fields& rule_fields, v1::Rule& rule) {
+  for (const YamlNode* node : rule_fields.Entries("with")) {
+    const Fields fields(context, *node, "condition", kWithKeys);
+    v1::Rule& with = *rule.add_with();
+    SetSource(context, node->line, *with.mutable_source());
+    with.set_log(fields.Text("log"));
+    if (with.log().empty()) {
+      with.set_check(fields.RequiredText("check"));
+      with.set_finding(fields.RequiredText("finding"));
+      ReadCondition(fields, with);
+    } else if (fields.Find("check") != nullptr) {
+      fields.Error(node->line, "condition has both `log` and `check`", "write two conditions");
+    }
+  }
+}
 
 void ReadRules(const FileContext& context, const Fields& label, absl::string_view key,
                google::protobuf::RepeatedPtrField<v1::Rule>& rules) {
@@ -28,6 +47,7 @@ void ReadRules(const FileContext& context, const Fields& label, absl::string_vie
     ReadCondition(fields, rule);
     rule.set_observation(fields.Text("observation"));
     rule.set_context(fields.Bool("context"));
+    ReadWith(context, fields, rule);
     SetSource(context, node->line, *rule.mutable_source());
     const bool complete =
         !rule.check().empty() && !rule.finding().empty() && rule.op() != v1::Rule::OP_UNSPECIFIED;
@@ -68,8 +88,10 @@ void ReadLabel(const FileContext& context, const YamlNode& node, absl::string_vi
   label.set_severity(fields.Text("severity"));
   label.set_mitigation(fields.Text("mitigation"));
   label.set_prior(fields.Text("prior"));
+  label.set_residual(fields.Bool("residual"));
   fields.Texts("aliases", *label.mutable_aliases());
   fields.Texts("sources", *label.mutable_sources());
+  label.set_added(fields.Date("added"));
   SetSource(context, node.line, *label.mutable_source());
   for (const YamlNode* each : fields.Entries("signals")) {
     v1::SignalPattern signal;

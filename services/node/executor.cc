@@ -83,6 +83,10 @@ absl::StatusOr<const Check*> NodeExecutor::Runnable(const std::string& check,
   if (!checks_.contains(check) || spec == nullptr) {
     return absl::NotFoundError("this version of the node executor does not have this check");
   }
+  if (spec->off()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(check, " is switched off by the knowledge of this site"));
+  }
   // In a bundle it loads nothing: it reads what was captured when someone ran the test.
   if (spec->intrusive() && !request.allow_intrusive() && request.bundle().empty()) {
     return absl::FailedPreconditionError(

@@ -176,7 +176,7 @@ checks:
   ASSERT_EQ(merged.labels_size(), 4);
   EXPECT_THAT(merged.labels(0).children(), ElementsAre("A.B", "A.C", "A.D"));
   EXPECT_EQ(merged.labels(1).title(), "New");
-  EXPECT_EQ(merged.labels(1).source().file(), "deep/y.yaml");
+  EXPECT_EQ(merged.labels(1).source().file(), site.path() + "/deep/y.yaml");
   EXPECT_THAT(merged.signals(), IsEmpty());  // they went with the label that held them
   ASSERT_EQ(merged.checks_size(), 1);
   EXPECT_EQ(merged.checks(0).cost().seconds(), 2);
