@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -25,7 +26,6 @@ void Insert(std::set<std::string>* set, absl::string_view value) {
 
 void Merge(const NcclHost& from, NcclHost* into) {
   for (const std::string& network : from.networks) Insert(&into->networks, network);
-  for (const std::string& plugin : from.plugins) Insert(&into->plugins, plugin);
   if (into->devices.empty()) into->devices = from.devices;
   if (into->interface.empty()) into->interface = from.interface;
   into->gdr_channels += from.gdr_channels;
@@ -62,7 +62,7 @@ std::string DeviceNamesOf(absl::string_view text) {
 
 }  // namespace
 
-void NcclLog::Add(absl::string_view line) {
+void NcclLog::Add(absl::string_view line, int log) {
   if (!absl::StrContains(line, "NCCL")) return;
   static const RE2 release(R"(\b(?:NCCL|RCCL) version:? ?(\d[\w.+-]*))");
   if (version_.empty()) RE2::PartialMatch(Piece(line), release, &version_);
@@ -88,6 +88,10 @@ void NcclLog::Add(absl::string_view line) {
     if (found == rank_of_process_.end()) return std::nullopt;
     return found->second;
   };
+  // Logs are few: what more of them say of plug-ins adds nothing.
+  const auto name_plugin = [&](absl::string_view plugin) {
+    if (host.plugins.size() < NcclHost::kMax) Insert(&host.plugins[log], plugin);
+  };
   std::string value;
   int number = 0;
   int from = 0;
@@ -108,10 +112,22 @@ void NcclLog::Add(absl::string_view line) {
     return;
   }
   static const RE2 using_network(R"(^Using network (.+?)\s*$)");
+  // Since 2.7 with the GPU of each rank, before "Ring 00 : 7 -> 8 [send] via NET/IB/0/GDRDMA".
   static const RE2 via(
-      R"(: (\d{1,7})\[\w+\] -> \d+\[\w+\] \[(send|receive)\] via NET/([^/\s]+(?: [^/\s]+)?)/(\d{1,4})(\S*))");
+      R"(: (\d{1,7})(?:\[\w+\])? -> \d+(?:\[\w+\])?(?: \[(send|receive)\])? via NET/([^/]{1,64})/(\d{1,4})(\S*))");
+  // The plug-in's own word (HPC-X, OFI), and NCCL's since 2.19 and since 2.27. IB and Socket are
+  // those built in.
   static const RE2 plugin(
-      R"((?:Loaded net plugin|P2P plugin|Using NET plugin|NET/Plugin: Using) ([^\s(]+))");
+      R"((?:Loaded net plugin|P2P plugin|Using NET plugin|NET/Plugin: Using|^Initialized NET plugin) (.{1,64}?)(?: \(v\d+\))?\s*$)");
+  static const RE2 no_plugin(
+      R"(NET/Plugin ?: (?:No plugin found|.*[Uu]sing internal (?:network|implementation)))");
+  static const RE2 plugin_path(R"(^Plugin Path : (?:\S*/)?([^/\s]+)\s*$)");
+  // "NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'". That of a pair, "Disabled for GPU 7 /
+  // HCA 0 (distance 6 >= 4)", only tells which NIC is near a GPU.
+  static const RE2 adapter_direct(
+      R"(GPU Direct RDMA (?:\([\w -]+\) )?([Ee]nabled|[Dd]isabled) for HCA \d)");
+  static const RE2 ofi_without(
+      R"(NET/OFI .*(?:GDR|GPUDirect).*(?:disabled|not support|unsupport))");
   static const RE2 ofi(R"(NET/OFI (?:Initializing|Using) (aws-ofi-[nr]ccl \S+))");
   static const RE2 bootstrap(R"(Bootstrap ?: Using (?:\[0\])?([^\s<]+))");
   if (RE2::PartialMatch(Piece(text), via, &from, &level, &value, &number, &rest)) {
@@ -122,22 +138,62 @@ void NcclLog::Add(absl::string_view line) {
     }
   } else if (RE2::PartialMatch(Piece(text), using_network, &value)) {
     Insert(&host.networks, value);
+  } else if (absl::StrContains(text, "NET/OFI") && RE2::PartialMatch(Piece(text), ofi_without)) {
+    host.gdr_said = false;
+  } else if (RE2::PartialMatch(Piece(text), no_plugin)) {
+    name_plugin("internal");
+  } else if (RE2::PartialMatch(Piece(text), plugin_path, &value)) {
+    // The plug-in then names itself; only one that does not is called by its file.
+    if (host.plugins[log].empty()) name_plugin(value);
   } else if (RE2::PartialMatch(Piece(text), ofi, &value) ||
              RE2::PartialMatch(Piece(text), plugin, &value)) {
-    Insert(&host.plugins, value);
-  } else if (absl::StrContains(text, "No plugin found")) {
-    Insert(&host.plugins, "internal");
+    std::set<std::string>& names = host.plugins[log];
+    if (names.size() == 1 && absl::EndsWith(*names.begin(), ".so")) names.clear();
+    name_plugin(value == "IB" || value == "Socket" ? "internal" : value);
   } else if (RE2::PartialMatch(Piece(text), bootstrap, &value)) {
     if (host.interface.empty()) host.interface = CleanText(value, 128);
   } else if (absl::StrContains(text, "NET/IB : Using")) {
     if (host.devices.empty()) host.devices = DeviceNamesOf(text);
-  } else if (absl::StrContains(text, "GPU Direct RDMA Disabled")) {
-    host.gdr_said = false;
-  } else if (absl::StrContains(text, "GPU Direct RDMA Enabled")) {
-    host.gdr_said = host.gdr_said.value_or(true);
+  } else if (RE2::PartialMatch(Piece(text), adapter_direct, &value)) {
+    host.gdr_said = absl::EqualsIgnoreCase(value, "enabled") && host.gdr_said.value_or(true);
   } else if (absl::StrContains(text, "Got async event") && host.async_event.empty()) {
     host.async_event = CleanText(text, 400);
   }
+}
+
+std::string NcclLog::Plugins() const {
+  // By log, which hosts load what.
+  std::map<int, std::map<std::string, std::vector<std::string>>> runs;
+  std::map<int, int> hosts_of_run;
+  for (const auto& [name, host] : hosts_) {
+    for (const auto& [log, plugins] : host.plugins) {
+      if (plugins.empty()) continue;
+      runs[log][absl::StrJoin(plugins, "+")].push_back(name);
+      ++hosts_of_run[log];
+    }
+  }
+  if (runs.empty()) return "";
+  if (absl::c_all_of(hosts_of_run, [](const auto& run) { return run.second == 1; })) {
+    std::map<std::string, std::vector<std::string>> all;
+    for (auto& [log, hosts_by_plugin] : runs) {
+      for (auto& [plugin, names] : hosts_by_plugin) {
+        std::vector<std::string>& into = all[plugin];
+        if (!absl::c_linear_search(into, names.front())) into.push_back(names.front());
+      }
+    }
+    runs.clear();
+    runs[0] = std::move(all);
+  }
+  for (const auto& [log, hosts_by_plugin] : runs) {
+    if (hosts_by_plugin.size() < 2) continue;
+    std::vector<std::string> each;
+    for (const auto& [plugin, names] : hosts_by_plugin) {
+      each.push_back(absl::StrCat(plugin, " on ", names.size(), " hosts (", names.front(),
+                                  names.size() > 1 ? ", ..." : "", ")"));
+    }
+    return absl::StrJoin(each, "; ");
+  }
+  return "same";
 }
 
 NcclHost NcclLog::Of(absl::string_view node) const {
@@ -154,8 +210,10 @@ absl::StatusOr<CheckOutput> CheckNcclLog(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   NcclLog log;
+  std::map<const host::JobLog*, int> numbers;
   GALEN_RETURN_IF_ERROR(ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-                          log.Add(line.text);
+                          const int next = static_cast<int>(numbers.size());
+                          log.Add(line.text, numbers.try_emplace(line.log, next).first->second);
                         }).status());
   if (log.lines() == 0 && log.version().empty()) {
     return absl::FailedPreconditionError(
@@ -180,20 +238,7 @@ absl::StatusOr<CheckOutput> CheckNcclLog(const CheckContext& context) {
   add(gdr.has_value() ? BoolFinding("gdr", node, "", *gdr) : UnknownFinding("gdr", node, ""));
   text("version", log.version());
 
-  // Which plug-in each host loads; one answer where all agree.
-  std::map<std::string, std::vector<std::string>> hosts_by_plugin;
-  for (const auto& [name, one] : log.hosts()) {
-    if (!one.plugins.empty()) hosts_by_plugin[absl::StrJoin(one.plugins, "+")].push_back(name);
-  }
-  std::string plugins;
-  if (hosts_by_plugin.size() == 1) plugins = "same";
-  if (hosts_by_plugin.size() > 1) {
-    for (const auto& [plugin, names] : hosts_by_plugin) {
-      absl::StrAppend(&plugins, plugins.empty() ? "" : "; ", plugin, " on ", names.size(),
-                      " hosts (", names.front(), names.size() > 1 ? ", ..." : "", ")");
-    }
-  }
-  text("plugin", plugins);
+  text("plugin", log.Plugins());
   const std::string device =
       own.warning_rank.has_value() ? absl::StrCat("rank:", *own.warning_rank) : std::string();
   add(EventFinding("warn", node, device, Event("nccl_warn", own.warning, own.warnings)));

@@ -17,13 +17,15 @@ namespace galen::node {
 struct NcclHost {
   static constexpr std::size_t kMax = 1024;
   std::set<std::string> networks;  // "IB", "Socket", "AWS Libfabric"
-  std::set<std::string> plugins;   // "internal", "IBext_v8", "aws-ofi-nccl 1.14.0"
-  std::string devices;             // "mlx5_0:1/IB mlx5_1:1/IB"
-  std::string interface;           // "eth0:10.0.0.1", of the bootstrap
-  std::int64_t gdr_channels = 0;   // over the network with GPUDirect
-  std::int64_t net_channels = 0;   // over a network that could have it, without
-  std::optional<bool> gdr_said;    // "GPU Direct RDMA Enabled/Disabled"
-  std::string warning;             // the first one
+  // "internal", "IBext_v8", "aws-ofi-nccl 1.14.0": by the number of the log that says so, for two
+  // runs of a host may load different ones.
+  std::map<int, std::set<std::string>> plugins;
+  std::string devices;            // "mlx5_0:1/IB mlx5_1:1/IB"
+  std::string interface;          // "eth0:10.0.0.1", of the bootstrap
+  std::int64_t gdr_channels = 0;  // over the network with GPUDirect
+  std::int64_t net_channels = 0;  // over a network that could have it, without
+  std::optional<bool> gdr_said;   // "GPU Direct RDMA Enabled/Disabled"
+  std::string warning;            // the first one
   std::int64_t warnings = 0;
   std::optional<int> warning_rank;
   std::string async_event;
@@ -36,7 +38,13 @@ class NcclLog {
  public:
   static constexpr std::size_t kMaxHosts = 16'384;
 
-  void Add(absl::string_view line);
+  // `log` tells the logs apart, where there are several.
+  void Add(absl::string_view line, int log = 0);
+
+  // Which network plug-in the hosts load: "same", or each with its hosts, where one run's differ;
+  // empty when no line says. Logs that hold several hosts are compared each by itself, logs of one
+  // host each with one another: those are then the parts of one run.
+  std::string Plugins() const;
 
   const std::map<std::string, NcclHost>& hosts() const { return hosts_; }
   const std::string& version() const { return version_; }

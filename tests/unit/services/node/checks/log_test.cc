@@ -2,6 +2,7 @@
 // training steps.
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/log/job_data.h"
@@ -201,6 +202,63 @@ TEST(NcclLog, DifferentPlugInsAreListed) {
   const auto output = CheckNcclLog(Context(host));
   ASSERT_TRUE(output.ok());
   EXPECT_THAT(ValueOf(*output, "plugin"), HasSubstr("IBext_v8 on 1 hosts (node-1)"));
+}
+
+std::string PluginsOf(const FakeHost& host) {
+  const auto output = CheckNcclLog(Context(host));
+  if (!output.ok()) return output.status().ToString();
+  return ValueOf(*output, "plugin");
+}
+
+TEST(NcclLog, AHostWithoutThePlugInOfTheOthersIsNamed) {
+  FakeHost host;
+  host.AddLog(
+      "train.log",
+      "node-1:1:2 [0] NCCL INFO Plugin Path : /opt/hpcx/nccl_rdma_sharp_plugin/lib/libnccl-net.so\n"
+      "node-1:1:2 [0] NCCL INFO P2P plugin IBext_v8\n"
+      "node-2:1:2 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so. Using internal network "
+      "plugin.\n");
+  EXPECT_EQ(PluginsOf(host), "IBext_v8 on 1 hosts (node-1); internal on 1 hosts (node-2)");
+}
+
+TEST(NcclLog, PlugInsOfTwoRunsAreNotHeldAgainstOneAnother) {
+  constexpr char kInternal[] =
+      "node-1:1:2 [0] NCCL INFO NET/Plugin: No plugin found (libnccl-net.so)\n"
+      "node-2:1:2 [0] NCCL INFO Initialized NET plugin IB\n";
+  FakeHost host;
+  host.AddLog("before.log", kInternal);
+  host.AddLog("after.log",
+              "node-1:1:2 [0] NCCL INFO NET/Plugin: Loaded net plugin AWS Libfabric (v8)\n"
+              "node-2:1:2 [0] NCCL INFO NET/Plugin: Loaded net plugin AWS Libfabric (v8)\n");
+  EXPECT_EQ(PluginsOf(host), "same");
+  // A log of each rank: together they are one run.
+  FakeHost by_rank;
+  by_rank.AddLog("0.log", "node-1:1:2 [0] NCCL INFO NET/Plugin: Using internal network plugin.\n");
+  by_rank.AddLog("1.log", "node-2:1:2 [0] NCCL INFO NET/Plugin: Loaded net plugin X Y (v9)\n");
+  EXPECT_EQ(PluginsOf(by_rank), "X Y on 1 hosts (node-2); internal on 1 hosts (node-1)");
+}
+
+TEST(NcclLog, GpuDirectIsToldByChannelsAndElseByTheAdapters) {
+  struct Case {
+    const char* line;
+    const char* gdr;
+  };
+  for (const Case& one : {
+           Case{"Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0(7)/GDRDMA/Shared", "true"},
+           Case{"Channel 00/0 : 1[0] -> 0[0] [receive] via NET/NCCL RDMA Plugin v10/0", "false"},
+           Case{"Ring 00 : 7 -> 8 [send] via NET/IB/0/GDRDMA", "true"},
+           Case{"Channel 00/0 : 1[0] -> 0[0] [receive] via NET/Socket/0", "?"},
+           Case{"Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read", "?"},
+           Case{"NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'", "false"},
+           Case{"NET/IB : GPU Direct RDMA (DMABUF) enabled for HCA 0 'mlx5_0'", "true"},
+           Case{"NET/IB : GPU Direct RDMA Disabled for GPU 7 / HCA 0 (distance 6 >= 4)", "?"},
+       }) {
+    FakeHost host;
+    host.AddLog("train.log", absl::StrCat("node-1:1:2 [0] NCCL INFO ", one.line, "\n"));
+    const auto output = CheckNcclLog(Context(host));
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(ValueOf(*output, "gdr"), one.gdr) << one.line;
+  }
 }
 
 TEST(NcclLog, RealLogsAreRead) {
