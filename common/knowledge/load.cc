@@ -1,5 +1,6 @@
 #include "common/knowledge/load.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -59,6 +60,21 @@ std::string ToString(const Problem& problem) {
 absl::StatusOr<v1::KnowledgeBase> Parse(absl::Span<const std::string> directories,
                                         std::vector<Problem>& problems) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<SourceFile> files, ReadFiles(directories, problems));
+  return ParseFiles(files, problems);
+}
+
+absl::StatusOr<v1::KnowledgeBase> ParseWith(absl::Span<const std::string> directories,
+                                            const CandidateFile& candidate,
+                                            std::vector<Problem>& problems) {
+  GALEN_ASSIGN_OR_RETURN(std::vector<SourceFile> files, ReadFiles(directories, problems));
+  const std::size_t last = directories.empty() ? 0 : directories.size() - 1;
+  std::erase_if(files, [&](const SourceFile& file) {
+    return file.directory == last && file.name == candidate.name;
+  });
+  const auto place = std::find_if(files.begin(), files.end(), [&](const SourceFile& file) {
+    return file.directory == last && file.name > candidate.name;
+  });
+  files.insert(place, {last, candidate.name, candidate.name, candidate.content});
   return ParseFiles(files, problems);
 }
 

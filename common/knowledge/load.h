@@ -35,6 +35,18 @@ std::string ToString(const Problem& problem);
 absl::StatusOr<v1::KnowledgeBase> Parse(absl::Span<const std::string> directories,
                                         std::vector<Problem>& problems);
 
+// A file as it would stand in the last of the directories.
+struct CandidateFile {
+  std::string name;  // relative to that directory
+  std::string content;
+};
+
+// As Parse() with `candidate` in place, instead of a file of its name: what would be wrong if it
+// were written. Problems of it name `candidate.name` as it is.
+absl::StatusOr<v1::KnowledgeBase> ParseWith(absl::Span<const std::string> directories,
+                                            const CandidateFile& candidate,
+                                            std::vector<Problem>& problems);
+
 // Mistakes of meaning: unknown labels and checks, rules over findings that no check emits, cycles
 // and orphans in the tree, patterns that do not compile, duplicate ids, ... Pure.
 std::vector<Problem> Lint(const v1::KnowledgeBase& base);

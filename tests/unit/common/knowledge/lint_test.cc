@@ -159,6 +159,20 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
        "site.yaml:39: error: rule of OTHER.RACK.FILTER over site.fan rpm compares a finding of "
        "type "
        "int with \"many\""},
+      {"refute:\n              - {check: site.fan, finding: stopped, op: ==, value: false}",
+       "refute:\n              - {check: site.fan, finding: rpm, op: <, value: 500}",
+       "site.yaml:32: error: rule of OTHER.RACK.FAN over site.fan rpm confirms and refutes with "
+       "the "
+       "same condition; remove one; the first stands in line 30"},
+      {"value: [600, 700]}",
+       "value: [600, 700]}\n              - {check: site.fan, finding: rpm, "
+       "op: in, value: [600, 700]}",
+       "site.yaml:40: error: rule of OTHER.RACK.FILTER over site.fan rpm stands twice"},
+      // Days.
+      {"title: It was hot, label", "title: It was hot, date: 2026-02-30, label",
+       "site.yaml:43: error: \"date\" is \"2026-02-30\", which is no day; write it as YYYY-MM-DD"},
+      {"title: Filter full", "title: Filter full\n            added: yesterday",
+       "site.yaml:35: error: \"added\" is \"yesterday\", which is no day"},
       // Checks.
       {"    cost: 200ms\n", "", "site.yaml:2: error: check site.fan has no cost"},
       {"cost: 200ms", "cost: -1s", "site.yaml:2: error: check site.fan has a negative cost"},
