@@ -14,18 +14,21 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/host/bundle.h"
 #include "common/rpc/serve.h"
 #include "services/cli/bundle_commands.h"
 #include "services/cli/checks.h"
 #include "services/cli/checks_doc.h"
 #include "services/cli/diagnose.h"
+#include "services/cli/eval/eval_command.h"
 #include "services/cli/kb.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/show_check.h"
 #include "services/cli/up.h"
 #include "services/cli/watch.h"
+#include "services/orchestrator/strategy.h"
 
 namespace galen::cli {
 namespace {
@@ -49,6 +52,7 @@ struct Arguments {
   CaptureArguments capture;
   NewBundleArguments create;
   AddArguments add;
+  eval::EvalArguments eval;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -265,7 +269,12 @@ int Main(int argc, char** argv) {
       ->type_name("FILE");
   diagnose->add_option("--request-id", arguments.diagnose.request_id,
                        "Idempotency key: the same one gives the same diagnosis");
-  diagnose->add_option("--strategy", arguments.diagnose.strategy, "How to search; tiered");
+  diagnose
+      ->add_option(
+          "--strategy", arguments.diagnose.strategy,
+          absl::StrCat("How to search: ", absl::StrJoin(orchestrator::StrategyNames(), ", "),
+                       "; none: ", orchestrator::kDefaultStrategy))
+      ->type_name("NAME");
   with_knowledge(diagnose);
 
   CLI::App* up = app.add_subcommand("up", "Serve the whole mesh from this process");
@@ -361,6 +370,8 @@ int Main(int argc, char** argv) {
                    "Knowledge directories; none: the one that came with the program");
   with_knowledge(lint);
 
+  const CLI::App* eval = eval::DeclareEval(app, arguments.eval);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -371,6 +382,7 @@ int Main(int argc, char** argv) {
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
   if (*diagnose) return RunDiagnose(arguments, console);
+  if (*eval) return eval::RunEval(arguments.eval, console);
   if (*up) return RunUp(arguments, console);
   if (*watch) {
     return WatchNodes({arguments.knowledge, arguments.server, arguments.nodes, arguments.json},

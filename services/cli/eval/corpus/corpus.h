@@ -1,0 +1,30 @@
+#ifndef SERVICES_CLI_EVAL_CORPUS_CORPUS_H_
+#define SERVICES_CLI_EVAL_CORPUS_CORPUS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "galen/eval/v1/eval.pb.h"
+
+namespace galen::eval {
+
+// Cases with their answers, as docs/eval.md describes them.
+struct Corpus {
+  std::string directory;
+  std::vector<v1::Case> cases;       // in the order of answers.jsonl
+  std::vector<std::string> remarks;  // what a reader should know, one sentence each
+};
+
+// Reads `directory`: answers.jsonl says which cases there are, incidents.jsonl and bundles/ what is
+// known of them. Both may be missing, but each case needs one of the two.
+//
+// NOT_FOUND no such directory or no answers.jsonl in it, or a case has neither bundle nor incident;
+// INVALID_ARGUMENT "file:line: what; remedy": no JSON object, a field of another type, an id that
+// is missing, stands twice or may not name a file; RESOURCE_EXHAUSTED more than 100,000 cases, or a
+// file above 1 GiB, or a line above 16 MiB.
+absl::StatusOr<Corpus> ReadCorpus(const std::string& directory);
+
+}  // namespace galen::eval
+
+#endif  // SERVICES_CLI_EVAL_CORPUS_CORPUS_H_

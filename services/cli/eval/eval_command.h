@@ -1,0 +1,34 @@
+#ifndef SERVICES_CLI_EVAL_EVAL_COMMAND_H_
+#define SERVICES_CLI_EVAL_EVAL_COMMAND_H_
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "services/cli/diagnose.h"
+#include "services/cli/exit_code.h"
+
+namespace galen::eval {
+
+// `galen eval` as it was called.
+struct EvalArguments {
+  std::string cases;                    // directory of the corpus
+  std::vector<std::string> strategies;  // names, or "all"
+  std::vector<std::string> only;        // ids; empty: all cases
+  std::vector<std::string> knowledge;
+  int jobs = 2;
+  bool hide_labels = false;
+  bool failures = false;
+  bool json = false;
+};
+
+// Declares the command and its options, which are read into `arguments`.
+CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments);
+
+// kOk when every case was diagnosed, whatever came out; kBadInput for a corpus, strategy or case
+// that is not there; kBroken when a case could not be diagnosed.
+cli::ExitCode RunEval(const EvalArguments& arguments, cli::Console& console);
+
+}  // namespace galen::eval
+
+#endif  // SERVICES_CLI_EVAL_EVAL_COMMAND_H_

@@ -1,0 +1,106 @@
+#include "services/cli/eval/runner/describe.h"
+
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace galen::eval {
+namespace {
+
+using galen::v1::Diagnosis;
+using galen::v1::DiagnosisEvent;
+using galen::v1::Hypothesis;
+
+v1::NamedCause NameCause(const galen::v1::Cause& cause) {
+  v1::NamedCause named;
+  named.set_label(cause.label());
+  named.set_probability(cause.probability());
+  std::set<std::string> places;
+  for (const galen::v1::Device& device : cause.devices()) {
+    places.insert(device.device().empty() ? device.node()
+                                          : absl::StrCat(device.node(), "/", device.device()));
+    if (!device.pci_address().empty()) {
+      places.insert(absl::StrCat(device.node(), "/", device.pci_address()));
+    }
+  }
+  named.mutable_places()->Assign(places.begin(), places.end());
+  return named;
+}
+
+double Seconds(const google::protobuf::Duration& duration) {
+  return static_cast<double>(duration.seconds()) + 1e-9 * duration.nanos();
+}
+
+v1::JudgedHypothesis DescribeHypothesis(const Hypothesis& hypothesis) {
+  v1::JudgedHypothesis judged;
+  judged.set_label(hypothesis.label());
+  judged.set_origin(Hypothesis::Origin_Name(hypothesis.origin()));
+  judged.set_status(Hypothesis::Status_Name(hypothesis.status()));
+  judged.set_probability(hypothesis.verdict().probability());
+  for (const galen::v1::Reason& reason : hypothesis.verdict().reasons()) {
+    const bool supports = reason.direction() == galen::v1::Reason::SUPPORTS;
+    (supports ? judged.add_supports() : judged.add_opposes())->assign(reason.text());
+  }
+  *judged.mutable_missing() = hypothesis.verdict().missing();
+  return judged;
+}
+
+}  // namespace
+
+void CountReasonerUse(const DiagnosisEvent& event, v1::ReasonerUse& use) {
+  auto& calls = *use.mutable_calls();
+  switch (event.event_case()) {
+    case DiagnosisEvent::kSummarized:
+      ++calls["Summarize"];
+      break;
+    case DiagnosisEvent::kHypothesesProposed:
+      ++calls["ProposeFromHistory"];
+      break;
+    case DiagnosisEvent::kChildrenRanked:
+      ++calls["RankChildren"];
+      break;
+    case DiagnosisEvent::kVerdictsGiven:
+      calls["Judge"] += event.verdicts_given().verdicts_size();
+      break;
+    case DiagnosisEvent::kCritiqued:
+      ++calls["Critique"];
+      break;
+    case DiagnosisEvent::kExplored:
+      ++calls["Explore"];
+      break;
+    case DiagnosisEvent::kConcluded:
+      ++calls["Conclude"];
+      break;
+    default:
+      break;
+  }
+}
+
+v1::CaseResult Describe(const Diagnosis& diagnosis, const knowledge::Knowledge& knowledge) {
+  v1::CaseResult result;
+  if (diagnosis.state() == Diagnosis::FAILED) {
+    result.set_error(diagnosis.error().message().empty() ? "the diagnosis failed"
+                                                         : diagnosis.error().message());
+  }
+  const galen::v1::Report& report = diagnosis.report();
+  result.set_headline(report.headline());
+  if (report.has_primary_cause()) *result.mutable_primary() = NameCause(report.primary_cause());
+  for (const auto& cause : report.other_causes()) *result.add_others() = NameCause(cause);
+  for (const auto& effect : report.secondary_effects()) result.add_secondary(effect.label());
+  for (const Hypothesis& hypothesis : diagnosis.hypotheses()) {
+    if (hypothesis.has_verdict()) *result.add_judged() = DescribeHypothesis(hypothesis);
+  }
+  for (const galen::v1::CheckResult& check : diagnosis.check_results()) {
+    v1::CheckRun& run = *result.add_checks();
+    run.set_check(check.check());
+    run.set_node(check.node());
+    run.set_status(galen::v1::CheckResult::Status_Name(check.status()));
+    if (const auto* spec = knowledge.FindCheck(check.check()); spec != nullptr) {
+      run.set_cost_seconds(Seconds(spec->cost()));
+    }
+  }
+  return result;
+}
+
+}  // namespace galen::eval

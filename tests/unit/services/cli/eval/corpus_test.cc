@@ -1,0 +1,131 @@
+#include "services/cli/eval/corpus/corpus.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace galen::eval {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+namespace fs = std::filesystem;
+
+class CorpusTest : public testing::Test {
+ protected:
+  CorpusTest()
+      : directory_(fs::path(testing::TempDir()) /
+                   testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::remove_all(directory_);
+    fs::create_directories(directory_ / "bundles");
+  }
+  ~CorpusTest() override { fs::remove_all(directory_); }
+
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory_ / name, std::ios::binary) << text;
+  }
+  absl::Status Refused(const std::string& answers) const {
+    Write("answers.jsonl", answers);
+    return ReadCorpus(directory_.string()).status();
+  }
+
+  const fs::path directory_;
+};
+
+TEST_F(CorpusTest, ReadsAnswersWithTheirIncidentsAndBundles) {
+  Write("answers.jsonl",
+        R"({"id": "a", "labels": ["GPU.X.Y"], "labels_secondary": ["GPU.X.Z"], )"
+        R"("labels_acceptable": ["GPU.X.W"], "faulty": ["n1"], "hosts": ["n1", "n2"]})"
+        "\n\n"
+        R"({"id": "b", "labels": []})"
+        "\n");
+  Write("incidents.jsonl",
+        R"({"id": "a", "title": "T", "source": "https://x/1", "description": "D", )"
+        R"("logs": ["l1"], "environment": {"gpu": "H100", "nccl": 2}, "misleading": true})"
+        "\n");
+  fs::create_directory(directory_ / "bundles" / "a");
+  Write("bundles/b.tar.gz", "");
+
+  const auto corpus = ReadCorpus(directory_.string());
+
+  ASSERT_TRUE(corpus.ok()) << corpus.status();
+  ASSERT_EQ(corpus->cases.size(), 2);
+  const v1::Case& a = corpus->cases[0];
+  EXPECT_EQ(a.id(), "a");
+  EXPECT_THAT(a.labels(), ElementsAre("GPU.X.Y"));
+  EXPECT_THAT(a.labels_secondary(), ElementsAre("GPU.X.Z"));
+  EXPECT_THAT(a.labels_acceptable(), ElementsAre("GPU.X.W"));
+  EXPECT_THAT(a.faulty(), ElementsAre("n1"));
+  EXPECT_THAT(a.hosts(), ElementsAre("n1", "n2"));
+  EXPECT_EQ(a.source(), "https://x/1");
+  EXPECT_EQ(a.environment().at("nccl"), "2");
+  EXPECT_TRUE(a.has_misleading() && a.misleading());
+  EXPECT_EQ(a.bundle(), (directory_ / "bundles" / "a").string());
+  const v1::Case& b = corpus->cases[1];
+  EXPECT_THAT(b.labels(), IsEmpty());
+  EXPECT_FALSE(b.has_misleading());
+  EXPECT_EQ(b.bundle(), (directory_ / "bundles" / "b.tar.gz").string());
+}
+
+TEST_F(CorpusTest, ACaseWithoutABundleIsItsIncident) {
+  Write("answers.jsonl", R"({"id": "a", "labels": ["GPU.X.Y"]})");
+  Write("incidents.jsonl", R"({"id": "a", "title": "T", "description": "D"})");
+  const auto corpus = ReadCorpus(directory_.string());
+  ASSERT_TRUE(corpus.ok()) << corpus.status();
+  EXPECT_EQ(corpus->cases[0].bundle(), "");
+  EXPECT_EQ(corpus->cases[0].description(), "D");
+}
+
+TEST_F(CorpusTest, SaysWhichRecordsHaveNoAnswer) {
+  Write("answers.jsonl", R"({"id": "a", "labels": []})");
+  Write("incidents.jsonl", "{\"id\": \"a\", \"description\": \"D\"}\n{\"id\": \"lost\"}\n");
+  const auto corpus = ReadCorpus(directory_.string());
+  ASSERT_TRUE(corpus.ok()) << corpus.status();
+  EXPECT_THAT(corpus->remarks, ElementsAre(HasSubstr("lost")));
+}
+
+TEST_F(CorpusTest, EachMistakeNamesItsFileAndLine) {
+  const struct {
+    const char* answers;
+    const char* named;
+  } kMistakes[] = {
+      {"{\"id\": \"a\", \"labels\": []}\n{", "answers.jsonl:2: is no JSON object"},
+      {"[1]", "answers.jsonl:1: is no JSON object"},
+      {R"({"labels": []})", "answers.jsonl:1: id is missing"},
+      {R"({"id": "../etc", "labels": []})", "answers.jsonl:1: id is missing or cannot name"},
+      {R"({"id": 7, "labels": []})", "answers.jsonl:1: id is no text"},
+      {R"({"id": "a"})", "answers.jsonl:1: has no labels"},
+      {R"({"id": "a", "labels": "GPU"})", "answers.jsonl:1: labels is no list"},
+      {R"({"id": "a", "labels": [1]})", "answers.jsonl:1: labels is no list"},
+      {"{\"id\": \"a\", \"labels\": []}\n\n{\"id\": \"a\", \"labels\": []}",
+       "answers.jsonl:3: id \"a\" stands on line 1 already"},
+      {R"({"id": "a", "labels": []})", "answers.jsonl:1: case \"a\" has neither bundles/a.tar.gz"},
+      {"\xff", "answers.jsonl:1: is not UTF-8"},
+      {"\n", "answers.jsonl: holds no case"},
+  };
+  for (const auto& mistake : kMistakes) {
+    const absl::Status status = Refused(mistake.answers);
+    EXPECT_FALSE(status.ok()) << mistake.answers;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(mistake.named));
+  }
+}
+
+TEST_F(CorpusTest, NestingWithoutEndIsRefused) {
+  const absl::Status status = Refused(R"({"id": "a", "labels": )" + std::string(100'000, '['));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("answers.jsonl:1: nested deeper"));
+}
+
+TEST_F(CorpusTest, AMissingDirectoryOrAnswersFileIsNotFound) {
+  EXPECT_EQ(ReadCorpus((directory_ / "none").string()).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(ReadCorpus(directory_.string()).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace galen::eval
