@@ -7,7 +7,7 @@
 set(GALEN_LAYERS
   "common/base"
   "common/host"
-  "common/(rpc|store|knowledge|logs)"
+  "common/(rpc|store|knowledge|logs|retrieval)"
   "common/clients"
   "common/reasoner"
   "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator)"

@@ -14,6 +14,8 @@ OWNERS = {
                 r"^services/cli/(remote_api|up)", r"^tests/", r"/main\.cc$"],
     "hiredis/": [r"^common/store/"],
     "sqlite3.h": [r"^common/store/", r"^tests/unit/common/store/"],
+    "hnswlib/": [r"^common/retrieval/graph\.cc$"],
+    "xapian": [r"^bench/retrieval/"],
     "hs/": [r"^common/logs/", r"^tests/unit/common/knowledge/"],
     "yaml-cpp/": [r"^common/(knowledge|host)/"],
     "archive": [r"^common/(host|logs)/", r"^tests/unit/common/"],

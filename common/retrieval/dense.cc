@@ -1,0 +1,74 @@
+#include "common/retrieval/dense.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/retrieval/dot.h"
+#include "common/retrieval/graph.h"
+
+namespace galen::retrieval {
+namespace {
+
+// Rows whose products are computed at once: the products stay in the first cache.
+constexpr size_t kBatch = 512;
+
+void Scan(const Segment& segment, std::uint32_t begin, const std::int8_t* query, float scale,
+          std::uint32_t part, Top& top) {
+  std::array<std::int32_t, kBatch> products{};
+  const absl::Span<const float> scales = segment.scales();
+  for (std::uint32_t row = begin; row < segment.documents(); row += kBatch) {
+    const std::uint32_t count = std::min<std::uint32_t>(kBatch, segment.documents() - row);
+    DotRows(query, segment.vectors() + row * segment.stride(), count, segment.stride(),
+            products.data());
+    float threshold = top.threshold();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const float score = static_cast<float>(products[i]) * scale * scales[row + i];
+      if (score >= threshold && score > 0) {
+        top.Offer({part, row + i, score});
+        threshold = top.threshold();
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Scored> SearchVectors(const View& view, const Vector& query,
+                                  const std::string& embedder, size_t most,
+                                  const DenseOptions& options) {
+  if (query.values.empty()) return {};
+  Top top(most);
+  std::vector<std::int8_t> row(Stride(query.values.size()));
+  std::copy(query.values.begin(), query.values.end(), row.begin());
+  std::uint32_t part = 0;
+  for (const auto& segment : view.segments()) {
+    if (segment->embedder() == absl::string_view(embedder) && segment->stride() == row.size()) {
+      std::uint32_t begin = 0;
+      if (!options.exact && segment->header().graph_documents > 0) {
+        SearchGraph(*segment, row.data(), query.scale, std::max(options.effort, most), part, top);
+        begin = segment->header().graph_documents;
+      }
+      Scan(*segment, begin, row.data(), query.scale, part, top);
+    }
+    ++part;
+  }
+  for (const View::RecentPart& recent : view.recent()) {
+    for (std::uint32_t i = 0; i < recent.count; ++i) {
+      const Recent& document = *recent.block->documents[i];
+      if (document.embedder != embedder || document.vector.values.size() != query.values.size()) {
+        continue;
+      }
+      std::int32_t product = 0;
+      for (size_t k = 0; k < query.values.size(); ++k) {
+        product += static_cast<std::int32_t>(query.values[k]) *
+                   static_cast<std::int32_t>(document.vector.values[k]);
+      }
+      const float score = static_cast<float>(product) * query.scale * document.vector.scale;
+      if (score > 0) top.Offer({part, i, score});
+    }
+    ++part;
+  }
+  return top.Take();
+}
+
+}  // namespace galen::retrieval

@@ -1,0 +1,27 @@
+#ifndef COMMON_RETRIEVAL_DENSE_H_
+#define COMMON_RETRIEVAL_DENSE_H_
+
+#include <string>
+#include <vector>
+
+#include "common/retrieval/embedder.h"
+#include "common/retrieval/view.h"
+
+namespace galen::retrieval {
+
+struct DenseOptions {
+  // Looks at every vector, even where a graph could lead.
+  bool exact = false;
+  // Candidates that a walk through a graph looks at, at least: more find more, and take longer.
+  size_t effort = 256;
+};
+
+// The `most` documents whose vectors have the highest cosine with `query`, above 0, best first.
+// Without a graph: exactly those. Vectors of another embedder than `embedder` are left out.
+std::vector<Scored> SearchVectors(const View& view, const Vector& query,
+                                  const std::string& embedder, size_t most,
+                                  const DenseOptions& options = {});
+
+}  // namespace galen::retrieval
+
+#endif  // COMMON_RETRIEVAL_DENSE_H_
