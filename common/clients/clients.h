@@ -35,6 +35,10 @@ class PlanningClient {
                                   Done<planning::v1::ProposeFromHistoryResponse> done) = 0;
   virtual void RankChildren(const planning::v1::RankChildrenRequest& request, absl::Time deadline,
                             Done<planning::v1::RankChildrenResponse> done) = 0;
+  virtual void ProposeAtOnce(const planning::v1::ProposeAtOnceRequest& request, absl::Time deadline,
+                             Done<planning::v1::ProposeAtOnceResponse> done) = 0;
+  virtual void ListCauses(const planning::v1::ListCausesRequest& request, absl::Time deadline,
+                          Done<planning::v1::ListCausesResponse> done) = 0;
   virtual void Explore(const planning::v1::ExploreRequest& request, absl::Time deadline,
                        Done<planning::v1::ExploreResponse> done) = 0;
 };

@@ -118,6 +118,18 @@ class GrpcPlanningClient final : public PlanningClient {
       stub_->async()->RankChildren(context, &request, response, std::move(callback));
     });
   }
+  void ProposeAtOnce(const planning::v1::ProposeAtOnceRequest& request, absl::Time deadline,
+                     Done<planning::v1::ProposeAtOnceResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->ProposeAtOnce(context, &request, response, std::move(callback));
+    });
+  }
+  void ListCauses(const planning::v1::ListCausesRequest& request, absl::Time deadline,
+                  Done<planning::v1::ListCausesResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->ListCauses(context, &request, response, std::move(callback));
+    });
+  }
   void Explore(const planning::v1::ExploreRequest& request, absl::Time deadline,
                Done<planning::v1::ExploreResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {

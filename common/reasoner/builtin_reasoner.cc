@@ -9,11 +9,15 @@
 #include "common/reasoner/conclude.h"
 #include "common/reasoner/critique.h"
 #include "common/reasoner/explore.h"
+#include "common/reasoner/presume.h"
 #include "common/reasoner/rank.h"
 #include "common/reasoner/summarize.h"
 
 namespace galen::reasoner {
 namespace {
+
+// Causes of past incidents that a presumption weighs.
+constexpr int kSimilarCauses = 10;
 
 std::vector<const knowledge::v1::PastIncident*> Incidents(const knowledge::Knowledge& knowledge) {
   std::vector<const knowledge::v1::PastIncident*> incidents;
@@ -48,6 +52,17 @@ absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(
     const v1::HistoryQuestion& question, absl::Time deadline) const {
   GALEN_RETURN_IF_ERROR(InTime("propose from history", deadline));
   return ProposeCauses(knowledge_, history_, question);
+}
+
+absl::StatusOr<v1::PresumeAnswer> BuiltinReasoner::Presume(const v1::PresumeQuestion& question,
+                                                           absl::Time deadline) const {
+  v1::HistoryQuestion history;
+  *history.mutable_incident() = question.incident();
+  *history.mutable_evidence() = question.evidence();
+  history.set_max_causes(kSimilarCauses);
+  GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer similar, ProposeFromHistory(history, deadline));
+  const EvidenceView view(question.evidence());
+  return reasoner::Presume({knowledge_, rules_, view}, question, similar);
 }
 
 absl::StatusOr<galen::v1::Verdict> BuiltinReasoner::Judge(const v1::JudgeQuestion& question,

@@ -10,9 +10,9 @@ namespace galen::reasoner {
 
 // Answers from declared knowledge alone: deterministic, offline, without a model. The same question
 // gives the same answer byte for byte. Each answer is a pure function in a file of its own
-// (judge.h, rank.h, retrieve.h, critique.h, explore.h, conclude.h, summarize.h); this class holds
-// the indexes. Thread-safe. Errors: INVALID_ARGUMENT for a label that the knowledge does not have,
-// DEADLINE_EXCEEDED when the deadline has passed on entry.
+// (judge.h, rank.h, retrieve.h, presume.h, critique.h, explore.h, conclude.h, summarize.h); this
+// class holds the indexes. Thread-safe. Errors: INVALID_ARGUMENT for a label that the knowledge
+// does not have, DEADLINE_EXCEEDED when the deadline has passed on entry.
 class BuiltinReasoner final : public Reasoner {
  public:
   // Indexes rules and history. `knowledge` must outlive the reasoner.
@@ -26,6 +26,8 @@ class BuiltinReasoner final : public Reasoner {
                                               absl::Time deadline) const override;
   absl::StatusOr<v1::HistoryAnswer> ProposeFromHistory(const v1::HistoryQuestion& question,
                                                        absl::Time deadline) const override;
+  absl::StatusOr<v1::PresumeAnswer> Presume(const v1::PresumeQuestion& question,
+                                            absl::Time deadline) const override;
   absl::StatusOr<galen::v1::Verdict> Judge(const v1::JudgeQuestion& question,
                                            absl::Time deadline) const override;
   absl::StatusOr<v1::CritiqueAnswer> Critique(const v1::CritiqueQuestion& question,

@@ -24,6 +24,8 @@ class Reasoner {
                                                       absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::HistoryAnswer> ProposeFromHistory(const v1::HistoryQuestion& question,
                                                                absl::Time deadline) const = 0;
+  virtual absl::StatusOr<v1::PresumeAnswer> Presume(const v1::PresumeQuestion& question,
+                                                    absl::Time deadline) const = 0;
   virtual absl::StatusOr<galen::v1::Verdict> Judge(const v1::JudgeQuestion& question,
                                                    absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::CritiqueAnswer> Critique(const v1::CritiqueQuestion& question,

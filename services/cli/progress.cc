@@ -136,10 +136,18 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       break;
     }
     case v1::DiagnosisEvent::kHypothesesProposed:
-      if (event.hypotheses_proposed().hypotheses().empty()) {
-        heading("History", "nothing similar enough");
+      if (event.hypotheses_proposed().origin() == v1::Hypothesis::TAXONOMY) {
+        heading("Taxonomy", Plural(event.hypotheses_proposed().hypotheses_size(),
+                                   "cause to be judged", "causes, all to be judged"));
+      } else if (event.hypotheses_proposed().origin() == v1::Hypothesis::DIRECT) {
+        heading("At once", event.hypotheses_proposed().hypotheses().empty()
+                               ? "nothing points anywhere"
+                               : "named from the texts and the history, not verified");
       } else {
-        heading("History", "");
+        heading("History",
+                event.hypotheses_proposed().hypotheses().empty() ? "nothing similar enough" : "");
+      }
+      if (event.hypotheses_proposed().origin() != v1::Hypothesis::TAXONOMY) {
         for (const v1::ProposedHypothesis& proposed : event.hypotheses_proposed().hypotheses()) {
           lines.push_back(absl::StrCat(
               "    ", proposed.hypothesis().label(), "  ", Percent(proposed.hypothesis().prior()),

@@ -54,10 +54,10 @@ const v1::Evidence* FindEvidence(const v1::Report& report, const std::string& id
 }
 
 void TellCause(const v1::Report& report, const v1::Cause& cause, absl::string_view heading,
-               Page& page) {
+               Colour colour, Page& page) {
   page.Line(heading,
             absl::StrFormat("%s (%.0f %%)", cause.label(), std::floor(cause.probability() * 100)),
-            Colour::kGreen);
+            colour);
   page.Line("", cause.title());
   if (const std::string where = Where(cause); !where.empty()) page.Line("Where", where);
   bool first = true;
@@ -86,12 +86,17 @@ std::string ReportText(const v1::Report& report, const Terminal& terminal) {
   page.Line("Report", report.headline(), Colour::kBold);
   if (report.has_primary_cause()) {
     page.Blank();
-    TellCause(report, report.primary_cause(), "Cause", page);
+    TellCause(report, report.primary_cause(), "Cause", Colour::kGreen, page);
     if (!report.owner().empty()) page.Line("Owner", report.owner());
+  }
+  if (report.has_presumed_cause()) {
+    page.Blank();
+    TellCause(report, report.presumed_cause(), "Presumed", Colour::kYellow, page);
+    page.Line("", "No check verified it: this search runs none.");
   }
   for (const v1::Cause& cause : report.other_causes()) {
     page.Blank();
-    TellCause(report, cause, "Also", page);
+    TellCause(report, cause, "Also", Colour::kGreen, page);
   }
   if (!report.secondary_effects().empty()) {
     page.Blank();

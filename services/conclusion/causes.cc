@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/conclusion/citations.h"
 
 namespace galen::conclusion {
 namespace {
@@ -87,6 +88,20 @@ Cause MakeCause(const knowledge::Knowledge& knowledge, const Hypothesis& hypothe
   return cause;
 }
 
+Cause MakePresumed(const knowledge::Knowledge& knowledge, const Hypothesis& hypothesis) {
+  Cause cause;
+  cause.set_label(hypothesis.label());
+  cause.set_title(hypothesis.title());
+  Describe(knowledge.FindLabel(hypothesis.label()), cause);
+  cause.set_explanation(hypothesis.reason());
+  cause.set_probability(hypothesis.prior());
+  *cause.mutable_evidence_ids() = hypothesis.evidence_ids();
+  for (const std::string& id : hypothesis.similar_incidents()) {
+    cause.add_evidence_ids(absl::StrCat(kIncidentPrefix, id));
+  }
+  return cause;
+}
+
 Cause MakeEffect(const knowledge::Knowledge& knowledge,
                  const reasoner::v1::ConcludeAnswer::Effect& effect) {
   Cause cause;
@@ -124,6 +139,13 @@ void FillCauses(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest
     }
     *report.add_secondary_effects() = std::move(cause);
     placed.insert(effect.effect());
+  }
+  for (const Hypothesis& each : request.hypotheses()) {
+    if (report.has_primary_cause() || each.label() != request.presumed() || each.has_verdict()) {
+      continue;
+    }
+    Cause presumed = MakePresumed(knowledge, each);
+    if (!presumed.evidence_ids().empty()) *report.mutable_presumed_cause() = std::move(presumed);
   }
   std::vector<Cause> rejected;
   std::vector<Cause> undecided;

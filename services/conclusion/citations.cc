@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 
 namespace galen::conclusion {
 namespace {
@@ -50,6 +52,21 @@ Evidence OfSignal(const Signal& signal) {
   return evidence;
 }
 
+Evidence OfIncident(const knowledge::Knowledge& knowledge, const std::string& id) {
+  Evidence evidence;
+  evidence.set_id(id);
+  evidence.set_kind("incident");
+  const absl::string_view name = absl::StripPrefix(id, kIncidentPrefix);
+  evidence.set_text(absl::StrCat("past incident ", name));
+  for (const auto& incident : knowledge.base().incidents()) {
+    if (incident.id() != name) continue;
+    evidence.set_text(absl::StrCat("past incident: ", incident.title()));
+    evidence.set_source(incident.reference());
+    break;
+  }
+  return evidence;
+}
+
 std::string Names(const std::set<std::string>& names) {
   std::vector<std::string> shown(names.begin(), names.end());
   if (shown.size() <= kMaxNamed) return absl::StrJoin(shown, ", ");
@@ -60,7 +77,8 @@ std::string Names(const std::set<std::string>& names) {
 
 }  // namespace
 
-void FillEvidence(const galen::v1::EvidenceSet& evidence, Report& report) {
+void FillEvidence(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence,
+                  Report& report) {
   absl::flat_hash_map<absl::string_view, const CheckResult*> results;
   for (const CheckResult& result : evidence.results()) results[result.id()] = &result;
   absl::flat_hash_map<absl::string_view, const Signal*> signals;
@@ -73,10 +91,13 @@ void FillEvidence(const galen::v1::EvidenceSet& evidence, Report& report) {
         *report.add_evidence() = OfCheck(*it->second);
       } else if (const auto found = signals.find(id); found != signals.end()) {
         *report.add_evidence() = OfSignal(*found->second);
+      } else if (absl::StartsWith(id, kIncidentPrefix)) {
+        *report.add_evidence() = OfIncident(knowledge, id);
       }
     }
   };
   if (report.has_primary_cause()) cite(report.primary_cause());
+  if (report.has_presumed_cause()) cite(report.presumed_cause());
   for (const auto* causes : {&report.other_causes(), &report.secondary_effects(),
                              &report.ruled_out(), &report.undecided()}) {
     for (const Cause& cause : *causes) cite(cause);

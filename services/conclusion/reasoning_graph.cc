@@ -104,13 +104,12 @@ std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
     *refinement.mutable_evidence_ids() = effect.evidence_ids();
     open.push_back(refinement.id());
   }
-  ReasoningStep& summary =
-      steps.emplace_back(Step(std::string(kSummary), ReasoningStep::SUMMARY, report.headline(),
-                              report.has_primary_cause() ? report.primary_cause().label() : ""));
+  const galen::v1::Cause& named =
+      report.has_primary_cause() ? report.primary_cause() : report.presumed_cause();
+  ReasoningStep& summary = steps.emplace_back(
+      Step(std::string(kSummary), ReasoningStep::SUMMARY, report.headline(), named.label()));
   for (const std::string& id : open) summary.add_parents(id);
-  if (report.has_primary_cause()) {
-    *summary.mutable_evidence_ids() = report.primary_cause().evidence_ids();
-  }
+  *summary.mutable_evidence_ids() = named.evidence_ids();
   return steps;
 }
 

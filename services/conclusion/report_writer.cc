@@ -126,6 +126,15 @@ std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
   return steps;
 }
 
+std::string Verify(const knowledge::Knowledge& knowledge, const Report& report) {
+  std::string step = "Verify the presumed cause before anything is done about it";
+  const knowledge::v1::Label* label = knowledge.FindLabel(report.presumed_cause().label());
+  if (label == nullptr) return step;
+  const std::vector<std::string> checks = knowledge.ChecksFor(*label);
+  if (!checks.empty()) absl::StrAppend(&step, ": what decides it is ", absl::StrJoin(checks, ", "));
+  return step;
+}
+
 void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
                    Report& report) {
   if (report.has_primary_cause()) {
@@ -133,6 +142,7 @@ void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
     for (const Cause& cause : report.other_causes()) report.add_next_steps(Repair(cause));
     return;
   }
+  if (report.has_presumed_cause()) report.add_next_steps(Verify(knowledge, report));
   for (std::string& step : ToCollect(knowledge, request)) report.add_next_steps(std::move(step));
   for (const auto& suggestion : request.suggestions()) {
     report.add_next_steps(suggestion.title());
@@ -158,8 +168,14 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
                                                     : Report::CAUSE_CONFIRMED);
   report.set_headline(answer.headline());
   FillCauses(knowledge_, request, answer, report);
+  if (report.has_presumed_cause()) {
+    report.set_headline(absl::StrCat("No cause confirmed; presumed, not verified: ",
+                                     report.presumed_cause().title().empty()
+                                         ? report.presumed_cause().label()
+                                         : report.presumed_cause().title()));
+  }
   report.set_owner(report.primary_cause().owner());
-  FillEvidence(request.evidence(), report);
+  FillEvidence(knowledge_, request.evidence(), report);
   FillNextSteps(knowledge_, request, report);
   *report.mutable_suggestions() = request.suggestions();
   *report.mutable_notes() = request.notes();

@@ -96,10 +96,12 @@ void TellList(absl::string_view heading, const google::protobuf::RepeatedPtrFiel
 }
 
 void TellEvidence(const Report& report, std::string& out) {
-  if (!report.has_primary_cause()) return;
+  if (!report.has_primary_cause() && !report.has_presumed_cause()) return;
+  const Cause& cause =
+      report.has_primary_cause() ? report.primary_cause() : report.presumed_cause();
   absl::StrAppend(&out, "## Evidence\n\n");
   for (const Evidence& evidence : report.evidence()) {
-    const auto& ids = report.primary_cause().evidence_ids();
+    const auto& ids = cause.evidence_ids();
     if (std::find(ids.begin(), ids.end(), evidence.id()) == ids.end()) continue;
     absl::StrAppend(&out, "`", Inline(evidence.id()), "`: ", Inline(evidence.text()), "\n\n");
     if (!evidence.excerpt().empty()) {
@@ -130,6 +132,9 @@ std::string WriteTicket(const v1::ConcludeRequest& request, const Report& report
   absl::StrAppend(&out, "## Reported\n\n",
                   Quote(request.incident().description(), kMaxDescriptionBytes), "\n");
   if (report.has_primary_cause()) TellCause("Cause", report.primary_cause(), out);
+  if (report.has_presumed_cause()) {
+    TellCause("Presumed cause, not verified", report.presumed_cause(), out);
+  }
   for (const Cause& cause : report.other_causes()) TellCause("Independent cause", cause, out);
   TellList("Secondary effects", report.secondary_effects(), out);
   TellEvidence(report, out);

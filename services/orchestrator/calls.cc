@@ -128,6 +128,20 @@ clients::Cancel StartCall(const Agents& agents, const State& state, const Effect
               effect, std::move(sink),
               [](const State&, auto response) { return ProposedEvent(std::move(response)); }));
       break;
+    case Effect::Kind::kAtOnce:
+      agents.planning.ProposeAtOnce(AtOnceRequestOf(state), deadline,
+                                    Answer<planning::v1::ProposeAtOnceResponse>(
+                                        effect, std::move(sink), [](const State&, auto response) {
+                                          return AtOnceEvent(std::move(response));
+                                        }));
+      break;
+    case Effect::Kind::kListCauses:
+      agents.planning.ListCauses(planning::v1::ListCausesRequest(), deadline,
+                                 Answer<planning::v1::ListCausesResponse>(
+                                     effect, std::move(sink), [](const State&, auto response) {
+                                       return CausesListedEvent(std::move(response));
+                                     }));
+      break;
     case Effect::Kind::kRank:
       agents.planning.RankChildren(
           RankRequestOf(state, effect), deadline,

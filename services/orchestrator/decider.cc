@@ -57,12 +57,6 @@ Decision Decide(const State& state) {
     return Fail(error);
   }
   if (Decision decision = strategy->Search(state); !decision.empty()) return decision;
-
-  if (!AnyConfirmed(state)) {
-    Decision decision =
-        Call(state, MakeEffect(state, Effect::Kind::kExplore, ""), state.round.explored);
-    if (!decision.empty()) return decision;
-  }
   return RequiredCall(state, Effect::Kind::kConclude);
 }
 

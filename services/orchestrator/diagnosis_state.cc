@@ -73,6 +73,27 @@ void ApplySummarized(State& state, const v1::Summarized& summarized) {
   }
 }
 
+void ApplyProposed(State& state, const v1::HypothesesProposed& event) {
+  Round& round = state.round;
+  v1::Hypothesis::Origin origin = v1::Hypothesis::HISTORY;
+  std::vector<std::string>* labels = &round.history;
+  if (event.origin() == v1::Hypothesis::DIRECT) {
+    origin = v1::Hypothesis::DIRECT;
+    labels = &round.at_once;
+    round.named_at_once = true;
+  } else if (event.origin() == v1::Hypothesis::TAXONOMY) {
+    origin = v1::Hypothesis::TAXONOMY;
+    labels = &round.causes;
+    round.causes_listed = true;
+  } else {
+    round.history_proposed = true;
+  }
+  for (const v1::ProposedHypothesis& proposed : event.hypotheses()) {
+    Propose(state, proposed, origin);
+    labels->push_back(proposed.hypothesis().label());
+  }
+}
+
 void ApplyCheckCompleted(State& state, const v1::CheckResult& result) {
   // The first result of a pair stands: a repeat, after a retry, is not counted again.
   if (!state.results.emplace(result.id(), result).second) return;
@@ -109,7 +130,8 @@ void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
     *hypothesis.mutable_verdict() = verdict;
     hypothesis.set_status(StatusOf(verdict.outcome()));
     if (verdict.outcome() == v1::Verdict::CONFIRMED) ++state.round.confirmed;
-    if (verdict.outcome() == v1::Verdict::CONFIRMED &&
+    // A cause that only tells how the failure shows itself ends no search.
+    if (verdict.outcome() == v1::Verdict::CONFIRMED && !verdict.residual() &&
         given.batch() == EffectId(Effect::Kind::kJudge, kHistoryBatch, state.round.number)) {
       state.round.history_confirmed = true;
     }
@@ -186,12 +208,7 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
     case v1::DiagnosisEvent::kSummarized:
       return ApplySummarized(state, event.summarized());
     case v1::DiagnosisEvent::kHypothesesProposed:
-      state.round.history_proposed = true;
-      for (const v1::ProposedHypothesis& proposed : event.hypotheses_proposed().hypotheses()) {
-        Propose(state, proposed, v1::Hypothesis::HISTORY);
-        state.round.history.push_back(proposed.hypothesis().label());
-      }
-      return;
+      return ApplyProposed(state, event.hypotheses_proposed());
     case v1::DiagnosisEvent::kCheckCompleted:
       return ApplyCheckCompleted(state, event.check_completed().result());
     case v1::DiagnosisEvent::kChecksFinished:

@@ -16,8 +16,10 @@ namespace galen::orchestrator {
 
 // Rounds of a diagnosis; one that ends the last without a cause is escalated.
 inline constexpr int kMaxRounds = 5;
-// Distinct causes that history may propose in a round.
+// Distinct causes that history, or an answer at once, may propose in a round.
 inline constexpr int kHistoryCauses = 2;
+// Root causes that a search which lists them all takes; a taxonomy that people can read has fewer.
+inline constexpr int kMaxCauses = 10'000;
 
 // What became of a call so far.
 struct CallRecord {
@@ -35,6 +37,10 @@ struct Round {
   bool history_proposed = false;
   std::vector<std::string> history;  // labels proposed from history
   bool history_confirmed = false;    // one of them was
+  bool named_at_once = false;
+  std::vector<std::string> at_once;  // labels named in one question, most likely first
+  bool causes_listed = false;
+  std::vector<std::string> causes;  // every root cause
   // Memory of the branches that the search is in, by inner label ("" is the root): dropped on
   // leaving.
   std::map<std::string, v1::ChildrenRanked> rankings;

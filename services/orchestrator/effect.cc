@@ -11,6 +11,10 @@ absl::string_view NameOf(Effect::Kind kind) {
       return "summarize";
     case Effect::Kind::kHistory:
       return "history";
+    case Effect::Kind::kAtOnce:
+      return "at-once";
+    case Effect::Kind::kListCauses:
+      return "list-causes";
     case Effect::Kind::kChecks:
       return "checks";
     case Effect::Kind::kRank:

@@ -15,6 +15,8 @@ struct Effect {
   enum class Kind {
     kSummarize,  // also resolves the nodes
     kHistory,
+    kAtOnce,      // the likeliest causes by the texts and the history, in one question
+    kListCauses,  // every root cause
     kChecks,
     kRank,
     kJudge,
@@ -41,10 +43,12 @@ struct Decision {
   bool empty() const { return events.empty() && effects.empty(); }
 };
 
-// What stands in the ids of effects for the hypotheses of history and critique; labels are upper
-// case, so no branch has these names.
+// What stands in the ids of effects for the hypotheses of history, of critique, of both together
+// and for all there are; labels are upper case, so no branch has these names.
 inline constexpr absl::string_view kHistoryBatch = "history";
 inline constexpr absl::string_view kCritiqueBatch = "critique";
+inline constexpr absl::string_view kAttributionBatch = "attribution";
+inline constexpr absl::string_view kAllBatch = "all";
 inline constexpr absl::string_view kRootBatch = "root";
 
 // The id of an effect; `what` may be empty.

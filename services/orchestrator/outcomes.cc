@@ -9,6 +9,25 @@
 #include "services/orchestrator/retry.h"
 
 namespace galen::orchestrator {
+namespace {
+
+// At most `most` of the hypotheses, of distinct labels.
+template <typename Response>
+v1::DiagnosisEvent Proposed(Response response, v1::Hypothesis::Origin origin, int most) {
+  v1::DiagnosisEvent event;
+  v1::HypothesesProposed& proposed = *event.mutable_hypotheses_proposed();
+  proposed.set_origin(origin);
+  std::set<std::string> seen;
+  for (v1::ProposedHypothesis& hypothesis : *response.mutable_hypotheses()) {
+    if (proposed.hypotheses_size() == most) break;
+    const std::string& label = hypothesis.hypothesis().label();
+    if (label.empty() || !seen.insert(label).second) continue;
+    *proposed.add_hypotheses() = std::move(hypothesis);
+  }
+  return event;
+}
+
+}  // namespace
 
 v1::DiagnosisEvent SummarizedEvent(summarization::v1::SummarizeResponse summary,
                                    execution::v1::ResolveNodesResponse nodes) {
@@ -23,16 +42,15 @@ v1::DiagnosisEvent SummarizedEvent(summarization::v1::SummarizeResponse summary,
 }
 
 v1::DiagnosisEvent ProposedEvent(planning::v1::ProposeFromHistoryResponse response) {
-  v1::DiagnosisEvent event;
-  v1::HypothesesProposed& proposed = *event.mutable_hypotheses_proposed();
-  std::set<std::string> seen;
-  for (v1::ProposedHypothesis& hypothesis : *response.mutable_hypotheses()) {
-    if (proposed.hypotheses_size() == kHistoryCauses) break;
-    const std::string& label = hypothesis.hypothesis().label();
-    if (label.empty() || !seen.insert(label).second) continue;
-    *proposed.add_hypotheses() = std::move(hypothesis);
-  }
-  return event;
+  return Proposed(std::move(response), v1::Hypothesis::HISTORY, kHistoryCauses);
+}
+
+v1::DiagnosisEvent AtOnceEvent(planning::v1::ProposeAtOnceResponse response) {
+  return Proposed(std::move(response), v1::Hypothesis::DIRECT, kHistoryCauses);
+}
+
+v1::DiagnosisEvent CausesListedEvent(planning::v1::ListCausesResponse response) {
+  return Proposed(std::move(response), v1::Hypothesis::TAXONOMY, kMaxCauses);
 }
 
 v1::DiagnosisEvent RankedEvent(const Effect& effect, planning::v1::RankChildrenResponse response) {

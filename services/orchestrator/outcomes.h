@@ -22,6 +22,9 @@ v1::DiagnosisEvent SummarizedEvent(summarization::v1::SummarizeResponse summary,
                                    execution::v1::ResolveNodesResponse nodes);
 // At most two hypotheses, of distinct labels.
 v1::DiagnosisEvent ProposedEvent(planning::v1::ProposeFromHistoryResponse response);
+v1::DiagnosisEvent AtOnceEvent(planning::v1::ProposeAtOnceResponse response);
+// Distinct labels.
+v1::DiagnosisEvent CausesListedEvent(planning::v1::ListCausesResponse response);
 v1::DiagnosisEvent RankedEvent(const Effect& effect, planning::v1::RankChildrenResponse response);
 // A label without an answer gets an INCONCLUSIVE verdict that says so.
 v1::DiagnosisEvent VerdictsEvent(const Effect& effect, reflection::v1::JudgeResponse response);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "services/orchestrator/strategy.h"
+
 namespace galen::orchestrator {
 namespace {
 
@@ -21,6 +23,7 @@ Request WithEvidence(const State& state) {
   return request;
 }
 
+// The hypotheses that have a verdict.
 template <typename Request>
 void AddJudged(const State& state, Request& request) {
   for (const Tracked& tracked : state.hypotheses) {
@@ -58,6 +61,12 @@ planning::v1::ProposeFromHistoryRequest HistoryRequestOf(const State& state) {
   return request;
 }
 
+planning::v1::ProposeAtOnceRequest AtOnceRequestOf(const State& state) {
+  auto request = WithEvidence<planning::v1::ProposeAtOnceRequest>(state);
+  request.set_max_causes(kHistoryCauses);
+  return request;
+}
+
 execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Effect& effect) {
   execution::v1::RunChecksRequest request;
   for (const std::string& check : effect.checks) request.add_checks(check);
@@ -91,6 +100,11 @@ reflection::v1::JudgeRequest JudgeRequestOf(const State& state, const Effect& ef
 reflection::v1::CritiqueRequest CritiqueRequestOf(const State& state) {
   auto request = WithEvidence<reflection::v1::CritiqueRequest>(state);
   AddJudged(state, request);
+  // What is proposed and waits for its verdict is part of the answer under critique.
+  for (const std::string& label : state.round.history) {
+    const Tracked* tracked = FindHypothesis(state, label);
+    if (!tracked->hypothesis.has_verdict()) *request.add_judged() = tracked->hypothesis;
+  }
   return request;
 }
 
@@ -108,6 +122,9 @@ conclusion::v1::ConcludeRequest ConcludeRequestOf(const State& state) {
     *request.add_suggestions() = suggestion;
   }
   for (const std::string& note : state.round.notes) request.add_notes(note);
+  if (const Strategy* strategy = FindStrategy(state.strategy); strategy != nullptr) {
+    request.set_presumed(strategy->Presumed(state));
+  }
   return request;
 }
 

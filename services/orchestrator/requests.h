@@ -20,10 +20,12 @@ v1::EvidenceSet EvidenceOf(const State& state);
 summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state);
 execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state);
 planning::v1::ProposeFromHistoryRequest HistoryRequestOf(const State& state);
+planning::v1::ProposeAtOnceRequest AtOnceRequestOf(const State& state);
 // The checks of `effect` on those nodes that miss one of them.
 execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Effect& effect);
 planning::v1::RankChildrenRequest RankRequestOf(const State& state, const Effect& effect);
 reflection::v1::JudgeRequest JudgeRequestOf(const State& state, const Effect& effect);
+// The hypotheses that were judged, and those of history that wait for it.
 reflection::v1::CritiqueRequest CritiqueRequestOf(const State& state);
 planning::v1::ExploreRequest ExploreRequestOf(const State& state);
 conclusion::v1::ConcludeRequest ConcludeRequestOf(const State& state);

@@ -19,6 +19,9 @@ class Strategy {
   // What the search of this round wants next; empty when it has come to its end. Called for a
   // diagnosis that runs and whose incident is summarized. Pure.
   virtual Decision Search(const State& state) const = 0;
+  // Of a search that verifies nothing by design: the label that its report names as presumed when
+  // nothing is confirmed; "" when none. Pure.
+  virtual std::string Presumed(const State& state) const;
 };
 
 inline constexpr absl::string_view kDefaultStrategy = "tiered";

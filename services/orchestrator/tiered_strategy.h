@@ -6,11 +6,9 @@
 namespace galen::orchestrator {
 
 // The quick path first: the two most likely distinct causes of similar past incidents, each
-// tested. When neither is confirmed, the taxonomy depth-first: at each inner label its children
-// are ranked and the irrelevant ones pruned, the checks that guide a child run before the search
-// goes below it, and leaves of one parent are tested together. Every unpruned branch is searched,
-// since causes may be several. At the end the search criticises itself once, and tests what that
-// adds: a cause that stands beside a confirmed one is found here.
+// tested. When neither is confirmed, the taxonomy depth-first (taxonomy_search.h). At the end the
+// search criticises itself once, and tests what that adds: a cause that stands beside a confirmed
+// one is found here. When nothing is confirmed it explores beyond the taxonomy, for a person.
 class TieredStrategy final : public Strategy {
  public:
   absl::string_view name() const override { return "tiered"; }

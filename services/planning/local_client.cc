@@ -20,6 +20,21 @@ void LocalPlanningClient::RankChildren(const v1::RankChildrenRequest& request, a
       std::move(done));
 }
 
+void LocalPlanningClient::ProposeAtOnce(const v1::ProposeAtOnceRequest& request,
+                                        absl::Time deadline,
+                                        clients::Done<v1::ProposeAtOnceResponse> done) {
+  clients::CallLocally<v1::ProposeAtOnceResponse>(
+      executor_, [this, request, deadline] { return planner_.ProposeAtOnce(request, deadline); },
+      std::move(done));
+}
+
+void LocalPlanningClient::ListCauses(const v1::ListCausesRequest&, absl::Time,
+                                     clients::Done<v1::ListCausesResponse> done) {
+  clients::CallLocally<v1::ListCausesResponse>(
+      executor_, [this] { return absl::StatusOr<v1::ListCausesResponse>(planner_.ListCauses()); },
+      std::move(done));
+}
+
 void LocalPlanningClient::Explore(const v1::ExploreRequest& request, absl::Time deadline,
                                   clients::Done<v1::ExploreResponse> done) {
   clients::CallLocally<v1::ExploreResponse>(

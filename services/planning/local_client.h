@@ -17,6 +17,10 @@ class LocalPlanningClient final : public clients::PlanningClient {
                           clients::Done<v1::ProposeFromHistoryResponse> done) override;
   void RankChildren(const v1::RankChildrenRequest& request, absl::Time deadline,
                     clients::Done<v1::RankChildrenResponse> done) override;
+  void ProposeAtOnce(const v1::ProposeAtOnceRequest& request, absl::Time deadline,
+                     clients::Done<v1::ProposeAtOnceResponse> done) override;
+  void ListCauses(const v1::ListCausesRequest& request, absl::Time deadline,
+                  clients::Done<v1::ListCausesResponse> done) override;
   void Explore(const v1::ExploreRequest& request, absl::Time deadline,
                clients::Done<v1::ExploreResponse> done) override;
 

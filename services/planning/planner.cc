@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -46,6 +47,29 @@ RankedChild MakeChild(const knowledge::Knowledge& knowledge, const Label& label)
   return child;
 }
 
+reasoner::v1::Choice MakeChoice(const Label& label) {
+  reasoner::v1::Choice choice;
+  choice.set_label(label.label());
+  choice.set_title(label.title());
+  choice.set_description(label.description());
+  choice.set_leaf(knowledge::IsLeaf(label));
+  return choice;
+}
+
+ProposedHypothesis MakeProposed(const knowledge::Knowledge& knowledge, const Label& label,
+                                Hypothesis::Origin origin) {
+  ProposedHypothesis proposed;
+  Hypothesis& hypothesis = *proposed.mutable_hypothesis();
+  hypothesis.set_label(label.label());
+  hypothesis.set_title(label.title());
+  hypothesis.set_origin(origin);
+  hypothesis.set_status(Hypothesis::PENDING);
+  for (std::string& check : knowledge.ChecksFor(label)) proposed.add_checks(std::move(check));
+  return proposed;
+}
+
+int CausesWanted(int asked) { return asked <= 0 ? kDefaultCauses : std::min(asked, kMaxCauses); }
+
 std::string NameOf(absl::string_view label) {
   return label.empty() ? "the root of the taxonomy" : std::string(label);
 }
@@ -57,8 +81,7 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
   reasoner::v1::HistoryQuestion question;
   *question.mutable_incident() = request.incident();
   *question.mutable_evidence() = request.evidence();
-  question.set_max_causes(request.max_causes() <= 0 ? kDefaultCauses
-                                                    : std::min(request.max_causes(), kMaxCauses));
+  question.set_max_causes(CausesWanted(request.max_causes()));
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer answer,
                          reasoner_.ProposeFromHistory(question, deadline));
   v1::ProposeFromHistoryResponse response;
@@ -71,15 +94,61 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
     if (!seen.insert(cause.label()).second) return Twice("history", cause.label());
     if (response.hypotheses_size() == question.max_causes()) break;
     ProposedHypothesis& proposed = *response.add_hypotheses();
+    proposed = MakeProposed(knowledge_, *label, Hypothesis::HISTORY);
     Hypothesis& hypothesis = *proposed.mutable_hypothesis();
-    hypothesis.set_label(label->label());
-    hypothesis.set_title(label->title());
-    hypothesis.set_origin(Hypothesis::HISTORY);
-    hypothesis.set_status(Hypothesis::PENDING);
     hypothesis.set_prior(Belief(cause.probability()));
     hypothesis.set_reason(cause.reason());
     *hypothesis.mutable_similar_incidents() = cause.incidents();
-    for (std::string& check : knowledge_.ChecksFor(*label)) proposed.add_checks(std::move(check));
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
+    const v1::ProposeAtOnceRequest& request, absl::Time deadline) const {
+  reasoner::v1::PresumeQuestion question;
+  *question.mutable_incident() = request.incident();
+  *question.mutable_evidence() = request.evidence();
+  question.set_max_causes(CausesWanted(request.max_causes()));
+  std::map<std::string, const Label*> offered;
+  for (const Label& label : knowledge_.base().labels()) {
+    if (!knowledge::IsLeaf(label)) continue;
+    *question.add_choices() = MakeChoice(label);
+    offered.emplace(label.label(), &label);
+  }
+  GALEN_ASSIGN_OR_RETURN(const reasoner::v1::PresumeAnswer answer,
+                         reasoner_.Presume(question, deadline));
+  std::set<std::string> signals;
+  for (const auto& signal : request.evidence().summary().signals()) signals.insert(signal.id());
+  v1::ProposeAtOnceResponse response;
+  std::set<std::string> seen;
+  for (const reasoner::v1::PresumeAnswer::Cause& cause : answer.causes()) {
+    const auto label = offered.find(cause.label());
+    if (label == offered.end()) return NotOffered("at once", cause.label());
+    if (!seen.insert(cause.label()).second) return Twice("at once", cause.label());
+    for (const std::string& id : cause.evidence_ids()) {
+      if (!signals.contains(id)) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(cause.label(), ": the reasoner cites \"", id, "\", which is no signal"));
+      }
+    }
+    if (cause.evidence_ids().empty() && cause.incidents().empty()) continue;
+    if (response.hypotheses_size() == question.max_causes()) break;
+    ProposedHypothesis& proposed = *response.add_hypotheses();
+    proposed = MakeProposed(knowledge_, *label->second, Hypothesis::DIRECT);
+    Hypothesis& hypothesis = *proposed.mutable_hypothesis();
+    hypothesis.set_prior(Belief(cause.probability()));
+    hypothesis.set_reason(cause.reason());
+    *hypothesis.mutable_similar_incidents() = cause.incidents();
+    *hypothesis.mutable_evidence_ids() = cause.evidence_ids();
+  }
+  return response;
+}
+
+v1::ListCausesResponse Planner::ListCauses() const {
+  v1::ListCausesResponse response;
+  for (const Label& label : knowledge_.base().labels()) {
+    if (!knowledge::IsLeaf(label)) continue;
+    *response.add_hypotheses() = MakeProposed(knowledge_, label, Hypothesis::TAXONOMY);
   }
   return response;
 }
@@ -96,13 +165,7 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
   question.set_label(request.label());
   *question.mutable_incident() = request.incident();
   *question.mutable_evidence() = request.evidence();
-  for (const Label* child : children) {
-    reasoner::v1::Choice& choice = *question.add_choices();
-    choice.set_label(child->label());
-    choice.set_title(child->title());
-    choice.set_description(child->description());
-    choice.set_leaf(knowledge::IsLeaf(*child));
-  }
+  for (const Label* child : children) *question.add_choices() = MakeChoice(*child);
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::RankAnswer answer,
                          reasoner_.RankChildren(question, deadline));
 

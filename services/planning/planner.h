@@ -24,6 +24,11 @@ class Planner {
   // A choice that the reasoner leaves out is appended as pruned.
   absl::StatusOr<v1::RankChildrenResponse> RankChildren(const v1::RankChildrenRequest& request,
                                                         absl::Time deadline) const;
+  // Nothing is kept of an answer that cites neither a signal of the question nor a past incident.
+  absl::StatusOr<v1::ProposeAtOnceResponse> ProposeAtOnce(const v1::ProposeAtOnceRequest& request,
+                                                          absl::Time deadline) const;
+  // Every root cause with its checks.
+  v1::ListCausesResponse ListCauses() const;
   absl::StatusOr<v1::ExploreResponse> Explore(const v1::ExploreRequest& request,
                                               absl::Time deadline) const;
 

@@ -23,6 +23,24 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::RankChildren(grpc::CallbackServer
   });
 }
 
+grpc::ServerUnaryReactor* PlanningServiceImpl::ProposeAtOnce(
+    grpc::CallbackServerContext* context, const v1::ProposeAtOnceRequest* request,
+    v1::ProposeAtOnceResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, planner_.ProposeAtOnce(*request, call.deadline));
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* PlanningServiceImpl::ListCauses(grpc::CallbackServerContext* context,
+                                                          const v1::ListCausesRequest*,
+                                                          v1::ListCausesResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) {
+    *response = planner_.ListCauses();
+    return absl::OkStatus();
+  });
+}
+
 grpc::ServerUnaryReactor* PlanningServiceImpl::Explore(grpc::CallbackServerContext* context,
                                                        const v1::ExploreRequest* request,
                                                        v1::ExploreResponse* response) {

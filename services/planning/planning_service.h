@@ -19,6 +19,12 @@ class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
   grpc::ServerUnaryReactor* RankChildren(grpc::CallbackServerContext* context,
                                          const v1::RankChildrenRequest* request,
                                          v1::RankChildrenResponse* response) override;
+  grpc::ServerUnaryReactor* ProposeAtOnce(grpc::CallbackServerContext* context,
+                                          const v1::ProposeAtOnceRequest* request,
+                                          v1::ProposeAtOnceResponse* response) override;
+  grpc::ServerUnaryReactor* ListCauses(grpc::CallbackServerContext* context,
+                                       const v1::ListCausesRequest* request,
+                                       v1::ListCausesResponse* response) override;
   grpc::ServerUnaryReactor* Explore(grpc::CallbackServerContext* context,
                                     const v1::ExploreRequest* request,
                                     v1::ExploreResponse* response) override;

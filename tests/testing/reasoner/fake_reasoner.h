@@ -29,6 +29,11 @@ class FakeReasoner final : public reasoner::Reasoner {
     last_history = question;
     return history;
   }
+  absl::StatusOr<reasoner::v1::PresumeAnswer> Presume(const reasoner::v1::PresumeQuestion& question,
+                                                      absl::Time) const override {
+    last_presume = question;
+    return presume;
+  }
   absl::StatusOr<galen::v1::Verdict> Judge(const reasoner::v1::JudgeQuestion& question,
                                            absl::Time) const override {
     const auto it = verdicts.find(question.label());
@@ -53,6 +58,7 @@ class FakeReasoner final : public reasoner::Reasoner {
   absl::StatusOr<reasoner::v1::SummarizeAnswer> summarize = reasoner::v1::SummarizeAnswer();
   absl::StatusOr<reasoner::v1::RankAnswer> rank = reasoner::v1::RankAnswer();
   absl::StatusOr<reasoner::v1::HistoryAnswer> history = reasoner::v1::HistoryAnswer();
+  absl::StatusOr<reasoner::v1::PresumeAnswer> presume = reasoner::v1::PresumeAnswer();
   std::map<std::string, absl::StatusOr<galen::v1::Verdict>> verdicts;
   absl::StatusOr<reasoner::v1::CritiqueAnswer> critique = reasoner::v1::CritiqueAnswer();
   absl::StatusOr<reasoner::v1::ExploreAnswer> explore = reasoner::v1::ExploreAnswer();
@@ -60,6 +66,7 @@ class FakeReasoner final : public reasoner::Reasoner {
 
   mutable reasoner::v1::RankQuestion last_rank;
   mutable reasoner::v1::HistoryQuestion last_history;
+  mutable reasoner::v1::PresumeQuestion last_presume;
 };
 
 }  // namespace galen::testing

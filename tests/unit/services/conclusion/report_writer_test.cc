@@ -240,5 +240,53 @@ TEST_F(ReportWriterTest, DrawsTheReasoningAsAGraphWithoutCycles) {
   EXPECT_TRUE(seen.contains("verification/GPU.LATE"));
 }
 
+TEST_F(ReportWriterTest, NamesAPresumedCauseOnlyAsWhatItIs) {
+  Hypothesis& guess = *request_.add_hypotheses();
+  guess.set_label("GPU.ECC");
+  guess.set_title("title of GPU.ECC");
+  guess.set_prior(0.4);
+  guess.set_reason("a bad line");
+  guess.add_evidence_ids("signal/s@train.log");
+  guess.add_similar_incidents("INC-1");
+  request_.set_presumed("GPU.ECC");
+  const auto response = Conclude();
+  ASSERT_TRUE(response.ok()) << response.status();
+  const Report& report = response->report();
+  EXPECT_EQ(report.outcome(), Report::NO_CAUSE_CONFIRMED);
+  EXPECT_FALSE(report.has_primary_cause());
+  EXPECT_EQ(report.presumed_cause().label(), "GPU.ECC");
+  EXPECT_EQ(report.presumed_cause().probability(), 0.4);
+  EXPECT_EQ(report.presumed_cause().explanation(), "a bad line");
+  EXPECT_THAT(report.presumed_cause().devices(), IsEmpty());
+  EXPECT_THAT(report.presumed_cause().evidence_ids(),
+              ElementsAre("signal/s@train.log", "incident/INC-1"));
+  ASSERT_EQ(report.evidence_size(), 2);
+  EXPECT_EQ(report.evidence(1).kind(), "incident");
+  EXPECT_THAT(report.headline(), HasSubstr("not verified: title of GPU.ECC"));
+  EXPECT_THAT(report.next_steps(0), HasSubstr("Verify the presumed cause"));
+  EXPECT_THAT(report.ticket(), HasSubstr("## Presumed cause, not verified: title of GPU.ECC"));
+  EXPECT_THAT(report.ticket(), Not(HasSubstr("## Cause:")));
+  EXPECT_EQ(response->reasoning().rbegin()->label(), "GPU.ECC");
+}
+
+TEST_F(ReportWriterTest, PresumesNothingThatCitesNothing) {
+  request_.add_hypotheses()->set_label("GPU.ECC");
+  request_.set_presumed("GPU.ECC");
+  const auto response = Conclude();
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_FALSE(response->report().has_presumed_cause());
+}
+
+TEST_F(ReportWriterTest, PresumesNothingBesideAConfirmedCauseAndNothingThatWasTested) {
+  Confirmed();
+  for (Hypothesis& each : *request_.mutable_hypotheses()) each.add_similar_incidents("INC-1");
+  for (const char* label : {"GPU.ECC", "GPU.SRAM", "GPU.HEAT"}) {
+    request_.set_presumed(label);
+    const auto response = Conclude();
+    ASSERT_TRUE(response.ok()) << response.status();
+    EXPECT_FALSE(response->report().has_presumed_cause()) << label;
+  }
+}
+
 }  // namespace
 }  // namespace galen::conclusion

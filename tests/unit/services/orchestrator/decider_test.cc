@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "services/orchestrator/retry.h"
-#include "services/orchestrator/strategy.h"
 #include "tests/unit/services/orchestrator/events.h"
 
 namespace galen::orchestrator {
@@ -15,20 +14,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr char kNoHistory[] = "hypotheses_proposed {}";
-
-// One step of a search: what happens, and what is wanted then.
-struct Step {
-  std::string event;
-  std::vector<std::string> wants;
-};
-
-void Follow(State state, const std::vector<Step>& steps) {
-  for (const Step& step : steps) {
-    SCOPED_TRACE(step.event);
-    ApplyNext(state, Event(step.event));
-    ASSERT_EQ(Wants(state), step.wants);
-  }
-}
 
 State WithoutHistory() {
   State state = Summarized();
@@ -319,13 +304,7 @@ TEST(Decider, FailsADiagnosisWhoseStrategyIsNotKnown) {
   State state;
   ApplyNext(state, Event("created { name: 'tenants/t/diagnoses/d' strategy: 'newer' }"));
   ApplyNext(state, Event("summarized {}"));
-  EXPECT_THAT(Wants(state), ElementsAre(HasSubstr("is not known here, only tiered")));
-}
-
-TEST(Strategy, IsFoundByItsName) {
-  EXPECT_EQ(FindStrategy("tiered")->name(), "tiered");
-  EXPECT_EQ(FindStrategy("other"), nullptr);
-  EXPECT_THAT(StrategyNames(), ElementsAre("tiered"));
+  EXPECT_THAT(Wants(state), ElementsAre(HasSubstr("is not known here, only direct, exhaustive, ")));
 }
 
 TEST(Retry, OnlyTransientErrorsAreTriedAgainAndNotForEver) {

@@ -50,10 +50,25 @@ inline std::vector<std::string> Wants(const State& state) {
   return lines;
 }
 
-// A diagnosis that runs on node n1, with its history asked for.
-inline State Summarized() {
+// One step of a search: what happens, and what is wanted then.
+struct Step {
+  std::string event;
+  std::vector<std::string> wants;
+};
+
+inline void Follow(State state, const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    SCOPED_TRACE(step.event);
+    ApplyNext(state, Event(step.event));
+    ASSERT_EQ(Wants(state), step.wants);
+  }
+}
+
+// A diagnosis that runs on node n1 and wants its first step.
+inline State Summarized(const std::string& strategy = "tiered") {
   State state;
-  ApplyNext(state, Event("created { name: 'tenants/t/diagnoses/d' strategy: 'tiered' }"));
+  ApplyNext(state, Event(absl::StrCat("created { name: 'tenants/t/diagnoses/d' strategy: '",
+                                      strategy, "' }")));
   ApplyNext(state, Event("summarized { summary { text: 's' } nodes: 'n1' }"));
   return state;
 }

@@ -79,6 +79,26 @@ void FakeAgents::RankChildren(const planning::v1::RankChildrenRequest& request, 
   Reply("RankChildren", std::move(done), std::move(response));
 }
 
+void FakeAgents::ProposeAtOnce(const planning::v1::ProposeAtOnceRequest&, absl::Time,
+                               clients::Done<planning::v1::ProposeAtOnceResponse> done) {
+  planning::v1::ProposeAtOnceResponse response;
+  for (const v1::ProposedHypothesis& proposed : at_once) *response.add_hypotheses() = proposed;
+  Reply("ProposeAtOnce", std::move(done), std::move(response));
+}
+
+void FakeAgents::ListCauses(const planning::v1::ListCausesRequest&, absl::Time,
+                            clients::Done<planning::v1::ListCausesResponse> done) {
+  planning::v1::ListCausesResponse response;
+  for (const auto& [label, below] : children) {
+    for (const v1::RankedChild& child : below) {
+      if (!child.leaf()) continue;
+      *response.add_hypotheses() =
+          Proposed(child.label(), {child.checks().begin(), child.checks().end()});
+    }
+  }
+  Reply("ListCauses", std::move(done), std::move(response));
+}
+
 void FakeAgents::Explore(const planning::v1::ExploreRequest& request, absl::Time,
                          clients::Done<planning::v1::ExploreResponse> done) {
   planning::v1::ExploreResponse response;
@@ -155,6 +175,9 @@ void FakeAgents::Conclude(const conclusion::v1::ConcludeRequest& request, absl::
     if (hypothesis.status() != v1::Hypothesis::CONFIRMED) continue;
     report.set_outcome(v1::Report::CAUSE_CONFIRMED);
     report.mutable_primary_cause()->set_label(hypothesis.label());
+  }
+  if (!report.has_primary_cause() && !request.presumed().empty()) {
+    report.mutable_presumed_cause()->set_label(request.presumed());
   }
   for (const std::string& note : request.notes()) report.add_notes(note);
   report.set_ticket(request.DebugString());

@@ -32,6 +32,7 @@ class FakeAgents final : public clients::SummarizationClient,
 
   std::vector<std::string> nodes = {"n1", "n2"};
   std::vector<v1::ProposedHypothesis> history;
+  std::vector<v1::ProposedHypothesis> at_once;
   std::map<std::string, std::vector<v1::RankedChild>> children;
   std::map<std::string, v1::Verdict::Outcome> truth;  // INCONCLUSIVE for what is not named
   std::vector<v1::ProposedHypothesis> critique;
@@ -53,6 +54,11 @@ class FakeAgents final : public clients::SummarizationClient,
                           clients::Done<planning::v1::ProposeFromHistoryResponse> done) override;
   void RankChildren(const planning::v1::RankChildrenRequest& request, absl::Time deadline,
                     clients::Done<planning::v1::RankChildrenResponse> done) override;
+  void ProposeAtOnce(const planning::v1::ProposeAtOnceRequest& request, absl::Time deadline,
+                     clients::Done<planning::v1::ProposeAtOnceResponse> done) override;
+  // Every leaf among `children`.
+  void ListCauses(const planning::v1::ListCausesRequest& request, absl::Time deadline,
+                  clients::Done<planning::v1::ListCausesResponse> done) override;
   void Explore(const planning::v1::ExploreRequest& request, absl::Time deadline,
                clients::Done<planning::v1::ExploreResponse> done) override;
   void ResolveNodes(const execution::v1::ResolveNodesRequest& request, absl::Time deadline,

@@ -153,5 +153,51 @@ TEST_F(PlannerTest, PassesOnTheReasonersOwnError) {
   EXPECT_THAT(RankChildren(""), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("down")));
 }
 
+TEST_F(PlannerTest, AtOnceOffersEveryRootCauseAndNamesWhatIsCited) {
+  v1::ProposeAtOnceRequest request;
+  request.mutable_evidence()->mutable_summary()->add_signals()->set_id("signal/s@log");
+  auto& cited = *reasoner_.presume->add_causes();
+  cited.set_label("GPU.MEMORY.REMAP");
+  cited.set_probability(0.6);
+  cited.set_reason("it says so");
+  cited.add_evidence_ids("signal/s@log");
+  cited.add_incidents("INC-1");
+  reasoner_.presume->add_causes()->set_label("GPU.MEMORY.ECC");  // cites nothing
+  const auto response = planner_.ProposeAtOnce(request, absl::InfiniteFuture());
+  ASSERT_TRUE(response.ok()) << response.status();
+  ASSERT_EQ(response->hypotheses_size(), 1);
+  const auto& hypothesis = response->hypotheses(0).hypothesis();
+  EXPECT_EQ(hypothesis.label(), "GPU.MEMORY.REMAP");
+  EXPECT_EQ(hypothesis.origin(), galen::v1::Hypothesis::DIRECT);
+  EXPECT_EQ(hypothesis.prior(), 0.6);
+  EXPECT_THAT(hypothesis.evidence_ids(), ElementsAre("signal/s@log"));
+  EXPECT_THAT(hypothesis.similar_incidents(), ElementsAre("INC-1"));
+  EXPECT_THAT(response->hypotheses(0).checks(), ElementsAre("gpu.remap"));
+  std::vector<std::string> offered;
+  for (const auto& choice : reasoner_.last_presume.choices()) offered.push_back(choice.label());
+  EXPECT_THAT(offered, ElementsAre("GPU.MEMORY.ECC", "GPU.MEMORY.REMAP", "OTHER"));
+}
+
+TEST_F(PlannerTest, AtOnceRefusesWhatWasNotOfferedAndEvidenceThatDoesNotExist) {
+  auto& cause = *reasoner_.presume->add_causes();
+  cause.set_label("GPU.MEMORY");
+  EXPECT_THAT(planner_.ProposeAtOnce({}, absl::InfiniteFuture()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was not offered")));
+  cause.set_label("GPU.MEMORY.ECC");
+  cause.add_evidence_ids("signal/made-up");
+  EXPECT_THAT(planner_.ProposeAtOnce({}, absl::InfiniteFuture()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which is no signal")));
+}
+
+TEST_F(PlannerTest, ListsEveryRootCauseWithItsPassiveChecks) {
+  const v1::ListCausesResponse response = planner_.ListCauses();
+  std::vector<std::string> listed;
+  for (const auto& each : response.hypotheses()) {
+    listed.push_back(each.hypothesis().label() + ":" + std::to_string(each.checks_size()));
+    EXPECT_EQ(each.hypothesis().origin(), galen::v1::Hypothesis::TAXONOMY);
+  }
+  EXPECT_THAT(listed, ElementsAre("GPU.MEMORY.ECC:1", "GPU.MEMORY.REMAP:1", "OTHER:0"));
+}
+
 }  // namespace
 }  // namespace galen::planning

@@ -41,6 +41,10 @@ class FakeReasoner final : public reasoner::Reasoner {
       const reasoner::v1::HistoryQuestion&, absl::Time) const override {
     return absl::UnimplementedError("fake");
   }
+  absl::StatusOr<reasoner::v1::PresumeAnswer> Presume(const reasoner::v1::PresumeQuestion&,
+                                                      absl::Time) const override {
+    return absl::UnimplementedError("fake");
+  }
   absl::StatusOr<galen::v1::Verdict> Judge(const reasoner::v1::JudgeQuestion&,
                                            absl::Time) const override {
     return absl::UnimplementedError("fake");
