@@ -89,6 +89,7 @@ Cause Study(const Case& the_case, const Hypothesis& hypothesis) {
 }
 
 bool Before(const Cause& a, const Cause& b) {
+  if (a.leaf->residual() != b.leaf->residual()) return b.leaf->residual();
   if (a.opposed != b.opposed) return b.opposed;
   if (a.explains != b.explains) return a.explains > b.explains;
   if (a.earliest != b.earliest) return a.earliest < b.earliest;
@@ -122,9 +123,14 @@ bool LooksLike(const Label& a, const Label& b) {
 }
 
 bool IsEffect(const Case& the_case, const Cause& effect, const Cause& cause) {
+  // How a failure shows itself is the effect of whatever else was found, on whichever node.
+  if (effect.leaf->residual() != cause.leaf->residual()) return effect.leaf->residual();
   if (!ShareANode(effect, cause)) return false;
   const bool listed = ListsEffect(*cause.leaf, effect.hypothesis->label());
   const bool lists = ListsEffect(*effect.leaf, cause.hypothesis->label());
+  // A cause that something speaks against is over; an effect that outlived it is what is wrong now.
+  if (listed && cause.opposed && !effect.opposed) return false;
+  if (lists && effect.opposed && !cause.opposed) return true;
   if (listed != lists) return listed;
   if (LooksLike(*effect.leaf, *cause.leaf) && effect.opposed && !cause.opposed) return true;
   const bool forth = AccountsFor(the_case, cause, effect);

@@ -89,10 +89,8 @@ bool Any(const std::vector<Reading>& readings, Truth truth) {
                      [&](const Reading& reading) { return reading.truth == truth; });
 }
 
-}  // namespace
-
-Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const Rule& rule,
-                      const EvidenceView& evidence, absl::string_view node) {
+Entry EvaluateOwnConfirm(const knowledge::Knowledge& knowledge, const Rule& rule,
+                         const EvidenceView& evidence, absl::string_view node) {
   Entry entry;
   entry.rule = &rule;
   std::vector<Reading> readings;
@@ -107,8 +105,8 @@ Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const Rule& rule,
   return entry;
 }
 
-Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
-                     const EvidenceView& evidence, absl::string_view node) {
+Entry EvaluateOwnRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
+                        const EvidenceView& evidence, absl::string_view node) {
   Entry entry;
   entry.rule = &rule;
   std::vector<Reading> readings;
@@ -132,6 +130,70 @@ Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
   }
   if (entry.truth == Truth::kUnknown) entry.missing = Missing(rule, entry.result, node);
   return entry;
+}
+
+// True for a check that sees nothing but the logs.
+bool LogsOnly(const knowledge::Knowledge& knowledge, absl::string_view name) {
+  const knowledge::v1::Check* check = knowledge.FindCheck(name);
+  return check != nullptr && ReadsOnlyLogs(*check);
+}
+
+Truth EvaluateLog(const Rule& with, const EvidenceView& evidence) {
+  const auto& signals = evidence.summary().signals();
+  const bool said = std::any_of(signals.begin(), signals.end(), [&](const auto& signal) {
+    if (signal.where() == galen::v1::DESCRIPTION) return false;
+    if (signal.signal() == with.log()) return true;
+    return signal.labels_size() == 1 && signal.labels(0) == with.log() &&
+           signal.strength() == galen::v1::DECISIVE && signal.role() != galen::v1::SECONDARY;
+  });
+  return said ? Truth::kTrue : Truth::kFalse;
+}
+
+Truth EvaluateWith(const knowledge::Knowledge& knowledge, const Rule& with,
+                   const EvidenceView& evidence, absl::string_view node) {
+  if (!with.log().empty()) return EvaluateLog(with, evidence);
+  const Truth here = EvaluateConfirm(knowledge, with, evidence, node).truth;
+  if (here == Truth::kTrue || !LogsOnly(knowledge, with.check())) return here;
+  for (const std::string& other : evidence.nodes()) {
+    if (EvaluateConfirm(knowledge, with, evidence, other).truth == Truth::kTrue) {
+      return Truth::kTrue;
+    }
+  }
+  return here;
+}
+
+// Takes the truth of a rule on its own down to that of it together with its conditions.
+void ApplyConditions(const knowledge::Knowledge& knowledge, const EvidenceView& evidence,
+                     absl::string_view node, Entry& entry) {
+  for (const Rule& with : entry.rule->with()) {
+    if (entry.truth != Truth::kTrue) return;
+    entry.truth = EvaluateWith(knowledge, with, evidence, node);
+    if (entry.truth == Truth::kUnknown) {
+      entry.missing = Missing(with, evidence.Find(with.check(), node), node);
+    }
+  }
+}
+
+}  // namespace
+
+Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const Rule& rule,
+                      const EvidenceView& evidence, absl::string_view node) {
+  Entry entry = EvaluateOwnConfirm(knowledge, rule, evidence, node);
+  ApplyConditions(knowledge, evidence, node, entry);
+  return entry;
+}
+
+Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
+                     const EvidenceView& evidence, absl::string_view node) {
+  Entry entry = EvaluateOwnRefute(knowledge, rule, evidence, node);
+  ApplyConditions(knowledge, evidence, node, entry);
+  return entry;
+}
+
+bool ReadsOnlyLogs(const knowledge::v1::Check& check) {
+  return !check.reads().empty() &&
+         std::all_of(check.reads().begin(), check.reads().end(),
+                     [](const std::string& read) { return absl::StartsWith(read, "logs/"); });
 }
 
 bool IsGeneral(absl::string_view check) { return absl::StartsWith(check, "history."); }

@@ -24,6 +24,9 @@ struct Entry {
   std::string missing;
 };
 
+// Both apply the rule's conditions (`with`) last: a rule that is true by itself is as true as the
+// least certain of them.
+//
 // A confirm rule asks for one device that satisfies it. A finding without value leaves it unknown
 // unless another one satisfies it.
 Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
@@ -54,6 +57,10 @@ Grade GradeOf(const knowledge::Knowledge& knowledge, const galen::v1::Finding& f
 // The finding says so itself, or breaks the limit that its check declares.
 bool IsAbnormal(const knowledge::Knowledge& knowledge, absl::string_view check,
                 const galen::v1::Finding& finding, const galen::v1::CheckResult& result);
+
+// True for a check that sees nothing but logs: what it finds there and a signal from there are one
+// witness, not two.
+bool ReadsOnlyLogs(const knowledge::v1::Check& check);
 
 // True for a check of the history family: general by the taxonomy's conventions.
 bool IsGeneral(absl::string_view check);

@@ -62,6 +62,7 @@ Grade GradeOf(const Case& the_case, const Entry& entry) {
   // A log without an event is no finding, so there is nothing that it could prove.
   Grade grade = Grade::kContext;
   if (entry.rule->context()) return grade;
+  if (entry.rule->with_size() > 0 && !entry.findings.empty()) return Grade::kEvidence;
   for (const Finding* finding : entry.findings) {
     grade = std::max(grade, reasoner::GradeOf(the_case.knowledge, *finding, *entry.result));
   }
@@ -108,7 +109,15 @@ const Label* Rival(const Case& the_case, const Label& leaf, double standing, con
                    const Finding& finding, absl::string_view node) {
   for (const Label* other : the_case.index.Confirming(entry.rule->check(), entry.rule->finding())) {
     if (other == &leaf || ListsEffect(*other, leaf.label())) continue;
-    const std::vector<Entry> theirs = TrueConfirms(the_case, *other, node);
+    // What is the answer only for want of a better one has no claim beside one that has.
+    if (other->residual() && !leaf.residual()) continue;
+    std::vector<Entry> theirs = TrueConfirms(the_case, *other, node);
+    // A rule with conditions tells more than one that rests on the same finding alone.
+    if (entry.rule->with_size() > 0) {
+      theirs.erase(std::remove_if(theirs.begin(), theirs.end(),
+                                  [](const Entry& each) { return each.rule->with_size() == 0; }),
+                   theirs.end());
+    }
     if (!RestsOn(theirs, finding)) continue;
     // A cause shares the evidence of its effect however much likelier it is.
     const bool own_effect = ListsEffect(leaf, other->label());
@@ -158,23 +167,19 @@ bool IsDirect(const Signal& signal) {
 }
 
 // A log says what this leaf and no other would make it say: then a state that healthy machines have
-// as well is no coincidence. The words of a person do not count.
-bool SaidByALog(const Case& the_case, const Label& leaf, absl::string_view node) {
+// as well is no coincidence. The words of a person do not count; whose log it is does not matter,
+// as a rank tells of its peers.
+bool SaidByALog(const Case& the_case, const Label& leaf) {
   const auto& signals = the_case.evidence.summary().signals();
   return std::any_of(signals.begin(), signals.end(), [&](const Signal& signal) {
     return SpeaksFor(signal, leaf) && signal.labels_size() == 1 && IsDirect(signal) &&
-           signal.strength() >= galen::v1::STRONG && signal.where() != galen::v1::DESCRIPTION &&
-           (signal.node().empty() || signal.node() == node);
+           signal.strength() >= galen::v1::STRONG && signal.where() != galen::v1::DESCRIPTION;
   });
 }
 
-// True for a check that sees nothing but the logs: what it finds there and a signal from there are
-// one witness, not two.
-bool ReadsOnlyLogs(const Case& the_case, const Rule& rule) {
+bool LogsOnly(const Case& the_case, const Rule& rule) {
   const knowledge::v1::Check* check = the_case.knowledge.FindCheck(rule.check());
-  return check != nullptr && !check->reads().empty() &&
-         std::all_of(check->reads().begin(), check->reads().end(),
-                     [](const std::string& read) { return absl::StartsWith(read, "logs/"); });
+  return check != nullptr && ReadsOnlyLogs(*check);
 }
 
 // The best that one of the entry's findings gives, keeping only the findings that give it.
@@ -182,7 +187,13 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
                      absl::string_view node) {
   Supporting result;
   if (entry.rule->context()) {
-    if (!ReadsOnlyLogs(the_case, *entry.rule) && SaidByALog(the_case, leaf, node)) {
+    // That something is not there is a state that a log can make telling only where it ought to be.
+    const bool abnormal =
+        std::any_of(entry.findings.begin(), entry.findings.end(), [&](const Finding* finding) {
+          return IsAbnormal(the_case.knowledge, entry.rule->check(), *finding, *entry.result);
+        });
+    if (!LogsOnly(the_case, *entry.rule) && (abnormal || !StatesAbsence(*entry.rule)) &&
+        SaidByALog(the_case, leaf)) {
       result.support = Support::kSpecific;
     }
     result.entry = std::move(entry);
@@ -192,7 +203,8 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
   for (const Finding* finding : entry.findings) {
     Support support = Support::kContext;
     const Label* rival = nullptr;
-    if (reasoner::GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence) {
+    if (entry.rule->with_size() > 0 ||
+        reasoner::GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence) {
       rival = Explainer(the_case, leaf, *finding, node);
       support = Support::kExplained;
       if (rival == nullptr) {
@@ -464,6 +476,7 @@ Verdict Judge(const Case& the_case, const Label& leaf) {
   }
   Verdict verdict;
   verdict.set_label(leaf.label());
+  verdict.set_residual(leaf.residual());
   verdict.set_outcome(Combine(assessments));
   double log_odds = PriorLogOdds(leaf);
   if (assessments.empty()) {

@@ -153,6 +153,9 @@ struct Candidate {
   double share = 0;
   bool strong = false;
   bool compelling = false;
+  // The same of leaves that are more than residual: only they let others be given up.
+  bool strong_cause = false;
+  bool compelling_cause = false;
   bool pointed_at = false;
   bool is_leaf = false;
   bool worth_a_look = false;  // a leaf below is not rare, or cheap to check
@@ -182,6 +185,10 @@ Candidate Look(const Case& the_case, const Outlooks& outlooks, const std::string
         (!outlook.refuted && (outlook.signal != nullptr || !outlook.finding.empty()));
     candidate.refuted += outlook.refuted && !outlook.strong ? 1 : 0;
     candidate.compelling = candidate.compelling || outlook.compelling;
+    if (!leaf->residual()) {
+      candidate.strong_cause = candidate.strong_cause || outlook.strong;
+      candidate.compelling_cause = candidate.compelling_cause || outlook.compelling;
+    }
     candidate.worth_a_look = candidate.worth_a_look || leaf->prior() == "high" ||
                              leaf->prior() == "medium" || IsCheap(the_case.knowledge, *leaf);
     if (candidate.best_title.empty() || outlook.log_odds > candidate.best.log_odds) {
@@ -207,12 +214,14 @@ std::string WhyKept(const Candidate& candidate) {
 void Decide(const std::vector<Candidate>& all, Candidate& candidate) {
   // A whole branch is given up only for something that is nearly certain elsewhere.
   const bool other_is_better = std::any_of(all.begin(), all.end(), [&](const Candidate& each) {
-    return (candidate.is_leaf ? each.strong : each.compelling) && each.label != candidate.label;
+    return (candidate.is_leaf ? each.strong_cause : each.compelling_cause) &&
+           each.label != candidate.label;
   });
   // A failed check elsewhere accounts for what its victims say.
-  const bool overshadowed =
-      !candidate.compelling && candidate.share < kNegligibleShare &&
-      std::any_of(all.begin(), all.end(), [](const Candidate& each) { return each.compelling; });
+  const bool overshadowed = !candidate.compelling && candidate.share < kNegligibleShare &&
+                            std::any_of(all.begin(), all.end(), [](const Candidate& each) {
+                              return each.compelling_cause;
+                            });
   candidate.pruned = true;
   if (candidate.leaves == 0) {
     candidate.reason = "no cause is known below it";

@@ -43,6 +43,25 @@ const ThreadStack* MainThread(const RankStack& rank) {
   return nullptr;
 }
 
+// What ranks do that should be in the collective: the one word that fits all of them, else "other".
+std::string WhatTheyDo(const CheckData& data, const std::vector<const ThreadStack*>& outside) {
+  std::set<std::string> words;
+  for (const ThreadStack* main : outside) {
+    const std::string stack = main == nullptr ? "" : absl::StrJoin(main->frames, " < ");
+    std::string word = "other";
+    for (const char* each :
+         {"data_loading", "checkpoint", "evaluation", "training_step", "finished"}) {
+      if (CheckData::FirstMatch(data.Patterns(absl::StrCat("outside_", each)), stack).empty()) {
+        continue;
+      }
+      word = each;
+      break;
+    }
+    words.insert(word);
+  }
+  return words.size() == 1 ? *words.begin() : "other";
+}
+
 // The outermost frame of the library's collectives, which is the one that the program called.
 void FindCollective(const std::vector<CheckData::Pattern>& collectives, RankStack* rank) {
   const ThreadStack* main = MainThread(*rank);
@@ -126,6 +145,12 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
   std::vector<RankStack> ranks = ReadRanks(host, &why);
   if (ranks.empty()) return why;
   const auto collectives = data.Patterns("collective");
+  const auto helpers = data.Patterns("helper");
+  const auto is_helper = [&](const RankStack& rank) {
+    const ThreadStack* main = MainThread(rank);
+    return main != nullptr &&
+           !CheckData::FirstMatch(helpers, absl::StrJoin(main->frames, " < ")).empty();
+  };
   std::map<std::string, int> votes;
   for (RankStack& rank : ranks) {
     FindCollective(collectives, &rank);
@@ -136,13 +161,15 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
       votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   CheckOutput output;
   std::vector<std::string> outside;
+  std::vector<const ThreadStack*> their_stacks;
   std::set<std::string> places;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankStack& rank = ranks[i];
     const ThreadStack* main = MainThread(rank);
     const std::string top = main == nullptr ? "no Python frame" : main->frames.front();
-    if (most != votes.end() && rank.collective != most->first) {
+    if (most != votes.end() && rank.collective != most->first && !is_helper(rank)) {
       outside.push_back(absl::StrCat("process:", rank.pid, " in ", top));
+      their_stacks.push_back(main);
     }
     if (most != votes.end() && rank.collective == most->first) places.insert(rank.below);
     absl::StrAppend(
@@ -156,12 +183,17 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
                   " < "),
         "\n");
   }
-  const bool compared = ranks.size() > 1 && most != votes.end();
+  const auto helpers_seen = std::count_if(ranks.begin(), ranks.end(), is_helper);
+  const bool compared =
+      static_cast<std::ptrdiff_t>(ranks.size()) - helpers_seen > 1 && most != votes.end();
   output.findings.push_back(
       compared
           ? TextFinding("ranks_outside_collective", node, "",
                         outside.empty() ? "none" : CleanText(absl::StrJoin(outside, "; "), 900))
           : UnknownFinding("ranks_outside_collective", node, ""));
+  if (compared && !outside.empty()) {
+    output.findings.push_back(TextFinding("outside_in", node, "", WhatTheyDo(data, their_stacks)));
+  }
   output.findings.push_back(compared && most->second > 1
                                 ? BoolFinding("collective_differs", node, "", places.size() > 1)
                                 : UnknownFinding("collective_differs", node, ""));

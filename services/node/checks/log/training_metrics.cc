@@ -119,7 +119,7 @@ std::optional<TrainingStep> ParseTrainingStep(absl::string_view line) {
   static const RE2 loss(
       R"((?i)\b(?:lm[_ ]loss|reduced_train_loss|train[_ ]?loss|loss)['"]?\s*[:=]\s*\(?([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf)))");
   static const RE2 norm(
-      R"((?i)\b(?:grad(?:ient)?[_ ]?norm|gnorm)['"]?\s*[:=]\s*([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf)))");
+      R"((?i)\b(?:grad(?:ient)?[_ ]?norm|gnorm)['"]?\s*(?:\([^)]{0,64}\))?\s*[:=]\s*([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf)))");
   static const RE2 rate(
       R"((?i)\b(?:samples per second|samples/sec(?:ond)?|samples_per_second|tokens?/s(?:ec)?(?:/(?:gpu|device))?|tps|TFLOPs?|tflop/s/device|throughput)['"]?\s*(?:\([^)]*\))?\s*[:=]\s*(\d[\d,]*\.?\d*(?:e[-+]?\d+)?))");
   TrainingStep found;
