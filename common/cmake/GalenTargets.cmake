@@ -9,7 +9,7 @@ set(GALEN_LAYERS
   "common/host"
   "common/(rpc|store|knowledge|logs|retrieval)"
   "common/clients"
-  "common/reasoner"
+  "common/(reasoner|curation)"
   "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator)"
   "services/cli"
   "(tests|bench)/.*")

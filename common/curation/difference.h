@@ -1,0 +1,30 @@
+#ifndef COMMON_CURATION_DIFFERENCE_H_
+#define COMMON_CURATION_DIFFERENCE_H_
+
+#include <string>
+#include <vector>
+
+#include "galen/knowledge/v1/knowledge.pb.h"
+
+namespace galen::curation {
+
+// How one entry differs between two versions of the knowledge.
+struct Change {
+  enum class Sort { kAdded, kRemoved, kChanged };
+  Sort sort = Sort::kChanged;
+  std::string kind;  // "label", "check", "signal", "incident", "error code", "hardware model"
+  std::string name;
+  // Of a changed entry, a line each: "title: old -> new", "+ confirm: check finding > 0",
+  // "- symptoms: ...".
+  std::vector<std::string> details;
+  knowledge::v1::SourceRef source;  // in the later version, or where it stood
+};
+
+// By kind and then name. Where an entry stands, and what follows from other entries (children), is
+// no difference. Pure.
+std::vector<Change> Difference(const knowledge::v1::KnowledgeBase& before,
+                               const knowledge::v1::KnowledgeBase& after);
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_DIFFERENCE_H_

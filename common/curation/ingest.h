@@ -1,0 +1,67 @@
+#ifndef COMMON_CURATION_INGEST_H_
+#define COMMON_CURATION_INGEST_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/curation/proposal.h"
+#include "common/curation/tickets.h"
+#include "common/knowledge/knowledge.h"
+
+namespace galen::curation {
+
+// What a ticket was labelled with in the first pass, and why.
+struct Labelling {
+  enum class How {
+    kNamed,   // the ticket names a leaf of the taxonomy
+    kJudged,  // its words and messages point to one
+    kNew,     // to none: it takes part in the proposal of a label
+    kKnown,   // it stands in the history already
+  };
+  How how = How::kNew;
+  std::string label;      // the leaf; for kNew the one that is nearest
+  double confidence = 0;  // 0 to 1: how much of what speaks for any leaf speaks for this one
+  std::string reason;
+};
+
+// Says what causes a ticket may have had: built in, or a model behind the same interface.
+// Thread-safe.
+class Labeller {
+ public:
+  virtual ~Labeller() = default;
+  // The answer is kJudged or kNew; `label` is a leaf of the taxonomy, or "" when nothing is near.
+  virtual absl::StatusOr<Labelling> Label(const Ticket& ticket) const = 0;
+};
+
+// Labels by the known messages in a ticket and by its likeness to past incidents and to the
+// descriptions of leaves. Deterministic, offline. `knowledge` must outlive it. INVALID_ARGUMENT: a
+// signal does not compile.
+absl::StatusOr<std::unique_ptr<const Labeller>> MakeBuiltinLabeller(
+    const knowledge::Knowledge& knowledge);
+
+struct IngestOptions {
+  std::string file;   // where the tickets come from, for people
+  std::string today;  // YYYY-MM-DD
+};
+
+struct Ingested {
+  std::vector<Labelling> labellings;  // of each ticket
+  // First past incidents, then new labels with the incidents that led to them.
+  std::vector<Proposal> proposals;
+  std::vector<std::string> remarks;
+};
+
+// Makes proposals of past tickets in two passes, as the paper AidAI builds its taxonomy (section
+// 4.1): each ticket is labelled by itself; then the tickets that fit no leaf are brought together,
+// groups that say the same are merged, compared with the taxonomy once more as a whole, and what is
+// still new becomes the proposal of a label with a description, symptoms, the steps that verified
+// it and, where checks do the same, rules. Nothing is written. The labeller's own errors.
+absl::StatusOr<Ingested> Ingest(const std::vector<Ticket>& tickets,
+                                const knowledge::Knowledge& knowledge, const Labeller& labeller,
+                                const IngestOptions& options);
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_INGEST_H_

@@ -1,0 +1,125 @@
+#include "common/curation/proposal.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/knowledge/fields.h"
+#include "common/knowledge/write_yaml.h"
+#include "common/knowledge/yaml_document.h"
+
+namespace galen::curation {
+namespace {
+
+constexpr absl::string_view kTopKeys[] = {"proposal",  "labels",      "checks",   "signals",
+                                          "incidents", "error_codes", "hardware", "off"};
+constexpr absl::string_view kHeadKeys[] = {"id",     "kind",   "made",
+                                           "origin", "reason", "verification"};
+constexpr std::size_t kMaxId = 100;
+constexpr std::size_t kMaxSlug = 80;
+
+bool IsIdCharacter(char c) {
+  return absl::ascii_islower(static_cast<unsigned char>(c)) ||
+         absl::ascii_isdigit(static_cast<unsigned char>(c));
+}
+
+// The head runs from its key to the next line that begins in the first column.
+std::string WithoutHead(absl::string_view text) {
+  std::string rest;
+  bool in_head = false;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(line, "proposal:")) {
+      in_head = true;
+    } else if (!line.empty() && line[0] != ' ' && line[0] != '\t' && line[0] != '\r') {
+      in_head = false;
+    }
+    absl::StrAppend(&rest, in_head ? "" : line, "\n");
+  }
+  while (absl::EndsWith(rest, "\n\n")) rest.pop_back();
+  return rest;
+}
+
+absl::Status ErrorOf(const std::vector<knowledge::Problem>& problems) {
+  return absl::InvalidArgumentError(knowledge::ToString(problems.front()));
+}
+
+}  // namespace
+
+bool IsProposalId(absl::string_view id) {
+  if (id.empty() || id.size() > kMaxId || !IsIdCharacter(id[0])) return false;
+  return std::all_of(id.begin(), id.end(),
+                     [](char c) { return IsIdCharacter(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+std::string Slug(absl::string_view text) {
+  std::string slug;
+  for (const char c : text) {
+    const char lower = absl::ascii_tolower(static_cast<unsigned char>(c));
+    const bool kept = IsIdCharacter(lower) || (lower == '.' && !slug.empty());
+    if (kept) {
+      slug += lower;
+    } else if (!slug.empty() && slug.back() != '-') {
+      slug += '-';
+    }
+    if (slug.size() >= kMaxSlug) break;
+  }
+  while (!slug.empty() && !IsIdCharacter(slug.back())) slug.pop_back();
+  return slug;
+}
+
+std::string ToText(const Proposal& proposal) {
+  using knowledge::YamlText;
+  std::string text =
+      absl::StrCat("proposal:\n", YamlText(2, "id", proposal.id),
+                   YamlText(2, "kind", proposal.kind), YamlText(2, "made", proposal.made));
+  absl::StrAppend(&text, YamlText(2, "origin", proposal.origin),
+                  YamlText(2, "reason", proposal.reason));
+  if (!proposal.verification.empty()) absl::StrAppend(&text, "  verification:\n");
+  for (const std::string& step : proposal.verification) {
+    absl::StrAppend(&text, "    - ", knowledge::YamlScalar(step), "\n");
+  }
+  absl::string_view entries = proposal.knowledge;
+  while (absl::ConsumePrefix(&entries, "\n")) {
+  }
+  return absl::StrCat(text, "\n", entries);
+}
+
+absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_view text) {
+  std::vector<knowledge::Problem> problems;
+  if (text.size() > kMaxProposalBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": has more than ", kMaxProposalBytes, " bytes; shorten it"));
+  }
+  const std::optional<knowledge::YamlNode> root = knowledge::ReadYaml(text, name, problems);
+  if (!root.has_value()) return ErrorOf(problems);
+  const knowledge::FileContext context{name, problems};
+  const knowledge::Fields file(context, *root, "proposal's file", kTopKeys);
+  const knowledge::YamlNode* head = file.Find("proposal");
+  if (head == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ":1: error: has no `proposal:`; this is no proposal"));
+  }
+  const knowledge::Fields fields(context, *head, "proposal", kHeadKeys);
+  Proposal proposal;
+  proposal.id = fields.RequiredText("id");
+  proposal.kind = fields.RequiredText("kind");
+  proposal.made = fields.Date("made");
+  proposal.origin = fields.Text("origin");
+  proposal.reason = fields.Text("reason");
+  google::protobuf::RepeatedPtrField<std::string> steps;
+  fields.Texts("verification", steps);
+  proposal.verification.assign(steps.begin(), steps.end());
+  if (problems.empty() && !IsProposalId(proposal.id)) {
+    context.Error(head->line, absl::StrCat("id \"", proposal.id, "\" is no id"),
+                  "use a-z, 0-9, dots and dashes, at most 100");
+  }
+  if (!problems.empty()) return ErrorOf(problems);
+  proposal.knowledge = WithoutHead(text);
+  return proposal;
+}
+
+}  // namespace galen::curation

@@ -1,0 +1,42 @@
+#ifndef COMMON_CURATION_PROPOSAL_H_
+#define COMMON_CURATION_PROPOSAL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::curation {
+
+// Entries of a knowledge file that wait for a person, and where they come from. Its file is a map
+// `proposal` followed by the entries as a knowledge file has them.
+struct Proposal {
+  std::string id;                         // [a-z0-9][a-z0-9._-]{0,99}; also the name of its file
+  std::string kind;                       // "incident" or "label"
+  std::string made;                       // YYYY-MM-DD
+  std::string origin;                     // "tickets.jsonl:12", "tenants/default/diagnoses/d1"
+  std::string reason;                     // why it is proposed, a sentence
+  std::vector<std::string> verification;  // what people ran and saw, for the reviewer
+  // The entries. Of a proposal that was read, the head stands as empty lines before them, so that
+  // line numbers are those of its file.
+  std::string knowledge;
+};
+
+// The most that the file of a proposal may have.
+inline constexpr std::size_t kMaxProposalBytes = 1 << 20;
+
+bool IsProposalId(absl::string_view id);
+
+// Lower case letters, digits, dots and dashes of `text`, at most 80; "" when nothing is left.
+std::string Slug(absl::string_view text);
+
+// The file of a proposal. Pure.
+std::string ToText(const Proposal& proposal);
+
+// Reads such a file; `name` is for messages. INVALID_ARGUMENT with file, line and remedy.
+absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_view text);
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_PROPOSAL_H_
