@@ -89,6 +89,7 @@ struct LocalMesh::Parts {
   static orchestrator::Options OrchestratorOptions(const Options& options) {
     orchestrator::Options orchestrator_options;
     orchestrator_options.owner = options.owner;
+    orchestrator_options.strategy = options.strategy;
     return orchestrator_options;
   }
 

@@ -24,10 +24,11 @@ class LocalMesh final : public DiagnosisApi {
     // meshes share one. Both or none.
     std::shared_ptr<const knowledge::Knowledge> loaded;
     std::shared_ptr<const logs::Scanner> scanner;
-    std::string store = ":memory:";      // SQLite file
-    std::string owner = "galen";         // holder of the leases, see orchestrator::Options
+    std::string store = ":memory:";  // SQLite file
+    std::string owner = "galen";     // holder of the leases, see orchestrator::Options
     // Directories that bundles and logs must lie below; empty: any, with this user's own rights.
     std::vector<std::string> roots;
+    std::string strategy = "tiered";  // of diagnoses that name none
     int threads = 8;
   };
 

@@ -39,6 +39,7 @@ struct Arguments {
   std::string store;
   std::string listen = "127.0.0.1:50050";
   std::vector<std::string> roots;
+  std::string default_strategy{orchestrator::kDefaultStrategy};
   double drain_grace = 20;
   bool json = false;
   std::string bundle;
@@ -101,6 +102,7 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
   options.knowledge = arguments.knowledge;
   options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
   options.roots = arguments.roots;
+  options.strategy = arguments.default_strategy;
   if (arguments.store.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(options.store).parent_path(),
@@ -283,6 +285,10 @@ int Main(int argc, char** argv) {
   up->add_option("--bundle-root", arguments.roots,
                  "Read bundles and logs only below this directory; may be given again")
       ->type_name("DIR");
+  up->add_option("--strategy", arguments.default_strategy,
+                 "How diagnoses are searched that name no strategy themselves")
+      ->type_name("NAME")
+      ->capture_default_str();
   up->add_option("--drain-grace", arguments.drain_grace, "Seconds to drain after SIGTERM")
       ->capture_default_str();
   with_knowledge(up);

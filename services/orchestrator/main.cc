@@ -35,6 +35,9 @@ ABSL_FLAG(
     "Name under which this orchestrator holds leases: the same after a restart, so that it goes "
     "on at once, and a different one for each orchestrator on the same store. Empty: host name "
     "and path of --store.");
+ABSL_FLAG(std::string, strategy, "tiered",
+          "How diagnoses are searched that name no strategy: direct, exhaustive, history, "
+          "selfplay, taxonomy or tiered.");
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(15),
           "How long a diagnosis stays with an orchestrator that has gone silent.");
 ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question may take.");
@@ -62,6 +65,7 @@ absl::StatusOr<Options> OptionsFromFlags() {
     const auto path = std::filesystem::absolute(absl::GetFlag(FLAGS_store), unknown);
     options.owner = absl::StrCat(HostName(), ":", path.string());
   }
+  options.strategy = absl::GetFlag(FLAGS_strategy);
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   if (options.lease_ttl < absl::Seconds(1)) {
     return absl::InvalidArgumentError("--lease_ttl: must be 1s or more");

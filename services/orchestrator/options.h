@@ -16,6 +16,8 @@ struct Options {
   // Who holds the leases: the same after a restart, so that it goes on at once, and different from
   // every other orchestrator on the same store.
   std::string owner = "orchestrator";
+  // How diagnoses are searched that name no strategy themselves.
+  std::string strategy = "tiered";
   absl::Duration lease_ttl = absl::Seconds(15);
   // Limits of one call to an agent; a batch of checks takes longer than a question.
   absl::Duration call_timeout = absl::Seconds(60);

@@ -93,6 +93,7 @@ Orchestrator::Orchestrator(store::EventLog& log, Agents agents, const Clock& clo
 Orchestrator::~Orchestrator() { core_->Close(); }
 
 absl::Status Orchestrator::Start() {
+  GALEN_RETURN_IF_ERROR(ValidateStrategy("the default strategy", core_->options.strategy));
   GALEN_RETURN_IF_ERROR(core_->ResumeOwn());
   Repeat(core_, core_->options.orphan_scan, &ScanForOrphans);
   Repeat(core_, kWatchPoll, [](Core& core) { core.PollWatchers(); });
@@ -116,7 +117,7 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
       absl::StrCat(request.parent(), "/diagnoses/",
                    request.diagnosis_id().empty() ? RandomId() : request.diagnosis_id()));
   *created.mutable_incident() = request.diagnosis().incident();
-  created.set_strategy(request.diagnosis().strategy().empty() ? std::string(kDefaultStrategy)
+  created.set_strategy(request.diagnosis().strategy().empty() ? core_->options.strategy
                                                               : request.diagnosis().strategy());
   created.set_request_id(request.request_id());
   GALEN_ASSIGN_OR_RETURN(const std::string name, core_->log.Create(event));

@@ -24,6 +24,7 @@ class Strategy {
   virtual std::string Presumed(const State& state) const;
 };
 
+// Where neither the request nor the orchestrator's options name one (Options::strategy).
 inline constexpr absl::string_view kDefaultStrategy = "tiered";
 
 // The strategy of that name, or null.

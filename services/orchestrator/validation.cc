@@ -108,13 +108,16 @@ absl::Status Validate(const v1::CreateDiagnosisRequest& request) {
                                                 "\" is not 1 to 63 of a-z, 0-9 and \"-\""));
   }
   GALEN_RETURN_IF_ERROR(ValidateText("request_id", request.request_id(), kMaxRequestId));
-  const std::string& strategy = request.diagnosis().strategy();
-  if (!strategy.empty() && FindStrategy(strategy) == nullptr) {
-    return Invalid("diagnosis.strategy",
-                   absl::StrCat("\"", CleanText(strategy, 80),
-                                "\" is not one of: ", absl::StrJoin(StrategyNames(), ", ")));
+  if (const std::string& strategy = request.diagnosis().strategy(); !strategy.empty()) {
+    GALEN_RETURN_IF_ERROR(ValidateStrategy("diagnosis.strategy", strategy));
   }
   return ValidateIncident(request.diagnosis().incident());
+}
+
+absl::Status ValidateStrategy(absl::string_view field, absl::string_view name) {
+  if (FindStrategy(name) != nullptr) return absl::OkStatus();
+  return Invalid(field, absl::StrCat("\"", CleanText(name, 80),
+                                     "\" is not one of: ", absl::StrJoin(StrategyNames(), ", ")));
 }
 
 absl::Status Validate(const v1::SubmitFeedbackRequest& request) {

@@ -13,6 +13,8 @@ absl::Status Validate(const v1::CreateDiagnosisRequest& request);
 absl::Status Validate(const v1::SubmitFeedbackRequest& request);
 absl::Status Validate(const v1::ListDiagnosesRequest& request);
 absl::Status ValidateReason(absl::string_view reason);
+// Whether there is a strategy of that name.
+absl::Status ValidateStrategy(absl::string_view field, absl::string_view name);
 
 }  // namespace galen::orchestrator
 

@@ -115,6 +115,28 @@ TEST_F(OrchestratorTest, RunsEachCheckOnceOnEachNodeAndPrunedOnesNever) {
   EXPECT_EQ(Get().check_results_size(), static_cast<int>(runs.size()));
 }
 
+TEST_F(OrchestratorTest, ARequestWithoutAStrategyGetsTheOrchestratorsOwn) {
+  orchestrator_.reset();
+  Options options;
+  options.own_timer = false;
+  options.strategy = "taxonomy";
+  orchestrator_ =
+      std::make_unique<Orchestrator>(*log_, world_.agents(), clock_, executor_, options);
+  ASSERT_THAT(orchestrator_->Start(), IsOk());
+  EXPECT_EQ(orchestrator_->Create(CreateRequest("own"))->strategy(), "taxonomy");
+  v1::CreateDiagnosisRequest named = CreateRequest("named");
+  named.mutable_diagnosis()->set_strategy("direct");
+  EXPECT_EQ(orchestrator_->Create(named)->strategy(), "direct");
+}
+
+TEST_F(OrchestratorTest, DoesNotStartWithAStrategyThatThereIsNot) {
+  Options options;
+  options.own_timer = false;
+  options.strategy = "magic";
+  Orchestrator other(*log_, world_.agents(), clock_, executor_, options);
+  EXPECT_THAT(other.Start(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("magic")));
+}
+
 TEST_F(OrchestratorTest, AConfirmedCauseOfHistorySkipsTheTaxonomy) {
   world_.truth["A.P.OPEN"] = v1::Verdict::CONFIRMED;
   world_.critique.clear();
