@@ -1,6 +1,9 @@
 #include <vector>
 
+#include "services/node/checks/rdma/pcie_tuning.h"
 #include "services/node/checks/rdma/ports.h"
+#include "services/node/checks/rdma/subnet_manager.h"
+#include "services/node/checks/system/capture.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {
@@ -25,11 +28,23 @@ void Natural(absl::string_view text) {
   if (less && more) __builtin_trap();  // no order
 }
 
+void Mlxconfig(absl::string_view text) { Use(node::ParseMlxconfig(text).type); }
+
+void OpenSm(absl::string_view text) {
+  Use(node::OpenSmPackage(text));
+  node::OpenSmLog log;
+  for (const absl::string_view line : node::Lines(text)) log.Add(line);
+  Use(log.version());
+}
+
 }  // namespace
 
 absl::Span<const Parser> Parsers() {
-  static const std::vector<Parser> kParsers = {
-      {"ibstat", Ibstat}, {"state", State}, {"natural", Natural}};
+  static const std::vector<Parser> kParsers = {{"ibstat", Ibstat},
+                                               {"state", State},
+                                               {"natural", Natural},
+                                               {"mlxconfig", Mlxconfig},
+                                               {"opensm", OpenSm}};
   return kParsers;
 }
 

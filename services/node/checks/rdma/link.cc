@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
+#include "services/node/checks/rdma/netdevs.h"
 #include "services/node/checks/rdma/nic_model.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/system/capture.h"
@@ -44,6 +45,56 @@ bool JobNames(const CheckContext& context, absl::string_view hca) {
                            absl::StrCat("(^|[=,])", RE2::QuoteMeta(std::string(hca)), "($|[,:])"));
 }
 
+// How many interfaces each bond of the host joins, by its name.
+absl::StatusOr<std::map<std::string, int>> BondMembers(const host::Host& host) {
+  std::map<std::string, int> bonds;
+  if (const auto paths = host.Glob("/proc/net/bonding/*"); paths.ok()) {
+    for (const std::string& path : *paths) {
+      const auto text = host.ReadFile(path);
+      if (!text.ok()) continue;
+      int members = 0;
+      for (const absl::string_view line : Lines(*text)) {
+        members += absl::StartsWith(line, "Slave Interface: ");
+      }
+      bonds[std::string(BaseName(path))] = members;
+    }
+  }
+  if (bonds.empty()) {
+    GALEN_ASSIGN_OR_RETURN(const std::string text,
+                           Output(host, {"ip", "-j", "-s", "link", "show"}));
+    const nlohmann::json links = nlohmann::json::parse(text, nullptr, false);
+    if (!links.is_array()) return absl::InvalidArgumentError("ip link: the output is not JSON");
+    for (const auto& link : links) {
+      if (!link.is_object()) continue;
+      const auto master = link.find("master");
+      const auto flags = link.find("flags");
+      if (master == link.end() || !master->is_string() || flags == link.end()) continue;
+      if (!flags->is_array() || std::find(flags->begin(), flags->end(), "SLAVE") == flags->end()) {
+        continue;
+      }
+      ++bonds[master->get<std::string>()];
+    }
+  }
+  return bonds;
+}
+
+// A bond is one RDMA device over several functions of an adapter, two unless its interface says
+// otherwise: how many functions have no device of their own.
+int JoinedFunctions(const host::Host& host, const std::vector<RdmaPort>& ports) {
+  int joined = 0;
+  for (const RdmaPort& port : ports) {
+    if (!absl::StrContains(port.hca, "bond")) continue;
+    const auto bonds = BondMembers(host);
+    int members = 2;
+    if (bonds.ok()) {
+      const auto it = bonds->find(NetdevOf(host, port));
+      if (it != bonds->end() && it->second > 0) members = it->second;
+    }
+    joined += members - 1;
+  }
+  return joined;
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckRdmaDevices(const CheckContext& context) {
@@ -54,7 +105,9 @@ absl::StatusOr<CheckOutput> CheckRdmaDevices(const CheckContext& context) {
   const std::vector<std::string> hcas = ports.ok() ? Hcas(*ports) : std::vector<std::string>();
   CheckOutput output;
   const auto lspci = Output(host, {"lspci", "-vvv", "-nn"});
-  const int on_bus = lspci.ok() ? AdaptersOnBus(*lspci) : 0;
+  const int functions = lspci.ok() ? AdaptersOnBus(*lspci) : 0;
+  const int joined = ports.ok() ? JoinedFunctions(host, *ports) : 0;
+  const int on_bus = std::max(functions - joined, 0);
   // No adapter anywhere: this machine has no RDMA, rather than lost it.
   if (hcas.empty() && on_bus == 0) return absl::NotFoundError("the host has no RDMA device");
 
@@ -95,7 +148,8 @@ absl::StatusOr<CheckOutput> CheckRdmaDevices(const CheckContext& context) {
   // Whether an adapter is one too many only shows against the other nodes of the job.
   output.findings.push_back(UnknownFinding("extra_device", node, ""));
   output.message = absl::StrCat(hcas.size(), " RDMA devices (", absl::StrJoin(hcas, ", "), ")");
-  if (on_bus > 0) absl::StrAppend(&output.message, ", ", on_bus, " adapters on the PCI bus");
+  if (functions > 0) absl::StrAppend(&output.message, ", ", functions, " adapters on the PCI bus");
+  if (joined > 0) absl::StrAppend(&output.message, ", of which bonds join ", joined, " to others");
   return output;
 }
 
@@ -173,77 +227,11 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
   return output;
 }
 
-absl::StatusOr<CheckOutput> CheckSubnetManager(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(context.host));
-  const std::string& node = context.host.name();
-  std::optional<bool> reachable;
-  std::string by;
-  bool infiniband = false;
-  for (const RdmaPort& port : ports) {
-    if (port.link_layer != "InfiniBand") continue;
-    infiniband = true;
-    // A port that is down keeps the last manager's address, or none: neither tells.
-    const bool trained = port.state == "ACTIVE" || port.state == "INITIALIZING";
-    if (!trained || !port.sm_lid.has_value()) continue;
-    if (*port.sm_lid != 0 && port.state == "ACTIVE") {
-      reachable = true;
-      by = absl::StrCat("SM lid ", *port.sm_lid, " at ", port.hca);
-    } else if (!reachable.has_value()) {
-      reachable = false;
-      by = absl::StrCat(port.hca, " is ", port.state, " with SM lid ", *port.sm_lid);
-    }
-  }
-  if (!infiniband) return absl::NotFoundError("no port runs InfiniBand");
-  if (!reachable.has_value()) {
-    const auto sminfo = context.host.Run(std::vector<std::string>{"sminfo"});
-    if (sminfo.ok()) {
-      reachable = sminfo->exit_code == 0 && absl::StrContains(sminfo->out, "sm lid");
-      by = "sminfo";
-    }
-  }
-  CheckOutput output;
-  output.findings.push_back(reachable.has_value() ? BoolFinding("reachable", node, "", *reachable)
-                                                  : UnknownFinding("reachable", node, ""));
-  output.findings.push_back(UnknownFinding("vendor", node, ""));
-  output.findings.push_back(UnknownFinding("log_errors", node, ""));
-  output.message = !reachable.has_value() ? "whether a subnet manager answers is not known"
-                   : *reachable           ? absl::StrCat("a subnet manager answers (", by, ")")
-                                          : absl::StrCat("no subnet manager answers (", by, ")");
-  return output;
-}
-
 absl::StatusOr<CheckOutput> CheckBond(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   CheckOutput output;
-  std::map<std::string, int> bonds;
-  if (const auto paths = host.Glob("/proc/net/bonding/*"); paths.ok()) {
-    for (const std::string& path : *paths) {
-      const auto text = host.ReadFile(path);
-      if (!text.ok()) continue;
-      int members = 0;
-      for (const absl::string_view line : Lines(*text)) {
-        members += absl::StartsWith(line, "Slave Interface: ");
-      }
-      bonds[std::string(BaseName(path))] = members;
-    }
-  }
-  if (bonds.empty()) {
-    GALEN_ASSIGN_OR_RETURN(const std::string text,
-                           Output(host, {"ip", "-j", "-s", "link", "show"}));
-    const nlohmann::json links = nlohmann::json::parse(text, nullptr, false);
-    if (!links.is_array()) return absl::InvalidArgumentError("ip link: the output is not JSON");
-    for (const auto& link : links) {
-      if (!link.is_object()) continue;
-      const auto master = link.find("master");
-      const auto flags = link.find("flags");
-      if (master == link.end() || !master->is_string() || flags == link.end()) continue;
-      if (!flags->is_array() || std::find(flags->begin(), flags->end(), "SLAVE") == flags->end()) {
-        continue;
-      }
-      ++bonds[master->get<std::string>()];
-    }
-  }
+  GALEN_ASSIGN_OR_RETURN(const auto bonds, BondMembers(host));
   // The bonds that carry RDMA are those whose device is a bond's.
   const auto ports = ReadPorts(host);
   bool rdma_bond = false;

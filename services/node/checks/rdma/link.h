@@ -6,10 +6,9 @@
 
 namespace galen::node {
 
-// rdma.devices, rdma.link, rdma.subnet_manager, rdma.bond.
+// rdma.devices, rdma.link, rdma.bond.
 absl::StatusOr<CheckOutput> CheckRdmaDevices(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context);
-absl::StatusOr<CheckOutput> CheckSubnetManager(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckBond(const CheckContext& context);
 
 }  // namespace galen::node

@@ -5,8 +5,10 @@
 #include "services/node/checks/rdma/fabric.h"
 #include "services/node/checks/rdma/link.h"
 #include "services/node/checks/rdma/mtu.h"
+#include "services/node/checks/rdma/pcie_tuning.h"
 #include "services/node/checks/rdma/qos.h"
 #include "services/node/checks/rdma/settings.h"
+#include "services/node/checks/rdma/subnet_manager.h"
 #include "services/node/checks/rdma/transceiver.h"
 
 namespace galen::node {

@@ -15,11 +15,12 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "re2/re2.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/rdma/gid_table.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/device_names.h"
-#include "services/node/checks/system/kernel_events.h"
+#include "services/node/checks/system/nccl_release.h"
+#include "services/node/checks/system/version_order.h"
 
 namespace galen::node {
 namespace {
@@ -33,6 +34,49 @@ std::optional<std::int64_t> Configured(const host::Host& host, const char* varia
   return value;
 }
 
+// The GID index that the job sets for NCCL, in its environment or in NCCL's own file.
+std::optional<std::int64_t> ConfiguredGidIndex(const host::Host& host) {
+  if (const auto index = Configured(host, "NCCL_IB_GID_INDEX"); index.has_value()) return index;
+  for (const host::View view : {host::View::kJob, host::View::kHost}) {
+    const auto text = host.ReadFile("/etc/nccl.conf", view);
+    if (!text.ok()) continue;
+    for (absl::string_view line : Lines(*text)) {
+      std::int64_t value = 0;
+      if (absl::ConsumePrefix(&line, "NCCL_IB_GID_INDEX=") && absl::SimpleAtoi(line, &value)) {
+        return value;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether the index that NCCL takes by itself is a RoCE v2 address of IPv4, which alone is routed:
+// index 0 in releases before `dynamic_since`, the first such index since. Nothing: not known.
+std::optional<bool> DefaultIndexRoutable(const GidTable& table, absl::string_view release,
+                                         absl::string_view dynamic_since) {
+  if (release.empty() || dynamic_since.empty() || table.gids.empty() || table.types.empty()) {
+    return std::nullopt;
+  }
+  const std::optional<int> index = RoceV2Ipv4Index(table);
+  return OrderVersions(release, dynamic_since) < 0 ? index == 0 : index.has_value();
+}
+
+// DMA-BUF hands GPU memory to an adapter with NVIDIA's open kernel modules only, and since a
+// release of the kernel; distributions carry it back into older ones.
+std::optional<bool> DmaBufPossible(const host::Host& host, const std::vector<std::string>& since) {
+  const auto driver = host.ReadFile("/proc/driver/nvidia/version");
+  if (!driver.ok() || !absl::StrContains(*driver, "Kernel Module")) return std::nullopt;
+  if (!absl::StrContains(*driver, "Open Kernel Module")) return false;
+  static const RE2 release(R"(^Linux \S+ (\d+\.\d+))");
+  std::string kernel;
+  const auto uname = Output(host, {"uname", "-a"});
+  if (since.empty() || !uname.ok() || !RE2::PartialMatch(*uname, release, &kernel)) {
+    return std::nullopt;
+  }
+  if (OrderVersions(kernel, since.front()) < 0) return std::nullopt;
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
@@ -40,9 +84,23 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(host));
   const std::set<std::string> fabric = FabricHcas(ports);
-  const std::optional<std::int64_t> configured = Configured(host, "NCCL_IB_GID_INDEX");
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "rdma.gid"));
+  const std::vector<std::string> dynamic_since = data.Texts("dynamic_since");
+  std::optional<std::int64_t> configured = ConfiguredGidIndex(host);
+  NcclRelease nccl;
+  // What the job runs with tells only where nothing sets the index: it costs reading the logs.
+  if (!configured.has_value() && std::any_of(ports.begin(), ports.end(), [](const RdmaPort& port) {
+        return port.link_layer == "Ethernet";
+      })) {
+    nccl = ReadNcclRelease(host);
+    std::int64_t said = 0;
+    if (absl::SimpleAtoi(nccl.gid_index, &said)) configured = said;
+  }
+  // Without the job's variables it may set one that no log shows.
+  const bool unset = !configured.has_value() && host.JobEnvironment().ok();
   CheckOutput output;
   std::vector<std::string> wrong;
+  std::vector<std::string> unroutable;
   bool ethernet = false;
   for (const RdmaPort& port : ports) {
     if (port.link_layer != "Ethernet" || !fabric.contains(port.hca)) continue;
@@ -53,7 +111,17 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
     output.findings.push_back(index.has_value()
                                   ? IntFinding("rocev2_ipv4_index", node, device, *index)
                                   : UnknownFinding("rocev2_ipv4_index", node, device));
-    if (!configured.has_value()) continue;
+    if (!configured.has_value()) {
+      const std::optional<bool> routable =
+          unset && !dynamic_since.empty()
+              ? DefaultIndexRoutable({gids, types}, nccl.version, dynamic_since.front())
+              : std::nullopt;
+      output.findings.push_back(routable.has_value()
+                                    ? BoolFinding("default_index_routable", node, device, *routable)
+                                    : UnknownFinding("default_index_routable", node, device));
+      if (routable.has_value() && !*routable) unroutable.push_back(port.hca);
+      continue;
+    }
     output.findings.push_back(IntFinding("configured_index", node, device, *configured));
     const auto gid = gids.find(static_cast<int>(*configured));
     const auto type = types.find(static_cast<int>(*configured));
@@ -71,10 +139,13 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
     }
   }
   if (!ethernet) return absl::NotFoundError("the compute fabric is not RoCE");
-  output.message = !wrong.empty() ? absl::StrJoin(wrong, "; ")
-                   : configured.has_value()
-                       ? absl::StrCat("GID index ", *configured, " is a RoCE v2 address")
-                       : "the job sets no GID index";
+  output.message =
+      !wrong.empty()           ? absl::StrJoin(wrong, "; ")
+      : configured.has_value() ? absl::StrCat("GID index ", *configured, " is a RoCE v2 address")
+      : !unroutable.empty()
+          ? absl::StrCat("the job sets no GID index, and the one that NCCL ", nccl.version,
+                         " takes is not routed on ", absl::StrJoin(unroutable, ", "))
+          : "the job sets no GID index";
   return output;
 }
 
@@ -119,76 +190,13 @@ absl::StatusOr<CheckOutput> CheckPkey(const CheckContext& context) {
   return output;
 }
 
-absl::StatusOr<CheckOutput> CheckRdmaPcie(const CheckContext& context) {
-  const host::Host& host = context.host;
-  const std::string& node = host.name();
-  GALEN_ASSIGN_OR_RETURN(const std::string text, Output(host, {"lspci", "-vvv", "-nn"}));
-  static const RE2 adapter(R"(^([0-9a-f:.]+) (?:Infiniband|Ethernet) controller.*\[15b3:)");
-  static const RE2 link(R"(Lnk(Cap|Sta):.*Speed ([0-9.]+)GT/s[^,]*, Width x(\d+))");
-  static const RE2 request(R"(MaxReadReq (\d+) bytes)");
-  const std::map<std::string, std::string> names = DeviceNames(host);
-  CheckOutput output;
-  std::vector<std::string> wrong;
-  std::string device;
-  double cap_speed = 0;
-  int cap_width = 0;
-  for (const absl::string_view line : Lines(text)) {
-    const re2::StringPiece piece(line.data(), line.size());
-    if (!line.empty() && line[0] != '\t' && line[0] != ' ') {
-      std::string address;
-      device = RE2::PartialMatch(piece, adapter, &address) ? DeviceAt(names, NormalPci(address))
-                                                           : std::string();
-      cap_speed = 0;
-      cap_width = 0;
-      continue;
-    }
-    if (device.empty()) continue;
-    std::string kind;
-    double speed = 0;
-    int width = 0;
-    std::int64_t bytes = 0;
-    if (RE2::PartialMatch(piece, request, &bytes)) {
-      output.findings.push_back(IntFinding("max_read_request", node, device, bytes));
-    }
-    if (!RE2::PartialMatch(piece, link, &kind, &speed, &width)) continue;
-    if (kind == "Cap") {
-      cap_speed = speed;
-      cap_width = width;
-      continue;
-    }
-    const std::map<double, int> generations = {{2.5, 1}, {5, 2}, {8, 3}, {16, 4}, {32, 5}, {64, 6}};
-    const auto generation = generations.find(speed);
-    output.findings.push_back(generation != generations.end()
-                                  ? IntFinding("gen_current", node, device, generation->second)
-                                  : UnknownFinding("gen_current", node, device));
-    output.findings.push_back(IntFinding("width_current", node, device, width));
-    if (cap_width == 0) {
-      output.findings.push_back(UnknownFinding("downgraded", node, device));
-      continue;
-    }
-    const bool down = speed < cap_speed || width < cap_width;
-    v1::Finding finding = BoolFinding("downgraded", node, device, down);
-    finding.set_expected("false");
-    output.findings.push_back(std::move(finding));
-    if (down) {
-      wrong.push_back(absl::StrCat(device, " runs at ", speed, " GT/s x", width, " of ", cap_speed,
-                                   " GT/s x", cap_width));
-    }
-  }
-  if (output.findings.empty()) {
-    return absl::NotFoundError("lspci shows no adapter with the state of its link");
-  }
-  output.findings.push_back(UnknownFinding("outstanding_reads", node, ""));
-  output.message = wrong.empty() ? "the PCIe links of all adapters run at full speed"
-                                 : absl::StrJoin(wrong, "; ");
-  return output;
-}
-
 absl::StatusOr<CheckOutput> CheckPeermem(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(host));
   GALEN_ASSIGN_OR_RETURN(const std::string text, host.ReadFile("/proc/modules"));
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "rdma.peermem"));
+  const std::vector<std::string> since = data.Texts("dmabuf_kernel_since");
   bool peermem = false;
   bool nvidia = false;
   for (const absl::string_view line : Lines(text)) {
@@ -206,8 +214,14 @@ absl::StatusOr<CheckOutput> CheckPeermem(const CheckContext& context) {
   output.findings.push_back(peers.empty()
                                 ? UnknownFinding("memory_peers", node, "")
                                 : TextFinding("memory_peers", node, "", absl::StrJoin(peers, ",")));
-  output.findings.push_back(UnknownFinding("dmabuf_possible", node, ""));
-  output.message = peermem ? "nvidia_peermem is loaded" : "nvidia_peermem is not loaded";
+  const std::optional<bool> dmabuf = DmaBufPossible(host, since);
+  output.findings.push_back(dmabuf.has_value() ? BoolFinding("dmabuf_possible", node, "", *dmabuf)
+                                               : UnknownFinding("dmabuf_possible", node, ""));
+  output.message =
+      absl::StrCat(peermem ? "nvidia_peermem is loaded" : "nvidia_peermem is not loaded",
+                   !dmabuf.has_value() ? ""
+                   : *dmabuf           ? ", DMA-BUF is possible"
+                                       : ", DMA-BUF is not possible");
   return output;
 }
 

@@ -6,10 +6,9 @@
 
 namespace galen::node {
 
-// rdma.gid, rdma.pkey, rdma.pcie, rdma.peermem.
+// rdma.gid, rdma.pkey, rdma.peermem.
 absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckPkey(const CheckContext& context);
-absl::StatusOr<CheckOutput> CheckRdmaPcie(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckPeermem(const CheckContext& context);
 
 }  // namespace galen::node

@@ -21,17 +21,6 @@
 namespace galen::node {
 namespace {
 
-absl::StatusOr<std::map<std::string, Unit>> Units(const host::Host& host) {
-  GALEN_ASSIGN_OR_RETURN(
-      const std::string text,
-      Output(host,
-             {"systemctl", "show", "-p", "Id,LoadState,ActiveState,SubState,Result,ExecMainStatus",
-              "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex", "nvidia-mps", "opensm",
-              "opensmd", "firewalld", "ufw", "chronyd", "systemd-timesyncd", "kubelet",
-              "containerd", "docker", "slurmd"}));
-  return ParseUnits(text);
-}
-
 bool Installed(const Unit& unit) { return unit.load == "loaded" || unit.load == "masked"; }
 
 std::string Packages(const host::Host& host) {
@@ -94,6 +83,17 @@ std::optional<absl::Time> BootTime(const host::Host& host) {
 
 }  // namespace
 
+absl::StatusOr<std::map<std::string, Unit>> ReadUnits(const host::Host& host) {
+  GALEN_ASSIGN_OR_RETURN(
+      const std::string text,
+      Output(host,
+             {"systemctl", "show", "-p", "Id,LoadState,ActiveState,SubState,Result,ExecMainStatus",
+              "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex", "nvidia-mps", "opensm",
+              "opensmd", "firewalld", "ufw", "chronyd", "systemd-timesyncd", "kubelet",
+              "containerd", "docker", "slurmd"}));
+  return ParseUnits(text);
+}
+
 std::map<std::string, Unit> ParseUnits(absl::string_view text) {
   std::map<std::string, Unit> units;
   std::string name;
@@ -133,7 +133,7 @@ std::string PackageVersion(absl::string_view packages, absl::string_view stem) {
 }
 
 absl::StatusOr<CheckOutput> CheckServices(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const auto units, Units(context.host));
+  GALEN_ASSIGN_OR_RETURN(const auto units, ReadUnits(context.host));
   const std::string& node = context.host.name();
   std::vector<std::string> inactive;
   std::vector<std::string> failed;
@@ -162,7 +162,7 @@ absl::StatusOr<CheckOutput> CheckServices(const CheckContext& context) {
 absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
-  const auto units = Units(host);
+  const auto units = ReadUnits(host);
   if (!units.ok()) return units.status();
   const std::string packages = Packages(host);
   std::string version = PackageVersion(packages, "nvidia-fabricmanager");
@@ -231,7 +231,7 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
 absl::StatusOr<CheckOutput> CheckImex(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
-  GALEN_ASSIGN_OR_RETURN(const auto units, Units(host));
+  GALEN_ASSIGN_OR_RETURN(const auto units, ReadUnits(host));
   const auto it = units.find("nvidia-imex");
   const auto devices = host.ReadFile("/proc/devices");
   const bool channels = devices.ok() && absl::StrContains(*devices, "nvidia-caps-imex-channels");

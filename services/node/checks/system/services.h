@@ -20,6 +20,9 @@ struct Unit {
 // `systemctl show` of several units, by name without ".service". Pure.
 std::map<std::string, Unit> ParseUnits(absl::string_view text);
 
+// The state of the units that checks know, as captured. Errors of the host pass through.
+absl::StatusOr<std::map<std::string, Unit>> ReadUnits(const host::Host& host);
+
 // "550.90.07" of the package of that stem in `dpkg-query -W` ("nvidia-fabricmanager-550
 // 550.90.07-1") or `rpm -qa` ("nvidia-fabric-manager-550.90.07-1.x86_64"); empty: none. Pure.
 std::string PackageVersion(absl::string_view packages, absl::string_view stem);

@@ -1,0 +1,21 @@
+#ifndef SERVICES_NODE_CHECKS_SYSTEM_NCCL_RELEASE_H_
+#define SERVICES_NODE_CHECKS_SYSTEM_NCCL_RELEASE_H_
+
+#include <string>
+
+#include "common/host/host.h"
+
+namespace galen::node {
+
+// What tells how the job's NCCL chooses its addresses.
+struct NcclRelease {
+  std::string version;    // "2.18.1+cuda12.1"; empty: not known
+  std::string gid_index;  // what NCCL_IB_GID_INDEX was set to, as the log says; empty: not said
+};
+
+// From the logs of the job, which say what ran, else from its Python packages. Reads all logs.
+NcclRelease ReadNcclRelease(const host::Host& host);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_CHECKS_SYSTEM_NCCL_RELEASE_H_
