@@ -41,6 +41,41 @@ class Examples(unittest.TestCase):
                 for effect in report.get("secondaryEffects", []):
                     self.assertTrue(effect["evidenceIds"], effect["label"])
 
+    def test_each_strategy_comes_to_its_end_and_names_only_what_it_verified(self):
+        label = galen.CAUSES["cublas-ecc"][0]
+        for strategy in ("tiered", "taxonomy", "exhaustive", "selfplay", "direct", "history"):
+            with self.subTest(strategy):
+                diagnosis, code = galen.diagnose("cublas-ecc", "--strategy", strategy)
+                self.assertEqual(diagnosis["strategy"], strategy)
+                report = diagnosis["report"]
+                cited = {e["id"] for e in report.get("evidence", [])}
+                if strategy in ("direct", "history"):
+                    self.assertEqual((code, diagnosis["state"]), (3, "AWAITING_FEEDBACK"))
+                    self.assertEqual(diagnosis.get("checkResults", []), [])
+                    self.assertNotIn("primaryCause", report)
+                    named = report.get("presumedCause")
+                    if strategy == "direct":
+                        self.assertEqual(named["label"], label)
+                    if named is not None:
+                        self.assertTrue(named["evidenceIds"])
+                        self.assertLessEqual(set(named["evidenceIds"]), cited)
+                    continue
+                self.assertEqual((code, diagnosis["state"]), (0, "SUCCEEDED"))
+                self.assertEqual(report["primaryCause"]["label"], label)
+                self.assertNotIn("presumedCause", report)
+                self.assertLessEqual(set(report["primaryCause"]["evidenceIds"]), cited)
+
+    def test_a_presumed_cause_is_told_as_such(self):
+        run = galen.galen("diagnose", "--bundle", f"{galen.EXAMPLES}/cublas-ecc", "--strategy", "direct")
+        self.assertEqual(run.returncode, 3)
+        self.assertIn("presumed, not verified", run.stdout)
+        self.assertIn("No check verified it", run.stdout)
+
+    def test_an_unknown_strategy_is_refused_with_those_there_are(self):
+        run = galen.galen("diagnose", "it hangs", "--strategy", "magic")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn('"magic" is not one of: direct, exhaustive, history, selfplay, taxonomy, tiered', run.stderr)
+
     def test_the_same_input_gives_the_same_diagnosis(self):
         first, _ = galen.diagnose("cublas-ecc")
         second, _ = galen.diagnose("cublas-ecc")
