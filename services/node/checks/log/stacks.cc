@@ -16,6 +16,7 @@
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/log_lines.h"
 #include "services/node/checks/system/process_load.h"
 
 namespace galen::node {
@@ -24,6 +25,7 @@ namespace {
 constexpr std::size_t kMaxThreads = 10'000;
 constexpr std::size_t kMaxFrames = 256;
 constexpr int kMaxProcesses = 1024;
+constexpr int kMaxBlocked = 64;
 
 struct RankStack {
   std::int64_t pid = 0;
@@ -110,7 +112,50 @@ std::vector<RankStack> ReadRanks(const host::Host& host, absl::Status* why) {
   return ranks;
 }
 
+// Backtraces of a debugger among the logs of this node, as people attach them.
+std::vector<ThreadStack> ReadBacktraces(const host::Host& host) {
+  BacktraceReader reader;
+  const host::JobLog* of = nullptr;
+  const auto lines = ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
+    if (line.log != of) reader.EndThread();
+    of = line.log;
+    reader.Add(line.text);
+  });
+  // Without logs there are none.
+  if (!lines.ok()) return {};
+  return std::move(reader).Threads();
+}
+
 }  // namespace
+
+void BacktraceReader::Add(absl::string_view line) {
+  static const RE2 frame(R"re(^\s*#(\d{1,4})\s+(?:0x[0-9a-f]+ in )?(\S.*)$)re");
+  static const RE2 heading(R"re(^\s*Thread (\d+) \()re");
+  std::string number;
+  std::string text;
+  if (RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), frame, &number, &text)) {
+    // Of one thread the numbers never fall.
+    std::int64_t place = 0;
+    if (!absl::SimpleAtoi(number, &place)) return;
+    if (!open_ || place < last_) {
+      EndThread();
+      if (threads_.size() >= kMaxThreads) return;
+      threads_.emplace_back();
+      open_ = true;
+    }
+    last_ = place;
+    if (threads_.back().frames.size() < kMaxFrames) {
+      threads_.back().frames.push_back(CleanText(text, 256));
+    }
+    return;
+  }
+  if (RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), heading)) EndThread();
+}
+
+void BacktraceReader::EndThread() {
+  open_ = false;
+  last_ = 0;
+}
 
 absl::StatusOr<std::vector<ThreadStack>> ParsePySpy(absl::string_view text) {
   static const RE2 heading(R"re(^Thread (?:0x)?([0-9A-Fa-f]+)(?: \(([^)]*)\))?(?:: "(.*)")?)re");
@@ -143,7 +188,8 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "job.stacks"));
   absl::Status why;
   std::vector<RankStack> ranks = ReadRanks(host, &why);
-  if (ranks.empty()) return why;
+  const std::vector<ThreadStack> backtraces = ReadBacktraces(host);
+  if (ranks.empty() && backtraces.empty()) return why;
   const auto collectives = data.Patterns("collective");
   const auto helpers = data.Patterns("helper");
   const auto is_helper = [&](const RankStack& rank) {
@@ -200,16 +246,16 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
   // Where a thread waits for what no peer will give it.
   const auto blocks = data.Patterns("blocked_in");
   int blocked = 0;
+  const auto look = [&](const ThreadStack& thread, const std::string& where) {
+    const std::string stack = absl::StrJoin(thread.frames, " < ");
+    if (thread.frames.empty() || CheckData::FirstMatch(blocks, stack).empty()) return;
+    if (++blocked > kMaxBlocked) return;
+    output.findings.push_back(TextFinding("blocked_in", node, where, CleanText(stack, 600)));
+  };
   for (const RankStack& rank : ranks) {
-    for (const ThreadStack& thread : rank.threads) {
-      std::string stack = absl::StrJoin(thread.frames, " < ");
-      if (thread.frames.empty() || CheckData::FirstMatch(blocks, stack).empty()) continue;
-      ++blocked;
-      if (blocked > 64) break;
-      output.findings.push_back(TextFinding("blocked_in", node, absl::StrCat("process:", rank.pid),
-                                            CleanText(stack, 600)));
-    }
+    for (const ThreadStack& thread : rank.threads) look(thread, absl::StrCat("process:", rank.pid));
   }
+  for (const ThreadStack& thread : backtraces) look(thread, "");
   if (blocked == 0) output.findings.push_back(TextFinding("blocked_in", node, "", "none"));
   output.message = absl::StrCat(
       ranks.size(), " processes",

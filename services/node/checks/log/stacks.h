@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,6 +24,21 @@ struct ThreadStack {
 // `py-spy dump`, of one process or of several one after the other. At most 10,000 threads of 256
 // frames. DATA_LOSS: it holds no thread.
 absl::StatusOr<std::vector<ThreadStack>> ParsePySpy(absl::string_view text);
+
+// Finds the threads that a debugger's backtraces in a text list ("#0 0x... in ioctl () from ..."),
+// fed line by line. At most 10,000 threads of 256 frames.
+class BacktraceReader {
+ public:
+  void Add(absl::string_view line);
+  // What follows is of another thread.
+  void EndThread();
+  std::vector<ThreadStack> Threads() && { return std::move(threads_); }
+
+ private:
+  std::vector<ThreadStack> threads_;
+  std::int64_t last_ = 0;
+  bool open_ = false;
+};
 
 // job.stacks.
 absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context);

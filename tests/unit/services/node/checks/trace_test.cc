@@ -79,6 +79,25 @@ TEST(Stacks, RealDumpsAreRead) {
   EXPECT_FALSE(ParsePySpy(ReadFixture("py-spy/tr11-trace-jean-zay.txt")).ok());
 }
 
+TEST(Stacks, ABacktraceOfADebuggerIsOneThreadUntilItsNumbersFall) {
+  BacktraceReader reader;
+  for (const char* line :
+       {"(gdb) bt", "#0  __lll_lock_wait_private (futex=0x7fab466f6000) at ./lowlevellock.c:35",
+        "    func=0x7fab32724da0) at ./stdlib/cxa_atexit.c:41",
+        "#1  0x00007f1b1d3aa112 in cuMemHostAlloc () from libcuda.so.1",
+        "Thread 2 (LWP 12):", "#0  0x00007f1b1d3aa112 in ioctl () from libc.so.6",
+        "issue #12 is not a frame", "Thread 1 (LWP 11):", "#0  futex_wait () at futex.h:1"}) {
+    reader.Add(line);
+  }
+  const std::vector<ThreadStack> threads = std::move(reader).Threads();
+  ASSERT_EQ(threads.size(), 3u);
+  EXPECT_THAT(threads[0].frames,
+              ElementsAre("__lll_lock_wait_private (futex=0x7fab466f6000) at ./lowlevellock.c:35",
+                          "cuMemHostAlloc () from libcuda.so.1"));
+  EXPECT_THAT(threads[1].frames, ElementsAre("ioctl () from libc.so.6"));
+  EXPECT_THAT(threads[2].frames, ElementsAre("futex_wait () at futex.h:1"));
+}
+
 TEST(FlightRecorder, MissingRanksOfInjectedFaultsAreFound) {
   GALEN_NEED_FIXTURES();
   struct TraceCase {
