@@ -1,19 +1,28 @@
 #include "services/cli/eval/eval_command.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
-#include <atomic>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/base/mutex.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
 #include "services/cli/eval/corpus/corpus.h"
+#include "services/cli/eval/metrics/run_scores.h"
 #include "services/cli/eval/metrics/score.h"
 #include "services/cli/eval/report/failures.h"
+#include "services/cli/eval/report/page.h"
+#include "services/cli/eval/report/progress_bar.h"
+#include "services/cli/eval/report/tables.h"
 #include "services/cli/eval/runner/case_runner.h"
+#include "services/cli/eval/runner/run_cases.h"
+#include "services/cli/eval/runner/run_store.h"
 #include "services/orchestrator/strategy.h"
 
 namespace galen::eval {
@@ -50,6 +59,142 @@ absl::Status Narrow(const std::vector<std::string>& only, Corpus& corpus) {
   return absl::OkStatus();
 }
 
+// A case whose every name is none of a leaf lies outside the taxonomy.
+void MarkOutside(const knowledge::Knowledge& knowledge, Corpus& corpus) {
+  const auto is_leaf = [&](const std::string& label) {
+    const auto* found = knowledge.FindLabel(label);
+    return found != nullptr && knowledge::IsLeaf(*found);
+  };
+  std::vector<std::string> outside;
+  for (v1::Case& a_case : corpus.cases) {
+    if (a_case.labels().empty() ||
+        std::any_of(a_case.labels().begin(), a_case.labels().end(), is_leaf) ||
+        std::any_of(a_case.labels_acceptable().begin(), a_case.labels_acceptable().end(),
+                    is_leaf)) {
+      continue;
+    }
+    a_case.set_outside(true);
+    outside.push_back(absl::StrCat(a_case.id(), " (", a_case.labels(0), ")"));
+  }
+  if (outside.empty()) return;
+  corpus.remarks.push_back(absl::StrCat("the taxonomy has no leaf for the cause of ",
+                                        absl::StrJoin(outside, ", "),
+                                        ": right is to confirm nothing"));
+}
+
+std::vector<Mode> ModesOf(const EvalArguments& arguments) {
+  std::vector<Mode> modes = {Mode::kPlain};
+  if (arguments.hide_labels) modes.push_back(Mode::kUnseen);
+  if (arguments.withhold_decisive) modes.push_back(Mode::kWithheld);
+  if (arguments.outside_taxonomy) modes.push_back(Mode::kOutside);
+  return modes;
+}
+
+// One strategy in one mode over the corpus.
+class Run {
+ public:
+  Run(const EvalArguments& arguments, const Corpus& corpus, const CaseRunner& runner,
+      const RunStore* store, cli::Console& console)
+      : arguments_(arguments), corpus_(corpus), runner_(runner), store_(store), console_(console) {}
+
+  // Tells failures as asked.
+  absl::StatusOr<v1::Scores> Score(const std::string& strategy, Mode mode) {
+    std::vector<v1::Case> cases;
+    for (const v1::Case& a_case : corpus_.cases) {
+      // Nothing can be taken away from a case without a cause.
+      if (mode == Mode::kPlain || HasCause(a_case)) cases.push_back(Judged(mode, a_case));
+    }
+    GALEN_ASSIGN_OR_RETURN(const std::vector<v1::CaseResult> results,
+                           RunAll(cases, strategy, mode));
+    std::vector<CaseScore> scores;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      scores.push_back(ScoreCase(cases[i], results[i]));
+    }
+    if (arguments_.failures && !arguments_.json) {
+      for (std::size_t i = 0; i < cases.size(); ++i) {
+        if (scores[i].verdict == Verdict::kRight) continue;
+        console_.out << TellFailure(cases[i], results[i], scores[i], console_.terminal) << '\n';
+      }
+    }
+    for (const v1::CaseResult& result : results) {
+      if (result.error().empty()) continue;
+      console_.err << "galen: case " << result.id() << ": " << result.error() << std::endl;
+    }
+    return ScoreRun(cases, results, scores, arguments_.seed);
+  }
+
+ private:
+  absl::StatusOr<std::vector<v1::CaseResult>> RunAll(const std::vector<v1::Case>& cases,
+                                                     const std::string& strategy, Mode mode) {
+    RunProgress progress;
+    progress.name = mode == Mode::kPlain ? strategy : absl::StrCat(strategy, ", ", ModeName(mode));
+    progress.all = cases.size();
+    const absl::Time start = absl::Now();
+    CaseFunctions functions;
+    functions.run = [&](const v1::Case& a_case, const std::string& name, Mode in_mode) {
+      return runner_.Run(a_case, name, in_mode);
+    };
+    functions.key_of = [&](const v1::Case& a_case) { return runner_.KeyOf(a_case); };
+    const auto on_done = [&](std::size_t at, const v1::CaseResult& result, bool kept) {
+      ++progress.done;
+      progress.kept += kept ? 1 : 0;
+      progress.elapsed = absl::Now() - start;
+      progress.right += ScoreCase(cases[at], result).verdict == Verdict::kRight ? 1 : 0;
+      if (!console_.terminal.interactive) return;
+      console_.err << "\r\x1b[2K" << ProgressLine(progress, console_.terminal.width) << std::flush;
+    };
+    auto results = RunCases(cases, strategy, mode, Jobs(), store_, functions, on_done);
+    if (console_.terminal.interactive) console_.err << "\r\x1b[2K" << std::flush;
+    return results;
+  }
+
+  int Jobs() const {
+    if (arguments_.jobs > 0) return arguments_.jobs;
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+
+  const EvalArguments& arguments_;
+  const Corpus& corpus_;
+  const CaseRunner& runner_;
+  const RunStore* const store_;
+  cli::Console& console_;
+};
+
+absl::Status WritePage(const std::string& path, const v1::Report& report) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << Page(report);
+  if (file.flush()) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("--html ", path, ": cannot be written"));
+}
+
+absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console& console) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> strategies,
+                         ChooseStrategies(arguments.strategies));
+  GALEN_ASSIGN_OR_RETURN(Corpus corpus, ReadCorpus(arguments.cases));
+  GALEN_RETURN_IF_ERROR(Narrow(arguments.only, corpus));
+  std::optional<RunStore> store;
+  if (!arguments.out.empty()) {
+    GALEN_ASSIGN_OR_RETURN(store, RunStore::Open(arguments.out));
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<const CaseRunner> runner,
+                         CaseRunner::Create(arguments.knowledge));
+  MarkOutside(runner->knowledge(), corpus);
+
+  v1::Report report;
+  report.set_corpus(corpus.directory);
+  report.set_knowledge_digest(runner->knowledge().digest());
+  report.set_seed(arguments.seed);
+  report.mutable_remarks()->Assign(corpus.remarks.begin(), corpus.remarks.end());
+  Run run(arguments, corpus, *runner, store.has_value() ? &*store : nullptr, console);
+  for (const Mode mode : ModesOf(arguments)) {
+    for (const std::string& strategy : strategies) {
+      GALEN_ASSIGN_OR_RETURN(*report.add_runs(), run.Score(strategy, mode));
+    }
+  }
+  if (!arguments.html.empty()) GALEN_RETURN_IF_ERROR(WritePage(arguments.html, report));
+  return report;
+}
+
 }  // namespace
 
 CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
@@ -62,11 +207,19 @@ CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
       ->delimiter(',')
       ->type_name("NAME");
   eval->add_option("--case", arguments.only, "Just this case; again")->type_name("ID");
-  eval->add_option("--jobs", arguments.jobs, "Cases at the same time")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+  eval->add_option("--jobs", arguments.jobs, "Cases at the same time; as many as processors")
+      ->check(CLI::Range(1, 256));
+  eval->add_option("--seed", arguments.seed, "Of the intervals")->capture_default_str();
+  eval->add_option("--out", arguments.out, "Keep finished cases here, and take up those there are")
+      ->type_name("DIR");
+  eval->add_option("--html", arguments.html, "Write the numbers as a page with plots")
+      ->type_name("FILE");
   eval->add_flag("--hide-labels", arguments.hide_labels,
-                 "Take every past incident of a case's own labels out of the history");
+                 "Also with no past incident of a case's own labels");
+  eval->add_flag("--withhold-decisive", arguments.withhold_decisive,
+                 "Also without the checks that decide the true cause");
+  eval->add_flag("--outside-taxonomy", arguments.outside_taxonomy,
+                 "Also without the true cause in the taxonomy");
   eval->add_flag("--failures", arguments.failures, "Tell of each case that is not right why");
   eval->add_flag("--json", arguments.json, "Print the numbers as JSON, nothing else");
   eval->add_option("--knowledge", arguments.knowledge,
@@ -76,80 +229,31 @@ CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
 }
 
 cli::ExitCode RunEval(const EvalArguments& arguments, cli::Console& console) {
-  const auto refuse = [&](const absl::Status& status) {
-    console.err << "galen: " << status.message() << std::endl;
-    return cli::ExitCodeOf(status);
-  };
-  const auto strategies = ChooseStrategies(arguments.strategies);
-  if (!strategies.ok()) return refuse(strategies.status());
-  auto corpus = ReadCorpus(arguments.cases);
-  if (!corpus.ok()) return refuse(corpus.status());
-  if (const auto narrowed = Narrow(arguments.only, *corpus); !narrowed.ok()) {
-    return refuse(narrowed);
+  const absl::StatusOr<v1::Report> report = Evaluate(arguments, console);
+  if (!report.ok()) {
+    console.err << "galen: " << report.status().message() << std::endl;
+    return cli::ExitCodeOf(report.status());
   }
-  CaseRunner::Settings settings;
-  settings.knowledge = arguments.knowledge;
-  settings.hide_labels = arguments.hide_labels;
-  const auto runner = CaseRunner::Create(settings);
-  if (!runner.ok()) return refuse(runner.status());
-
-  for (const std::string& strategy : *strategies) {
-    std::vector<v1::CaseResult> results(corpus->cases.size());
-    std::atomic<std::size_t> next = 0;
-    std::atomic<std::size_t> done = 0;
-    Mutex mu;
-    std::vector<std::thread> workers;
-    for (int i = 0; i < arguments.jobs; ++i) {
-      workers.emplace_back([&] {
-        for (std::size_t at = next++; at < results.size(); at = next++) {
-          results[at] = (*runner)->Run(corpus->cases[at], strategy);
-          const std::size_t finished = ++done;
-          const MutexLock lock(mu);
-          if (console.terminal.interactive) {
-            console.err << "\r" << strategy << " " << finished << "/" << results.size()
-                        << std::flush;
-          }
-        }
-      });
+  if (arguments.json) {
+    google::protobuf::util::JsonPrintOptions options;
+    options.add_whitespace = true;
+    options.always_print_primitive_fields = true;
+    std::string json;
+    if (!google::protobuf::util::MessageToJsonString(*report, &json, options).ok()) {
+      console.err << "galen: the numbers cannot be written as JSON" << std::endl;
+      return cli::kBroken;
     }
-    for (std::thread& worker : workers) worker.join();
-    if (console.terminal.interactive) console.err << "\r\x1b[2K" << std::flush;
-
-    std::vector<CaseScore> scores;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      scores.push_back(ScoreCase(corpus->cases[i], results[i]));
+    console.out << json << std::flush;
+  } else {
+    for (const std::string& remark : report->remarks()) console.out << "note: " << remark << '\n';
+    for (const Table& table : TerminalTables(*report)) {
+      console.out << TableText(table) << '\n';
     }
-    std::vector<const CaseScore*> all;
-    std::vector<const CaseScore*> misleading;
-    std::vector<const CaseScore*> plain;
-    int right = 0;
-    int abstained = 0;
-    int none = 0;
-    int none_right = 0;
-    double seconds = 0;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      const v1::Case& a_case = corpus->cases[i];
-      all.push_back(&scores[i]);
-      if (a_case.has_misleading()) {
-        (a_case.misleading() ? misleading : plain).push_back(&scores[i]);
-      }
-      right += scores[i].verdict == Verdict::kRight;
-      abstained += scores[i].verdict == Verdict::kAbstained;
-      none += HasNoCause(a_case);
-      none_right += HasNoCause(a_case) && scores[i].verdict == Verdict::kRight;
-      seconds += results[i].wall_seconds();
-      if (arguments.failures && scores[i].verdict != Verdict::kRight) {
-        console.out << TellFailure(a_case, results[i], scores[i], console.terminal) << '\n';
-      }
-    }
-    const F1Scores f1 = ScoreLeaves(all);
-    console.out << absl::StrFormat(
-        "%s: micro F1 %.3f  macro F1 %.3f  right %d of %d  abstained %d  none-cases right %d of "
-        "%d  misleading %.3f  plain %.3f  (%.0f s)\n",
-        strategy, f1.micro.F1(), f1.macro, right, all.size(), abstained, none_right, none,
-        ScoreLeaves(misleading).micro.F1(), ScoreLeaves(plain).micro.F1(), seconds);
+    console.out << "knowledge " << report->knowledge_digest() << std::endl;
   }
-  return cli::kOk;
+  const bool failed = std::any_of(report->runs().begin(), report->runs().end(),
+                                  [](const v1::Scores& run) { return run.failed() > 0; });
+  return failed ? cli::kBroken : cli::kOk;
 }
 
 }  // namespace galen::eval

@@ -2,6 +2,7 @@
 #define SERVICES_CLI_EVAL_EVAL_COMMAND_H_
 
 #include <CLI/App.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,17 @@ namespace galen::eval {
 // `galen eval` as it was called.
 struct EvalArguments {
   std::string cases;                    // directory of the corpus
-  std::vector<std::string> strategies;  // names, or "all"
+  std::vector<std::string> strategies;  // names, or "all"; empty: the default one
   std::vector<std::string> only;        // ids; empty: all cases
   std::vector<std::string> knowledge;
-  int jobs = 2;
+  int jobs = 0;  // 0: as many as this machine has processors
+  std::int64_t seed = 1;
+  std::string out;   // where finished cases are kept; "": nowhere
+  std::string html;  // where the page goes; "": nowhere
+  // Modes beside the plain one (runner/mode.h).
   bool hide_labels = false;
+  bool withhold_decisive = false;
+  bool outside_taxonomy = false;
   bool failures = false;
   bool json = false;
 };

@@ -1,7 +1,7 @@
 #ifndef SERVICES_CLI_EVAL_METRICS_SCORE_H_
 #define SERVICES_CLI_EVAL_METRICS_SCORE_H_
 
-#include <map>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,9 +24,13 @@ struct Counts {
 
 enum class Verdict {
   kRight,
-  kWrong,      // something was confirmed that is not the cause
-  kAbstained,  // there is a cause, and nothing was confirmed
+  kWrong,      // something was named that is not a cause, or not every cause
+  kAbstained,  // there is a cause, and nothing was named
+  kFailed,     // the case could not be diagnosed
 };
+
+// "right", "wrong", "abstained", "failed".
+absl::string_view VerdictName(Verdict verdict);
 
 // How one case came out.
 struct CaseScore {
@@ -39,13 +43,19 @@ struct CaseScore {
 
 // Scores the causes that a report names against the answer: the primary one and those beside it.
 // A label of `labels_acceptable` stands for a true one. One of `labels_secondary` is wrong as the
-// primary cause; beside a right one it counts neither way. A case without a cause, or with one that
-// no `known_leaf` names, is right exactly when nothing is confirmed. A case that failed with an
-// error counts as nothing confirmed, and is never right. Pure.
+// primary cause; beside a right one it counts neither way. A case without a cause, or with one
+// outside the taxonomy, is right exactly when nothing is named. Of a case that failed every cause
+// is missed. Pure.
 CaseScore ScoreCase(const v1::Case& a_case, const v1::CaseResult& result);
 
-// True when there is nothing to find.
-inline bool HasNoCause(const v1::Case& a_case) { return a_case.labels().empty(); }
+// The same for the primary cause alone: what stands beside it counts neither way, so that a case
+// with several causes is right with one of them. Pure.
+CaseScore ScorePrimary(const v1::Case& a_case, const v1::CaseResult& result);
+
+// True when a leaf of the taxonomy names the cause.
+inline bool HasCause(const v1::Case& a_case) {
+  return !a_case.labels().empty() && !a_case.outside();
+}
 
 // "GPU" of "GPU.MEMORY.UNCORRECTABLE_ECC".
 absl::string_view MainCategory(absl::string_view label);
@@ -58,6 +68,19 @@ struct F1Scores {
   int leaves = 0;
 };
 F1Scores ScoreLeaves(absl::Span<const CaseScore* const> scores);
+
+// The interval that holds the middle 95 % of micro and of macro F1 when the cases are drawn anew
+// with replacement `draws` times (the bootstrap's percentile interval). The same seed gives the
+// same interval. Zeros without cases. Pure.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+struct F1Intervals {
+  Interval micro;
+  Interval macro;
+};
+F1Intervals Resample(absl::Span<const CaseScore* const> scores, std::int64_t seed, int draws);
 
 }  // namespace galen::eval
 

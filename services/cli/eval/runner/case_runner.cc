@@ -1,6 +1,8 @@
 #include "services/cli/eval/runner/case_runner.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +17,19 @@
 
 namespace galen::eval {
 namespace {
+
+// Of one mesh; several run side by side.
+constexpr int kThreads = 4;
+
+// Size and time of the last change: enough to see that a file is another one.
+std::string Stamp(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::is_directory(path, error)
+                        ? std::uintmax_t{0}
+                        : std::filesystem::file_size(path, error);
+  const auto time = std::filesystem::last_write_time(path, error).time_since_epoch().count();
+  return error ? "none" : absl::StrCat(size, "@", time);
+}
 
 // The incident of a case without a bundle, from its record.
 galen::v1::Incident IncidentOf(const v1::Case& a_case) {
@@ -47,18 +62,20 @@ galen::v1::Incident IncidentOf(const v1::Case& a_case) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const CaseRunner>> CaseRunner::Create(Settings settings) {
+absl::StatusOr<std::unique_ptr<const CaseRunner>> CaseRunner::Create(
+    const std::vector<std::string>& knowledge_directories) {
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                         cli::LoadKnowledge(settings.knowledge));
+                         cli::LoadKnowledge(knowledge_directories));
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> scanner,
                          cli::CompileScanner(*knowledge));
   return std::unique_ptr<const CaseRunner>(
-      new CaseRunner(std::move(settings), std::move(knowledge), std::move(scanner)));
+      new CaseRunner(std::move(knowledge), std::move(scanner)));
 }
 
-v1::CaseResult CaseRunner::Run(const v1::Case& a_case, const std::string& strategy) const {
+v1::CaseResult CaseRunner::Run(const v1::Case& a_case, const std::string& strategy,
+                               Mode mode) const {
   const absl::Time start = absl::Now();
-  absl::StatusOr<v1::CaseResult> outcome = TryRun(a_case, strategy);
+  absl::StatusOr<v1::CaseResult> outcome = TryRun(a_case, strategy, mode);
   v1::CaseResult result;
   if (outcome.ok()) {
     result = *std::move(outcome);
@@ -67,12 +84,22 @@ v1::CaseResult CaseRunner::Run(const v1::Case& a_case, const std::string& strate
   }
   result.set_id(a_case.id());
   result.set_strategy(strategy);
+  result.set_mode(std::string(ModeName(mode)));
+  result.set_key(KeyOf(a_case));
   result.set_wall_seconds(absl::ToDoubleSeconds(absl::Now() - start));
   return result;
 }
 
+std::string CaseRunner::KeyOf(const v1::Case& a_case) const {
+  // The answer too: it decides what the case does not see.
+  return absl::StrCat("knowledge=", knowledge_->digest(), " program=", Stamp("/proc/self/exe"),
+                      " bundle=", Stamp(a_case.bundle()), " source=", a_case.source(),
+                      " labels=", absl::StrJoin(a_case.labels(), ","), ";",
+                      absl::StrJoin(a_case.labels_acceptable(), ","));
+}
+
 absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
-                                                  const std::string& strategy) const {
+                                                  const std::string& strategy, Mode mode) const {
   galen::v1::Incident incident;
   std::shared_ptr<const host::Bundle> bundle;  // keeps an archive unpacked meanwhile
   if (a_case.bundle().empty()) {
@@ -84,13 +111,22 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
 
   knowledge::v1::KnowledgeBase base = knowledge_->base();
   std::vector<std::string> hide;
-  if (settings_.hide_labels) hide.assign(a_case.labels().begin(), a_case.labels().end());
+  if (mode == Mode::kUnseen || mode == Mode::kOutside) {
+    hide.assign(a_case.labels().begin(), a_case.labels().end());
+    hide.insert(hide.end(), a_case.labels_acceptable().begin(), a_case.labels_acceptable().end());
+  }
   const std::vector<LeftOut> left_out =
       LeaveOut(a_case, incident.description(), hide, *base.mutable_incidents());
+  Restrict(mode, a_case, base);
 
   cli::LocalMesh::Options options;
+  options.threads = kThreads;
   options.loaded = std::make_shared<const knowledge::Knowledge>(std::move(base));
   options.scanner = scanner_;
+  if (mode == Mode::kOutside) {
+    // A signal names the labels that it speaks for, and these are fewer now.
+    GALEN_ASSIGN_OR_RETURN(options.scanner, cli::CompileScanner(*options.loaded));
+  }
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<cli::LocalMesh> mesh,
                          cli::LocalMesh::Start(options));
   galen::v1::CreateDiagnosisRequest request;

@@ -3,12 +3,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
 #include "galen/eval/v1/eval.pb.h"
+#include "services/cli/eval/runner/mode.h"
 
 namespace galen::eval {
 
@@ -16,31 +18,29 @@ namespace galen::eval {
 // answer. Thread-safe.
 class CaseRunner {
  public:
-  struct Settings {
-    std::vector<std::string> knowledge;  // directories; empty: the one that came with the program
-    // Take out of the history every incident of the case's own labels too.
-    bool hide_labels = false;
-  };
-
-  // Loads the knowledge. Its errors are those of knowledge::Load.
-  static absl::StatusOr<std::unique_ptr<const CaseRunner>> Create(Settings settings);
+  // Loads the knowledge of these directories; of none: the one that came with the program. The
+  // errors are those of knowledge::Load.
+  static absl::StatusOr<std::unique_ptr<const CaseRunner>> Create(
+      const std::vector<std::string>& knowledge_directories);
 
   // What came out. A case that cannot be diagnosed says why in `error` and is no failure of the
-  // runner. The answer of `a_case` is used to filter the history and for nothing else.
-  v1::CaseResult Run(const v1::Case& a_case, const std::string& strategy) const;
+  // runner. The answer of `a_case` is used to take away what would tell it, and for nothing else.
+  v1::CaseResult Run(const v1::Case& a_case, const std::string& strategy, Mode mode) const;
+
+  // What a result of that case depends on: the knowledge, the program, the case and its bundle. A
+  // result with another key is stale.
+  std::string KeyOf(const v1::Case& a_case) const;
 
   const knowledge::Knowledge& knowledge() const { return *knowledge_; }
 
  private:
-  CaseRunner(Settings settings, std::shared_ptr<const knowledge::Knowledge> knowledge,
+  CaseRunner(std::shared_ptr<const knowledge::Knowledge> knowledge,
              std::shared_ptr<const logs::Scanner> scanner)
-      : settings_(std::move(settings)),
-        knowledge_(std::move(knowledge)),
-        scanner_(std::move(scanner)) {}
+      : knowledge_(std::move(knowledge)), scanner_(std::move(scanner)) {}
 
-  absl::StatusOr<v1::CaseResult> TryRun(const v1::Case& a_case, const std::string& strategy) const;
+  absl::StatusOr<v1::CaseResult> TryRun(const v1::Case& a_case, const std::string& strategy,
+                                        Mode mode) const;
 
-  const Settings settings_;
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   const std::shared_ptr<const logs::Scanner> scanner_;
 };

@@ -1,9 +1,11 @@
 #include "services/cli/eval/runner/describe.h"
 
+#include <map>
 #include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "services/cli/eval/runner/entailment.h"
 
 namespace galen::eval {
 namespace {
@@ -12,19 +14,47 @@ using galen::v1::Diagnosis;
 using galen::v1::DiagnosisEvent;
 using galen::v1::Hypothesis;
 
-v1::NamedCause NameCause(const galen::v1::Cause& cause) {
+// PCI addresses of devices that any finding tells, by node and device: a verdict may name a GPU by
+// its number and the answer by its address.
+std::map<std::string, std::set<std::string>> Addresses(const Diagnosis& diagnosis) {
+  std::map<std::string, std::set<std::string>> addresses;
+  for (const galen::v1::CheckResult& result : diagnosis.check_results()) {
+    for (const galen::v1::Finding& finding : result.findings()) {
+      const galen::v1::Device& device = finding.subject();
+      if (device.pci_address().empty() || device.device().empty()) continue;
+      addresses[absl::StrCat(device.node(), "/", device.device())].insert(device.pci_address());
+    }
+  }
+  return addresses;
+}
+
+v1::NamedCause NameCause(const galen::v1::Cause& cause, const Diagnosis& diagnosis) {
   v1::NamedCause named;
   named.set_label(cause.label());
   named.set_probability(cause.probability());
+  const auto addresses = Addresses(diagnosis);
   std::set<std::string> places;
   for (const galen::v1::Device& device : cause.devices()) {
-    places.insert(device.device().empty() ? device.node()
-                                          : absl::StrCat(device.node(), "/", device.device()));
+    if (device.device().empty() && device.pci_address().empty()) {
+      places.insert(device.node());
+      continue;
+    }
+    const std::string place = absl::StrCat(device.node(), "/", device.device());
+    if (!device.device().empty()) places.insert(place);
     if (!device.pci_address().empty()) {
       places.insert(absl::StrCat(device.node(), "/", device.pci_address()));
     }
+    if (const auto found = addresses.find(place); found != addresses.end()) {
+      for (const std::string& address : found->second) {
+        places.insert(absl::StrCat(device.node(), "/", address));
+      }
+    }
   }
   named.mutable_places()->Assign(places.begin(), places.end());
+  for (const Hypothesis& hypothesis : diagnosis.hypotheses()) {
+    if (hypothesis.label() != cause.label()) continue;
+    named.set_origin(Hypothesis::Origin_Name(hypothesis.origin()));
+  }
   return named;
 }
 
@@ -55,7 +85,16 @@ void CountReasonerUse(const DiagnosisEvent& event, v1::ReasonerUse& use) {
       ++calls["Summarize"];
       break;
     case DiagnosisEvent::kHypothesesProposed:
-      ++calls["ProposeFromHistory"];
+      switch (event.hypotheses_proposed().origin()) {
+        case Hypothesis::TAXONOMY:  // every root cause there is: nobody is asked
+          break;
+        case Hypothesis::DIRECT:
+          ++calls["ProposeAtOnce"];
+          break;
+        default:
+          ++calls["ProposeFromHistory"];
+          break;
+      }
       break;
     case DiagnosisEvent::kChildrenRanked:
       ++calls["RankChildren"];
@@ -85,11 +124,21 @@ v1::CaseResult Describe(const Diagnosis& diagnosis, const knowledge::Knowledge& 
   }
   const galen::v1::Report& report = diagnosis.report();
   result.set_headline(report.headline());
-  if (report.has_primary_cause()) *result.mutable_primary() = NameCause(report.primary_cause());
-  for (const auto& cause : report.other_causes()) *result.add_others() = NameCause(cause);
+  if (report.has_primary_cause()) {
+    *result.mutable_primary() = NameCause(report.primary_cause(), diagnosis);
+  } else if (report.has_presumed_cause()) {
+    *result.mutable_primary() = NameCause(report.presumed_cause(), diagnosis);
+    result.mutable_primary()->set_presumed(true);
+  }
+  for (const auto& cause : report.other_causes()) {
+    *result.add_others() = NameCause(cause, diagnosis);
+  }
   for (const auto& effect : report.secondary_effects()) result.add_secondary(effect.label());
   for (const Hypothesis& hypothesis : diagnosis.hypotheses()) {
-    if (hypothesis.has_verdict()) *result.add_judged() = DescribeHypothesis(hypothesis);
+    if (!hypothesis.has_verdict()) continue;
+    v1::JudgedHypothesis& judged = *result.add_judged();
+    judged = DescribeHypothesis(hypothesis);
+    judged.set_entailed(IsEntailed(diagnosis, hypothesis.verdict(), knowledge));
   }
   for (const galen::v1::CheckResult& check : diagnosis.check_results()) {
     v1::CheckRun& run = *result.add_checks();

@@ -10,7 +10,6 @@ namespace galen::eval {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 using Labels = std::vector<std::string>;
 
 v1::Case Answer(const Labels& labels, const Labels& secondary = {}, const Labels& acceptable = {}) {
@@ -76,9 +75,50 @@ TEST(ScoreCase, AHitIsSpeltAsTheAnswerSpellsIt) {
 TEST(ScoreCase, AFailureIsNotRightEvenWhereThereIsNothingToFind) {
   v1::CaseResult failed;
   failed.set_error("no such bundle");
-  EXPECT_EQ(ScoreCase(Answer({}), failed).verdict, Verdict::kWrong);
-  EXPECT_EQ(ScoreCase(Answer({"A"}), failed).verdict, Verdict::kAbstained);
+  EXPECT_EQ(ScoreCase(Answer({}), failed).verdict, Verdict::kFailed);
+  const CaseScore score = ScoreCase(Answer({"A"}), failed);
+  EXPECT_EQ(score.verdict, Verdict::kFailed);
+  EXPECT_THAT(score.missed, ElementsAre("A"));
 }
+
+TEST(ScoreCase, NoNameOfACauseOutsideTheTaxonomyIsRight) {
+  v1::Case outside = Answer({"A"}, {}, {"B"});
+  outside.set_outside(true);
+  EXPECT_EQ(ScoreCase(outside, Named({})).verdict, Verdict::kRight);
+  EXPECT_EQ(ScoreCase(outside, Named({"A"})).verdict, Verdict::kWrong);
+  EXPECT_EQ(ScoreCase(outside, Named({"B"})).verdict, Verdict::kWrong);
+}
+
+TEST(ScorePrimary, LooksAtThePrimaryCauseAlone) {
+  EXPECT_EQ(ScorePrimary(Answer({"A"}), Named({"A", "B"})).verdict, Verdict::kRight);
+  EXPECT_EQ(ScorePrimary(Answer({"A"}), Named({"B", "A"})).verdict, Verdict::kWrong);
+  EXPECT_EQ(ScorePrimary(Answer({"A", "B"}), Named({"A"})).verdict, Verdict::kRight);
+  EXPECT_EQ(ScorePrimary(Answer({}), Named({"A"})).verdict, Verdict::kWrong);
+}
+
+TEST(Resample, TheSameSeedGivesTheSameInterval) {
+  std::vector<CaseScore> scores;
+  for (int i = 0; i < 40; ++i) {
+    scores.push_back(ScoreCase(Answer({"A"}), Named({i % 4 == 0 ? "B" : "A"})));
+  }
+  std::vector<const CaseScore*> all;
+  for (const CaseScore& score : scores) all.push_back(&score);
+  const F1Intervals once = Resample(all, 5, 200);
+  const F1Intervals again = Resample(all, 5, 200);
+  EXPECT_EQ(once.micro.low, again.micro.low);
+  EXPECT_EQ(once.macro.high, again.macro.high);
+  EXPECT_LT(once.micro.low, once.micro.high);
+}
+
+TEST(Resample, OfCertaintyIsCertain) {
+  const CaseScore score = ScoreCase(Answer({"A"}), Named({"A"}));
+  const std::vector<const CaseScore*> all(9, &score);
+  const F1Intervals intervals = Resample(all, 1, 50);
+  EXPECT_EQ(intervals.micro.low, 1);
+  EXPECT_EQ(intervals.macro.high, 1);
+}
+
+TEST(Resample, OfNothingIsNothing) { EXPECT_EQ(Resample({}, 1, 10).micro.high, 0); }
 
 TEST(Counts, OfNothingAreNothing) {
   EXPECT_EQ(Counts().Precision(), 0);
