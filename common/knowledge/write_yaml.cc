@@ -28,7 +28,8 @@ bool IsPlainCharacter(char c) {
 
 // Letters, digits and what has no meaning in YAML wherever it stands.
 bool IsPlain(absl::string_view text) {
-  if (text.empty() || !absl::ascii_isalnum(static_cast<unsigned char>(text.front()))) return false;
+  if (text.empty()) return false;
+  if (text[0] != '/' && !absl::ascii_isalnum(static_cast<unsigned char>(text[0]))) return false;
   if (text.back() == ' ' || absl::EqualsIgnoreCase(text, "null")) return false;
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return IsPlainCharacter(c) || c == ' '; });

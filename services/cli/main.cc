@@ -22,7 +22,7 @@
 #include "services/cli/checks_doc.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/eval/eval_command.h"
-#include "services/cli/kb.h"
+#include "services/cli/kb/kb_command.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/show_check.h"
@@ -54,6 +54,7 @@ struct Arguments {
   NewBundleArguments create;
   AddArguments add;
   eval::EvalArguments eval;
+  KbArguments kb;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -247,7 +248,8 @@ int Main(int argc, char** argv) {
   const auto with_knowledge = [&](CLI::App* command) {
     command
         ->add_option("--knowledge", arguments.knowledge,
-                     "Knowledge directory; again: one that overlays it")
+                     "Knowledge directory; again, or by comma: one that overlays it")
+        ->delimiter(',')
         ->type_name("DIR");
   };
 
@@ -369,12 +371,7 @@ int Main(int argc, char** argv) {
       ->type_name("NAME=VALUE");
   add->add_option("command", arguments.add.command, "After --: the command as it was run");
 
-  CLI::App* kb = app.add_subcommand("kb", "The knowledge");
-  kb->require_subcommand(1);
-  CLI::App* lint = kb->add_subcommand("lint", "Find its mistakes");
-  lint->add_option("directories", arguments.knowledge,
-                   "Knowledge directories; none: the one that came with the program");
-  with_knowledge(lint);
+  const CLI::App* kb = DeclareKb(app, arguments.kb);
 
   const CLI::App* eval = eval::DeclareEval(app, arguments.eval);
 
@@ -404,7 +401,7 @@ int Main(int argc, char** argv) {
   }
   if (*create) return NewBundle(arguments.create, console);
   if (*add) return AddToBundle(arguments.add, console);
-  return LintKnowledge(arguments.knowledge, console);
+  return RunKb(*kb, arguments.kb, console);
 }
 
 }  // namespace

@@ -1,0 +1,151 @@
+#include "services/cli/kb/kb_command.h"
+
+#include <CLI/CLI.hpp>
+
+#include "services/cli/kb/lint.h"
+
+namespace galen::cli {
+namespace {
+
+void WithKnowledge(CLI::App* command, KbArguments& arguments) {
+  command
+      ->add_option("--knowledge", arguments.knowledge,
+                   "Knowledge directory; again, or by comma: one that overlays it")
+      ->delimiter(',')
+      ->type_name("DIR");
+}
+
+void WithSite(CLI::App* command, KbArguments& arguments) {
+  WithKnowledge(command, arguments);
+  command
+      ->add_option("--site", arguments.site,
+                   "The site's own knowledge directory; else the last of --knowledge")
+      ->type_name("DIR");
+}
+
+void WithJson(CLI::App* command, KbArguments& arguments, const char* what) {
+  command->add_flag("--json", arguments.json, what);
+}
+
+void DeclareReview(CLI::App* kb, KbArguments& arguments) {
+  ReviewArguments& review = arguments.review;
+  CLI::App* command = kb->add_subcommand("review", "Accept, edit or reject what was proposed");
+  command->add_option("--accept", review.accept, "Accept this one; again; or: all")
+      ->type_name("ID");
+  command->add_option("--reject", review.reject, "Reject this one; again")->type_name("ID");
+  command->add_option("--why", review.why, "Why it is rejected");
+  command->add_option("--by", review.by, "Who decides; it is recorded")->type_name("NAME");
+  command->add_flag("--list", review.list, "What waits");
+  command->add_option("--show", review.show, "One in full")->type_name("ID");
+  command->add_flag("--decisions", review.decisions, "What was decided, by whom and when");
+  WithJson(command, arguments, "With --list, --show and --decisions: one JSON object a line");
+  WithSite(command, arguments);
+}
+
+void DeclareAddLabel(CLI::App* kb, KbArguments& arguments) {
+  AddLabelArguments& add = arguments.add_label;
+  CLI::App* command = kb->add_subcommand(
+      "add-label", "A new cause, with its rules and its check; asks for what is not said");
+  command->add_option("--label", add.label, "MAIN.SUB.DETAIL");
+  command->add_option("--title", add.title, "A few words");
+  command->add_option("--description", add.description, "A few sentences");
+  command->add_option("--symptom", add.symptoms, "What a customer sees; again");
+  command->add_option("--signal", add.signals, "A known message; again")
+      ->type_name("\"WHERE STRENGTH PATTERN\"");
+  command->add_option("--confirm", add.confirm, "A rule that speaks for it; again")
+      ->type_name("\"CHECK FINDING OP VALUE\"");
+  command->add_option("--refute", add.refute, "A rule that speaks against it; again")
+      ->type_name("\"CHECK FINDING OP VALUE\"");
+  command->add_option("--owner", add.owner, "customer, provider or either");
+  command->add_option("--severity", add.severity, "low, medium, high or critical");
+  command->add_option("--prior", add.prior, "low, medium or high: how frequent it is");
+  command->add_option("--mitigation", add.mitigation, "What to do about it");
+  command->add_option("--check", add.check, "A check of the site's own")->type_name("AREA.NAME");
+  command->add_option("--file", add.file, "File that the check reads")->type_name("PATH");
+  command->add_option("--command", add.command, "Command that the check runs, without a shell");
+  command->add_option("--cost", add.cost, "How long the check takes")->capture_default_str();
+  command->add_option("--finding", add.findings, "What the check finds; again")
+      ->type_name("\"NAME TYPE SUBJECT PATTERN\"");
+  command->add_flag("--replace", add.replace, "In the place of a label of that name");
+  WithJson(command, arguments, "Print label and file as JSON; ask nothing");
+  WithSite(command, arguments);
+}
+
+}  // namespace
+
+CLI::App* DeclareKb(CLI::App& app, KbArguments& arguments) {
+  CLI::App* kb = app.add_subcommand("kb", "The knowledge");
+  kb->require_subcommand(1);
+
+  CLI::App* lint = kb->add_subcommand("lint", "Find its mistakes");
+  lint->add_option("directories", arguments.knowledge,
+                   "Knowledge directories; none: the one that came with the program");
+  WithJson(lint, arguments, "One JSON object a line");
+  WithKnowledge(lint, arguments);
+
+  CLI::App* search = kb->add_subcommand("search", "Labels, signals, checks, incidents by words");
+  search->add_option("words", arguments.search.words, "What to look for")->required();
+  search->add_option("--kind", arguments.search.kind, "label, check, signal or incident")
+      ->check(CLI::IsMember({"label", "check", "signal", "incident"}));
+  search->add_option("--limit", arguments.search.limit, "Entries at most")->capture_default_str();
+  WithJson(search, arguments, "One JSON object a line");
+  WithKnowledge(search, arguments);
+
+  CLI::App* stats = kb->add_subcommand("stats", "Recurrence by category, new labels by month");
+  WithJson(stats, arguments, "As a JSON object");
+  WithKnowledge(stats, arguments);
+
+  CLI::App* diff = kb->add_subcommand("diff", "What differs between two versions");
+  diff->add_option("before", arguments.diff.before,
+                   "Directories by ',', or a digest that stands in a report")
+      ->required();
+  diff->add_option("after", arguments.diff.after, "Likewise")->required();
+  WithJson(diff, arguments, "As a JSON object");
+
+  CLI::App* ingest = kb->add_subcommand("ingest", "Make proposals of past tickets");
+  ingest->add_option("files", arguments.ingest.files, "JSON lines, or CSV with a head line")
+      ->required()
+      ->type_name("FILE");
+  ingest->add_flag("--dry-run", arguments.ingest.dry_run, "Write nothing");
+  WithJson(ingest, arguments, "One JSON object for each ticket, a line each");
+  WithSite(ingest, arguments);
+
+  DeclareReview(kb, arguments);
+  DeclareAddLabel(kb, arguments);
+  return kb;
+}
+
+ExitCode RunKb(const CLI::App& kb, KbArguments& arguments, Console& console) {
+  const auto called = [&](const char* name) { return kb.got_subcommand(name); };
+  if (called("search")) {
+    arguments.search.knowledge = arguments.knowledge;
+    arguments.search.json = arguments.json;
+    return SearchKnowledge(arguments.search, console);
+  }
+  if (called("stats")) return TellStatistics(arguments.knowledge, arguments.json, console);
+  if (called("diff")) {
+    arguments.diff.json = arguments.json;
+    return DiffKnowledge(arguments.diff, console);
+  }
+  if (called("ingest")) {
+    arguments.ingest.knowledge = arguments.knowledge;
+    arguments.ingest.site = arguments.site;
+    arguments.ingest.json = arguments.json;
+    return IngestTickets(arguments.ingest, console);
+  }
+  if (called("review")) {
+    arguments.review.knowledge = arguments.knowledge;
+    arguments.review.site = arguments.site;
+    arguments.review.json = arguments.json;
+    return ReviewProposals(arguments.review, &EditInTerminal, console);
+  }
+  if (called("add-label")) {
+    arguments.add_label.knowledge = arguments.knowledge;
+    arguments.add_label.site = arguments.site;
+    arguments.add_label.json = arguments.json;
+    return AddLabel(arguments.add_label, console);
+  }
+  return LintKnowledge(arguments.knowledge, arguments.json, console);
+}
+
+}  // namespace galen::cli

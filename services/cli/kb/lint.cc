@@ -1,0 +1,84 @@
+#include "services/cli/kb/lint.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/curation/json.h"
+#include "common/knowledge/load.h"
+#include "common/logs/scanner.h"
+
+namespace galen::cli {
+namespace {
+
+using knowledge::Problem;
+
+// What RE2 takes and the scan's engine does not: each such signal with its file and line.
+void CompileSignals(const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
+  if (logs::Scanner::Create(base.signals(), knowledge::DefaultCacheDirectory()).ok()) return;
+  for (const knowledge::v1::SignalPattern& signal : base.signals()) {
+    logs::Patterns one;
+    *one.Add() = signal;
+    const absl::Status status = logs::Scanner::Create(std::move(one), "").status();
+    if (status.ok()) continue;
+    problems.push_back(
+        {Problem::Severity::kError, signal.source().file(), signal.source().line(),
+         absl::StrCat("signal ", signal.id(),
+                      " has a pattern that the log scan cannot take: ", status.message()),
+         "write it without what is named there"});
+  }
+}
+
+}  // namespace
+
+ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console) {
+  const absl::StatusOr<std::vector<std::string>> found = knowledge::FindDirectories(directories);
+  if (!found.ok()) {
+    console.err << "galen: " << found.status().message() << std::endl;
+    return ExitCodeOf(found.status());
+  }
+  std::vector<Problem> problems;
+  const absl::StatusOr<knowledge::v1::KnowledgeBase> base = knowledge::Parse(*found, problems);
+  if (!base.ok()) {
+    console.err << "galen: " << base.status().message() << std::endl;
+    return ExitCodeOf(base.status());
+  }
+  for (Problem& problem : knowledge::Lint(*base)) problems.push_back(std::move(problem));
+  const auto is_error = [](const Problem& problem) {
+    return problem.severity == Problem::Severity::kError;
+  };
+  if (std::none_of(problems.begin(), problems.end(), is_error)) CompileSignals(*base, problems);
+  std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+  });
+  const auto errors = std::count_if(problems.begin(), problems.end(), is_error);
+  for (const Problem& problem : problems) {
+    if (json) {
+      console.out << curation::JsonObject()
+                         .Add("severity", is_error(problem) ? "error" : "warning")
+                         .Add("file", problem.file)
+                         .Add("line", problem.line)
+                         .Add("text", problem.text)
+                         .Add("remedy", problem.remedy)
+                         .Text()
+                  << '\n';
+    } else {
+      console.out << Paint(console.terminal, is_error(problem) ? Colour::kRed : Colour::kYellow,
+                           knowledge::ToString(problem))
+                  << '\n';
+    }
+  }
+  if (!json) {
+    console.out << base->labels_size() << " labels, " << base->checks_size() << " checks, "
+                << base->signals_size() << " signals, " << base->incidents_size()
+                << " past incidents, " << base->error_codes_size() << " error codes, "
+                << base->hardware_size() << " hardware models: " << errors << " errors, "
+                << problems.size() - static_cast<std::size_t>(errors) << " warnings";
+    console.out << '\n';
+  }
+  console.out.flush();
+  return errors == 0 ? kOk : kBadInput;
+}
+
+}  // namespace galen::cli
