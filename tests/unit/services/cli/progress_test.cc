@@ -59,6 +59,19 @@ TEST_F(ProgressTest, ShowsWhatWasPruned) {
               AllOf(HasSubstr("GPU 80 %"), HasSubstr("⧉ OTHER")));
 }
 
+TEST_F(ProgressTest, SaysWhereHypothesesComeFrom) {
+  EXPECT_THAT(
+      Tell("hypotheses_proposed { origin: HISTORY hypotheses { hypothesis { label: 'X' } } }"),
+      AllOf(HasSubstr("History"), HasSubstr("X")));
+  EXPECT_THAT(
+      Tell("hypotheses_proposed { origin: DIRECT hypotheses { hypothesis { label: 'X' } } }"),
+      AllOf(HasSubstr("not verified"), HasSubstr("X")));
+  EXPECT_THAT(
+      Tell("hypotheses_proposed { origin: TAXONOMY hypotheses { hypothesis { label: 'X' } } "
+           "hypotheses { hypothesis { label: 'Y' } } }"),
+      HasSubstr("2 causes, all to be judged"));
+}
+
 TEST_F(ProgressTest, SaysThatACallIsTriedAgain) {
   EXPECT_THAT(Tell(R"pb(call_failed {
                           call: "rank/GPU/1"

@@ -52,6 +52,18 @@ TEST(ReportText, WithoutACauseNamesNone) {
               AllOf(HasSubstr("no cause confirmed"), Not(HasSubstr("Cause"))));
 }
 
+TEST(ReportText, TellsThatAPresumedCauseIsNotVerified) {
+  const v1::Report report = Parsed(R"pb(
+    outcome: NO_CAUSE_CONFIRMED
+    presumed_cause { label: "GPU.MEMORY.SRAM_ECC" probability: 0.41 evidence_ids: "incident/I-1" }
+    evidence { id: "incident/I-1" kind: "incident" text: "past incident: it broke" }
+  )pb");
+  EXPECT_THAT(
+      ReportText(report, {.interactive = false, .width = 80}),
+      AllOf(HasSubstr("Presumed    GPU.MEMORY.SRAM_ECC (41 %)"), HasSubstr("No check verified it"),
+            HasSubstr("[incident/I-1] past incident: it broke"), Not(HasSubstr("Cause"))));
+}
+
 TEST(DeviceText, NamesTheNodeAloneForTheNodeAsAWhole) {
   v1::Device device;
   device.set_node("n1");
