@@ -12,6 +12,10 @@
 
 namespace galen::clients {
 
+// A request that both sides of a call may keep; nobody changes it.
+template <typename Request>
+using Shared = std::shared_ptr<const Request>;
+
 // Receives the answer of a call, exactly once, on some thread of the client. It must not block.
 template <typename Response>
 using Done = absl::AnyInvocable<void(absl::StatusOr<Response>) &&>;

@@ -17,7 +17,8 @@
 // implementations of each: over gRPC (grpc_clients.h), and straight into the service object of the
 // same process (in the service's own folder, local_client.h). All are thread-safe and return at
 // once; the answer comes by callback. What the methods do and which errors they give stands in
-// the protos. A call whose deadline has passed ends with DEADLINE_EXCEEDED.
+// the protos. A call whose deadline has passed ends with DEADLINE_EXCEEDED. Requests that hold the
+// evidence of a diagnosis are shared, since in one process nobody has to copy them.
 namespace galen::clients {
 
 class SummarizationClient {
@@ -30,16 +31,17 @@ class SummarizationClient {
 class PlanningClient {
  public:
   virtual ~PlanningClient() = default;
-  virtual void ProposeFromHistory(const planning::v1::ProposeFromHistoryRequest& request,
+  virtual void ProposeFromHistory(Shared<planning::v1::ProposeFromHistoryRequest> request,
                                   absl::Time deadline,
                                   Done<planning::v1::ProposeFromHistoryResponse> done) = 0;
-  virtual void RankChildren(const planning::v1::RankChildrenRequest& request, absl::Time deadline,
+  virtual void RankChildren(Shared<planning::v1::RankChildrenRequest> request, absl::Time deadline,
                             Done<planning::v1::RankChildrenResponse> done) = 0;
-  virtual void ProposeAtOnce(const planning::v1::ProposeAtOnceRequest& request, absl::Time deadline,
+  virtual void ProposeAtOnce(Shared<planning::v1::ProposeAtOnceRequest> request,
+                             absl::Time deadline,
                              Done<planning::v1::ProposeAtOnceResponse> done) = 0;
   virtual void ListCauses(const planning::v1::ListCausesRequest& request, absl::Time deadline,
                           Done<planning::v1::ListCausesResponse> done) = 0;
-  virtual void Explore(const planning::v1::ExploreRequest& request, absl::Time deadline,
+  virtual void Explore(Shared<planning::v1::ExploreRequest> request, absl::Time deadline,
                        Done<planning::v1::ExploreResponse> done) = 0;
 };
 
@@ -86,16 +88,16 @@ class NodeClient {
 class ReflectionClient {
  public:
   virtual ~ReflectionClient() = default;
-  virtual void Judge(const reflection::v1::JudgeRequest& request, absl::Time deadline,
+  virtual void Judge(Shared<reflection::v1::JudgeRequest> request, absl::Time deadline,
                      Done<reflection::v1::JudgeResponse> done) = 0;
-  virtual void Critique(const reflection::v1::CritiqueRequest& request, absl::Time deadline,
+  virtual void Critique(Shared<reflection::v1::CritiqueRequest> request, absl::Time deadline,
                         Done<reflection::v1::CritiqueResponse> done) = 0;
 };
 
 class ConclusionClient {
  public:
   virtual ~ConclusionClient() = default;
-  virtual void Conclude(const conclusion::v1::ConcludeRequest& request, absl::Time deadline,
+  virtual void Conclude(Shared<conclusion::v1::ConcludeRequest> request, absl::Time deadline,
                         Done<conclusion::v1::ConcludeResponse> done) = 0;
 };
 

@@ -105,23 +105,23 @@ class GrpcPlanningClient final : public PlanningClient {
  public:
   explicit GrpcPlanningClient(std::shared_ptr<grpc::Channel> channel)
       : stub_(planning::v1::PlanningService::NewStub(std::move(channel))) {}
-  void ProposeFromHistory(const planning::v1::ProposeFromHistoryRequest& request,
+  void ProposeFromHistory(Shared<planning::v1::ProposeFromHistoryRequest> request,
                           absl::Time deadline,
                           Done<planning::v1::ProposeFromHistoryResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
-      stub_->async()->ProposeFromHistory(context, &request, response, std::move(callback));
+      stub_->async()->ProposeFromHistory(context, request.get(), response, std::move(callback));
     });
   }
-  void RankChildren(const planning::v1::RankChildrenRequest& request, absl::Time deadline,
+  void RankChildren(Shared<planning::v1::RankChildrenRequest> request, absl::Time deadline,
                     Done<planning::v1::RankChildrenResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
-      stub_->async()->RankChildren(context, &request, response, std::move(callback));
+      stub_->async()->RankChildren(context, request.get(), response, std::move(callback));
     });
   }
-  void ProposeAtOnce(const planning::v1::ProposeAtOnceRequest& request, absl::Time deadline,
+  void ProposeAtOnce(Shared<planning::v1::ProposeAtOnceRequest> request, absl::Time deadline,
                      Done<planning::v1::ProposeAtOnceResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
-      stub_->async()->ProposeAtOnce(context, &request, response, std::move(callback));
+      stub_->async()->ProposeAtOnce(context, request.get(), response, std::move(callback));
     });
   }
   void ListCauses(const planning::v1::ListCausesRequest& request, absl::Time deadline,
@@ -130,10 +130,10 @@ class GrpcPlanningClient final : public PlanningClient {
       stub_->async()->ListCauses(context, &request, response, std::move(callback));
     });
   }
-  void Explore(const planning::v1::ExploreRequest& request, absl::Time deadline,
+  void Explore(Shared<planning::v1::ExploreRequest> request, absl::Time deadline,
                Done<planning::v1::ExploreResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
-      stub_->async()->Explore(context, &request, response, std::move(callback));
+      stub_->async()->Explore(context, request.get(), response, std::move(callback));
     });
   }
 
@@ -206,16 +206,16 @@ class GrpcReflectionClient final : public ReflectionClient {
  public:
   explicit GrpcReflectionClient(std::shared_ptr<grpc::Channel> channel)
       : stub_(reflection::v1::ReflectionService::NewStub(std::move(channel))) {}
-  void Judge(const reflection::v1::JudgeRequest& request, absl::Time deadline,
+  void Judge(Shared<reflection::v1::JudgeRequest> request, absl::Time deadline,
              Done<reflection::v1::JudgeResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
-      stub_->async()->Judge(context, &request, response, std::move(callback));
+      stub_->async()->Judge(context, request.get(), response, std::move(callback));
     });
   }
-  void Critique(const reflection::v1::CritiqueRequest& request, absl::Time deadline,
+  void Critique(Shared<reflection::v1::CritiqueRequest> request, absl::Time deadline,
                 Done<reflection::v1::CritiqueResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
-      stub_->async()->Critique(context, &request, response, std::move(callback));
+      stub_->async()->Critique(context, request.get(), response, std::move(callback));
     });
   }
 
@@ -227,10 +227,10 @@ class GrpcConclusionClient final : public ConclusionClient {
  public:
   explicit GrpcConclusionClient(std::shared_ptr<grpc::Channel> channel)
       : stub_(conclusion::v1::ConclusionService::NewStub(std::move(channel))) {}
-  void Conclude(const conclusion::v1::ConcludeRequest& request, absl::Time deadline,
+  void Conclude(Shared<conclusion::v1::ConcludeRequest> request, absl::Time deadline,
                 Done<conclusion::v1::ConcludeResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
-      stub_->async()->Conclude(context, &request, response, std::move(callback));
+      stub_->async()->Conclude(context, request.get(), response, std::move(callback));
     });
   }
 

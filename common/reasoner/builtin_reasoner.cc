@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
 #include "common/reasoner/conclude.h"
 #include "common/reasoner/critique.h"
@@ -56,11 +57,10 @@ absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(
 
 absl::StatusOr<v1::PresumeAnswer> BuiltinReasoner::Presume(const v1::PresumeQuestion& question,
                                                            absl::Time deadline) const {
-  v1::HistoryQuestion history;
-  *history.mutable_incident() = question.incident();
-  *history.mutable_evidence() = question.evidence();
-  history.set_max_causes(kSimilarCauses);
-  GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer similar, ProposeFromHistory(history, deadline));
+  LentEvidence<v1::HistoryQuestion> history(question.evidence());
+  *history->mutable_incident() = question.incident();
+  history->set_max_causes(kSimilarCauses);
+  GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer similar, ProposeFromHistory(*history, deadline));
   const EvidenceView view(question.evidence());
   return reasoner::Presume({knowledge_, rules_, view}, question, similar);
 }

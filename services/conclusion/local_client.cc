@@ -4,10 +4,14 @@
 
 namespace galen::conclusion {
 
-void LocalConclusionClient::Conclude(const v1::ConcludeRequest& request, absl::Time deadline,
+void LocalConclusionClient::Conclude(clients::Shared<v1::ConcludeRequest> request,
+                                     absl::Time deadline,
                                      clients::Done<v1::ConcludeResponse> done) {
   clients::CallLocally<v1::ConcludeResponse>(
-      executor_, [this, request, deadline] { return writer_.Conclude(request, deadline); },
+      executor_,
+      [this, request = std::move(request), deadline] {
+        return writer_.Conclude(*request, deadline);
+      },
       std::move(done));
 }
 

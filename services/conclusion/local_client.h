@@ -13,7 +13,7 @@ class LocalConclusionClient final : public clients::ConclusionClient {
   // Both must outlive the client and every call in flight.
   LocalConclusionClient(const ReportWriter& writer, Executor& executor)
       : writer_(writer), executor_(executor) {}
-  void Conclude(const v1::ConcludeRequest& request, absl::Time deadline,
+  void Conclude(clients::Shared<v1::ConcludeRequest> request, absl::Time deadline,
                 clients::Done<v1::ConcludeResponse> done) override;
 
  private:

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 #include "services/conclusion/causes.h"
@@ -153,13 +154,12 @@ void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
 
 absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRequest& request,
                                                             absl::Time deadline) const {
-  reasoner::v1::ConcludeQuestion question;
-  *question.mutable_incident() = request.incident();
-  *question.mutable_evidence() = request.evidence();
+  LentEvidence<reasoner::v1::ConcludeQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
   for (const Hypothesis& each : request.hypotheses()) {
-    if (each.has_verdict()) *question.add_judged() = each;
+    if (each.has_verdict()) *question->add_judged() = each;
   }
-  GALEN_ASSIGN_OR_RETURN(const ConcludeAnswer answer, reasoner_.Conclude(question, deadline));
+  GALEN_ASSIGN_OR_RETURN(const ConcludeAnswer answer, reasoner_.Conclude(*question, deadline));
   GALEN_RETURN_IF_ERROR(CheckAnswer(request, answer));
 
   v1::ConcludeResponse response;

@@ -59,12 +59,12 @@ void ApplyCreated(State& state, const v1::Created& created) {
 }
 
 void ApplySummarized(State& state, const v1::Summarized& summarized) {
-  state.summary = summarized.summary();
+  state.summary = std::make_shared<v1::Summary>(summarized.summary());
   state.nodes.assign(summarized.nodes().begin(), summarized.nodes().end());
   state.node_set = {state.nodes.begin(), state.nodes.end()};
   state.done.clear();
   for (const auto& [id, result] : state.results) {
-    if (state.node_set.count(result.node()) > 0) ++state.done[result.check()];
+    if (state.node_set.count(result->node()) > 0) ++state.done[result->check()];
   }
   state.round.summarized = true;
   if (state.nodes.empty()) {
@@ -96,7 +96,9 @@ void ApplyProposed(State& state, const v1::HypothesesProposed& event) {
 
 void ApplyCheckCompleted(State& state, const v1::CheckResult& result) {
   // The first result of a pair stands: a repeat, after a retry, is not counted again.
-  if (!state.results.emplace(result.id(), result).second) return;
+  const auto [it, is_new] = state.results.try_emplace(result.id());
+  if (!is_new) return;
+  it->second = std::make_shared<v1::CheckResult>(result);
   state.batch_open = true;
   if (state.node_set.count(result.node()) > 0) ++state.done[result.check()];
 }
@@ -130,8 +132,7 @@ void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
     *hypothesis.mutable_verdict() = verdict;
     hypothesis.set_status(StatusOf(verdict.outcome()));
     if (verdict.outcome() == v1::Verdict::CONFIRMED) ++state.round.confirmed;
-    // A cause that only tells how the failure shows itself ends no search.
-    if (verdict.outcome() == v1::Verdict::CONFIRMED && !verdict.residual() &&
+    if (verdict.outcome() == v1::Verdict::CONFIRMED &&
         given.batch() == EffectId(Effect::Kind::kJudge, kHistoryBatch, state.round.number)) {
       state.round.history_confirmed = true;
     }
@@ -171,8 +172,17 @@ void ApplyConcluded(State& state, const v1::Concluded& concluded) {
 }
 
 void ApplyFeedback(State& state, const v1::FeedbackReceived& feedback) {
-  state.feedback.push_back(feedback.text());
   if (!feedback.request_id().empty()) state.feedback_requests.insert(feedback.request_id());
+  if (!feedback.confirmed_label().empty()) {
+    v1::Confirmation confirmation;
+    confirmation.set_label(feedback.confirmed_label());
+    confirmation.set_by(feedback.confirmed_by());
+    confirmation.set_note(feedback.text());
+    *confirmation.mutable_time() = state.update_time;
+    state.confirmation = std::move(confirmation);
+    return;
+  }
+  state.feedback.push_back(feedback.text());
   Round next;
   next.number = state.round.number + 1;
   state.round = std::move(next);

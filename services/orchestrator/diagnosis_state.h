@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,10 +76,11 @@ struct State {
   google::protobuf::Timestamp create_time;
   google::protobuf::Timestamp update_time;
 
-  v1::Summary summary;
-  std::vector<std::string> nodes;                  // whose checks run
-  std::set<std::string> node_set;                  // the same
-  std::map<std::string, v1::CheckResult> results;  // by id
+  // Shared with the calls that ask about them, which may outlive a change; never null.
+  std::shared_ptr<const v1::Summary> summary = std::make_shared<v1::Summary>();
+  std::vector<std::string> nodes;                                         // whose checks run
+  std::set<std::string> node_set;                                         // the same
+  std::map<std::string, std::shared_ptr<const v1::CheckResult>> results;  // by id
   // How many of `nodes` have a result of the check: lets a batch of any size be asked in no time.
   std::map<std::string, std::int64_t> done;
   bool batch_open = false;  // results came in since the last ChecksFinished
@@ -88,7 +91,8 @@ struct State {
 
   std::vector<std::string> feedback;
   std::set<std::string> feedback_requests;  // idempotency keys that were used
-  v1::Report report;                        // of the last conclusion
+  std::optional<v1::Confirmation> confirmation;
+  v1::Report report;  // of the last conclusion
   std::vector<v1::ReasoningStep> reasoning;
   google::rpc::Status error;
   Round round;

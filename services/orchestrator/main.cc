@@ -15,7 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
+#include "common/base/status_macros.h"
 #include "common/clients/grpc_clients.h"
+#include "common/curation/confirmed.h"
+#include "common/curation/proposal_store.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/serve.h"
 #include "common/store/sqlite_event_log.h"
@@ -42,6 +45,9 @@ ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(15),
           "How long a diagnosis stays with an orchestrator that has gone silent.");
 ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question may take.");
 ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of checks may take.");
+ABSL_FLAG(std::string, site, "",
+          "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
+          "there as a past incident. Empty: confirmations are stored only.");
 ABSL_FLAG(int, threads, 4, "Calls and diagnoses worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 ABSL_FLAG(std::int64_t, crash_after_event, 0,
@@ -79,6 +85,12 @@ absl::StatusOr<Options> OptionsFromFlags() {
   if (const std::int64_t n = absl::GetFlag(FLAGS_crash_after_event); n > 0) {
     options.after_append = [n](std::int64_t sequence) {
       if (sequence == n) std::raise(SIGKILL);
+    };
+  }
+  if (const std::string site = absl::GetFlag(FLAGS_site); !site.empty()) {
+    options.on_confirmed = [site](const v1::Diagnosis& diagnosis) -> absl::Status {
+      GALEN_ASSIGN_OR_RETURN(const curation::Proposal proposal, curation::ProposalOf(diagnosis));
+      return curation::ProposalStore({site}).Propose(proposal).status();
     };
   }
   options.on_problem = [](absl::string_view diagnosis, const absl::Status& problem) {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "galen/v1/diagnosis.pb.h"
 
 namespace galen::orchestrator {
 
@@ -33,6 +34,10 @@ struct Options {
   // Fault injection: called after each event is durable, with its sequence number, before anything
   // is done about it.
   std::function<void(std::int64_t sequence)> after_append;
+  // Called with a diagnosis whose cause a person has just confirmed, once that is stored and before
+  // it is acknowledged; again for the same when the request is repeated. An error is passed on to
+  // who confirmed.
+  std::function<absl::Status(const v1::Diagnosis&)> on_confirmed;
   // Told of what goes wrong behind the scenes, once while it stays the same: a store that refuses
   // events, a log that cannot be read. Called on any thread.
   std::function<void(absl::string_view diagnosis, const absl::Status& problem)> on_problem;

@@ -57,6 +57,16 @@ absl::Status IsOverError(const State& state) {
       absl::StrCat(state.name, ": is over (", v1::Diagnosis::State_Name(state.lifecycle), ")"));
 }
 
+v1::DiagnosisEvent FeedbackEvent(const v1::SubmitFeedbackRequest& request) {
+  v1::DiagnosisEvent event;
+  v1::FeedbackReceived& feedback = *event.mutable_feedback_received();
+  feedback.set_text(request.text());
+  feedback.set_request_id(request.request_id());
+  feedback.set_confirmed_label(request.confirmed_label());
+  feedback.set_confirmed_by(request.confirmed_by());
+  return event;
+}
+
 absl::StatusOr<v1::Diagnosis> ViewOf(Core& core, absl::string_view name, bool listed) {
   if (const std::shared_ptr<DiagnosisActor> actor = core.Find(name)) {
     absl::StatusOr<v1::Diagnosis> diagnosis = actor->View(listed);
@@ -160,6 +170,7 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Cancel(const v1::CancelDiagnosisRequ
 absl::StatusOr<v1::Diagnosis> Orchestrator::SubmitFeedback(
     const v1::SubmitFeedbackRequest& request) {
   GALEN_RETURN_IF_ERROR(Validate(request));
+  if (!request.confirmed_label().empty()) return Confirm(request);
   // Ahead of the event: a crash in between then leaves an orphan that is found, not a lost round.
   GALEN_RETURN_IF_ERROR(core_->log.SetOver(request.name(), false));
   return DoOn(*core_, request.name(),
@@ -170,11 +181,32 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::SubmitFeedback(
                       absl::StrCat(state.name, ": is ", v1::Diagnosis::State_Name(state.lifecycle),
                                    ", feedback is taken when it is AWAITING_FEEDBACK"));
                 }
-                v1::DiagnosisEvent event;
-                event.mutable_feedback_received()->set_text(request.text());
-                event.mutable_feedback_received()->set_request_id(request.request_id());
-                return event;
+                return FeedbackEvent(request);
               });
+}
+
+absl::StatusOr<v1::Diagnosis> Orchestrator::Confirm(const v1::SubmitFeedbackRequest& request) {
+  GALEN_ASSIGN_OR_RETURN(
+      v1::Diagnosis diagnosis,
+      DoOn(*core_, request.name(),
+           [&](const State& state) -> absl::StatusOr<std::optional<v1::DiagnosisEvent>> {
+             if (state.feedback_requests.count(request.request_id()) > 0) return std::nullopt;
+             const bool searching = state.lifecycle == v1::Diagnosis::PENDING ||
+                                    state.lifecycle == v1::Diagnosis::RUNNING;
+             if (searching || state.report.ByteSizeLong() == 0) {
+               return absl::FailedPreconditionError(
+                   absl::StrCat(state.name, ": is ", v1::Diagnosis::State_Name(state.lifecycle),
+                                ", a cause is confirmed when there is a report"));
+             }
+             return FeedbackEvent(request);
+           }));
+  if (!core_->options.on_confirmed) return diagnosis;
+  if (const absl::Status passed_on = core_->options.on_confirmed(diagnosis); !passed_on.ok()) {
+    return absl::UnavailableError(absl::StrCat(
+        request.name(), ": the confirmation is stored, but not passed on: ", passed_on.message(),
+        "; repeat it"));
+  }
+  return diagnosis;
 }
 
 absl::StatusOr<v1::Diagnosis> Orchestrator::Escalate(const v1::EscalateDiagnosisRequest& request) {

@@ -64,6 +64,9 @@ class Orchestrator {
                      const std::function<bool(const v1::DiagnosisEvent&)>& on_event);
 
  private:
+  // Feedback that says which cause a person established.
+  absl::StatusOr<v1::Diagnosis> Confirm(const v1::SubmitFeedbackRequest& request);
+
   const std::shared_ptr<Core> core_;
 };
 

@@ -1,7 +1,10 @@
 #include "services/orchestrator/requests.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "common/base/lent_evidence.h"
+#include "services/orchestrator/shared_evidence.h"
 #include "services/orchestrator/strategy.h"
 
 namespace galen::orchestrator {
@@ -14,13 +17,20 @@ v1::Incident WithoutLogContents(const v1::Incident& incident) {
   return bare;
 }
 
-// Fills what most requests have.
+// A request with the evidence of the moment.
 template <typename Request>
-Request WithEvidence(const State& state) {
-  Request request;
-  *request.mutable_incident() = WithoutLogContents(state.incident);
-  *request.mutable_evidence() = EvidenceOf(state);
-  return request;
+struct Asked {
+  explicit Asked(const State& state) : shared(state), request(shared.evidence()) {
+    *request->mutable_incident() = WithoutLogContents(state.incident);
+  }
+  const SharedEvidence shared;
+  LentEvidence<Request> request;
+};
+
+template <typename Request>
+std::shared_ptr<Request> WithEvidence(const State& state) {
+  auto asked = std::make_shared<Asked<Request>>(state);
+  return std::shared_ptr<Request>(asked, &*asked->request);
 }
 
 // The hypotheses that have a verdict.
@@ -32,14 +42,6 @@ void AddJudged(const State& state, Request& request) {
 }
 
 }  // namespace
-
-v1::EvidenceSet EvidenceOf(const State& state) {
-  v1::EvidenceSet evidence;
-  *evidence.mutable_summary() = state.summary;
-  for (const auto& [id, result] : state.results) *evidence.add_results() = result;
-  for (const std::string& text : state.feedback) evidence.add_feedback(text);
-  return evidence;
-}
 
 summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
   summarization::v1::SummarizeRequest request;
@@ -55,15 +57,15 @@ execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state) {
   return request;
 }
 
-planning::v1::ProposeFromHistoryRequest HistoryRequestOf(const State& state) {
+clients::Shared<planning::v1::ProposeFromHistoryRequest> HistoryRequestOf(const State& state) {
   auto request = WithEvidence<planning::v1::ProposeFromHistoryRequest>(state);
-  request.set_max_causes(kHistoryCauses);
+  request->set_max_causes(kHistoryCauses);
   return request;
 }
 
-planning::v1::ProposeAtOnceRequest AtOnceRequestOf(const State& state) {
+clients::Shared<planning::v1::ProposeAtOnceRequest> AtOnceRequestOf(const State& state) {
   auto request = WithEvidence<planning::v1::ProposeAtOnceRequest>(state);
-  request.set_max_causes(kHistoryCauses);
+  request->set_max_causes(kHistoryCauses);
   return request;
 }
 
@@ -85,45 +87,47 @@ execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Eff
   return request;
 }
 
-planning::v1::RankChildrenRequest RankRequestOf(const State& state, const Effect& effect) {
+clients::Shared<planning::v1::RankChildrenRequest> RankRequestOf(const State& state,
+                                                                 const Effect& effect) {
   auto request = WithEvidence<planning::v1::RankChildrenRequest>(state);
-  request.set_label(effect.label);
+  request->set_label(effect.label);
   return request;
 }
 
-reflection::v1::JudgeRequest JudgeRequestOf(const State& state, const Effect& effect) {
+clients::Shared<reflection::v1::JudgeRequest> JudgeRequestOf(const State& state,
+                                                             const Effect& effect) {
   auto request = WithEvidence<reflection::v1::JudgeRequest>(state);
-  for (const std::string& label : effect.labels) request.add_labels(label);
+  for (const std::string& label : effect.labels) request->add_labels(label);
   return request;
 }
 
-reflection::v1::CritiqueRequest CritiqueRequestOf(const State& state) {
+clients::Shared<reflection::v1::CritiqueRequest> CritiqueRequestOf(const State& state) {
   auto request = WithEvidence<reflection::v1::CritiqueRequest>(state);
-  AddJudged(state, request);
+  AddJudged(state, *request);
   // What is proposed and waits for its verdict is part of the answer under critique.
   for (const std::string& label : state.round.history) {
     const Tracked* tracked = FindHypothesis(state, label);
-    if (!tracked->hypothesis.has_verdict()) *request.add_judged() = tracked->hypothesis;
+    if (!tracked->hypothesis.has_verdict()) *request->add_judged() = tracked->hypothesis;
   }
   return request;
 }
 
-planning::v1::ExploreRequest ExploreRequestOf(const State& state) {
+clients::Shared<planning::v1::ExploreRequest> ExploreRequestOf(const State& state) {
   auto request = WithEvidence<planning::v1::ExploreRequest>(state);
-  AddJudged(state, request);
+  AddJudged(state, *request);
   return request;
 }
 
-conclusion::v1::ConcludeRequest ConcludeRequestOf(const State& state) {
+clients::Shared<conclusion::v1::ConcludeRequest> ConcludeRequestOf(const State& state) {
   auto request = WithEvidence<conclusion::v1::ConcludeRequest>(state);
-  request.set_diagnosis(state.name);
-  for (const Tracked& tracked : state.hypotheses) *request.add_hypotheses() = tracked.hypothesis;
+  request->set_diagnosis(state.name);
+  for (const Tracked& tracked : state.hypotheses) *request->add_hypotheses() = tracked.hypothesis;
   for (const v1::Suggestion& suggestion : state.round.suggestions) {
-    *request.add_suggestions() = suggestion;
+    *request->add_suggestions() = suggestion;
   }
-  for (const std::string& note : state.round.notes) request.add_notes(note);
+  for (const std::string& note : state.round.notes) request->add_notes(note);
   if (const Strategy* strategy = FindStrategy(state.strategy); strategy != nullptr) {
-    request.set_presumed(strategy->Presumed(state));
+    request->set_presumed(strategy->Presumed(state));
   }
   return request;
 }

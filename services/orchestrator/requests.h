@@ -1,6 +1,7 @@
 #ifndef SERVICES_ORCHESTRATOR_REQUESTS_H_
 #define SERVICES_ORCHESTRATOR_REQUESTS_H_
 
+#include "common/clients/call.h"
 #include "galen/conclusion/v1/conclusion.pb.h"
 #include "galen/execution/v1/execution.pb.h"
 #include "galen/planning/v1/planning.pb.h"
@@ -11,24 +12,23 @@
 
 namespace galen::orchestrator {
 
-// What the agents are asked, by the state: built only when a call is made, since the evidence of a
-// large diagnosis is large. All are pure.
-
-// All that is known: the summary, the check results by id, the feedback. Nothing of a branch.
-v1::EvidenceSet EvidenceOf(const State& state);
+// What the agents are asked, by the state. Most requests hold all that is known: the summary, the
+// check results by id, the feedback, and nothing of a branch (shared_evidence.h). All are pure.
 
 summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state);
 execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state);
-planning::v1::ProposeFromHistoryRequest HistoryRequestOf(const State& state);
-planning::v1::ProposeAtOnceRequest AtOnceRequestOf(const State& state);
+clients::Shared<planning::v1::ProposeFromHistoryRequest> HistoryRequestOf(const State& state);
+clients::Shared<planning::v1::ProposeAtOnceRequest> AtOnceRequestOf(const State& state);
 // The checks of `effect` on those nodes that miss one of them.
 execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Effect& effect);
-planning::v1::RankChildrenRequest RankRequestOf(const State& state, const Effect& effect);
-reflection::v1::JudgeRequest JudgeRequestOf(const State& state, const Effect& effect);
+clients::Shared<planning::v1::RankChildrenRequest> RankRequestOf(const State& state,
+                                                                 const Effect& effect);
+clients::Shared<reflection::v1::JudgeRequest> JudgeRequestOf(const State& state,
+                                                             const Effect& effect);
 // The hypotheses that were judged, and those of history that wait for it.
-reflection::v1::CritiqueRequest CritiqueRequestOf(const State& state);
-planning::v1::ExploreRequest ExploreRequestOf(const State& state);
-conclusion::v1::ConcludeRequest ConcludeRequestOf(const State& state);
+clients::Shared<reflection::v1::CritiqueRequest> CritiqueRequestOf(const State& state);
+clients::Shared<planning::v1::ExploreRequest> ExploreRequestOf(const State& state);
+clients::Shared<conclusion::v1::ConcludeRequest> ConcludeRequestOf(const State& state);
 
 }  // namespace galen::orchestrator
 

@@ -21,6 +21,8 @@ constexpr std::size_t kMaxPath = 4096;
 constexpr std::size_t kMaxNodeName = 253;  // of a DNS name
 constexpr std::size_t kMaxRequestId = 128;
 constexpr std::size_t kMaxFeedback = 64 << 10;
+constexpr std::size_t kMaxLabel = 200;
+constexpr std::size_t kMaxConfirmedBy = 256;
 constexpr std::size_t kMaxReason = 4 << 10;
 constexpr int kMaxPageSize = 1'000;
 
@@ -99,6 +101,23 @@ absl::Status ValidateIncident(const v1::Incident& incident) {
   return ValidateText("diagnosis.incident.bundle", incident.bundle(), kMaxPath);
 }
 
+absl::Status ValidateConfirmation(const v1::SubmitFeedbackRequest& request) {
+  const std::string& label = request.confirmed_label();
+  const bool is_label =
+      label.size() <= kMaxLabel && std::all_of(label.begin(), label.end(), [](char c) {
+        return absl::ascii_isupper(static_cast<unsigned char>(c)) ||
+               absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+      });
+  if (!is_label) {
+    return Invalid("confirmed_label",
+                   absl::StrCat("\"", CleanText(label, 80), "\" is no label: MAIN.SUB.DETAIL"));
+  }
+  if (absl::StripAsciiWhitespace(request.confirmed_by()).empty()) {
+    return Invalid("confirmed_by", "is empty: say who confirms the cause");
+  }
+  return ValidateText("confirmed_by", request.confirmed_by(), kMaxConfirmedBy);
+}
+
 }  // namespace
 
 absl::Status Validate(const v1::CreateDiagnosisRequest& request) {
@@ -121,7 +140,9 @@ absl::Status ValidateStrategy(absl::string_view field, absl::string_view name) {
 }
 
 absl::Status Validate(const v1::SubmitFeedbackRequest& request) {
-  if (absl::StripAsciiWhitespace(request.text()).empty()) {
+  if (!request.confirmed_label().empty()) {
+    GALEN_RETURN_IF_ERROR(ValidateConfirmation(request));
+  } else if (absl::StripAsciiWhitespace(request.text()).empty()) {
     return Invalid("text", "is empty: say what is new");
   }
   GALEN_RETURN_IF_ERROR(ValidateText("text", request.text(), kMaxFeedback));

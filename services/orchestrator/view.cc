@@ -17,7 +17,7 @@ v1::Diagnosis ToListedDiagnosis(const State& state) {
   for (v1::LogSource& log : *diagnosis.mutable_incident()->mutable_logs()) log.clear_content();
   diagnosis.set_strategy(state.strategy);
   if (state.round.summarized || state.round.number > 1) {
-    *diagnosis.mutable_summary() = state.summary;
+    *diagnosis.mutable_summary() = *state.summary;
   }
   std::set<std::string> tested;
   for (const Effect& effect : Decide(state).effects) {
@@ -35,12 +35,13 @@ v1::Diagnosis ToListedDiagnosis(const State& state) {
   if (state.error.code() != 0) *diagnosis.mutable_error() = state.error;
   diagnosis.set_last_sequence(state.last_sequence);
   for (const std::string& text : state.feedback) diagnosis.add_feedback(text);
+  if (state.confirmation.has_value()) *diagnosis.mutable_confirmation() = *state.confirmation;
   return diagnosis;
 }
 
 v1::Diagnosis ToDiagnosis(const State& state) {
   v1::Diagnosis diagnosis = ToListedDiagnosis(state);
-  for (const auto& [id, result] : state.results) *diagnosis.add_check_results() = result;
+  for (const auto& [id, result] : state.results) *diagnosis.add_check_results() = *result;
   if (diagnosis.has_report()) *diagnosis.mutable_report() = state.report;
   for (const v1::ReasoningStep& step : state.reasoning) *diagnosis.add_reasoning() = step;
   return diagnosis;

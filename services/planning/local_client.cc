@@ -4,27 +4,36 @@
 
 namespace galen::planning {
 
-void LocalPlanningClient::ProposeFromHistory(const v1::ProposeFromHistoryRequest& request,
+void LocalPlanningClient::ProposeFromHistory(clients::Shared<v1::ProposeFromHistoryRequest> request,
                                              absl::Time deadline,
                                              clients::Done<v1::ProposeFromHistoryResponse> done) {
   clients::CallLocally<v1::ProposeFromHistoryResponse>(
       executor_,
-      [this, request, deadline] { return planner_.ProposeFromHistory(request, deadline); },
+      [this, request = std::move(request), deadline] {
+        return planner_.ProposeFromHistory(*request, deadline);
+      },
       std::move(done));
 }
 
-void LocalPlanningClient::RankChildren(const v1::RankChildrenRequest& request, absl::Time deadline,
+void LocalPlanningClient::RankChildren(clients::Shared<v1::RankChildrenRequest> request,
+                                       absl::Time deadline,
                                        clients::Done<v1::RankChildrenResponse> done) {
   clients::CallLocally<v1::RankChildrenResponse>(
-      executor_, [this, request, deadline] { return planner_.RankChildren(request, deadline); },
+      executor_,
+      [this, request = std::move(request), deadline] {
+        return planner_.RankChildren(*request, deadline);
+      },
       std::move(done));
 }
 
-void LocalPlanningClient::ProposeAtOnce(const v1::ProposeAtOnceRequest& request,
+void LocalPlanningClient::ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest> request,
                                         absl::Time deadline,
                                         clients::Done<v1::ProposeAtOnceResponse> done) {
   clients::CallLocally<v1::ProposeAtOnceResponse>(
-      executor_, [this, request, deadline] { return planner_.ProposeAtOnce(request, deadline); },
+      executor_,
+      [this, request = std::move(request), deadline] {
+        return planner_.ProposeAtOnce(*request, deadline);
+      },
       std::move(done));
 }
 
@@ -35,10 +44,13 @@ void LocalPlanningClient::ListCauses(const v1::ListCausesRequest&, absl::Time,
       std::move(done));
 }
 
-void LocalPlanningClient::Explore(const v1::ExploreRequest& request, absl::Time deadline,
+void LocalPlanningClient::Explore(clients::Shared<v1::ExploreRequest> request, absl::Time deadline,
                                   clients::Done<v1::ExploreResponse> done) {
   clients::CallLocally<v1::ExploreResponse>(
-      executor_, [this, request, deadline] { return planner_.Explore(request, deadline); },
+      executor_,
+      [this, request = std::move(request), deadline] {
+        return planner_.Explore(*request, deadline);
+      },
       std::move(done));
 }
 

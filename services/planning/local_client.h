@@ -13,15 +13,16 @@ class LocalPlanningClient final : public clients::PlanningClient {
   // Both must outlive the client and every call in flight.
   LocalPlanningClient(const Planner& planner, Executor& executor)
       : planner_(planner), executor_(executor) {}
-  void ProposeFromHistory(const v1::ProposeFromHistoryRequest& request, absl::Time deadline,
+  void ProposeFromHistory(clients::Shared<v1::ProposeFromHistoryRequest> request,
+                          absl::Time deadline,
                           clients::Done<v1::ProposeFromHistoryResponse> done) override;
-  void RankChildren(const v1::RankChildrenRequest& request, absl::Time deadline,
+  void RankChildren(clients::Shared<v1::RankChildrenRequest> request, absl::Time deadline,
                     clients::Done<v1::RankChildrenResponse> done) override;
-  void ProposeAtOnce(const v1::ProposeAtOnceRequest& request, absl::Time deadline,
+  void ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest> request, absl::Time deadline,
                      clients::Done<v1::ProposeAtOnceResponse> done) override;
   void ListCauses(const v1::ListCausesRequest& request, absl::Time deadline,
                   clients::Done<v1::ListCausesResponse> done) override;
-  void Explore(const v1::ExploreRequest& request, absl::Time deadline,
+  void Explore(clients::Shared<v1::ExploreRequest> request, absl::Time deadline,
                clients::Done<v1::ExploreResponse> done) override;
 
  private:

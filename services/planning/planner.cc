@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
@@ -78,12 +79,11 @@ std::string NameOf(absl::string_view label) {
 
 absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
     const v1::ProposeFromHistoryRequest& request, absl::Time deadline) const {
-  reasoner::v1::HistoryQuestion question;
-  *question.mutable_incident() = request.incident();
-  *question.mutable_evidence() = request.evidence();
-  question.set_max_causes(CausesWanted(request.max_causes()));
+  LentEvidence<reasoner::v1::HistoryQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
+  question->set_max_causes(CausesWanted(request.max_causes()));
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer answer,
-                         reasoner_.ProposeFromHistory(question, deadline));
+                         reasoner_.ProposeFromHistory(*question, deadline));
   v1::ProposeFromHistoryResponse response;
   std::set<std::string> seen;
   for (const reasoner::v1::HistoryAnswer::Cause& cause : answer.causes()) {
@@ -92,7 +92,7 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
       return NotOffered("history", cause.label());
     }
     if (!seen.insert(cause.label()).second) return Twice("history", cause.label());
-    if (response.hypotheses_size() == question.max_causes()) break;
+    if (response.hypotheses_size() == question->max_causes()) break;
     ProposedHypothesis& proposed = *response.add_hypotheses();
     proposed = MakeProposed(knowledge_, *label, Hypothesis::HISTORY);
     Hypothesis& hypothesis = *proposed.mutable_hypothesis();
@@ -105,18 +105,17 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
 
 absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
     const v1::ProposeAtOnceRequest& request, absl::Time deadline) const {
-  reasoner::v1::PresumeQuestion question;
-  *question.mutable_incident() = request.incident();
-  *question.mutable_evidence() = request.evidence();
-  question.set_max_causes(CausesWanted(request.max_causes()));
+  LentEvidence<reasoner::v1::PresumeQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
+  question->set_max_causes(CausesWanted(request.max_causes()));
   std::map<std::string, const Label*> offered;
   for (const Label& label : knowledge_.base().labels()) {
     if (!knowledge::IsLeaf(label)) continue;
-    *question.add_choices() = MakeChoice(label);
+    *question->add_choices() = MakeChoice(label);
     offered.emplace(label.label(), &label);
   }
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::PresumeAnswer answer,
-                         reasoner_.Presume(question, deadline));
+                         reasoner_.Presume(*question, deadline));
   std::set<std::string> signals;
   for (const auto& signal : request.evidence().summary().signals()) signals.insert(signal.id());
   v1::ProposeAtOnceResponse response;
@@ -132,7 +131,7 @@ absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
       }
     }
     if (cause.evidence_ids().empty() && cause.incidents().empty()) continue;
-    if (response.hypotheses_size() == question.max_causes()) break;
+    if (response.hypotheses_size() == question->max_causes()) break;
     ProposedHypothesis& proposed = *response.add_hypotheses();
     proposed = MakeProposed(knowledge_, *label->second, Hypothesis::DIRECT);
     Hypothesis& hypothesis = *proposed.mutable_hypothesis();
@@ -161,13 +160,12 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
   }
   const std::vector<const Label*> children = knowledge_.Children(request.label());
   if (children.empty()) return v1::RankChildrenResponse();
-  reasoner::v1::RankQuestion question;
-  question.set_label(request.label());
-  *question.mutable_incident() = request.incident();
-  *question.mutable_evidence() = request.evidence();
-  for (const Label* child : children) *question.add_choices() = MakeChoice(*child);
+  LentEvidence<reasoner::v1::RankQuestion> question(request.evidence());
+  question->set_label(request.label());
+  *question->mutable_incident() = request.incident();
+  for (const Label* child : children) *question->add_choices() = MakeChoice(*child);
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::RankAnswer answer,
-                         reasoner_.RankChildren(question, deadline));
+                         reasoner_.RankChildren(*question, deadline));
 
   v1::RankChildrenResponse response;
   std::set<std::string> seen;
@@ -201,11 +199,11 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
 
 absl::StatusOr<v1::ExploreResponse> Planner::Explore(const v1::ExploreRequest& request,
                                                      absl::Time deadline) const {
-  reasoner::v1::ExploreQuestion question;
-  *question.mutable_incident() = request.incident();
-  *question.mutable_evidence() = request.evidence();
-  *question.mutable_judged() = request.judged();
-  GALEN_ASSIGN_OR_RETURN(reasoner::v1::ExploreAnswer answer, reasoner_.Explore(question, deadline));
+  LentEvidence<reasoner::v1::ExploreQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
+  *question->mutable_judged() = request.judged();
+  GALEN_ASSIGN_OR_RETURN(reasoner::v1::ExploreAnswer answer,
+                         reasoner_.Explore(*question, deadline));
   v1::ExploreResponse response;
   *response.mutable_suggestions() = std::move(*answer.mutable_suggestions());
   return response;

@@ -4,17 +4,24 @@
 
 namespace galen::reflection {
 
-void LocalReflectionClient::Judge(const v1::JudgeRequest& request, absl::Time deadline,
+void LocalReflectionClient::Judge(clients::Shared<v1::JudgeRequest> request, absl::Time deadline,
                                   clients::Done<v1::JudgeResponse> done) {
   clients::CallLocally<v1::JudgeResponse>(
-      executor_, [this, request, deadline] { return reflector_.Judge(request, deadline); },
+      executor_,
+      [this, request = std::move(request), deadline] {
+        return reflector_.Judge(*request, deadline);
+      },
       std::move(done));
 }
 
-void LocalReflectionClient::Critique(const v1::CritiqueRequest& request, absl::Time deadline,
+void LocalReflectionClient::Critique(clients::Shared<v1::CritiqueRequest> request,
+                                     absl::Time deadline,
                                      clients::Done<v1::CritiqueResponse> done) {
   clients::CallLocally<v1::CritiqueResponse>(
-      executor_, [this, request, deadline] { return reflector_.Critique(request, deadline); },
+      executor_,
+      [this, request = std::move(request), deadline] {
+        return reflector_.Critique(*request, deadline);
+      },
       std::move(done));
 }
 

@@ -13,9 +13,9 @@ class LocalReflectionClient final : public clients::ReflectionClient {
   // Both must outlive the client and every call in flight.
   LocalReflectionClient(const Reflector& reflector, Executor& executor)
       : reflector_(reflector), executor_(executor) {}
-  void Judge(const v1::JudgeRequest& request, absl::Time deadline,
+  void Judge(clients::Shared<v1::JudgeRequest> request, absl::Time deadline,
              clients::Done<v1::JudgeResponse> done) override;
-  void Critique(const v1::CritiqueRequest& request, absl::Time deadline,
+  void Critique(clients::Shared<v1::CritiqueRequest> request, absl::Time deadline,
                 clients::Done<v1::CritiqueResponse> done) override;
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
@@ -77,13 +78,12 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
     GALEN_RETURN_IF_ERROR(FindLeaf(knowledge_, name).status());
   }
   const std::set<std::string> ids = EvidenceIds(request.evidence());
-  reasoner::v1::JudgeQuestion question;
-  *question.mutable_incident() = request.incident();
-  *question.mutable_evidence() = request.evidence();
+  LentEvidence<reasoner::v1::JudgeQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
   v1::JudgeResponse response;
   for (const std::string& name : request.labels()) {
-    question.set_label(name);
-    GALEN_ASSIGN_OR_RETURN(Verdict verdict, reasoner_.Judge(question, deadline));
+    question->set_label(name);
+    GALEN_ASSIGN_OR_RETURN(Verdict verdict, reasoner_.Judge(*question, deadline));
     if (verdict.label() != name) {
       return absl::FailedPreconditionError(absl::StrCat(
           name, ": the reasoner answered on \"", verdict.label(), "\", which was not asked"));
@@ -103,12 +103,11 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
 
 absl::StatusOr<v1::CritiqueResponse> Reflector::Critique(const v1::CritiqueRequest& request,
                                                          absl::Time deadline) const {
-  reasoner::v1::CritiqueQuestion question;
-  *question.mutable_incident() = request.incident();
-  *question.mutable_evidence() = request.evidence();
-  *question.mutable_judged() = request.judged();
+  LentEvidence<reasoner::v1::CritiqueQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
+  *question->mutable_judged() = request.judged();
   GALEN_ASSIGN_OR_RETURN(reasoner::v1::CritiqueAnswer answer,
-                         reasoner_.Critique(question, deadline));
+                         reasoner_.Critique(*question, deadline));
   v1::CritiqueResponse response;
   std::set<std::string> seen;
   for (const Hypothesis& each : request.judged()) {

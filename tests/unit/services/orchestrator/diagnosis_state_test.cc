@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "services/orchestrator/requests.h"
+#include "services/orchestrator/shared_evidence.h"
 #include "services/orchestrator/view.h"
 #include "tests/unit/services/orchestrator/events.h"
 
@@ -40,9 +41,23 @@ TEST(DiagnosisState, OrdersEvidenceByIdHoweverItCame) {
   State state = Summarized();
   for (const char* check : {"b", "c", "a"}) ApplyNext(state, Passed(check));
   std::vector<std::string> ids;
-  const v1::EvidenceSet evidence = EvidenceOf(state);
-  for (const v1::CheckResult& result : evidence.results()) ids.push_back(result.id());
+  const SharedEvidence shared(state);
+  for (const auto& result : shared.evidence().results()) ids.push_back(result.id());
   EXPECT_THAT(ids, ElementsAre("a@n1", "b@n1", "c@n1"));
+}
+
+TEST(DiagnosisState, ARequestKeepsTheEvidenceOfItsMomentWhateverBecomesOfTheDiagnosis) {
+  clients::Shared<planning::v1::ProposeFromHistoryRequest> request;
+  {
+    State state = Summarized();
+    ApplyNext(state, Passed("a"));
+    request = HistoryRequestOf(state);
+    ApplyNext(state, Passed("b"));
+    ApplyNext(state, Event("summarized { summary { text: 'new' } nodes: 'n1' }"));
+  }
+  ASSERT_EQ(request->evidence().results_size(), 1);
+  EXPECT_EQ(request->evidence().results(0).id(), "a@n1");
+  EXPECT_EQ(request->evidence().summary().text(), "s");
 }
 
 TEST(DiagnosisState, CountsResultsAnewWhenTheNodesChange) {
@@ -152,8 +167,8 @@ TEST(Requests, GiveTheTextOfLogsToSummarizationAlone) {
   State state;
   ApplyNext(state, Event("created { incident { logs { path: 'l' content: 'text' } } }"));
   EXPECT_EQ(SummarizeRequestOf(state).incident().logs(0).content(), "text");
-  EXPECT_EQ(HistoryRequestOf(state).incident().logs(0).content(), "");
-  EXPECT_EQ(ConcludeRequestOf(state).incident().logs(0).path(), "l");
+  EXPECT_EQ(HistoryRequestOf(state)->incident().logs(0).content(), "");
+  EXPECT_EQ(ConcludeRequestOf(state)->incident().logs(0).path(), "l");
 }
 
 TEST(Requests, TellConclusionWhatLimitedTheSearch) {
@@ -163,7 +178,7 @@ TEST(Requests, TellConclusionWhatLimitedTheSearch) {
   ApplyNext(state, Event("call_failed { call: 'explore/1' attempt: 1 final: true error { code: 13 "
                          "message: 'm' } }"));
   ApplyNext(state, Event("call_failed { call: 'conclude/1' attempt: 1 }"));
-  EXPECT_THAT(ConcludeRequestOf(state).notes(),
+  EXPECT_THAT(ConcludeRequestOf(state)->notes(),
               ElementsAre("the search below A stopped early: nothing fits", "an Xid is unexplained",
                           "the call explore/1 failed after 1 attempt: m"));
 }

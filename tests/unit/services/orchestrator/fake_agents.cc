@@ -63,23 +63,24 @@ void FakeAgents::Summarize(const summarization::v1::SummarizeRequest& request, a
   Reply("Summarize", std::move(done), std::move(response));
 }
 
-void FakeAgents::ProposeFromHistory(const planning::v1::ProposeFromHistoryRequest&, absl::Time,
+void FakeAgents::ProposeFromHistory(clients::Shared<planning::v1::ProposeFromHistoryRequest>,
+                                    absl::Time,
                                     clients::Done<planning::v1::ProposeFromHistoryResponse> done) {
   planning::v1::ProposeFromHistoryResponse response;
   for (const v1::ProposedHypothesis& proposed : history) *response.add_hypotheses() = proposed;
   Reply("ProposeFromHistory", std::move(done), std::move(response));
 }
 
-void FakeAgents::RankChildren(const planning::v1::RankChildrenRequest& request, absl::Time,
-                              clients::Done<planning::v1::RankChildrenResponse> done) {
+void FakeAgents::RankChildren(clients::Shared<planning::v1::RankChildrenRequest> request,
+                              absl::Time, clients::Done<planning::v1::RankChildrenResponse> done) {
   planning::v1::RankChildrenResponse response;
-  if (const auto it = children.find(request.label()); it != children.end()) {
+  if (const auto it = children.find(request->label()); it != children.end()) {
     for (const v1::RankedChild& child : it->second) *response.add_children() = child;
   }
   Reply("RankChildren", std::move(done), std::move(response));
 }
 
-void FakeAgents::ProposeAtOnce(const planning::v1::ProposeAtOnceRequest&, absl::Time,
+void FakeAgents::ProposeAtOnce(clients::Shared<planning::v1::ProposeAtOnceRequest>, absl::Time,
                                clients::Done<planning::v1::ProposeAtOnceResponse> done) {
   planning::v1::ProposeAtOnceResponse response;
   for (const v1::ProposedHypothesis& proposed : at_once) *response.add_hypotheses() = proposed;
@@ -99,10 +100,10 @@ void FakeAgents::ListCauses(const planning::v1::ListCausesRequest&, absl::Time,
   Reply("ListCauses", std::move(done), std::move(response));
 }
 
-void FakeAgents::Explore(const planning::v1::ExploreRequest& request, absl::Time,
+void FakeAgents::Explore(clients::Shared<planning::v1::ExploreRequest> request, absl::Time,
                          clients::Done<planning::v1::ExploreResponse> done) {
   planning::v1::ExploreResponse response;
-  response.add_suggestions()->set_title(absl::StrCat(request.judged_size(), " were judged"));
+  response.add_suggestions()->set_title(absl::StrCat(request->judged_size(), " were judged"));
   Reply("Explore", std::move(done), std::move(response));
 }
 
@@ -146,41 +147,41 @@ clients::Cancel FakeAgents::RunChecks(const execution::v1::RunChecksRequest& req
   };
 }
 
-void FakeAgents::Judge(const reflection::v1::JudgeRequest& request, absl::Time,
+void FakeAgents::Judge(clients::Shared<reflection::v1::JudgeRequest> request, absl::Time,
                        clients::Done<reflection::v1::JudgeResponse> done) {
   reflection::v1::JudgeResponse response;
-  for (const std::string& label : request.labels()) {
+  for (const std::string& label : request->labels()) {
     v1::Verdict& verdict = *response.add_verdicts();
     verdict.set_label(label);
     const auto it = truth.find(label);
     verdict.set_outcome(it == truth.end() ? v1::Verdict::INCONCLUSIVE : it->second);
-    verdict.add_reasons()->set_text(absl::StrCat(request.evidence().results_size(), " results"));
+    verdict.add_reasons()->set_text(absl::StrCat(request->evidence().results_size(), " results"));
   }
   Reply("Judge", std::move(done), std::move(response));
 }
 
-void FakeAgents::Critique(const reflection::v1::CritiqueRequest&, absl::Time,
+void FakeAgents::Critique(clients::Shared<reflection::v1::CritiqueRequest>, absl::Time,
                           clients::Done<reflection::v1::CritiqueResponse> done) {
   reflection::v1::CritiqueResponse response;
   for (const v1::ProposedHypothesis& added : critique) *response.add_add() = added;
   Reply("Critique", std::move(done), std::move(response));
 }
 
-void FakeAgents::Conclude(const conclusion::v1::ConcludeRequest& request, absl::Time,
+void FakeAgents::Conclude(clients::Shared<conclusion::v1::ConcludeRequest> request, absl::Time,
                           clients::Done<conclusion::v1::ConcludeResponse> done) {
   conclusion::v1::ConcludeResponse response;
   v1::Report& report = *response.mutable_report();
   report.set_outcome(v1::Report::NO_CAUSE_CONFIRMED);
-  for (const v1::Hypothesis& hypothesis : request.hypotheses()) {
+  for (const v1::Hypothesis& hypothesis : request->hypotheses()) {
     if (hypothesis.status() != v1::Hypothesis::CONFIRMED) continue;
     report.set_outcome(v1::Report::CAUSE_CONFIRMED);
     report.mutable_primary_cause()->set_label(hypothesis.label());
   }
-  if (!report.has_primary_cause() && !request.presumed().empty()) {
-    report.mutable_presumed_cause()->set_label(request.presumed());
+  if (!report.has_primary_cause() && !request->presumed().empty()) {
+    report.mutable_presumed_cause()->set_label(request->presumed());
   }
-  for (const std::string& note : request.notes()) report.add_notes(note);
-  report.set_ticket(request.DebugString());
+  for (const std::string& note : request->notes()) report.add_notes(note);
+  report.set_ticket(request->DebugString());
   Reply("Conclude", std::move(done), std::move(response));
 }
 

@@ -49,29 +49,30 @@ class FakeAgents final : public clients::SummarizationClient,
 
   void Summarize(const summarization::v1::SummarizeRequest& request, absl::Time deadline,
                  clients::Done<summarization::v1::SummarizeResponse> done) override;
-  void ProposeFromHistory(const planning::v1::ProposeFromHistoryRequest& request,
+  void ProposeFromHistory(clients::Shared<planning::v1::ProposeFromHistoryRequest> request,
                           absl::Time deadline,
                           clients::Done<planning::v1::ProposeFromHistoryResponse> done) override;
-  void RankChildren(const planning::v1::RankChildrenRequest& request, absl::Time deadline,
+  void RankChildren(clients::Shared<planning::v1::RankChildrenRequest> request, absl::Time deadline,
                     clients::Done<planning::v1::RankChildrenResponse> done) override;
-  void ProposeAtOnce(const planning::v1::ProposeAtOnceRequest& request, absl::Time deadline,
+  void ProposeAtOnce(clients::Shared<planning::v1::ProposeAtOnceRequest> request,
+                     absl::Time deadline,
                      clients::Done<planning::v1::ProposeAtOnceResponse> done) override;
   // Every leaf among `children`.
   void ListCauses(const planning::v1::ListCausesRequest& request, absl::Time deadline,
                   clients::Done<planning::v1::ListCausesResponse> done) override;
-  void Explore(const planning::v1::ExploreRequest& request, absl::Time deadline,
+  void Explore(clients::Shared<planning::v1::ExploreRequest> request, absl::Time deadline,
                clients::Done<planning::v1::ExploreResponse> done) override;
   void ResolveNodes(const execution::v1::ResolveNodesRequest& request, absl::Time deadline,
                     clients::Done<execution::v1::ResolveNodesResponse> done) override;
   clients::Cancel RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
                             clients::OnMessage<v1::CheckResult> on_result,
                             absl::AnyInvocable<void(absl::Status) &&> done) override;
-  void Judge(const reflection::v1::JudgeRequest& request, absl::Time deadline,
+  void Judge(clients::Shared<reflection::v1::JudgeRequest> request, absl::Time deadline,
              clients::Done<reflection::v1::JudgeResponse> done) override;
-  void Critique(const reflection::v1::CritiqueRequest& request, absl::Time deadline,
+  void Critique(clients::Shared<reflection::v1::CritiqueRequest> request, absl::Time deadline,
                 clients::Done<reflection::v1::CritiqueResponse> done) override;
   // The report's ticket is the whole request, so that whatever differs shows.
-  void Conclude(const conclusion::v1::ConcludeRequest& request, absl::Time deadline,
+  void Conclude(clients::Shared<conclusion::v1::ConcludeRequest> request, absl::Time deadline,
                 clients::Done<conclusion::v1::ConcludeResponse> done) override;
 
  private:

@@ -105,7 +105,7 @@ TEST(SelfplayStrategy, RetrievesThenCriticisesThenChecksAndAttributesBothInOneCa
 TEST(SelfplayStrategy, ShowsItsFirstAnswerToTheCritique) {
   State state = Summarized("selfplay");
   ApplyNext(state, Event(kTwoOfHistory));
-  EXPECT_THAT(Labels(CritiqueRequestOf(state).judged()), ElementsAre("X", "Y"));
+  EXPECT_THAT(Labels(CritiqueRequestOf(state)->judged()), ElementsAre("X", "Y"));
 }
 
 // What becomes of a search whose call fails for good.
@@ -151,7 +151,7 @@ class PresumptionOf : public ::testing::TestWithParam<Presumption> {};
 TEST_P(PresumptionOf, IsTheFirstAnswerOfASearchThatVerifiesNothing) {
   State state = Summarized(GetParam().strategy);
   ApplyNext(state, Event(GetParam().event));
-  EXPECT_EQ(ConcludeRequestOf(state).presumed(), GetParam().presumed);
+  EXPECT_EQ(ConcludeRequestOf(state)->presumed(), GetParam().presumed);
 }
 
 INSTANTIATE_TEST_SUITE_P(

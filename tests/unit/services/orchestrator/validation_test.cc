@@ -98,6 +98,24 @@ TEST(Validation, WantsWordsInFeedback) {
   EXPECT_THAT(Validate(request), IsOk());
 }
 
+TEST(Validation, AConfirmationNamesALabelAndAPerson) {
+  v1::SubmitFeedbackRequest request;
+  request.set_confirmed_label("GPU.MEMORY.UNCORRECTABLE_ECC");
+  EXPECT_THAT(Validate(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("confirmed_by:")));
+  request.set_confirmed_by("ada");
+  EXPECT_THAT(Validate(request), IsOk()) << "no other words are needed";
+  request.set_confirmed_by(std::string(257, 'x'));
+  EXPECT_THAT(Validate(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("confirmed_by:")));
+  for (const std::string& label : {std::string("gpu ecc"), std::string("A\nB"),
+                                   std::string(201, 'A'), std::string("../../x")}) {
+    request.set_confirmed_label(label);
+    EXPECT_THAT(Validate(request),
+                StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("confirmed_label:")));
+  }
+}
+
 TEST(Validation, BoundsThePage) {
   v1::ListDiagnosesRequest request;
   request.set_parent("tenants/acme");

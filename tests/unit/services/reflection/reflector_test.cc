@@ -155,8 +155,8 @@ TEST_F(ReflectorTest, IsReachedInTheSameProcessThroughItsClient) {
     InlineExecutor executor(full);
     LocalReflectionClient client(reflector_, executor);
     absl::Status status = absl::UnknownError("no answer");
-    v1::JudgeRequest request;
-    request.add_labels("GPU.A");
+    const auto request = std::make_shared<v1::JudgeRequest>();
+    request->add_labels("GPU.A");
     client.Judge(
         request, absl::InfiniteFuture(),
         [&](const absl::StatusOr<v1::JudgeResponse>& response) { status = response.status(); });

@@ -1,0 +1,26 @@
+#include "services/orchestrator/shared_evidence.h"
+
+#include <string>
+
+namespace galen::orchestrator {
+
+// What is lent to the message here is taken back by the destructor, before the message could delete
+// it; the const_cast ends nowhere but there.
+SharedEvidence::SharedEvidence(const State& state) : summary_(state.summary) {
+  evidence_.unsafe_arena_set_allocated_summary(const_cast<v1::Summary*>(summary_.get()));
+  results_.reserve(state.results.size());
+  evidence_.mutable_results()->Reserve(static_cast<int>(state.results.size()));
+  for (const auto& [id, result] : state.results) {
+    results_.push_back(result);
+    evidence_.mutable_results()->UnsafeArenaAddAllocated(
+        const_cast<v1::CheckResult*>(result.get()));
+  }
+  for (const std::string& text : state.feedback) evidence_.add_feedback(text);
+}
+
+SharedEvidence::~SharedEvidence() {
+  static_cast<void>(evidence_.unsafe_arena_release_summary());
+  evidence_.mutable_results()->UnsafeArenaExtractSubrange(0, evidence_.results_size(), nullptr);
+}
+
+}  // namespace galen::orchestrator
