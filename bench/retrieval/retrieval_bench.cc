@@ -156,7 +156,7 @@ std::vector<Scored> BruteForce(const Segment& segment, const Vector& query, size
 double Recall(const std::vector<Scored>& found, const std::vector<Scored>& truth, size_t most) {
   const size_t wanted = std::min(most, truth.size());
   if (wanted == 0) return 1;
-  const float least = truth[wanted - 1].score;
+  const float least = truth[wanted - 1].score * 0.9999F;  // floats are summed in another order
   size_t good = 0;
   for (size_t i = 0; i < std::min(wanted, found.size()); ++i) good += found[i].score >= least;
   return static_cast<double>(good) / static_cast<double>(wanted);

@@ -12,8 +12,9 @@ namespace {
 // Rows whose products are computed at once: the products stay in the first cache.
 constexpr size_t kBatch = 512;
 
-void Scan(const Segment& segment, std::uint32_t begin, const std::int8_t* query, float scale,
-          std::uint32_t part, Top& top) {
+// The documents from `begin` on, but for those of the label with number `without`.
+void Scan(const Segment& segment, std::uint32_t begin, std::uint32_t without,
+          const std::int8_t* query, float scale, std::uint32_t part, Top& top) {
   std::array<std::int32_t, kBatch> products{};
   const absl::Span<const float> scales = segment.scales();
   for (std::uint32_t row = begin; row < segment.documents(); row += kBatch) {
@@ -24,6 +25,7 @@ void Scan(const Segment& segment, std::uint32_t begin, const std::int8_t* query,
     for (std::uint32_t i = 0; i < count; ++i) {
       const float score = static_cast<float>(products[i]) * scale * scales[row + i];
       if (score >= threshold && score > 0) {
+        if (segment.document_labels()[row + i] == without) continue;
         top.Offer({part, row + i, score});
         threshold = top.threshold();
       }
@@ -43,19 +45,24 @@ std::vector<Scored> SearchVectors(const View& view, const Vector& query,
   std::uint32_t part = 0;
   for (const auto& segment : view.segments()) {
     if (segment->embedder() == absl::string_view(embedder) && segment->stride() == row.size()) {
+      const std::uint32_t without =
+          options.without.empty() ? segment->labels() : segment->FindLabel(options.without);
       std::uint32_t begin = 0;
       if (!options.exact && segment->header().graph_documents > 0) {
-        SearchGraph(*segment, row.data(), query.scale, std::max(options.effort, most), part, top);
+        if (options.without.empty()) {
+          SearchGraph(*segment, row.data(), query.scale, std::max(options.effort, most), part, top);
+        }
         begin = segment->header().graph_documents;
       }
-      Scan(*segment, begin, row.data(), query.scale, part, top);
+      Scan(*segment, begin, without, row.data(), query.scale, part, top);
     }
     ++part;
   }
   for (const View::RecentPart& recent : view.recent()) {
     for (std::uint32_t i = 0; i < recent.count; ++i) {
       const Recent& document = *recent.block->documents[i];
-      if (document.embedder != embedder || document.vector.values.size() != query.values.size()) {
+      if (document.embedder != embedder || document.vector.values.size() != query.values.size() ||
+          (!options.without.empty() && document.document.label == options.without)) {
         continue;
       }
       std::int32_t product = 0;

@@ -14,6 +14,8 @@ struct DenseOptions {
   bool exact = false;
   // Candidates that a walk through a graph looks at, at least: more find more, and take longer.
   size_t effort = 256;
+  // Leaves out documents of this label, unless empty. A graph is then not asked.
+  std::string without;
 };
 
 // The `most` documents whose vectors have the highest cosine with `query`, above 0, best first.

@@ -44,21 +44,22 @@ std::int32_t Fixed(double weight) { return static_cast<std::int32_t>(std::lround
 
 Vector Quantize(const std::vector<float>& components) {
   Vector vector;
-  double square = 0;
   float largest = 0;
   for (const float component : components) {
     if (!std::isfinite(component)) return vector;
-    square += static_cast<double>(component) * static_cast<double>(component);
     largest = std::max(largest, std::fabs(component));
   }
-  if (largest == 0 || !std::isfinite(square)) return vector;
-  const double step = static_cast<double>(largest) / 127;
+  if (largest == 0) return vector;
+  double square = 0;
   vector.values.reserve(components.size());
   for (const float component : components) {
-    vector.values.push_back(
-        static_cast<std::int8_t>(std::lround(static_cast<double>(component) / step)));
+    const auto value = static_cast<std::int8_t>(
+        std::lround(static_cast<double>(component) * 127 / static_cast<double>(largest)));
+    vector.values.push_back(value);
+    square += static_cast<double>(value) * static_cast<double>(value);
   }
-  vector.scale = static_cast<float>(step / std::sqrt(square));
+  // Of what is kept, so that a text is exactly like itself.
+  vector.scale = static_cast<float>(1 / std::sqrt(square));
   return vector;
 }
 

@@ -1,8 +1,15 @@
 #include "common/retrieval/lexical.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
 
 namespace galen::retrieval {
@@ -40,13 +47,61 @@ struct Candidate {
   float score = 0;
 };
 
+constexpr size_t kBlock = 64;
+
+// The highest of kBlock numbers.
+float BlockMaximum(const float* numbers) {
+#if defined(__SSE2__)
+  __m128 most = _mm_loadu_ps(numbers);
+  for (size_t i = 4; i < kBlock; i += 4) most = _mm_max_ps(most, _mm_loadu_ps(numbers + i));
+  most = _mm_max_ps(most, _mm_movehl_ps(most, most));
+  return _mm_cvtss_f32(_mm_max_ss(most, _mm_shuffle_ps(most, most, 1)));
+#else
+  return *std::max_element(numbers, numbers + kBlock);
+#endif
+}
+
+// How many of kBlock numbers are at least `needed`.
+size_t BlockCount(const float* numbers, float needed) {
+#if defined(__SSE2__)
+  const __m128 least = _mm_set1_ps(needed);
+  __m128i count = _mm_setzero_si128();
+  for (size_t i = 0; i < kBlock; i += 4) {
+    const __m128 yes = _mm_cmpge_ps(_mm_loadu_ps(numbers + i), least);
+    count = _mm_sub_epi32(count, _mm_castps_si128(yes));
+  }
+  count = _mm_add_epi32(count, _mm_shuffle_epi32(count, 0x4e));
+  count = _mm_add_epi32(count, _mm_shuffle_epi32(count, 0xb1));
+  return static_cast<size_t>(_mm_cvtsi128_si32(count));
+#else
+  return static_cast<size_t>(
+      std::count_if(numbers, numbers + kBlock, [&](float number) { return number >= needed; }));
+#endif
+}
+
+// Bit i is set when number i of four is at least `needed`.
+unsigned FourAtLeast(const float* numbers, float needed) {
+#if defined(__SSE2__)
+  return static_cast<unsigned>(
+      _mm_movemask_ps(_mm_cmpge_ps(_mm_loadu_ps(numbers), _mm_set1_ps(needed))));
+#else
+  unsigned mask = 0;
+  for (unsigned i = 0; i < 4; ++i) mask |= (numbers[i] >= needed ? 1U : 0U) << i;
+  return mask;
+#endif
+}
+
+// Looking for a document in the lists that are left costs about so many postings read in order.
+constexpr size_t kLookCost = 8;
+
 // Evaluates one range after the other; its memory is reused.
 class Ranges {
  public:
   Ranges(const Saturation& saturation, Top& top) : saturation_(saturation), top_(top) {}
 
+  // Documents of the label with number `without` stay out.
   void Search(const Segment& segment, std::uint32_t part, std::uint32_t range,
-              std::vector<List>& lists) {
+              std::uint32_t without, std::vector<List>& lists) {
     const size_t first = range * format::kRange;
     lengths_ = segment.lengths().subspan(first, format::kRange);
     // What lifts most comes first: rare words, whose lists are short.
@@ -60,21 +115,27 @@ class Ranges {
       rest = std::max(0.0F, rest - lists[i].bound * kSlack);
     }
     rest_[lists.size()] = 0;
-    std::fill_n(scores_.begin(), lengths_.size(), 0.0F);
+    Clear(segment, first, without);
+    size_t left = 0;  // postings
+    for (const List& list : lists) left += list.chunk.documents.size();
     float threshold = top_.threshold();
     size_t next = 0;
     size_t since = 0;
-    while (next < lists.size() && (rest_[next] >= threshold || threshold <= 0)) {
-      Accumulate(lists[next]);
-      since += lists[next].chunk.documents.size();
-      ++next;
+    for (; next < lists.size(); ++next) {
       // Looking for the threshold costs a pass over the scores.
-      if (next < lists.size() && since * 2 >= lengths_.size()) {
+      if (since * 8 >= lengths_.size()) {
         since = 0;
         threshold = std::max(threshold, Threshold());
       }
+      // No document that only the rest names can get in; are there few others that still can?
+      if (rest_[next] < threshold &&
+          Count(threshold - rest_[next]) * kLookCost * (lists.size() - next) < left) {
+        break;
+      }
+      Accumulate(lists[next]);
+      since += lists[next].chunk.documents.size();
+      left -= lists[next].chunk.documents.size();
     }
-    if (next < lists.size()) threshold = std::max(threshold, Threshold());
     Collect(threshold - rest_[next]);
     for (; next < lists.size() && !candidates_.empty(); ++next) {
       Look(lists[next]);
@@ -91,44 +152,90 @@ class Ranges {
   }
 
  private:
-  void Accumulate(const List& list) {
-    const std::uint16_t* documents = list.chunk.documents.data();
-    const std::uint8_t* counts = list.chunk.counts.data();
-    const size_t size = list.chunk.documents.size();
-    const size_t limit = lengths_.size();
-    for (size_t i = 0; i < size; ++i) {
-      const size_t document = documents[i];
-      if (document >= limit) break;
-      scores_[document] += list.weight * saturation_(counts[i], lengths_[document]);
+  void Clear(const Segment& segment, size_t first, std::uint32_t without) {
+    // Up to the end of the last block.
+    const size_t end = (lengths_.size() + kBlock - 1) / kBlock * kBlock;
+    std::fill_n(scores_.begin(), end, 0.0F);
+    if (without >= segment.labels()) return;
+    const absl::Span<const std::uint32_t> labels = segment.document_labels().subspan(first);
+    for (size_t i = 0; i < lengths_.size(); ++i) {
+      if (labels[i] == without) scores_[i] = -std::numeric_limits<float>::infinity();
     }
   }
 
-  // A score that as many documents of this range reach already as are wanted: the lower edge of a
-  // bucket of a histogram.
+  void Accumulate(const List& list) {
+    const std::uint16_t* documents = list.chunk.documents.data();
+    const std::uint8_t* counts = list.chunk.counts.data();
+    // They rise: what a damaged file has beyond the range is at the end, or is caught one by one.
+    size_t size = list.chunk.documents.size();
+    while (size > 0 && documents[size - 1] >= lengths_.size()) --size;
+    size_t i = 0;
+#if defined(__SSE2__)
+    // Four at a time up to the sum: the division is what takes its time.
+    const __m128 weight = _mm_set1_ps(list.weight * static_cast<float>(kBm25Saturation + 1));
+    const __m128 base = _mm_set1_ps(saturation_.base);
+    const __m128 per_word = _mm_set1_ps(saturation_.per_word);
+    const std::uint16_t* lengths = lengths_.data();
+    const size_t limit = lengths_.size();
+    for (; i + 4 <= size; i += 4) {
+      const size_t a = documents[i];
+      const size_t b = documents[i + 1];
+      const size_t c = documents[i + 2];
+      const size_t d = documents[i + 3];
+      if (std::max({a, b, c, d}) >= limit) [[unlikely]]
+        return;
+      const __m128 length =
+          _mm_cvtepi32_ps(_mm_setr_epi32(lengths[a], lengths[b], lengths[c], lengths[d]));
+      const __m128 count =
+          _mm_cvtepi32_ps(_mm_setr_epi32(counts[i], counts[i + 1], counts[i + 2], counts[i + 3]));
+      const __m128 below = _mm_add_ps(count, _mm_add_ps(base, _mm_mul_ps(per_word, length)));
+      alignas(16) std::array<float, 4> gain;
+      _mm_store_ps(gain.data(), _mm_div_ps(_mm_mul_ps(weight, count), below));
+      scores_[a] += gain[0];
+      scores_[b] += gain[1];
+      scores_[c] += gain[2];
+      scores_[d] += gain[3];
+    }
+#endif
+    for (; i < size; ++i) {
+      if (documents[i] >= lengths_.size()) return;
+      scores_[documents[i]] += list.weight * saturation_(counts[i], lengths_[documents[i]]);
+    }
+  }
+
+  // The highest score of each block of documents.
+  void Maxima() {
+    maxima_.resize((lengths_.size() + kBlock - 1) / kBlock);
+    for (size_t block = 0; block < maxima_.size(); ++block) {
+      maxima_[block] = BlockMaximum(scores_.data() + block * kBlock);
+    }
+  }
+
+  // A score that as many documents of this range reach already as are wanted: each block's best is
+  // one of them.
   float Threshold() {
-    float highest = 0;
-    for (size_t i = 0; i < lengths_.size(); ++i) highest = std::max(highest, scores_[i]);
-    if (highest <= 0) return 0;
-    constexpr size_t kBuckets = 1024;
-    std::array<std::uint32_t, kBuckets + 1> buckets{};
-    const float per = static_cast<float>(kBuckets) / highest;
-    const float low = highest / 8;  // most documents score next to nothing
-    for (size_t i = 0; i < lengths_.size(); ++i) {
-      if (scores_[i] >= low) ++buckets[static_cast<size_t>(scores_[i] * per)];
-    }
-    size_t found = 0;
-    for (size_t i = kBuckets + 1; i-- > kBuckets / 8 + 1;) {
-      found += buckets[i];
-      if (found >= top_.most()) return static_cast<float>(i) / per * (2 - kSlack);
-    }
-    return 0;
+    Maxima();
+    if (maxima_.size() < top_.most()) return 0;
+    const auto last = maxima_.begin() + static_cast<std::ptrdiff_t>(top_.most() - 1);
+    std::nth_element(maxima_.begin(), last, maxima_.end(), std::greater<>());
+    return std::max(0.0F, *last * (2 - kSlack));
+  }
+
+  size_t Count(float needed) const {
+    size_t count = 0;
+    const size_t end = (lengths_.size() + kBlock - 1) / kBlock * kBlock;
+    for (size_t i = 0; i < end; i += kBlock) count += BlockCount(scores_.data() + i, needed);
+    return count;
   }
 
   void Collect(float needed) {
     candidates_.clear();
-    for (size_t i = 0; i < lengths_.size(); ++i) {
-      if (scores_[i] > 0 && scores_[i] >= needed) {
-        candidates_.push_back({static_cast<std::uint16_t>(i), scores_[i]});
+    needed = std::max(needed, std::numeric_limits<float>::min());  // 0 is no match
+    const size_t end = (lengths_.size() + 3) / 4 * 4;
+    for (size_t i = 0; i < end; i += 4) {
+      for (unsigned mask = FourAtLeast(scores_.data() + i, needed); mask != 0; mask &= mask - 1) {
+        const size_t document = i + static_cast<size_t>(std::countr_zero(mask));
+        candidates_.push_back({static_cast<std::uint16_t>(document), scores_[document]});
       }
     }
   }
@@ -157,11 +264,12 @@ class Ranges {
   absl::Span<const std::uint16_t> lengths_;
   std::array<float, format::kRange> scores_;
   std::vector<float> rest_;
+  std::vector<float> maxima_;
   std::vector<Candidate> candidates_;
 };
 
 void SearchSegment(const Segment& segment, std::uint32_t part, const std::vector<QueryTerm>& terms,
-                   const Saturation& saturation, Ranges& ranges) {
+                   const Saturation& saturation, absl::string_view without, Ranges& ranges) {
   struct Cursor {
     std::uint32_t chunk;
     std::uint32_t end;
@@ -176,6 +284,7 @@ void SearchSegment(const Segment& segment, std::uint32_t part, const std::vector
   }
   const auto count =
       static_cast<std::uint32_t>((segment.documents() + format::kRange - 1) / format::kRange);
+  const std::uint32_t label = without.empty() ? segment.labels() : segment.FindLabel(without);
   std::vector<List> lists;
   for (std::uint32_t range = 0; range < count; ++range) {
     lists.clear();
@@ -187,7 +296,7 @@ void SearchSegment(const Segment& segment, std::uint32_t part, const std::vector
                                                      static_cast<float>(chunk.min_length));
       lists.push_back({chunk, cursor.weight, bound});
     }
-    if (!lists.empty()) ranges.Search(segment, part, range, lists);
+    if (!lists.empty()) ranges.Search(segment, part, range, label, lists);
   }
 }
 
@@ -222,18 +331,19 @@ std::vector<QueryTerm> QueryTerms(const View& view, absl::string_view text) {
   return terms;
 }
 
-std::vector<Scored> SearchWords(const View& view, const std::vector<QueryTerm>& terms,
-                                size_t most) {
+std::vector<Scored> SearchWords(const View& view, const std::vector<QueryTerm>& terms, size_t most,
+                                absl::string_view without) {
   Top top(most);
   const Saturation saturation = SaturationOf(view);
   const auto ranges = std::make_unique<Ranges>(saturation, top);
   std::uint32_t part = 0;
   for (const auto& segment : view.segments()) {
-    SearchSegment(*segment, part++, terms, saturation, *ranges);
+    SearchSegment(*segment, part++, terms, saturation, without, *ranges);
   }
   for (const View::RecentPart& recent : view.recent()) {
     for (std::uint32_t i = 0; i < recent.count; ++i) {
       const Analysis& analysis = recent.block->documents[i]->analysis;
+      if (!without.empty() && recent.block->documents[i]->document.label == without) continue;
       float score = 0;
       for (const QueryTerm& term : terms) {
         const std::uint8_t count = Count(analysis, term.hash);

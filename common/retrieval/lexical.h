@@ -25,10 +25,12 @@ struct QueryTerm {
 // count.
 std::vector<QueryTerm> QueryTerms(const View& view, absl::string_view text);
 
-// The `most` documents that BM25 ranks highest, best first. Exactly those of a full evaluation, up
-// to what float rounds: lists that can lift no document into the best are looked into only for
-// those that still can get there (MaxScore, Turtle and Flood 1995, a range of documents at a time).
-std::vector<Scored> SearchWords(const View& view, const std::vector<QueryTerm>& terms, size_t most);
+// The `most` documents that BM25 ranks highest, best first; none of label `without` unless that is
+// empty. Exactly those of a full evaluation, up to what float rounds: lists that can lift no
+// document into the best are looked into only for those that still can get there (MaxScore, Turtle
+// and Flood 1995, a range of documents at a time).
+std::vector<Scored> SearchWords(const View& view, const std::vector<QueryTerm>& terms, size_t most,
+                                absl::string_view without = "");
 
 }  // namespace galen::retrieval
 

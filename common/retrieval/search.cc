@@ -10,9 +10,9 @@ namespace galen::retrieval {
 namespace {
 
 constexpr double kFusion = 60;
-// How far down each ranking is looked at first, and at most.
+// How far down each ranking is looked at, and how far for another label than the first.
 constexpr size_t kDepth = 128;
-constexpr size_t kMostDepth = 8192;
+constexpr size_t kOtherDepth = 16;
 
 std::uint64_t Key(const Scored& scored) {
   return (std::uint64_t{scored.part} << 32) | scored.document;
@@ -56,17 +56,30 @@ Answer Search(const View& view, const Embedder& embedder, absl::string_view ques
   absl::StatusOr<Vector> vector = embedder.EmbedQuery(
       question, [&](std::uint64_t term) { return view.Rarity(view.TermDocuments(term)); });
   answer.vectors = vector.status();
-  std::vector<Scored> best;
-  std::vector<Scored> near;
-  for (size_t depth = kDepth;; depth *= 8) {
-    depth = std::min(depth, kMostDepth);
-    const std::vector<Scored> words = SearchWords(view, terms, depth);
-    near = vector.ok() ? SearchVectors(view, *vector, embedder.name(), depth, options.dense)
+  const auto words = [&](size_t depth, absl::string_view without) {
+    return SearchWords(view, terms, depth, without);
+  };
+  const auto vectors = [&](size_t depth, absl::string_view without) {
+    DenseOptions dense = options.dense;
+    dense.without = std::string(without);
+    return vector.ok() ? SearchVectors(view, *vector, embedder.name(), depth, dense)
                        : std::vector<Scored>();
-    size_t labels = 0;
-    best = Spread(view, Fuse({words, near}), options.limit, options.per_label, labels);
-    const bool all_seen = words.size() < depth && near.size() < depth;
-    if (labels > 1 || all_seen || depth == kMostDepth) break;
+  };
+  std::vector<Scored> near = vectors(kDepth, "");
+  const std::vector<Scored> fused = Fuse({words(kDepth, ""), near});
+  size_t labels = 0;
+  std::vector<Scored> best = Spread(view, fused, options.limit, options.per_label, labels);
+  if (labels == 1 && fused.size() >= kDepth) {
+    // One fault fills both rankings: what comes next that is not it? Words say so in the shortest
+    // time, vectors when words do not.
+    const std::string first(view.Label(best[0]));
+    std::vector<Scored> others = words(kOtherDepth, first);
+    if (others.empty()) {
+      others = vectors(kOtherDepth, first);
+      near.insert(near.end(), others.begin(), others.end());
+    }
+    others = Spread(view, Fuse({others}), options.limit, options.per_label, labels);
+    best.insert(best.end(), others.begin(), others.end());
   }
   absl::flat_hash_map<std::uint64_t, float> cosines;
   for (const Scored& scored : near) cosines[Key(scored)] = scored.score;
@@ -86,6 +99,7 @@ Answer Search(const View& view, const Embedder& embedder, absl::string_view ques
   std::stable_sort(answer.hits.begin(), answer.hits.end(), [](const Hit& a, const Hit& b) {
     return a.similarity != b.similarity ? a.similarity > b.similarity : a.fused > b.fused;
   });
+  if (answer.hits.size() > options.limit) answer.hits.resize(options.limit);
   return answer;
 }
 

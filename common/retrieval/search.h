@@ -38,8 +38,8 @@ struct Answer {
 };
 
 // Asks words (BM25) and vectors (cosine), fuses both rankings by reciprocal rank (Cormack, Clarke
-// and Büttcher, 2009), and orders the best by how alike they really are. Looks further down both
-// rankings until two different labels are among them, or nothing is left to see. Thread-safe.
+// and Büttcher, 2009), and orders the best by how alike they really are. Where one
+// label fills both rankings, asks again for what has another. Thread-safe.
 Answer Search(const View& view, const Embedder& embedder, absl::string_view question,
               const SearchOptions& options = {});
 

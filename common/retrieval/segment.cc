@@ -109,6 +109,7 @@ absl::Status Segment::Check(const std::string& name) {
   const std::uint64_t directory = (std::uint64_t{1} << h.directory_bits) + 1;
   const std::pair<format::Section, std::uint64_t> settled[] = {
       {format::kDocuments, (documents + 1) * sizeof(format::DocumentEntry)},
+      {format::kLabels, documents * 4},
       {format::kLabelEnds, std::uint64_t{h.labels} * 4},
       {format::kTerms, (std::uint64_t{h.terms} + 1) * sizeof(format::TermEntry)},
       {format::kTermDirectory, directory * 4},
@@ -157,7 +158,7 @@ absl::StatusOr<Document> Segment::Read(std::uint32_t document) const {
   const std::uint64_t bytes =
       std::uint64_t{entry.id_bytes} + entry.text_bytes + entry.payload_bytes;
   if (entry.blob > blob.size() || bytes > blob.size() - entry.blob ||
-      Crc32c({blob.data() + entry.blob, bytes}) != entry.crc || entry.label >= header_.labels) {
+      Crc32c({blob.data() + entry.blob, bytes}) != entry.crc) {
     return Damaged(name_, absl::StrCat("past incident number ", document, " is damaged"));
   }
   const char* at = blob.data() + entry.blob;
@@ -165,12 +166,19 @@ absl::StatusOr<Document> Segment::Read(std::uint32_t document) const {
   read.id.assign(at, entry.id_bytes);
   read.text.assign(at + entry.id_bytes, entry.text_bytes);
   read.payload.assign(at + entry.id_bytes + entry.text_bytes, entry.payload_bytes);
-  read.label = std::string(label_text(entry.label));
+  read.label = std::string(label_text(document_labels()[document]));
   return read;
 }
 
-std::uint32_t Segment::label(std::uint32_t document) const {
-  return std::min(Array<format::DocumentEntry>(format::kDocuments)[document].label, header_.labels);
+absl::Span<const std::uint32_t> Segment::document_labels() const {
+  return Array<std::uint32_t>(format::kLabels);
+}
+
+std::uint32_t Segment::FindLabel(absl::string_view label) const {
+  for (std::uint32_t i = 0; i < header_.labels; ++i) {
+    if (label_text(i) == label) return i;
+  }
+  return header_.labels;
 }
 
 absl::string_view Segment::label_text(std::uint32_t label) const {

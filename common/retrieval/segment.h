@@ -44,8 +44,10 @@ class Segment {
 
   // The document with its texts. DATA_LOSS when its bytes are damaged. `document` < documents().
   absl::StatusOr<Document> Read(std::uint32_t document) const;
-  // Number of the label of a document, less than labels(), or labels() when damaged.
-  std::uint32_t label(std::uint32_t document) const;
+  // Numbers of the labels of the documents; one that is not below labels() is damaged.
+  absl::Span<const std::uint32_t> document_labels() const;
+  // The number of a label, or labels() when no document has it.
+  std::uint32_t FindLabel(absl::string_view label) const;
   // Empty when damaged.
   absl::string_view label_text(std::uint32_t label) const;
   // Whether a document has this id.

@@ -125,6 +125,7 @@ absl::Status SegmentBuilder::Add(const Document& document, const Analysis& analy
   const auto [label, fresh] =
       labels_.emplace(document.label, static_cast<std::uint32_t>(label_names_.size()));
   if (fresh) label_names_.push_back(document.label);
+  document_labels_.push_back(label->second);
   std::uint32_t crc = Crc32c(document.id);
   crc = Crc32c(document.text, crc);
   crc = Crc32c(document.payload, crc);
@@ -132,7 +133,6 @@ absl::Status SegmentBuilder::Add(const Document& document, const Analysis& analy
                         .id_bytes = static_cast<std::uint32_t>(document.id.size()),
                         .text_bytes = static_cast<std::uint32_t>(document.text.size()),
                         .payload_bytes = static_cast<std::uint32_t>(document.payload.size()),
-                        .label = label->second,
                         .crc = crc,
                         .forward = static_cast<std::uint32_t>(forward_.size()),
                         .pairs = static_cast<std::uint32_t>(pairs_.size())});
@@ -280,6 +280,7 @@ void SegmentBuilder::WriteLabels() {
     ends.push_back(static_cast<std::uint32_t>(text.size()));
   }
   header_.labels = static_cast<std::uint32_t>(ends.size());
+  WriteArray(format::kLabels, document_labels_);
   WriteArray(format::kLabelEnds, ends);
   WriteArray(format::kLabelText, std::vector<char>(text.begin(), text.end()));
 }

@@ -84,6 +84,7 @@ class SegmentBuilder {
   std::vector<std::uint64_t> ids_;  // hashed
   absl::flat_hash_map<std::string, std::uint32_t> labels_;
   std::vector<std::string> label_names_;
+  std::vector<std::uint32_t> document_labels_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> terms_;
   std::vector<std::uint64_t> term_hashes_;  // in the order in which they came
   std::vector<std::uint32_t> forward_;

@@ -25,6 +25,7 @@ inline constexpr size_t kMaxDirectoryBits = 24;
 enum Section : std::uint32_t {
   kBlob,             // bytes: id, text and payload of each document
   kDocuments,        // DocumentEntry, and one more that ends the last
+  kLabels,           // u32 number of the label of each document
   kLabelEnds,        // u32 where each label ends in kLabelText
   kLabelText,        // bytes
   kTerms,            // TermEntry by rising hash, and one more that ends the last
@@ -80,11 +81,9 @@ struct DocumentEntry {
   std::uint32_t id_bytes;
   std::uint32_t text_bytes;
   std::uint32_t payload_bytes;
-  std::uint32_t label;
   std::uint32_t crc;  // of its bytes in the blob
   std::uint32_t forward;
   std::uint32_t pairs;
-  std::uint32_t reserved;
 };
 
 struct TermEntry {
@@ -112,7 +111,7 @@ struct UpperEntry {
   std::uint32_t link;  // first number in kGraphUpperLinks
 };
 
-static_assert(sizeof(SectionEntry) == 24 && sizeof(DocumentEntry) == 40 && sizeof(TermEntry) == 16);
+static_assert(sizeof(SectionEntry) == 24 && sizeof(DocumentEntry) == 32 && sizeof(TermEntry) == 16);
 static_assert(sizeof(ChunkEntry) == 12 && sizeof(IdEntry) == 16 && sizeof(UpperEntry) == 12);
 static_assert(sizeof(Header) == 72 + kEmbedderBytes + 24 * kSections + 8);
 

@@ -43,7 +43,7 @@ absl::StatusOr<Document> View::Read(const Scored& scored) const {
 absl::string_view View::Label(const Scored& scored) const {
   if (IsRecent(scored.part)) return recent(scored.part, scored.document).document.label;
   const Segment& segment = *segments_[scored.part];
-  return segment.label_text(segment.label(scored.document));
+  return segment.label_text(segment.document_labels()[scored.document]);
 }
 
 bool View::Contains(absl::string_view id) const {
