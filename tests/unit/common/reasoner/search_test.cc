@@ -1,6 +1,7 @@
 // Ranking, retrieval, critique, exploration and summaries.
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "common/reasoner/rank.h"
 #include "common/reasoner/retrieve.h"
 #include "common/reasoner/summarize.h"
+#include "common/retrieval/store.h"
 
 namespace galen::reasoner {
 namespace {
@@ -128,12 +130,6 @@ TEST(Rank, KeepsABranchThatOnlyAStrongSignalElsewhereSpeaksAgainst) {
   }
 }
 
-TEST(Tokens, KeepsNamesAndDropsAddressesAndLongNumbers) {
-  EXPECT_THAT(
-      Tokens("NCCL WARN Connect to 10.117.1.4<41000> failed, libcuda.so.1 0xdeadbeef Xid 79."),
-      ElementsAre("nccl", "warn", "connect", "to", "failed", "libcuda.so.1", "xid", "79"));
-}
-
 Book History() {
   Book book = Four();
   book.Past("i1", "MAIN.SUB.A", "Connection refused in NCCL bootstrap",
@@ -165,6 +161,34 @@ TEST(History, ProposesDistinctCausesOfSimilarIncidentsMostLikelyFirst) {
   EXPECT_EQ(answer.causes(0).label(), "MAIN.SUB.A");
   EXPECT_THAT(answer.causes(0).incidents(), ::testing::UnorderedElementsAre("i1", "i2"));
   for (int i = 1; i < answer.causes_size(); ++i) EXPECT_NE(answer.causes(i).label(), "MAIN.SUB.A");
+}
+
+TEST(History, WhatASiteConfirmsIsProposedAtOnceOnTopOfTheKnowledge) {
+  const auto book = History().Make();
+  const std::string directory = ::testing::TempDir() + "/confirmed";
+  std::filesystem::remove_all(directory);
+  const retrieval::HashedEmbedder embedder;
+  const auto store = *retrieval::Store::Open(directory, embedder, {});
+  std::vector<const knowledge::v1::PastIncident*> incidents;
+  for (const auto& incident : book.base().incidents()) incidents.push_back(&incident);
+  const HistoryIndex index(incidents, store.get());
+  v1::HistoryQuestion question;
+  question.mutable_incident()->set_description(
+      "a pump in rack nine stands still and nodes get hot");
+  question.set_max_causes(2);
+  EXPECT_EQ(ProposeCauses(book, index, question).causes_size(), 0);
+
+  knowledge::v1::PastIncident confirmed;
+  confirmed.set_id("site-1");
+  confirmed.set_title("Pump stands still");
+  confirmed.set_description("All nodes of a rack get hot: the pump of rack four stands still");
+  confirmed.set_label("MAIN.SUB.D");
+  ASSERT_TRUE(store->Add(DocumentOf(confirmed)).ok());
+  const auto answer = ProposeCauses(book, index, question);
+  ASSERT_EQ(answer.causes_size(), 1);
+  EXPECT_EQ(answer.causes(0).label(), "MAIN.SUB.D");
+  EXPECT_THAT(answer.causes(0).reason(), HasSubstr("resembles site-1 (Pump stands still)"));
+  std::filesystem::remove_all(directory);
 }
 
 TEST(History, ProposesNothingWhenNothingIsSimilar) {
