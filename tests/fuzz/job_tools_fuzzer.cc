@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "services/node/checks/job/gpu_ranks.h"
 #include "services/node/checks/job/hca_list.h"
 #include "services/node/checks/job/libraries.h"
 #include "services/node/checks/job/limits.h"
@@ -57,6 +58,13 @@ void Module(absl::string_view text) { Use(node::KernelModuleVersion(text)); }
 
 void Limits(absl::string_view text) { Use(node::ParseLimits(text)); }
 
+void GpuRanks(absl::string_view text) {
+  const auto on_gpu = node::ComputeProcesses(text);
+  if (!on_gpu.has_value()) return;
+  const auto ranks = node::RanksOnGpus(*on_gpu, node::ParseProcesses(text));
+  Use(node::AllOnFirstVisible(ranks, text));
+}
+
 }  // namespace
 
 absl::Span<const Parser> Parsers() {
@@ -73,6 +81,7 @@ absl::Span<const Parser> Parsers() {
       {"maps", Maps},
       {"module", Module},
       {"limits", Limits},
+      {"gpu_ranks", GpuRanks},
   };
   return kParsers;
 }

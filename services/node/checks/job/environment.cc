@@ -58,27 +58,6 @@ absl::StatusOr<CheckOutput> CheckUserEnv(const CheckContext& context) {
   return output;
 }
 
-absl::StatusOr<CheckOutput> CheckUserLaunch(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(const auto environment, context.host.JobEnvironment());
-  const std::string& node = context.host.name();
-  CheckOutput output;
-  const auto number = [&](absl::string_view finding, const char* name) {
-    const auto it = environment.find(name);
-    std::int64_t value = 0;
-    const bool known = it != environment.end() && absl::SimpleAtoi(it->second, &value);
-    output.findings.push_back(known ? IntFinding(finding, node, "", value)
-                                    : UnknownFinding(finding, node, ""));
-    absl::StrAppend(&output.message, output.message.empty() ? "" : ", ", name, " ",
-                    known ? absl::StrCat(value) : "not set");
-  };
-  number("world_size", "WORLD_SIZE");
-  number("nproc_per_node", "LOCAL_WORLD_SIZE");
-  for (const char* name : {"ranks_started", "ranks_missing", "duplicate_rank"}) {
-    output.findings.push_back(UnknownFinding(name, node, ""));
-  }
-  return output;
-}
-
 absl::StatusOr<CheckOutput> CheckContainerRuntime(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();

@@ -6,9 +6,8 @@
 
 namespace galen::node {
 
-// user.env, user.launch, container.runtime.
+// user.env, container.runtime.
 absl::StatusOr<CheckOutput> CheckUserEnv(const CheckContext& context);
-absl::StatusOr<CheckOutput> CheckUserLaunch(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckContainerRuntime(const CheckContext& context);
 
 }  // namespace galen::node

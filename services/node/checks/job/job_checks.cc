@@ -2,6 +2,7 @@
 
 #include "services/node/checks/job/cdi.h"
 #include "services/node/checks/job/environment.h"
+#include "services/node/checks/job/launch.h"
 #include "services/node/checks/job/libraries.h"
 #include "services/node/checks/job/limits.h"
 #include "services/node/checks/job/nccl_env.h"

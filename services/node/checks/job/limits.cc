@@ -14,9 +14,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/job/gpu_ranks.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/cgroups.h"
 #include "services/node/checks/system/file_systems.h"
+#include "services/node/checks/system/listings.h"
 
 namespace galen::node {
 namespace {
@@ -361,8 +363,38 @@ absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
     output.findings.push_back(UnknownFinding("ranks_gt_gpus", node, ""));
     output.message = "how many ranks run on this node is not known";
   }
-  output.findings.push_back(UnknownFinding("ranks_on_same_gpu", node, ""));
-  output.findings.push_back(UnknownFinding("visible_devices_same", node, ""));
+  // Of a job of one process two on a GPU are two jobs.
+  bool several = ranks.value_or(0) > 1;
+  if (environment.ok()) {
+    for (const char* name : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS",
+                             "MV2_COMM_WORLD_SIZE"}) {
+      several |= IntOf(*environment, name).value_or(0) > 1;
+    }
+  }
+  std::map<int, int> on_gpu;
+  const auto listed =
+      Output(host, {"ps", "-eo", "pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args"});
+  const auto smi = Output(host, {"nvidia-smi", "-q", "-x"});
+  if (several && listed.ok() && smi.ok()) {
+    if (const auto processes = ComputeProcesses(*smi); processes.has_value()) {
+      on_gpu = RanksOnGpus(*processes, ParseProcesses(*listed));
+    }
+  }
+  for (const auto& [gpu, count] : on_gpu) {
+    output.findings.push_back(
+        IntFinding("ranks_on_same_gpu", node, absl::StrCat("gpu:", gpu), count));
+    if (count > 1) {
+      absl::StrAppend(&output.message, "; ", count, " processes of one command are on GPU ", gpu);
+    }
+  }
+  if (on_gpu.empty()) output.findings.push_back(UnknownFinding("ranks_on_same_gpu", node, ""));
+  std::optional<bool> same;
+  if (environment.ok()) {
+    const auto visible = environment->find("CUDA_VISIBLE_DEVICES");
+    if (visible != environment->end()) same = AllOnFirstVisible(on_gpu, visible->second);
+  }
+  output.findings.push_back(same.has_value() ? BoolFinding("visible_devices_same", node, "", *same)
+                                             : UnknownFinding("visible_devices_same", node, ""));
   return output;
 }
 

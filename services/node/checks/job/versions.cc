@@ -39,6 +39,17 @@ std::string DriverCuda(const host::Host& host) {
   return found;
 }
 
+// "12.1" of a wheel's version "2.3.1+cu121"; empty: it does not say.
+std::string CudaOfWheel(absl::string_view version) {
+  static const RE2 local(R"(\+cu(\d{2})(\d)\b)");
+  std::string major;
+  std::string minor;
+  if (!RE2::PartialMatch(re2::StringPiece(version.data(), version.size()), local, &major, &minor)) {
+    return "";
+  }
+  return absl::StrCat(major, ".", minor);
+}
+
 Versions Pip(const host::Host& host) {
   const auto text =
       Output(host, {"python3", "-m", "pip", "list", "--format=json"}, host::View::kJob);
@@ -102,14 +113,25 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
   if (torch.empty()) torch = ValueOf(packages, "torch");
   // The runtime that the framework carries is what has to fit the driver.
   std::string cuda = ValueOf(environment, "CUDA used to build PyTorch");
-  if (cuda.empty()) cuda = ValueOf(packages, "nvidia-cuda-runtime-cu12");
+  for (const char* name :
+       {"nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "nvidia-cuda-runtime-cu11"}) {
+    if (cuda.empty()) cuda = ValueOf(packages, name);
+  }
+  if (cuda.empty()) cuda = CudaOfWheel(torch);
   if (cuda.empty() && compiler.ok()) {
     static const RE2 release(R"(release (\d+\.\d+))");
     RE2::PartialMatch(*compiler, release, &cuda);
   }
+  // Images that build on NVIDIA's say which toolkit they hold.
+  if (cuda.empty()) {
+    const auto variables = host.JobEnvironment();
+    if (variables.ok()) cuda = ValueOf(*variables, "CUDA_VERSION");
+  }
   const std::string highest = DriverCuda(host);
   std::optional<bool> too_new;
+  std::optional<bool> above;
   if (!cuda.empty() && !highest.empty()) {
+    above = IsNewer(cuda, highest);
     // Within one major release, since 11, a runtime runs on every driver of that release.
     const auto major = [](const std::string& text) { return LeadingInt(text).value_or(0); };
     too_new = major(cuda) >= 11 && major(highest) >= 11 ? major(cuda) > major(highest)
@@ -124,6 +146,8 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
                                          : UnknownFinding("cuda_runtime_gt_driver", node, "");
   fits.set_expected("false");
   output.findings.push_back(std::move(fits));
+  output.findings.push_back(above.has_value() ? BoolFinding("cuda_above_driver", node, "", *above)
+                                              : UnknownFinding("cuda_above_driver", node, ""));
   output.findings.push_back(UnknownFinding("cudnn_runtime_lt_build", node, ""));
   std::string engine;
   if (!packages.empty()) {

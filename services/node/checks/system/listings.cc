@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/node/checks/system/capture.h"
 
@@ -51,6 +52,9 @@ std::vector<ListedProcess> ParseProcesses(absl::string_view text) {
     process.state = std::string(words[3]);
     process.cpu_pct = std::max(0.0, LeadingDouble(words[7]).value_or(0));
     process.name = std::string(words[8]);
+    for (std::size_t i = 9; i < words.size() && process.args.size() < 1024; ++i) {
+      absl::StrAppend(&process.args, i == 9 ? "" : " ", words[i].substr(0, 1024));
+    }
     processes.push_back(std::move(process));
   }
   return processes;

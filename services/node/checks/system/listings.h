@@ -30,6 +30,7 @@ struct ListedProcess {
   std::string state;
   double cpu_pct = 0;  // of one core, over the life of the process
   std::string name;
+  std::string args;  // its command line, blanks as one, at most 1 KiB
 };
 
 // In the order of the listing; lines of another form are left out. A name with blanks is cut at

@@ -1,4 +1,6 @@
+#include <map>
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -152,6 +154,76 @@ TEST(FrameworkVersions, ARuntimeAboveTheDriverIsSeen) {
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "torch"), "2.9.0+cu130");
   EXPECT_EQ(ValueOf(*output, "cuda_runtime_gt_driver"), "true");
+}
+
+TEST(FrameworkVersions, AMinorReleaseAboveTheDriverRunsAndIsSaid) {
+  FakeHost host;
+  host.AddCommand("python3 -m pip list --format=json",
+                  R"([{"name":"torch","version":"2.3.1+cu121"}])", 0, "", kJob);
+  host.AddCommand("nvidia-smi -q -x", "<cuda_version>12.0</cuda_version>\n");
+  const auto output = CheckFrameworkVersions({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "cuda_runtime"), "12.1");
+  EXPECT_EQ(ValueOf(*output, "cuda_runtime_gt_driver"), "false");
+  EXPECT_EQ(ValueOf(*output, "cuda_above_driver"), "true");
+}
+
+constexpr char kPs[] =
+    "    PID    PPID USER     STAT WCHAN ELAPSED   RSS %CPU COMMAND         COMMAND\n"
+    "    100       1 u        Rl   -          400 41000 88.1 python3         python3 train.py --x "
+    "1\n"
+    "    101       1 u        Rl   -          400 41000 88.1 python3         python3 train.py --x "
+    "1\n"
+    "    102       1 u        Rl   -          400 41000 88.1 python3         python3 other.py\n"
+    "    103       1 u        Rl   -          400 41000 88.1 Xorg            Xorg :0\n";
+
+std::string Gpu(const std::string& id, const std::string& processes) {
+  return "<gpu id=\"" + id + "\">\n<processes>\n" + processes + "</processes>\n</gpu>\n";
+}
+
+std::string Process(int pid, const char* type) {
+  return "<process_info>\n<pid>" + std::to_string(pid) + "</pid>\n<type>" + type +
+         "</type>\n</process_info>\n";
+}
+
+FakeHost RanksAt(const std::string& gpus, std::map<std::string, std::string> environment) {
+  FakeHost host;
+  host.AddCommand("nvidia-smi -q -x", gpus);
+  host.AddCommand("ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args", kPs);
+  host.SetJobEnvironment(std::move(environment));
+  return host;
+}
+
+TEST(JobPlacement, RanksThatAllTakeTheFirstVisibleGpuAreSeen) {
+  const FakeHost host = RanksAt(Gpu("00000000:01:00.0", Process(102, "C") + Process(103, "G")) +
+                                    Gpu("00000000:02:00.0", Process(100, "C") + Process(101, "C")) +
+                                    Gpu("00000000:03:00.0", ""),
+                                {{"CUDA_VISIBLE_DEVICES", "1,2"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+  const auto output = CheckJobPlacement({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu", "gpu:1"), "2");
+  EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu", "gpu:0"), "absent");
+  EXPECT_EQ(ValueOf(*output, "visible_devices_same"), "true");
+}
+
+TEST(JobPlacement, ARankToAGpuIsRight) {
+  const std::string gpus =
+      Gpu("00000000:01:00.0", Process(100, "C")) + Gpu("00000000:02:00.0", Process(101, "C"));
+  const FakeHost host = RanksAt(gpus, {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"LOCAL_WORLD_SIZE", "2"}});
+  const auto output = CheckJobPlacement({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu", "gpu:0"), "1");
+  EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu", "gpu:1"), "1");
+  EXPECT_EQ(ValueOf(*output, "visible_devices_same"), "false");
+}
+
+TEST(JobPlacement, TwoJobsOfOneProcessAreNoRanks) {
+  const FakeHost host = RanksAt(Gpu("00000000:01:00.0", Process(100, "C") + Process(101, "C")),
+                                {{"CUDA_VISIBLE_DEVICES", "0"}});
+  const auto output = CheckJobPlacement({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu"), "?");
+  EXPECT_EQ(ValueOf(*output, "visible_devices_same"), "?");
 }
 
 TEST(FrameworkVersions, ReleasesCompareByMajorThenMinor) {
