@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
+#include "services/node/checks/gpu/clock_offsets.h"
 #include "services/node/checks/gpu/gpu_findings.h"
 #include "services/node/checks/gpu/gpu_query.h"
 
@@ -55,6 +57,7 @@ absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.clocks"));
   GALEN_ASSIGN_OR_RETURN(const double busy, data.Number("busy_utilization"));
   GALEN_ASSIGN_OR_RETURN(GpuState state, QueryGpus(context.host));
+  const ClockOffsets offsets = ReadClockOffsets(context.host, data);
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
   for (Gpu& gpu : state.gpus) {
@@ -64,18 +67,28 @@ absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
       gpu.clocks.sm_max = HardwareFact(context.knowledge, gpu.product, "sm_max_mhz");
     }
     const std::optional<double> ratio = RatioWhenBusy(gpu, busy);
-    const std::optional<bool> changed = UserSetting(gpu);
+    std::optional<bool> changed = UserSetting(gpu);
+    const bool by_applications = changed.value_or(false);
+    std::optional<std::int64_t> offset;
+    if (const auto set = offsets.find(gpu.index); set != offsets.end()) {
+      offset = set->second;
+      changed = by_applications || *offset != 0;
+    }
     findings.Float("sm_mhz", subject, gpu.clocks.sm);
     findings.Float("sm_max_mhz", subject, gpu.clocks.sm_max);
     findings.Float("ratio_busy", subject, ratio);
     findings.Bool("user_setting_changed", subject, changed).set_expected("false");
+    if (offset.has_value()) findings.Int("clock_offset_mhz", subject, offset);
     findings.Float("utilization", subject, gpu.utilization);
     std::vector<std::string> told;
+    if (offset.value_or(0) != 0) {
+      told.push_back(absl::StrCat("a clock offset of ", *offset, " MHz is set"));
+    }
     if (ratio.has_value()) {
       told.push_back(absl::StrCat(Short(*gpu.clocks.sm), " of ", Short(*gpu.clocks.sm_max),
                                   " MHz at ", Short(*gpu.utilization), " % utilization"));
     }
-    if (changed.value_or(false)) told.push_back("application clocks differ from the default");
+    if (by_applications) told.push_back("application clocks differ from the default");
     if (!told.empty()) sentence.Special(gpu, absl::StrJoin(told, ", "));
   }
   if (!findings.any_known()) {

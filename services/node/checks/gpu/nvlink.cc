@@ -189,6 +189,23 @@ std::string ErrorText(const LinkErrors& errors) {
   return absl::StrJoin(parts, ", ");
 }
 
+// No link of any GPU is active, and none is expected: which of them could have a bridge.
+absl::StatusOr<CheckOutput> WithoutBridge(const CheckContext& context,
+                                          const std::vector<GpuLinks>& gpus,
+                                          const std::vector<CheckData::Pattern>& boards,
+                                          absl::string_view output) {
+  constexpr absl::string_view kWhy =
+      "no NVLink bridge is installed: all links of all GPUs are inactive";
+  const std::vector<Gpu> known = Identities(context.host);
+  GpuFindings findings(context);
+  for (const GpuLinks& gpu : gpus) {
+    if (!NeedsBridge(gpu, boards)) continue;
+    findings.Bool("bridge_installed", findings.Of(Identify(gpu.index, gpu.uuid, known)), false);
+  }
+  if (!findings.any_known()) return absl::FailedPreconditionError(kWhy);
+  return std::move(findings).Finish(std::string(kWhy), std::string(output));
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
@@ -210,8 +227,7 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
   if (std::all_of(gpus.begin(), gpus.end(), [&](const GpuLinks& gpu) {
         return NoneActive(gpu) && !ExpectedLinks(gpu, gpus, context.knowledge, boards).has_value();
       })) {
-    return absl::FailedPreconditionError(
-        "no NVLink bridge is installed: all links of all GPUs are inactive");
+    return WithoutBridge(context, gpus, boards, output);
   }
   const std::vector<Gpu> known = Identities(context.host);
   GpuFindings findings(context);
@@ -232,6 +248,7 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
     if (expected.has_value()) count.set_expected(absl::StrCat(*expected));
     findings.Int("links_expected", subject, expected);
     findings.Int("links_inactive", subject, inactive).set_expected("0");
+    if (NeedsBridge(gpu, boards)) findings.Bool("bridge_installed", subject, active > 0);
     if (inactive.value_or(0) > 0) {
       if (!sentence.has_special()) shown = gpu.index;
       sentence.Special(identity,

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -32,6 +34,37 @@ std::optional<double> SupplyCapacity(const host::Host& host) {
   return capacity;
 }
 
+// What the rest of the machine takes at the least under load, in watts: its processors, by the
+// smallest thermal design power of their family, and its board. Nothing: the processors are not
+// known.
+std::optional<double> HostAllowance(const host::Host& host, const CheckData& data, double least_cpu,
+                                    double board) {
+  const auto result = host.Run({"lscpu"});
+  if (!result.ok() || result->exit_code != 0) return std::nullopt;
+  std::string model;
+  double sockets = 0;
+  for (absl::string_view line : absl::StrSplit(result->out, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (absl::ConsumePrefix(&line, "Model name:") && model.empty()) {
+      model = std::string(absl::StripAsciiWhitespace(line));
+    } else if (absl::ConsumePrefix(&line, "Socket(s):")) {
+      sockets = LeadingNumber(line).value_or(0);
+    }
+  }
+  // A virtual machine does not see the machine that it runs on.
+  if (model.empty() || sockets < 1 || sockets > 64) return std::nullopt;
+  double cpu = least_cpu;
+  for (const std::vector<std::string>& entry : data.Lists("cpu_w")) {
+    double watts = 0;
+    if (entry.size() == 2 && absl::StrContains(model, entry[0]) &&
+        absl::SimpleAtod(entry[1], &watts)) {
+      cpu = watts;
+      break;
+    }
+  }
+  return sockets * cpu + board;
+}
+
 // Peaks reach past the limit for moments; a reading of more than `most` times it is a sensor's
 // fault.
 std::optional<bool> DrawPlausible(const GpuPower& power, double most) {
@@ -45,6 +78,8 @@ std::optional<bool> DrawPlausible(const GpuPower& power, double most) {
 absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.power"));
   GALEN_ASSIGN_OR_RETURN(const double most, data.Number("plausible_share_of_limit"));
+  GALEN_ASSIGN_OR_RETURN(const double least_cpu, data.Number("least_cpu_w"));
+  GALEN_ASSIGN_OR_RETURN(const double board, data.Number("board_w"));
   GALEN_ASSIGN_OR_RETURN(GpuState state, QueryGpus(context.host));
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
@@ -86,10 +121,19 @@ absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
   const std::optional<double> supply = SupplyCapacity(context.host);
   findings.Float("psu_capacity_w", findings.Node(), supply);
   findings.Float("sum_of_limits_w", findings.Node(), sum_of_limits);
+  std::optional<double> margin;
+  if (supply.has_value() && sum_of_limits.has_value()) {
+    const auto rest = HostAllowance(context.host, data, least_cpu, board);
+    if (rest.has_value()) margin = *supply - *sum_of_limits - *rest;
+  }
+  findings.Float("supply_margin_w", findings.Node(), margin);
   std::string message = sentence.Tell("at the default power limit");
   if (sum_of_limits.has_value() && supply.has_value()) {
     absl::StrAppend(&message, "; limits add up to ", Short(*sum_of_limits), " W of ",
                     Short(*supply), " W of supply");
+    if (margin.value_or(0) < 0) {
+      absl::StrAppend(&message, ", which lacks ", Short(-*margin), " W for processors and board");
+    }
   }
   const bool newer = !Excerpt(state, state.gpus.front(), "gpu_power_readings").empty();
   return std::move(findings).Finish(

@@ -56,16 +56,22 @@ TEST(NvlinkStatus, KnowsTheModelBetterThanItsSiblings) {
   EXPECT_EQ(ValueOf(RunGpuCheck("gpu.nvlink_status", host), "links_inactive", "gpu:0"), "0");
 }
 
-TEST(NvlinkStatus, IsSkippedWhereThereIsNoNvlinkAndWhereNoBridgeIsInstalled) {
+TEST(NvlinkStatus, IsSkippedWhereThereIsNoNvlink) {
   FakeHost without;
   without.AddCommand(kStatus,
                      "GPU 0: NVIDIA L40S (UUID: GPU-0)\nDevice does not have or support Nvlink\n");
   EXPECT_THAT(RunGpuCheck("gpu.nvlink_status", without),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no GPU of this node")));
+}
+
+TEST(NvlinkStatus, ThatNoBridgeIsInstalledIsAFactAndNoFault) {
   FakeHost bare;
   bare.AddCommand(kStatus, AllInactive(0, kPcie) + AllInactive(1, kPcie));
-  EXPECT_THAT(RunGpuCheck("gpu.nvlink_status", bare),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no NVLink bridge")));
+  const auto output = RunGpuCheck("gpu.nvlink_status", bare);
+  EXPECT_EQ(ValueOf(output, "bridge_installed", "gpu:0"), "false");
+  EXPECT_EQ(ValueOf(output, "bridge_installed", "gpu:1"), "false");
+  EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:0"), "(none)");
+  EXPECT_THAT(MessageOf(output), HasSubstr("no NVLink bridge"));
 }
 
 TEST(NvlinkStatus, ABridgeThatIsSeatedBadlyShowsInPartOfTheLinks) {
@@ -73,6 +79,7 @@ TEST(NvlinkStatus, ABridgeThatIsSeatedBadlyShowsInPartOfTheLinks) {
   host.AddCommand(kStatus, Links(0, kPcie, 8, 4) + Links(1, kPcie, 8, 4) + AllInactive(2, kPcie));
   const auto output = RunGpuCheck("gpu.nvlink_status", host);
   EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:0"), "4");
+  EXPECT_EQ(ValueOf(output, "bridge_installed", "gpu:0"), "true");
   EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:2"), "unknown");
 }
 
