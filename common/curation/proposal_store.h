@@ -45,6 +45,7 @@ class ProposalStore {
   explicit ProposalStore(std::vector<std::string> directories);
 
   const std::string& site() const { return directories_.back(); }
+  const std::vector<std::string>& directories() const { return directories_; }
 
   // By id. A file that is no proposal is an error.
   absl::StatusOr<std::vector<Proposal>> Pending() const;

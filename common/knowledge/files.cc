@@ -1,5 +1,7 @@
 #include "common/knowledge/files.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -85,6 +87,24 @@ absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> 
     }
   }
   return files;
+}
+
+std::string Fingerprint(absl::Span<const std::string> directories) {
+  std::string looks;
+  for (const std::string& directory : directories) {
+    const absl::StatusOr<std::vector<std::string>> names = ListYaml(directory);
+    if (!names.ok()) {
+      absl::StrAppend(&looks, "! ", names.status().message(), "\n");
+      continue;
+    }
+    for (const std::string& name : *names) {
+      struct stat file {};
+      if (::stat((fs::path(directory) / name).c_str(), &file) != 0) continue;
+      absl::StrAppend(&looks, directory, "/", name, " ", file.st_ino, " ", file.st_size, " ");
+      absl::StrAppend(&looks, file.st_mtim.tv_sec, ".", file.st_mtim.tv_nsec, "\n");
+    }
+  }
+  return Sha256(looks);
 }
 
 std::string Sha256(absl::string_view data) {

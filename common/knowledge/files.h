@@ -27,6 +27,10 @@ struct SourceFile {
 absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> directories,
                                                   std::vector<Problem>& problems);
 
+// How the files that ReadFiles() would read look from outside: names, sizes, times of change. The
+// same for files that nobody touched; a directory that cannot be read looks like nothing else.
+std::string Fingerprint(absl::Span<const std::string> directories);
+
 // SHA-256, 64 hexadecimal digits.
 std::string Sha256(absl::string_view data);
 

@@ -29,9 +29,17 @@ void BlockTerminationSignals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+void BlockHangup() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
 absl::Status ServeUntilSignal(const ServeOptions& options,
                               const std::vector<grpc::Service*>& services) {
   BlockTerminationSignals();
+  if (options.on_hangup) BlockHangup();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -52,9 +60,12 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   std::cerr << "listening on " << options.address << " (port " << port << ")" << std::endl;
   if (options.on_listening) options.on_listening(port);
 
-  const sigset_t signals = TerminationSignals();
+  sigset_t signals = TerminationSignals();
+  if (options.on_hangup) sigaddset(&signals, SIGHUP);
   int received = 0;
-  sigwait(&signals, &received);
+  for (sigwait(&signals, &received); received == SIGHUP; sigwait(&signals, &received)) {
+    options.on_hangup();
+  }
   std::cerr << "draining for at most " << options.drain_grace << std::endl;
   server->GetHealthCheckService()->Shutdown();
   if (options.on_drain) options.on_drain();

@@ -26,10 +26,15 @@ struct ServeOptions {
   std::function<void(int port)> on_listening = nullptr;
   // Called when draining begins: the place to end streams that would otherwise last.
   std::function<void()> on_drain = nullptr;
+  // Called on SIGHUP; without it that signal does what it does to any program. Whoever sets it
+  // calls BlockHangup() in main().
+  std::function<void()> on_hangup = nullptr;
 };
 
 // Keeps SIGTERM and SIGINT for ServeUntilSignal: call it in main() before any thread is made.
 void BlockTerminationSignals();
+// Likewise SIGHUP, for programs that set ServeOptions::on_hangup.
+void BlockHangup();
 
 // Serves with gRPC health checks and server reflection until SIGTERM or SIGINT, says on standard
 // error where it listens, then turns health to NOT_SERVING and drains. UNAVAILABLE when the

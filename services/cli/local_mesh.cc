@@ -2,12 +2,17 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
+#include "common/curation/confirmed.h"
+#include "common/curation/proposal_store.h"
 #include "common/host/bundle.h"
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
+#include "common/knowledge/reload.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/builtin_reasoner.h"
 #include "common/store/sqlite_event_log.h"
@@ -42,23 +47,48 @@ absl::StatusOr<std::vector<std::string>> BundleNodes(const std::string& director
 
 }  // namespace
 
-struct LocalMesh::Parts {
-  Parts(std::shared_ptr<const knowledge::Knowledge> loaded,
-        std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::EventLog> opened,
-        const Options& options)
+// What rests on the knowledge: made together, replaced together, and kept until nobody uses it.
+struct LocalMesh::Minds {
+  Minds(std::shared_ptr<const knowledge::Knowledge> loaded,
+        std::shared_ptr<const logs::Scanner> compiled, const Clock& clock, const Options& options)
       : knowledge(std::move(loaded)),
         scanner(std::move(compiled)),
         reasoner(*knowledge),
-        log(std::move(opened)),
-        pool(std::make_unique<ThreadPool>(options.threads, kMaxQueued)),
-        node(knowledge, options.roots),
-        node_client(node.executor, *pool),
-        registry({{node.hosts.name(), &node_client}}, {&node_client}),
-        runner(registry, *knowledge, clock, RunnerOptions(options)),
-        summarizer(*scanner, reasoner, clock, SummarizerOptions(options)),
+        summarizer(*scanner, reasoner, clock, {.roots = options.roots}),
         planner(*knowledge, reasoner),
         reflector(*knowledge, reasoner),
-        report_writer(*knowledge, reasoner),
+        report_writer(*knowledge, reasoner) {}
+
+  const std::shared_ptr<const knowledge::Knowledge> knowledge;
+  const std::shared_ptr<const logs::Scanner> scanner;
+  const reasoner::BuiltinReasoner reasoner;
+  const summarization::Summarizer summarizer;
+  const planning::Planner planner;
+  const reflection::Reflector reflector;
+  const conclusion::ReportWriter report_writer;
+};
+
+struct LocalMesh::Parts {
+  using SharedMinds = std::shared_ptr<const Minds>;
+
+  Parts(std::shared_ptr<const knowledge::Knowledge> loaded,
+        std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::EventLog> opened,
+        const Options& given)
+      : options(given),
+        minds(std::make_shared<const Minds>(std::move(loaded), std::move(compiled), clock, given)),
+        knowledge(minds->knowledge),
+        summarizer(Part(minds, minds->summarizer)),
+        planner(Part(minds, minds->planner)),
+        reflector(Part(minds, minds->reflector)),
+        report_writer(Part(minds, minds->report_writer)),
+        log(std::move(opened)),
+        pool(std::make_unique<ThreadPool>(options.threads, kMaxQueued)),
+        node(minds->knowledge, options.roots),
+        node_client(node.executor, *pool),
+        registry(options.live_nodes.value_or(std::map<std::string, clients::NodeClient*>{
+                     {node.hosts.name(), &node_client}}),
+                 {&node_client}),
+        runner(registry, knowledge, clock, RunnerOptions(options)),
         summarization(summarizer, *pool),
         planning(planner, *pool),
         execution(runner, *pool),
@@ -66,10 +96,33 @@ struct LocalMesh::Parts {
         conclusion(report_writer, *pool),
         orchestrator(std::make_unique<orchestrator::Orchestrator>(
             *log, orchestrator::Agents{summarization, planning, execution, reflection, conclusion},
-            clock, *pool, OrchestratorOptions(options))) {}
+            clock, *pool, OrchestratorOptions(options))) {
+    minds.reset();  // those who use them keep them
+  }
+
+  // A part of the whole that keeps the whole.
+  template <typename T>
+  static std::shared_ptr<const T> Part(const SharedMinds& whole, const T& part) {
+    return {whole, &part};
+  }
+
+  // The nodes first: what is planned with new knowledge can be run. Calls in flight, and the
+  // questions of a running diagnosis, end with what they began with.
+  absl::Status Use(std::shared_ptr<const knowledge::Knowledge> loaded) {
+    GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> compiled, CompileScanner(*loaded));
+    const auto newer = std::make_shared<const Minds>(loaded, std::move(compiled), clock, options);
+    node.executor.Use(loaded);
+    knowledge.Set(std::move(loaded));
+    summarizer.Set(Part(newer, newer->summarizer));
+    planner.Set(Part(newer, newer->planner));
+    reflector.Set(Part(newer, newer->reflector));
+    report_writer.Set(Part(newer, newer->report_writer));
+    return absl::OkStatus();
+  }
 
   // First who calls, then who is called: what the pool still holds uses what stands above it.
   ~Parts() {
+    reloader.reset();
     orchestrator.reset();
     pool.reset();
   }
@@ -81,38 +134,41 @@ struct LocalMesh::Parts {
     };
     return runner_options;
   }
-  static summarization::Summarizer::Options SummarizerOptions(const Options& options) {
-    summarization::Summarizer::Options summarizer_options;
-    summarizer_options.roots = options.roots;
-    return summarizer_options;
-  }
   static orchestrator::Options OrchestratorOptions(const Options& options) {
     orchestrator::Options orchestrator_options;
     orchestrator_options.owner = options.owner;
     orchestrator_options.strategy = options.strategy;
+    if (!options.site.empty()) {
+      orchestrator_options.on_confirmed =
+          [site = options.site](const v1::Diagnosis& diagnosis) -> absl::Status {
+        GALEN_ASSIGN_OR_RETURN(const curation::Proposal proposal, curation::ProposalOf(diagnosis));
+        return curation::ProposalStore({site}).Propose(proposal).status();
+      };
+    }
     return orchestrator_options;
   }
 
   const SystemClock clock;
-  const std::shared_ptr<const knowledge::Knowledge> knowledge;
-  const std::shared_ptr<const logs::Scanner> scanner;
-  const reasoner::BuiltinReasoner reasoner;
+  const Options options;
+  SharedMinds minds;  // the first ones, during construction
+  Current<knowledge::Knowledge> knowledge;
+  Current<summarization::Summarizer> summarizer;
+  Current<planning::Planner> planner;
+  Current<reflection::Reflector> reflector;
+  Current<conclusion::ReportWriter> report_writer;
   const std::unique_ptr<store::EventLog> log;
   std::unique_ptr<ThreadPool> pool;
-  const LocalNode node;
+  LocalNode node;
   node::LocalNodeClient node_client;
   const execution::NodeRegistry registry;
   const execution::CheckRunner runner;
-  const summarization::Summarizer summarizer;
-  const planning::Planner planner;
-  const reflection::Reflector reflector;
-  const conclusion::ReportWriter report_writer;
   summarization::LocalSummarizationClient summarization;
   planning::LocalPlanningClient planning;
   execution::LocalExecutionClient execution;
   reflection::LocalReflectionClient reflection;
   conclusion::LocalConclusionClient conclusion;
   std::unique_ptr<orchestrator::Orchestrator> orchestrator;
+  std::unique_ptr<knowledge::Reloader> reloader;
 };
 
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
@@ -152,6 +208,20 @@ absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& optio
   auto parts =
       std::make_unique<Parts>(std::move(knowledge), std::move(scanner), std::move(log), options);
   GALEN_RETURN_IF_ERROR(parts->orchestrator->Start());
+  if (options.reload && options.loaded == nullptr) {
+    GALEN_ASSIGN_OR_RETURN(std::vector<std::string> directories,
+                           knowledge::FindDirectories(options.knowledge));
+    knowledge::ReloadOptions reload;
+    reload.directories = std::move(directories);
+    reload.cache_directory = knowledge::DefaultCacheDirectory();
+    reload.apply = [&used = *parts](std::shared_ptr<const knowledge::Knowledge> loaded) {
+      return used.Use(std::move(loaded));
+    };
+    reload.tell = options.tell;
+    parts->reloader =
+        std::make_unique<knowledge::Reloader>(std::move(reload), *parts->knowledge.Get());
+    parts->reloader->Start();
+  }
   return std::unique_ptr<LocalMesh>(new LocalMesh(std::move(parts)));
 }
 
@@ -166,6 +236,16 @@ absl::StatusOr<v1::Diagnosis> LocalMesh::Get(const std::string& name) {
 }
 
 absl::StatusOr<v1::Diagnosis> LocalMesh::SubmitFeedback(const v1::SubmitFeedbackRequest& request) {
+  if (!request.confirmed_label().empty()) {
+    const std::shared_ptr<const knowledge::Knowledge> book = parts_->knowledge.Get();
+    const knowledge::v1::Label* label = book->FindLabel(request.confirmed_label());
+    if (label == nullptr || !knowledge::IsLeaf(*label)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("confirmed_label: ", request.confirmed_label(),
+                       " is no cause of the taxonomy; `galen kb search` finds its name, `galen kb "
+                       "add-label` adds one"));
+    }
+  }
   return parts_->orchestrator->SubmitFeedback(request);
 }
 
@@ -178,6 +258,14 @@ absl::Status LocalMesh::Watch(const std::string& name, std::int64_t after_sequen
     on_event(event);
     return true;
   });
+}
+
+absl::Status LocalMesh::Use(std::shared_ptr<const knowledge::Knowledge> knowledge) {
+  return parts_->Use(std::move(knowledge));
+}
+
+void LocalMesh::Reload() {
+  if (parts_->reloader != nullptr) parts_->reloader->Reload();
 }
 
 orchestrator::Orchestrator& LocalMesh::orchestrator() { return *parts_->orchestrator; }

@@ -1,11 +1,15 @@
 #ifndef SERVICES_CLI_LOCAL_MESH_H_
 #define SERVICES_CLI_LOCAL_MESH_H_
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
 #include "services/cli/diagnosis_api.h"
@@ -24,11 +28,19 @@ class LocalMesh final : public DiagnosisApi {
     // meshes share one. Both or none.
     std::shared_ptr<const knowledge::Knowledge> loaded;
     std::shared_ptr<const logs::Scanner> scanner;
+    // Instead of this machine: who answers for which live node, by host name. All must outlive the
+    // mesh. Bundles are read as ever.
+    std::optional<std::map<std::string, clients::NodeClient*>> live_nodes;
     std::string store = ":memory:";  // SQLite file
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options
     // Directories that bundles and logs must lie below; empty: any, with this user's own rights.
     std::vector<std::string> roots;
     std::string strategy = "tiered";  // of diagnoses that name none
+    // The site's knowledge directory: what a person confirms becomes a proposal there; "" nowhere.
+    std::string site;
+    // Take up changes of the knowledge's files, and tell of each version that is taken or refused.
+    bool reload = false;
+    std::function<void(const std::string& news)> tell;
     int threads = 8;
   };
 
@@ -42,11 +54,18 @@ class LocalMesh final : public DiagnosisApi {
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override;
 
+  // From the next question of every diagnosis on, running ones included. An error leaves the old
+  // knowledge in use. Not from two threads at a time, nor beside Options::reload.
+  absl::Status Use(std::shared_ptr<const knowledge::Knowledge> knowledge);
+  // Looks for changed knowledge now; only with Options::reload.
+  void Reload();
+
   orchestrator::Orchestrator& orchestrator();
   // Where adapters of this process may run what they hand over.
   Executor& executor();
 
  private:
+  struct Minds;
   struct Parts;
   explicit LocalMesh(std::unique_ptr<Parts> parts);
 
@@ -67,7 +86,7 @@ struct LocalNode {
   LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
             std::vector<std::string> bundle_roots);
   const node::LocalHosts hosts;
-  const node::NodeExecutor executor;
+  node::NodeExecutor executor;
 };
 
 }  // namespace galen::cli

@@ -22,6 +22,7 @@
 #include "services/cli/checks_doc.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/eval/eval_command.h"
+#include "services/cli/feedback.h"
 #include "services/cli/kb/kb_command.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
@@ -55,6 +56,8 @@ struct Arguments {
   AddArguments add;
   eval::EvalArguments eval;
   KbArguments kb;
+  FeedbackArguments feedback;
+  std::string site;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -98,9 +101,27 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
   return Diagnose(*api, *incident, arguments.diagnose, console);
 }
 
+ExitCode RunFeedback(const Arguments& arguments, Console& console) {
+  FeedbackArguments feedback = arguments.feedback;
+  feedback.site = arguments.site;
+  if (!feedback.server.empty()) return SendFeedback(*ConnectTo(feedback.server), feedback, console);
+  LocalMesh::Options options;
+  options.knowledge = arguments.knowledge;
+  options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
+  options.owner = "galen feedback";  // a `galen up` on that store keeps what it runs
+  options.site = arguments.site;
+  const absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
+  if (!mesh.ok()) {
+    console.err << "galen: " << mesh.status().message() << std::endl;
+    return ExitCodeOf(mesh.status());
+  }
+  return SendFeedback(**mesh, feedback, console);
+}
+
 ExitCode RunUp(const Arguments& arguments, Console& console) {
   LocalMesh::Options options;
   options.knowledge = arguments.knowledge;
+  options.site = arguments.site;
   options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
   options.roots = arguments.roots;
   options.strategy = arguments.default_strategy;
@@ -295,6 +316,24 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   with_knowledge(up);
 
+  CLI::App* feedback = app.add_subcommand("feedback", "Tell a diagnosis what is known");
+  feedback->add_option("diagnosis", arguments.feedback.name, "Its name")->required();
+  feedback->add_option("--text", arguments.feedback.text, "What is new, or what was seen and done");
+  feedback->add_option("--confirm", arguments.feedback.confirm, "The cause that you established")
+      ->type_name("LABEL");
+  feedback->add_option("--by", arguments.feedback.by, "Who confirms it")->type_name("NAME");
+  feedback->add_option("--server", arguments.feedback.server, "The mesh that holds the diagnosis")
+      ->type_name("HOST:PORT");
+  feedback->add_option("--store", arguments.store, "File that holds the diagnosis")
+      ->type_name("FILE");
+  with_knowledge(feedback);
+  for (CLI::App* command : {up, feedback}) {
+    command
+        ->add_option("--site", arguments.site,
+                     "The site's knowledge directory: what is confirmed is proposed there")
+        ->type_name("DIR");
+  }
+
   CLI::App* checks = app.add_subcommand("checks", "What can be examined, and examine it");
   checks->require_subcommand(1);
   CLI::App* list = checks->add_subcommand("list", "The catalogue");
@@ -382,11 +421,13 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? kOk : kBadInput;
   }
   if (*up || *watch) rpc::BlockTerminationSignals();
+  if (*up) rpc::BlockHangup();
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
   if (*diagnose) return RunDiagnose(arguments, console);
   if (*eval) return eval::RunEval(arguments.eval, console);
   if (*up) return RunUp(arguments, console);
+  if (*feedback) return RunFeedback(arguments, console);
   if (*watch) {
     return WatchNodes({arguments.knowledge, arguments.server, arguments.nodes, arguments.json},
                       console);

@@ -241,6 +241,11 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       break;
     case v1::DiagnosisEvent::kFeedbackReceived:
       in_taxonomy_ = false;
+      if (!event.feedback_received().confirmed_label().empty()) {
+        heading("Confirmed", absl::StrCat(event.feedback_received().confirmed_label(), ", says ",
+                                          event.feedback_received().confirmed_by()));
+        break;
+      }
       heading("Feedback", event.feedback_received().text());
       status_ = "reading the feedback";
       break;

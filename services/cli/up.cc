@@ -7,7 +7,10 @@ namespace galen::cli {
 
 ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address,
                    absl::Duration drain_grace, Console& console) {
-  absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
+  LocalMesh::Options with_reload = options;
+  with_reload.reload = true;
+  with_reload.tell = [&console](const std::string& news) { console.err << news << std::endl; };
+  absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(with_reload);
   absl::Status status = mesh.status();
   if (status.ok()) {
     orchestrator::Orchestrator& orchestrator = (*mesh)->orchestrator();
@@ -19,6 +22,7 @@ ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address
       console.err << "diagnoses are stored in " << options.store << "; stop with Ctrl-C"
                   << std::endl;
     };
+    serve.on_hangup = [&mesh] { (*mesh)->Reload(); };
     serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };
     status = rpc::ServeUntilSignal(serve, {&service});
   }

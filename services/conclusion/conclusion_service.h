@@ -1,6 +1,9 @@
 #ifndef SERVICES_CONCLUSION_CONCLUSION_SERVICE_H_
 #define SERVICES_CONCLUSION_CONCLUSION_SERVICE_H_
 
+#include <utility>
+
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "galen/conclusion/v1/conclusion.grpc.pb.h"
 #include "services/conclusion/report_writer.h"
@@ -10,15 +13,15 @@ namespace galen::conclusion {
 // gRPC's side of ReportWriter: conversion only.
 class ConclusionServiceImpl final : public v1::ConclusionService::CallbackService {
  public:
-  // Both must outlive the service.
-  ConclusionServiceImpl(const ReportWriter& writer, Executor& executor)
-      : writer_(writer), executor_(executor) {}
+  // Each call is answered by what is current when it begins. `executor` must outlive the service.
+  ConclusionServiceImpl(Current<ReportWriter> writer, Executor& executor)
+      : writer_(std::move(writer)), executor_(executor) {}
   grpc::ServerUnaryReactor* Conclude(grpc::CallbackServerContext* context,
                                      const v1::ConcludeRequest* request,
                                      v1::ConcludeResponse* response) override;
 
  private:
-  const ReportWriter& writer_;
+  const Current<ReportWriter> writer_;
   Executor& executor_;
 };
 

@@ -10,7 +10,9 @@ void LocalConclusionClient::Conclude(clients::Shared<v1::ConcludeRequest> reques
   clients::CallLocally<v1::ConcludeResponse>(
       executor_,
       [this, request = std::move(request), deadline] {
-        return writer_.Conclude(*request, deadline);
+        return AskNewest(writer_, [&](const ReportWriter& current) {
+          return current.Conclude(*request, deadline);
+        });
       },
       std::move(done));
 }

@@ -1,6 +1,9 @@
 #ifndef SERVICES_CONCLUSION_LOCAL_CLIENT_H_
 #define SERVICES_CONCLUSION_LOCAL_CLIENT_H_
 
+#include <utility>
+
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/clients/clients.h"
 #include "services/conclusion/report_writer.h"
@@ -10,14 +13,15 @@ namespace galen::conclusion {
 // Hands calls straight to a ReportWriter of this process.
 class LocalConclusionClient final : public clients::ConclusionClient {
  public:
-  // Both must outlive the client and every call in flight.
-  LocalConclusionClient(const ReportWriter& writer, Executor& executor)
-      : writer_(writer), executor_(executor) {}
+  // Each call is answered by what is current when it begins. `executor` must outlive the client and
+  // every call in flight.
+  LocalConclusionClient(Current<ReportWriter> writer, Executor& executor)
+      : writer_(std::move(writer)), executor_(executor) {}
   void Conclude(clients::Shared<v1::ConcludeRequest> request, absl::Time deadline,
                 clients::Done<v1::ConcludeResponse> done) override;
 
  private:
-  const ReportWriter& writer_;
+  const Current<ReportWriter> writer_;
   Executor& executor_;
 };
 

@@ -1,15 +1,19 @@
 // galen-conclusion: serves ConclusionService.
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
-#include "common/reasoner/builtin_reasoner.h"
+#include "common/knowledge/reload.h"
+#include "common/reasoner/reasoned.h"
 #include "common/rpc/serve.h"
 #include "services/conclusion/conclusion_service.h"
 #include "services/conclusion/report_writer.h"
@@ -32,13 +36,24 @@ absl::Status Serve() {
   const auto knowledge =
       knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
   if (!knowledge.ok()) return knowledge.status();
-  const reasoner::BuiltinReasoner reasoner(**knowledge);
-  const ReportWriter writer(**knowledge, reasoner);
+  Current<ReportWriter> writer(reasoner::MakeReasoned<ReportWriter>(*knowledge));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   ConclusionServiceImpl service(writer, executor);
-  return rpc::ServeUntilSignal(
-      {.address = absl::GetFlag(FLAGS_listen), .drain_grace = absl::GetFlag(FLAGS_drain_grace)},
-      {&service});
+  knowledge::Reloader reloader(
+      {.directories = *directories,
+       .cache_directory = knowledge::DefaultCacheDirectory(),
+       .apply =
+           [&writer](std::shared_ptr<const knowledge::Knowledge> loaded) {
+             writer.Set(reasoner::MakeReasoned<ReportWriter>(std::move(loaded)));
+             return absl::OkStatus();
+           },
+       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
+      **knowledge);
+  reloader.Start();
+  return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
+                                .drain_grace = absl::GetFlag(FLAGS_drain_grace),
+                                .on_hangup = [&reloader] { reloader.Reload(); }},
+                               {&service});
 }
 
 }  // namespace
@@ -48,6 +63,7 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("serves galen.conclusion.v1.ConclusionService");
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
+  galen::rpc::BlockHangup();
   const absl::Status status = galen::conclusion::Serve();
   if (!status.ok()) std::cerr << "galen-conclusion: " << status.message() << std::endl;
   return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -66,10 +66,10 @@ node::v1::RunChecksRequest CallOf(const v1::RunChecksRequest& request, const std
 
 }  // namespace
 
-CheckRunner::CheckRunner(const NodeRegistry& registry, const knowledge::Knowledge& knowledge,
+CheckRunner::CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowledge> knowledge,
                          const Clock& clock, Options options)
     : registry_(registry),
-      knowledge_(knowledge),
+      knowledge_(std::move(knowledge)),
       clock_(clock),
       options_(std::move(options)),
       breaker_(std::make_shared<NodeBreaker>(options_.node_pause)),
@@ -100,16 +100,29 @@ absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
   return response;
 }
 
+absl::StatusOr<CheckRunner::Book> CheckRunner::BookFor(const std::set<std::string>& checks) const {
+  const auto first_missing = [&](const Book& book) {
+    return std::find_if(checks.begin(), checks.end(), [&](const std::string& check) {
+      return book->FindCheck(check) == nullptr;
+    });
+  };
+  const Book newest = knowledge_.Get();
+  const auto missing = first_missing(newest);
+  if (missing == checks.end()) return newest;
+  const Book before = knowledge_.Before();
+  if (before != nullptr && first_missing(before) == checks.end()) return before;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "check \"", *missing, "\": not in the catalogue; `galen checks list` shows what there is"));
+}
+
 clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                                        clients::OnMessage<galen::v1::CheckResult> on_result,
                                        absl::AnyInvocable<void(absl::Status) &&> done) const {
   const std::set<std::string> checks(request.checks().begin(), request.checks().end());
-  for (const std::string& check : checks) {
-    if (knowledge_.FindCheck(check) == nullptr) {
-      std::move(done)(absl::InvalidArgumentError(absl::StrCat(
-          "check \"", check, "\": not in the catalogue; `galen checks list` shows what there is")));
-      return clients::NoCancel();
-    }
+  const absl::StatusOr<Book> book = BookFor(checks);
+  if (!book.ok()) {
+    std::move(done)(book.status());
+    return clients::NoCancel();
   }
   const std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
   if (checks.empty() || nodes.empty()) {
@@ -121,15 +134,15 @@ clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl
   absl::Duration long_checks;
   for (const std::string& check : checks) {
     variants[check] = VariantOf(request, check);
-    long_checks += TimeLimit(*knowledge_.FindCheck(check));
+    long_checks += TimeLimit(*(*book)->FindCheck(check));
   }
-  auto fan_out = std::make_shared<FanOut>(knowledge_, std::move(on_result), std::move(done),
+  auto fan_out = std::make_shared<FanOut>(*book, std::move(on_result), std::move(done),
                                           [cache = cache_, diagnosis = request.diagnosis(),
                                            variants, &clock = clock_](const CheckResult& result) {
                                             cache->Keep(diagnosis, variants.at(result.check()),
                                                         result, clock.Now());
                                           });
-  const std::set<std::string> paired = PairChecksOf(request, checks, nodes);
+  const std::set<std::string> paired = PairChecksOf(**book, request, checks, nodes);
   std::set<std::string> alone;
   std::set_difference(checks.begin(), checks.end(), paired.begin(), paired.end(),
                       std::inserter(alone, alone.end()));
@@ -160,18 +173,19 @@ clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl
         }));
   }
   for (const std::string& check : paired) {
-    RunPairs(request, check, nodes, variants, deadline, fan_out, calls);
+    RunPairs(*book, request, check, nodes, variants, deadline, fan_out, calls);
   }
   return [calls] { calls->CancelAll(); };
 }
 
-std::set<std::string> CheckRunner::PairChecksOf(const v1::RunChecksRequest& request,
+std::set<std::string> CheckRunner::PairChecksOf(const knowledge::Knowledge& book,
+                                                const v1::RunChecksRequest& request,
                                                 const std::set<std::string>& checks,
-                                                const std::set<std::string>& nodes) const {
+                                                const std::set<std::string>& nodes) {
   std::set<std::string> paired;
   if (!request.bundle().empty() || nodes.size() < 2) return paired;
   for (const std::string& check : checks) {
-    const knowledge::v1::Check& spec = *knowledge_.FindCheck(check);
+    const knowledge::v1::Check& spec = *book.FindCheck(check);
     if (!IsPairCheck(spec) || (spec.intrusive() && !request.allow_intrusive())) continue;
     // A caller that gives the roles itself knows what it does.
     const bool by_hand = std::any_of(
@@ -213,8 +227,8 @@ absl::StatusOr<clients::NodeClient*> CheckRunner::ClientOf(const std::string& bu
   return client;
 }
 
-void CheckRunner::RunPairs(const v1::RunChecksRequest& request, const std::string& check,
-                           const std::set<std::string>& nodes,
+void CheckRunner::RunPairs(const Book& book, const v1::RunChecksRequest& request,
+                           const std::string& check, const std::set<std::string>& nodes,
                            const std::map<std::string, std::string>& variants, absl::Time deadline,
                            const std::shared_ptr<FanOut>& fan_out,
                            const std::shared_ptr<CancelList>& calls) const {
@@ -245,7 +259,7 @@ void CheckRunner::RunPairs(const v1::RunChecksRequest& request, const std::strin
     }
     return;
   }
-  const knowledge::v1::Check& spec = *knowledge_.FindCheck(check);
+  const knowledge::v1::Check& spec = *book->FindCheck(check);
   const bool progress = request.progress();
   StartPairSweep(
       {.check = spec,
@@ -259,7 +273,7 @@ void CheckRunner::RunPairs(const v1::RunChecksRequest& request, const std::strin
         if (result.status() == CheckResult::RUNNING && !progress) return;
         fan_out->OnResult(node, std::move(result), check);
       },
-      [fan_out, check, able] {
+      [fan_out, check, able, book] {  // the sweep refers to its check
         for (const auto& [node, client] : able) {
           fan_out->OnNodeDone(node, absl::OkStatus(), check);
         }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/current.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
 #include "services/execution/cancel_list.h"
@@ -33,8 +34,9 @@ class CheckRunner {
     std::function<absl::StatusOr<std::vector<std::string>>(const std::string& bundle)> bundle_nodes;
   };
 
-  // All must outlive the runner and every call in flight.
-  CheckRunner(const NodeRegistry& registry, const knowledge::Knowledge& knowledge,
+  // `registry` and `clock` must outlive the runner and every call in flight. A call keeps to the
+  // knowledge that is current when it begins.
+  CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowledge> knowledge,
               const Clock& clock, Options options);
 
   // See execution.proto.
@@ -52,10 +54,17 @@ class CheckRunner {
                             absl::AnyInvocable<void(absl::Status) &&> done) const;
 
  private:
+  using Book = std::shared_ptr<const knowledge::Knowledge>;
+
+  // The current knowledge, or the one before it, where only that declares all of `checks`: a
+  // diagnosis that began before a check was taken out still asks for it. INVALID_ARGUMENT names a
+  // check that neither declares.
+  absl::StatusOr<Book> BookFor(const std::set<std::string>& checks) const;
   // Those of `checks` that are run by nodes in pairs.
-  std::set<std::string> PairChecksOf(const v1::RunChecksRequest& request,
-                                     const std::set<std::string>& checks,
-                                     const std::set<std::string>& nodes) const;
+  static std::set<std::string> PairChecksOf(const knowledge::Knowledge& book,
+                                            const v1::RunChecksRequest& request,
+                                            const std::set<std::string>& checks,
+                                            const std::set<std::string>& nodes);
   // Tells `fan_out` what the cache knows; gives the checks that it does not know.
   std::set<std::string> FromCache(const std::string& diagnosis, const std::string& node,
                                   const std::set<std::string>& checks,
@@ -64,14 +73,14 @@ class CheckRunner {
   // Who runs checks for the node, or why nobody does.
   absl::StatusOr<clients::NodeClient*> ClientOf(const std::string& bundle,
                                                 const std::string& node) const;
-  void RunPairs(const v1::RunChecksRequest& request, const std::string& check,
+  void RunPairs(const Book& book, const v1::RunChecksRequest& request, const std::string& check,
                 const std::set<std::string>& nodes,
                 const std::map<std::string, std::string>& variants, absl::Time deadline,
                 const std::shared_ptr<FanOut>& fan_out,
                 const std::shared_ptr<CancelList>& calls) const;
 
   const NodeRegistry& registry_;
-  const knowledge::Knowledge& knowledge_;
+  const Current<knowledge::Knowledge> knowledge_;
   const Clock& clock_;
   const Options options_;
   // Shared with the calls in flight.

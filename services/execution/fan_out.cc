@@ -51,9 +51,10 @@ CheckResult ErrorResult(absl::string_view check, absl::string_view node,
   return result;
 }
 
-FanOut::FanOut(const knowledge::Knowledge& knowledge, clients::OnMessage<CheckResult> on_result,
+FanOut::FanOut(std::shared_ptr<const knowledge::Knowledge> knowledge,
+               clients::OnMessage<CheckResult> on_result,
                absl::AnyInvocable<void(absl::Status) &&> done, Tap tap)
-    : knowledge_(knowledge),
+    : knowledge_(std::move(knowledge)),
       on_result_(std::move(on_result)),
       done_(std::move(done)),
       tap_(std::move(tap)) {}
@@ -102,7 +103,7 @@ void FanOut::OnNodeDone(const std::string& node, const absl::Status& status,
 }
 
 void FanOut::Emit(CheckResult result) {
-  const knowledge::v1::Check* spec = knowledge_.FindCheck(result.check());
+  const knowledge::v1::Check* spec = knowledge_->FindCheck(result.check());
   if (spec != nullptr && !spec->comparisons().empty()) {
     held_[result.check()].push_back(std::move(result));
   } else {
@@ -117,7 +118,7 @@ void FanOut::EmitHeld() {
               [](const CheckResult& a, const CheckResult& b) { return a.node() < b.node(); });
     std::vector<CheckResult*> pointers;
     for (CheckResult& result : results) pointers.push_back(&result);
-    CompareNodes(*knowledge_.FindCheck(check), pointers);
+    CompareNodes(*knowledge_->FindCheck(check), pointers);
     for (CheckResult& result : results) on_result_(std::move(result));
   }
   held_.clear();

@@ -30,7 +30,7 @@ class FanOut {
 
   // `on_result` and `done` are called from the threads of the calls below, never two at a time;
   // `done` comes last, once.
-  FanOut(const knowledge::Knowledge& knowledge,
+  FanOut(std::shared_ptr<const knowledge::Knowledge> knowledge,
          clients::OnMessage<galen::v1::CheckResult> on_result,
          absl::AnyInvocable<void(absl::Status) &&> done, Tap tap = nullptr);
 
@@ -49,7 +49,7 @@ class FanOut {
   void Emit(galen::v1::CheckResult result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EmitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const knowledge::Knowledge& knowledge_;
+  const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   Mutex mu_;
   std::size_t open_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<Part, std::set<std::string>> wanted_ ABSL_GUARDED_BY(mu_);

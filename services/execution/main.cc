@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -12,11 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/clients/grpc_clients.h"
 #include "common/host/bundle.h"
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
+#include "common/knowledge/reload.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/serve.h"
 #include "services/execution/execution_service.h"
@@ -84,13 +87,26 @@ absl::Status Serve() {
     return (*bundle)->nodes();
   };
   const SystemClock clock;
-  const CheckRunner runner(registry, **knowledge, clock, options);
+  Current<knowledge::Knowledge> book(*knowledge);
+  const CheckRunner runner(registry, book, clock, options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   NodeWatch watch(registry, clock, NodeWatch::Options());
   ExecutionServiceImpl service(runner, watch, executor);
-  return rpc::ServeUntilSignal(
-      {.address = absl::GetFlag(FLAGS_listen), .drain_grace = absl::GetFlag(FLAGS_drain_grace)},
-      {&service});
+  knowledge::Reloader reloader(
+      {.directories = *directories,
+       .cache_directory = knowledge::DefaultCacheDirectory(),
+       .apply =
+           [&book](std::shared_ptr<const knowledge::Knowledge> loaded) {
+             book.Set(std::move(loaded));
+             return absl::OkStatus();
+           },
+       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
+      **knowledge);
+  reloader.Start();
+  return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
+                                .drain_grace = absl::GetFlag(FLAGS_drain_grace),
+                                .on_hangup = [&reloader] { reloader.Reload(); }},
+                               {&service});
 }
 
 }  // namespace
@@ -100,6 +116,7 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("serves galen.execution.v1.ExecutionService");
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
+  galen::rpc::BlockHangup();
   const absl::Status status = galen::execution::Serve();
   if (!status.ok()) std::cerr << "galen-execution: " << status.message() << std::endl;
   return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -68,19 +68,48 @@ struct NodeExecutor::Waiting {
 NodeExecutor::NodeExecutor(const HostSource& hosts,
                            std::shared_ptr<const knowledge::Knowledge> knowledge,
                            std::vector<NamedCheck> checks, Options options)
-    : hosts_(hosts), knowledge_(std::move(knowledge)), options_(options) {
-  for (const NamedCheck& check : checks) checks_[std::string(check.name)] = check.run;
-  for (const Check& check : knowledge_->base().checks()) {
+    : hosts_(hosts),
+      native_(std::move(checks)),
+      catalogue_(MakeCatalogue(std::move(knowledge), native_)),
+      options_(options) {}
+
+std::shared_ptr<const NodeExecutor::Catalogue> NodeExecutor::MakeCatalogue(
+    std::shared_ptr<const knowledge::Knowledge> knowledge, const std::vector<NamedCheck>& checks) {
+  auto catalogue = std::make_shared<Catalogue>();
+  for (const NamedCheck& check : checks) catalogue->checks[std::string(check.name)] = check.run;
+  for (const Check& check : knowledge->base().checks()) {
     if (check.kind() == Check::EXTRACT || check.kind() == Check::EXEC) {
-      checks_.try_emplace(check.name(), nullptr);
+      catalogue->checks.try_emplace(check.name(), nullptr);
     }
   }
+  catalogue->knowledge = std::move(knowledge);
+  return catalogue;
 }
 
-absl::StatusOr<const Check*> NodeExecutor::Runnable(const std::string& check,
+void NodeExecutor::Use(std::shared_ptr<const knowledge::Knowledge> knowledge) {
+  catalogue_.Set(MakeCatalogue(std::move(knowledge), native_));
+}
+
+std::shared_ptr<const NodeExecutor::Catalogue> NodeExecutor::CatalogueFor(
+    const v1::RunChecksRequest& request) const {
+  const auto has_all = [&](const Catalogue& catalogue) {
+    return std::all_of(request.checks().begin(), request.checks().end(),
+                       [&](const std::string& check) {
+                         return catalogue.checks.contains(check) &&
+                                catalogue.knowledge->FindCheck(check) != nullptr;
+                       });
+  };
+  const std::shared_ptr<const Catalogue> newest = catalogue_.Get();
+  if (has_all(*newest)) return newest;
+  const std::shared_ptr<const Catalogue> before = catalogue_.Before();
+  return before != nullptr && has_all(*before) ? before : newest;
+}
+
+absl::StatusOr<const Check*> NodeExecutor::Runnable(const Catalogue& catalogue,
+                                                    const std::string& check,
                                                     const v1::RunChecksRequest& request) const {
-  const Check* spec = knowledge_->FindCheck(check);
-  if (!checks_.contains(check) || spec == nullptr) {
+  const Check* spec = catalogue.knowledge->FindCheck(check);
+  if (!catalogue.checks.contains(check) || spec == nullptr) {
     return absl::NotFoundError("this version of the node executor does not have this check");
   }
   if (spec->off()) {
@@ -106,14 +135,14 @@ absl::Duration NodeExecutor::AllowedTime(const Check& check) const {
 }
 
 std::deque<NodeExecutor::Waiting> NodeExecutor::Plan(
-    const v1::RunChecksRequest& request, const CheckRun::Call& call,
+    const Catalogue& catalogue, const v1::RunChecksRequest& request, const CheckRun::Call& call,
     absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const {
   std::set<std::string> seen;
   std::deque<Waiting> waiting;
   const absl::Time now = absl::Now();
   for (const std::string& check : request.checks()) {
     if (!seen.insert(check).second) continue;
-    const absl::StatusOr<const Check*> spec = Runnable(check, request);
+    const absl::StatusOr<const Check*> spec = Runnable(catalogue, check, request);
     if (!spec.ok()) {
       on_result(
           ResultWithoutFindings(check, call.node, CheckResult::SKIPPED, spec.status().message()));
@@ -137,8 +166,8 @@ std::deque<NodeExecutor::Waiting> NodeExecutor::Plan(
 }
 
 std::size_t NodeExecutor::StartWaiting(
-    const std::shared_ptr<CheckRun>& run, std::deque<Waiting>& waiting, std::size_t free_places,
-    absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const {
+    const Catalogue& catalogue, const std::shared_ptr<CheckRun>& run, std::deque<Waiting>& waiting,
+    std::size_t free_places, absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const {
   std::size_t started = 0;
   for (auto it = waiting.begin(); it != waiting.end();) {
     const absl::Time now = absl::Now();
@@ -157,8 +186,8 @@ std::size_t NodeExecutor::StartWaiting(
     } else if (!turn_has_come || started >= free_places) {
       ++it;
     } else {
-      CheckRun::Start(run, *it->spec, checks_.find(check)->second, std::move(it->parameters),
-                      AllowedTime(*it->spec), std::move(it->turn));
+      CheckRun::Start(run, *it->spec, catalogue.checks.find(check)->second,
+                      std::move(it->parameters), AllowedTime(*it->spec), std::move(it->turn));
       ++started;
       it = waiting.erase(it);
     }
@@ -181,7 +210,8 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
   const auto commands = std::make_shared<Cancellation>();
   CheckRun::Call call;
   GALEN_ASSIGN_OR_RETURN(call.host, hosts_.Open(request.bundle(), request.node(), commands));
-  call.knowledge = knowledge_;
+  const std::shared_ptr<const Catalogue> catalogue = CatalogueFor(request);
+  call.knowledge = catalogue->knowledge;
   call.node = request.node().empty() ? call.host->name() : request.node();
   call.deadline = deadline;
   call.allow_busy = request.allow_intrusive() && request.allow_busy();
@@ -192,12 +222,12 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
 
   const auto run = std::make_shared<CheckRun>(std::move(call), stuck_);
   const CallEnd end(*commands, *run);
-  std::deque<Waiting> waiting = Plan(request, run->call(), on_result);
+  std::deque<Waiting> waiting = Plan(*catalogue, request, run->call(), on_result);
   const auto most = static_cast<std::size_t>(std::max(1, options_.max_parallel));
   std::size_t running = 0;
   while (!waiting.empty() || running > 0) {
     if (cancelled.cancelled()) return absl::CancelledError("the caller went away");
-    running += StartWaiting(run, waiting, most - running, on_result);
+    running += StartWaiting(*catalogue, run, waiting, most - running, on_result);
     for (CheckResult& result : run->Next(kLook)) {
       if (result.status() != CheckResult::RUNNING) --running;
       on_result(std::move(result));
@@ -209,10 +239,11 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
 v1::DescribeResponse NodeExecutor::Describe() const {
   v1::DescribeResponse response;
   response.set_host(hosts_.name());
-  for (const auto& [name, check] : checks_) {
-    if (knowledge_->FindCheck(name) != nullptr) response.add_checks(name);
+  const std::shared_ptr<const Catalogue> catalogue = catalogue_.Get();
+  for (const auto& [name, check] : catalogue->checks) {
+    if (catalogue->knowledge->FindCheck(name) != nullptr) response.add_checks(name);
   }
-  response.set_knowledge_digest(knowledge_->digest());
+  response.set_knowledge_digest(catalogue->knowledge->digest());
   return response;
 }
 

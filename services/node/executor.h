@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/cancellation.h"
+#include "common/base/current.h"
 #include "common/knowledge/knowledge.h"
 #include "galen/node/v1/node.pb.h"
 #include "services/node/check_run.h"
@@ -60,24 +61,40 @@ class NodeExecutor {
 
   v1::DescribeResponse Describe() const;
 
+  // From the next call on. Calls in flight, and checks that are stuck, keep what they began with.
+  void Use(std::shared_ptr<const knowledge::Knowledge> knowledge);
+
  private:
   struct Waiting;
+  // Which checks there are, and what the knowledge says of them.
+  struct Catalogue {
+    std::shared_ptr<const knowledge::Knowledge> knowledge;
+    std::map<std::string, NativeCheck, std::less<>> checks;
+  };
 
+  static std::shared_ptr<const Catalogue> MakeCatalogue(
+      std::shared_ptr<const knowledge::Knowledge> knowledge, const std::vector<NamedCheck>& checks);
+
+  // The newest catalogue, or the one before it where only that has all checks of the request: a
+  // diagnosis that began before a check was taken out still asks for it.
+  std::shared_ptr<const Catalogue> CatalogueFor(const v1::RunChecksRequest& request) const;
   // Says what is to run, in the order of the request; gives `on_result` the checks that are not.
-  std::deque<Waiting> Plan(const v1::RunChecksRequest& request, const CheckRun::Call& call,
+  std::deque<Waiting> Plan(const Catalogue& catalogue, const v1::RunChecksRequest& request,
+                           const CheckRun::Call& call,
                            absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const;
   // A check of the request, or why it is not to run.
-  absl::StatusOr<const knowledge::v1::Check*> Runnable(const std::string& check,
+  absl::StatusOr<const knowledge::v1::Check*> Runnable(const Catalogue& catalogue,
+                                                       const std::string& check,
                                                        const v1::RunChecksRequest& request) const;
   absl::Duration AllowedTime(const knowledge::v1::Check& check) const;
   // Starts of `waiting` what may start; the number that began.
-  std::size_t StartWaiting(const std::shared_ptr<CheckRun>& run, std::deque<Waiting>& waiting,
-                           std::size_t free_places,
+  std::size_t StartWaiting(const Catalogue& catalogue, const std::shared_ptr<CheckRun>& run,
+                           std::deque<Waiting>& waiting, std::size_t free_places,
                            absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const;
 
   const HostSource& hosts_;
-  const std::shared_ptr<const knowledge::Knowledge> knowledge_;
-  std::map<std::string, NativeCheck, std::less<>> checks_;
+  const std::vector<NamedCheck> native_;
+  Current<Catalogue> catalogue_;
   const Options options_;
   mutable DeviceTurns turns_;
   // Shared with the threads that are left to themselves.

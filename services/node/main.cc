@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
+#include "common/knowledge/reload.h"
 #include "common/rpc/serve.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
@@ -73,7 +74,7 @@ absl::Status Serve() {
   NodeExecutor::Options options;
   options.max_parallel = absl::GetFlag(FLAGS_max_parallel);
   options.check_timeout = absl::GetFlag(FLAGS_check_timeout);
-  const NodeExecutor node(hosts, *knowledge, AllChecks(), options);
+  NodeExecutor node(hosts, *knowledge, AllChecks(), options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/256);
   const SystemClock clock;
   EventHub hub(clock);
@@ -87,10 +88,22 @@ absl::Status Serve() {
     watcher = *std::move(started);
   }
   NodeServiceImpl service(node, executor, watcher == nullptr ? nullptr : &hub);
+  knowledge::Reloader reloader(
+      {.directories = *directories,
+       .cache_directory = knowledge::DefaultCacheDirectory(),
+       .apply =
+           [&node](std::shared_ptr<const knowledge::Knowledge> loaded) {
+             node.Use(ForChecks(*loaded));
+             return absl::OkStatus();
+           },
+       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
+      **knowledge);
+  reloader.Start();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                 .on_listening = [](int) { ReleaseUnusedMemory(); },
-                                .on_drain = [&hub] { hub.Close(); }},
+                                .on_drain = [&hub] { hub.Close(); },
+                                .on_hangup = [&reloader] { reloader.Reload(); }},
                                {&service});
 }
 
@@ -102,6 +115,7 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::node::KeepMemorySmall();
   galen::rpc::BlockTerminationSignals();
+  galen::rpc::BlockHangup();
   const absl::Status status = galen::node::Serve();
   if (!status.ok()) std::cerr << "galen-node: " << status.message() << std::endl;
   return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;

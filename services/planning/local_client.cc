@@ -10,7 +10,9 @@ void LocalPlanningClient::ProposeFromHistory(clients::Shared<v1::ProposeFromHist
   clients::CallLocally<v1::ProposeFromHistoryResponse>(
       executor_,
       [this, request = std::move(request), deadline] {
-        return planner_.ProposeFromHistory(*request, deadline);
+        return AskNewest(planner_, [&](const Planner& current) {
+          return current.ProposeFromHistory(*request, deadline);
+        });
       },
       std::move(done));
 }
@@ -21,7 +23,9 @@ void LocalPlanningClient::RankChildren(clients::Shared<v1::RankChildrenRequest> 
   clients::CallLocally<v1::RankChildrenResponse>(
       executor_,
       [this, request = std::move(request), deadline] {
-        return planner_.RankChildren(*request, deadline);
+        return AskNewest(planner_, [&](const Planner& current) {
+          return current.RankChildren(*request, deadline);
+        });
       },
       std::move(done));
 }
@@ -32,7 +36,9 @@ void LocalPlanningClient::ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest
   clients::CallLocally<v1::ProposeAtOnceResponse>(
       executor_,
       [this, request = std::move(request), deadline] {
-        return planner_.ProposeAtOnce(*request, deadline);
+        return AskNewest(planner_, [&](const Planner& current) {
+          return current.ProposeAtOnce(*request, deadline);
+        });
       },
       std::move(done));
 }
@@ -40,7 +46,8 @@ void LocalPlanningClient::ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest
 void LocalPlanningClient::ListCauses(const v1::ListCausesRequest&, absl::Time,
                                      clients::Done<v1::ListCausesResponse> done) {
   clients::CallLocally<v1::ListCausesResponse>(
-      executor_, [this] { return absl::StatusOr<v1::ListCausesResponse>(planner_.ListCauses()); },
+      executor_,
+      [this] { return absl::StatusOr<v1::ListCausesResponse>(planner_.Get()->ListCauses()); },
       std::move(done));
 }
 
@@ -49,7 +56,8 @@ void LocalPlanningClient::Explore(clients::Shared<v1::ExploreRequest> request, a
   clients::CallLocally<v1::ExploreResponse>(
       executor_,
       [this, request = std::move(request), deadline] {
-        return planner_.Explore(*request, deadline);
+        return AskNewest(
+            planner_, [&](const Planner& current) { return current.Explore(*request, deadline); });
       },
       std::move(done));
 }

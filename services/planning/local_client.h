@@ -1,6 +1,9 @@
 #ifndef SERVICES_PLANNING_LOCAL_CLIENT_H_
 #define SERVICES_PLANNING_LOCAL_CLIENT_H_
 
+#include <utility>
+
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/clients/clients.h"
 #include "services/planning/planner.h"
@@ -10,9 +13,10 @@ namespace galen::planning {
 // Hands calls straight to a Planner of this process.
 class LocalPlanningClient final : public clients::PlanningClient {
  public:
-  // Both must outlive the client and every call in flight.
-  LocalPlanningClient(const Planner& planner, Executor& executor)
-      : planner_(planner), executor_(executor) {}
+  // Each call is answered by what is current when it begins. `executor` must outlive the client and
+  // every call in flight.
+  LocalPlanningClient(Current<Planner> planner, Executor& executor)
+      : planner_(std::move(planner)), executor_(executor) {}
   void ProposeFromHistory(clients::Shared<v1::ProposeFromHistoryRequest> request,
                           absl::Time deadline,
                           clients::Done<v1::ProposeFromHistoryResponse> done) override;
@@ -26,7 +30,7 @@ class LocalPlanningClient final : public clients::PlanningClient {
                clients::Done<v1::ExploreResponse> done) override;
 
  private:
-  const Planner& planner_;
+  const Current<Planner> planner_;
   Executor& executor_;
 };
 

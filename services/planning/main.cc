@@ -1,15 +1,19 @@
 // galen-planning: serves PlanningService.
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
-#include "common/reasoner/builtin_reasoner.h"
+#include "common/knowledge/reload.h"
+#include "common/reasoner/reasoned.h"
 #include "common/rpc/serve.h"
 #include "services/planning/planner.h"
 #include "services/planning/planning_service.h"
@@ -32,13 +36,24 @@ absl::Status Serve() {
   const auto knowledge =
       knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
   if (!knowledge.ok()) return knowledge.status();
-  const reasoner::BuiltinReasoner reasoner(**knowledge);
-  const Planner planner(**knowledge, reasoner);
+  Current<Planner> planner(reasoner::MakeReasoned<Planner>(*knowledge));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   PlanningServiceImpl service(planner, executor);
-  return rpc::ServeUntilSignal(
-      {.address = absl::GetFlag(FLAGS_listen), .drain_grace = absl::GetFlag(FLAGS_drain_grace)},
-      {&service});
+  knowledge::Reloader reloader(
+      {.directories = *directories,
+       .cache_directory = knowledge::DefaultCacheDirectory(),
+       .apply =
+           [&planner](std::shared_ptr<const knowledge::Knowledge> loaded) {
+             planner.Set(reasoner::MakeReasoned<Planner>(std::move(loaded)));
+             return absl::OkStatus();
+           },
+       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
+      **knowledge);
+  reloader.Start();
+  return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
+                                .drain_grace = absl::GetFlag(FLAGS_drain_grace),
+                                .on_hangup = [&reloader] { reloader.Reload(); }},
+                               {&service});
 }
 
 }  // namespace
@@ -48,6 +63,7 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("serves galen.planning.v1.PlanningService");
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
+  galen::rpc::BlockHangup();
   const absl::Status status = galen::planning::Serve();
   if (!status.ok()) std::cerr << "galen-planning: " << status.message() << std::endl;
   return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -9,7 +9,9 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::ProposeFromHistory(
     grpc::CallbackServerContext* context, const v1::ProposeFromHistoryRequest* request,
     v1::ProposeFromHistoryResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, planner_.ProposeFromHistory(*request, call.deadline));
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+      return current.ProposeFromHistory(*request, call.deadline);
+    }));
     return absl::OkStatus();
   });
 }
@@ -18,7 +20,9 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::RankChildren(grpc::CallbackServer
                                                             const v1::RankChildrenRequest* request,
                                                             v1::RankChildrenResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, planner_.RankChildren(*request, call.deadline));
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+      return current.RankChildren(*request, call.deadline);
+    }));
     return absl::OkStatus();
   });
 }
@@ -27,7 +31,9 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::ProposeAtOnce(
     grpc::CallbackServerContext* context, const v1::ProposeAtOnceRequest* request,
     v1::ProposeAtOnceResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, planner_.ProposeAtOnce(*request, call.deadline));
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+      return current.ProposeAtOnce(*request, call.deadline);
+    }));
     return absl::OkStatus();
   });
 }
@@ -36,7 +42,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::ListCauses(grpc::CallbackServerCo
                                                           const v1::ListCausesRequest*,
                                                           v1::ListCausesResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) {
-    *response = planner_.ListCauses();
+    *response = planner_.Get()->ListCauses();
     return absl::OkStatus();
   });
 }
@@ -45,7 +51,9 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::Explore(grpc::CallbackServerConte
                                                        const v1::ExploreRequest* request,
                                                        v1::ExploreResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, planner_.Explore(*request, call.deadline));
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+      return current.Explore(*request, call.deadline);
+    }));
     return absl::OkStatus();
   });
 }

@@ -1,6 +1,9 @@
 #ifndef SERVICES_PLANNING_PLANNING_SERVICE_H_
 #define SERVICES_PLANNING_PLANNING_SERVICE_H_
 
+#include <utility>
+
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "galen/planning/v1/planning.grpc.pb.h"
 #include "services/planning/planner.h"
@@ -10,9 +13,9 @@ namespace galen::planning {
 // gRPC's side of Planner: conversion only.
 class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
  public:
-  // Both must outlive the service.
-  PlanningServiceImpl(const Planner& planner, Executor& executor)
-      : planner_(planner), executor_(executor) {}
+  // Each call is answered by what is current when it begins. `executor` must outlive the service.
+  PlanningServiceImpl(Current<Planner> planner, Executor& executor)
+      : planner_(std::move(planner)), executor_(executor) {}
   grpc::ServerUnaryReactor* ProposeFromHistory(grpc::CallbackServerContext* context,
                                                const v1::ProposeFromHistoryRequest* request,
                                                v1::ProposeFromHistoryResponse* response) override;
@@ -30,7 +33,7 @@ class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
                                     v1::ExploreResponse* response) override;
 
  private:
-  const Planner& planner_;
+  const Current<Planner> planner_;
   Executor& executor_;
 };
 

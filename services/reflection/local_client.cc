@@ -9,7 +9,9 @@ void LocalReflectionClient::Judge(clients::Shared<v1::JudgeRequest> request, abs
   clients::CallLocally<v1::JudgeResponse>(
       executor_,
       [this, request = std::move(request), deadline] {
-        return reflector_.Judge(*request, deadline);
+        return AskNewest(reflector_, [&](const Reflector& current) {
+          return current.Judge(*request, deadline);
+        });
       },
       std::move(done));
 }
@@ -20,7 +22,9 @@ void LocalReflectionClient::Critique(clients::Shared<v1::CritiqueRequest> reques
   clients::CallLocally<v1::CritiqueResponse>(
       executor_,
       [this, request = std::move(request), deadline] {
-        return reflector_.Critique(*request, deadline);
+        return AskNewest(reflector_, [&](const Reflector& current) {
+          return current.Critique(*request, deadline);
+        });
       },
       std::move(done));
 }

@@ -1,6 +1,9 @@
 #ifndef SERVICES_REFLECTION_LOCAL_CLIENT_H_
 #define SERVICES_REFLECTION_LOCAL_CLIENT_H_
 
+#include <utility>
+
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/clients/clients.h"
 #include "services/reflection/reflector.h"
@@ -10,16 +13,17 @@ namespace galen::reflection {
 // Hands calls straight to a Reflector of this process.
 class LocalReflectionClient final : public clients::ReflectionClient {
  public:
-  // Both must outlive the client and every call in flight.
-  LocalReflectionClient(const Reflector& reflector, Executor& executor)
-      : reflector_(reflector), executor_(executor) {}
+  // Each call is answered by what is current when it begins. `executor` must outlive the client and
+  // every call in flight.
+  LocalReflectionClient(Current<Reflector> reflector, Executor& executor)
+      : reflector_(std::move(reflector)), executor_(executor) {}
   void Judge(clients::Shared<v1::JudgeRequest> request, absl::Time deadline,
              clients::Done<v1::JudgeResponse> done) override;
   void Critique(clients::Shared<v1::CritiqueRequest> request, absl::Time deadline,
                 clients::Done<v1::CritiqueResponse> done) override;
 
  private:
-  const Reflector& reflector_;
+  const Current<Reflector> reflector_;
   Executor& executor_;
 };
 

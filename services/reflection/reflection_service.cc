@@ -9,7 +9,9 @@ grpc::ServerUnaryReactor* ReflectionServiceImpl::Judge(grpc::CallbackServerConte
                                                        const v1::JudgeRequest* request,
                                                        v1::JudgeResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, reflector_.Judge(*request, call.deadline));
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(reflector_, [&](const Reflector& current) {
+      return current.Judge(*request, call.deadline);
+    }));
     return absl::OkStatus();
   });
 }
@@ -18,7 +20,9 @@ grpc::ServerUnaryReactor* ReflectionServiceImpl::Critique(grpc::CallbackServerCo
                                                           const v1::CritiqueRequest* request,
                                                           v1::CritiqueResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, reflector_.Critique(*request, call.deadline));
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(reflector_, [&](const Reflector& current) {
+      return current.Critique(*request, call.deadline);
+    }));
     return absl::OkStatus();
   });
 }

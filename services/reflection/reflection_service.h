@@ -1,6 +1,9 @@
 #ifndef SERVICES_REFLECTION_REFLECTION_SERVICE_H_
 #define SERVICES_REFLECTION_REFLECTION_SERVICE_H_
 
+#include <utility>
+
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "galen/reflection/v1/reflection.grpc.pb.h"
 #include "services/reflection/reflector.h"
@@ -10,9 +13,9 @@ namespace galen::reflection {
 // gRPC's side of Reflector: conversion only.
 class ReflectionServiceImpl final : public v1::ReflectionService::CallbackService {
  public:
-  // Both must outlive the service.
-  ReflectionServiceImpl(const Reflector& reflector, Executor& executor)
-      : reflector_(reflector), executor_(executor) {}
+  // Each call is answered by what is current when it begins. `executor` must outlive the service.
+  ReflectionServiceImpl(Current<Reflector> reflector, Executor& executor)
+      : reflector_(std::move(reflector)), executor_(executor) {}
   grpc::ServerUnaryReactor* Judge(grpc::CallbackServerContext* context,
                                   const v1::JudgeRequest* request,
                                   v1::JudgeResponse* response) override;
@@ -21,7 +24,7 @@ class ReflectionServiceImpl final : public v1::ReflectionService::CallbackServic
                                      v1::CritiqueResponse* response) override;
 
  private:
-  const Reflector& reflector_;
+  const Current<Reflector> reflector_;
   Executor& executor_;
 };
 

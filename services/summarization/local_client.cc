@@ -4,13 +4,19 @@
 
 namespace galen::summarization {
 
-LocalSummarizationClient::LocalSummarizationClient(const Summarizer& summarizer, Executor& executor)
-    : summarizer_(summarizer), executor_(executor) {}
+LocalSummarizationClient::LocalSummarizationClient(Current<Summarizer> summarizer,
+                                                   Executor& executor)
+    : summarizer_(std::move(summarizer)), executor_(executor) {}
 
 void LocalSummarizationClient::Summarize(const v1::SummarizeRequest& request, absl::Time deadline,
                                          clients::Done<v1::SummarizeResponse> done) {
   clients::CallLocally<v1::SummarizeResponse>(
-      executor_, [this, request, deadline] { return summarizer_.Summarize(request, deadline); },
+      executor_,
+      [this, request, deadline] {
+        return AskNewest(summarizer_, [&](const Summarizer& current) {
+          return current.Summarize(request, deadline);
+        });
+      },
       std::move(done));
 }
 

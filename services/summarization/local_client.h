@@ -1,6 +1,7 @@
 #ifndef SERVICES_SUMMARIZATION_LOCAL_CLIENT_H_
 #define SERVICES_SUMMARIZATION_LOCAL_CLIENT_H_
 
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/clients/clients.h"
 #include "services/summarization/summarizer.h"
@@ -10,13 +11,14 @@ namespace galen::summarization {
 // Hands calls straight to a Summarizer of this process.
 class LocalSummarizationClient final : public clients::SummarizationClient {
  public:
-  // Both must outlive the client and every call in flight.
-  LocalSummarizationClient(const Summarizer& summarizer, Executor& executor);
+  // Each call is answered by what is current when it begins. `executor` must outlive the client and
+  // every call in flight.
+  LocalSummarizationClient(Current<Summarizer> summarizer, Executor& executor);
   void Summarize(const v1::SummarizeRequest& request, absl::Time deadline,
                  clients::Done<v1::SummarizeResponse> done) override;
 
  private:
-  const Summarizer& summarizer_;
+  const Current<Summarizer> summarizer_;
   Executor& executor_;
 };
 

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -10,12 +11,13 @@
 #include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
-#include "common/logs/scanner.h"
-#include "common/reasoner/builtin_reasoner.h"
+#include "common/knowledge/reload.h"
 #include "common/rpc/serve.h"
+#include "services/summarization/make_summarizer.h"
 #include "services/summarization/summarization_service.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "Address to serve gRPC on.");
@@ -41,15 +43,30 @@ absl::Status Serve() {
                          galen::knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::knowledge::Knowledge> knowledge,
                          galen::knowledge::Load(directories, {cache}));
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<const galen::logs::Scanner> scanner,
-                         galen::logs::Scanner::Create(knowledge->base().signals(), cache));
-  const galen::reasoner::BuiltinReasoner reasoner(*knowledge);
   const galen::SystemClock clock;
-  const galen::summarization::Summarizer summarizer(*scanner, reasoner, clock,
-                                                    {absl::GetFlag(FLAGS_log_root)});
+  const auto make = [&](std::shared_ptr<const galen::knowledge::Knowledge> book) {
+    return galen::summarization::MakeSummarizer(std::move(book), cache, clock,
+                                                {absl::GetFlag(FLAGS_log_root)});
+  };
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const galen::summarization::Summarizer> first,
+                         make(knowledge));
+  galen::Current<galen::summarization::Summarizer> summarizer(std::move(first));
   galen::ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/64);
   galen::summarization::SummarizationServiceImpl service(summarizer, executor);
+  galen::knowledge::ReloadOptions reload;
+  reload.directories = directories;
+  reload.cache_directory = cache;
+  reload.apply = [&](std::shared_ptr<const galen::knowledge::Knowledge> loaded) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const galen::summarization::Summarizer> made,
+                           make(std::move(loaded)));
+    summarizer.Set(std::move(made));
+    return absl::OkStatus();
+  };
+  reload.tell = [](const std::string& news) { std::cerr << news << std::endl; };
+  galen::knowledge::Reloader reloader(std::move(reload), *knowledge);
+  reloader.Start();
   galen::rpc::ServeOptions options;
+  options.on_hangup = [&reloader] { reloader.Reload(); };
   options.address = absl::GetFlag(FLAGS_listen);
   options.drain_grace = absl::GetFlag(FLAGS_drain_grace);
   return galen::rpc::ServeUntilSignal(options, {&service});
@@ -62,6 +79,7 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("serves galen.summarization.v1.SummarizationService");
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
+  galen::rpc::BlockHangup();
   const absl::Status status = Serve();
   if (!status.ok()) std::cerr << "galen-summarization: " << status.message() << '\n';
   return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;

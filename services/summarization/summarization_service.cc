@@ -9,7 +9,9 @@ grpc::ServerUnaryReactor* SummarizationServiceImpl::Summarize(grpc::CallbackServ
                                                               const v1::SummarizeRequest* request,
                                                               v1::SummarizeResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, summarizer_.Summarize(*request, call.deadline));
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(summarizer_, [&](const Summarizer& current) {
+      return current.Summarize(*request, call.deadline);
+    }));
     return absl::OkStatus();
   });
 }

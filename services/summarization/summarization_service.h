@@ -1,6 +1,9 @@
 #ifndef SERVICES_SUMMARIZATION_SUMMARIZATION_SERVICE_H_
 #define SERVICES_SUMMARIZATION_SUMMARIZATION_SERVICE_H_
 
+#include <utility>
+
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "galen/summarization/v1/summarization.grpc.pb.h"
 #include "services/summarization/summarizer.h"
@@ -10,16 +13,16 @@ namespace galen::summarization {
 // gRPC adapter over Summarizer: no decisions here, only conversion.
 class SummarizationServiceImpl final : public v1::SummarizationService::CallbackService {
  public:
-  // Both must outlive the service.
-  SummarizationServiceImpl(const Summarizer& summarizer, Executor& executor)
-      : summarizer_(summarizer), executor_(executor) {}
+  // Each call is answered by what is current when it begins. `executor` must outlive the service.
+  SummarizationServiceImpl(Current<Summarizer> summarizer, Executor& executor)
+      : summarizer_(std::move(summarizer)), executor_(executor) {}
 
   grpc::ServerUnaryReactor* Summarize(grpc::CallbackServerContext* context,
                                       const v1::SummarizeRequest* request,
                                       v1::SummarizeResponse* response) override;
 
  private:
-  const Summarizer& summarizer_;
+  const Current<Summarizer> summarizer_;
   Executor& executor_;
 };
 

@@ -40,7 +40,7 @@ class Process:
     def __init__(self, program, *arguments, port=0):
         self.program = program
         self.process = subprocess.Popen(
-            [f"{BIN}/{program}", f"--listen=127.0.0.1:{port}", *arguments], text=True, cwd=ROOT,
+            [f"{BIN}/{program}", *arguments, f"--listen=127.0.0.1:{port}"], text=True, cwd=ROOT,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.log = []
         self.port = None
@@ -73,11 +73,13 @@ class Mesh:
     """Every service in a process of its own, on loopback TCP. `live` are node executors that run elsewhere: their
     addresses by name."""
 
-    def __init__(self, *, nodes=2, orchestrator_arguments=(), store=None, live=None):
+    def __init__(self, *, nodes=2, orchestrator_arguments=(), store=None, live=None,
+                 knowledge=f"{ROOT}/knowledge", roots=EXAMPLES):
         self.scratch = tempfile.TemporaryDirectory()
         self.store = store or f"{self.scratch.name}/galen.db"
-        knowledge = f"--knowledge={ROOT}/knowledge"
-        roots = f"--bundle_root={EXAMPLES}"
+        log_root = f"--log_root={roots}"
+        knowledge = f"--knowledge={knowledge}"
+        roots = f"--bundle_root={roots}"
         self.processes = []
         start = self.start
         self.nodes = [start("galen-node", knowledge, roots, f"--host=node{i}") for i in range(nodes)]
@@ -85,7 +87,7 @@ class Mesh:
         live = {**{f"node{i}": node.address for i, node in enumerate(self.nodes)}, **(live or {})}
         live = ",".join(f"{name}={address}" for name, address in live.items())
         self.agents = {
-            "summarization": start("galen-summarization", knowledge, f"--log_root={EXAMPLES}"),
+            "summarization": start("galen-summarization", knowledge, log_root),
             "planning": start("galen-planning", knowledge),
             "execution": start("galen-execution", knowledge, roots, f"--bundle_readers={readers}",
                                f"--nodes={live}"),

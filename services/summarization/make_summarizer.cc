@@ -1,0 +1,39 @@
+#include "services/summarization/make_summarizer.h"
+
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/logs/scanner.h"
+#include "common/reasoner/builtin_reasoner.h"
+
+namespace galen::summarization {
+namespace {
+
+struct Whole {
+  Whole(std::shared_ptr<const knowledge::Knowledge> loaded,
+        std::unique_ptr<const logs::Scanner> compiled, const Clock& clock,
+        Summarizer::Options options)
+      : book(std::move(loaded)),
+        scanner(std::move(compiled)),
+        reasoner(*book),
+        summarizer(*scanner, reasoner, clock, std::move(options)) {}
+  const std::shared_ptr<const knowledge::Knowledge> book;
+  const std::unique_ptr<const logs::Scanner> scanner;
+  const reasoner::BuiltinReasoner reasoner;
+  const Summarizer summarizer;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
+    std::shared_ptr<const knowledge::Knowledge> knowledge, const std::string& cache_directory,
+    const Clock& clock, Summarizer::Options options) {
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const logs::Scanner> scanner,
+                         logs::Scanner::Create(knowledge->base().signals(), cache_directory));
+  auto whole = std::make_shared<const Whole>(std::move(knowledge), std::move(scanner), clock,
+                                             std::move(options));
+  const Summarizer& summarizer = whole->summarizer;
+  return std::shared_ptr<const Summarizer>(std::move(whole), &summarizer);
+}
+
+}  // namespace galen::summarization

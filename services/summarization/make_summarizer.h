@@ -1,0 +1,22 @@
+#ifndef SERVICES_SUMMARIZATION_MAKE_SUMMARIZER_H_
+#define SERVICES_SUMMARIZATION_MAKE_SUMMARIZER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/knowledge/knowledge.h"
+#include "services/summarization/summarizer.h"
+
+namespace galen::summarization {
+
+// A summarizer together with what it refers to: the compiled signals of `knowledge`, the built-in
+// reasoner and the knowledge; as long as somebody uses it, they stay. `clock` must outlive it. The
+// error is Scanner::Create()'s.
+absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
+    std::shared_ptr<const knowledge::Knowledge> knowledge, const std::string& cache_directory,
+    const Clock& clock, Summarizer::Options options);
+
+}  // namespace galen::summarization
+
+#endif  // SERVICES_SUMMARIZATION_MAKE_SUMMARIZER_H_
