@@ -28,6 +28,25 @@ const char* SkipNuls(const char* p, const char* end) {
   return p;
 }
 
+// Where a byte comes next, looked for as seldom as can be.
+class Next {
+ public:
+  Next(char byte, const char* end) : byte_(byte), end_(end) {}
+
+  // At or after `from`, which never goes back; the end when there is none.
+  const char* From(const char* from) {
+    if (at_ != nullptr && at_ >= from) return at_;
+    const void* const found = std::memchr(from, byte_, static_cast<std::size_t>(end_ - from));
+    at_ = found != nullptr ? static_cast<const char*>(found) : end_;
+    return at_;
+  }
+
+ private:
+  const char byte_;
+  const char* const end_;
+  const char* at_ = nullptr;
+};
+
 // End of the escape sequence that starts at `p` (ECMA-48: CSI, OSC, or ESC and one byte). It never
 // reaches over the end of the line, whatever is missing from it.
 const char* SkipEscape(const char* p, const char* end) {
@@ -60,22 +79,28 @@ Normalized Normalize(char* block, std::size_t size, bool last, bool in_binary) {
   const char* const end = block + size;
   const char* from = block;
   char* to = block;
+  Next escape(kEscape, end), carriage('\r', end), nul('\0', end), newline('\n', end);
   while (from != end) {
+    const char* const stop = std::min({escape.From(from), carriage.From(from), nul.From(from),
+                                       result.ends_in_binary ? newline.From(from) : end});
+    std::memmove(to, from, static_cast<std::size_t>(stop - from));
+    to += stop - from;
+    from = stop;
+    if (from == end) break;
     const char c = *from;
-    if (c == '\n' && result.ends_in_binary) {
+    if (c == '\n') {
       ++result.binary_lines;
       result.ends_in_binary = false;
-    }
-    if (c == '\0') {
+      *to++ = *from++;
+    } else if (c == '\0') {
       result.ends_in_binary = true;
       from = SkipNuls(from, end);
     } else if (c == kEscape) {
       from = SkipEscape(from, end);
-    } else if (c == '\r' && (from + 1 == end ? last : from[1] == '\n')) {
+    } else if (from + 1 == end ? last : from[1] == '\n') {
       ++from;
     } else {
-      *to++ = c;
-      ++from;
+      *to++ = *from++;
     }
   }
   result.size = static_cast<std::size_t>(to - block);
@@ -85,6 +110,10 @@ Normalized Normalize(char* block, std::size_t size, bool last, bool in_binary) {
 bool IsBinary(absl::string_view line) {
   constexpr std::size_t kLooked = 1024;
   line = line.substr(0, kLooked);
+  // Nearly every line is plain ASCII, which a look at all bytes at once tells.
+  bool plain = true;
+  for (const char c : line) plain &= c >= ' ' && c != '\x7f';
+  if (plain) return false;
   std::size_t strange = 0;
   for (std::size_t i = 0; i < line.size();) {
     const auto byte = static_cast<unsigned char>(line[i]);

@@ -16,7 +16,7 @@
 namespace galen::logs {
 namespace {
 
-constexpr std::size_t kChunk = 1 << 20;
+constexpr std::size_t kChunk = 1 << 17;
 
 // An open file; closed with the object.
 class File {
@@ -87,6 +87,12 @@ class PlainReader final : public LogReader {
     if (position_ < data_end_ || position_ < hole_end_) return;
     struct stat info = {};
     if (fstat(file_.fd(), &info) != 0 || position_ >= info.st_size) return;
+    constexpr off_t kBlock = 512;  // of st_blocks, whatever the file system's own (stat(2))
+    if (static_cast<off_t>(info.st_blocks) * kBlock >= info.st_size) {
+      hole_end_ = position_;
+      data_end_ = info.st_size;
+      return;
+    }
     hole_end_ = lseek(file_.fd(), position_, SEEK_DATA);
     if (hole_end_ < 0) hole_end_ = errno == ENXIO ? info.st_size : position_;
     data_end_ = lseek(file_.fd(), hole_end_, SEEK_HOLE);

@@ -1,52 +1,23 @@
 #include "common/logs/scanner.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <cstring>
 #include <future>
-#include <iterator>
+#include <limits>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/logs/byte_scan.h"
+#include "common/logs/filter_texts.h"
 #include "common/logs/line_facts.h"
 #include "common/logs/line_text.h"
 
 namespace galen::logs {
 namespace {
 
-constexpr std::size_t kNoLine = static_cast<std::size_t>(-1);
-
-// More matches than this are sorted and made distinct before the block goes on, so that a hostile
-// block cannot make the list grow with the number of its match ends.
-constexpr std::size_t kMaxMatches = 1 << 18;
-
-// A long line is read this far around a match.
-constexpr std::size_t kWindow = 64 << 10;
-
-// Whether a match of `pattern` could hold a newline, to be on the safe side: every negated or named
-// class, and every escape but those that surely cannot.
-bool CanMatchNewline(absl::string_view pattern) {
-  for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
-    const char next = pattern[i + 1];
-    if (pattern[i] == '\\') {
-      const bool letter = absl::ascii_isalnum(static_cast<unsigned char>(next));
-      if (letter && absl::string_view("bBdwS").find(next) == absl::string_view::npos) return true;
-      ++i;
-    } else if (pattern[i] == '[' && (next == '^' || next == ':')) {
-      return true;
-    } else if (absl::ascii_iscntrl(static_cast<unsigned char>(pattern[i]))) {
-      return true;
-    } else if (pattern.substr(i, 2) == "(?" && pattern.substr(i, 3) != "(?:" &&
-               pattern.substr(i, 4) != "(?i)") {
-      return true;
-    }
-  }
-  return false;
-}
+constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
 std::string NameOf(const knowledge::v1::SignalPattern& pattern) {
   if (pattern.source().file().empty()) return absl::StrCat("signal ", pattern.id());
@@ -66,6 +37,20 @@ void Widen(absl::Time time, std::optional<absl::Time>& first, std::optional<absl
   if (!last.has_value() || time > *last) last = time;
 }
 
+// Where the line that holds byte `at` of `block` begins, at `from` or later.
+std::size_t LineBegin(absl::string_view block, std::size_t from, std::size_t at) {
+  const void* const newline = memrchr(block.data() + from, '\n', at - from);
+  if (newline == nullptr) return from;
+  return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data()) + 1;
+}
+
+// Where it ends: its newline, or the end of the block.
+std::size_t LineEnd(absl::string_view block, std::size_t at) {
+  const void* const newline = std::memchr(block.data() + at, '\n', block.size() - at);
+  if (newline == nullptr) return block.size();
+  return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data());
+}
+
 }  // namespace
 
 Scanner::Scanner(Patterns patterns) : patterns_(std::move(patterns)) {}
@@ -76,31 +61,33 @@ absl::StatusOr<std::unique_ptr<const Scanner>> Scanner::Create(Patterns patterns
   std::unique_ptr<Scanner> scanner(new Scanner(std::move(patterns)));
   std::vector<Expression> common;
   std::vector<Expression> spoken;
-  // Hyperscan sees bytes, so RE2 does too.
-  RE2::Options options(RE2::Latin1);
-  options.set_log_errors(false);
-  for (const knowledge::v1::SignalPattern& pattern : scanner->patterns_) {
+  for (int i = 0; i < scanner->patterns_.size(); ++i) {
+    const knowledge::v1::SignalPattern& pattern = scanner->patterns_[i];
     const bool is_spoken = OnlyForDescriptions(pattern);
     (is_spoken ? spoken : common).push_back({pattern.pattern(), NameOf(pattern)});
     (is_spoken ? scanner->spoken_ : scanner->common_)
-        .members.push_back(scanner->within_line_.size());
-    std::unique_ptr<const RE2>& within_line = scanner->within_line_.emplace_back();
-    if (!CanMatchNewline(pattern.pattern())) continue;
-    within_line = std::make_unique<const RE2>(pattern.pattern(), options);
-    if (!within_line->ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(NameOf(pattern), ": pattern does not compile: ", within_line->error(),
-                       "; use what RE2 and Hyperscan share"));
-    }
+        .members.push_back(static_cast<std::size_t>(i));
   }
   // Without a cache each takes some tenths of a second, so side by side (or one after the other,
   // where there is no thread for it).
-  auto spoken_database = std::async(std::launch::async | std::launch::deferred, [&] {
-    return PatternDatabase::Create(spoken, cache_directory);
+  auto rest = std::async(std::launch::async | std::launch::deferred, [&]() -> absl::Status {
+    const FilterTexts texts = FindFilterTexts(common, LiteralFilter::kMinSize, cache_directory);
+    scanner->filter_ = LiteralFilter(texts.texts);
+    std::vector<Expression> always;
+    for (const std::size_t i : texts.without) {
+      always.push_back(common[i]);
+      scanner->always_.members.push_back(scanner->common_.members[i]);
+    }
+    GALEN_ASSIGN_OR_RETURN(scanner->always_.database,
+                           PatternDatabase::Create(always, cache_directory));
+    GALEN_ASSIGN_OR_RETURN(scanner->spoken_.database,
+                           PatternDatabase::Create(spoken, cache_directory));
+    return absl::OkStatus();
   });
   auto common_database = PatternDatabase::Create(common, cache_directory);
-  GALEN_ASSIGN_OR_RETURN(scanner->spoken_.database, spoken_database.get());
+  const absl::Status others = rest.get();
   GALEN_ASSIGN_OR_RETURN(scanner->common_.database, std::move(common_database));
+  GALEN_RETURN_IF_ERROR(others);
   return scanner;
 }
 
@@ -110,154 +97,190 @@ LogScan::LogScan(const Scanner& scanner, Options options)
       common_scratch_(scanner.common_->NewScratch()),
       spoken_scratch_(options.kind == TextKind::kDescription ? scanner.spoken_->NewScratch()
                                                              : nullptr),
-      seen_(scanner.within_line_.size()),
-      hits_(scanner.within_line_.size()),
-      last_line_(scanner.within_line_.size()) {
-  buffer_.reserve(options_.block_bytes);
-}
-
-bool LogScan::Match::operator<(const Match& other) const {
-  return std::tie(line, pattern, end) < std::tie(other.line, other.pattern, other.end);
-}
+      always_scratch_(options.kind == TextKind::kLog ? scanner.always_->NewScratch() : nullptr),
+      ends_(static_cast<std::size_t>(scanner.patterns_.size()), kNowhere),
+      hits_(static_cast<std::size_t>(scanner.patterns_.size())),
+      last_line_(static_cast<std::size_t>(scanner.patterns_.size())) {}
 
 void LogScan::Feed(absl::string_view chunk) {
   result_.bytes += static_cast<std::int64_t>(chunk.size());
   while (!chunk.empty()) {
-    // Blocks are cut by offset alone: so the result does not depend on the chunks.
-    const std::size_t n = std::min(chunk.size(), options_.block_bytes - buffer_.size());
-    buffer_.append(chunk.data(), n);
-    chunk.remove_prefix(n);
-    if (buffer_.size() == options_.block_bytes) ScanBuffer(/*last=*/false);
+    const absl::string_view part = chunk.substr(0, options_.block_bytes);
+    chunk.remove_prefix(part.size());
+    FeedPart(part);
   }
 }
 
-// Scans the finished lines of the buffer and keeps the rest. Where a single line fills the buffer,
-// scans what is there of it and keeps an overlap.
-void LogScan::ScanBuffer(bool last) {
-  std::size_t size = buffer_.size();
-  bool line_goes_on = false;
-  if (!last) {
-    // Several times faster than std::string::rfind.
-    const void* const newline = memrchr(buffer_.data(), '\n', size);
-    line_goes_on = newline == nullptr;
-    if (!line_goes_on) {
-      size = static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) + 1;
+// At most a block, so that a line that is longer never lies whole in one part: it is cut in the
+// same places however the text comes.
+void LogScan::FeedPart(absl::string_view part) {
+  // What was begun is ended first; what lies whole in the part is read where it lies.
+  while (!part.empty() && (!line_.empty() || continued_)) {
+    const std::size_t end = LineEnd(part, 0);
+    const bool line_ends = end < part.size();
+    const std::size_t wanted = line_ends ? end + 1 : end;
+    const std::size_t n = std::min(wanted, options_.block_bytes - line_.size());
+    line_.append(part.data(), n);
+    part.remove_prefix(n);
+    if (line_ends && n == wanted) {
+      ScanPiece(/*line_ends=*/true, /*text_ends=*/false);
+    } else if (line_.size() == options_.block_bytes) {
+      ScanPiece(/*line_ends=*/false, /*text_ends=*/false);
     }
   }
-  const Normalized normalized = Normalize(buffer_.data(), size, last, in_binary_);
+  const void* const newline = memrchr(part.data(), '\n', part.size());
+  if (newline != nullptr) {
+    const auto size = static_cast<std::size_t>(static_cast<const char*>(newline) - part.data());
+    ScanWholeLines(part.substr(0, size + 1));
+    part.remove_prefix(size + 1);
+  }
+  line_.append(part.data(), part.size());
+  if (line_.size() == options_.block_bytes) ScanPiece(/*line_ends=*/false, /*text_ends=*/false);
+}
+
+// Scans line_: a line, its last piece, or a piece of it after which an overlap is kept.
+void LogScan::ScanPiece(bool line_ends, bool text_ends) {
+  const Normalized normalized =
+      Normalize(line_.data(), line_.size(), line_ends || text_ends, in_binary_);
   result_.binary_lines += normalized.binary_lines;
   in_binary_ = normalized.ends_in_binary;
-
-  const absl::string_view block(buffer_.data(), normalized.size);
-  FindLines(block);
-  CollectMatches(block);
-  for (const Match& match : matches_) Record(block, match);
-
-  if (line_goes_on) {
-    if (!continued_) ++result_.long_lines;
-    continued_ = true;
-    const std::size_t overlap = std::min({normalized.size, kOverlap, options_.block_bytes / 4});
-    buffer_.erase(0, normalized.size - overlap);
-    buffer_.resize(overlap);
+  if (!line_ends && !text_ends && !continued_) ++result_.long_lines;
+  Line line;
+  line.text = absl::string_view(line_.data(), normalized.size);
+  if (line_ends) line.text.remove_suffix(1);
+  line.number = lines_ + 1;
+  line.from_start = !continued_;
+  ScanLine(scanner_.common_, common_scratch_, std::move(line));
+  if (line_ends || text_ends) {
+    if (line_ends) ++lines_;
+    continued_ = false;
+    line_.clear();
     return;
   }
-  const bool ends_in_newline = !block.empty() && block.back() == '\n';
-  line_ += static_cast<std::int64_t>(line_starts_.size()) - (ends_in_newline ? 0 : 1);
-  continued_ = false;
-  buffer_.erase(0, size);
+  continued_ = true;
+  const std::size_t overlap = std::min({normalized.size, kOverlap, options_.block_bytes / 4});
+  line_.erase(0, normalized.size - overlap);
+  line_.resize(overlap);
 }
 
-void LogScan::FindLines(absl::string_view block) {
-  line_starts_.assign(1, 0);
-  const char* const begin = block.data();
-  const char* const end = begin + block.size();
-  const char* at = begin;
-  while (at != end) {
-    const void* newline = std::memchr(at, '\n', static_cast<std::size_t>(end - at));
-    if (newline == nullptr) break;
-    at = static_cast<const char*>(newline) + 1;
-    if (at != end) line_starts_.push_back(static_cast<std::uint32_t>(at - begin));
+// `block` ends in a newline, and no line of it is unfinished.
+void LogScan::ScanWholeLines(absl::string_view block) {
+  const BlockBytes bytes = LookAtBytes(block);
+  absl::string_view clean = block;
+  if (bytes.needs_cleaning) {
+    clean_.assign(block.data(), block.size());
+    const Normalized normalized = Normalize(clean_.data(), clean_.size(), false, false);
+    result_.binary_lines += normalized.binary_lines;
+    clean = absl::string_view(clean_.data(), normalized.size);
   }
+  ScanCleanLines(clean);
+  lines_ += static_cast<std::int64_t>(bytes.newlines);
 }
 
-absl::string_view LogScan::LineAt(absl::string_view block, std::size_t line) const {
-  const std::size_t begin = line_starts_[line];
-  const std::size_t end = line + 1 < line_starts_.size() ? line_starts_[line + 1] : block.size();
-  absl::string_view text = block.substr(begin, end - begin);
-  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return text;
-}
-
-// Fills matches_: each pattern at most once a line, in order.
-void LogScan::CollectMatches(absl::string_view block) {
-  matches_.clear();
-  std::fill(seen_.begin(), seen_.end(), std::make_pair(0, 0));
-  CollectMatchesOf(scanner_.common_, common_scratch_, block);
+void LogScan::ScanCleanLines(absl::string_view block) {
+  std::size_t counted = 0;  // up to here the newlines before the line are counted
+  std::int64_t number = lines_ + 1;
+  const auto scan = [&](const Scanner::Group& group, PatternDatabase::Scratch& scratch,
+                        std::size_t begin, std::size_t end) {
+    number += static_cast<std::int64_t>(CountNewlines(block.substr(counted, begin - counted)));
+    counted = begin;
+    Line line;
+    line.text = block.substr(begin, end - begin);
+    line.number = number;
+    ScanLine(group, scratch, std::move(line));
+  };
+  const Scanner::Group& all = scanner_.common_;
   if (options_.kind == TextKind::kDescription) {
-    CollectMatchesOf(scanner_.spoken_, spoken_scratch_, block);
+    for (std::size_t begin = 0; begin < block.size();) {
+      const std::size_t end = LineEnd(block, begin);
+      scan(all, common_scratch_, begin, end);
+      begin = end + 1;
+    }
+    return;
   }
-  MakeMatchesDistinct();
-  timed_line_ = kNoLine;
+  // A line without any of the texts can hold only patterns that have none.
+  FindAlways(block);
+  auto always = always_lines_.begin();
+  std::size_t at = 0;
+  while (at < block.size()) {
+    const std::size_t found = scanner_.filter_.Find(block, at);
+    const bool is_found = found != absl::string_view::npos;
+    const std::size_t begin = is_found ? LineBegin(block, at, found) : block.size();
+    for (; always != always_lines_.end() && always->first < begin; ++always) {
+      scan(scanner_.always_, always_scratch_, always->first, always->second);
+    }
+    if (!is_found) return;
+    const std::size_t end = LineEnd(block, found);
+    scan(all, common_scratch_, begin, end);
+    if (always != always_lines_.end() && always->first == begin) ++always;
+    at = end + 1;
+  }
 }
 
-void LogScan::CollectMatchesOf(const Scanner::Group& group, PatternDatabase::Scratch& scratch,
-                               absl::string_view block) {
-  std::size_t limit = matches_.size() + kMaxMatches;
-  group->Scan(block, scratch, [&](std::size_t member, std::size_t end) {
-    // A pattern that ends in ".*" reports every byte to the end of the line: the common case is two
-    // comparisons.
+// Fills always_lines_ with the lines in which a match of always_ ends, in order.
+void LogScan::FindAlways(absl::string_view block) {
+  always_lines_.clear();
+  std::size_t seen_begin = 0;
+  std::size_t seen_end = 0;
+  scanner_.always_->Scan(block, always_scratch_, [&](std::size_t, std::size_t end) {
+    const std::size_t last = end - 1;
+    if (last >= seen_begin && last < seen_end) return;
+    seen_begin = LineBegin(block, 0, last);
+    seen_end = LineEnd(block, last) + 1;
+    always_lines_.emplace_back(seen_begin, seen_end - 1);
+  });
+  std::sort(always_lines_.begin(), always_lines_.end());
+  always_lines_.erase(std::unique(always_lines_.begin(), always_lines_.end()), always_lines_.end());
+}
+
+// Holds `line` against `group`, and against what is for descriptions only where it is of one.
+void LogScan::ScanLine(const Scanner::Group& group, PatternDatabase::Scratch& scratch, Line line) {
+  matched_.clear();
+  Collect(group, scratch, line);
+  if (options_.kind == TextKind::kDescription) Collect(scanner_.spoken_, spoken_scratch_, line);
+  std::sort(matched_.begin(), matched_.end());
+  for (const std::size_t pattern : matched_) {
+    Record(line, pattern, ends_[pattern]);
+    ends_[pattern] = kNowhere;
+  }
+}
+
+// Adds to matched_ the patterns that hold, and to ends_ where the first match of each ends.
+void LogScan::Collect(const Scanner::Group& group, PatternDatabase::Scratch& scratch,
+                      const Line& line) {
+  group->Scan(line.text, scratch, [&](std::size_t member, std::size_t end) {
     const std::size_t pattern = group.members[member];
-    auto& [seen_begin, seen_end] = seen_[pattern];
-    if (end > seen_begin && end <= seen_end) return;
-    const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), end - 1);
-    seen_begin = *std::prev(next);
-    seen_end = next == line_starts_.end() ? block.size() : *next;
-    matches_.push_back({static_cast<std::size_t>(next - line_starts_.begin()) - 1, pattern, end});
-    if (matches_.size() >= limit) {
-      MakeMatchesDistinct();
-      limit = matches_.size() + kMaxMatches;
-    }
+    if (ends_[pattern] == kNowhere) matched_.push_back(pattern);
+    ends_[pattern] = std::min(ends_[pattern], end);
   });
 }
 
-void LogScan::MakeMatchesDistinct() {
-  std::sort(matches_.begin(), matches_.end());
-  const auto same = [](const Match& a, const Match& b) {
-    return a.line == b.line && a.pattern == b.pattern;
-  };
-  matches_.erase(std::unique(matches_.begin(), matches_.end(), same), matches_.end());
-}
-
-void LogScan::Record(absl::string_view block, const Match& match) {
-  const std::int64_t number = line_ + static_cast<std::int64_t>(match.line);
-  if (last_line_[match.pattern] == number) return;  // in an earlier piece of the same line
-  const absl::string_view line = LineAt(block, match.line);
-  const std::size_t end = std::min(match.end - line_starts_[match.line], line.size());
-  if (!HoldsWithinLine(line, end, match.pattern)) return;
-  last_line_[match.pattern] = number;
-  if (IsBinary(line)) {
+void LogScan::Record(Line& line, std::size_t pattern, std::size_t end) {
+  if (last_line_[pattern] == line.number) return;  // in an earlier piece of the same line
+  last_line_[pattern] = line.number;
+  if (IsBinary(line.text)) {
     ++result_.binary_matches;
     return;
   }
-  Hit& hit = hits_[match.pattern];
+  Hit& hit = hits_[pattern];
   if (++hit.count == 1) {
-    hit.pattern = match.pattern;
-    hit.first_line = number;
-    hit.excerpt = Excerpt(line, end, kExcerptBytes);
-    hit.rank = FindRank(line);
+    hit.pattern = pattern;
+    hit.first_line = line.number;
+    hit.excerpt = Excerpt(line.text, end, kExcerptBytes);
+    hit.rank = FindRank(line.text);
   }
-  NoteTime(match.line, line, hit);
+  NoteTime(line, hit);
 }
 
-void LogScan::NoteTime(std::size_t line, absl::string_view text, Hit& hit) {
-  if (continued_ && line == 0) return;  // its beginning, where the time stands, is gone
-  const bool first_look = timed_line_ != line;
+void LogScan::NoteTime(Line& line, Hit& hit) {
+  if (!line.from_start) return;  // its beginning, where the time stands, is gone
+  const bool first_look = !line.timed;
   if (first_look) {
-    timed_line_ = line;
-    stamp_ = FindTimeStamp(text);
+    line.timed = true;
+    line.stamp = FindTimeStamp(line.text);
   }
-  if (!stamp_.has_value()) return;
-  const std::optional<absl::Time> time = Resolve(*stamp_, options_.time);
+  if (!line.stamp.has_value()) return;
+  const std::optional<absl::Time> time = Resolve(*line.stamp, options_.time);
   if (time.has_value()) {
     Widen(*time, hit.first_time, hit.last_time);
   } else if (first_look) {
@@ -265,20 +288,10 @@ void LogScan::NoteTime(std::size_t line, absl::string_view text, Hit& hit) {
   }
 }
 
-bool LogScan::HoldsWithinLine(absl::string_view line, std::size_t end, std::size_t pattern) const {
-  const RE2* expression = scanner_.within_line_[pattern].get();
-  if (expression == nullptr) return true;
-  if (line.size() > kWindow) {
-    const std::size_t begin = end > kWindow / 2 ? end - kWindow / 2 : 0;
-    line = line.substr(begin, kWindow);
-  }
-  return RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), *expression);
-}
-
 ScanResult LogScan::Finish() {
-  const bool unfinished = buffer_.empty() ? continued_ : buffer_.back() != '\n';
-  ScanBuffer(/*last=*/true);
-  result_.lines = line_ - 1 + (unfinished ? 1 : 0);
+  const bool unfinished = !line_.empty() || continued_;
+  if (unfinished) ScanPiece(/*line_ends=*/false, /*text_ends=*/true);
+  result_.lines = lines_ + (unfinished ? 1 : 0);
   if (in_binary_) ++result_.binary_lines;
   for (Hit& hit : hits_) {
     if (hit.count > 0) result_.hits.push_back(std::move(hit));

@@ -12,13 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/logs/literal_filter.h"
 #include "common/logs/pattern_database.h"
 #include "common/logs/timestamp.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
-
-namespace re2 {
-class RE2;
-}
 
 namespace galen::logs {
 
@@ -56,6 +53,11 @@ enum class TextKind {
 
 // Finds all known messages in one pass. Immutable and thread-safe; a LogScan holds what one text
 // needs.
+//
+// A log is looked through twice at most: first for lines that may hold a message, by texts of which
+// every match of a pattern holds one (LiteralFilter), and by the few patterns that have no such
+// texts. Only those lines are held against the patterns. What is found is what the patterns find,
+// line by line; the first look only saves time.
 class Scanner {
  public:
   // Compiling some 800 patterns takes most of a second; `cache_directory` keeps the result for the
@@ -68,6 +70,9 @@ class Scanner {
 
   const Patterns& patterns() const { return patterns_; }
   bool from_cache() const { return common_->from_cache() && spoken_->from_cache(); }
+
+  // Patterns of logs that have no texts to be found by; each makes every scan slower.
+  const std::vector<std::size_t>& without_texts() const { return always_.members; }
 
  private:
   friend class LogScan;
@@ -84,9 +89,9 @@ class Scanner {
   // Patterns for descriptions only are loose, and would make the scan of a log many times slower.
   Group common_;
   Group spoken_;
-  // For a pattern that can match a newline: it, to tell a match within one line from one that
-  // reaches over lines. Null for the others.
-  std::vector<std::unique_ptr<const re2::RE2>> within_line_;
+  // What finds the lines of a log that are held against common_.
+  LiteralFilter filter_;
+  Group always_;  // those of common_ that the filter cannot find
 };
 
 // The scan of one text, fed piece by piece. Memory is constant whatever the size of the text, and
@@ -97,7 +102,7 @@ class LogScan {
   struct Options {
     TextKind kind = TextKind::kLog;
     TimeContext time;
-    // A line longer than a block is scanned in pieces that overlap by kOverlap; '^' and '$' hold at
+    // A line longer than this is scanned in pieces that overlap by kOverlap; '^' and '$' hold at
     // the ends of a piece too.
     std::size_t block_bytes = 1 << 20;
   };
@@ -113,43 +118,45 @@ class LogScan {
   ScanResult Finish();
 
   // Bytes of the text that are held at this moment.
-  std::size_t buffered_bytes() const { return buffer_.size(); }
+  std::size_t buffered_bytes() const { return line_.size(); }
 
  private:
-  struct Match {
-    std::size_t line;  // index into line_starts_
-    std::size_t pattern;
-    std::size_t end;  // offset in the block
-    bool operator<(const Match& other) const;
+  // A line or a piece of one.
+  struct Line {
+    absl::string_view text;
+    std::int64_t number = 0;
+    bool from_start = true;
+    // Read when the first pattern asks.
+    bool timed = false;
+    std::optional<TimeStamp> stamp;
   };
 
-  void ScanBuffer(bool last);
-  void FindLines(absl::string_view block);
-  void CollectMatches(absl::string_view block);
-  void CollectMatchesOf(const Scanner::Group& group, PatternDatabase::Scratch& scratch,
-                        absl::string_view block);
-  void MakeMatchesDistinct();
-  void Record(absl::string_view block, const Match& match);
-  absl::string_view LineAt(absl::string_view block, std::size_t line) const;
-  void NoteTime(std::size_t line, absl::string_view text, Hit& hit);
-  bool HoldsWithinLine(absl::string_view line, std::size_t end, std::size_t pattern) const;
+  void FeedPart(absl::string_view part);
+  void ScanWholeLines(absl::string_view block);
+  void ScanCleanLines(absl::string_view block);
+  void ScanPiece(bool line_ends, bool text_ends);
+  void FindAlways(absl::string_view block);
+  void ScanLine(const Scanner::Group& group, PatternDatabase::Scratch& scratch, Line line);
+  void Collect(const Scanner::Group& group, PatternDatabase::Scratch& scratch, const Line& line);
+  void Record(Line& line, std::size_t pattern, std::size_t end);
+  void NoteTime(Line& line, Hit& hit);
 
   const Scanner& scanner_;
   const Options options_;
   PatternDatabase::Scratch common_scratch_;
   PatternDatabase::Scratch spoken_scratch_;  // null for a log
-  std::string buffer_;
-  std::vector<std::uint32_t> line_starts_;                 // of the block that is being scanned
-  std::vector<Match> matches_;                             // of that block
-  std::vector<std::pair<std::size_t, std::size_t>> seen_;  // per pattern: range it last matched in
-  std::vector<Hit> hits_;                                  // per pattern; count 0: not found
-  std::vector<std::int64_t> last_line_;  // per pattern: line looked at last, 0 for none
-  std::int64_t line_ = 1;                // number of the block's first line
-  bool continued_ = false;               // the block's first line began in an earlier block
+  PatternDatabase::Scratch always_scratch_;
+  std::string line_;   // a line of which the end has not come yet, or its last piece
+  std::string clean_;  // a block without what Normalize() drops
+  // Begin and end of the lines of the block that hold a pattern of always_.
+  std::vector<std::pair<std::size_t, std::size_t>> always_lines_;
+  std::vector<std::size_t> matched_;     // patterns of the line
+  std::vector<std::size_t> ends_;        // per pattern: where its first match ends, kNowhere
+  std::vector<Hit> hits_;                // per pattern; count 0: not found
+  std::vector<std::int64_t> last_line_;  // per pattern: line that was counted last, 0 for none
+  std::int64_t lines_ = 0;               // that are finished
+  bool continued_ = false;               // line_ began in a piece that was scanned
   bool in_binary_ = false;               // and has NUL bytes there
-  // Time of the line whose index is `timed_line_`, so that it is read once for all patterns.
-  std::size_t timed_line_ = 0;
-  std::optional<TimeStamp> stamp_;
   ScanResult result_;
 };
 

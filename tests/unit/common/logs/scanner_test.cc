@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -252,6 +254,55 @@ TEST(Scanner, GivesTheSameHitsWhateverTheBlock) {
     options.block_bytes = block;
     ASSERT_EQ(Found(*scanner, Scan(*scanner, kMixed, options)), whole) << block;
   }
+}
+
+TEST(Scanner, FindsInALogWhatItFindsInEachLineAlone) {
+  // With texts to be found by and without, loose and anchored, sharing words.
+  const auto scanner = MakeScanner(PatternsOf({{"long", "remote process exited or there was"},
+                                               {"either", "(?i)evicted|preempted by"},
+                                               {"loss", "(?i)loss[^a-z]{0,20}(nan|inf)"},
+                                               {"start", "^Killed"},
+                                               {"end", "gone$"},
+                                               {"number", "code [0-9]+ end"},
+                                               {"wide", "peer .* timed out"}}));
+  const std::vector<std::string> parts = {"remote process exited or there was",
+                                          "EVICTED",
+                                          "loss: ",
+                                          "nan",
+                                          "Killed",
+                                          "gone",
+                                          "code 7 end",
+                                          "peer ",
+                                          " timed out",
+                                          "[rank3]: ",
+                                          "\x1b[31m",
+                                          "x",
+                                          " ",
+                                          "Preempted by"};
+  std::mt19937 random(11);
+  std::vector<std::string> lines;
+  std::string text;
+  for (int i = 0; i < 3000; ++i) {
+    std::string line;
+    for (std::size_t n = random() % 6; n > 0; --n) line += parts[random() % parts.size()];
+    absl::StrAppend(&text, line, random() % 3 == 0 ? "\r\n" : "\n");
+    lines.push_back(std::move(line));
+  }
+  std::map<std::string, std::pair<int, int>> expected;  // by id: lines, and the first of them
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (const Hit& hit : Scan(*scanner, lines[i]).hits) {
+      auto& [count, first] = expected[scanner->patterns()[static_cast<int>(hit.pattern)].id()];
+      if (count++ == 0) first = static_cast<int>(i) + 1;
+    }
+  }
+  std::map<std::string, std::pair<int, int>> found;
+  for (const Hit& hit : Scan(*scanner, text).hits) {
+    found[scanner->patterns()[static_cast<int>(hit.pattern)].id()] = {
+        static_cast<int>(hit.count), static_cast<int>(hit.first_line)};
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(found.size(), 7u);
+  EXPECT_FALSE(scanner->without_texts().empty());
 }
 
 TEST(Scanner, HoldsNoMoreThanABlockOfAnyStream) {

@@ -243,7 +243,7 @@ TEST_F(SummarizerTest, StopsReadingWhenHalfTheTimeIsUsedUp) {
   const Summary summary = Get(clock_.Now() + absl::Seconds(6));
   EXPECT_THAT(SignalIds(summary), ElementsAre(HasSubstr("signal/nccl.refused@")));
   ASSERT_EQ(summary.notes_size(), 2);
-  EXPECT_THAT(summary.notes(0), AllOf(HasSubstr("big.log: read the first 2097152 bytes"),
+  EXPECT_THAT(summary.notes(0), AllOf(HasSubstr("big.log: read the first 262144 bytes"),
                                       HasSubstr("half of the time")));
   EXPECT_THAT(summary.notes(1), HasSubstr("next.log: read the first 0 bytes"));
 }
