@@ -16,6 +16,12 @@ namespace {
 // How much later than its deadline a call may still end by itself.
 constexpr absl::Duration kDeadlineGrace = absl::Seconds(5);
 
+absl::Duration TimeFor(Effect::Kind kind, const Options& options) {
+  if (kind == Effect::Kind::kSummarize) return options.summary_timeout;
+  if (kind == Effect::Kind::kChecks) return options.checks_timeout;
+  return options.call_timeout;
+}
+
 google::protobuf::Timestamp ToTimestamp(absl::Time time) {
   google::protobuf::Timestamp timestamp;
   const std::int64_t seconds = absl::ToUnixSeconds(time);
@@ -197,9 +203,7 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
       wake = std::min(wake, effect.not_before);
       continue;
     }
-    const absl::Time deadline =
-        now + (effect.kind == Effect::Kind::kChecks ? core_->options.checks_timeout
-                                                    : core_->options.call_timeout);
+    const absl::Time deadline = now + TimeFor(effect.kind, core_->options);
     const std::int64_t call = ++last_call_;
     in_flight_[effect.id] = {call, effect, deadline, clients::NoCancel()};
     // Weak: an answer that comes after the diagnosis has been dropped finds nobody.

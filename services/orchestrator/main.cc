@@ -44,6 +44,8 @@ ABSL_FLAG(std::string, strategy, "tiered",
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(15),
           "How long a diagnosis stays with an orchestrator that has gone silent.");
 ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question may take.");
+ABSL_FLAG(absl::Duration, summary_timeout, absl::Minutes(10),
+          "What a summary may take, which reads the logs; half of it is for them.");
 ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of checks may take.");
 ABSL_FLAG(std::string, site, "",
           "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
@@ -77,10 +79,13 @@ absl::StatusOr<Options> OptionsFromFlags() {
     return absl::InvalidArgumentError("--lease_ttl: must be 1s or more");
   }
   options.call_timeout = absl::GetFlag(FLAGS_call_timeout);
+  options.summary_timeout = absl::GetFlag(FLAGS_summary_timeout);
   options.checks_timeout = absl::GetFlag(FLAGS_checks_timeout);
-  if (options.call_timeout <= absl::ZeroDuration() ||
-      options.checks_timeout <= absl::ZeroDuration()) {
-    return absl::InvalidArgumentError("--call_timeout, --checks_timeout: must be more than 0");
+  for (const absl::Duration limit :
+       {options.call_timeout, options.summary_timeout, options.checks_timeout}) {
+    if (limit > absl::ZeroDuration()) continue;
+    return absl::InvalidArgumentError(
+        "--call_timeout, --summary_timeout, --checks_timeout: must be more than 0");
   }
   if (const std::int64_t n = absl::GetFlag(FLAGS_crash_after_event); n > 0) {
     options.after_append = [n](std::int64_t sequence) {

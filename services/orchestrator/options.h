@@ -20,8 +20,11 @@ struct Options {
   // How diagnoses are searched that name no strategy themselves.
   std::string strategy = "tiered";
   absl::Duration lease_ttl = absl::Seconds(15);
-  // Limits of one call to an agent; a batch of checks takes longer than a question.
+  // Limits of one call to an agent; a batch of checks takes longer than a question, and so does a
+  // summary, which reads logs of any size: half of its time is for them, which is
+  // enough for 30 GiB from a disk that gives 100 MiB/s.
   absl::Duration call_timeout = absl::Seconds(60);
+  absl::Duration summary_timeout = absl::Minutes(10);
   absl::Duration checks_timeout = absl::Minutes(10);
   // How often the store is searched for diagnoses whose orchestrator is gone.
   absl::Duration orphan_scan = absl::Seconds(5);
