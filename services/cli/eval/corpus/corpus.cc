@@ -1,5 +1,7 @@
 #include "services/cli/eval/corpus/corpus.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/host/node_name.h"
 #include "nlohmann/json.hpp"
 
 namespace galen::eval {
@@ -151,6 +154,37 @@ absl::Status TakeAnswer(const Record& record, v1::Case& a_case) {
   return TakeTexts(record, "hosts", a_case.mutable_hosts());
 }
 
+// The nodes of a case without a bundle: results as `galen checks run --json` prints them.
+absl::Status TakeNodes(const Record& record, v1::Case& a_case) {
+  const auto field = record.object.find("nodes");
+  if (field == record.object.end()) return absl::OkStatus();
+  const absl::Status wrong =
+      record.Wrong("nodes is no list of {\"name\": ..., \"results\": [...]}");
+  if (!field->is_array()) return wrong;
+  std::set<std::string> names;
+  for (const json& entry : *field) {
+    if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) return wrong;
+    v1::DeclaredNode& node = *a_case.add_nodes();
+    node.set_name(entry["name"].get<std::string>());
+    if (!host::IsNodeName(node.name()) || !names.insert(node.name()).second) {
+      return record.Wrong(
+          absl::StrCat("node \"", node.name(), "\" is no host name, or stands twice"));
+    }
+    if (!entry.contains("results")) continue;
+    if (!entry["results"].is_array()) return wrong;
+    for (const json& result : entry["results"]) {
+      const auto read =
+          google::protobuf::util::JsonStringToMessage(result.dump(), node.add_results());
+      if (!read.ok()) {
+        return record.Wrong(absl::StrCat("node \"", node.name(), "\", result ", node.results_size(),
+                                         ": ", read.ToString(),
+                                         "; write it as `galen checks run --json` does"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TakeIncident(const Record& record, v1::Case& a_case) {
   GALEN_ASSIGN_OR_RETURN(*a_case.mutable_title(), record.Text("title"));
   GALEN_ASSIGN_OR_RETURN(*a_case.mutable_source(), record.Text("source"));
@@ -169,7 +203,7 @@ absl::Status TakeIncident(const Record& record, v1::Case& a_case) {
     if (!field->is_boolean()) return record.Wrong("misleading is neither true nor false");
     a_case.set_misleading(field->get<bool>());
   }
-  return absl::OkStatus();
+  return TakeNodes(record, a_case);
 }
 
 // The directory or archive of that case; "" when there is none.

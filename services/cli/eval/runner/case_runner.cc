@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/host/bundle.h"
 #include "services/cli/eval/corpus/leave_out.h"
+#include "services/cli/eval/runner/declared_nodes.h"
 #include "services/cli/eval/runner/describe.h"
 #include "services/cli/local_mesh.h"
 
@@ -104,6 +105,7 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
   std::shared_ptr<const host::Bundle> bundle;  // keeps an archive unpacked meanwhile
   if (a_case.bundle().empty()) {
     incident = IncidentOf(a_case);
+    for (const v1::DeclaredNode& node : a_case.nodes()) incident.add_nodes(node.name());
   } else {
     GALEN_ASSIGN_OR_RETURN(bundle, host::Bundle::Open(a_case.bundle()));
     incident = bundle->incident();
@@ -127,6 +129,9 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
     // A signal names the labels that it speaks for, and these are fewer now.
     GALEN_ASSIGN_OR_RETURN(options.scanner, cli::CompileScanner(*options.loaded));
   }
+  // The machine that this runs on has nothing to say of any case.
+  DeclaredNodes declared(a_case, options.loaded);
+  options.live_nodes = declared.ByName();
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<cli::LocalMesh> mesh,
                          cli::LocalMesh::Start(options));
   galen::v1::CreateDiagnosisRequest request;

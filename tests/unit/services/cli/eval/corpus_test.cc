@@ -81,6 +81,39 @@ TEST_F(CorpusTest, ACaseWithoutABundleIsItsIncident) {
   EXPECT_EQ(corpus->cases[0].description(), "D");
 }
 
+TEST_F(CorpusTest, NodesDeclareWhatChecksSawInTheFormThatChecksRunPrints) {
+  Write("answers.jsonl", R"({"id": "a", "labels": []})");
+  Write("incidents.jsonl",
+        R"({"id": "a", "description": "D", "nodes": [{"name": "n1", "results": [)"
+        R"({"check": "gpu.ecc", "findings": [{"name": "errors", "intValue": "3"}]}]}]})");
+  const auto corpus = ReadCorpus(directory_.string());
+  ASSERT_TRUE(corpus.ok()) << corpus.status();
+  ASSERT_EQ(corpus->cases[0].nodes_size(), 1);
+  EXPECT_EQ(corpus->cases[0].nodes(0).results(0).findings(0).int_value(), 3);
+}
+
+TEST_F(CorpusTest, AMistakeInANodeNamesFileLineAndNode) {
+  Write("answers.jsonl", R"({"id": "a", "labels": []})");
+  const struct {
+    const char* nodes;
+    const char* named;
+  } kMistakes[] = {
+      {R"("n1")", "incidents.jsonl:1: nodes is no list"},
+      {R"([{"results": []}])", "incidents.jsonl:1: nodes is no list"},
+      {R"([{"name": "../x"}])", "is no host name, or stands twice"},
+      {R"([{"name": "n1"}, {"name": "n1"}])", "is no host name, or stands twice"},
+      {R"([{"name": "n1", "results": [{"chek": "gpu.ecc"}]}])",
+       "incidents.jsonl:1: node \"n1\", result 1"},
+  };
+  for (const auto& mistake : kMistakes) {
+    Write("incidents.jsonl",
+          std::string(R"({"id": "a", "description": "D", "nodes": )") + mistake.nodes + "}");
+    const auto corpus = ReadCorpus(directory_.string());
+    EXPECT_EQ(corpus.status().code(), absl::StatusCode::kInvalidArgument) << mistake.nodes;
+    EXPECT_THAT(std::string(corpus.status().message()), HasSubstr(mistake.named));
+  }
+}
+
 TEST_F(CorpusTest, SaysWhichRecordsHaveNoAnswer) {
   Write("answers.jsonl", R"({"id": "a", "labels": []})");
   Write("incidents.jsonl", "{\"id\": \"a\", \"description\": \"D\"}\n{\"id\": \"lost\"}\n");
