@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -174,7 +175,7 @@ absl::Status SegmentBuilder::AddAll(const Segment& segment, const Embedder& embe
   for (std::uint32_t i = 0; i < segment.documents(); ++i) {
     GALEN_ASSIGN_OR_RETURN(const Document document, segment.Read(i));
     Vector vector;
-    if (same && segment.scales()[i] > 0) {
+    if (same && segment.scales()[i] > 0 && std::isfinite(segment.scales()[i])) {
       const std::int8_t* row = segment.vectors() + i * segment.stride();
       vector = {{row, row + segment.dimensions()}, segment.scales()[i]};
     } else {

@@ -118,8 +118,9 @@ absl::Status Store::Load() {
   if (generation_ > 0) {
     GALEN_ASSIGN_OR_RETURN(segment_, Segment::Open(Path("segment-", generation_)));
   }
+  std::vector<Recent> logged;
   const auto use = [&](Recent recent) {
-    Push(std::move(recent));
+    logged.push_back(std::move(recent));
     return absl::OkStatus();
   };
   const std::string path = Path("log-", generation_);
@@ -130,6 +131,7 @@ absl::Status Store::Load() {
   }
   GALEN_RETURN_IF_ERROR(log.status());
   log_ = *std::move(log);
+  for (Recent& recent : logged) Push(std::move(recent));
   Publish();
   return absl::OkStatus();
 }

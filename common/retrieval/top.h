@@ -31,7 +31,7 @@ class Top {
   float threshold() const { return threshold_; }
 
   void Offer(const Scored& scored) {
-    if (scored.score < threshold_) return;
+    if (!(scored.score >= threshold_)) return;  // also what is no number
     kept_.push_back(scored);
     if (kept_.size() == 2 * most_) Cut();
   }
