@@ -119,6 +119,18 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
   }
   if (!problems.empty()) return ErrorOf(problems);
   proposal.knowledge = WithoutHead(text);
+  // YAML can write the same in other ways, of which no line is the head.
+  const std::optional<knowledge::YamlNode> rest =
+      knowledge::ReadYaml(proposal.knowledge, name, problems);
+  const bool cut = rest.has_value() && rest->keys.size() + 1 == root->keys.size() &&
+                   std::none_of(rest->keys.begin(), rest->keys.end(),
+                                [](const auto& key) { return key.scalar == "proposal"; });
+  if (!cut) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ":", head->line,
+                     ": error: the head is not written line by line; begin "
+                     "it with a line `proposal:` and put the others below"));
+  }
   return proposal;
 }
 

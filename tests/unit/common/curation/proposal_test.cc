@@ -84,6 +84,12 @@ TEST(ProposalText, RefusesWhatIsNoProposalWithFileAndLine) {
   EXPECT_THAT(refused("proposal:\n  id: a\n  kidn: label\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("p.yaml:3: error: unknown key \"kidn\"")));
+  for (const char* other : {"\xEF\xBB\xBFproposal:\n  id: a\n  kind: label\nlabels: []\n",
+                            "{proposal: {id: a, kind: label}, labels: []}\n",
+                            "'proposal': {id: a, kind: label}\nlabels: []\n"}) {
+    EXPECT_THAT(refused(other), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         HasSubstr("the head is not written line by line")));
+  }
   EXPECT_THAT(refused("proposal: {id: a\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("p.yaml:")));
   EXPECT_THAT(refused(std::string(kMaxProposalBytes + 1, '#')),
