@@ -3,12 +3,15 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -48,7 +51,30 @@ absl::Status FileError(int error, absl::string_view path) {
   }
 }
 
+absl::Status CheckRegular(const FileDescriptor& file, absl::string_view path) {
+  struct stat info;
+  if (fstat(file.get(), &info) != 0) return FileError(errno, path);
+  if (S_ISREG(info.st_mode)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(Shown(path), ": is not a regular file"));
+}
+
 std::string ProcPath(const FileDescriptor& fd) { return absl::StrCat("/proc/self/fd/", fd.get()); }
+
+// Opens what lies below `root` by a path without any link, in one look: then it cannot lie
+// elsewhere. Not open when that cannot be told so easily, or when there is nothing (errno says
+// which).
+FileDescriptor OpenWithoutLinks(const std::string& root, absl::string_view path,
+                                std::uint64_t flags) {
+  const std::string full = absl::StrCat(root, "/", path);
+  open_how how = {};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_SYMLINKS;
+  return FileDescriptor(
+      static_cast<int>(syscall(SYS_openat2, AT_FDCWD, full.c_str(), &how, sizeof(how))));
+}
+
+// Nothing is there, by whatever way one looks.
+bool IsNothing(int error) { return error == ENOENT || error == ENOTDIR; }
 
 // Opens a place below `root` without reading it, and refuses it when it lies elsewhere. What is
 // checked is the open place, not its name, so exchanging a link meanwhile gains nothing.
@@ -97,6 +123,10 @@ absl::StatusOr<BundleFiles> BundleFiles::Open(const std::string& directory) {
 }
 
 absl::StatusOr<std::string> BundleFiles::Resolve(absl::string_view path) const {
+  if (CheckRelative(path).ok()) {
+    if (OpenWithoutLinks(root_, path, O_PATH).is_open()) return absl::StrCat(root_, "/", path);
+    if (IsNothing(errno)) return FileError(errno, path);
+  }
   std::string resolved;
   GALEN_RETURN_IF_ERROR(OpenBelow(root_, path, &resolved).status());
   return resolved;
@@ -104,15 +134,18 @@ absl::StatusOr<std::string> BundleFiles::Resolve(absl::string_view path) const {
 
 absl::StatusOr<std::string> BundleFiles::Read(absl::string_view path, std::size_t limit,
                                               bool* truncated) const {
-  std::string resolved;
-  GALEN_ASSIGN_OR_RETURN(const FileDescriptor place, OpenBelow(root_, path, &resolved));
-  struct stat info;
-  if (fstat(place.get(), &info) != 0) return FileError(errno, path);
-  if (!S_ISREG(info.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat(Shown(path), ": is not a regular file"));
+  GALEN_RETURN_IF_ERROR(CheckRelative(path));
+  // O_NONBLOCK: what is no regular file must not keep us.
+  FileDescriptor file = OpenWithoutLinks(root_, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!file.is_open()) {
+    if (IsNothing(errno)) return FileError(errno, path);
+    std::string resolved;
+    GALEN_ASSIGN_OR_RETURN(const FileDescriptor place, OpenBelow(root_, path, &resolved));
+    GALEN_RETURN_IF_ERROR(CheckRegular(place, path));
+    file = FileDescriptor(open(ProcPath(place).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) return FileError(errno, path);
   }
-  const FileDescriptor file(open(ProcPath(place).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) return FileError(errno, path);
+  GALEN_RETURN_IF_ERROR(CheckRegular(file, path));
   std::string content;
   std::array<char, 65536> chunk;
   bool more = false;

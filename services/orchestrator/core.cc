@@ -13,6 +13,7 @@ namespace {
 constexpr int kReadBatch = 1000;
 constexpr absl::Duration kFullExecutorDelay = absl::Milliseconds(10);
 constexpr std::size_t kMaxProblems = 1000;
+constexpr std::size_t kMaxRests = 1000;
 
 }  // namespace
 
@@ -178,10 +179,23 @@ absl::StatusOr<EventBatch> Core::ReadBatch(const std::string& name, std::int64_t
     }
   }
   if (runs_here) return batch;
-  GALEN_ASSIGN_OR_RETURN(const State state, Load(name));
   const std::int64_t seen = batch.events.empty() ? after_sequence : batch.events.back().sequence();
+  {
+    // What came to rest in this process need not be folded anew to know that it did.
+    MutexLock lock(mu_);
+    const auto rest = rests_.find(name);
+    batch.ended = rest != rests_.end() && rest->second == seen;
+  }
+  if (batch.ended) return batch;
+  GALEN_ASSIGN_OR_RETURN(const State state, Load(name));
   batch.ended = IsAtRest(state) && state.last_sequence == seen;
   return batch;
+}
+
+void Core::NoteRest(const std::string& name, std::int64_t last_sequence) {
+  MutexLock lock(mu_);
+  if (rests_.size() >= kMaxRests) rests_.clear();
+  rests_[name] = last_sequence;
 }
 
 void Core::ReportProblem(absl::string_view name, const absl::Status& problem) {

@@ -57,6 +57,8 @@ class Core : public std::enable_shared_from_this<Core> {
   absl::Status ResumeOrphans();
   // The same, and those that are still under a lease of this owner's name: of its former self.
   absl::Status ResumeOwn();
+  // The diagnosis is at rest once this event is in its log, which stays true for ever.
+  void NoteRest(const std::string& name, std::int64_t last_sequence);
   // The actor has stopped.
   void Forget(const std::string& name, const DiagnosisActor* actor);
   std::size_t running();
@@ -87,6 +89,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Mutex mu_;
   std::map<std::string, std::shared_ptr<DiagnosisActor>, std::less<>> actors_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::string> problems_ ABSL_GUARDED_BY(mu_);  // last one, by name
+  std::map<std::string, std::int64_t> rests_ ABSL_GUARDED_BY(mu_);    // last one, by name
 };
 
 }  // namespace galen::orchestrator

@@ -236,6 +236,7 @@ void DiagnosisActor::Rest() {
   absl::Status status = core_->log.SetOver(name_, true);
   status.Update(core_->log.ReleaseLease(lease_));
   if (!status.ok()) core_->ReportProblem(name_, status);
+  core_->NoteRest(name_, state_.last_sequence);
   core_->Forget(name_, this);
 }
 

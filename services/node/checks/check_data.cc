@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "re2/re2.h"
+#include "services/node/checks/patterns.h"
 
 namespace galen::node {
 
@@ -45,7 +46,7 @@ std::vector<CheckData::Pattern> CheckData::Patterns(absl::string_view name) cons
   std::vector<Pattern> patterns;
   for (const knowledge::v1::CheckDatum& datum : check_->data()) {
     if (datum.pattern().empty() || (!name.empty() && datum.name() != name)) continue;
-    auto compiled = std::make_shared<const RE2>(datum.pattern(), RE2::Quiet);
+    auto compiled = CompiledPattern(datum.pattern());
     if (compiled->ok()) patterns.push_back({datum.name(), datum.pattern(), std::move(compiled)});
   }
   return patterns;

@@ -15,9 +15,11 @@
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/job/libraries.h"
 #include "services/node/checks/job/versions.h"
+#include "services/node/checks/patterns.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/log_lines.h"
 #include "services/node/checks/system/version_order.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -107,7 +109,7 @@ absl::StatusOr<CheckOutput> CheckKnownIssues(const CheckContext& context) {
   static const RE2 rccl(R"(\bRCCL version:? ?(\d[\w.+-]*))");
   struct Candidate {
     KnownIssue issue;
-    std::unique_ptr<const RE2> log;
+    std::shared_ptr<const RE2> log;
     std::string seen;
     std::string reference;
   };
@@ -117,7 +119,7 @@ absl::StatusOr<CheckOutput> CheckKnownIssues(const CheckContext& context) {
     GALEN_ASSIGN_OR_RETURN(KnownIssue issue, ParseKnownIssue(datum.name(), {datum.texts().begin(),
                                                                             datum.texts().end()}));
     Candidate candidate;
-    if (!issue.log.empty()) candidate.log = std::make_unique<const RE2>(issue.log, RE2::Quiet);
+    if (!issue.log.empty()) candidate.log = CompiledPattern(issue.log);
     candidate.issue = std::move(issue);
     candidate.reference = datum.reference();
     candidates.push_back(std::move(candidate));
@@ -135,8 +137,12 @@ absl::StatusOr<CheckOutput> CheckKnownIssues(const CheckContext& context) {
       if (RE2::PartialMatch(piece, *candidate.log)) candidate.seen = CleanText(text, 200);
     }
   };
-  const auto lines =
-      ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) { look(line.text); });
+  std::vector<std::string> wanted = {"CCL version"};
+  for (const Candidate& candidate : candidates) {
+    if (candidate.log != nullptr) wanted.push_back(candidate.issue.log);
+  }
+  const auto lines = ForEachWantedLine(host, LogsOf::kThisNode, wanted,
+                                       [&](const LogLine& line) { look(line.text); });
   if (const auto kernel = Output(host, {"dmesg", "--time-format", "iso"}); kernel.ok()) {
     for (const absl::string_view line : Lines(*kernel)) look(line);
   }
@@ -240,7 +246,9 @@ absl::StatusOr<CheckOutput> CheckChanges(const CheckContext& context) {
   }
   // What systemd did in the window is a change as well.
   const auto said = data.Patterns("daemon-reload");
-  const auto lines = ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
+  std::vector<std::string> wanted;
+  for (const CheckData::Pattern& pattern : said) wanted.push_back(pattern.text);
+  const auto lines = ForEachWantedLine(host, LogsOf::kThisNode, wanted, [&](const LogLine& line) {
     if (CheckData::FirstMatch(said, line.text).empty()) return;
     if (changed.emplace("daemon-reload", std::nullopt).second) {
       absl::StrAppend(&output.excerpt, CleanText(line.text, 300), "\n");

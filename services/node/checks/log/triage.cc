@@ -12,7 +12,7 @@
 #include "common/logs/line_facts.h"
 #include "common/logs/timestamp.h"
 #include "re2/re2.h"
-#include "re2/set.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -114,30 +114,12 @@ std::optional<WatchdogTimeout> FindWatchdogTimeout(absl::string_view line) {
   return timeout;
 }
 
-struct Triage::Matcher {
-  std::vector<CheckData::Pattern> patterns;
-  std::unique_ptr<RE2::Set> set;
-
-  // Index of the most specific pattern that the line holds; -1: none.
-  int Find(absl::string_view line) const {
-    std::vector<int> found;
-    if (set == nullptr || !set->Match(Piece(line), &found) || found.empty()) return -1;
-    return *std::min_element(found.begin(), found.end());
-  }
-};
-
 Triage::Triage(std::vector<CheckData::Pattern> patterns, absl::Time near)
-    : matcher_(std::make_unique<Matcher>()), near_(near) {
-  RE2::Options options;
-  options.set_max_mem(std::int64_t{64} << 20);
-  auto set = std::make_unique<RE2::Set>(options, RE2::UNANCHORED);
-  for (CheckData::Pattern& pattern : patterns) {
-    if (set->Add(pattern.text, nullptr) >= 0) matcher_->patterns.push_back(std::move(pattern));
-  }
-  if (set->Compile()) matcher_->set = std::move(set);
+    : patterns_(std::move(patterns)), near_(near) {
+  std::vector<std::string> texts;
+  for (const CheckData::Pattern& pattern : patterns_) texts.push_back(pattern.text);
+  set_ = PatternSet::Of(texts);
 }
-
-Triage::~Triage() = default;
 
 bool Triage::Earlier(const Failure& a, const Failure& b) const {
   if (a.time.has_value() && b.time.has_value() && *a.time != *b.time) return *a.time < *b.time;
@@ -158,7 +140,8 @@ void Triage::Add(const LogLine& line) {
     clock_.reset();
     loading_ = false;
   }
-  if (const auto stamp = logs::FindTimeStamp(line.text); stamp.has_value()) {
+  const absl::string_view dated = line.dated.empty() ? line.text : line.dated;
+  if (const auto stamp = logs::FindTimeStamp(dated); stamp.has_value()) {
     logs::TimeContext context;
     if (near_ != absl::InfinitePast() && near_ != absl::InfiniteFuture()) context.near = near_;
     if (const auto time = logs::Resolve(*stamp, context)) clock_ = time;
@@ -175,9 +158,9 @@ void Triage::Add(const LogLine& line) {
                        timeout->ran_ms - timeout->timeout_ms <= timeout->timeout_ms / 50 + 2000;
     timeout_equals_ = timeout_equals_.value_or(false) || (barrier && equal);
   }
-  const int index = matcher_->Find(line.text);
+  const int index = set_->First(line.text);
   if (index < 0) return;
-  std::string signature = matcher_->patterns[static_cast<std::size_t>(index)].name;
+  std::string signature = patterns_[static_cast<std::size_t>(index)].name;
   if (absl::StartsWith(signature, "none:")) return;
   if (signature == "cuda_oom" && loading_) signature = "cuda_oom_in_load";
   ++count_;
@@ -200,15 +183,36 @@ void Triage::Add(const LogLine& line) {
   if (!first_.has_value() || Earlier(failure, *first_)) first_ = std::move(failure);
 }
 
+namespace {
+
+// What a line holds that Triage::Add() makes something of.
+std::vector<std::string> WantedByTriage(const CheckData& data) {
+  std::vector<std::string> wanted = {
+      // FindExit()
+      R"(exitcode)", R"(: Exited with exit code )", R"(exited on signal)", R"(received by PID)",
+      R"(exited with (?:exit )?(?:code|status))", R"((?i)exit code)",
+      R"(Killed|Segmentation fault|Aborted|Bus error|Terminated|Floating point exception)",
+      // FindWatchdogTimeout(), and what a traceback goes through
+      R"(WorkNCCL\()", R"(Traceback \(most recent call last\))", R"(load_state_dict)",
+      R"(torch\.load\()", R"(load_checkpoint)"};
+  for (const CheckData::Pattern& pattern : data.Patterns()) {
+    if (!absl::StartsWith(pattern.name, "none:")) wanted.push_back(pattern.text);
+  }
+  return wanted;
+}
+
+}  // namespace
+
 absl::StatusOr<CheckOutput> CheckTriage(const CheckContext& context) {
   const host::Host& host = context.host;
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "log.triage"));
   Triage triage(data.Patterns(), context.window_end);
-  GALEN_ASSIGN_OR_RETURN(const std::int64_t lines,
-                         ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-                           // Kernel logs and such have checks of their own.
-                           if (line.log->kind != "system") triage.Add(line);
-                         }));
+  GALEN_ASSIGN_OR_RETURN(
+      const std::int64_t lines,
+      ForEachWantedLine(host, LogsOf::kAllNodes, WantedByTriage(data), [&](const LogLine& line) {
+        // Kernel logs and such have checks of their own.
+        if (line.log->kind != "system") triage.Add(line);
+      }));
   CheckOutput output;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   const auto& first = triage.first();

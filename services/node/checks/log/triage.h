@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "services/node/checks/check.h"
 #include "services/node/checks/check_data.h"
+#include "services/node/checks/patterns.h"
 #include "services/node/checks/system/log_lines.h"
 
 namespace galen::node {
@@ -49,8 +50,6 @@ class Triage {
   // `patterns`: what a failure looks like, the most specific first; those named "none:..." look
   // like one and are none.
   explicit Triage(std::vector<CheckData::Pattern> patterns, absl::Time near);
-  ~Triage();
-
   void Add(const LogLine& line);
 
   struct Failure {
@@ -75,12 +74,11 @@ class Triage {
   static constexpr std::size_t kMaxRanks = 100'000;
 
  private:
-  struct Matcher;
-
   bool Earlier(const Failure& a, const Failure& b) const;
   void NoteExit(const LogLine& line);
 
-  std::unique_ptr<Matcher> matcher_;
+  const std::vector<CheckData::Pattern> patterns_;
+  std::shared_ptr<const PatternSet> set_;  // of their texts
   absl::Time near_;
   const host::JobLog* log_ = nullptr;
   std::optional<absl::Time> clock_;  // of the last line that carried a time
