@@ -89,7 +89,6 @@ Cause Study(const Case& the_case, const Hypothesis& hypothesis) {
 }
 
 bool Before(const Cause& a, const Cause& b) {
-  if (a.leaf->residual() != b.leaf->residual()) return b.leaf->residual();
   if (a.opposed != b.opposed) return b.opposed;
   if (a.explains != b.explains) return a.explains > b.explains;
   if (a.earliest != b.earliest) return a.earliest < b.earliest;
@@ -123,8 +122,6 @@ bool LooksLike(const Label& a, const Label& b) {
 }
 
 bool IsEffect(const Case& the_case, const Cause& effect, const Cause& cause) {
-  // How a failure shows itself is the effect of whatever else was found, on whichever node.
-  if (effect.leaf->residual() != cause.leaf->residual()) return effect.leaf->residual();
   if (!ShareANode(effect, cause)) return false;
   const bool listed = ListsEffect(*cause.leaf, effect.hypothesis->label());
   const bool lists = ListsEffect(*effect.leaf, cause.hypothesis->label());

@@ -37,6 +37,10 @@ constexpr double kDecisive = 1.0;
 constexpr double kStrong = 0.5;
 constexpr double kWeak = 0.1;
 constexpr double kMaxSignals = 1.5;
+// A decisive message where no rule confirms.
+constexpr double kMessage = 6.0;
+// What is presumed is never as certain as what is confirmed.
+constexpr double kMostPresumed = 0.75;
 
 bool SameKind(absl::string_view a, absl::string_view b) {
   return a.substr(0, a.find(':')) == b.substr(0, b.find(':'));
@@ -175,6 +179,18 @@ bool SaidByALog(const Case& the_case, const Label& leaf) {
     return SpeaksFor(signal, leaf) && signal.labels_size() == 1 && IsDirect(signal) &&
            signal.strength() >= galen::v1::STRONG && signal.where() != galen::v1::DESCRIPTION;
   });
+}
+
+// The decisive message that a log on `node` holds of this leaf and no other, or nullptr.
+const Signal* DecisiveMessage(const Case& the_case, const Label& leaf, absl::string_view node) {
+  for (const Signal& signal : the_case.evidence.summary().signals()) {
+    if (SpeaksFor(signal, leaf) && signal.labels_size() == 1 && IsDirect(signal) &&
+        signal.strength() == galen::v1::DECISIVE && signal.where() != galen::v1::DESCRIPTION &&
+        (signal.node().empty() || signal.node() == node)) {
+      return &signal;
+    }
+  }
+  return nullptr;
 }
 
 bool LogsOnly(const Case& the_case, const Rule& rule) {
@@ -463,9 +479,14 @@ Assessment Assess(const Case& the_case, const Label& leaf, absl::string_view nod
     if (entry.truth == Truth::kTrue) assessment.opposing.push_back(std::move(entry));
     if (entry.truth == Truth::kUnknown) assessment.unknown.push_back(std::move(entry));
   }
-  assessment.log_odds = PriorLogOdds(leaf) + SignalLogOdds(the_case, leaf, node) +
-                        SupportLogOdds(assessment) + OpposingLogOdds(leaf, assessment);
+  const bool by_message = !ConfirmsByRule(assessment) && assessment.opposing.empty() &&
+                          DecisiveMessage(the_case, leaf, node) != nullptr;
+  assessment.log_odds =
+      PriorLogOdds(leaf) + SignalLogOdds(the_case, leaf, node) + SupportLogOdds(assessment);
+  assessment.log_odds += by_message ? kMessage : OpposingLogOdds(leaf, assessment);
   assessment.outcome = OutcomeOf(the_case, leaf, assessment);
+  assessment.presumed = by_message || (leaf.residual() && assessment.outcome == Verdict::CONFIRMED);
+  if (assessment.presumed) assessment.outcome = Verdict::INCONCLUSIVE;
   return assessment;
 }
 
@@ -476,7 +497,6 @@ Verdict Judge(const Case& the_case, const Label& leaf) {
   }
   Verdict verdict;
   verdict.set_label(leaf.label());
-  verdict.set_residual(leaf.residual());
   verdict.set_outcome(Combine(assessments));
   double log_odds = PriorLogOdds(leaf);
   if (assessments.empty()) {
@@ -491,13 +511,18 @@ Verdict Judge(const Case& the_case, const Label& leaf) {
   }
   verdict.set_probability(Probability(log_odds));
   const bool confirmed = verdict.outcome() == Verdict::CONFIRMED;
+  const bool presumed = !confirmed && std::any_of(assessments.begin(), assessments.end(),
+                                                  [](const Assessment& a) { return a.presumed; });
+  verdict.set_residual(presumed);
+  if (presumed) verdict.set_probability(std::min(verdict.probability(), kMostPresumed));
   std::set<std::string> missing;
   std::set<std::pair<std::string, std::string>> devices;
   for (const Assessment& each : assessments) {
     // The nodes that do not carry a confirmed cause are beside the point.
     if (confirmed && each.outcome != Verdict::CONFIRMED) continue;
+    if (presumed && !each.presumed) continue;
     Tell(the_case, leaf, each, verdict);
-    if (confirmed) AddDevices(each, devices, verdict);
+    if (confirmed || presumed) AddDevices(each, devices, verdict);
     for (const Entry& entry : each.unknown) {
       if (missing.insert(entry.missing).second) verdict.add_missing(entry.missing);
     }

@@ -42,6 +42,9 @@ struct Assessment {
   std::vector<Entry> absent;           // confirm entries that are definitely false
   std::vector<Entry> opposing;         // refute entries that are true
   std::vector<Entry> unknown;          // entries of both kinds that cannot be told
+  // The evidence speaks for it as it does for a confirmed leaf, but the leaf is residual, or a
+  // decisive message in a log is all there is: the answer where nothing is confirmed.
+  bool presumed = false;
   double log_odds = 0;
   galen::v1::Verdict::Outcome outcome = galen::v1::Verdict::INCONCLUSIVE;
 
@@ -54,7 +57,8 @@ struct Assessment {
 Assessment Assess(const Case& the_case, const knowledge::v1::Label& leaf, absl::string_view node);
 
 // Assess on every node of the evidence, in one verdict: CONFIRMED when some node confirms it, else
-// INCONCLUSIVE when some node cannot tell, else REJECTED. Pure.
+// INCONCLUSIVE when some node cannot tell, else REJECTED. INCONCLUSIVE with `residual` where a node
+// lets it be presumed. Pure.
 galen::v1::Verdict Judge(const Case& the_case, const knowledge::v1::Label& leaf);
 
 // The logistic function: log-odds to probability.

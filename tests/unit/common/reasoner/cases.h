@@ -172,6 +172,17 @@ class Book {
     Last().mutable_confirm(Last().confirm_size() - 1)->set_context(true);
     return *this;
   }
+  // The last confirm rule asks for this as well.
+  Book& With(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
+             const std::string& value) {
+    Fill(*Last().mutable_confirm(Last().confirm_size() - 1)->add_with(), check, finding, op, value);
+    return *this;
+  }
+  // The label only tells how a failure shows itself.
+  Book& Residual() {
+    Last().set_residual(true);
+    return *this;
+  }
   Book& Reads(const std::string& check, const std::string& what) {
     for (knowledge::v1::Check& each : *base_.mutable_checks()) {
       if (each.name() == check) each.add_reads(what);

@@ -88,7 +88,55 @@ TEST(Judge, StaysOpenWithoutAnyResult) {
   EXPECT_THAT(verdict.missing(), ElementsAre("gpu.ecc: not run"));
 }
 
-TEST(Judge, NeverConfirmsBySignalsAlone) {
+TEST(Judge, PresumesByADecisiveMessageOfALogAndConfirmsNothingByIt) {
+  const auto book = Counter().Make();
+  Scene scene(book);
+  scene.Read("s", {"MAIN.SUB.ECC"}, galen::v1::DECISIVE).Skipped("gpu.ecc");
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.ECC");
+  EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_TRUE(verdict.residual());
+  EXPECT_LE(verdict.probability(), 0.75);
+  // A strong one is a hint; a check that refutes outweighs a message.
+  Scene hint(book);
+  hint.Read("s", {"MAIN.SUB.ECC"}, galen::v1::STRONG).Skipped("gpu.ecc");
+  EXPECT_FALSE(JudgeOf(book, hint, "MAIN.SUB.ECC").residual());
+  Scene refuted(book);
+  refuted.Read("s", {"MAIN.SUB.ECC"}, galen::v1::DECISIVE)
+      .Saw("gpu.ecc", {Int("errors", 0, "gpu:0")});
+  EXPECT_EQ(JudgeOf(book, refuted, "MAIN.SUB.ECC").outcome(), Verdict::REJECTED);
+}
+
+TEST(Judge, PresumesALabelThatOnlyTellsHowFailuresLook) {
+  Book made = Counter();
+  made.Leaf("MAIN.SUB.CRASH").Residual().Confirm("gpu.board", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  const Scene scene = Scene(book).Saw("gpu.board", {Bool("bad", true, "gpu:0")});
+  const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.CRASH");
+  EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_TRUE(verdict.residual());
+  EXPECT_EQ(verdict.devices_size(), 1);
+}
+
+TEST(Judge, HoldsARuleForTrueOnlyTogetherWithItsConditions) {
+  Book made = Counter();
+  made.Leaf("MAIN.SUB.BOTH")
+      .Confirm("gpu.ecc", "mode", Rule::EQ, "true")
+      .With("gpu.board", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("gpu.ecc", {Bool("mode", true, "gpu:0")});
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.BOTH").outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_THAT(JudgeOf(book, scene, "MAIN.SUB.BOTH").missing(), Contains(HasSubstr("gpu.board@n1")));
+  // What is harmless alone is evidence together.
+  Scene both(book);
+  both.Saw("gpu.ecc", {Bool("mode", true, "gpu:0")}).Saw("gpu.board", {Bool("bad", true, "gpu:1")});
+  EXPECT_EQ(JudgeOf(book, both, "MAIN.SUB.BOTH").outcome(), Verdict::CONFIRMED);
+  Scene one(book);
+  one.Saw("gpu.ecc", {Bool("mode", true, "gpu:0")}).Saw("gpu.board", {Bool("bad", false, "gpu:1")});
+  EXPECT_NE(JudgeOf(book, one, "MAIN.SUB.BOTH").outcome(), Verdict::CONFIRMED);
+}
+
+TEST(Judge, NeverConfirmsByAnyNumberOfSignalsAlone) {
   const auto book = Counter().Make();
   Scene scene(book);
   for (int i = 0; i < 20; ++i) {
