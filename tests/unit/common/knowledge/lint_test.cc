@@ -230,6 +230,37 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
        "site.yaml:47: error: hardware model X1 has a pattern that does not compile"},
       {"tdp_w: 700", "tdp_w: 700 W",
        "site.yaml:47: error: \"tdp_w\" is \"700 W\", which is no number"},
+      // What cannot be meant.
+      {"title: Filter full", "title: Filter full\n            aliases: [OTHER.RACK.FAN]",
+       "site.yaml:33: error: label OTHER.RACK.FILTER has the alias OTHER.RACK.FAN, which is a "
+       "label"},
+      {"title: Filter full", "title: Filter full\n            first_checks: [site.fan]",
+       "site.yaml:33: error: label OTHER.RACK.FILTER is a leaf, and its first_checks are never "
+       "run"},
+      {"op: ==, value: false}", "op: ==, value: false, context: true}",
+       "site.yaml:32: error: rule of OTHER.RACK.FAN over site.fan stopped refutes and is marked as "
+       "context"},
+      {"confused_with: [OTHER.RACK.FILTER]",
+       "confused_with: [OTHER.RACK.FILTER, OTHER.RACK.FILTER]",
+       "site.yaml:20: error: label OTHER.RACK.FAN names OTHER.RACK.FILTER twice in confused_with"},
+      {"needs: [root]", "intrusive: true",
+       "site.yaml:20: warning: label OTHER.RACK.FAN cannot be confirmed: all checks of its rules "
+       "are intrusive"},
+      {"needs: [root]",
+       "parameters: [{name: n, type: int, description: d, default: 7, min: 1, max: 5}]",
+       "site.yaml:2: error: parameter n of check site.fan has the default \"7\", which lies "
+       "outside "
+       "its bounds"},
+      {"needs: [root]",
+       "parameters: [{name: n, type: text, description: d, default: x, choices: [a, b]}]",
+       "site.yaml:2: error: parameter n of check site.fan has the default \"x\", which is none of "
+       "its choices; use one of: a, b"},
+      {"needs: [root]", "time_limit: 100ms",
+       "site.yaml:2: error: check site.fan may take less than it costs"},
+      {"where: job_log, labels: [OTHER.RACK.FAN]}",
+       "where: job_log, labels: [OTHER.RACK.FAN]}\n"
+       "  - {id: site.hot2, pattern: 'rack is hot', where: job_log}",
+       "site.yaml:42: error: signal site.hot2 has the pattern of signal site.hot; remove one"},
       // Typos in keys.
       {"title: Fan of the rack", "titel: Fan of the rack",
        "site.yaml:3: error: unknown key \"titel\" in a check; did you mean \"title\"?"},

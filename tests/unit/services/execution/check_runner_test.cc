@@ -112,6 +112,37 @@ TEST_F(CheckRunnerTest, GivesOneResultForEachPairOfCheckAndNode) {
   EXPECT_EQ(outcome.results.size(), 4u);
 }
 
+TEST_F(CheckRunnerTest, ACallKeepsTheKnowledgeThatItBeganWith) {
+  auto first = std::make_shared<const knowledge::Knowledge>(TwoChecks());
+  const std::weak_ptr<const knowledge::Knowledge> began_with = first;
+  Current<knowledge::Knowledge> current(std::move(first));
+  FakeNodeClient replacing([&](const node::v1::RunChecksRequest& request, auto& on_result) {
+    // Twice: nobody but the call has the first one then.
+    for (int i = 0; i < 2; ++i) {
+      current.Set(std::make_shared<const knowledge::Knowledge>(knowledge::v1::KnowledgeBase()));
+    }
+    EXPECT_FALSE(began_with.expired());
+    return Honest(request, on_result);
+  });
+  const NodeRegistry registry({{"n1", &replacing}}, {});
+  const CheckRunner runner(registry, current, clock_, Options());
+  const Outcome outcome = Run(runner, {"gpu.ecc"}, {"n1"});
+  EXPECT_THAT(outcome.status, IsOk());
+  EXPECT_EQ(outcome.results.at("gpu.ecc@n1").status(), galen::v1::CheckResult::PASS);
+  EXPECT_TRUE(began_with.expired()) << "and lets it go";
+}
+
+TEST_F(CheckRunnerTest, ACheckThatWasTakenOutIsRunForADiagnosisThatBeganBefore) {
+  Current<knowledge::Knowledge> current(std::make_shared<const knowledge::Knowledge>(TwoChecks()));
+  const NodeRegistry registry({{"n1", &honest_}}, {});
+  const CheckRunner runner(registry, current, clock_, Options());
+  current.Set(std::make_shared<const knowledge::Knowledge>(knowledge::v1::KnowledgeBase()));
+  EXPECT_THAT(Run(runner, {"gpu.ecc"}, {"n1"}).status, IsOk());
+  current.Set(std::make_shared<const knowledge::Knowledge>(knowledge::v1::KnowledgeBase()));
+  EXPECT_THAT(Run(runner, {"gpu.ecc"}, {"n1"}).status,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gpu.ecc")));
+}
+
 TEST_F(CheckRunnerTest, ANodeThatDiesFailsItsOwnChecksOnly) {
   FakeNodeClient dying([](const node::v1::RunChecksRequest& request, auto& on_result) {
     on_result(Result("gpu.ecc", request.node()));

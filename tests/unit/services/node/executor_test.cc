@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -212,6 +213,46 @@ TEST_F(NodeExecutorTest, AnUnknownCheckIsSkippedAndTheOthersRun) {
   EXPECT_EQ(results.at("no.such").message(),
             "this version of the node executor does not have this check");
   EXPECT_EQ(results.at("t.not_implemented").status(), CheckResult::SKIPPED);
+}
+
+std::shared_ptr<const knowledge::Knowledge> WithoutCheck(absl::string_view name) {
+  knowledge::v1::KnowledgeBase base = TestKnowledge()->base();
+  auto& checks = *base.mutable_checks();
+  checks.erase(
+      std::remove_if(checks.begin(), checks.end(),
+                     [&](const knowledge::v1::Check& check) { return check.name() == name; }),
+      checks.end());
+  base.set_digest("newer");
+  return std::make_shared<const knowledge::Knowledge>(std::move(base));
+}
+
+TEST_F(NodeExecutorTest, ACheckThatASiteDeclaresIsThereOnceItsKnowledgeIsInUse) {
+  host_->AddFile("/etc/site", "level=7\n");
+  NodeExecutor executor(hosts_, WithoutCheck("t.extract"), {{"t.good", Good}}, {});
+  EXPECT_EQ(Run({"t.extract"}, executor).at("t.extract").status(), CheckResult::SKIPPED);
+  executor.Use(TestKnowledge());
+  EXPECT_EQ(Run({"t.extract"}, executor).at("t.extract").status(), CheckResult::PASS);
+}
+
+TEST_F(NodeExecutorTest, ACheckThatWasTakenOutStillRunsForADiagnosisThatBeganBefore) {
+  host_->AddFile("/etc/site", "level=7\n");
+  NodeExecutor executor(hosts_, TestKnowledge(), {{"t.good", Good}}, {});
+  executor.Use(WithoutCheck("t.extract"));
+  EXPECT_EQ(executor.Describe().knowledge_digest(), "newer");
+  EXPECT_THAT(executor.Describe().checks(), Not(Contains("t.extract")));
+  EXPECT_EQ(Run({"t.extract", "t.good"}, executor).at("t.extract").status(), CheckResult::PASS);
+  executor.Use(WithoutCheck("t.extract"));
+  EXPECT_EQ(Run({"t.extract"}, executor).at("t.extract").status(), CheckResult::SKIPPED);
+}
+
+TEST_F(NodeExecutorTest, ACheckThatTheSiteSwitchedOffIsSkippedAndSaysSo) {
+  knowledge::v1::KnowledgeBase base = TestKnowledge()->base();
+  for (knowledge::v1::Check& check : *base.mutable_checks()) check.set_off(true);
+  const NodeExecutor executor(hosts_, std::make_shared<const knowledge::Knowledge>(base),
+                              {{"t.good", Good}}, {});
+  const auto results = Run({"t.good"}, executor);
+  EXPECT_EQ(results.at("t.good").status(), CheckResult::SKIPPED);
+  EXPECT_THAT(results.at("t.good").message(), HasSubstr("switched off"));
 }
 
 TEST_F(NodeExecutorTest, AToolThatIsMissingOrWasNotCapturedSkipsAndNeverPasses) {
