@@ -12,7 +12,9 @@
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/log_lines.h"
 
 namespace galen::node {
 namespace {
@@ -48,6 +50,33 @@ std::string CudaOfWheel(absl::string_view version) {
     return "";
   }
   return absl::StrCat(major, ".", minor);
+}
+
+// The CUDA that the NCCL in use was built with, as its first line states it: "NCCL version
+// 2.26.2+cuda12.2".
+std::string NcclCuda(const host::Host& host) {
+  static const RE2 version(R"(NCCL version \d[\w.]*\+cuda(\d+\.\d+))");
+  std::string found;
+  const auto read = ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
+    if (found.empty()) {
+      RE2::PartialMatch(re2::StringPiece(line.text.data(), line.text.size()), version, &found);
+    }
+  });
+  return read.ok() ? found : std::string();
+}
+
+// The product names of the node's GPUs, a line each.
+std::string GpuNames(const host::Host& host) {
+  static const RE2 product("<product_name>([^<]*)</product_name>");
+  std::string names;
+  const auto xml = Output(host, {"nvidia-smi", "-q", "-x"});
+  if (!xml.ok()) return names;
+  re2::StringPiece rest(xml->data(), xml->size());
+  std::string name;
+  while (names.size() < 4096 && RE2::FindAndConsume(&rest, product, &name)) {
+    absl::StrAppend(&names, name, "\n");
+  }
+  return names;
 }
 
 Versions Pip(const host::Host& host) {
@@ -167,8 +196,12 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
 absl::StatusOr<CheckOutput> CheckNcclVersions(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "nccl.versions"));
   const Versions packages = Pip(host);
-  if (packages.empty()) return absl::UnavailableError("the job's packages are not known");
+  const std::string built_with = NcclCuda(host);
+  if (packages.empty() && built_with.empty()) {
+    return absl::UnavailableError("neither the job's packages nor NCCL's own line are known");
+  }
   std::string version;
   for (const char* name : {"nvidia-nccl-cu12", "nvidia-nccl-cu13", "nvidia-nccl-cu11"}) {
     if (version.empty()) version = ValueOf(packages, name);
@@ -176,10 +209,16 @@ absl::StatusOr<CheckOutput> CheckNcclVersions(const CheckContext& context) {
   CheckOutput output;
   output.findings.push_back(TextOrUnknown("version", node, version));
   output.findings.push_back(UnknownFinding("differs_between_nodes", node, ""));
-  output.findings.push_back(UnknownFinding("supports_gpu", node, ""));
+  const std::string needs = CheckData::FirstMatch(data.Patterns(), GpuNames(host));
+  output.findings.push_back(
+      built_with.empty() || needs.empty()
+          ? UnknownFinding("supports_gpu", node, "")
+          : BoolFinding("supports_gpu", node, "", !IsNewer(needs, built_with)));
   output.findings.push_back(UnknownFinding("plugin_differs", node, ""));
   output.message = version.empty() ? "the version of NCCL is not among the packages"
                                    : absl::StrCat("NCCL ", version);
+  if (!built_with.empty()) absl::StrAppend(&output.message, ", built with CUDA ", built_with);
+  if (!needs.empty()) absl::StrAppend(&output.message, "; these GPUs need ", needs, " or newer");
   return output;
 }
 

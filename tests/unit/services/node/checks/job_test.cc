@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/job/libraries.h"
@@ -9,6 +10,7 @@
 #include "services/node/checks/job/versions.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/fixtures.h"
 
 namespace galen::node {
 namespace {
@@ -154,6 +156,30 @@ TEST(FrameworkVersions, ARuntimeAboveTheDriverIsSeen) {
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "torch"), "2.9.0+cu130");
   EXPECT_EQ(ValueOf(*output, "cuda_runtime_gt_driver"), "true");
+}
+
+TEST(NcclVersions, ALibraryMadeBeforeTheGpusHasNoCodeForThem) {
+  const struct {
+    const char* gpu;
+    const char* nccl;
+    const char* supports;
+  } cases[] = {
+      {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "2.26.2+cuda12.2", "false"},
+      {"NVIDIA B200", "2.26.2+cuda12.8", "true"},
+      {"NVIDIA H100 80GB HBM3", "2.12.12+cuda11.6", "false"},
+      {"NVIDIA H100 80GB HBM3", "2.18.1+cuda12.1", "true"},
+      {"NVIDIA A100-SXM4-80GB", "2.10.3+cuda11.3", "true"},
+  };
+  for (const auto& one : cases) {
+    FakeHost host;
+    host.AddCommand("nvidia-smi -q -x",
+                    absl::StrCat("<gpu><product_name>", one.gpu, "</product_name></gpu>\n"));
+    host.AddLog("train.log",
+                absl::StrCat("n1:12:12 [0] NCCL INFO x\nNCCL version ", one.nccl, "\n"));
+    const auto output = CheckNcclVersions({host, RepositoryKnowledge()});
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(ValueOf(*output, "supports_gpu"), one.supports) << one.gpu << " " << one.nccl;
+  }
 }
 
 TEST(FrameworkVersions, AMinorReleaseAboveTheDriverRunsAndIsSaid) {
