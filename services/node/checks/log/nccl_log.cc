@@ -206,6 +206,19 @@ NcclHost NcclLog::Of(absl::string_view node) const {
   return all;
 }
 
+std::optional<bool> NcclLog::AddressShared() const {
+  std::map<std::string, int> hosts_of;
+  int known = 0;
+  for (const auto& [name, host] : hosts_) {
+    const std::size_t colon = host.interface.find(':');
+    if (colon == std::string::npos) continue;
+    ++known;
+    if (++hosts_of[host.interface.substr(colon + 1)] > 1) return true;
+  }
+  if (known < 2) return std::nullopt;
+  return false;
+}
+
 absl::StatusOr<CheckOutput> CheckNcclLog(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -248,6 +261,9 @@ absl::StatusOr<CheckOutput> CheckNcclLog(const CheckContext& context) {
                     log.connected() ? ", routable" : "");
   }
   text("devices", devices);
+  if (const auto shared = log.AddressShared(); shared.has_value()) {
+    add(BoolFinding("bootstrap_address_shared", node, "", *shared));
+  }
   add(log.first_error_rank().has_value()
           ? IntFinding("first_error_rank", node, "", *log.first_error_rank())
           : UnknownFinding("first_error_rank", node, ""));

@@ -51,6 +51,9 @@ class NcclLog {
   std::int64_t lines() const { return lines_; }
   // Ranks came up on more hosts than one: their addresses reach each other.
   bool connected() const { return initialised_.size() > 1; }
+  // Two hosts tell their peers one bootstrap address, so that one of them dials itself: an address
+  // of a bridge that every host has. Unknown with the address of one host only.
+  std::optional<bool> AddressShared() const;
   std::optional<int> first_error_rank() const { return first_error_rank_; }
 
   // What concerns `node`: its own lines where it has some, else all together.

@@ -194,6 +194,17 @@ TEST(NcclLog, ANodesOwnLinesCount) {
   EXPECT_THAT(ValueOf(*output, "devices"), HasSubstr("mlx5_0:1/IB mlx5_1:1/IB"));
 }
 
+TEST(NcclLog, OneAddressOfTwoHostsIsSeen) {
+  NcclLog log;
+  log.Add("n1:1:1 [0] NCCL INFO Bootstrap : Using [0]eth1:172.18.0.3<0> [1]eth0:10.0.1.5<0>");
+  EXPECT_EQ(log.AddressShared(), std::nullopt);
+  NcclLog other = log;
+  log.Add("n2:2:2 [0] NCCL INFO Bootstrap : Using [0]eth1:172.18.0.3<0> [1]eth0:10.0.1.6<0>");
+  EXPECT_EQ(log.AddressShared(), true);
+  other.Add("n2:2:2 [0] NCCL INFO Bootstrap : Using eth0:10.0.1.6<0>");
+  EXPECT_EQ(other.AddressShared(), false);
+}
+
 TEST(NcclLog, DifferentPlugInsAreListed) {
   FakeHost host;
   host.AddLog("train.log",
