@@ -9,7 +9,6 @@
 #include "common/base/status_macros.h"
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
-#include "common/host/bundle.h"
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
@@ -35,15 +34,6 @@ namespace {
 
 // Calls that wait for a thread; beyond them a call is refused and the orchestrator tries again.
 constexpr std::size_t kMaxQueued = 10'000;
-
-absl::StatusOr<std::vector<std::string>> BundleNodes(const std::string& directory,
-                                                     const std::vector<std::string>& roots) {
-  GALEN_ASSIGN_OR_RETURN(const std::string path,
-                         host::ResolveWithin(directory, roots, "--bundle-root"));
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> bundle,
-                         host::Bundle::Open(path));
-  return bundle->nodes();
-}
 
 }  // namespace
 
@@ -88,7 +78,7 @@ struct LocalMesh::Parts {
         registry(options.live_nodes.value_or(std::map<std::string, clients::NodeClient*>{
                      {node.hosts.name(), &node_client}}),
                  {&node_client}),
-        runner(registry, knowledge, clock, RunnerOptions(options)),
+        runner(registry, knowledge, clock, RunnerOptions(options, node.hosts)),
         summarization(summarizer, *pool),
         planning(planner, *pool),
         execution(runner, *pool),
@@ -127,10 +117,16 @@ struct LocalMesh::Parts {
     pool.reset();
   }
 
-  static execution::CheckRunner::Options RunnerOptions(const Options& options) {
+  // The bundle is opened once for all calls of a diagnosis: by the node that its checks run on.
+  static execution::CheckRunner::Options RunnerOptions(const Options& options,
+                                                       const node::LocalHosts& hosts) {
     execution::CheckRunner::Options runner_options;
-    runner_options.bundle_nodes = [roots = options.roots](const std::string& directory) {
-      return BundleNodes(directory, roots);
+    runner_options.bundle_nodes =
+        [roots = options.roots,
+         &hosts](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
+      GALEN_ASSIGN_OR_RETURN(const std::string path,
+                             host::ResolveWithin(directory, roots, "--bundle-root"));
+      return hosts.BundleNodes(path);
     };
     return runner_options;
   }

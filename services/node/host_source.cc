@@ -69,15 +69,25 @@ absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(
     GALEN_ASSIGN_OR_RETURN(machine.job_pid, JobPid(options_.job_pid_file));
     return std::make_shared<host::LiveHost>(std::move(machine));
   }
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened, OpenBundle(bundle));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<host::Host> opened_node, opened->OpenNode(node));
+  return std::shared_ptr<const host::Host>(std::move(opened_node));
+}
+
+absl::StatusOr<std::vector<std::string>> LocalHosts::BundleNodes(const std::string& bundle) const {
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened, OpenBundle(bundle));
+  return opened->nodes();
+}
+
+absl::StatusOr<std::shared_ptr<const host::Bundle>> LocalHosts::OpenBundle(
+    const std::string& bundle) const {
   if (options_.bundle_roots.empty() && !options_.bundles_anywhere) {
     return absl::PermissionDeniedError(
         "bundle: this node executor opens none; start it with --bundle_root");
   }
   GALEN_ASSIGN_OR_RETURN(const std::string path,
                          host::ResolveWithin(bundle, options_.bundle_roots, "--bundle_root"));
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened, bundles_.Open(path));
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<host::Host> opened_node, opened->OpenNode(node));
-  return std::shared_ptr<const host::Host>(std::move(opened_node));
+  return bundles_.Open(path);
 }
 
 }  // namespace galen::node
