@@ -90,6 +90,10 @@ std::vector<Mode> ModesOf(const EvalArguments& arguments) {
   return modes;
 }
 
+std::string NameOf(const std::string& strategy, Mode mode) {
+  return mode == Mode::kPlain ? strategy : absl::StrCat(strategy, ", ", ModeName(mode));
+}
+
 // One strategy in one mode over the corpus.
 class Run {
  public:
@@ -111,6 +115,9 @@ class Run {
       scores.push_back(ScoreCase(cases[i], results[i]));
     }
     if (arguments_.failures && !arguments_.json) {
+      console_.out << cli::Paint(console_.terminal, cli::Colour::kBold,
+                                 absl::StrCat("Not right: ", NameOf(strategy, mode)))
+                   << "\n\n";
       for (std::size_t i = 0; i < cases.size(); ++i) {
         if (scores[i].verdict == Verdict::kRight) continue;
         console_.out << TellFailure(cases[i], results[i], scores[i], console_.terminal) << '\n';
@@ -127,7 +134,7 @@ class Run {
   absl::StatusOr<std::vector<v1::CaseResult>> RunAll(const std::vector<v1::Case>& cases,
                                                      const std::string& strategy, Mode mode) {
     RunProgress progress;
-    progress.name = mode == Mode::kPlain ? strategy : absl::StrCat(strategy, ", ", ModeName(mode));
+    progress.name = NameOf(strategy, mode);
     progress.all = cases.size();
     const absl::Time start = absl::Now();
     CaseFunctions functions;

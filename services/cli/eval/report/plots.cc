@@ -108,7 +108,7 @@ std::string BarsSvg(const BarChart& chart) {
         svg += Line(middle, y_of(series.low[g]), middle, y_of(series.high[g]), "whisker");
       }
       svg += Text(x + kBar / 2, y - 4, "middle",
-                  absl::StrFormat(top <= 1 ? "%.2f" : "%.0f", series.values[g]));
+                  absl::StrFormat("%.*f", top <= 1 ? 2 : 0, series.values[g]));
     }
     svg += Text(left + group / 2, base + 18 + (g % 2 == 0 ? 0 : 14), "middle", chart.groups[g]);
   }

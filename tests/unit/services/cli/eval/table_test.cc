@@ -55,6 +55,19 @@ TEST(CostTable, ComparesWithExhaustiveOfTheSameMode) {
   EXPECT_EQ(table.rows[2][5], "-");
 }
 
+TEST(AccuracyTable, SaysWhatIsLeftOfTheErrorOfTheBestOther) {
+  v1::Report report;
+  const auto add = [&](const char* strategy, double micro_f1) {
+    *report.add_runs() = RunOf(strategy, "plain", 0);
+    report.mutable_runs(report.runs_size() - 1)->mutable_all()->set_micro_f1(micro_f1);
+  };
+  add("tiered", 0.95);
+  EXPECT_EQ(AccuracyTable(report).note, "");
+  add("history", 0.2);
+  add("exhaustive", 0.8);
+  EXPECT_THAT(AccuracyTable(report).note, HasSubstr("0.25 of that of the best other (exhaustive)"));
+}
+
 TEST(UnseenTable, HasARowWhereBothModesRan) {
   v1::Report report;
   *report.add_runs() = RunOf("tiered", "plain", 0);
