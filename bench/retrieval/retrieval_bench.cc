@@ -39,6 +39,8 @@ ABSL_FLAG(std::uint32_t, links, 16, "Links of the graph.");
 ABSL_FLAG(std::uint32_t, graph_effort, 100, "Candidates for each new document of the graph.");
 ABSL_FLAG(bool, xapian, true, "Compare with Xapian.");
 ABSL_FLAG(bool, floats, true, "Compare with vectors that were never rounded.");
+ABSL_FLAG(std::string, segment, "", "Takes this segment, made before, instead of building one.");
+ABSL_FLAG(std::string, keep, "", "Keeps the segment under this name.");
 ABSL_FLAG(std::string, directory, "/tmp/galen-retrieval-bench", "Where the indexes go.");
 ABSL_FLAG(std::string, knowledge, GALEN_SOURCE_DIR "/knowledge", "Where sentences come from.");
 
@@ -55,6 +57,12 @@ double Wall() {
 double Cpu() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+double ProcessCpu() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
@@ -205,32 +213,37 @@ int Run() {
 
   // Building.
   const std::string made = directory + "/made";
-  double added = 0;
-  double finished = 0;
-  std::uint64_t text_bytes = 0;
-  {
+  const std::string keep = absl::GetFlag(FLAGS_keep);
+  if (const std::string before = absl::GetFlag(FLAGS_segment); !before.empty()) {
+    std::filesystem::create_hard_link(before, made);
+  } else {
     const auto builder = Must(SegmentBuilder::ToFile(made, embedder.name(), embedder.dimensions()));
-    double begin = 0;
+    double added = 0;
+    std::uint64_t text_bytes = 0;
     for (std::uint32_t i = 0; i < documents; ++i) {
       const Document ticket = corpus.Ticket(i);
       text_bytes += ticket.text.size();
-      begin = Wall();
+      const double begin = Wall();
       Must(builder->Add(ticket, embedder));
       added += Wall() - begin;
     }
-    begin = Wall();
+    const double begin = Wall();
+    const double cpu = ProcessCpu();
     BuildOptions options;
     options.graph.threads = absl::GetFlag(FLAGS_threads);
     options.graph.links = absl::GetFlag(FLAGS_links);
     options.graph.effort = absl::GetFlag(FLAGS_graph_effort);
     Must(builder->Finish(options));
-    finished = Wall() - begin;
+    std::printf(
+        "build: words and vectors %.1f s, writing and graph %.1f s (processor time %.1f s), "
+        "peak %.0f MiB\ntext %.0f bytes a document\n",
+        added, Wall() - begin, ProcessCpu() - cpu, Peak(),
+        static_cast<double>(text_bytes) / documents);
   }
-  std::printf("build: words and vectors %.1f s, writing and graph %.1f s, peak %.0f MiB\n", added,
-              finished, Peak());
+  if (!keep.empty()) std::filesystem::create_hard_link(made, keep);
   const auto size = static_cast<double>(std::filesystem::file_size(made));
-  std::printf("file: %.1f MiB, %.0f bytes a document, of which text %.0f\n", size / (1 << 20),
-              size / documents, static_cast<double>(text_bytes) / documents);
+  std::printf("file: %.1f MiB, %.0f bytes a document\n", size / (1 << 20), size / documents);
+  std::fflush(stdout);
 
   // Ready from a cold file.
   Must(Store::Import(made, directory + "/store"));
@@ -270,22 +283,37 @@ int Run() {
   std::printf("%zu questions, %.1f different words each\n", questions.size(),
               words / static_cast<double>(questions.size()));
 
-  // Right?
+  // Right? As a search asks: the vectors after the words, whose finds lead into the graph.
   double lexical = 0;
   double dense = 0;
   double dense2 = 0;
-  std::map<size_t, std::pair<double, Times>> efforts = {{64, {}}, {128, {}}, {256, {}}, {512, {}}};
-  const size_t compared = std::min<size_t>(absl::GetFlag(FLAGS_truth), questions.size());
+  struct Way {
+    std::size_t effort;
+    bool seeded;
+    double recall[2] = {0, 0};  // tickets, brief ones
+    Times times;
+  };
+  std::vector<Way> ways;
+  for (const size_t effort : {128, 256, 512, 1024, 2048}) {
+    for (const bool seeded : {true, false}) ways.push_back({effort, seeded, {0, 0}, {}});
+  }
+  const size_t compared = std::min<size_t>(absl::GetFlag(FLAGS_truth), questions.size()) / 2 * 2;
+  const bool graph = segment.header().graph_documents > 0;
   for (size_t i = 0; i < compared; ++i) {
-    lexical += Recall(SearchWords(view, terms[i], 10), AllWords(segment, view, terms[i], 10), 10);
+    const std::vector<Scored> worded = SearchWords(view, terms[i], 128);
+    lexical += Recall(worded, AllWords(segment, view, terms[i], 10), 10);
     const std::vector<Scored> truth = BruteForce(segment, vectors[i], 10);
-    dense += Recall(SearchVectors(view, vectors[i], embedder.name(), 10), truth, 10);
-    dense2 += Recall(SearchVectors(view, vectors[i], embedder.name(), 128), truth, 2);
-    for (auto& [effort, result] : efforts) {
-      result.first += Recall(result.second.Measure([&, e = effort] {
-        return SearchVectors(view, vectors[i], embedder.name(), 2, {.effort = e});
-      }),
-                             truth, 2);
+    const auto ask = [&](DenseOptions options) {
+      return SearchVectors(view, vectors[i], embedder.name(), 128, options);
+    };
+    const std::vector<Scored> found = ask({.seeds = worded});
+    dense += Recall(found, truth, 10);
+    dense2 += Recall(found, truth, 2);
+    for (Way& way : ways) {
+      if (!graph) break;
+      DenseOptions options{.effort = way.effort};
+      if (way.seeded) options.seeds = worded;
+      way.recall[i % 2] += Recall(way.times.Measure([&] { return ask(options); }), truth, 2);
     }
   }
   const auto share = [&](double sum) { return sum / static_cast<double>(compared); };
@@ -293,11 +321,12 @@ int Run() {
               share(lexical));
   std::printf("vectors: recall@2 %.5f, recall@10 %.5f against brute force, as a search asks\n",
               share(dense2), share(dense));
-  if (segment.header().graph_documents > 0) {
-    for (auto& [effort, result] : efforts) {
-      result.second.Print(
-          absl::StrCat("graph, effort ", effort, ", recall@2 ", share(result.first)));
-    }
+  for (const Way& way : ways) {
+    if (!graph) break;
+    way.times.Print(absl::StrCat("graph, effort ", way.effort, way.seeded ? ", from words" : ""));
+    std::printf("    recall@2 %.4f: tickets %.4f, brief %.4f\n",
+                share(way.recall[0] + way.recall[1]), 2 * share(way.recall[0]),
+                2 * share(way.recall[1]));
   }
   if (absl::GetFlag(FLAGS_floats)) {
     std::vector<float> rows(static_cast<size_t>(documents) * HashedEmbedder::kDimensions);
@@ -378,7 +407,9 @@ int Run() {
           return view.Rarity(view.TermDocuments(term));
         }));
       });
-      scan.Measure([&] { return SearchVectors(view, vectors[i], embedder.name(), 128); });
+      const std::vector<Scored> worded = SearchWords(view, terms[i], 128);
+      scan.Measure(
+          [&] { return SearchVectors(view, vectors[i], embedder.name(), 128, {.seeds = worded}); });
       if (segment.header().graph_documents > 0 && i % 10 == 0) {
         exact.Measure(
             [&] { return SearchVectors(view, vectors[i], embedder.name(), 128, {.exact = true}); });

@@ -33,8 +33,9 @@ absl::Status InTime(absl::string_view question, absl::Time deadline) {
 
 }  // namespace
 
-BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge)
-    : knowledge_(knowledge), rules_(knowledge), history_(Incidents(knowledge)) {}
+BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge,
+                                 const retrieval::Store* confirmed)
+    : knowledge_(knowledge), rules_(knowledge), history_(Incidents(knowledge), confirmed) {}
 
 absl::StatusOr<v1::SummarizeAnswer> BuiltinReasoner::Summarize(
     const v1::SummarizeQuestion& question, absl::Time deadline) const {

@@ -15,8 +15,10 @@ namespace galen::reasoner {
 // does not have, DEADLINE_EXCEEDED when the deadline has passed on entry.
 class BuiltinReasoner final : public Reasoner {
  public:
-  // Indexes rules and history. `knowledge` must outlive the reasoner.
-  explicit BuiltinReasoner(const knowledge::Knowledge& knowledge);
+  // Indexes rules and history. `knowledge` must outlive the reasoner, and so must `confirmed`: the
+  // past incidents that a site has confirmed, on top of those of the knowledge; null for none.
+  explicit BuiltinReasoner(const knowledge::Knowledge& knowledge,
+                           const retrieval::Store* confirmed = nullptr);
 
   absl::string_view name() const override { return "builtin"; }
 

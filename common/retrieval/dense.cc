@@ -50,7 +50,8 @@ std::vector<Scored> SearchVectors(const View& view, const Vector& query,
       std::uint32_t begin = 0;
       if (!options.exact && segment->header().graph_documents > 0) {
         if (options.without.empty()) {
-          SearchGraph(*segment, row.data(), query.scale, std::max(options.effort, most), part, top);
+          SearchGraph(*segment, row.data(), query.scale, std::max(options.effort, most),
+                      options.seeds, part, top);
         }
         begin = segment->header().graph_documents;
       }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "common/retrieval/embedder.h"
 #include "common/retrieval/view.h"
 
@@ -14,6 +15,9 @@ struct DenseOptions {
   bool exact = false;
   // Candidates that a walk through a graph looks at, at least: more find more, and take longer.
   size_t effort = 256;
+  // Documents that words have found: a walk sets out from them too. What is near by its vector
+  // mostly shares words, and the entry of a graph of a million is far from most of it.
+  absl::Span<const Scored> seeds;
   // Leaves out documents of this label, unless empty. A graph is then not asked.
   std::string without;
 };

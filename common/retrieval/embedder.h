@@ -21,8 +21,8 @@ struct Vector {
   float scale = 0;
 };
 
-// Rounds `components`, the largest to 127, and scales them to length 1. Empty when one of them is no
-// finite number, or all are 0.
+// Rounds `components`, the largest to 127, and scales them to length 1. Empty when one of them is
+// no finite number, or all are 0.
 Vector Quantize(const std::vector<float>& components);
 
 // Turns texts into vectors whose cosine says how alike the texts are. Thread-safe.

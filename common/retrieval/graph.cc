@@ -183,7 +183,7 @@ Graph CopyGraph(const Segment& segment) {
 }
 
 void SearchGraph(const Segment& segment, const std::int8_t* query, float scale, size_t effort,
-                 std::uint32_t part, Top& top) {
+                 absl::Span<const Scored> seeds, std::uint32_t part, Top& top) {
   const Walk walk(segment, query, scale);
   if (walk.documents() == 0) return;
   std::vector<std::uint64_t> seen(walk.documents() / 64 + 1);
@@ -200,6 +200,15 @@ void SearchGraph(const Segment& segment, const std::int8_t* query, float scale, 
   first_time(start.document);
   open.push(start);
   kept.push(start);
+  for (const Scored& seed : seeds) {
+    if (seed.part != part || seed.document >= walk.documents() || !first_time(seed.document)) {
+      continue;
+    }
+    const Near near{walk.Score(seed.document), seed.document};
+    open.push(near);
+    kept.push(near);
+  }
+  while (kept.size() > effort) kept.pop();
   std::vector<std::uint32_t> fresh;
   while (!open.empty()) {
     const Near next = open.top();

@@ -39,10 +39,12 @@ Graph BuildGraph(const std::int8_t* rows, absl::Span<const float> scales, size_t
 Graph CopyGraph(const Segment& segment);
 
 // Documents of the segment's graph near `query` (stride() bytes), by scalar product times `scale`
-// and the row's own scale. Looks at `effort` candidates at least; offers what it finds to `top` as
-// part `part`. Whatever the links hold, it ends after each document at most once.
+// and the row's own scale. Sets out from the graph's entry and from `seeds`, documents that other
+// means have found (those of another part or outside the graph are passed over), and looks at
+// `effort` candidates at least; offers what it finds to `top` as part `part`. Whatever the links
+// hold, it ends after each document at most once.
 void SearchGraph(const Segment& segment, const std::int8_t* query, float scale, size_t effort,
-                 std::uint32_t part, Top& top);
+                 absl::Span<const Scored> seeds, std::uint32_t part, Top& top);
 
 }  // namespace galen::retrieval
 

@@ -59,14 +59,17 @@ Answer Search(const View& view, const Embedder& embedder, absl::string_view ques
   const auto words = [&](size_t depth, absl::string_view without) {
     return SearchWords(view, terms, depth, without);
   };
-  const auto vectors = [&](size_t depth, absl::string_view without) {
+  const auto vectors = [&](size_t depth, absl::string_view without,
+                           absl::Span<const Scored> seeds) {
     DenseOptions dense = options.dense;
+    dense.seeds = seeds;
     dense.without = std::string(without);
     return vector.ok() ? SearchVectors(view, *vector, embedder.name(), depth, dense)
                        : std::vector<Scored>();
   };
-  std::vector<Scored> near = vectors(kDepth, "");
-  const std::vector<Scored> fused = Fuse({words(kDepth, ""), near});
+  const std::vector<Scored> worded = words(kDepth, "");
+  std::vector<Scored> near = vectors(kDepth, "", worded);
+  const std::vector<Scored> fused = Fuse({worded, near});
   size_t labels = 0;
   std::vector<Scored> best = Spread(view, fused, options.limit, options.per_label, labels);
   if (labels == 1 && fused.size() >= kDepth) {
@@ -75,7 +78,7 @@ Answer Search(const View& view, const Embedder& embedder, absl::string_view ques
     const std::string first(view.Label(best[0]));
     std::vector<Scored> others = words(kOtherDepth, first);
     if (others.empty()) {
-      others = vectors(kOtherDepth, first);
+      others = vectors(kOtherDepth, first, {});
       near.insert(near.end(), others.begin(), others.end());
     }
     others = Spread(view, Fuse({others}), options.limit, options.per_label, labels);
