@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "absl/strings/ascii.h"
@@ -74,11 +75,12 @@ bool IsPlain(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> RequiredLiterals(const std::string& pattern, std::size_t min_size) {
+std::vector<std::string> RequiredLiterals(const std::string& pattern, std::size_t min_size,
+                                          bool common_too) {
   constexpr int kMostTexts = 64;
   constexpr int kTooCommon = 1'000;
   std::vector<std::string> best;
-  int best_cost = kTooCommon;
+  int best_cost = common_too ? std::numeric_limits<int>::max() : kTooCommon;
   for (const std::size_t atom_size : {std::size_t{12}, std::size_t{9}, std::size_t{7}, min_size}) {
     if (atom_size < min_size) continue;
     std::vector<std::string> texts = Minimal(pattern, static_cast<int>(atom_size));

@@ -17,6 +17,7 @@
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -87,7 +88,8 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
     std::string text;
   };
   std::map<int, Failure> failures;  // by rank, or by GPU below 0
-  const auto lines = ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
+  const std::vector<std::string> wanted = {"out of memory"};
+  const auto lines = ForEachWantedLine(host, LogsOf::kThisNode, wanted, [&](const LogLine& line) {
     auto oom = FindCudaOom(line.text);
     if (!oom.has_value()) return;
     std::optional<int> rank = logs::FindRank(line.text);

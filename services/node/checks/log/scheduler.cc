@@ -15,6 +15,7 @@
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/log_lines.h"
 #include "services/node/checks/system/orchestrator.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -187,7 +188,9 @@ absl::StatusOr<CheckOutput> CheckScheduler(const CheckContext& context) {
   const auto words = data.Patterns();
   std::string said;
   std::string told_state;
-  const auto lines = ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
+  std::vector<std::string> wanted;
+  for (const CheckData::Pattern& pattern : words) wanted.push_back(pattern.text);
+  const auto lines = ForEachWantedLine(host, LogsOf::kAllNodes, wanted, [&](const LogLine& line) {
     if (!told_state.empty()) return;
     const std::string match = CheckData::FirstMatch(words, line.text);
     if (match.empty()) return;

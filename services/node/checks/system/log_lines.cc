@@ -1,6 +1,7 @@
 #include "services/node/checks/system/log_lines.h"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,9 +12,6 @@
 
 namespace galen::node {
 namespace {
-
-// Longer texts are issue of a program that went wild; what is first is what matters.
-constexpr std::int64_t kMaxLogBytes = std::int64_t{1} << 34;
 
 bool IsOf(const host::JobLog& log, absl::string_view node) {
   if (log.node.empty()) return true;
@@ -66,34 +64,48 @@ class LineCutter {
 
 }  // namespace
 
-absl::StatusOr<std::int64_t> ForEachLogLine(const host::Host& host, LogsOf which,
-                                            absl::FunctionRef<void(const LogLine&)> on_line) {
+absl::StatusOr<std::int64_t> ForEachLog(
+    const host::Host& host, LogsOf which,
+    absl::FunctionRef<absl::StatusOr<std::int64_t>(const host::JobLog&)> read) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<host::JobLog> logs, host.JobLogs());
   std::int64_t lines = 0;
-  int read = 0;
+  bool any = false;
   absl::Status why = absl::UnavailableError(
       absl::StrCat("no log of ", host.name(), " is known, only such of other nodes"));
   for (const host::JobLog& log : logs) {
     if (which == LogsOf::kThisNode && !IsOf(log, host.name())) continue;
-    logs::LogReader::Options options;
-    options.max_bytes = kMaxLogBytes;
-    auto reader = logs::LogReader::Open(log.path, options);
-    if (!reader.ok()) {
-      why = absl::UnavailableError(reader.status().message());
-      continue;
+    const absl::StatusOr<std::int64_t> of_log = read(log);
+    if (of_log.ok()) {
+      any = true;
+      lines += *of_log;
+    } else {
+      why = absl::UnavailableError(of_log.status().message());
     }
-    ++read;
-    LineCutter cutter(log, on_line);
-    while (true) {
-      const auto chunk = (*reader)->Next();
-      // What came before the damage is good.
-      if (!chunk.ok() || chunk->empty()) break;
-      cutter.Feed(*chunk);
-    }
-    lines += cutter.Finish();
   }
-  if (read == 0) return why;
+  if (!any) return why;
   return lines;
+}
+
+absl::StatusOr<std::int64_t> ReadLogLines(const host::JobLog& log,
+                                          absl::FunctionRef<void(const LogLine&)> on_line) {
+  logs::LogReader::Options options;
+  options.max_bytes = kMaxLogBytes;
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<logs::LogReader> reader,
+                         logs::LogReader::Open(log.path, options));
+  LineCutter cutter(log, on_line);
+  while (true) {
+    const auto chunk = reader->Next();
+    // What came before the damage is good.
+    if (!chunk.ok() || chunk->empty()) break;
+    cutter.Feed(*chunk);
+  }
+  return cutter.Finish();
+}
+
+absl::StatusOr<std::int64_t> ForEachLogLine(const host::Host& host, LogsOf which,
+                                            absl::FunctionRef<void(const LogLine&)> on_line) {
+  return ForEachLog(host, which,
+                    [&](const host::JobLog& log) { return ReadLogLines(log, on_line); });
 }
 
 }  // namespace galen::node

@@ -16,9 +16,14 @@ struct LogLine {
   const host::JobLog* log = nullptr;
   std::int64_t number = 0;  // 1 and up
   absl::string_view text;   // without its end, at most kMaxLogLine bytes, no terminal escapes
+  // The closest line at or before this one, of some, that carries a time; "" where there is none,
+  // and where every line is given.
+  absl::string_view dated;
 };
 
 inline constexpr std::size_t kMaxLogLine = 8192;
+// Longer texts are of a program that went wild; what is first is what matters.
+inline constexpr std::int64_t kMaxLogBytes = std::int64_t{1} << 34;
 
 // Which logs a check reads: those of all nodes, or those of this one and of no particular one.
 enum class LogsOf { kAllNodes, kThisNode };
@@ -27,6 +32,15 @@ enum class LogsOf { kAllNodes, kThisNode };
 // cannot be read is left out; UNAVAILABLE or NOT_FOUND when none can. Gives the lines read.
 absl::StatusOr<std::int64_t> ForEachLogLine(const host::Host& host, LogsOf which,
                                             absl::FunctionRef<void(const LogLine&)> on_line);
+
+// The same, log by log: calls `read`, which gives the lines that it read of a log.
+absl::StatusOr<std::int64_t> ForEachLog(
+    const host::Host& host, LogsOf which,
+    absl::FunctionRef<absl::StatusOr<std::int64_t>(const host::JobLog&)> read);
+
+// Every line of one log.
+absl::StatusOr<std::int64_t> ReadLogLines(const host::JobLog& log,
+                                          absl::FunctionRef<void(const LogLine&)> on_line);
 
 }  // namespace galen::node
 
