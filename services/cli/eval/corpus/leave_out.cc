@@ -5,11 +5,11 @@
 #include <functional>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "re2/re2.h"
 
 namespace galen::eval {
 namespace {
@@ -62,11 +62,23 @@ double Overlap(absl::string_view a, absl::string_view b) {
 }
 
 std::string SourcePage(absl::string_view address) {
-  address = absl::StripAsciiWhitespace(address);
-  std::string page = absl::AsciiStrToLower(address.substr(0, address.find_first_of("#?")));
+  // Both forms of a GitHub thread: "owner/name#17", and its address, which issues, pull requests
+  // and discussions share the numbers of.
+  static const re2::RE2 kShort(R"(^([a-z0-9_.-]+/[a-z0-9_.-]+)#([0-9]+)\b)");
+  static const re2::RE2 kThread(
+      R"(^github\.com/([^/#?]+/[^/#?]+)/(?:issues|pull|discussions)/([0-9]+)\b)");
+  const std::string page = absl::AsciiStrToLower(absl::StripAsciiWhitespace(address));
   absl::string_view rest = page;
   for (const char* scheme : {"https://", "http://"}) absl::ConsumePrefix(&rest, scheme);
   absl::ConsumePrefix(&rest, "www.");
+  std::string repository;
+  std::string number;
+  const re2::StringPiece text(rest.data(), rest.size());
+  if (re2::RE2::PartialMatch(text, kShort, &repository, &number) ||
+      re2::RE2::PartialMatch(text, kThread, &repository, &number)) {
+    return absl::StrCat("github.com/", repository, "#", number);
+  }
+  rest = rest.substr(0, rest.find('#'));
   while (absl::ConsumeSuffix(&rest, "/")) {
   }
   return std::string(rest);

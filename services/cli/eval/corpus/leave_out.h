@@ -19,8 +19,9 @@ inline constexpr double kSameText = 0.5;
 // regard to case and punctuation. 0 when one of them is shorter than eight words. Pure.
 double Overlap(absl::string_view a, absl::string_view b);
 
-// The page that an address means: no scheme, no "www.", no fragment, no query, no slash at the end,
-// lower case. Comments of one thread are one page. Pure.
+// The page that a source means, whichever way it is written: no scheme, no "www.", no fragment, no
+// slash at the end, lower case. Comments of one thread are one page, and a GitHub thread is the
+// same by its address and as "owner/name#17". Pure.
 std::string SourcePage(absl::string_view address);
 
 // A past incident that a case must not see.

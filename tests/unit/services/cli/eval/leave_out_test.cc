@@ -115,13 +115,26 @@ TEST(Overlap, AFewWordsTellNothing) {
   EXPECT_DOUBLE_EQ(Overlap("training is slow", "training is slow"), 0);
 }
 
-TEST(SourcePage, IsTheSameForEveryCommentOfAThread) {
-  const char* const kSame[] = {"https://github.com/a/b/issues/1", "http://github.com/A/b/issues/1/",
+TEST(SourcePage, IsTheSameForEveryWayToNameAThread) {
+  const char* const kSame[] = {"https://github.com/a/b/issues/1",
+                               "http://github.com/A/b/issues/1/",
                                "https://www.github.com/a/b/issues/1#issuecomment-5",
-                               " https://github.com/a/b/issues/1?x=y#z"};
+                               " https://github.com/a/b/issues/1?x=y#z",
+                               "https://github.com/a/b/pull/1",
+                               "A/b#1",
+                               "a/b#1 (comment of 2025-07-30)"};
   for (const char* address : kSame) {
-    EXPECT_EQ(SourcePage(address), "github.com/a/b/issues/1") << address;
+    EXPECT_EQ(SourcePage(address), "github.com/a/b#1") << address;
   }
+  EXPECT_EQ(SourcePage("https://forum.example.org/t/17/#post-3"), "forum.example.org/t/17");
+}
+
+TEST(SourcePage, DiffersForTwoThreadsOfOneRepositoryOrForum) {
+  EXPECT_NE(SourcePage("a/b#1"), SourcePage("a/b#12"));
+  EXPECT_NE(SourcePage("https://github.com/a/b/issues/1"),
+            SourcePage("https://github.com/a/b/issues/12"));
+  EXPECT_NE(SourcePage("https://forum.example.org/topic.php?t=1"),
+            SourcePage("https://forum.example.org/topic.php?t=2"));
 }
 
 }  // namespace
