@@ -35,6 +35,8 @@ void Scan(const Segment& segment, std::uint32_t begin, std::uint32_t without,
 
 }  // namespace
 
+size_t DefaultEffort(size_t graph_documents) { return 512 + graph_documents / 512; }
+
 std::vector<Scored> SearchVectors(const View& view, const Vector& query,
                                   const std::string& embedder, size_t most,
                                   const DenseOptions& options) {
@@ -50,8 +52,11 @@ std::vector<Scored> SearchVectors(const View& view, const Vector& query,
       std::uint32_t begin = 0;
       if (!options.exact && segment->header().graph_documents > 0) {
         if (options.without.empty()) {
-          SearchGraph(*segment, row.data(), query.scale, std::max(options.effort, most),
-                      options.seeds, part, top);
+          const size_t effort = options.effort > 0
+                                    ? options.effort
+                                    : DefaultEffort(segment->header().graph_documents);
+          SearchGraph(*segment, row.data(), query.scale, std::max(effort, most), options.seeds,
+                      part, top);
         }
         begin = segment->header().graph_documents;
       }
