@@ -59,7 +59,7 @@ fuzz: packages
 bench: packages
 	@$(call configure,default)
 	@$(call build,build,)
-	@for b in build/bench/*; do echo "== $$b"; $$b --benchmark_min_time=0.2; done
+	@for b in build/bench/*_bench; do echo "== $$b"; $$b --benchmark_min_time=0.2; done
 
 clean:
 	rm -rf build
