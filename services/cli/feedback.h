@@ -19,8 +19,8 @@ struct FeedbackArguments {
   std::string site;    // where a confirmed diagnosis becomes a proposal
 };
 
-// Sends words or a confirmation to a diagnosis and says what became of it. A confirmation sent twice
-// counts once.
+// Sends words or a confirmation to a diagnosis and says what became of it. A confirmation sent
+// twice counts once.
 ExitCode SendFeedback(DiagnosisApi& api, const FeedbackArguments& arguments, Console& console);
 
 }  // namespace galen::cli

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -31,9 +32,12 @@ using galen::v1::CheckResult;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// What a file says; of a process that ends meanwhile, what was read until then.
 std::string Content(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 // This machine, reads of files cut short.
