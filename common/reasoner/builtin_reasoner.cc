@@ -12,6 +12,7 @@
 #include "common/reasoner/explore.h"
 #include "common/reasoner/presume.h"
 #include "common/reasoner/rank.h"
+#include "common/reasoner/screen.h"
 #include "common/reasoner/summarize.h"
 
 namespace galen::reasoner {
@@ -48,6 +49,13 @@ absl::StatusOr<v1::RankAnswer> BuiltinReasoner::RankChildren(const v1::RankQuest
   GALEN_RETURN_IF_ERROR(InTime("rank children", deadline));
   const EvidenceView view(question.evidence());
   return Rank({knowledge_, rules_, view}, question);
+}
+
+absl::StatusOr<v1::ScreenAnswer> BuiltinReasoner::Screen(const v1::ScreenQuestion& question,
+                                                         absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("screen", deadline));
+  const EvidenceView view(question.evidence());
+  return reasoner::Screen({knowledge_, rules_, view}, question);
 }
 
 absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(

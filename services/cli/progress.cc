@@ -166,6 +166,21 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       lines = TellChecks();
       status_ = "weighing the evidence";
       break;
+    case v1::DiagnosisEvent::kScreened: {
+      const v1::Screened& screened = event.screened();
+      if (!in_screening_ && (screened.hypotheses_size() > 0 || screened.checks_size() > 0)) {
+        in_screening_ = true;
+        heading("Screening", "what tells most for what it costs, first");
+      }
+      for (const v1::ProposedHypothesis& proposed : screened.hypotheses()) {
+        lines.push_back(absl::StrCat(
+            "  ", Paint(terminal_, Colour::kBlue, "▸"), " ", proposed.hypothesis().label(), "  ",
+            Paint(terminal_, Colour::kDim, proposed.hypothesis().reason())));
+      }
+      status_ = screened.hypotheses_size() > 0 ? "testing what the evidence points to"
+                                               : "looking where most can be seen";
+      break;
+    }
     case v1::DiagnosisEvent::kChildrenRanked: {
       if (!in_taxonomy_) {
         in_taxonomy_ = true;

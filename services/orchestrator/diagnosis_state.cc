@@ -94,6 +94,14 @@ void ApplyProposed(State& state, const v1::HypothesesProposed& event) {
   }
 }
 
+void ApplyScreened(State& state, const v1::Screened& screened) {
+  ++state.round.screens;
+  state.round.screened = screened;
+  for (const v1::ProposedHypothesis& proposed : screened.hypotheses()) {
+    Propose(state, proposed, v1::Hypothesis::TAXONOMY);
+  }
+}
+
 void ApplyCheckCompleted(State& state, const v1::CheckResult& result) {
   // The first result of a pair stands: a repeat, after a retry, is not counted again.
   const auto [it, is_new] = state.results.try_emplace(result.id());
@@ -224,6 +232,8 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
     case v1::DiagnosisEvent::kChecksFinished:
       state.batch_open = false;
       return;
+    case v1::DiagnosisEvent::kScreened:
+      return ApplyScreened(state, event.screened());
     case v1::DiagnosisEvent::kChildrenRanked:
       return ApplyRanked(state, event.children_ranked());
     case v1::DiagnosisEvent::kVerdictsGiven:

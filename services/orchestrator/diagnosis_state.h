@@ -39,6 +39,8 @@ struct Round {
   bool history_proposed = false;
   std::vector<std::string> history;  // labels proposed from history
   bool history_confirmed = false;    // one of them was
+  int screens = 0;                   // answers of the screening so far
+  v1::Screened screened;             // the last of them
   bool named_at_once = false;
   std::vector<std::string> at_once;  // labels named in one question, most likely first
   bool causes_listed = false;

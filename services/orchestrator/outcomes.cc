@@ -53,6 +53,19 @@ v1::DiagnosisEvent CausesListedEvent(planning::v1::ListCausesResponse response) 
   return Proposed(std::move(response), v1::Hypothesis::TAXONOMY, kMaxCauses);
 }
 
+v1::DiagnosisEvent ScreenedEvent(planning::v1::ScreenResponse response) {
+  v1::DiagnosisEvent event;
+  v1::Screened& screened = *event.mutable_screened();
+  std::set<std::string> seen;
+  for (v1::ProposedHypothesis& proposed : *response.mutable_hypotheses()) {
+    const std::string& label = proposed.hypothesis().label();
+    if (label.empty() || !seen.insert(label).second) continue;
+    *screened.add_hypotheses() = std::move(proposed);
+  }
+  if (screened.hypotheses_size() == 0) screened.mutable_checks()->Swap(response.mutable_checks());
+  return event;
+}
+
 v1::DiagnosisEvent RankedEvent(const Effect& effect, planning::v1::RankChildrenResponse response) {
   v1::DiagnosisEvent event;
   v1::ChildrenRanked& ranked = *event.mutable_children_ranked();

@@ -87,6 +87,17 @@ execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Eff
   return request;
 }
 
+clients::Shared<planning::v1::ScreenRequest> ScreenRequestOf(const State& state) {
+  auto request = WithEvidence<planning::v1::ScreenRequest>(state);
+  for (const Tracked& tracked : state.hypotheses) {
+    if (!tracked.hypothesis.has_verdict()) continue;
+    v1::Hypothesis& judged = *request->add_judged();
+    judged.set_label(tracked.hypothesis.label());
+    judged.set_status(tracked.hypothesis.status());
+  }
+  return request;
+}
+
 clients::Shared<planning::v1::RankChildrenRequest> RankRequestOf(const State& state,
                                                                  const Effect& effect) {
   auto request = WithEvidence<planning::v1::RankChildrenRequest>(state);

@@ -197,6 +197,36 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
   return response;
 }
 
+absl::StatusOr<v1::ScreenResponse> Planner::Screen(const v1::ScreenRequest& request,
+                                                   absl::Time deadline) const {
+  LentEvidence<reasoner::v1::ScreenQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
+  *question->mutable_judged() = request.judged();
+  GALEN_ASSIGN_OR_RETURN(const reasoner::v1::ScreenAnswer answer,
+                         reasoner_.Screen(*question, deadline));
+  v1::ScreenResponse response;
+  std::set<std::string> seen;
+  for (const reasoner::v1::ScreenAnswer::Suspect& suspect : answer.suspects()) {
+    const Label* label = knowledge_.FindLabel(suspect.label());
+    if (label == nullptr || !knowledge::IsLeaf(*label)) {
+      return NotOffered("screening", suspect.label());
+    }
+    if (!seen.insert(suspect.label()).second) return Twice("screening", suspect.label());
+    ProposedHypothesis& proposed = *response.add_hypotheses();
+    proposed = MakeProposed(knowledge_, *label, Hypothesis::TAXONOMY);
+    proposed.mutable_hypothesis()->set_prior(Belief(suspect.probability()));
+    proposed.mutable_hypothesis()->set_reason(suspect.reason());
+  }
+  if (response.hypotheses_size() > 0) return response;
+  for (const std::string& name : answer.checks()) {
+    const knowledge::v1::Check* check = knowledge_.FindCheck(name);
+    if (check == nullptr || check->intrusive()) return NotOffered("screening", name);
+    if (!seen.insert(name).second) return Twice("screening", name);
+    response.add_checks(name);
+  }
+  return response;
+}
+
 absl::StatusOr<v1::ExploreResponse> Planner::Explore(const v1::ExploreRequest& request,
                                                      absl::Time deadline) const {
   LentEvidence<reasoner::v1::ExploreQuestion> question(request.evidence());

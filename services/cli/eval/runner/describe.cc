@@ -96,6 +96,9 @@ void CountReasonerUse(const DiagnosisEvent& event, v1::ReasonerUse& use) {
           break;
       }
       break;
+    case DiagnosisEvent::kScreened:
+      ++calls["Screen"];
+      break;
     case DiagnosisEvent::kChildrenRanked:
       ++calls["RankChildren"];
       break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "pugixml.hpp"
@@ -108,6 +110,24 @@ absl::StatusOr<NcclTopology> ParseNcclTopology(absl::string_view xml) {
   return topology;
 }
 
+namespace {
+
+// The models of the node's GPUs as the driver lists them, each once; "none" without any.
+std::string GpuModels(const host::Host& host) {
+  std::set<std::string> models;
+  if (const auto paths = host.Glob("/proc/driver/nvidia/gpus/*/information"); paths.ok()) {
+    for (const std::string& path : *paths) {
+      const std::string first = FirstLine(host, path).value_or("");
+      absl::string_view line = first;
+      if (!absl::ConsumePrefix(&line, "Model:")) continue;
+      models.insert(CleanText(std::string(absl::StripAsciiWhitespace(line)), 100));
+    }
+  }
+  return models.empty() ? "none" : absl::StrJoin(models, ", ");
+}
+
+}  // namespace
+
 absl::StatusOr<CheckOutput> CheckNcclTopology(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -149,6 +169,7 @@ absl::StatusOr<CheckOutput> CheckNcclTopology(const CheckContext& context) {
   CheckOutput output;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   std::sort(nics.begin(), nics.end());
+  add(TextFinding("gpu_set", node, "", GpuModels(host)));
   add(nics.empty() ? UnknownFinding("nic_set", node, "")
                    : TextFinding("nic_set", node, "", absl::StrJoin(nics, " ")));
   std::vector<std::string> nearest;

@@ -183,6 +183,14 @@ class Book {
     Last().set_residual(true);
     return *this;
   }
+  Book& Costs(const std::string& check, int milliseconds) {
+    for (knowledge::v1::Check& each : *base_.mutable_checks()) {
+      if (each.name() != check) continue;
+      each.mutable_cost()->set_seconds(milliseconds / 1000);
+      each.mutable_cost()->set_nanos(milliseconds % 1000 * 1'000'000);
+    }
+    return *this;
+  }
   Book& Reads(const std::string& check, const std::string& what) {
     for (knowledge::v1::Check& each : *base_.mutable_checks()) {
       if (each.name() == check) each.add_reads(what);

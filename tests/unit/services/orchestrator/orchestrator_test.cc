@@ -116,7 +116,7 @@ TEST_F(OrchestratorTest, RunsEachCheckOnceOnEachNodeAndPrunedOnesNever) {
   executor_.RunAll();
   const std::map<std::string, int> runs = world_.runs();
   EXPECT_THAT(runs, Each(Pair(::testing::_, 1)));
-  EXPECT_EQ(runs.size(), 2u * 8u);  // c1 to c5, ga, gb and gd on two nodes
+  EXPECT_EQ(runs.size(), 2u * 10u);  // s1, s2, c1 to c5, ga, gb and gd on two nodes
   EXPECT_THAT(runs, Not(Contains(Pair("never@n1", 1))));
   EXPECT_THAT(runs, Not(Contains(Pair("gc@n1", 1))));
   EXPECT_EQ(Get().check_results_size(), static_cast<int>(runs.size()));
