@@ -36,7 +36,10 @@ absl::Status InTime(absl::string_view question, absl::Time deadline) {
 
 BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge,
                                  const retrieval::Store* confirmed)
-    : knowledge_(knowledge), rules_(knowledge), history_(Incidents(knowledge), confirmed) {}
+    : knowledge_(knowledge),
+      rules_(knowledge),
+      history_(Incidents(knowledge), confirmed),
+      leaves_(knowledge) {}
 
 absl::StatusOr<v1::SummarizeAnswer> BuiltinReasoner::Summarize(
     const v1::SummarizeQuestion& question, absl::Time deadline) const {
@@ -55,7 +58,9 @@ absl::StatusOr<v1::ScreenAnswer> BuiltinReasoner::Screen(const v1::ScreenQuestio
                                                          absl::Time deadline) const {
   GALEN_RETURN_IF_ERROR(InTime("screen", deadline));
   const EvidenceView view(question.evidence());
-  return reasoner::Screen({knowledge_, rules_, view}, question);
+  const std::vector<std::string> alike =
+      leaves_.Nearest(QueryText(question.incident(), question.evidence()), kMostAlike);
+  return reasoner::Screen({knowledge_, rules_, view}, question, alike);
 }
 
 absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(

@@ -2,6 +2,7 @@
 #define COMMON_REASONER_BUILTIN_REASONER_H_
 
 #include "common/knowledge/knowledge.h"
+#include "common/reasoner/likeness.h"
 #include "common/reasoner/reasoner.h"
 #include "common/reasoner/retrieve.h"
 #include "common/reasoner/rule_index.h"
@@ -45,6 +46,7 @@ class BuiltinReasoner final : public Reasoner {
   const knowledge::Knowledge& knowledge_;
   const RuleIndex rules_;
   const HistoryIndex history_;
+  const LikenessIndex leaves_;
 };
 
 }  // namespace galen::reasoner

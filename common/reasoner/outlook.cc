@@ -62,7 +62,7 @@ void Outlooks::AddSignals(const Label& leaf, Outlook& outlook) const {
     if (!counted.insert(signal->signal()).second) continue;
     const double weight = Weight(*signal);
     // Many weak words do not make a strong one.
-    outlook.log_odds += counted.size() == 1 ? weight : weight / 2;
+    outlook.said += counted.size() == 1 ? weight : weight / 2;
     outlook.strong = outlook.strong || weight >= kStrong;
     outlook.compelling = outlook.compelling || weight >= kDecisive;
     if (weight > heaviest) {
@@ -70,6 +70,7 @@ void Outlooks::AddSignals(const Label& leaf, Outlook& outlook) const {
       outlook.signal = signal;
     }
   }
+  outlook.log_odds += outlook.said;
 }
 
 void Outlooks::AddFindings(const Label& leaf, Outlook& outlook) const {

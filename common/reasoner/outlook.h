@@ -12,6 +12,7 @@ namespace galen::reasoner {
 // What the evidence so far says of one leaf, for the order of search.
 struct Outlook {
   double log_odds = 0;
+  double said = 0;                            // what signals add to it
   const galen::v1::Signal* signal = nullptr;  // the weightiest
   std::string finding;                        // the best sentence of a true confirm entry
   bool specific = false;                      // nothing else accounts for that entry

@@ -26,6 +26,11 @@ constexpr double kQuestionSeconds = 0.05;
 constexpr double kAsideShare = 0.1;
 // What is left of a leaf's belief after a check that could have confirmed it saw nothing.
 constexpr double kAfterNothing = 0.3;
+// Log-odds of the leaf that is described most like the incident; by how much less for the next
+// ones, times the logarithm of their rank. Weaker than a decisive message, stronger than a strong
+// one.
+constexpr double kLikeness = 3.0;
+constexpr double kLikenessByRank = 1.1;
 // One step of checks takes about this long on each node, and holds none that is worth much less
 // than its best.
 constexpr double kStepSeconds = 1.0;
@@ -42,11 +47,16 @@ struct Suspect {
 
 class Screening {
  public:
-  Screening(const Case& the_case, const v1::ScreenQuestion& question)
+  Screening(const Case& the_case, const v1::ScreenQuestion& question,
+            absl::Span<const std::string> alike)
       : case_(the_case), outlooks_(the_case) {
     for (const Hypothesis& judged : question.judged()) {
       judged_.emplace(judged.label(), judged.status());
       confirmed_ = confirmed_ || judged.status() == Hypothesis::CONFIRMED;
+    }
+    for (size_t i = 0; i < alike.size(); ++i) {
+      hints_.try_emplace(alike[i],
+                         kLikeness - kLikenessByRank * std::log(static_cast<double>(i + 1)));
     }
     for (const auto* result : the_case.evidence.results()) asked_.insert(result->check());
   }
@@ -82,7 +92,12 @@ class Screening {
   void Look(const Label& leaf) {
     const Outlook outlook = outlooks_.Of(leaf);
     const bool pointed_at = outlook.strong;
-    const double odds = std::exp(outlook.log_odds);
+    double log_odds = outlook.log_odds;
+    // The signals stand in the same texts: one hint, not two.
+    if (const auto hint = hints_.find(leaf.label()); hint != hints_.end()) {
+      log_odds += std::max(0.0, hint->second - outlook.said);
+    }
+    const double odds = std::exp(log_odds);
     double belief = odds / (1 + odds);
 
     const std::vector<std::string> checks = case_.knowledge.ChecksFor(leaf);
@@ -174,6 +189,7 @@ class Screening {
   const Outlooks outlooks_;
   absl::flat_hash_map<std::string, Hypothesis::Status> judged_;
   bool confirmed_ = false;
+  absl::flat_hash_map<std::string, double> hints_;  // log-odds by how a leaf is described
   absl::flat_hash_set<std::string> asked_;
   std::vector<Suspect> suspects_;
   absl::flat_hash_map<std::string, double> gain_;  // belief that each open check could move
@@ -182,8 +198,9 @@ class Screening {
 
 }  // namespace
 
-v1::ScreenAnswer Screen(const Case& the_case, const v1::ScreenQuestion& question) {
-  return Screening(the_case, question).Answer();
+v1::ScreenAnswer Screen(const Case& the_case, const v1::ScreenQuestion& question,
+                        absl::Span<const std::string> alike) {
+  return Screening(the_case, question, alike).Answer();
 }
 
 }  // namespace galen::reasoner

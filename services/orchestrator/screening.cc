@@ -9,8 +9,15 @@
 
 namespace galen::orchestrator {
 
+bool IsScreenedOut(const State& state) {
+  const Round& round = state.round;
+  return round.screens > 0 && round.screened.hypotheses().empty() &&
+         round.screened.checks().empty();
+}
+
 Decision SearchByScreening(const State& state) {
   const Round& round = state.round;
+  if (IsScreenedOut(state)) return {};
   if (round.screens > 0) {
     const std::string batch = ScreenBatch(round.screens);
     std::vector<std::string> labels;
@@ -19,7 +26,6 @@ Decision SearchByScreening(const State& state) {
     }
     const std::vector<std::string> checks(round.screened.checks().begin(),
                                           round.screened.checks().end());
-    if (labels.empty() && checks.empty()) return {};
     Decision decision =
         labels.empty() ? RunChecks(state, batch, checks, {}) : TestHypotheses(state, batch, labels);
     if (!decision.empty()) return decision;

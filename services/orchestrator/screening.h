@@ -14,6 +14,9 @@ inline constexpr int kMaxScreens = 64;
 // when that is so, or planning gives no answer. Pure.
 Decision SearchByScreening(const State& state);
 
+// Planning wants no more: no check is left that could confirm a cause.
+bool IsScreenedOut(const State& state);
+
 }  // namespace galen::orchestrator
 
 #endif  // SERVICES_ORCHESTRATOR_SCREENING_H_

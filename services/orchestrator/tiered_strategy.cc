@@ -19,7 +19,9 @@ Decision TieredStrategy::Search(const State& state) const {
   if (!round.history_confirmed) {
     if (Decision decision = SearchByScreening(state); !decision.empty()) return decision;
     if (!AnyConfirmed(state)) {
-      if (Decision decision = SearchTaxonomy(state); !decision.empty()) return decision;
+      // What the walk could still run after a whole screening confirms nothing, so it only judges.
+      const Checks checks = IsScreenedOut(state) ? Checks::kHaveRun : Checks::kRun;
+      if (Decision decision = SearchTaxonomy(state, checks); !decision.empty()) return decision;
     }
   }
   if (Decision decision =

@@ -77,10 +77,15 @@ TEST(Decider, WalksTheTaxonomyWhenTheScreeningConfirmsNothing) {
   State state = Summarized();
   ApplyNext(state, Event(kNoHistory));
   ApplyNext(state, Event("screened { hypotheses { hypothesis { label: 'A.X' } } }"));
-  Follow(state, {{"verdicts_given { batch: 'judge/screen-1/1' "
-                  "verdicts { label: 'A.X' outcome: INCONCLUSIVE } }",
-                  {"screen/2/1"}},
-                 {kScreenedOut, {"rank/root/1"}}});
+  Follow(state,
+         {{"verdicts_given { batch: 'judge/screen-1/1' "
+           "verdicts { label: 'A.X' outcome: INCONCLUSIVE } }",
+           {"screen/2/1"}},
+          {kScreenedOut, {"rank/root/1"}},
+          // Nothing runs any more: what is there is judged.
+          {"children_ranked { label: '' children { label: 'A' checks: 'ga' } }", {"rank/A/1"}},
+          {"children_ranked { label: 'A' children { label: 'A.Y' leaf: true checks: 'y' } }",
+           {"judge/A/1 A.Y"}}});
 }
 
 TEST(Decider, AScreeningThatNeverHasEnoughIsEnded) {
