@@ -115,7 +115,18 @@ TEST(Screen, AStrongMessageDoesNotBuyADearCheckBeforeCheapOnes) {
   scene.Read("s", {"MAIN.SUB.DEAR"}, galen::v1::STRONG);
   EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("cheap"));
   scene.Saw("cheap", {Bool("bad", false)});
+  EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("fair"));
+  scene.Saw("fair", {Bool("bad", false)});
   EXPECT_THAT(Suspects(ScreenOf(book, scene)), ElementsAre("MAIN.SUB.DEAR"));
+}
+
+TEST(Screen, WhatIsDescribedLikeTheIncidentIsLookedAtFirst) {
+  const auto book = Three().Make();
+  const RuleIndex index(book);
+  const Scene scene(book);
+  const EvidenceView view(scene.evidence());
+  const std::vector<std::string> alike = {"MAIN.SUB.FAIR", "MAIN.SUB.NO_LEAF"};
+  EXPECT_THAT(Screen({book, index, view}, {}, alike).checks(), ElementsAre("fair"));
 }
 
 TEST(Screen, BesideAConfirmedCauseOnlyWhatShowsByItselfIsSuspected) {

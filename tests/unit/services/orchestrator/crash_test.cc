@@ -190,7 +190,7 @@ TEST(Crash, AtAnyEventOfASearchWithFailingChecksDoesSoToo) {
   CrashAtEveryEvent(
       [](FakeAgents& world) {
         MakeTieredWorld(world);
-        world.left_out = {"c1@n2", "gd@n1"};
+        world.left_out = {"c1@n2", "s1@n1"};
       },
       v1::Diagnosis::SUCCEEDED);
 }

@@ -180,6 +180,7 @@ TEST(Decider, DoesNotJudgeADecidedLeafAgainButAnInconclusiveOne) {
   ApplyNext(state, Event(R"(verdicts_given { batch: 'judge/history/1'
                               verdicts { label: 'A.X' outcome: REJECTED }
                               verdicts { label: 'A.Y' outcome: INCONCLUSIVE } })"));
+  ApplyNext(state, Event(kScreenedOut));
   ApplyNext(state, Event(R"(children_ranked { children { label: 'A.X' leaf: true }
                                               children { label: 'A.Y' leaf: true } })"));
   EXPECT_THAT(Wants(state), ElementsAre("judge/root/1 A.Y"));
