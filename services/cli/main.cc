@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/host/bundle.h"
+#include "common/reasoner/llm/open_model.h"
 #include "common/rpc/serve.h"
 #include "services/cli/bundle_commands.h"
 #include "services/cli/checks.h"
@@ -58,6 +59,9 @@ struct Arguments {
   KbArguments kb;
   FeedbackArguments feedback;
   std::string site;
+  std::string llm;
+  std::string llm_cache;
+  std::string show_reasoning;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -87,6 +91,15 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
   const absl::StatusOr<v1::Incident> incident =
       MakeIncident(arguments.diagnose, bundle == nullptr ? nullptr : &reported);
   if (!incident.ok()) return refuse(incident.status());
+  DiagnoseArguments diagnose = arguments.diagnose;
+  if (!arguments.show_reasoning.empty()) {
+    const absl::StatusOr<ReasoningForm> form = ParseReasoningForm(arguments.show_reasoning);
+    if (!form.ok()) return refuse(form.status());
+    diagnose.show_reasoning = *form;
+  }
+  absl::StatusOr<std::unique_ptr<reasoner::llm::OpenedModel>> model =
+      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache);
+  if (!model.ok()) return refuse(model.status());
   std::unique_ptr<DiagnosisApi> api;
   if (!arguments.diagnose.server.empty()) {
     api = ConnectTo(arguments.diagnose.server);
@@ -94,11 +107,12 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     LocalMesh::Options options;
     options.knowledge = arguments.knowledge;
     if (!arguments.store.empty()) options.store = arguments.store;
+    options.model = reasoner::llm::ModelOf(model->get());
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
   }
-  return Diagnose(*api, *incident, arguments.diagnose, console);
+  return Diagnose(*api, *incident, diagnose, console);
 }
 
 ExitCode RunFeedback(const Arguments& arguments, Console& console) {
@@ -130,6 +144,13 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
     std::filesystem::create_directories(std::filesystem::path(options.store).parent_path(),
                                         ignored);
   }
+  absl::StatusOr<std::unique_ptr<reasoner::llm::OpenedModel>> model =
+      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache);
+  if (!model.ok()) {
+    console.err << "galen: " << model.status().message() << std::endl;
+    return ExitCodeOf(model.status());
+  }
+  options.model = reasoner::llm::ModelOf(model->get());
   return ServeMesh(options, arguments.listen, absl::Seconds(arguments.drain_grace), console);
 }
 
@@ -290,6 +311,13 @@ int Main(int argc, char** argv) {
       ->type_name("HOST:PORT");
   diagnose->add_flag("--json", arguments.diagnose.json,
                      "Print the Diagnosis as JSON, nothing else");
+  diagnose
+      ->add_option("--show-reasoning", arguments.show_reasoning,
+                   "After the report, how it was reached: text; or instead of it, as a drawing: "
+                   "dot, mermaid")
+      ->type_name("FORM")
+      ->expected(0, 1)
+      ->default_str("text");
   diagnose->add_option("--store", arguments.store, "Keep the diagnosis in this file")
       ->type_name("FILE");
   diagnose->add_option("--request-id", arguments.diagnose.request_id,
@@ -315,6 +343,16 @@ int Main(int argc, char** argv) {
   up->add_option("--drain-grace", arguments.drain_grace, "Seconds to drain after SIGTERM")
       ->capture_default_str();
   with_knowledge(up);
+
+  for (CLI::App* command : {diagnose, up}) {
+    command
+        ->add_option("--llm", arguments.llm,
+                     "Endpoint of a language model that is asked too (docs/llm.md); none: nothing "
+                     "is sent anywhere")
+        ->type_name("FILE");
+    command->add_option("--llm-cache", arguments.llm_cache, "Keep the model's answers in this file")
+        ->type_name("FILE");
+  }
 
   CLI::App* feedback = app.add_subcommand("feedback", "Tell a diagnosis what is known");
   feedback->add_option("diagnosis", arguments.feedback.name, "Its name")->required();

@@ -196,6 +196,7 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
     }
     galen::llm::CallOptions options;
     options.deadline = now + time;
+    options.cancellation = model_.cancellation;
     reasoned.set_calls(reasoned.calls() + 1);
     const absl::StatusOr<ChatAnswer> answer = model_.client->Chat(request, options);
     if (!answer.ok()) {

@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/cancellation.h"
 #include "common/knowledge/knowledge.h"
 #include "common/llm/client.h"
 #include "common/reasoner/llm/forms.h"
@@ -44,8 +45,9 @@ class AskCounters {
 // What an asker works with; all but `knowledge` may be shared by many. Must outlive it.
 struct Model {
   galen::llm::LlmClient* client = nullptr;
-  store::AnswerCache* cache = nullptr;  // null: none
-  AskCounters* counters = nullptr;      // null: none
+  store::AnswerCache* cache = nullptr;         // null: none
+  AskCounters* counters = nullptr;             // null: none
+  const Cancellation* cancellation = nullptr;  // ends calls that are under way; null: none
 };
 
 // Asks a model one question: looks at the budget and the cache, sends the prompt, has the answer
