@@ -105,7 +105,7 @@ std::string UnwrapJson(absl::string_view text) {
   }
   if (absl::StartsWith(text, "```") && absl::EndsWith(text, "```") && text.size() >= 6) {
     const std::size_t line = text.find('\n');
-    if (line != absl::string_view::npos && line + 3 <= text.size() - 3) {
+    if (line != absl::string_view::npos && line + 4 <= text.size()) {
       text = text.substr(line + 1, text.size() - line - 4);
     }
   }
@@ -130,8 +130,11 @@ absl::StatusOr<ChatAnswer> ParseChatAnswer(absl::string_view body, bool json) {
   return Checked(std::move(answer), json);
 }
 
-StreamedAnswer::StreamedAnswer(std::size_t most_bytes, OnText on_text)
-    : most_bytes_(most_bytes), on_text_(std::move(on_text)), reader_(most_bytes) {}
+StreamedAnswer::StreamedAnswer(std::size_t most_bytes, OnText on_text, Secret key)
+    : most_bytes_(most_bytes),
+      on_text_(std::move(on_text)),
+      key_(std::move(key)),
+      reader_(most_bytes) {}
 
 absl::Status StreamedAnswer::Take(absl::string_view bytes) {
   return reader_.Take(bytes, [this](absl::string_view data) { return TakeEvent(data); });
@@ -146,7 +149,7 @@ absl::Status StreamedAnswer::TakeEvent(absl::string_view data) {
   GALEN_ASSIGN_OR_RETURN(const Json parsed, ParseBody(data));
   if (Find(parsed, "error") != nullptr) {
     return absl::UnavailableError(
-        absl::StrCat("the endpoint broke its answer off: ", ErrorText(data)));
+        absl::StrCat("the endpoint broke its answer off: ", ErrorText(data, key_)));
   }
   if (const Usage usage = UsageOf(parsed); usage.reported) answer_.usage = usage;
   if (answer_.model.empty()) answer_.model = ModelOf(parsed);
@@ -243,7 +246,7 @@ absl::StatusOr<std::vector<std::string>> ParseModels(absl::string_view body) {
   return names;
 }
 
-std::string ErrorText(absl::string_view body) {
+std::string ErrorText(absl::string_view body, const Secret& key) {
   const Json parsed = Parse(body);
   const Json* const error = Find(parsed, "error");
   const std::string* text = nullptr;
@@ -252,7 +255,8 @@ std::string ErrorText(absl::string_view body) {
   if (text == nullptr) text = FindText(parsed, "message");
   if (text == nullptr) text = FindText(parsed, "detail");
   if (text == nullptr) return "";
-  std::string clean = CleanText(*text, kMostErrorText);
+  // Before it is cut, since half a key is a key to guess.
+  std::string clean = CleanText(key.TakenOutOf(*text), kMostErrorText);
   std::replace(clean.begin(), clean.end(), '\n', ' ');
   return clean;
 }

@@ -60,7 +60,9 @@ absl::string_view HostOf(absl::string_view url) {
 }
 
 bool IsThisMachine(absl::string_view host) {
-  return host == "localhost" || host == "::1" || absl::StartsWith(host, "127.");
+  return host == "localhost" || host == "::1" ||
+         (absl::StartsWith(host, "127.") &&
+          host.find_first_not_of("0123456789.") == absl::string_view::npos);
 }
 
 absl::Status CheckUrl(absl::string_view url, absl::string_view what) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/llm/retry.h"
 #include "common/llm/wire.h"
@@ -209,7 +210,7 @@ absl::Status HttpClient::RunCounted(HttpRequest& request, const CallOptions& opt
     if (reply.ok()) {
       status = reply->code >= 200 && reply->code < 300
                    ? take(*reply)
-                   : StatusOfCode(reply->code, key.TakenOutOf(ErrorText(reply->body)));
+                   : StatusOfCode(reply->code, ErrorText(reply->body, key));
     }
     call.latency = absl::Now() - now;
     call.attempts += sent;
@@ -292,7 +293,7 @@ absl::StatusOr<ChatAnswer> HttpClient::Chat(const ChatRequest& request,
     http.on_bytes = [&](absl::string_view bytes) -> absl::Status {
       if (document.empty() && !streamed.has_value()) is_document = absl::StartsWith(bytes, "{");
       if (!is_document) {
-        if (!streamed.has_value()) streamed.emplace(endpoint_.most_bytes, on_text);
+        if (!streamed.has_value()) streamed.emplace(endpoint_.most_bytes, on_text, key());
         return streamed->Take(bytes);
       }
       if (document.size() + bytes.size() > endpoint_.most_bytes) {

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "common/llm/client.h"
 #include "common/llm/endpoint.h"
+#include "common/llm/secret.h"
 #include "common/llm/sse.h"
 
 // OpenAI's protocol as text, without a network. Everything that is read is hostile: any bytes give
@@ -37,8 +38,8 @@ class StreamedAnswer {
  public:
   using OnText = std::function<bool(absl::string_view piece)>;
 
-  // `on_text` may be empty. No answer is longer than `most_bytes`.
-  StreamedAnswer(std::size_t most_bytes, OnText on_text);
+  // `on_text` may be empty. No answer is longer than `most_bytes`, and no error holds `key`.
+  StreamedAnswer(std::size_t most_bytes, OnText on_text, Secret key = {});
 
   // DATA_LOSS when the stream is none of a chat; UNAVAILABLE when the endpoint tells of an error in
   // it; CANCELLED when on_text returns false. After an error it must not be called again.
@@ -55,6 +56,7 @@ class StreamedAnswer {
 
   const std::size_t most_bytes_;
   const OnText on_text_;
+  const Secret key_;
   SseReader reader_;
   ChatAnswer answer_;
   bool finished_ = false;  // told why it ends
@@ -69,8 +71,8 @@ absl::StatusOr<Embeddings> ParseEmbeddings(absl::string_view body, std::size_t t
 absl::StatusOr<std::vector<std::string>> ParseModels(absl::string_view body);
 
 // What the body of an error says, clean and at most 200 bytes; "" when it says nothing. OpenAI's
-// form, vLLM's and FastAPI's.
-std::string ErrorText(absl::string_view body);
+// form, vLLM's and FastAPI's. Of `key` it holds nothing.
+std::string ErrorText(absl::string_view body, const Secret& key = {});
 
 // `text` without a leading <think> block and without a fence of Markdown around the rest.
 std::string UnwrapJson(absl::string_view text);
