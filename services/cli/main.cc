@@ -25,6 +25,7 @@
 #include "services/cli/eval/eval_command.h"
 #include "services/cli/feedback.h"
 #include "services/cli/kb/kb_command.h"
+#include "services/cli/llm/llm_command.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/show_check.h"
@@ -57,6 +58,7 @@ struct Arguments {
   AddArguments add;
   eval::EvalArguments eval;
   KbArguments kb;
+  LlmArguments check_llm;
   FeedbackArguments feedback;
   std::string site;
   std::string llm;
@@ -349,6 +351,7 @@ int Main(int argc, char** argv) {
         ->add_option("--llm", arguments.llm,
                      "Endpoint of a language model that is asked too (docs/llm.md); none: nothing "
                      "is sent anywhere")
+        ->envname("GALEN_LLM")
         ->type_name("FILE");
     command->add_option("--llm-cache", arguments.llm_cache, "Keep the model's answers in this file")
         ->type_name("FILE");
@@ -450,6 +453,8 @@ int Main(int argc, char** argv) {
 
   const CLI::App* kb = DeclareKb(app, arguments.kb);
 
+  const CLI::App* llm = DeclareLlm(app, arguments.check_llm);
+
   const CLI::App* eval = eval::DeclareEval(app, arguments.eval);
 
   try {
@@ -463,6 +468,7 @@ int Main(int argc, char** argv) {
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
   if (*diagnose) return RunDiagnose(arguments, console);
+  if (*llm) return CheckLlm(arguments.check_llm, console);
   if (*eval) return eval::RunEval(arguments.eval, console);
   if (*up) return RunUp(arguments, console);
   if (*feedback) return RunFeedback(arguments, console);
