@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -64,6 +65,13 @@ class EventLog {
   virtual absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                              absl::Time now, absl::Duration ttl) = 0;
   virtual absl::Status ReleaseLease(const Lease& lease) = 0;
+
+  // What models took, by the `reasoned` of all events appended to logs of `parent`
+  // ("tenants/{tenant}") whose event_time lies on that day ("2026-02-14", UTC). Never less than
+  // what Append() acknowledged. A store that keeps no such account says UNIMPLEMENTED.
+  virtual absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) {
+    return absl::UnimplementedError(absl::StrCat(parent, ": this store keeps no account of ", day));
+  }
 };
 
 }  // namespace galen::store

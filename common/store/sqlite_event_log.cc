@@ -2,6 +2,9 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -14,6 +17,12 @@ namespace {
 
 constexpr int kApplicationId = 0x47414c4e;  // "GALN" in the file's header: whose file it is
 constexpr int kSchemaVersion = 1;
+
+// What one question may add to an account: more is a count that nobody believes, and a thousand
+// times a day of it does not overflow.
+std::int64_t Bounded(std::int64_t count) {
+  return std::clamp<std::int64_t>(count, 0, std::int64_t{1} << 50);
+}
 
 constexpr char kSchema[] = R"sql(
   CREATE TABLE diagnoses (
@@ -37,6 +46,34 @@ constexpr char kSchema[] = R"sql(
     PRIMARY KEY (diagnosis, sequence)) WITHOUT ROWID;
 )sql";
 
+// Beside the format's own tables, so that a galen which knows nothing of it still reads the file.
+constexpr char kAccounts[] = R"sql(
+  CREATE TABLE IF NOT EXISTS model_accounts (
+    parent TEXT NOT NULL,
+    day TEXT NOT NULL,  -- UTC
+    calls INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (parent, day)) WITHOUT ROWID;
+)sql";
+
+// What the events took, by day.
+std::map<std::string, v1::Spent> SpentByDay(absl::Span<const v1::DiagnosisEvent> events) {
+  std::map<std::string, v1::Spent> days;
+  for (const v1::DiagnosisEvent& event : events) {
+    for (const v1::Reasoned& reasoned : event.reasoned()) {
+      v1::Spent& spent = days[absl::FormatTime(
+          "%Y-%m-%d", absl::FromUnixSeconds(event.event_time().seconds()), absl::UTCTimeZone())];
+      spent.set_calls(spent.calls() + std::max(0, reasoned.calls()));
+      spent.set_input_tokens(spent.input_tokens() + Bounded(reasoned.input_tokens()));
+      spent.set_output_tokens(spent.output_tokens() + Bounded(reasoned.output_tokens()));
+      spent.set_cost_nanos(spent.cost_nanos() + Bounded(reasoned.cost_nanos()));
+    }
+  }
+  return days;
+}
+
 // "tenants/t" of "tenants/t/diagnoses/d"; "" when the name has another form.
 absl::string_view ParentOf(absl::string_view name) {
   const std::size_t cut = name.find("/diagnoses/");
@@ -56,7 +93,7 @@ absl::Status LeaseLost(const Lease& lease) {
 
 struct SqliteEventLog::Statements {
   Statement find, find_request, insert_diagnosis, insert_event, set_last, read, list, list_all,
-      orphans, set_over, set_lease, release_lease;
+      orphans, set_over, set_lease, release_lease, account, account_of;
 };
 
 // A diagnosis as stored.
@@ -151,6 +188,7 @@ absl::Status SqliteEventLog::CheckSchema() {
                                             ", this galen reads format ", kSchemaVersion,
                                             ": run the galen that wrote it; nothing was changed"));
   }
+  GALEN_RETURN_IF_ERROR(Execute(kAccounts));
   GALEN_RETURN_IF_ERROR(transaction.Commit());
   GALEN_RETURN_IF_ERROR(Execute("PRAGMA journal_mode = WAL"));
   GALEN_RETURN_IF_ERROR(Execute("PRAGMA synchronous = FULL"));
@@ -186,6 +224,14 @@ absl::Status SqliteEventLog::PrepareAll() {
       {&statements_->release_lease,
        "UPDATE diagnoses SET lease_owner = '', lease_expires = 0 "
        "WHERE name = ?1 AND lease_token = ?2"},
+      {&statements_->account,
+       "INSERT INTO model_accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET "
+       "calls = calls + excluded.calls, input_tokens = input_tokens + excluded.input_tokens, "
+       "output_tokens = output_tokens + excluded.output_tokens, "
+       "cost_nanos = cost_nanos + excluded.cost_nanos"},
+      {&statements_->account_of,
+       "SELECT calls, input_tokens, output_tokens, cost_nanos FROM model_accounts "
+       "WHERE parent = ?1 AND day = ?2"},
   };
   for (const auto& [statement, sql] : all) {
     GALEN_RETURN_IF_ERROR(statement->Prepare(db_, file_, sql));
@@ -276,6 +322,16 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
   for (const v1::DiagnosisEvent& event : events) {
     GALEN_RETURN_IF_ERROR(InsertEvent(row.id, ++sequence, event));
   }
+  for (const auto& [day, spent] : SpentByDay(events)) {
+    Statement::Run run(statements_->account);
+    run.Bind(1, ParentOf(lease.diagnosis));
+    run.Bind(2, day);
+    run.Bind(3, spent.calls());
+    run.Bind(4, spent.input_tokens());
+    run.Bind(5, spent.output_tokens());
+    run.Bind(6, spent.cost_nanos());
+    GALEN_RETURN_IF_ERROR(run.Done());
+  }
   {
     Statement::Run run(statements_->set_last);
     run.Bind(1, row.id);
@@ -284,6 +340,21 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
   }
   GALEN_RETURN_IF_ERROR(transaction.Commit());
   return sequence;
+}
+
+absl::StatusOr<v1::Spent> SqliteEventLog::SpentOn(absl::string_view parent, absl::string_view day) {
+  MutexLock lock(mu_);
+  Statement::Run run(statements_->account_of);
+  run.Bind(1, parent);
+  run.Bind(2, day);
+  GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
+  v1::Spent spent;
+  if (!found) return spent;
+  spent.set_calls(run.Int(0));
+  spent.set_input_tokens(run.Int(1));
+  spent.set_output_tokens(run.Int(2));
+  spent.set_cost_nanos(run.Int(3));
+  return spent;
 }
 
 absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventLog::Read(absl::string_view name,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/spending/spending.h"
 #include "services/orchestrator/effect.h"
 
 namespace galen::orchestrator {
@@ -222,6 +223,10 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
     return;
   }
   if (state.lifecycle == v1::Diagnosis::PENDING) state.lifecycle = v1::Diagnosis::RUNNING;
+  for (const v1::Reasoned& reasoned : event.reasoned()) {
+    spending::Add(reasoned, state.spending);
+    state.reasoned.push_back(reasoned);
+  }
   switch (event.event_case()) {
     case v1::DiagnosisEvent::kSummarized:
       return ApplySummarized(state, event.summarized());

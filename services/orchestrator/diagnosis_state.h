@@ -98,6 +98,10 @@ struct State {
   std::vector<v1::ReasoningStep> reasoning;
   google::rpc::Status error;
   Round round;
+
+  // What models took, and every question that they were to answer, oldest first.
+  v1::Spending spending;
+  std::vector<v1::Reasoned> reasoned;
 };
 
 // Takes `event` into `state`. Total: an event that makes no sense here changes only what it says

@@ -22,6 +22,7 @@ template <typename Request>
 struct Asked {
   explicit Asked(const State& state) : shared(state), request(shared.evidence()) {
     *request->mutable_incident() = WithoutLogContents(state.incident);
+    *request->mutable_spending() = state.spending;
   }
   const SharedEvidence shared;
   LentEvidence<Request> request;
@@ -47,6 +48,7 @@ summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
   summarization::v1::SummarizeRequest request;
   *request.mutable_incident() = state.incident;
   for (const std::string& text : state.feedback) request.add_feedback(text);
+  *request.mutable_spending() = state.spending;
   return request;
 }
 
@@ -137,6 +139,7 @@ clients::Shared<conclusion::v1::ConcludeRequest> ConcludeRequestOf(const State& 
     *request->add_suggestions() = suggestion;
   }
   for (const std::string& note : state.round.notes) request->add_notes(note);
+  for (const v1::Reasoned& reasoned : state.reasoned) *request->add_reasoned() = reasoned;
   if (const Strategy* strategy = FindStrategy(state.strategy); strategy != nullptr) {
     request->set_presumed(strategy->Presumed(state));
   }

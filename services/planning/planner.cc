@@ -81,10 +81,12 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
     const v1::ProposeFromHistoryRequest& request, absl::Time deadline) const {
   LentEvidence<reasoner::v1::HistoryQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   question->set_max_causes(CausesWanted(request.max_causes()));
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer answer,
                          reasoner_.ProposeFromHistory(*question, deadline));
   v1::ProposeFromHistoryResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   for (const reasoner::v1::HistoryAnswer::Cause& cause : answer.causes()) {
     const Label* label = knowledge_.FindLabel(cause.label());
@@ -107,6 +109,7 @@ absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
     const v1::ProposeAtOnceRequest& request, absl::Time deadline) const {
   LentEvidence<reasoner::v1::PresumeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   question->set_max_causes(CausesWanted(request.max_causes()));
   std::map<std::string, const Label*> offered;
   for (const Label& label : knowledge_.base().labels()) {
@@ -119,6 +122,7 @@ absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
   std::set<std::string> signals;
   for (const auto& signal : request.evidence().summary().signals()) signals.insert(signal.id());
   v1::ProposeAtOnceResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   for (const reasoner::v1::PresumeAnswer::Cause& cause : answer.causes()) {
     const auto label = offered.find(cause.label());
@@ -163,11 +167,13 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
   LentEvidence<reasoner::v1::RankQuestion> question(request.evidence());
   question->set_label(request.label());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   for (const Label* child : children) *question->add_choices() = MakeChoice(*child);
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::RankAnswer answer,
                          reasoner_.RankChildren(*question, deadline));
 
   v1::RankChildrenResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   std::vector<RankedChild> pruned;
   for (const reasoner::v1::RankAnswer::Ranked& ranked : answer.ranked()) {
@@ -231,10 +237,12 @@ absl::StatusOr<v1::ExploreResponse> Planner::Explore(const v1::ExploreRequest& r
                                                      absl::Time deadline) const {
   LentEvidence<reasoner::v1::ExploreQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   *question->mutable_judged() = request.judged();
   GALEN_ASSIGN_OR_RETURN(reasoner::v1::ExploreAnswer answer,
                          reasoner_.Explore(*question, deadline));
   v1::ExploreResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   *response.mutable_suggestions() = std::move(*answer.mutable_suggestions());
   return response;
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
+#include "common/spending/spending.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
 namespace galen::reflection {
@@ -80,10 +81,16 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
   const std::set<std::string> ids = EvidenceIds(request.evidence());
   LentEvidence<reasoner::v1::JudgeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   v1::JudgeResponse response;
   for (const std::string& name : request.labels()) {
     question->set_label(name);
     GALEN_ASSIGN_OR_RETURN(Verdict verdict, reasoner_.Judge(*question, deadline));
+    if (verdict.has_reasoned()) {
+      spending::Add(verdict.reasoned(), *question->mutable_spending());
+      *response.add_reasoned() = std::move(*verdict.mutable_reasoned());
+      verdict.clear_reasoned();
+    }
     if (verdict.label() != name) {
       return absl::FailedPreconditionError(absl::StrCat(
           name, ": the reasoner answered on \"", verdict.label(), "\", which was not asked"));
@@ -105,10 +112,12 @@ absl::StatusOr<v1::CritiqueResponse> Reflector::Critique(const v1::CritiqueReque
                                                          absl::Time deadline) const {
   LentEvidence<reasoner::v1::CritiqueQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   *question->mutable_judged() = request.judged();
   GALEN_ASSIGN_OR_RETURN(reasoner::v1::CritiqueAnswer answer,
                          reasoner_.Critique(*question, deadline));
   v1::CritiqueResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   for (const Hypothesis& each : request.judged()) {
     if (each.has_verdict()) seen.insert(each.label());
