@@ -137,6 +137,11 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::ProposeFromHistory(
   return With(std::move(answer), reasoned);
 }
 
+absl::StatusOr<v1::ScreenAnswer> LlmReasoner::Screen(const v1::ScreenQuestion& question,
+                                                     absl::Time deadline) const {
+  return rules_.Screen(question, deadline);
+}
+
 absl::StatusOr<v1::PresumeAnswer> LlmReasoner::Presume(const v1::PresumeQuestion& question,
                                                        absl::Time deadline) const {
   const int wanted = std::max(question.max_causes(), 1);

@@ -26,6 +26,9 @@ class LlmReasoner final : public Reasoner {
                                                 absl::Time deadline) const override;
   absl::StatusOr<v1::RankAnswer> RankChildren(const v1::RankQuestion& question,
                                               absl::Time deadline) const override;
+  // By the rules alone: a choice by cost and belief, a dozen times in a diagnosis.
+  absl::StatusOr<v1::ScreenAnswer> Screen(const v1::ScreenQuestion& question,
+                                          absl::Time deadline) const override;
   absl::StatusOr<v1::HistoryAnswer> ProposeFromHistory(const v1::HistoryQuestion& question,
                                                        absl::Time deadline) const override;
   absl::StatusOr<v1::PresumeAnswer> Presume(const v1::PresumeQuestion& question,
