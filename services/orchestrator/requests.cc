@@ -22,7 +22,10 @@ template <typename Request>
 struct Asked {
   explicit Asked(const State& state) : shared(state), request(shared.evidence()) {
     *request->mutable_incident() = WithoutLogContents(state.incident);
-    *request->mutable_spending() = state.spending;
+    // What no model is asked has no use for it.
+    if constexpr (requires { request->mutable_spending(); }) {
+      *request->mutable_spending() = state.spending;
+    }
   }
   const SharedEvidence shared;
   LentEvidence<Request> request;
