@@ -255,8 +255,9 @@ std::string ErrorText(absl::string_view body, const Secret& key) {
   if (text == nullptr) text = FindText(parsed, "message");
   if (text == nullptr) text = FindText(parsed, "detail");
   if (text == nullptr) return "";
-  // Before it is cut, since half a key is a key to guess.
-  std::string clean = CleanText(key.TakenOutOf(*text), kMostErrorText);
+  // Cleaned first, since a character that goes could have stood in the middle of the key; cut last,
+  // since half a key is a key to guess.
+  std::string clean = CleanText(key.TakenOutOf(CleanText(*text, body.size())), kMostErrorText);
   std::replace(clean.begin(), clean.end(), '\n', ' ');
   return clean;
 }

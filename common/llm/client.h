@@ -39,8 +39,9 @@ struct ChatRequest {
   std::optional<JsonSchema> schema;
   int max_tokens = 0;                 // of the answer; 0: what the configuration says
   std::optional<double> temperature;  // instead of the configuration's
-  std::optional<std::int64_t> seed;   // instead of the configuration's
-  std::string model;                  // instead of the configuration's
+  // Instead of the configuration's; not sent where that says that the model refuses it.
+  std::optional<std::int64_t> seed;
+  std::string model;  // instead of the configuration's
 };
 
 struct Usage {

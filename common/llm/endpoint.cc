@@ -211,7 +211,10 @@ absl::Status ReadModels(SettingsReader& root, Endpoint& endpoint) {
                       "is the name of the deployment");
   }
   GALEN_RETURN_IF_ERROR(root.OptionalNumber("temperature", 0, 2, endpoint.temperature));
+  std::string seed;
   GALEN_RETURN_IF_ERROR(root.OptionalInteger("seed", endpoint.seed));
+  GALEN_RETURN_IF_ERROR(root.Text("seed", seed));
+  endpoint.sends_seed = seed != "none";
   GALEN_RETURN_IF_ERROR(root.Integer("max_tokens", 1, 1 << 20, endpoint.max_tokens));
   int field = 0;
   GALEN_RETURN_IF_ERROR(

@@ -56,6 +56,7 @@ struct Endpoint {
   std::string model;
   std::optional<double> temperature = 0;  // none: the server's own
   std::optional<std::int64_t> seed;
+  bool sends_seed = true;  // false: not even that of a request, for models that refuse the field
   int max_tokens = 1024;
   bool completion_tokens_field = false;  // max_completion_tokens instead of max_tokens
   // By question ("rank") or by agent ("planning"); a question goes first.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -43,8 +44,6 @@ bool Answered(const absl::Status& status) {
 
 State StateOf(const absl::Status& status) { return Answered(status) ? State::kNo : State::kFailed; }
 
-std::string Said(const absl::Status& status) { return CleanText(status.message(), 240); }
-
 class Prober {
  public:
   // A copy of the configuration, as the probe wants it: each question once, and each for itself.
@@ -72,6 +71,13 @@ class Prober {
  private:
   ChatRequest Question(const std::string& text) const {
     return {.messages = {{Message::Role::kUser, text}}, .max_tokens = kMostTokens};
+  }
+
+  // Without the name of the endpoint, which the whole report is about.
+  std::string Said(const absl::Status& status) const {
+    absl::string_view text = status.message();
+    absl::ConsumePrefix(&text, absl::StrCat("llm ", endpoint_.url, ": "));
+    return CleanText(text, 240);
   }
 
   void Add(Probed probed) { report_.abilities.push_back(std::move(probed)); }

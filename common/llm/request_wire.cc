@@ -110,7 +110,7 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
       request.temperature.has_value() ? request.temperature : settings.temperature;
   if (temperature.has_value()) body["temperature"] = *temperature;
   const auto seed = request.seed.has_value() ? request.seed : settings.seed;
-  if (seed.has_value()) body["seed"] = *seed;
+  if (seed.has_value() && endpoint.sends_seed) body["seed"] = *seed;
   if (stream) {
     body["stream"] = true;
     body["stream_options"] = {{"include_usage", true}};

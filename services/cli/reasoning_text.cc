@@ -93,8 +93,10 @@ std::string AsText(const std::vector<ReasoningStep>& steps, const Terminal& term
     for (const std::size_t parent : parents[i]) {
       if (parent < i && (below == steps.size() || parent > below)) below = parent;
     }
-    // What everything leads to stands by itself at the end.
-    if (below == steps.size() || steps[i].kind() == ReasoningStep::SUMMARY) {
+    // What everything leads to stands by itself, and so does an objection to several steps.
+    const bool alone = steps[i].kind() == ReasoningStep::SUMMARY ||
+                       (steps[i].kind() == ReasoningStep::CRITIQUE && parents[i].size() > 1);
+    if (below == steps.size() || alone) {
       roots.push_back(i);
     } else {
       children[below].push_back(i);

@@ -82,6 +82,12 @@ tls: {ca_file: /ca.pem, certificate_file: /me.pem, certificate_key_file: /me.key
   EXPECT_EQ(endpoint->certificate_key_file, "/me.key");
 }
 
+TEST(EndpointFile, CanKeepASeedBack) {
+  EXPECT_TRUE(Parse("")->sends_seed);
+  EXPECT_TRUE(Parse("seed: 3\n")->sends_seed);
+  EXPECT_FALSE(Parse("seed: none\n")->sends_seed);
+}
+
 TEST(EndpointFile, GivesAQuestionItsAgentsSettingsAndItsOwnOverThem) {
   const auto endpoint = Parse(R"(
 temperature: 0.1

@@ -107,6 +107,8 @@ TEST(ChatBody, SaysWhatTheRequestSaysInsteadOfTheConfiguration) {
   EXPECT_EQ(body["seed"], 9);
   EXPECT_EQ(body["model"], "other");
   EXPECT_FALSE(body.contains("stream"));
+  endpoint.sends_seed = false;
+  EXPECT_FALSE(BodyOf(endpoint, request).contains("seed"));
 }
 
 // Servers keep what they computed for the beginning of a prompt, and find it again only where the
