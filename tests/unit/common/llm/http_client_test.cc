@@ -394,7 +394,6 @@ TEST_F(HttpClientTest, HedgesOnlyWhenItIsToldTo) {
 }
 
 TEST_F(HttpClientTest, HasNoMoreRequestsUnderWayThanItMay) {
-  std::mutex mu;
   ScriptedEndpoint endpoint({ChatReply("x")});
   endpoint_.concurrency = 2;
   const auto client = ClientOf(endpoint.url());

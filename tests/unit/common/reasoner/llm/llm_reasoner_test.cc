@@ -273,7 +273,8 @@ TEST(Prompts, OfOneDiagnosisShareTheLongestPrefixTheyCan) {
     const std::size_t question = before.find("Question:");
     ASSERT_NE(question, std::string::npos);
     const std::size_t known = before.find("Checks that failed");
-    EXPECT_GE(static_cast<std::size_t>(shared) + 1, std::min(question, known)) << requests[i].purpose;
+    EXPECT_GE(static_cast<std::size_t>(shared) + 1, std::min(question, known))
+        << requests[i].purpose;
   }
   RecordProperty("least_share_percent", static_cast<int>(100 * least));
 }
