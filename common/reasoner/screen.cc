@@ -52,7 +52,11 @@ class Screening {
       : case_(the_case), outlooks_(the_case) {
     for (const Hypothesis& judged : question.judged()) {
       judged_.emplace(judged.label(), judged.status());
-      confirmed_ = confirmed_ || judged.status() == Hypothesis::CONFIRMED;
+      if (judged.status() != Hypothesis::CONFIRMED) continue;
+      confirmed_ = true;
+      const Label* cause = the_case.knowledge.FindLabel(judged.label());
+      if (cause == nullptr) continue;
+      look_alikes_.insert(cause->confused_with().begin(), cause->confused_with().end());
     }
     for (size_t i = 0; i < alike.size(); ++i) {
       hints_.try_emplace(alike[i],
@@ -67,6 +71,10 @@ class Screening {
     std::stable_sort(suspects_.begin(), suspects_.end(),
                      [](const Suspect& a, const Suspect& b) { return a.worth > b.worth; });
     v1::ScreenAnswer answer;
+    if (confirmed_ && suspects_.empty()) {
+      AddKnown(answer);
+      return answer;
+    }
     const bool suspects_first = !suspects_.empty() && (confirmed_ || best_check.empty() ||
                                                        suspects_[0].worth >= Worth(best_check));
     if (suspects_first) {
@@ -115,14 +123,16 @@ class Screening {
     const bool judged = verdict != judged_.end();
     if (judged && open.empty()) return;
     const bool mentioned = outlook.signal != nullptr || !outlook.finding.empty();
-    // Beside a confirmed cause: another one that shows by itself, and what costs nothing to tell.
-    const bool suspect =
-        confirmed_ ? (outlook.specific && pointed_at) || (open.empty() && mentioned) : pointed_at;
-    if (suspect) {
-      suspects_.push_back({&leaf, belief, belief / seconds, open.empty(),
-                           outlook.finding.empty() && outlook.signal != nullptr
-                               ? Describe(*outlook.signal)
-                               : outlook.finding});
+    std::string reason = outlook.finding;
+    if (reason.empty() && outlook.signal != nullptr) reason = Describe(*outlook.signal);
+    // Beside a confirmed cause: another one that shows by itself.
+    if (pointed_at && (!confirmed_ || outlook.specific)) {
+      suspects_.push_back({&leaf, belief, belief / seconds, open.empty(), std::move(reason)});
+    } else if (confirmed_ && !judged && open.size() < checks.size() &&
+               (mentioned || look_alikes_.contains(leaf.label()))) {
+      // Nothing runs for it any more, but a report says what was ruled out by what is known.
+      if (reason.empty()) reason = "it is easily mistaken for the confirmed cause";
+      known_.push_back({&leaf, belief, belief, true, std::move(reason)});
     }
     if (outlook.refuted) return;
     AddGains(leaf, belief, open);
@@ -167,6 +177,18 @@ class Screening {
     }
   }
 
+  void AddKnown(v1::ScreenAnswer& answer) {
+    std::stable_sort(known_.begin(), known_.end(),
+                     [](const Suspect& a, const Suspect& b) { return a.worth > b.worth; });
+    for (const Suspect& known : known_) {
+      v1::ScreenAnswer::Suspect& added = *answer.add_suspects();
+      added.set_label(known.leaf->label());
+      added.set_probability(known.probability);
+      added.set_reason(known.reason);
+      added.set_as_known(true);
+    }
+  }
+
   void AddChecks(const std::string& best, v1::ScreenAnswer& answer) const {
     std::vector<std::string> checks(finds_.begin(), finds_.end());
     std::sort(checks.begin(), checks.end(), [&](const std::string& a, const std::string& b) {
@@ -192,6 +214,8 @@ class Screening {
   absl::flat_hash_map<std::string, double> hints_;  // log-odds by how a leaf is described
   absl::flat_hash_set<std::string> asked_;
   std::vector<Suspect> suspects_;
+  std::vector<Suspect> known_;                     // to be judged without another check
+  absl::flat_hash_set<std::string> look_alikes_;   // of confirmed causes
   absl::flat_hash_map<std::string, double> gain_;  // belief that each open check could move
   absl::flat_hash_set<std::string> finds_;         // open checks that can confirm something
 };

@@ -220,6 +220,7 @@ absl::StatusOr<v1::ScreenResponse> Planner::Screen(const v1::ScreenRequest& requ
     if (!seen.insert(suspect.label()).second) return Twice("screening", suspect.label());
     ProposedHypothesis& proposed = *response.add_hypotheses();
     proposed = MakeProposed(knowledge_, *label, Hypothesis::TAXONOMY);
+    if (suspect.as_known()) proposed.clear_checks();
     proposed.mutable_hypothesis()->set_prior(Belief(suspect.probability()));
     proposed.mutable_hypothesis()->set_reason(suspect.reason());
   }

@@ -136,11 +136,31 @@ TEST(Screen, BesideAConfirmedCauseOnlyWhatShowsByItselfIsSuspected) {
   scene.Read("s", {"MAIN.SUB.DEAR"}, galen::v1::DECISIVE);
   const auto confirmed = Judged(JudgeOf(book, scene, "MAIN.SUB.CHEAP"));
   ASSERT_EQ(confirmed.status(), galen::v1::Hypothesis::CONFIRMED);
-  // Words alone buy no check any more, and nothing else is looked at.
+  // Words alone buy no check any more, and nothing of DEAR has run that could judge it.
   EXPECT_THAT(Suspects(ScreenOf(book, scene, {confirmed})), IsEmpty());
   EXPECT_THAT(ScreenOf(book, scene, {confirmed}).checks(), IsEmpty());
   scene.Saw("fair", {Bool("bad", true)});
   EXPECT_THAT(Suspects(ScreenOf(book, scene, {confirmed})), Contains("MAIN.SUB.FAIR"));
+}
+
+TEST(Screen, WhatIsEasilyMistakenForTheCauseIsJudgedByWhatIsKnown) {
+  Book made;
+  made.Check("a", "bad", "bool", Rule::EQ, "true").Check("b", "bad", "bool", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.CAUSE").Confirm("a", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.TWIN");
+  made.Leaf("MAIN.SUB.TWIN")
+      .Confirm("b", "bad", Rule::EQ, "true")
+      .Refute("a", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("a", {Bool("bad", true)});
+  const auto confirmed = Judged(JudgeOf(book, scene, "MAIN.SUB.CAUSE"));
+  ASSERT_EQ(confirmed.status(), galen::v1::Hypothesis::CONFIRMED);
+  const auto answer = ScreenOf(book, scene, {confirmed});
+  ASSERT_THAT(Suspects(answer), ElementsAre("MAIN.SUB.TWIN"));
+  EXPECT_TRUE(answer.suspects(0).as_known());
+  const auto twin = Judged(JudgeOf(book, scene, "MAIN.SUB.TWIN"));
+  EXPECT_EQ(twin.status(), galen::v1::Hypothesis::REJECTED);
+  EXPECT_THAT(Suspects(ScreenOf(book, scene, {confirmed, twin})), IsEmpty());
 }
 
 // Whatever the checks answer: each is asked for once at most, and the screening ends.
