@@ -69,15 +69,27 @@ TEST(Model, ThatAnswersBadlyToTheEndOfTheBudgetSaysSoInTheReport) {
 
 TEST(Model, ATenantsDayIsSharedByItsDiagnosesAndByNobodyElse) {
   FakeLlmClient client(AnswerTheDraft);
-  World world({.model = reasoner::llm::Model{.client = &client}});
-  std::int64_t spent = 0;
-  for (int i = 0; i < 3; ++i) {
-    const World::Outcome outcome = world.Diagnose(World::Incident(), "tenants/a");
-    for (const v1::DiagnosisEvent& event : outcome.events) {
-      for (const v1::Reasoned& reasoned : event.reasoned()) spent += reasoned.calls();
-    }
+  World world({.model = reasoner::llm::Model{.client = &client}, .calls_a_day = 4});
+  const auto calls = [&](const std::string& tenant) {
+    return world.Diagnose(World::Incident(), tenant).diagnosis.report();
+  };
+  const v1::Report first = calls("tenants/a");
+  EXPECT_LE(first.reasoner_spent().calls(), 4);
+  ASSERT_GE(first.reasoner_spent().calls(), 3);
+  // What is left of the day, and then nothing; the answer is the rules'. (Over midnight UTC the day
+  // begins anew; then there is nothing to see.)
+  const absl::Time before = absl::Now();
+  calls("tenants/a");
+  const World::Outcome third = world.Diagnose(World::Incident(), "tenants/a");
+  if (absl::ToCivilDay(before, absl::UTCTimeZone()) !=
+      absl::ToCivilDay(absl::Now(), absl::UTCTimeZone())) {
+    GTEST_SKIP();
   }
-  EXPECT_EQ(spent, static_cast<std::int64_t>(client.requests().size()));
+  EXPECT_EQ(third.diagnosis.report().reasoner_spent().calls(), 0);
+  EXPECT_EQ(third.diagnosis.report().primary_cause().label(), "GPU.FAN_STUCK");
+  EXPECT_THAT(ModelNoteOf(third.diagnosis), HasSubstr("the budget is spent"));
+  EXPECT_THAT(ModelNoteOf(third.diagnosis), HasSubstr("of the tenant today"));
+  EXPECT_GE(calls("tenants/b").reasoner_spent().calls(), 3);
 }
 
 TEST(Model, WhatItThoughtStandsInTheReasoning) {

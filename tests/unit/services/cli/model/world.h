@@ -131,10 +131,11 @@ class World {
     std::string telemetry_label;  // names the fan, as labels of a series name what it is about
     std::string history;          // text of a past incident, one more
     int fan = 0;                  // its speed
+    int calls_a_day = 0;          // of a tenant, instead of what is shipped
   };
 
   explicit World(const Options& options)
-      : knowledge_(Load(options.history)), nodes_(Declared(options), knowledge_) {
+      : knowledge_(Load(options)), nodes_(Declared(options), knowledge_) {
     LocalMesh::Options mesh;
     mesh.loaded = knowledge_;
     auto scanner = CompileScanner(*knowledge_);
@@ -191,7 +192,7 @@ class World {
   const RecordedNode& node() const { return *recorded_.front(); }
 
  private:
-  static std::shared_ptr<const knowledge::Knowledge> Load(const std::string& history) {
+  static std::shared_ptr<const knowledge::Knowledge> Load(const Options& options) {
     const std::string directory = ::testing::TempDir() + "galen-world-" + std::to_string(getpid());
     std::filesystem::create_directories(directory);
     std::ofstream(directory + "/all.yaml") << kTaxonomy;
@@ -200,6 +201,12 @@ class World {
     std::filesystem::remove_all(directory);
     EXPECT_TRUE(base.ok()) << base.status();
     for (const knowledge::Problem& problem : problems) ADD_FAILURE() << ToString(problem);
+    for (knowledge::v1::LlmBudget& budget : *base->mutable_llm_budgets()) {
+      if (options.calls_a_day > 0 && budget.scope() == "tenant_day") {
+        budget.set_calls(options.calls_a_day);
+      }
+    }
+    const std::string& history = options.history;
     if (!history.empty()) {
       knowledge::v1::PastIncident& past = *base->add_incidents();
       past.set_id("past-hostile");
