@@ -262,9 +262,14 @@ absl::StatusOr<SqliteEventLog::Row> SqliteEventLog::Find(absl::string_view name)
 
 absl::Status SqliteEventLog::InsertEvent(std::int64_t diagnosis, std::int64_t sequence,
                                          const v1::DiagnosisEvent& event) {
-  v1::DiagnosisEvent stored = event;
-  stored.set_sequence(sequence);
-  const std::string bytes = stored.SerializeAsString();
+  std::string bytes;
+  if (event.sequence() == sequence) {
+    bytes = event.SerializeAsString();
+  } else {
+    v1::DiagnosisEvent stored = event;
+    stored.set_sequence(sequence);
+    bytes = stored.SerializeAsString();
+  }
   Statement::Run run(statements_->insert_event);
   run.Bind(1, diagnosis);
   run.Bind(2, sequence);

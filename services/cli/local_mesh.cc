@@ -86,7 +86,7 @@ struct LocalMesh::Parts {
         registry(options.live_nodes.value_or(std::map<std::string, clients::NodeClient*>{
                      {node.hosts.name(), &node_client}}),
                  {&node_client}),
-        runner(registry, knowledge, clock, RunnerOptions(options, node.hosts)),
+        runner(registry, knowledge, clock, RunnerOptions(options, node, *pool)),
         summarization(summarizer, Asking()),
         planning(planner, Asking()),
         execution(runner, *pool),
@@ -137,16 +137,30 @@ struct LocalMesh::Parts {
   // Where agents answer.
   ThreadPool& Asking() { return asking == nullptr ? *pool : *asking; }
 
-  // The bundle is opened once for all calls of a diagnosis: by the node that its checks run on.
+  // The bundle is opened once for all calls of a diagnosis: by the node that its checks run on. Who
+  // asks for its nodes begins a diagnosis, so its logs are read for the checks meanwhile.
   static execution::CheckRunner::Options RunnerOptions(const Options& options,
-                                                       const node::LocalHosts& hosts) {
+                                                       const LocalNode& node, ThreadPool& pool) {
     execution::CheckRunner::Options runner_options;
     runner_options.bundle_nodes =
-        [roots = options.roots,
-         &hosts](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
+        [roots = options.roots, &node,
+         &pool](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
       GALEN_ASSIGN_OR_RETURN(const std::string path,
                              host::ResolveWithin(directory, roots, "--bundle-root"));
-      return hosts.BundleNodes(path);
+      GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> bundle,
+                             node.hosts.OpenBundle(path));
+      if (!bundle->nodes().empty()) {
+        // Without a free thread it is read when the first check asks.
+        static_cast<void>(pool.TrySchedule([&node, path, bundle] {
+          const v1::Incident& incident = bundle->incident();
+          node.executor.ReadAhead(path, bundle->nodes().front(),
+                                  incident.has_end_time()
+                                      ? absl::FromUnixSeconds(incident.end_time().seconds()) +
+                                            absl::Nanoseconds(incident.end_time().nanos())
+                                      : absl::InfiniteFuture());
+        }));
+      }
+      return bundle->nodes();
     };
     return runner_options;
   }

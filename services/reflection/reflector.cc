@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
 #include "common/spending/spending.h"
@@ -22,14 +23,14 @@ using galen::v1::Reason;
 using galen::v1::Verdict;
 using knowledge::v1::Label;
 
-std::set<std::string> EvidenceIds(const EvidenceSet& evidence) {
-  std::set<std::string> ids;
+std::set<absl::string_view> EvidenceIds(const EvidenceSet& evidence) {
+  std::set<absl::string_view> ids;
   for (const auto& result : evidence.results()) ids.insert(result.id());
   for (const auto& signal : evidence.summary().signals()) ids.insert(signal.id());
   return ids;
 }
 
-absl::Status CheckCited(const Verdict& verdict, const std::set<std::string>& ids) {
+absl::Status CheckCited(const Verdict& verdict, const std::set<absl::string_view>& ids) {
   for (const Reason& reason : verdict.reasons()) {
     for (const std::string& id : reason.evidence_ids()) {
       if (!ids.contains(id)) {
@@ -78,7 +79,7 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
   for (const std::string& name : request.labels()) {
     GALEN_RETURN_IF_ERROR(FindLeaf(knowledge_, name).status());
   }
-  const std::set<std::string> ids = EvidenceIds(request.evidence());
+  const std::set<absl::string_view> ids = EvidenceIds(request.evidence());
   LentEvidence<reasoner::v1::JudgeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();

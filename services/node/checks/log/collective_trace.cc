@@ -18,7 +18,7 @@
 #include "services/node/checks/log/triage.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/json_access.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -262,6 +262,13 @@ TraceVerdict JudgeTraces(const std::map<int, FlightRecord>& ranks,
   return verdict;
 }
 
+const LogWant kCollectiveTraceWant = {
+    .name = "collectives", .expressions = [](const knowledge::Knowledge& knowledge) {
+      std::vector<std::string> wanted = TextsOf(PatternsOf(knowledge, "job.collective_trace"));
+      wanted.emplace_back(R"(WorkNCCL\()");
+      return wanted;
+    }};
+
 absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -282,31 +289,21 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
   std::map<std::pair<std::string, std::int64_t>, std::map<int, WatchdogTimeout>> timeouts;
   std::size_t count = 0;
   bool said_any = false;
-  const auto lines = ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-    if (LooksLikeDump(line.log->name)) return;
-    for (const CheckData::Pattern& fingerprint : fingerprints) {
-      re2::StringPiece left(line.text.data(), line.text.size());
-      std::string operation;
-      std::string shape;
-      while (operations.size() + shapes.size() < kMaxFingerprints &&
-             RE2::FindAndConsume(&left, *fingerprint.compiled, &operation, &shape)) {
-        said_any = true;
-        operations.insert(operation);
-        shapes.insert(absl::StrCat(operation, " ", shape));
-      }
-    }
-    const std::string match = CheckData::FirstMatch(said, line.text);
-    if (!match.empty()) {
-      said_any = true;
-      (match == "shape_mismatch" ? verdict.shape_mismatch : verdict.sequence_mismatch) = true;
-      if (verdict.reasons.size() < 8) verdict.reasons.push_back(CleanText(line.text, 300));
-    }
-    auto timeout = FindWatchdogTimeout(line.text);
-    if (!timeout.has_value() || ++count > kMaxTimeouts) return;
-    const int rank = timeout->rank.value_or(line.log->rank.value_or(-1));
-    auto& at = timeouts[{timeout->group, timeout->sequence}];
-    at.emplace(rank, *std::move(timeout));
-  });
+  const auto lines =
+      ForEachWantedLine(context, LogsOf::kAllNodes, kCollectiveTraceWant, [&](const LogLine& line) {
+        if (LooksLikeDump(line.log->name)) return;
+        const std::string match = CheckData::FirstMatch(said, line.text);
+        if (!match.empty()) {
+          said_any = true;
+          (match == "shape_mismatch" ? verdict.shape_mismatch : verdict.sequence_mismatch) = true;
+          if (verdict.reasons.size() < 8) verdict.reasons.push_back(CleanText(line.text, 300));
+        }
+        auto timeout = FindWatchdogTimeout(line.text);
+        if (!timeout.has_value() || ++count > kMaxTimeouts) return;
+        const int rank = timeout->rank.value_or(line.log->rank.value_or(-1));
+        auto& at = timeouts[{timeout->group, timeout->sequence}];
+        at.emplace(rank, *std::move(timeout));
+      });
   static_cast<void>(lines);
   if (operations.size() > 1) verdict.sequence_mismatch = true;
   if (operations.size() == 1 && shapes.size() > 1) verdict.shape_mismatch = true;
