@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -174,7 +175,7 @@ TEST(EndpointFile, KeepsAKeyOffNetworksInTheClear) {
 class Key : public ::testing::Test {
  protected:
   std::string Write(absl::string_view text) const {
-    const std::string path = ::testing::TempDir() + "galen-key-" +
+    const std::string path = ::testing::TempDir() + "galen-key-" + std::to_string(getpid()) + "-" +
                              ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::ofstream(path, std::ios::binary) << text;
     return path;

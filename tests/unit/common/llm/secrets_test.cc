@@ -1,7 +1,9 @@
 // A key goes to the endpoint and nowhere else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -31,7 +33,7 @@ constexpr char kKey[] = "sk-7d41c0ffee-not-to-be-seen";
 
 class Secrets : public ::testing::Test {
  protected:
-  Secrets() : path_(::testing::TempDir() + "galen-secret-key") {
+  Secrets() : path_(::testing::TempDir() + "galen-secret-key-" + std::to_string(getpid())) {
     WriteKey(kKey);
     endpoint_.model = "m";
     endpoint_.proxy = "none";
@@ -39,6 +41,7 @@ class Secrets : public ::testing::Test {
     endpoint_.retry.most = 0;
     endpoint_.total = absl::Milliseconds(200);
   }
+  ~Secrets() override { std::remove(path_.c_str()); }
 
   void WriteKey(const std::string& key) { std::ofstream(path_) << key << '\n'; }
 

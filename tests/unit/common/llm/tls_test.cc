@@ -1,6 +1,7 @@
 // The peer is who it says it is, or nothing is sent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -38,7 +39,8 @@ class Tls : public ::testing::Test {
   }
 
   static std::string Write(const std::string& name, const std::string& text) {
-    const std::string path = ::testing::TempDir() + "galen-tls-" + name;
+    const std::string path =
+        ::testing::TempDir() + "galen-tls-" + std::to_string(getpid()) + "-" + name;
     std::ofstream(path) << text;
     return path;
   }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,8 @@ Scripted Serve(const Recorded& request, const std::string& chat) {
 class LlmCheck : public ::testing::Test {
  protected:
   ExitCode Check(const std::string& url, const std::string& more, bool as_json) {
-    const std::string path = ::testing::TempDir() + "galen-llm-check.yaml";
+    const std::string path =
+        ::testing::TempDir() + "galen-llm-check-" + std::to_string(getpid()) + ".yaml";
     std::ofstream(path) << "url: " << url << "\nmodel: m\nproxy: none\n" << more;
     out_.str("");
     err_.str("");
