@@ -292,6 +292,17 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
   const auto lines =
       ForEachWantedLine(context, LogsOf::kAllNodes, kCollectiveTraceWant, [&](const LogLine& line) {
         if (LooksLikeDump(line.log->name)) return;
+        for (const CheckData::Pattern& fingerprint : fingerprints) {
+          re2::StringPiece left(line.text.data(), line.text.size());
+          std::string operation;
+          std::string shape;
+          while (operations.size() + shapes.size() < kMaxFingerprints &&
+                 RE2::FindAndConsume(&left, *fingerprint.compiled, &operation, &shape)) {
+            said_any = true;
+            operations.insert(operation);
+            shapes.insert(absl::StrCat(operation, " ", shape));
+          }
+        }
         const std::string match = CheckData::FirstMatch(said, line.text);
         if (!match.empty()) {
           said_any = true;
