@@ -178,6 +178,12 @@ class Book {
     Fill(*Last().mutable_confirm(Last().confirm_size() - 1)->add_with(), check, finding, op, value);
     return *this;
   }
+  // The last refute rule asks for this as well.
+  Book& RefuteWith(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
+                   const std::string& value) {
+    Fill(*Last().mutable_refute(Last().refute_size() - 1)->add_with(), check, finding, op, value);
+    return *this;
+  }
   // The label only tells how a failure shows itself.
   Book& Residual() {
     Last().set_residual(true);
