@@ -128,9 +128,10 @@ class Screening {
     // Beside a confirmed cause: another one that shows by itself.
     if (pointed_at && (!confirmed_ || outlook.specific)) {
       suspects_.push_back({&leaf, belief, belief / seconds, open.empty(), std::move(reason)});
-    } else if (confirmed_ && !judged && open.size() < checks.size() &&
+    } else if (confirmed_ && !judged && outlook.refuted &&
                (mentioned || look_alikes_.contains(leaf.label()))) {
-      // Nothing runs for it any more, but a report says what was ruled out by what is known.
+      // A report says what was ruled out by what is known. What is still open stays so: critique
+      // may yet have it tested.
       if (reason.empty()) reason = "it is easily mistaken for the confirmed cause";
       known_.push_back({&leaf, belief, belief, true, std::move(reason)});
     }

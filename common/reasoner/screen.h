@@ -23,10 +23,10 @@ inline constexpr size_t kMostAlike = 15;
 // kMostAlike: words decide no verdict, but they tell where to look first.
 //
 // Once a cause is confirmed only leaves with a finding of their own are still suspects. At the end
-// those that are mentioned or easily mistaken for it are judged by what is known, so that a report
-// can say what was ruled out. An empty answer ends the screening: every leaf
-// that it could propose has its verdict, and no check is left that could confirm one. So it ends
-// when each answer is carried out before the next question. Pure.
+// those that are mentioned or easily mistaken for it and that the checks have refuted are judged by
+// what is known, so that a report can say what was ruled out. An empty answer ends the screening:
+// every leaf that it could propose has its verdict, and no check is left that could confirm one. So
+// it ends when each answer is carried out before the next question. Pure.
 v1::ScreenAnswer Screen(const Case& the_case, const v1::ScreenQuestion& question,
                         absl::Span<const std::string> alike = {});
 
