@@ -45,7 +45,7 @@ TEST_F(AnswerCacheTest, GivesBackWhatWasPutAndNothingElse) {
   for (AnswerCache* cache :
        {static_cast<AnswerCache*>(&memory), static_cast<AnswerCache*>(&*file)}) {
     EXPECT_EQ(cache->Get("d1"), std::nullopt);
-    const std::string answer("{\"a\": \"\0\xff\"}", 13);
+    const std::string answer("{\"a\": \"\0\xff\"}", 11);
     cache->Put("d1", answer);
     EXPECT_EQ(cache->Get("d1"), answer);
     cache->Put("d1", "newer");
