@@ -20,7 +20,9 @@ Decision TieredStrategy::Search(const State& state) const {
     if (Decision decision = SearchByScreening(state); !decision.empty()) return decision;
     if (!AnyConfirmed(state)) {
       // What the walk could still run after a whole screening confirms nothing, so it only judges.
-      const Checks checks = IsScreenedOut(state) ? Checks::kHaveRun : Checks::kRun;
+      // Not after feedback: nodes may have come since the checks ran.
+      const bool judges_only = IsScreenedOut(state) && round.number == 1;
+      const Checks checks = judges_only ? Checks::kHaveRun : Checks::kRun;
       if (Decision decision = SearchTaxonomy(state, checks); !decision.empty()) return decision;
     }
   }

@@ -88,6 +88,19 @@ TEST(Decider, WalksTheTaxonomyWhenTheScreeningConfirmsNothing) {
            {"judge/A/1 A.Y"}}});
 }
 
+TEST(Decider, AfterFeedbackTheWalkRunsChecksOnNodesThatCameSince) {
+  State state = WithoutHistory();
+  ApplyNext(state, Passed("y"));
+  ApplyNext(state, Event("checks_finished {}"));
+  ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
+  Follow(state, {{"feedback_received { text: 'n2 has joined' }", {"summarize/2"}},
+                 {"summarized { nodes: 'n1' nodes: 'n2' }", {"history/2"}},
+                 {kNoHistory, {"screen/1/2"}},
+                 {kScreenedOut, {"rank/root/2"}},
+                 {"children_ranked { label: '' children { label: 'A.Y' leaf: true checks: 'y' } }",
+                  {"checks/root/2 y"}}});
+}
+
 TEST(Decider, AScreeningThatNeverHasEnoughIsEnded) {
   State state = Summarized();
   ApplyNext(state, Event(kNoHistory));
