@@ -52,6 +52,7 @@ class Screening {
       : case_(the_case), outlooks_(the_case) {
     for (const Hypothesis& judged : question.judged()) {
       judged_.emplace(judged.label(), judged.status());
+      if (judged.verdict().residual()) presumed_.insert(judged.label());
       if (judged.status() != Hypothesis::CONFIRMED) continue;
       confirmed_ = true;
       const Label* cause = the_case.knowledge.FindLabel(judged.label());
@@ -121,7 +122,9 @@ class Screening {
                                                       verdict->second == Hypothesis::REJECTED);
     if (settled) return;
     const bool judged = verdict != judged_.end();
-    if (judged && open.empty()) return;
+    // What was in doubt is judged again once the doubt is gone.
+    const bool cleared = outlook.confirmed && presumed_.contains(leaf.label());
+    if (judged && open.empty() && !cleared) return;
     const bool mentioned = outlook.signal != nullptr || !outlook.finding.empty();
     std::string reason = outlook.finding;
     if (reason.empty() && outlook.signal != nullptr) reason = Describe(*outlook.signal);
@@ -211,6 +214,7 @@ class Screening {
   const Case& case_;
   const Outlooks outlooks_;
   absl::flat_hash_map<std::string, Hypothesis::Status> judged_;
+  absl::flat_hash_set<std::string> presumed_;
   bool confirmed_ = false;
   absl::flat_hash_map<std::string, double> hints_;  // log-odds by how a leaf is described
   absl::flat_hash_set<std::string> asked_;

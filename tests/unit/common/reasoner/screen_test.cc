@@ -98,6 +98,25 @@ TEST(Screen, WhatAFindingPointsToIsTestedBeforeMoreIsLookedAt) {
   EXPECT_THAT(answer.checks(), IsEmpty());
 }
 
+TEST(Screen, WhatWasPresumedIsTestedAgainOnceTheDoubtIsGone) {
+  Book made = Three();
+  made.Leaf("MAIN.SUB.BEHIND")
+      .Confirm("fair", "bad", Rule::EQ, "true")
+      .Refute("fair", "bad", Rule::EQ, "false")
+      .Causes("MAIN.SUB.CHEAP");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("cheap", {Bool("bad", true)})
+      .Saw("aside", {Bool("bad", false)})
+      .Read("behind", {"MAIN.SUB.BEHIND"}, galen::v1::STRONG);
+  const auto presumed = Judged(JudgeOf(book, scene, "MAIN.SUB.CHEAP"));
+  ASSERT_TRUE(presumed.verdict().residual());
+  EXPECT_THAT(ScreenOf(book, scene, {presumed}).checks(), ElementsAre("fair"));
+  scene.Saw("fair", {Bool("bad", false)});
+  const auto behind = Judged(JudgeOf(book, scene, "MAIN.SUB.BEHIND"));
+  EXPECT_THAT(Suspects(ScreenOf(book, scene, {presumed, behind})), ElementsAre("MAIN.SUB.CHEAP"));
+}
+
 TEST(Screen, ASuspectThatWasJudgedWithAllItsChecksIsNoneAgain) {
   const auto book = Three().Make();
   Scene scene(book);
