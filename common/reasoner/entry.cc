@@ -206,6 +206,13 @@ bool IsAskedByItself(const knowledge::Knowledge& knowledge, absl::string_view na
              check->needs().end();
 }
 
+double CostSeconds(const knowledge::Knowledge& knowledge, absl::string_view check) {
+  const knowledge::v1::Check* declared = knowledge.FindCheck(check);
+  if (declared == nullptr) return 0;
+  return static_cast<double>(declared->cost().seconds()) +
+         static_cast<double>(declared->cost().nanos()) * 1e-9;
+}
+
 bool IsAbnormal(const knowledge::Knowledge& knowledge, absl::string_view check,
                 const Finding& finding, const CheckResult& result) {
   if (finding.abnormal()) return true;

@@ -69,6 +69,9 @@ bool IsGeneral(absl::string_view check);
 // none that needs telemetry, none of the history family.
 bool IsAskedByItself(const knowledge::Knowledge& knowledge, absl::string_view name);
 
+// The declared cost of a check in seconds; 0 for one that the knowledge does not have.
+double CostSeconds(const knowledge::Knowledge& knowledge, absl::string_view check);
+
 // True when a rule that is satisfied says no more than that a sign is absent: a value of false,
 // none or zero, or below a bound.
 bool StatesAbsence(const knowledge::v1::Rule& rule);

@@ -87,12 +87,7 @@ class Screening {
   }
 
  private:
-  double Cost(absl::string_view name) const {
-    const knowledge::v1::Check* check = case_.knowledge.FindCheck(name);
-    if (check == nullptr) return 0;
-    return static_cast<double>(check->cost().seconds()) +
-           static_cast<double>(check->cost().nanos()) * 1e-9;
-  }
+  double Cost(absl::string_view check) const { return CostSeconds(case_.knowledge, check); }
 
   double Worth(const std::string& check) const {
     return gain_.at(check) / (Cost(check) + kQuestionSeconds);
