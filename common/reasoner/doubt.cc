@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/reasoner/messages.h"
 #include "common/reasoner/wording.h"
@@ -35,8 +36,16 @@ bool RestsOnAnEvent(const Assessment& assessment) {
                      });
 }
 
-// A check that was asked and gave no answer.
-bool IsSilent(const Entry& entry) { return entry.result != nullptr && !Ran(*entry.result); }
+// The check was asked, gave no answer, and could have given one. What has to be done on the machine
+// itself is never in a bundle, so that its silence says nothing.
+bool IsSilent(const Case& the_case, const Entry& entry) {
+  if (entry.result == nullptr || Ran(*entry.result)) return false;
+  if (!IsAskedByItself(the_case.knowledge, entry.rule->check())) return false;
+  const auto& reads = the_case.knowledge.FindCheck(entry.rule->check())->reads();
+  return reads.empty() || !std::all_of(reads.begin(), reads.end(), [](const std::string& read) {
+           return absl::StartsWith(read, "native:");
+         });
+}
 
 bool IsRefuted(const Case& the_case, const Label& leaf, absl::string_view node) {
   return std::any_of(leaf.refute().begin(), leaf.refute().end(), [&](const Rule& rule) {
@@ -62,7 +71,7 @@ Told HowFarTold(const Case& the_case, const Label& leaf, absl::string_view node)
     }
     if (!IsAskedByItself(the_case.knowledge, rule.check())) continue;
     told.open = true;
-    told.silent = told.silent || IsSilent(entry);
+    told.silent = told.silent || IsSilent(the_case, entry);
     told.unasked = told.unasked || entry.result == nullptr;
   }
   return told;
@@ -107,7 +116,7 @@ std::string Silence(const Case& the_case, const Label& leaf, const Assessment& a
   for (const Entry& entry : assessment.unknown) {
     const bool refutes = std::any_of(leaf.refute().begin(), leaf.refute().end(),
                                      [&](const Rule& rule) { return &rule == entry.rule; });
-    if (refutes && IsSilent(entry) && IsAskedByItself(the_case.knowledge, entry.rule->check())) {
+    if (refutes && IsSilent(the_case, entry)) {
       return absl::StrCat(
           "one finding alone speaks for it, and what could speak against it gave no answer: ",
           entry.missing);

@@ -26,6 +26,9 @@ constexpr double kQuestionSeconds = 0.05;
 constexpr double kAsideShare = 0.1;
 // What is left of a leaf's belief after a check that could have confirmed it saw nothing.
 constexpr double kAfterNothing = 0.3;
+// By how much more a leaf is believed once a check saw what one of its rules asks for, though that
+// proves nothing yet: healthy machines have it too, or a condition is still to be told.
+constexpr double kAfterASign = 4.0;
 // Log-odds of the leaf that is described most like the incident; by how much less for the next
 // ones, times the logarithm of their rank. Weaker than a decisive message, stronger than a strong
 // one.
@@ -36,6 +39,9 @@ constexpr double kLikenessByRank = 1.1;
 constexpr double kStepSeconds = 1.0;
 constexpr double kWorthBesideBest = 0.5;
 constexpr int kMostSuspects = 8;
+// A check that is worth less is not run for its own sake: five minutes of such checks would confirm
+// one cause at most.
+constexpr double kLeastWorth = 1.0 / 300;
 
 struct Suspect {
   const Label* leaf = nullptr;
@@ -80,7 +86,7 @@ class Screening {
                                                        suspects_[0].worth >= Worth(best_check));
     if (suspects_first) {
       AddSuspects(answer);
-    } else if (!confirmed_ && !best_check.empty()) {
+    } else if (!confirmed_ && !best_check.empty() && Worth(best_check) >= kLeastWorth) {
       AddChecks(best_check, answer);
     }
     return answer;
@@ -139,17 +145,36 @@ class Screening {
 
   void AddGains(const Label& leaf, double belief, const std::vector<std::string>& open) {
     absl::flat_hash_set<absl::string_view> finders;
+    absl::flat_hash_set<absl::string_view> saw;  // checks that saw what a rule asks for
     for (const knowledge::v1::Rule& rule : leaf.confirm()) {
-      if (!rule.context()) finders.insert(rule.check());
+      if (SeesIt(rule)) saw.insert(rule.check());
+      if (rule.context()) continue;
+      finders.insert(rule.check());
+      for (const knowledge::v1::Rule& with : rule.with()) {
+        if (!with.check().empty()) finders.insert(with.check());
+      }
     }
+    if (!saw.empty()) belief = std::min(1.0, belief * kAfterASign);
     for (const absl::string_view finder : finders) {
-      if (asked_.contains(finder)) belief *= kAfterNothing;
+      if (asked_.contains(finder) && !saw.contains(finder)) belief *= kAfterNothing;
     }
     for (const std::string& check : open) {
       const bool finds = finders.contains(check);
       gain_[check] += finds ? belief : belief * kAsideShare;
       if (finds) finds_.insert(check);
     }
+  }
+
+  // The rule's own finding is there, whatever its conditions.
+  bool SeesIt(const knowledge::v1::Rule& rule) const {
+    if (!asked_.contains(rule.check())) return false;
+    knowledge::v1::Rule bare = rule;
+    bare.clear_with();
+    return std::any_of(
+        case_.evidence.nodes().begin(), case_.evidence.nodes().end(), [&](const std::string& node) {
+          return EvaluateConfirm(case_.knowledge, bare, case_.evidence, node).truth ==
+                 knowledge::Truth::kTrue;
+        });
   }
 
   // That with the greatest worth of those that can confirm something; "" when there is none.

@@ -59,13 +59,42 @@ std::vector<std::string> Suspects(const v1::ScreenAnswer& answer) {
 }
 
 TEST(Screen, LooksFirstWhereASecondBuysMostBelief) {
-  const auto book = Three().Make();
+  const auto book = Three().Costs("dear", 10'000).Make();
   Scene scene(book);
   EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("cheap"));
   scene.Saw("cheap", {Bool("bad", false)});
   EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("fair"));
   scene.Saw("fair", {Bool("bad", false)});
   EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("dear"));
+}
+
+TEST(Screen, WhatIsWorthLittleForItsTimeIsLeftOut) {
+  Book made;
+  made.Check("dear", "bad", "bool", Rule::EQ, "true").Costs("dear", 60'000);
+  made.Leaf("MAIN.SUB.RARE", "low").Confirm("dear", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  EXPECT_THAT(ScreenOf(book, scene).checks(), IsEmpty());
+  scene.Read("a strong word", {"MAIN.SUB.RARE"}, galen::v1::STRONG);
+  EXPECT_THAT(Suspects(ScreenOf(book, scene)), ElementsAre("MAIN.SUB.RARE"));
+}
+
+TEST(Screen, ASignThatProvesNothingYetMakesItsConditionWorthAsking) {
+  Book made;
+  for (const char* check : {"loaded", "used", "other"}) {
+    made.Check(check, "missing", "bool").Costs(check, 1'000);
+  }
+  made.Leaf("MAIN.SUB.MODULE", "low")
+      .Confirm("loaded", "missing", Rule::EQ, "true")
+      .With("used", "missing", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.OTHER", "low").Confirm("other", "missing", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("loaded", {Bool("missing", false)});
+  EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("other"));
+  Scene seen(book);
+  seen.Saw("loaded", {Bool("missing", true)});
+  EXPECT_THAT(ScreenOf(book, seen).checks(), ElementsAre("used"));
 }
 
 TEST(Screen, ACheckThatCanConfirmNothingIsNeverRunForItsOwnSake) {
