@@ -37,7 +37,7 @@ constexpr double kLikenessByRank = 1.1;
 // One step of checks takes about this long on each node, and holds none that is worth much less
 // than its best.
 constexpr double kStepSeconds = 1.0;
-constexpr double kWorthBesideBest = 0.5;
+constexpr double kWorthBesideBest = 0.8;
 constexpr int kMostSuspects = 8;
 // A check that is worth less is not run for its own sake: five minutes of such checks would confirm
 // one cause at most.
