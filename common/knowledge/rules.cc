@@ -173,9 +173,16 @@ const Finding* Referred(absl::string_view value, const Finding& finding,
   return ForSubject(named.empty() ? saying : named, finding);
 }
 
+// A number, a truth value, "ACTIVE": no finding has such a name.
+bool IsLiteral(absl::string_view value) {
+  return value.empty() || !absl::ascii_islower(static_cast<unsigned char>(value.front())) ||
+         value == "true" || value == "false" || value == "none";
+}
+
 // The literal that the rule's value stands for; nothing when a reference cannot be resolved.
 std::optional<std::string> Resolve(absl::string_view value, const Finding& finding,
                                    const CheckResult& result) {
+  if (IsLiteral(value)) return std::string(value);
   const bool reference = Knows(ReferenceWords(), value);
   if (reference && !finding.expected().empty()) return finding.expected();
   if (const Finding* other = Referred(value, finding, result); other != nullptr) {

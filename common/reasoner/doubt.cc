@@ -119,7 +119,7 @@ std::string Silence(const Case& the_case, const Label& leaf, const Assessment& a
     if (refutes && IsSilent(the_case, entry)) {
       return absl::StrCat(
           "one finding alone speaks for it, and what could speak against it gave no answer: ",
-          entry.missing);
+          Missing(entry, the_case.evidence, assessment.node));
     }
   }
   return "";

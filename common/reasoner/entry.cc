@@ -14,18 +14,6 @@ using knowledge::Truth;
 using knowledge::v1::FindingSpec;
 using knowledge::v1::Rule;
 
-std::string Missing(const Rule& rule, const CheckResult* result, absl::string_view node) {
-  const std::string id = absl::StrCat(rule.check(), "@", node);
-  if (result == nullptr) return absl::StrCat(id, ": not run");
-  if (!Ran(*result)) {
-    const absl::string_view status =
-        result->status() == CheckResult::SKIPPED ? "skipped" : "gave an error";
-    if (result->message().empty()) return absl::StrCat(id, ": ", status);
-    return absl::StrCat(id, ": ", status, ", ", result->message());
-  }
-  return absl::StrCat(id, ": ran without telling ", rule.finding());
-}
-
 // Every finding of the rule's name with what the rule says of it.
 struct Reading {
   const Finding* finding;
@@ -66,13 +54,13 @@ bool Begin(const knowledge::Knowledge& knowledge, const EvidenceView& evidence,
   const Rule& rule = *entry.rule;
   entry.result = evidence.Find(rule.check(), node);
   if (entry.result == nullptr || !Ran(*entry.result)) {
-    entry.missing = Missing(rule, entry.result, node);
+    entry.untold = &rule;
     return false;
   }
   readings = Read(rule, *entry.result);
   if (!readings.empty()) return true;
   if (IsEvent(knowledge, rule)) entry.truth = CompareAbsentEvent(rule, *entry.result);
-  if (entry.truth == Truth::kUnknown) entry.missing = Missing(rule, entry.result, node);
+  if (entry.truth == Truth::kUnknown) entry.untold = &rule;
   return false;
 }
 
@@ -101,7 +89,7 @@ Entry EvaluateOwnConfirm(const knowledge::Knowledge& knowledge, const Rule& rule
     Collect(readings, truth, entry);
     break;
   }
-  if (entry.truth == Truth::kUnknown) entry.missing = Missing(rule, entry.result, node);
+  if (entry.truth == Truth::kUnknown) entry.untold = &rule;
   return entry;
 }
 
@@ -128,7 +116,7 @@ Entry EvaluateOwnRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
     Collect(readings, truth, entry);
     break;
   }
-  if (entry.truth == Truth::kUnknown) entry.missing = Missing(rule, entry.result, node);
+  if (entry.truth == Truth::kUnknown) entry.untold = &rule;
   return entry;
 }
 
@@ -168,13 +156,30 @@ void ApplyConditions(const knowledge::Knowledge& knowledge, const EvidenceView& 
   for (const Rule& with : entry.rule->with()) {
     if (entry.truth != Truth::kTrue) return;
     entry.truth = EvaluateWith(knowledge, with, evidence, node);
-    if (entry.truth == Truth::kUnknown) {
-      entry.missing = Missing(with, evidence.Find(with.check(), node), node);
-    }
+    if (entry.truth == Truth::kUnknown) entry.untold = &with;
   }
 }
 
 }  // namespace
+
+std::string Missing(const Entry& entry, const EvidenceView& evidence, absl::string_view node) {
+  if (entry.untold == nullptr) return "";
+  const std::string id = absl::StrCat(entry.untold->check(), "@", node);
+  const CheckResult* result = evidence.Find(entry.untold->check(), node);
+  if (result == nullptr) return absl::StrCat(id, ": not run");
+  if (!Ran(*result)) {
+    const absl::string_view status =
+        result->status() == CheckResult::SKIPPED ? "skipped" : "gave an error";
+    if (result->message().empty()) return absl::StrCat(id, ": ", status);
+    return absl::StrCat(id, ": ", status, ", ", result->message());
+  }
+  return absl::StrCat(id, ": ran without telling ", entry.untold->finding());
+}
+
+bool SeesSign(const knowledge::Knowledge& knowledge, const Rule& rule, const EvidenceView& evidence,
+              absl::string_view node) {
+  return EvaluateOwnConfirm(knowledge, rule, evidence, node).truth == Truth::kTrue;
+}
 
 Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const Rule& rule,
                       const EvidenceView& evidence, absl::string_view node) {

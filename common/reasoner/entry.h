@@ -20,9 +20,12 @@ struct Entry {
   // The findings it rests on: those that satisfy it when it is true, all of that name when it is
   // false. May be empty: a log without such an event.
   std::vector<const galen::v1::Finding*> findings;
-  // Why the truth is unknown, "<check>@<node>: why"; "" when it is known.
-  std::string missing;
+  // The rule that cannot be told, itself or one of its conditions; nullptr when the truth is known.
+  const knowledge::v1::Rule* untold = nullptr;
 };
+
+// Why the truth of the entry is unknown on that node, "<check>@<node>: why"; "" when it is known.
+std::string Missing(const Entry& entry, const EvidenceView& evidence, absl::string_view node);
 
 // Both apply the rule's conditions (`with`) last: a rule that is true by itself is as true as the
 // least certain of them.
@@ -31,6 +34,10 @@ struct Entry {
 // unless another one satisfies it.
 Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
                       const EvidenceView& evidence, absl::string_view node);
+
+// SeesSign leaves the conditions of a confirm rule aside.
+bool SeesSign(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
+              const EvidenceView& evidence, absl::string_view node);
 
 // A refute rule is of one of two kinds, told apart by the values that satisfy it. Over abnormal
 // values it names another fault, and one device that has it is enough. Over normal values it is an

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -419,14 +420,17 @@ double PriorLogOdds(const Label& leaf) {
 Assessment Assess(const Case& the_case, const Label& leaf, absl::string_view node) {
   Assessment assessment;
   assessment.node = std::string(node);
-  const double standing = Standing(the_case, leaf, TrueConfirms(the_case, leaf, node), node);
+  std::optional<double> standing;  // asked for by few
   for (const Rule& rule : leaf.confirm()) {
     Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
     switch (entry.truth) {
       case Truth::kTrue:
         if (TakenBack(the_case, leaf, rule, node)) break;
+        if (!standing.has_value()) {
+          standing = Standing(the_case, leaf, TrueConfirms(the_case, leaf, node), node);
+        }
         assessment.supporting.push_back(
-            Attribute(the_case, leaf, standing, std::move(entry), node));
+            Attribute(the_case, leaf, *standing, std::move(entry), node));
         break;
       case Truth::kFalse:
         assessment.absent.push_back(std::move(entry));
@@ -495,7 +499,8 @@ Verdict Judge(const Case& the_case, const Label& leaf) {
     Tell(the_case, leaf, each, verdict);
     if (confirmed || presumed) AddDevices(each, devices, verdict);
     for (const Entry& entry : each.unknown) {
-      if (missing.insert(entry.missing).second) verdict.add_missing(entry.missing);
+      std::string text = Missing(entry, the_case.evidence, each.node);
+      if (missing.insert(text).second) verdict.add_missing(std::move(text));
     }
   }
   TellSignals(the_case, leaf, verdict);

@@ -38,10 +38,15 @@ constexpr double kLikenessByRank = 1.1;
 // than its best.
 constexpr double kStepSeconds = 1.0;
 constexpr double kWorthBesideBest = 0.8;
+// A search that has taken longer takes longer steps too: this share of what it took beyond may go
+// to checks worth half of the best.
+constexpr double kLongSearchSeconds = 5.0;
+constexpr double kLongSearchShare = 0.2;
+constexpr double kWorthAtAll = 0.5;
 constexpr int kMostSuspects = 8;
-// A check that is worth less is not run for its own sake: five minutes of such checks would confirm
+// A check that is worth less is not run for its own sake: four minutes of such checks would confirm
 // one cause at most.
-constexpr double kLeastWorth = 1.0 / 300;
+constexpr double kLeastWorth = 1.0 / 250;
 
 struct Suspect {
   const Label* leaf = nullptr;
@@ -168,13 +173,10 @@ class Screening {
   // The rule's own finding is there, whatever its conditions.
   bool SeesIt(const knowledge::v1::Rule& rule) const {
     if (!asked_.contains(rule.check())) return false;
-    knowledge::v1::Rule bare = rule;
-    bare.clear_with();
-    return std::any_of(
-        case_.evidence.nodes().begin(), case_.evidence.nodes().end(), [&](const std::string& node) {
-          return EvaluateConfirm(case_.knowledge, bare, case_.evidence, node).truth ==
-                 knowledge::Truth::kTrue;
-        });
+    return std::any_of(case_.evidence.nodes().begin(), case_.evidence.nodes().end(),
+                       [&](const std::string& node) {
+                         return SeesSign(case_.knowledge, rule, case_.evidence, node);
+                       });
   }
 
   // That with the greatest worth of those that can confirm something; "" when there is none.
@@ -220,12 +222,15 @@ class Screening {
       const double worth_b = Worth(b);
       return worth_a != worth_b ? worth_a > worth_b : a < b;
     });
+    double asked = 0;
+    for (const std::string& check : asked_) asked += Cost(check);
     double seconds = 0;
     for (const std::string& check : checks) {
-      if (check != best &&
-          (Worth(check) < Worth(best) * kWorthBesideBest || seconds + Cost(check) > kStepSeconds)) {
-        continue;
-      }
+      if (Worth(check) < kLeastWorth) break;
+      const double share = Worth(check) / Worth(best);
+      const double longest =
+          share < kWorthBesideBest ? (asked - kLongSearchSeconds) * kLongSearchShare : kStepSeconds;
+      if (check != best && (share < kWorthAtAll || seconds + Cost(check) > longest)) continue;
       answer.add_checks(check);
       seconds += Cost(check);
     }
