@@ -13,12 +13,11 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
 
 namespace galen::node {
 namespace {
-
-constexpr double kFullPct = 90;
 
 // File systems that have no room of their own to run out of, or are full by their nature.
 bool HasRoom(absl::string_view type) {
@@ -103,6 +102,8 @@ std::vector<FileSystem> ParseDf(absl::string_view text) {
 absl::StatusOr<CheckOutput> CheckDisk(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "system.disk"));
+  GALEN_ASSIGN_OR_RETURN(const double nearly_full, data.Number("nearly_full_pct"));
   GALEN_ASSIGN_OR_RETURN(const std::string space, Output(host, {"df", "-PT"}));
   std::map<std::string, std::optional<double>> inodes;
   if (const auto text = Output(host, {"df", "-Pi"}); text.ok()) {
@@ -131,10 +132,10 @@ absl::StatusOr<CheckOutput> CheckDisk(const CheckContext& context) {
         read_only.has_value()
             ? BoolFinding("read_only", node, device, read_only->contains(system.target))
             : UnknownFinding("read_only", node, device));
-    if (system.used_pct.value_or(0) >= kFullPct) {
+    if (system.used_pct.value_or(0) >= nearly_full) {
       full.push_back(absl::StrCat(system.target, " is ", *system.used_pct, " % full"));
     }
-    if (it != inodes.end() && it->second.value_or(0) >= kFullPct) {
+    if (it != inodes.end() && it->second.value_or(0) >= nearly_full) {
       full.push_back(absl::StrCat(system.target, " has used ", *it->second, " % of its inodes"));
     }
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
 
 namespace galen::node {
@@ -133,20 +134,21 @@ absl::StatusOr<CheckOutput> CheckPorts(const CheckContext& context) {
 
 absl::StatusOr<CheckOutput> CheckTcpCounters(const CheckContext& context) {
   const std::string& node = context.host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data,
+                         CheckData::Of(context.knowledge, "net.tcp_counters"));
+  GALEN_ASSIGN_OR_RETURN(const double enough, data.Number("enough_segments"));
   GALEN_ASSIGN_OR_RETURN(const std::string text, context.host.ReadFile("/proc/net/snmp"));
   const auto sent = PairedField(text, "Tcp:", "OutSegs");
   const auto again = PairedField(text, "Tcp:", "RetransSegs");
   CheckOutput output;
-  // Of fewer segments one lost packet is a percent or more: that tells nothing of the network.
-  constexpr std::int64_t kEnough = 10000;
-  if (sent.value_or(0) >= kEnough && again.has_value()) {
+  if (static_cast<double>(sent.value_or(0)) >= enough && again.has_value()) {
     const double percent = 100.0 * static_cast<double>(*again) / static_cast<double>(*sent);
     output.findings.push_back(FloatFinding("retransmit_pct", node, "", percent));
     output.message = absl::StrCat(percent, " % of TCP segments since boot were sent again");
   } else {
     output.findings.push_back(UnknownFinding("retransmit_pct", node, ""));
     output.message =
-        sent.has_value() && *sent < kEnough
+        sent.has_value() && static_cast<double>(*sent) < enough
             ? absl::StrCat("too few TCP segments were sent (", *sent, ") to tell how many are lost")
             : "how many TCP segments were sent again is not known";
   }

@@ -7,6 +7,7 @@
 #include "services/node/checks/system/memory.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/real_knowledge.h"
 
 namespace galen::node {
 namespace {
@@ -45,7 +46,7 @@ TEST(Disk, TellsFullAndReadOnlyMounts) {
                   "/dev/sda1 100 7 93 7% /\n"
                   "/dev/sdb1 0 0 0 - /scratch\n");
   host.AddFile("/proc/mounts", "/dev/sda1 / ext4 rw 0 0\n/dev/sdb1 /scratch xfs ro,noatime 0 0\n");
-  const auto output = CheckDisk({host, NoKnowledge()});
+  const auto output = CheckDisk({host, RealKnowledge()});
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "used_pct", "mount:/"), "100");
   EXPECT_EQ(ValueOf(*output, "inodes_used_pct", "mount:/"), "7");
