@@ -134,7 +134,7 @@ class Connection {
     if (count == 0) return false;
     head_.append(bytes, static_cast<std::size_t>(count));
     const std::size_t end = head_.find("\r\n\r\n");
-    if (end != std::string::npos && end <= kMostHead) {
+    if (end <= kMostHead) {
       answer_ = Answer(absl::string_view(head_).substr(0, end), registry);
     } else if (head_.size() > kMostHead) {
       answer_ = Reply("431 Request Header Fields Too Large", "text/plain", "", true);

@@ -55,7 +55,7 @@ class Given final : public retrieval::Embedder {
 
 // Names the model and the size of its vectors; a long name by its beginning and its digest.
 std::string EmbedderName(const Embedding& embedding) {
-  const std::string name = absl::StrCat(embedding.model, "/", embedding.dimensions);
+  std::string name = absl::StrCat(embedding.model, "/", embedding.dimensions);
   if (name.size() <= kMostName) return name;
   return absl::StrCat(name.substr(0, kMostName), "#", DigestOf({name}).substr(0, 16));
 }
@@ -116,7 +116,9 @@ absl::Status EmbeddedHistory::Make() {
   std::vector<std::size_t> wait_for;  // their places in `vectors`
   const auto embed = [&]() -> absl::Status {
     if (texts.empty()) return absl::OkStatus();
-    GALEN_ASSIGN_OR_RETURN(std::vector<Vector> made, VectorsOf(texts, {.cancellation = &closing_}));
+    galen::llm::Usage usage;  // of no diagnosis
+    GALEN_ASSIGN_OR_RETURN(std::vector<Vector> made,
+                           VectorsOf(texts, {.cancellation = &closing_}, usage));
     for (std::size_t i = 0; i < texts.size(); ++i) {
       Keep(texts[i], made[i]);
       vectors[wait_for[i]] = std::move(made[i]);
@@ -159,10 +161,12 @@ absl::Status EmbeddedHistory::Make() {
 }
 
 absl::StatusOr<std::vector<Vector>> EmbeddedHistory::VectorsOf(
-    const std::vector<std::string>& texts, const galen::llm::CallOptions& options) const {
+    const std::vector<std::string>& texts, const galen::llm::CallOptions& options,
+    galen::llm::Usage& usage) const {
   GALEN_ASSIGN_OR_RETURN(
       const galen::llm::Embeddings embeddings,
       embedding_.client->Embed({.texts = texts, .model = embedding_.model}, options));
+  usage = embeddings.usage;
   std::vector<Vector> vectors;
   for (const std::vector<float>& components : embeddings.vectors) {
     if (components.size() != static_cast<std::size_t>(embedding_.dimensions)) {
@@ -231,13 +235,18 @@ absl::StatusOr<Vector> EmbeddedHistory::QueryVector(const std::string& text,
   const absl::Duration time = deadline == absl::InfiniteFuture()
                                   ? embedding_.limit
                                   : std::min(embedding_.limit, (deadline - now) * kShareOfTime);
-  account.set_calls(1);
-  account.set_input_tokens(tokens);
-  account.set_estimated(true);
-  account.set_cost_nanos(spending::CostNanos(knowledge_.base(), embedding_.model, tokens, 0));
+  const auto took = [&](std::int64_t input, bool estimated) {
+    account.set_calls(1);
+    account.set_input_tokens(input);
+    account.set_estimated(estimated);
+    account.set_cost_nanos(spending::CostNanos(knowledge_.base(), embedding_.model, input, 0));
+  };
+  took(tokens, true);
+  galen::llm::Usage usage;
   GALEN_ASSIGN_OR_RETURN(
       std::vector<Vector> made,
-      VectorsOf({text}, {.deadline = now + time, .cancellation = cancellation_}));
+      VectorsOf({text}, {.deadline = now + time, .cancellation = cancellation_}, usage));
+  if (usage.reported) took(usage.prompt_tokens, false);
   Keep(text, made.front());
   return std::move(made.front());
 }

@@ -64,8 +64,9 @@ class EmbeddedHistory {
   absl::Status Make();
   // All there is; null, and why, while it is not complete.
   std::shared_ptr<const retrieval::View> Made(std::string& why) const;
-  absl::StatusOr<std::vector<retrieval::Vector>> VectorsOf(
-      const std::vector<std::string>& texts, const galen::llm::CallOptions& options) const;
+  absl::StatusOr<std::vector<retrieval::Vector>> VectorsOf(const std::vector<std::string>& texts,
+                                                           const galen::llm::CallOptions& options,
+                                                           galen::llm::Usage& usage) const;
   absl::StatusOr<retrieval::Vector> QueryVector(const std::string& text,
                                                 const galen::v1::Spending& spending,
                                                 absl::Time deadline,
