@@ -7,7 +7,7 @@
 set(GALEN_LAYERS
   "common/base"
   "common/host"
-  "common/(rpc|store|knowledge|logs|retrieval)"
+  "common/(rpc|metrics|store|knowledge|logs|retrieval)"
   "common/(llm|spending)"
   "common/clients"
   "common/(reasoner|curation)"

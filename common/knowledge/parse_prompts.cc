@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/parse.h"
@@ -39,49 +40,58 @@ double Amount(const Fields& fields, absl::string_view key) {
   return 0;
 }
 
+// Reads each entry of a list with `fill`, which gives its name; one without a name is left out.
+template <typename Entry, typename Fill>
+void ParseEach(const FileContext& context, const std::vector<const YamlNode*>& nodes,
+               absl::string_view what, absl::Span<const absl::string_view> keys,
+               std::vector<Entry>& entries, Fill fill) {
+  for (const YamlNode* node : nodes) {
+    const Fields fields(context, *node, what, keys);
+    Entry entry;
+    const bool named = !fill(fields, entry).empty();
+    SetSource(context, node->line, *entry.mutable_source());
+    if (named) entries.push_back(std::move(entry));
+  }
+}
+
 }  // namespace
 
 void ParsePrompts(const FileContext& context, const Fields& file, Entries& entries) {
-  for (const YamlNode* node : file.Entries("prompts")) {
-    const Fields fields(context, *node, "prompt", kPromptKeys);
-    v1::Prompt prompt;
-    prompt.set_name(fields.RequiredText("name"));
-    prompt.set_version(static_cast<std::int32_t>(Whole(fields, "version", 1e6)));
-    prompt.set_text(fields.RequiredText("text"));
-    prompt.set_most(static_cast<std::int32_t>(Whole(fields, "most", 100)));
-    prompt.set_max_output_tokens(
-        static_cast<std::int32_t>(Whole(fields, "max_output_tokens", 100'000)));
-    SetSource(context, node->line, *prompt.mutable_source());
-    if (!prompt.name().empty()) entries.prompts.push_back(std::move(prompt));
-  }
+  ParseEach(context, file.Entries("prompts"), "prompt", kPromptKeys, entries.prompts,
+            [](const Fields& fields, v1::Prompt& prompt) -> const std::string& {
+              prompt.set_name(fields.RequiredText("name"));
+              prompt.set_version(static_cast<std::int32_t>(Whole(fields, "version", 1e6)));
+              prompt.set_text(fields.RequiredText("text"));
+              prompt.set_most(static_cast<std::int32_t>(Whole(fields, "most", 100)));
+              prompt.set_max_output_tokens(
+                  static_cast<std::int32_t>(Whole(fields, "max_output_tokens", 100'000)));
+              return prompt.name();
+            });
 }
 
 void ParsePrices(const FileContext& context, const Fields& file, Entries& entries) {
-  for (const YamlNode* node : file.Entries("llm_prices")) {
-    const Fields fields(context, *node, "price of a model", kPriceKeys);
-    v1::LlmPrice price;
-    price.set_model(fields.RequiredText("model"));
-    price.set_input_per_million(Amount(fields, "input_per_million"));
-    price.set_output_per_million(Amount(fields, "output_per_million"));
-    price.set_currency(fields.RequiredText("currency"));
-    price.set_reference(fields.Text("reference"));
-    SetSource(context, node->line, *price.mutable_source());
-    if (!price.model().empty()) entries.llm_prices.push_back(std::move(price));
-  }
+  ParseEach(context, file.Entries("llm_prices"), "price of a model", kPriceKeys, entries.llm_prices,
+            [](const Fields& fields, v1::LlmPrice& price) -> const std::string& {
+              price.set_model(fields.RequiredText("model"));
+              price.set_input_per_million(Amount(fields, "input_per_million"));
+              price.set_output_per_million(Amount(fields, "output_per_million"));
+              price.set_currency(fields.RequiredText("currency"));
+              price.set_reference(fields.Text("reference"));
+              return price.model();
+            });
 }
 
 void ParseBudgets(const FileContext& context, const Fields& file, Entries& entries) {
-  for (const YamlNode* node : file.Entries("llm_budgets")) {
-    const Fields fields(context, *node, "budget of models", kBudgetKeys);
-    v1::LlmBudget budget;
-    budget.set_scope(fields.RequiredText("scope"));
-    budget.set_calls(Whole(fields, "calls"));
-    budget.set_input_tokens(Whole(fields, "input_tokens"));
-    budget.set_output_tokens(Whole(fields, "output_tokens"));
-    budget.set_money(Amount(fields, "money"));
-    SetSource(context, node->line, *budget.mutable_source());
-    if (!budget.scope().empty()) entries.llm_budgets.push_back(std::move(budget));
-  }
+  ParseEach(context, file.Entries("llm_budgets"), "budget of models", kBudgetKeys,
+            entries.llm_budgets,
+            [](const Fields& fields, v1::LlmBudget& budget) -> const std::string& {
+              budget.set_scope(fields.RequiredText("scope"));
+              budget.set_calls(Whole(fields, "calls"));
+              budget.set_input_tokens(Whole(fields, "input_tokens"));
+              budget.set_output_tokens(Whole(fields, "output_tokens"));
+              budget.set_money(Amount(fields, "money"));
+              return budget.scope();
+            });
 }
 
 }  // namespace galen::knowledge

@@ -1,6 +1,8 @@
 #ifndef COMMON_LLM_CLIENT_H_
 #define COMMON_LLM_CLIENT_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -93,6 +95,22 @@ struct Settings {
   int max_tokens = 0;
 };
 
+// How long requests took that were answered.
+struct Latencies {
+  // Upper bounds in seconds; what took longer counts in the last place.
+  static constexpr std::array<double, 8> kBounds = {0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+  std::array<std::int64_t, kBounds.size() + 1> counts{};
+  double seconds = 0;  // of all together
+
+  void Add(absl::Duration latency) {
+    const double took = absl::ToDoubleSeconds(latency);
+    std::size_t place = 0;
+    while (place < kBounds.size() && took > kBounds[place]) ++place;
+    ++counts[place];
+    seconds += took;
+  }
+};
+
 // What an endpoint did since the start, and how it stands.
 struct Health {
   enum class Circuit { kClosed, kOpen, kHalfOpen };
@@ -108,8 +126,10 @@ struct Health {
   std::int64_t throttled = 0;    // attempts: 429
   std::int64_t late = 0;         // attempts that met a time limit
   std::int64_t bad_answers = 0;  // attempts: answers that are none
-  std::int64_t rejected = 0;     // attempts: key, certificate, model or request refused
+  std::int64_t denied = 0;       // attempts: the key was refused, or the certificate is not trusted
+  std::int64_t rejected = 0;     // attempts: the model or the request was refused
   Usage usage;
+  Latencies latencies;
 };
 
 // Thread-safe. Errors name the endpoint and what to do, and never hold a key, a prompt or more

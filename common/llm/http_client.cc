@@ -18,6 +18,9 @@ namespace {
 
 // An attempt that its caller gave less than this says nothing about the endpoint when it is late.
 constexpr absl::Duration kFairChance = absl::Seconds(1);
+// Of a time limit, what an attempt is sure to have had when it met it: the limit is a call's, and
+// begins before the attempt.
+constexpr double kFairShare = 0.9;
 // Of a vector, a component as JSON; more than a model writes.
 constexpr std::size_t kBytesOfComponent = 32;
 
@@ -160,12 +163,22 @@ void HttpClient::CountAttempt(const absl::Status& status, int sent) {
       ++health_.bad_answers;
       break;
     case absl::StatusCode::kPermissionDenied:
+      ++health_.denied;
+      break;
     case absl::StatusCode::kInvalidArgument:
       ++health_.rejected;
       break;
     default:
       break;
   }
+}
+
+void HttpClient::CountUsage(const Usage& usage) {
+  const MutexLock lock(mu_);
+  health_.usage.reported = health_.usage.reported || usage.reported;
+  health_.usage.prompt_tokens += usage.prompt_tokens;
+  health_.usage.cached_tokens += usage.cached_tokens;
+  health_.usage.completion_tokens += usage.completion_tokens;
 }
 
 absl::Status HttpClient::RunCounted(HttpRequest& request, const CallOptions& options,
@@ -179,8 +192,8 @@ absl::Status HttpClient::RunCounted(HttpRequest& request, const CallOptions& opt
   request.deadline = std::min(options.deadline, absl::Now() + endpoint_.total);
   request.cancellation = options.cancellation;
   const absl::Duration fair_chance =
-      std::min({kFairChance, endpoint_.total,
-                request.on_bytes ? endpoint_.first_byte : absl::InfiniteDuration()});
+      kFairShare * std::min({kFairChance, endpoint_.total,
+                             request.on_bytes ? endpoint_.first_byte : absl::InfiniteDuration()});
   bool renewed = false;
   absl::Status status;
   for (int retry = 0;;) {
@@ -256,6 +269,7 @@ absl::Status HttpClient::Run(HttpRequest request, const CallOptions& options,
   if (status.ok()) {
     const MutexLock lock(mu_);
     ++health_.answers;
+    health_.latencies.Add(call.latency);
   }
   return Named(status);
 }
@@ -326,11 +340,7 @@ absl::StatusOr<ChatAnswer> HttpClient::Chat(const ChatRequest& request,
       std::move(http), options, take, begin, [&] { return handed_on; }, call));
   answer.attempts = call.attempts;
   answer.latency = call.latency;
-  const MutexLock lock(mu_);
-  health_.usage.reported = health_.usage.reported || answer.usage.reported;
-  health_.usage.prompt_tokens += answer.usage.prompt_tokens;
-  health_.usage.cached_tokens += answer.usage.cached_tokens;
-  health_.usage.completion_tokens += answer.usage.completion_tokens;
+  CountUsage(answer.usage);
   return answer;
 }
 
@@ -359,6 +369,7 @@ absl::StatusOr<Embeddings> HttpClient::Embed(const EmbedRequest& request,
   GALEN_RETURN_IF_ERROR(Run(
       std::move(http), options, take, [] {}, [] { return false; }, call));
   embeddings.attempts = call.attempts;
+  CountUsage(embeddings.usage);
   return embeddings;
 }
 

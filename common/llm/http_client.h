@@ -62,6 +62,7 @@ class HttpClient final : public LlmClient {
                           const std::function<void()>& begin, const std::function<bool()>& started,
                           Call& call);
   void CountAttempt(const absl::Status& status, int sent);
+  void CountUsage(const Usage& usage);
   // Reads the key anew. True when it is another one.
   bool RenewKey();
   Secret key() const;

@@ -17,7 +17,6 @@ using knowledge::v1::PastIncident;
 
 // Below this two tickets share little but the trade's words.
 constexpr double kSimilarityFloor = 0.12;
-constexpr size_t kCandidates = 20;
 // A signal for the label is worth this much similarity.
 constexpr double kSignalBonus[] = {0, 0.02, 0.06, 0.12};  // by Strength
 
@@ -96,6 +95,13 @@ std::string QueryText(const galen::v1::Incident& incident, const galen::v1::Evid
 
 v1::HistoryAnswer ProposeCauses(const knowledge::Knowledge& knowledge, const HistoryIndex& index,
                                 const v1::HistoryQuestion& question) {
+  return CausesOf(knowledge,
+                  index.Search(QueryText(question.incident(), question.evidence()), kCandidates),
+                  question);
+}
+
+v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge, std::vector<retrieval::Hit> hits,
+                           const v1::HistoryQuestion& question) {
   std::map<std::string, double> bonus;
   for (const Signal& signal : question.evidence().summary().signals()) {
     const auto strength = static_cast<size_t>(signal.strength());
@@ -104,8 +110,6 @@ v1::HistoryAnswer ProposeCauses(const knowledge::Knowledge& knowledge, const His
       bonus[label] = std::max(bonus[label], kSignalBonus[strength]);
     }
   }
-  std::vector<retrieval::Hit> hits =
-      index.Search(QueryText(question.incident(), question.evidence()), kCandidates);
   hits.erase(std::remove_if(hits.begin(), hits.end(),
                             [&](const retrieval::Hit& hit) {
                               return knowledge.FindLabel(hit.document.label) == nullptr;

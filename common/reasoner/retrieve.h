@@ -20,6 +20,9 @@ retrieval::Document DocumentOf(const knowledge::v1::PastIncident& incident);
 // What the payload of such a document says; empty when it is none.
 knowledge::v1::PastIncident IncidentOf(const retrieval::Document& document);
 
+// Past incidents that a proposal of causes is made of, at most.
+inline constexpr size_t kCandidates = 20;
+
 // Past incidents, found by words and by vectors (common/retrieval): those of the knowledge, and on
 // top of them those that a site has confirmed. Thread-safe.
 class HistoryIndex {
@@ -46,6 +49,10 @@ std::string QueryText(const galen::v1::Incident& incident, const galen::v1::Evid
 // nothing is similar enough. Pure.
 v1::HistoryAnswer ProposeCauses(const knowledge::Knowledge& knowledge, const HistoryIndex& index,
                                 const v1::HistoryQuestion& question);
+
+// The same of past incidents that were found already, best first. Pure.
+v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge, std::vector<retrieval::Hit> hits,
+                           const v1::HistoryQuestion& question);
 
 }  // namespace galen::reasoner
 

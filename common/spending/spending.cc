@@ -94,6 +94,7 @@ void Add(const Reasoned& reasoned, v1::Spending& spending) {
   if (reasoned.calls() > 0 || reasoned.cached()) {
     ++(*spending.mutable_answered())[reasoned.question()];
   }
+  if (reasoned.question() == kEmbedding) return;
   if (reasoned.fallback() == Reasoned::UNAVAILABLE ||
       (reasoned.fallback() == Reasoned::OUT_OF_TIME && reasoned.calls() > 0)) {
     spending.set_failures(spending.failures() + 1);

@@ -13,10 +13,15 @@
 // only ledger, so that an account is the same after a crash.
 namespace galen::spending {
 
+// What the text that past incidents are searched by is accounted as, in place of the name of a
+// prompt: a model that embeds it takes tokens, but answers nothing.
+inline constexpr char kEmbedding[] = "embed";
+
 // Adds what one question took.
 void Add(const v1::Reasoned& reasoned, v1::Spent& spent);
 void Add(const v1::Spent& more, v1::Spent& spent);
-// The same for a diagnosis, with what it asked and what failed.
+// The same for a diagnosis, with what it asked and what failed. An embedding that failed is no
+// failure of the model that answers: it may be another server.
 void Add(const v1::Reasoned& reasoned, v1::Spending& spending);
 
 // What tokens of that model cost, in 1e-9 of the currency of the price list, by the first price

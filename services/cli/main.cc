@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/host/bundle.h"
+#include "common/metrics/server.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/rpc/serve.h"
 #include "services/cli/bundle_commands.h"
@@ -63,6 +64,7 @@ struct Arguments {
   std::string site;
   std::string llm;
   std::string llm_cache;
+  std::string metrics;
   std::string show_reasoning;
 };
 
@@ -109,7 +111,7 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     LocalMesh::Options options;
     options.knowledge = arguments.knowledge;
     if (!arguments.store.empty()) options.store = arguments.store;
-    options.model = reasoner::llm::ModelOf(model->get());
+    options.model = reasoner::llm::PlannersModelOf(model->get());
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
@@ -152,7 +154,14 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
     console.err << "galen: " << model.status().message() << std::endl;
     return ExitCodeOf(model.status());
   }
-  options.model = reasoner::llm::ModelOf(model->get());
+  options.model = reasoner::llm::PlannersModelOf(model->get());
+  metrics::Registry registry;
+  reasoner::llm::Register(model->get(), registry);
+  const auto metrics_server = metrics::Serve(arguments.metrics, registry);
+  if (!metrics_server.ok()) {
+    console.err << "galen: " << metrics_server.status().message() << std::endl;
+    return ExitCodeOf(metrics_server.status());
+  }
   return ServeMesh(options, arguments.listen, absl::Seconds(arguments.drain_grace), console);
 }
 
@@ -334,6 +343,9 @@ int Main(int argc, char** argv) {
 
   CLI::App* up = app.add_subcommand("up", "Serve the whole mesh from this process");
   up->add_option("--listen", arguments.listen, "Address to serve gRPC on")->capture_default_str();
+  up->add_option("--metrics", arguments.metrics,
+                 "Serve Prometheus metrics on this PORT of the loopback interface, or ADDRESS:PORT")
+      ->type_name("ADDRESS");
   up->add_option("--store", arguments.store, "File for the diagnoses")->type_name("FILE");
   up->add_option("--bundle-root", arguments.roots,
                  "Read bundles and logs only below this directory; may be given again")

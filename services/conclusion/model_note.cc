@@ -33,6 +33,16 @@ std::string Counted(std::int64_t count, absl::string_view one, absl::string_view
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
 
+// How past incidents were searched, where a model was to embed the question; the last time counts.
+std::string SearchNote(const Reasoned& embedded) {
+  if (embedded.fallback() == Reasoned::NONE) {
+    return absl::StrCat("past incidents were searched by the vectors of ", embedded.model());
+  }
+  return absl::StrCat("past incidents were searched without the vectors of ", embedded.model(),
+                      ": ", Why(embedded.fallback()),
+                      embedded.detail().empty() ? "" : absl::StrCat(" (", embedded.detail(), ")"));
+}
+
 }  // namespace
 
 galen::v1::Spent SpentOn(const google::protobuf::RepeatedPtrField<Reasoned>& reasoned) {
@@ -49,10 +59,15 @@ std::string ModelNote(const google::protobuf::RepeatedPtrField<Reasoned>& reason
   std::string model;
   std::map<Reasoned::Fallback, std::int64_t> instead;
   std::string detail;  // of the first time that the model failed
+  const Reasoned* embedded = nullptr;
   for (const Reasoned& each : reasoned) {
     if (each.fallback() == Reasoned::NOT_NEEDED) continue;
-    model = each.model();
     estimated |= each.estimated();
+    if (each.question() == spending::kEmbedding) {
+      embedded = &each;
+      continue;
+    }
+    model = each.model();
     if (each.fallback() == Reasoned::NONE) {
       ++taken;
       if (each.cached()) ++cached;
@@ -61,10 +76,11 @@ std::string ModelNote(const google::protobuf::RepeatedPtrField<Reasoned>& reason
     ++instead[each.fallback()];
     if (detail.empty()) detail = each.detail();
   }
-  if (model.empty()) return "";
+  if (model.empty() && embedded == nullptr) return "";
   const galen::v1::Spent spent = SpentOn(reasoned);
-  std::string note =
-      absl::StrCat("The model ", model, " answered ", Counted(taken, "question", "questions"));
+  std::string note = model.empty() ? "No model answered a question"
+                                   : absl::StrCat("The model ", model, " answered ",
+                                                  Counted(taken, "question", "questions"));
   if (cached > 0) absl::StrAppend(&note, ", ", cached, " of them from the cache");
   if (!instead.empty()) {
     std::int64_t count = 0;
@@ -78,6 +94,7 @@ std::string ModelNote(const google::protobuf::RepeatedPtrField<Reasoned>& reason
                     " in its place: ", absl::StrJoin(whys, ", "));
     if (!detail.empty()) absl::StrAppend(&note, " (", detail, ")");
   }
+  if (embedded != nullptr) absl::StrAppend(&note, "; ", SearchNote(*embedded));
   absl::StrAppend(&note, "; ", Counted(spent.calls(), "call", "calls"), ", ", spent.input_tokens(),
                   " tokens in, ", spent.output_tokens(), " out",
                   estimated ? " (counted by length)" : "");

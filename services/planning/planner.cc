@@ -86,6 +86,7 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer answer,
                          reasoner_.ProposeFromHistory(*question, deadline));
   v1::ProposeFromHistoryResponse response;
+  if (answer.has_embedded()) *response.add_reasoned() = answer.embedded();
   if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   for (const reasoner::v1::HistoryAnswer::Cause& cause : answer.causes()) {

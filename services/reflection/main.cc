@@ -13,6 +13,7 @@
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
+#include "common/metrics/server.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/rpc/serve.h"
@@ -25,6 +26,9 @@ ABSL_FLAG(std::vector<std::string>, knowledge, {},
 ABSL_FLAG(std::string, llm, "",
           "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
 ABSL_FLAG(std::string, llm_cache, "", "SQLite file for the model's answers; none: in memory.");
+ABSL_FLAG(std::string, metrics, "",
+          "PORT of the loopback interface, or ADDRESS:PORT, to serve Prometheus metrics on; none: "
+          "they are not served.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -43,6 +47,10 @@ absl::Status Serve() {
   const auto model =
       reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm), absl::GetFlag(FLAGS_llm_cache));
   if (!model.ok()) return model.status();
+  metrics::Registry registry;
+  reasoner::llm::Register(model->get(), registry);
+  const auto metrics_server = metrics::Serve(absl::GetFlag(FLAGS_metrics), registry);
+  if (!metrics_server.ok()) return metrics_server.status();
   Current<Reflector> reflector(
       reasoner::llm::MakeReasoned<Reflector>(*knowledge, ModelOf(model->get())));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);

@@ -16,6 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
+#include "common/metrics/server.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/rpc/serve.h"
 #include "services/summarization/make_summarizer.h"
@@ -29,6 +30,9 @@ ABSL_FLAG(std::vector<std::string>, log_root, {},
 ABSL_FLAG(std::string, llm, "",
           "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
 ABSL_FLAG(std::string, llm_cache, "", "SQLite file for the model's answers; none: in memory.");
+ABSL_FLAG(std::string, metrics, "",
+          "PORT of the loopback interface, or ADDRESS:PORT, to serve Prometheus metrics on; none: "
+          "they are not served.");
 ABSL_FLAG(int, threads, 4, "Incidents read at the same time; some more wait, the rest is refused.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -50,6 +54,10 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
                          galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
                                                                  absl::GetFlag(FLAGS_llm_cache)));
+  galen::metrics::Registry registry;
+  galen::reasoner::llm::Register(model.get(), registry);
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::metrics::Server> metrics_server,
+                         galen::metrics::Serve(absl::GetFlag(FLAGS_metrics), registry));
   const galen::SystemClock clock;
   const auto make = [&](std::shared_ptr<const galen::knowledge::Knowledge> book) {
     return galen::summarization::MakeSummarizer(

@@ -21,6 +21,7 @@ OWNERS = {
     "yaml-cpp/": [r"^common/(knowledge|host)/"],
     "archive": [r"^common/(host|logs)/", r"^tests/unit/common/"],
     "infiniband/": [r"^services/node/checks/rdma/verbs/", r"^tests/unit/services/node/checks/rdma/"],
+    "prometheus/": [r"^common/metrics/", r"_metrics\.(h|cc)$", r"^tests/unit/common/metrics/"],
     "pugixml": [r"^services/node/checks/"],
     "CLI/": [r"^services/cli/"],
     "regex": [],  # std::regex overflows the stack on long lines; RE2 does not

@@ -13,6 +13,7 @@
 #include "common/base/cancellation.h"
 #include "common/knowledge/knowledge.h"
 #include "common/llm/client.h"
+#include "common/reasoner/llm/embedded_history.h"
 #include "common/reasoner/llm/forms.h"
 #include "common/reasoner/llm/json.h"
 #include "common/store/answer_cache.h"
@@ -48,6 +49,8 @@ struct Model {
   store::AnswerCache* cache = nullptr;         // null: none
   AskCounters* counters = nullptr;             // null: none
   const Cancellation* cancellation = nullptr;  // ends calls that are under way; null: none
+  const Embedding* embedding = nullptr;  // who proposes from history searches it by this model's
+                                         // vectors; null: by the built-in embedder's
 };
 
 // Asks a model one question: looks at the budget and the cache, sends the prompt, has the answer

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/reasoner/llm/schema.h"
 
 namespace galen::reasoner::llm {
 namespace {
@@ -26,30 +27,11 @@ constexpr std::size_t kStep = 200;
 constexpr std::size_t kSteps = 6;
 constexpr std::size_t kMostEntries = 64;
 
-Json Text() { return {{"type", "string"}}; }
-
-// An enumeration of nothing is no schema: what may name nothing is a list that holds nothing.
-Json OneOf(const std::set<std::string>& choices) {
-  Json schema = Text();
-  schema["enum"] = Json::array();
-  for (const std::string& choice : choices) schema["enum"].push_back(choice);
-  return schema;
-}
-
-Json ListOf(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
+Json Text() { return TextSchema(); }
 
 Json ListOfChoices(const std::set<std::string>& choices) {
   return choices.empty() ? Json{{"type", "array"}, {"items", Text()}, {"maxItems", 0}}
                          : ListOf(OneOf(choices));
-}
-
-Json Object(Json properties) {
-  Json required = Json::array();
-  for (const auto& [name, schema] : properties.items()) required.push_back(name);
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
 }
 
 Json WithThoughts(Json properties) {

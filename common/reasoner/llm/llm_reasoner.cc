@@ -1,6 +1,7 @@
 #include "common/reasoner/llm/llm_reasoner.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "common/reasoner/llm/case_text.h"
 #include "common/reasoner/llm/forms.h"
 #include "common/reasoner/llm/section.h"
+#include "common/reasoner/retrieve.h"
+#include "common/spending/spending.h"
 
 namespace galen::reasoner::llm {
 namespace {
@@ -51,6 +54,9 @@ LlmReasoner::LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& 
     : knowledge_(knowledge),
       rules_(rules),
       asker_(knowledge, model),
+      history_(model.embedding == nullptr ? nullptr
+                                          : std::make_unique<const EmbeddedHistory>(
+                                                knowledge, *model.embedding, model.cancellation)),
       name_(absl::StrCat(rules.name(), " with ", asker_.ModelOf("conclude"))) {}
 
 template <typename Q>
@@ -66,6 +72,19 @@ Asker::Question LlmReasoner::Begin(absl::string_view name, const Q& question,
   return asked;
 }
 
+template <typename Answer, typename Take>
+Answer LlmReasoner::Taken(const Asker::Question& asked, Answer answer, Take take,
+                          absl::Time deadline) const {
+  const Reasoned reasoned = asker_.Ask(
+      asked,
+      [&](const Json& json) -> absl::Status {
+        GALEN_ASSIGN_OR_RETURN(answer, take(json));
+        return absl::OkStatus();
+      },
+      deadline);
+  return With(std::move(answer), reasoned);
+}
+
 absl::StatusOr<v1::SummarizeAnswer> LlmReasoner::Summarize(const v1::SummarizeQuestion& question,
                                                            absl::Time deadline) const {
   GALEN_ASSIGN_OR_RETURN(v1::SummarizeAnswer draft, rules_.Summarize(question, deadline));
@@ -73,15 +92,9 @@ absl::StatusOr<v1::SummarizeAnswer> LlmReasoner::Summarize(const v1::SummarizeQu
   for (const auto* label : knowledge_.Children("")) categories.insert(label->label());
   galen::v1::EvidenceSet evidence;
   *evidence.mutable_summary() = question.found();
-  v1::SummarizeAnswer answer = draft;
-  const Reasoned reasoned = asker_.Ask(
-      Begin("summarize", question, evidence, SummarizeForm(categories, draft)),
-      [&](const Json& json) -> absl::Status {
-        GALEN_ASSIGN_OR_RETURN(answer, TakeSummarize(json, categories));
-        return absl::OkStatus();
-      },
-      deadline);
-  return With(std::move(answer), reasoned);
+  return Taken(
+      Begin("summarize", question, evidence, SummarizeForm(categories, draft)), draft,
+      [&](const Json& json) { return TakeSummarize(json, categories); }, deadline);
 }
 
 absl::StatusOr<v1::RankAnswer> LlmReasoner::RankChildren(const v1::RankQuestion& question,
@@ -102,15 +115,25 @@ absl::StatusOr<v1::RankAnswer> LlmReasoner::RankChildren(const v1::RankQuestion&
             [](const v1::Choice& a, const v1::Choice& b) { return a.label() < b.label(); });
   Asker::Question asked = Begin("rank", question, question.evidence(), RankForm(draft));
   asked.slots["choices"] = ChoicesText(open);
-  v1::RankAnswer answer = draft;
-  const Reasoned reasoned = asker_.Ask(
-      asked,
-      [&](const Json& json) -> absl::Status {
-        GALEN_ASSIGN_OR_RETURN(answer, TakeRank(json, draft));
-        return absl::OkStatus();
-      },
-      deadline);
-  return With(std::move(answer), reasoned);
+  return Taken(
+      asked, draft, [&](const Json& json) { return TakeRank(json, draft); }, deadline);
+}
+
+absl::StatusOr<v1::HistoryAnswer> LlmReasoner::Past(const v1::HistoryQuestion& question,
+                                                    absl::Time deadline) const {
+  if (history_ == nullptr) return rules_.ProposeFromHistory(question, deadline);
+  Reasoned embedded;
+  std::optional<std::vector<retrieval::Hit>> hits =
+      history_->Search(QueryText(question.incident(), question.evidence()), kCandidates,
+                       question.spending(), deadline, embedded);
+  v1::HistoryAnswer answer;
+  if (hits.has_value()) {
+    answer = CausesOf(knowledge_, *std::move(hits), question);
+  } else {
+    GALEN_ASSIGN_OR_RETURN(answer, rules_.ProposeFromHistory(question, deadline));
+  }
+  if (embedded.fallback() != Reasoned::NOT_NEEDED) *answer.mutable_embedded() = embedded;
+  return answer;
 }
 
 absl::StatusOr<v1::HistoryAnswer> LlmReasoner::ProposeFromHistory(
@@ -119,22 +142,20 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::ProposeFromHistory(
   LentEvidence<v1::HistoryQuestion> wider(question.evidence());
   *wider->mutable_incident() = question.incident();
   wider->set_max_causes(std::max(wanted, kOfferedCauses));
-  GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer offered,
-                         rules_.ProposeFromHistory(*wider, deadline));
+  *wider->mutable_spending() = question.spending();
+  GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer offered, Past(*wider, deadline));
   v1::HistoryAnswer answer = offered;
   Keep(*answer.mutable_causes(), wanted);
   if (offered.causes_size() <= 1) return answer;
   Asker::Question asked =
       Begin("history", question, question.evidence(), HistoryForm(offered, wanted));
+  spending::Add(offered.embedded(), asked.spending);
   asked.slots["choices"] = ChoicesText(knowledge_, offered);
-  const Reasoned reasoned = asker_.Ask(
-      asked,
-      [&](const Json& json) -> absl::Status {
-        GALEN_ASSIGN_OR_RETURN(answer, TakeHistory(json, offered, wanted));
-        return absl::OkStatus();
-      },
-      deadline);
-  return With(std::move(answer), reasoned);
+  answer = Taken(
+      asked, std::move(answer),
+      [&](const Json& json) { return TakeHistory(json, offered, wanted); }, deadline);
+  if (offered.has_embedded()) *answer.mutable_embedded() = offered.embedded();
+  return answer;
 }
 
 absl::StatusOr<v1::ScreenAnswer> LlmReasoner::Screen(const v1::ScreenQuestion& question,
@@ -162,14 +183,9 @@ absl::StatusOr<v1::PresumeAnswer> LlmReasoner::Presume(const v1::PresumeQuestion
   Asker::Question asked =
       Begin("presume", question, question.evidence(), PresumeForm(offered, wanted));
   asked.slots["choices"] = ChoicesText(choices);
-  const Reasoned reasoned = asker_.Ask(
-      asked,
-      [&](const Json& json) -> absl::Status {
-        GALEN_ASSIGN_OR_RETURN(answer, TakePresume(json, offered, wanted));
-        return absl::OkStatus();
-      },
-      deadline);
-  return With(std::move(answer), reasoned);
+  return Taken(
+      asked, std::move(answer),
+      [&](const Json& json) { return TakePresume(json, offered, wanted); }, deadline);
 }
 
 absl::StatusOr<Verdict> LlmReasoner::Judge(const v1::JudgeQuestion& question,
@@ -181,15 +197,9 @@ absl::StatusOr<Verdict> LlmReasoner::Judge(const v1::JudgeQuestion& question,
   Asker::Question asked = Begin("judge", question, question.evidence(), JudgeForm(citable));
   asked.slots["hypothesis"] = HypothesisText(knowledge_, draft);
   const std::string model = asker_.ModelOf("judge");
-  Verdict answer = draft;
-  const Reasoned reasoned = asker_.Ask(
-      asked,
-      [&](const Json& json) -> absl::Status {
-        GALEN_ASSIGN_OR_RETURN(answer, TakeJudge(json, draft, citable, model));
-        return absl::OkStatus();
-      },
+  return Taken(
+      asked, draft, [&](const Json& json) { return TakeJudge(json, draft, citable, model); },
       deadline);
-  return With(std::move(answer), reasoned);
 }
 
 absl::StatusOr<v1::CritiqueAnswer> LlmReasoner::Critique(const v1::CritiqueQuestion& question,
@@ -228,15 +238,9 @@ absl::StatusOr<v1::CritiqueAnswer> LlmReasoner::Critique(const v1::CritiqueQuest
   asked.slots["judged"] = JudgedText(question.judged());
   asked.slots["choices"] = ChoicesText(offered);
   const std::string model = asker_.ModelOf("critique");
-  v1::CritiqueAnswer answer = draft;
-  const Reasoned reasoned = asker_.Ask(
-      asked,
-      [&](const Json& json) -> absl::Status {
-        GALEN_ASSIGN_OR_RETURN(answer, TakeCritique(json, draft, choices, model));
-        return absl::OkStatus();
-      },
+  return Taken(
+      asked, draft, [&](const Json& json) { return TakeCritique(json, draft, choices, model); },
       deadline);
-  return With(std::move(answer), reasoned);
 }
 
 absl::StatusOr<v1::ExploreAnswer> LlmReasoner::Explore(const v1::ExploreQuestion& question,
@@ -245,15 +249,8 @@ absl::StatusOr<v1::ExploreAnswer> LlmReasoner::Explore(const v1::ExploreQuestion
   Asker::Question asked = Begin("explore", question, question.evidence(), ExploreForm());
   asked.slots["judged"] = JudgedText(question.judged());
   const std::string model = asker_.ModelOf("explore");
-  v1::ExploreAnswer answer = draft;
-  const Reasoned reasoned = asker_.Ask(
-      asked,
-      [&](const Json& json) -> absl::Status {
-        GALEN_ASSIGN_OR_RETURN(answer, TakeExplore(json, draft, model));
-        return absl::OkStatus();
-      },
-      deadline);
-  return With(std::move(answer), reasoned);
+  return Taken(
+      asked, draft, [&](const Json& json) { return TakeExplore(json, draft, model); }, deadline);
 }
 
 absl::StatusOr<v1::ConcludeAnswer> LlmReasoner::Conclude(const v1::ConcludeQuestion& question,

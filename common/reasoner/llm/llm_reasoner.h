@@ -1,6 +1,7 @@
 #ifndef COMMON_REASONER_LLM_LLM_REASONER_H_
 #define COMMON_REASONER_LLM_LLM_REASONER_H_
 
+#include <memory>
 #include <string>
 
 #include "common/knowledge/knowledge.h"
@@ -46,10 +47,20 @@ class LlmReasoner final : public Reasoner {
   template <typename Q>
   Asker::Question Begin(absl::string_view name, const Q& question,
                         const galen::v1::EvidenceSet& evidence, Form form) const;
+  // Asks, and gives what `take` makes of the model's JSON, else the draft that `answer` is; both
+  // with the account.
+  template <typename Answer, typename Take>
+  Answer Taken(const Asker::Question& asked, Answer answer, Take take, absl::Time deadline) const;
+
+  // Causes of past incidents, by the model's vectors where there are some; the answer's `embedded`
+  // tells.
+  absl::StatusOr<v1::HistoryAnswer> Past(const v1::HistoryQuestion& question,
+                                         absl::Time deadline) const;
 
   const knowledge::Knowledge& knowledge_;
   const Reasoner& rules_;
   const Asker asker_;
+  const std::unique_ptr<const EmbeddedHistory> history_;  // null: that of the rules
   const std::string name_;
 };
 

@@ -5,6 +5,7 @@
 #include "common/base/status_macros.h"
 #include "common/llm/endpoint.h"
 #include "common/llm/http_client.h"
+#include "common/reasoner/llm/model_metrics.h"
 
 namespace galen::reasoner::llm {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 // Answers that are kept: some kilobytes each.
 constexpr std::size_t kKeptInMemory = 1'000;
 constexpr std::size_t kKeptInFile = 20'000;
+// Vectors that are kept in memory: about a kilobyte each.
+constexpr std::size_t kKeptVectors = 20'000;
 
 }  // namespace
 
@@ -27,7 +30,24 @@ absl::StatusOr<std::unique_ptr<OpenedModel>> OpenedModel::Open(const std::string
   } else {
     GALEN_ASSIGN_OR_RETURN(opened->cache_, store::SqliteAnswerCache::Open(cache_file, kKeptInFile));
   }
+  if (endpoint.embedding_model.empty()) return opened;
+  // A client of its own: a server that embeds nothing must not open the circuit of the questions,
+  // nor the other way round.
+  GALEN_ASSIGN_OR_RETURN(opened->embedding_client_, galen::llm::HttpClient::Make(endpoint));
+  if (cache_file.empty()) {
+    opened->vectors_ = std::make_unique<store::MemoryAnswerCache>(kKeptVectors);
+  }
+  opened->embedding_ = {
+      .client = opened->embedding_client_.get(),
+      .model = endpoint.embedding_model,
+      .dimensions = endpoint.embedding_dimensions,
+      .limit = endpoint.embedding_limit,
+      .vectors = cache_file.empty() ? opened->vectors_.get() : opened->cache_.get()};
   return opened;
+}
+
+std::shared_ptr<const prometheus::Collectable> OpenedModel::metrics() const {
+  return std::make_shared<const ModelMetrics>(*client_, embedding_client_.get(), counters_);
 }
 
 }  // namespace galen::reasoner::llm

@@ -8,13 +8,15 @@
 #include "absl/status/statusor.h"
 #include "common/base/cancellation.h"
 #include "common/llm/client.h"
+#include "common/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
+#include "common/reasoner/llm/embedded_history.h"
 #include "common/store/answer_cache.h"
 
 namespace galen::reasoner::llm {
 
-// A model as a program uses it: the client of its endpoint, the cache of its answers, and what was
-// asked of it.
+// A model as a program uses it: the client of its endpoint, the cache of its answers, what was
+// asked of it, and where the file names one, the model that embeds.
 class OpenedModel {
  public:
   // `endpoint_file` as docs/llm.md describes it; "" gives null, and then nothing is ever sent
@@ -23,7 +25,16 @@ class OpenedModel {
   static absl::StatusOr<std::unique_ptr<OpenedModel>> Open(const std::string& endpoint_file,
                                                            const std::string& cache_file);
 
+  // For agents that ask.
   Model model() { return {client_.get(), cache_.get(), &counters_, &closing_}; }
+  // For planning, which searches past incidents too.
+  Model planners_model() {
+    Model model = this->model();
+    if (embedding_client_ != nullptr) model.embedding = &embedding_;
+    return model;
+  }
+  // In numbers; must not be asked when this is gone.
+  std::shared_ptr<const prometheus::Collectable> metrics() const;
   const galen::llm::LlmClient& client() const { return *client_; }
   const AskCounters& counters() const { return counters_; }
   // Ends calls that are under way: the program is about to end.
@@ -36,11 +47,22 @@ class OpenedModel {
   std::unique_ptr<store::AnswerCache> cache_;
   AskCounters counters_;
   Cancellation closing_;
+  std::unique_ptr<galen::llm::LlmClient> embedding_client_;  // null: nothing is embedded
+  std::unique_ptr<store::AnswerCache> vectors_;
+  Embedding embedding_;
 };
 
 // The model, for those who may go without: nothing for null.
 inline std::optional<Model> ModelOf(OpenedModel* opened) {
   return opened == nullptr ? std::nullopt : std::optional<Model>(opened->model());
+}
+inline std::optional<Model> PlannersModelOf(OpenedModel* opened) {
+  return opened == nullptr ? std::nullopt : std::optional<Model>(opened->planners_model());
+}
+
+// Its numbers among those of the program; none for null.
+inline void Register(const OpenedModel* opened, metrics::Registry& registry) {
+  if (opened != nullptr) registry.Add(opened->metrics());
 }
 
 }  // namespace galen::reasoner::llm

@@ -45,26 +45,29 @@ std::vector<galen::llm::Message> MessagesOf(const Prompt& prompt) {
   return {{Role::kSystem, prompt.instructions}, {Role::kUser, prompt.question}};
 }
 
-std::string DigestOf(const galen::llm::ChatRequest& request, absl::string_view version) {
-  // Each part with its length before it, so that no two requests have the same bytes.
+std::string DigestOf(const std::vector<std::string>& parts) {
+  // Each part with its length before it, so that no two lists have the same bytes.
   std::string all;
-  const auto add = [&](absl::string_view part) {
-    absl::StrAppend(&all, part.size(), ":", part, "\n");
-  };
-  add(request.model);
-  add(version);
-  add(request.temperature.has_value() ? absl::StrCat(*request.temperature) : "");
-  add(request.seed.has_value() ? absl::StrCat(*request.seed) : "");
-  add(absl::StrCat(request.max_tokens));
-  add(request.schema.has_value() ? request.schema->schema : "");
-  for (const galen::llm::Message& message : request.messages) {
-    add(absl::StrCat(static_cast<int>(message.role)));
-    add(message.content);
-  }
+  for (const std::string& part : parts) absl::StrAppend(&all, part.size(), ":", part, "\n");
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   EVP_Digest(all.data(), all.size(), digest, &size, EVP_sha256(), nullptr);
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), size));
+}
+
+std::string DigestOf(const galen::llm::ChatRequest& request, absl::string_view version) {
+  std::vector<std::string> parts = {
+      request.model,
+      std::string(version),
+      request.temperature.has_value() ? absl::StrCat(*request.temperature) : "",
+      request.seed.has_value() ? absl::StrCat(*request.seed) : "",
+      absl::StrCat(request.max_tokens),
+      request.schema.has_value() ? request.schema->schema : ""};
+  for (const galen::llm::Message& message : request.messages) {
+    parts.push_back(absl::StrCat(static_cast<int>(message.role)));
+    parts.push_back(message.content);
+  }
+  return DigestOf(parts);
 }
 
 }  // namespace galen::reasoner::llm

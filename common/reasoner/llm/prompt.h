@@ -34,7 +34,10 @@ std::optional<Prompt> MakePrompt(const knowledge::Knowledge& knowledge, absl::st
 
 std::vector<galen::llm::Message> MessagesOf(const Prompt& prompt);
 
-// SHA-256, hexadecimal, over all that an answer depends on: model, settings, schema, messages.
+// SHA-256, hexadecimal, over all parts and where each of them ends.
+std::string DigestOf(const std::vector<std::string>& parts);
+
+// The same over all that an answer depends on: model, settings, schema, messages.
 std::string DigestOf(const galen::llm::ChatRequest& request, absl::string_view version);
 
 }  // namespace galen::reasoner::llm

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/reasoner/llm/case_text.h"
 #include "common/reasoner/llm/json.h"
+#include "common/reasoner/llm/schema.h"
 #include "common/reasoner/llm/section.h"
 #include "common/spending/spending.h"
 
@@ -19,8 +20,12 @@ using curation::CommonCause;
 using curation::Labelling;
 using curation::Ticket;
 using reasoner::llm::Json;
+using reasoner::llm::ListOf;
+using reasoner::llm::Object;
+using reasoner::llm::OneOf;
 using reasoner::llm::Section;
 using reasoner::llm::TextKind;
+using reasoner::llm::TextSchema;
 
 constexpr int kOffered = 8;
 constexpr std::size_t kTicketsShown = 5;
@@ -43,22 +48,6 @@ std::string TicketText(const Ticket& ticket, bool with_outcome) {
                   Section(TextKind::kPlain, {{"name", "discussion"}},
                           absl::StrJoin(ticket.discussion, "\n"), kText));
   return text;
-}
-
-Json TextSchema() { return {{"type", "string"}}; }
-Json Texts() { return {{"type", "array"}, {"items", TextSchema()}}; }
-Json OneOf(const std::set<std::string>& choices) {
-  Json schema = TextSchema();
-  schema["enum"] = choices;
-  return schema;
-}
-Json Object(Json properties) {
-  Json required = Json::array();
-  for (const auto& [name, schema] : properties.items()) required.push_back(name);
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
 }
 
 std::string ChoicesText(const std::vector<const knowledge::v1::Label*>& offered) {
@@ -168,7 +157,7 @@ CommonCause ModelLabeller::Describe(const std::vector<const Ticket*>& tickets) c
        .slots = {{"choices", ChoicesText(offered)}, {"ticket", text}},
        .schema = Object({{"title", TextSchema()},
                          {"description", TextSchema()},
-                         {"symptoms", Texts()},
+                         {"symptoms", ListOf(TextSchema())},
                          {"known", OneOf(names)}})},
       [&](const Json& answer) -> absl::Status {
         GALEN_ASSIGN_OR_RETURN(cause.known, reasoner::llm::ChoiceOf(answer, "known", names));
@@ -189,7 +178,7 @@ std::vector<std::string> ModelLabeller::Steps(const Ticket& ticket) const {
   const bool taken =
       Ask({.name = "ticket_steps",
            .slots = {{"ticket", TicketText(ticket, /*with_outcome=*/true)}},
-           .schema = Object({{"steps", Texts()}})},
+           .schema = Object({{"steps", ListOf(TextSchema())}})},
           [&](const Json& answer) -> absl::Status {
             GALEN_ASSIGN_OR_RETURN(steps, reasoner::llm::TextsOf(answer, "steps", 300, 8));
             return absl::OkStatus();

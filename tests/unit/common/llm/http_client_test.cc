@@ -192,7 +192,8 @@ TEST_F(HttpClientTest, DoesNotRepeatWhatWillFailAgain) {
     EXPECT_THAT(client->Chat(Question(), {}), StatusIs(code, HasSubstr(endpoint.url())))
         << reply.code;
     EXPECT_THAT(endpoint.requests(), SizeIs(1)) << reply.code;
-    EXPECT_EQ(client->health().rejected + client->health().bad_answers, 1);
+    const Health health = client->health();
+    EXPECT_EQ(health.denied + health.rejected + health.bad_answers, 1);
   }
 }
 

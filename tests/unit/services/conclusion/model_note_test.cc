@@ -67,5 +67,21 @@ TEST(ModelNote, TellsWhyTheBuiltInReasonerAnswered) {
             "tokens in, 0 out");
 }
 
+TEST(ModelNote, TellsHowPastIncidentsWereSearchedAndCountsThatForNoAnswer) {
+  Records records;
+  Add(records, Reasoned::NONE);
+  Reasoned& embedded = Add(records, Reasoned::NONE);
+  embedded.set_question("embed");
+  embedded.set_model("e-1");
+  EXPECT_EQ(ModelNote(records, ""),
+            "The model m-1 answered 1 question; past incidents were searched by the vectors of "
+            "e-1; 2 calls, 2000 tokens in, 100 out");
+  embedded.set_fallback(Reasoned::OUT_OF_TIME);
+  embedded.set_detail("http://e/v1: late");
+  EXPECT_EQ(ModelNote(records, ""),
+            "The model m-1 answered 1 question; past incidents were searched without the vectors "
+            "of e-1: out of time (http://e/v1: late); 2 calls, 2000 tokens in, 100 out");
+}
+
 }  // namespace
 }  // namespace galen::conclusion

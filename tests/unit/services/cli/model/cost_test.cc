@@ -140,19 +140,71 @@ TEST(Selfplay, AsksTheModelInEachOfItsRounds) {
   EXPECT_FALSE(VerdictsOf(diagnosis).empty());
 }
 
+// Causes that the history proposed.
+std::set<std::string> Retrieved(const v1::Diagnosis& diagnosis) {
+  std::set<std::string> labels;
+  for (const v1::Hypothesis& each : diagnosis.hypotheses()) {
+    if (each.origin() == v1::Hypothesis::HISTORY) labels.insert(each.label());
+  }
+  return labels;
+}
+
 TEST(Selfplay, KeywordsOfTheModelAreSearchedFor) {
+  World rules({});
+  EXPECT_EQ(Retrieved(rules.Diagnose(World::Incident(), "tenants/default", "selfplay").diagnosis)
+                .count("NET.DNS"),
+            0u);
   FakeLlmClient client([](const llm::ChatRequest& request) {
     std::string answer = ::galen::testing::DraftOf(request.messages[1].content);
     const std::string none = "\"keywords\":[]";
     const std::size_t at = answer.find(none);
-    return at == std::string::npos ? answer
-                                   : answer.replace(at, none.size(), "\"keywords\":[\"resolver\"]");
+    return at == std::string::npos
+               ? answer
+               : answer.replace(at, none.size(),
+                                "\"keywords\":[\"slow to start\",\"does not start\"]");
   });
   World world({.model = reasoner::llm::Model{.client = &client}});
   const v1::Diagnosis diagnosis =
       world.Diagnose(World::Incident(), "tenants/default", "selfplay").diagnosis;
-  ASSERT_EQ(diagnosis.summary().keywords_size(), 1);
-  EXPECT_EQ(diagnosis.summary().keywords(0), "resolver");
+  ASSERT_EQ(diagnosis.summary().keywords_size(), 2);
+  EXPECT_EQ(Retrieved(diagnosis).count("NET.DNS"), 1u);
+}
+
+// Its three rounds by the event log: an answer by what was retrieved; the critique of it, before
+// which nothing is checked; then the checks of what both named, and verdicts that cite what these
+// checks returned.
+TEST(Selfplay, GoesThroughThreeRoundsWithAModelAndWithout) {
+  FakeLlmClient client(AnswerTheDraft);
+  for (const bool with_model : {false, true}) {
+    World::Options options;
+    if (with_model) options.model = reasoner::llm::Model{.client = &client};
+    World world(options);
+    const World::Outcome outcome = world.Diagnose(World::Incident(), "tenants/default", "selfplay");
+    std::vector<std::string> rounds;
+    for (const v1::DiagnosisEvent& event : outcome.events) {
+      const char* name = event.has_summarized()            ? "keywords"
+                         : event.has_hypotheses_proposed() ? "retrieve"
+                         : event.has_critiqued()           ? "critique"
+                         : event.has_checks_finished()     ? "check"
+                         : event.has_verdicts_given()      ? "attribute"
+                                                           : "";
+      if (*name != '\0' && (rounds.empty() || rounds.back() != name)) rounds.push_back(name);
+    }
+    ASSERT_GE(rounds.size(), 5u);
+    rounds.resize(5);
+    EXPECT_THAT(rounds,
+                ::testing::ElementsAre("keywords", "retrieve", "critique", "check", "attribute"));
+    const std::set<std::string> returned = ChecksOf(outcome.diagnosis);
+    int attributed = 0;
+    for (const v1::Hypothesis& each : outcome.diagnosis.hypotheses()) {
+      for (const v1::Reason& reason : each.verdict().reasons()) {
+        for (const std::string& id : reason.evidence_ids()) {
+          attributed += static_cast<int>(returned.count(id));
+        }
+      }
+    }
+    EXPECT_GE(attributed, 1);
+  }
 }
 
 }  // namespace

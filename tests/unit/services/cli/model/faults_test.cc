@@ -2,15 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/llm/endpoint.h"
 #include "common/llm/http_client.h"
+#include "common/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
+#include "common/reasoner/llm/model_metrics.h"
 #include "nlohmann/json.hpp"
 #include "tests/testing/llm/scripted_endpoint.h"
 #include "tests/testing/reasoner/fake_llm_client.h"
@@ -75,6 +79,18 @@ struct Trial {
     }
     note = ModelNoteOf(outcome.diagnosis);
     counts = counters.counts();
+    metrics::Registry registry;
+    registry.Add(std::make_shared<const reasoner::llm::ModelMetrics>(client, nullptr, counters));
+    text = registry.Text();
+  }
+  // What /metrics says of that series, the client's since it was made; -1: nothing.
+  double Metric(const std::string& series) const {
+    const std::size_t at = text.find(absl::StrCat("\n", series, " "));
+    double value = -1;
+    if (at == std::string::npos) return value;
+    const std::size_t begin = at + series.size() + 2;
+    EXPECT_TRUE(absl::SimpleAtod(text.substr(begin, text.find('\n', begin) - begin), &value));
+    return value;
   }
   std::int64_t Fallbacks(Reasoned::Fallback fallback) const {
     const auto found = counts.fallbacks.find(fallback);
@@ -85,6 +101,7 @@ struct Trial {
   World::Outcome outcome;
   std::string note;
   reasoner::llm::AskCounts counts;
+  std::string text;  // of the metrics
 };
 
 TEST(Endpoint, ThatAnswersIsTaken) {
@@ -94,7 +111,10 @@ TEST(Endpoint, ThatAnswersIsTaken) {
   EXPECT_TRUE(run.counts.fallbacks.empty()) << run.note;
   EXPECT_EQ(run.counts.answered, run.counts.asked);
   EXPECT_THAT(run.note, HasSubstr(absl::StrCat("The model scripted answered ", run.counts.asked)));
-  EXPECT_EQ(client->health().answers, run.counts.asked);
+  EXPECT_EQ(run.Metric("galen_llm_answers_total{use=\"chat\"}"), run.counts.asked);
+  EXPECT_EQ(run.Metric("galen_llm_answer_seconds_count{use=\"chat\"}"), run.counts.asked);
+  EXPECT_EQ(run.Metric("galen_llm_tokens_total{use=\"chat\",kind=\"input\"}"),
+            100 * run.counts.asked);
   EXPECT_EQ(run.counts.spent.input_tokens(), 100 * run.counts.asked);
 }
 
@@ -102,8 +122,9 @@ struct Fault {
   std::string name;
   std::function<Scripted(const Recorded&)> reply;
   Reasoned::Fallback fallback;
-  std::string note;                              // part of the report's line
-  std::function<bool(const llm::Health&)> seen;  // in the metrics
+  std::string note;     // part of the report's line
+  std::string outcome;  // of the question, in the metrics
+  std::string kind;     // of the failure of requests, in the metrics; "": they were answered
 };
 
 class Faults : public ::testing::TestWithParam<Fault> {};
@@ -113,6 +134,7 @@ TEST_P(Faults, EndInASoundDiagnosisThatTellsOfThem) {
   ScriptedEndpoint endpoint(fault.reply);
   llm::Endpoint where = EndpointAt(endpoint.url());
   if (fault.name == "slow") where.total = absl::Milliseconds(700);
+  if (fault.name == "reset_streamed") where.stream = true;
   const auto client = ClientOf(where);
   const Trial run(*client);
   EXPECT_GE(run.Fallbacks(fault.fallback), 1) << run.note;
@@ -120,54 +142,60 @@ TEST_P(Faults, EndInASoundDiagnosisThatTellsOfThem) {
   EXPECT_THAT(run.note,
               HasSubstr("The model scripted answered 0 questions; the built-in reasoner"));
   EXPECT_THAT(run.note, HasSubstr(fault.note));
-  EXPECT_TRUE(fault.seen(client->health()));
+  EXPECT_GE(run.Metric(absl::StrCat("galen_llm_questions_total{outcome=\"", fault.outcome, "\"}")),
+            1);
+  EXPECT_EQ(run.Metric("galen_llm_questions_total{outcome=\"answered\"}"), 0);
+  for (const char* kind :
+       {"unavailable", "throttled", "late", "bad_answer", "denied", "rejected"}) {
+    const double count =
+        run.Metric(absl::StrCat("galen_llm_failures_total{use=\"chat\",kind=\"", kind, "\"}"));
+    if (kind == fault.kind) {
+      EXPECT_GE(count, 1) << kind;
+    } else {
+      EXPECT_EQ(count, 0) << kind;
+    }
+  }
+  EXPECT_EQ(run.Metric("galen_llm_answers_total{use=\"chat\"}") > 0, fault.kind.empty());
 }
 
 Scripted Text(std::string text) { return ChatReply(text); }
+
+constexpr char kOutside[] = R"({"text": "x", "failure_class": "EVIL", "keywords": [],
+    "causes": [{"label": "EVIL.X", "reason": ""}], "ranked": [{"label": "EVIL", "reason": ""}],
+    "labels": ["EVIL.X"], "remarks": [], "summary": "x", "evidence": ["c99"]})";
 
 INSTANTIATE_TEST_SUITE_P(
     Of, Faults,
     ::testing::Values(
         Fault{"slow", [](const Recorded&) { return ::galen::testing::Hang(); },
-              Reasoned::OUT_OF_TIME, "out of time",
-              [](const llm::Health& h) { return h.late > 0; }},
+              Reasoned::OUT_OF_TIME, "out of time", "out_of_time", "late"},
         Fault{"throttled", [](const Recorded&) { return ::galen::testing::Throttled("1"); },
-              Reasoned::UNAVAILABLE, "it could not be asked",
-              [](const llm::Health& h) { return h.throttled > 0; }},
+              Reasoned::UNAVAILABLE, "HTTP 429", "unavailable", "throttled"},
+        Fault{"throttled_for_long",
+              [](const Recorded&) { return ::galen::testing::Throttled("3600"); },
+              Reasoned::UNAVAILABLE, "to be asked again in 1h, after the deadline", "unavailable",
+              "throttled"},
         Fault{"error", [](const Recorded&) { return ::galen::testing::ErrorReply(500, "oops"); },
-              Reasoned::UNAVAILABLE, "it could not be asked",
-              [](const llm::Health& h) { return h.unavailable > 0; }},
+              Reasoned::UNAVAILABLE, "HTTP 500", "unavailable", "unavailable"},
         Fault{"reset", [](const Recorded&) { return ::galen::testing::ResetMidStream(); },
-              Reasoned::UNAVAILABLE, "it could not be asked",
-              [](const llm::Health& h) { return h.unavailable > 0; }},
+              Reasoned::UNAVAILABLE, "it could not be asked", "unavailable", "unavailable"},
+        Fault{"reset_streamed", [](const Recorded&) { return ::galen::testing::ResetMidStream(); },
+              Reasoned::UNAVAILABLE, "it could not be asked", "unavailable", "unavailable"},
         Fault{"no_json", [](const Recorded&) { return Text("It is the fan."); },
-              Reasoned::BAD_ANSWER, "is not JSON",
-              [](const llm::Health& h) { return h.answers > 0; }},
+              Reasoned::BAD_ANSWER, "is not JSON", "bad_answer", ""},
         Fault{"wrong_schema", [](const Recorded&) { return Text(R"({"root_cause": ["fan"]})"); },
-              Reasoned::BAD_ANSWER, "is missing",
-              [](const llm::Health& h) { return h.answers > 0; }},
-        Fault{"label_outside",
-              [](const Recorded&) {
-                return Text(R"({"text": "x", "failure_class": "EVIL", "keywords": [],
-                                "causes": [{"label": "EVIL.X", "reason": ""}],
-                                "ranked": [{"label": "EVIL", "reason": ""}],
-                                "labels": ["EVIL.X"], "remarks": [],
-                                "summary": "x", "evidence": ["c99"]})");
-              },
-              Reasoned::BAD_ANSWER, "was not offered",
-              [](const llm::Health& h) { return h.answers > 0; }},
+              Reasoned::BAD_ANSWER, "is missing", "bad_answer", ""},
+        Fault{"label_outside", [](const Recorded&) { return Text(kOutside); }, Reasoned::BAD_ANSWER,
+              "was not offered", "bad_answer", ""},
         Fault{"empty", [](const Recorded&) { return Text(""); }, Reasoned::BAD_ANSWER,
-              "could not be used", [](const llm::Health& h) { return h.bad_answers > 0; }},
+              "could not be used", "bad_answer", "bad_answer"},
         Fault{"huge", [](const Recorded&) { return ::galen::testing::HugeReply(10 << 20, false); },
-              Reasoned::BAD_ANSWER, "could not be used",
-              [](const llm::Health& h) { return h.bad_answers > 0; }},
+              Reasoned::BAD_ANSWER, "could not be used", "bad_answer", "bad_answer"},
         Fault{"huge_announced",
               [](const Recorded&) { return ::galen::testing::HugeReply(10 << 20, true); },
-              Reasoned::BAD_ANSWER, "could not be used",
-              [](const llm::Health& h) { return h.bad_answers > 0; }},
+              Reasoned::BAD_ANSWER, "could not be used", "bad_answer", "bad_answer"},
         Fault{"not_utf8", [](const Recorded&) { return ::galen::testing::NotUtf8(); },
-              Reasoned::BAD_ANSWER, "could not be used",
-              [](const llm::Health& h) { return h.bad_answers > 0; }}),
+              Reasoned::BAD_ANSWER, "could not be used", "bad_answer", "bad_answer"}),
     [](const auto& of) { return of.param.name; });
 
 TEST(Endpoint, OfACertificateThatNobodyTrustsIsNotAsked) {
@@ -177,7 +205,8 @@ TEST(Endpoint, OfACertificateThatNobodyTrustsIsNotAsked) {
   const Trial run(*client);
   EXPECT_GE(run.Fallbacks(Reasoned::UNAVAILABLE), 1);
   EXPECT_THAT(run.note, HasSubstr("certificate"));
-  EXPECT_GT(client->health().rejected, 0);
+  EXPECT_GT(run.Metric("galen_llm_failures_total{use=\"chat\",kind=\"denied\"}"), 0);
+  EXPECT_GT(run.Metric("galen_llm_questions_total{outcome=\"unavailable\"}"), 0);
   EXPECT_TRUE(endpoint.requests().empty());
 }
 
@@ -199,6 +228,27 @@ TEST(Endpoint, ThatIsDownFromTheStartIsAskedOnceByADiagnosis) {
   EXPECT_EQ(client->health().calls, 3);
   EXPECT_EQ(client->health().circuit, llm::Health::Circuit::kOpen);
   EXPECT_GE(client->health().refused, 1);
+}
+
+// What hangs costs a diagnosis one time limit, and five of them altogether: then the breaker is
+// open, and diagnoses are what they are without a model.
+TEST(Endpoint, ThatHangsFromTheStartIsWaitedForUntilTheBreakerOpens) {
+  ScriptedEndpoint endpoint([](const Recorded&) { return ::galen::testing::Hang(); });
+  llm::Endpoint where = EndpointAt(endpoint.url());
+  where.total = absl::Milliseconds(300);
+  where.circuit.cool_down = absl::Hours(1);
+  const auto client = ClientOf(where);
+  for (int i = 1; i <= where.circuit.consecutive + 2; ++i) {
+    const Trial run(*client);
+    EXPECT_EQ(run.counts.answered, 0);
+    EXPECT_EQ(endpoint.requests().size(),
+              static_cast<std::size_t>(std::min(i, where.circuit.consecutive)));
+    const bool open = i >= where.circuit.consecutive;
+    EXPECT_EQ(run.Metric("galen_llm_circuit_state{use=\"chat\",state=\"open\"}"), open ? 1 : 0);
+    if (i > where.circuit.consecutive) {
+      EXPECT_THAT(run.note, HasSubstr("its circuit is open"));
+    }
+  }
 }
 
 TEST(Endpoint, ThatDiesHalfWayIsDoneWithout) {

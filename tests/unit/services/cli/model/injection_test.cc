@@ -158,6 +158,7 @@ void ExpectUnmoved(const World::Outcome& outcome, const World::Outcome& rules, c
       EXPECT_FALSE(declared->intrusive()) << check;
     }
   }
+  EXPECT_EQ(ChecksOf(diagnosis), ChecksOf(rules.diagnosis));
   for (const v1::CheckResult& result : diagnosis.check_results()) EXPECT_EQ(result.node(), "n1");
   EXPECT_TRUE(absl::StartsWith(diagnosis.name(), "tenants/a/diagnoses/"));
 }
