@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/store/names.h"
 #include "common/store/sqlite_statement.h"
 
 namespace galen::store {
@@ -36,21 +37,6 @@ constexpr char kSchema[] = R"sql(
     event BLOB NOT NULL,  -- galen.v1.DiagnosisEvent
     PRIMARY KEY (diagnosis, sequence)) WITHOUT ROWID;
 )sql";
-
-// "tenants/t" of "tenants/t/diagnoses/d"; "" when the name has another form.
-absl::string_view ParentOf(absl::string_view name) {
-  const std::size_t cut = name.find("/diagnoses/");
-  return cut == absl::string_view::npos ? absl::string_view() : name.substr(0, cut);
-}
-
-absl::Status NoSuchLog(absl::string_view name) {
-  return absl::NotFoundError(absl::StrCat(name, ": no such diagnosis"));
-}
-
-absl::Status LeaseLost(const Lease& lease) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      lease.diagnosis, ": lease ", lease.token, " of ", lease.owner, " is no longer the newest"));
-}
 
 }  // namespace
 
@@ -210,7 +196,7 @@ absl::StatusOr<SqliteEventLog::Row> SqliteEventLog::Find(absl::string_view name)
   Statement::Run run(statements_->find);
   run.Bind(1, name);
   GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
-  if (!found) return NoSuchLog(name);
+  if (!found) return NoSuchLogError(name);
   return Row{run.Int(0), run.Int(1), run.Text(2), run.Int(3), run.Int(4)};
 }
 
@@ -230,8 +216,7 @@ absl::StatusOr<std::string> SqliteEventLog::Create(const v1::DiagnosisEvent& eve
   const std::string& name = event.created().name();
   const std::string parent(ParentOf(name));
   if (parent.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\": not of the form tenants/{tenant}/diagnoses/{diagnosis}"));
+    return BadNameError(name);
   }
   MutexLock lock(mu_);
   Transaction transaction(*this);
@@ -244,7 +229,7 @@ absl::StatusOr<std::string> SqliteEventLog::Create(const v1::DiagnosisEvent& eve
     if (repeated) return run.Text(0);
   }
   if (const absl::StatusOr<Row> taken = Find(name); taken.ok()) {
-    return absl::AlreadyExistsError(absl::StrCat(name, ": exists already"));
+    return TakenError(name);
   } else if (!absl::IsNotFound(taken.status())) {
     return taken.status();
   }
@@ -266,11 +251,9 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
   Transaction transaction(*this);
   GALEN_RETURN_IF_ERROR(transaction.Begin());
   GALEN_ASSIGN_OR_RETURN(const Row row, Find(lease.diagnosis));
-  if (row.lease_token != lease.token) return LeaseLost(lease);
+  if (row.lease_token != lease.token) return LeaseLostError(lease);
   if (row.last_sequence != expected_last) {
-    return absl::AbortedError(absl::StrCat(lease.diagnosis, ": the log ends with event ",
-                                           row.last_sequence, ", not ", expected_last,
-                                           ": read it again"));
+    return MovedOnError(lease.diagnosis, row.last_sequence, expected_last);
   }
   std::int64_t sequence = row.last_sequence;
   for (const v1::DiagnosisEvent& event : events) {
@@ -314,8 +297,7 @@ absl::StatusOr<EventLog::Page> SqliteEventLog::List(absl::string_view parent, in
                                                     absl::string_view page_token) {
   std::int64_t before = INT64_MAX;
   if (!page_token.empty() && (!absl::SimpleAtoi(page_token, &before) || before < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("page_token: \"", page_token, "\" was not given by this store"));
+    return BadPageTokenError(page_token);
   }
   MutexLock lock(mu_);
   Statement::Run run(parent.empty() ? statements_->list_all : statements_->list);
@@ -354,7 +336,7 @@ absl::Status SqliteEventLog::SetOver(absl::string_view name, bool over) {
   run.Bind(1, name);
   run.Bind(2, std::int64_t{over});
   GALEN_RETURN_IF_ERROR(run.Done());
-  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : NoSuchLog(name);
+  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : NoSuchLogError(name);
 }
 
 absl::StatusOr<Lease> SqliteEventLog::AcquireLease(absl::string_view name, absl::string_view owner,
@@ -365,9 +347,7 @@ absl::StatusOr<Lease> SqliteEventLog::AcquireLease(absl::string_view name, absl:
   GALEN_RETURN_IF_ERROR(transaction.Begin());
   GALEN_ASSIGN_OR_RETURN(const Row row, Find(name));
   if (row.lease_expires > absl::ToUnixMicros(now) && row.lease_owner != owner) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name, ": ", row.lease_owner, " holds the lease until ",
-        absl::FormatTime(absl::FromUnixMicros(row.lease_expires), absl::UTCTimeZone())));
+    return HeldError(name, row.lease_owner, absl::FromUnixMicros(row.lease_expires));
   }
   // A new token also for the same owner: after a restart its former self may still be writing.
   Lease lease{std::string(name), std::string(owner), row.lease_token + 1, now + ttl};
@@ -390,7 +370,7 @@ absl::Status SqliteEventLog::ReleaseLease(const Lease& lease) {
   run.Bind(1, lease.diagnosis);
   run.Bind(2, lease.token);
   GALEN_RETURN_IF_ERROR(run.Done());
-  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : LeaseLost(lease);
+  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : LeaseLostError(lease);
 }
 
 }  // namespace galen::store
