@@ -94,6 +94,7 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     LocalMesh::Options options;
     options.knowledge = arguments.knowledge;
     if (!arguments.store.empty()) options.store = arguments.store;
+    options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
@@ -108,7 +109,8 @@ ExitCode RunFeedback(const Arguments& arguments, Console& console) {
   LocalMesh::Options options;
   options.knowledge = arguments.knowledge;
   options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
-  options.owner = "galen feedback";  // a `galen up` on that store keeps what it runs
+  // Not that of a `galen up` on that store, which keeps what it runs.
+  options.owner = OwnerIn(options.store, "galen feedback", absl::StrCat(getpid()));
   options.site = arguments.site;
   const absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
   if (!mesh.ok()) {
@@ -290,8 +292,10 @@ int Main(int argc, char** argv) {
       ->type_name("HOST:PORT");
   diagnose->add_flag("--json", arguments.diagnose.json,
                      "Print the Diagnosis as JSON, nothing else");
-  diagnose->add_option("--store", arguments.store, "Keep the diagnosis in this file")
-      ->type_name("FILE");
+  diagnose
+      ->add_option("--store", arguments.store,
+                   "Keep the diagnosis in this file or Redis (docs/store.md)")
+      ->type_name("FILE|URL");
   diagnose->add_option("--request-id", arguments.diagnose.request_id,
                        "Idempotency key: the same one gives the same diagnosis");
   diagnose
@@ -304,7 +308,8 @@ int Main(int argc, char** argv) {
 
   CLI::App* up = app.add_subcommand("up", "Serve the whole mesh from this process");
   up->add_option("--listen", arguments.listen, "Address to serve gRPC on")->capture_default_str();
-  up->add_option("--store", arguments.store, "File for the diagnoses")->type_name("FILE");
+  up->add_option("--store", arguments.store, "File or Redis for the diagnoses (docs/store.md)")
+      ->type_name("FILE|URL");
   up->add_option("--bundle-root", arguments.roots,
                  "Read bundles and logs only below this directory; may be given again")
       ->type_name("DIR");
@@ -324,8 +329,8 @@ int Main(int argc, char** argv) {
   feedback->add_option("--by", arguments.feedback.by, "Who confirms it")->type_name("NAME");
   feedback->add_option("--server", arguments.feedback.server, "The mesh that holds the diagnosis")
       ->type_name("HOST:PORT");
-  feedback->add_option("--store", arguments.store, "File that holds the diagnosis")
-      ->type_name("FILE");
+  feedback->add_option("--store", arguments.store, "File or Redis that holds the diagnosis")
+      ->type_name("FILE|URL");
   with_knowledge(feedback);
   for (CLI::App* command : {up, feedback}) {
     command
