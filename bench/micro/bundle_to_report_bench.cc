@@ -49,6 +49,18 @@ BENCHMARK_CAPTURE(BM_BundleToReport, healthy, "healthy")
     ->Unit(benchmark::kMillisecond)
     ->MeasureProcessCPUTime()
     ->UseRealTime();
+BENCHMARK_CAPTURE(BM_BundleToReport, invalid_device_ordinal, "invalid-device-ordinal")
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_BundleToReport, nccl_connection_refused, "nccl-connection-refused")
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_BundleToReport, nccl_ib_unable_to_open, "nccl-ib-unable-to-open")
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 // What a command pays before it can begin: knowledge, patterns, store.
 void BM_StartMesh(benchmark::State& state) {

@@ -36,6 +36,8 @@ class PlanningClient {
                                   Done<planning::v1::ProposeFromHistoryResponse> done) = 0;
   virtual void RankChildren(Shared<planning::v1::RankChildrenRequest> request, absl::Time deadline,
                             Done<planning::v1::RankChildrenResponse> done) = 0;
+  virtual void Screen(Shared<planning::v1::ScreenRequest> request, absl::Time deadline,
+                      Done<planning::v1::ScreenResponse> done) = 0;
   virtual void ProposeAtOnce(Shared<planning::v1::ProposeAtOnceRequest> request,
                              absl::Time deadline,
                              Done<planning::v1::ProposeAtOnceResponse> done) = 0;

@@ -118,6 +118,12 @@ class GrpcPlanningClient final : public PlanningClient {
       stub_->async()->RankChildren(context, request.get(), response, std::move(callback));
     });
   }
+  void Screen(Shared<planning::v1::ScreenRequest> request, absl::Time deadline,
+              Done<planning::v1::ScreenResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->Screen(context, request.get(), response, std::move(callback));
+    });
+  }
   void ProposeAtOnce(Shared<planning::v1::ProposeAtOnceRequest> request, absl::Time deadline,
                      Done<planning::v1::ProposeAtOnceResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {

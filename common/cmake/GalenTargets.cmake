@@ -8,6 +8,7 @@ set(GALEN_LAYERS
   "common/base"
   "common/host"
   "common/(rpc|store|knowledge|logs|retrieval)"
+  "common/(llm|spending)"
   "common/clients"
   "common/(reasoner|curation)"
   "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator)"

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/curation/similar_texts.h"
@@ -67,10 +68,18 @@ knowledge::v1::PastIncident IncidentOf(const Ticket& ticket, const std::string& 
   return incident;
 }
 
+std::string OneSpaced(absl::string_view raw) {
+  std::string text(raw);
+  absl::StrReplaceAll({{"\n", " "}, {"\t", " "}}, &text);
+  absl::RemoveExtraAsciiWhitespace(&text);
+  return text;
+}
+
 // Tickets that fit no leaf and are of one kind.
 struct Group {
   std::vector<std::size_t> members;  // indexes of tickets, in order
   std::string name;                  // that the tickets themselves give; "" none
+  CommonCause words;                 // of a labeller that has any
 };
 
 class Ingestion {
@@ -212,15 +221,24 @@ class Ingestion {
   // A group says more than each of its tickets: together they may well be a known leaf.
   absl::Status CompareAgain(std::vector<Group>& groups) {
     for (Group& group : groups) {
-      if (group.members.size() < 2 || !group.name.empty()) continue;
+      if (group.members.empty() || !group.name.empty()) continue;
+      if (group.members.size() < 2) {
+        // Alone it was labelled as a whole already; it may still be put into better words.
+        Labelling labelling;
+        if (Described(group, labelling)) {
+          result_.labellings[group.members.front()] = std::move(labelling);
+          group.members.clear();
+        }
+        continue;
+      }
       Ticket whole;
       for (const std::size_t member : group.members) {
         const Ticket& ticket = tickets_[member];
         absl::StrAppend(&whole.description, ticket.title, "\n", ticket.description, "\n");
         whole.logs.insert(whole.logs.end(), ticket.logs.begin(), ticket.logs.end());
       }
-      GALEN_ASSIGN_OR_RETURN(const Labelling labelling, labeller_.Label(whole));
-      if (labelling.how != How::kJudged) continue;
+      GALEN_ASSIGN_OR_RETURN(Labelling labelling, labeller_.Label(whole));
+      if (labelling.how != How::kJudged && !Described(group, labelling)) continue;
       for (const std::size_t member : group.members) {
         result_.labellings[member] = labelling;
         result_.labellings[member].reason = absl::StrCat("together with ", group.members.size() - 1,
@@ -229,6 +247,36 @@ class Ingestion {
       group.members.clear();
     }
     return absl::OkStatus();
+  }
+
+  // Has the group put into words; true when it turns out to be a known leaf.
+  bool Described(Group& group, Labelling& labelling) const {
+    std::vector<const Ticket*> members;
+    for (const std::size_t member : group.members) members.push_back(&tickets_[member]);
+    group.words = labeller_.Describe(members);
+    const knowledge::v1::Label* known = knowledge_.FindLabel(group.words.known);
+    if (known == nullptr || !knowledge::IsLeaf(*known)) return false;
+    labelling = {How::kJudged, known->label(), labelling.confidence,
+                 absl::StrCat(group.words.by, " takes them for it")};
+    return true;
+  }
+
+  // What the words of the ticket show, and what the labeller found besides that stands in it.
+  std::vector<std::string> StepsOf(const Ticket& ticket) const {
+    constexpr std::size_t kMostSteps = 12;
+    std::vector<std::string> steps = verifier_.StepsOf(ticket);
+    const std::string all = OneSpaced(absl::StrCat(
+        ticket.description, "\n", ticket.resolution, "\n", absl::StrJoin(ticket.discussion, "\n"),
+        "\n", absl::StrJoin(ticket.verification, "\n"), "\n", absl::StrJoin(ticket.logs, "\n")));
+    for (std::string& step : labeller_.Steps(ticket)) {
+      step = OneSpaced(step);
+      if (steps.size() >= kMostSteps || step.empty() || !absl::StrContains(all, step)) continue;
+      const bool have = std::any_of(steps.begin(), steps.end(), [&](const std::string& each) {
+        return absl::StrContains(OneSpaced(each), step);
+      });
+      if (!have) steps.push_back(std::move(step));
+    }
+    return steps;
   }
 
   std::string UniqueId(std::string id) {
@@ -256,7 +304,7 @@ class Ingestion {
                           : absl::StrCat(labelling.reason, "; share of belief ",
                                          static_cast<int>(100 * labelling.confidence), " %");
     knowledge::v1::KnowledgeBase base;
-    *base.add_incidents() = IncidentOf(ticket, labelling.label, verifier_.StepsOf(ticket));
+    *base.add_incidents() = IncidentOf(ticket, labelling.label, StepsOf(ticket));
     proposal.knowledge = knowledge::ToYaml(base);
     result_.proposals.push_back(std::move(proposal));
   }
@@ -312,6 +360,14 @@ class Ingestion {
       const std::string& title = tickets_[group.members[i]].title;
       if (!title.empty()) label.add_symptoms(title);
     }
+    if (!group.words.title.empty()) label.set_title(CleanText(group.words.title, 200));
+    if (!group.words.description.empty()) {
+      label.set_description(CleanText(group.words.description, 1000));
+    }
+    if (!group.words.symptoms.empty()) label.clear_symptoms();
+    for (std::size_t i = 0; i < std::min<std::size_t>(5, group.words.symptoms.size()); ++i) {
+      label.add_symptoms(CleanText(group.words.symptoms[i], 200));
+    }
     label.set_owner("either");
     label.set_severity("medium");
     label.set_prior("low");
@@ -324,9 +380,10 @@ class Ingestion {
     proposal.reason = absl::StrCat(
         group.members.size(), group.members.size() == 1 ? " ticket fits" : " tickets fit",
         " no label of the taxonomy",
-        nearest.empty() ? "" : absl::StrCat("; the nearest is ", nearest));
+        nearest.empty() ? "" : absl::StrCat("; the nearest is ", nearest),
+        group.words.by.empty() ? "" : absl::StrCat("; put into words by ", group.words.by));
     for (const std::size_t member : group.members) {
-      const std::vector<std::string> steps = verifier_.StepsOf(tickets_[member]);
+      const std::vector<std::string> steps = StepsOf(tickets_[member]);
       for (const std::string& step : steps) {
         const auto& have = proposal.verification;
         if (have.size() < 12 && std::find(have.begin(), have.end(), step) == have.end()) {

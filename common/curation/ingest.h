@@ -26,6 +26,15 @@ struct Labelling {
   std::string reason;
 };
 
+// What tickets that are alike have in common, in words for the proposal of a label.
+struct CommonCause {
+  std::string known;  // a leaf that they report after all; "" none
+  std::string title;  // "" for want of better words than the tickets' own; so the next ones
+  std::string description;
+  std::vector<std::string> symptoms;
+  std::string by;  // whose words these are, for the reviewer
+};
+
 // Says what causes a ticket may have had: built in, or a model behind the same interface.
 // Thread-safe.
 class Labeller {
@@ -33,6 +42,16 @@ class Labeller {
   virtual ~Labeller() = default;
   // The answer is kJudged or kNew; `label` is a leaf of the taxonomy, or "" when nothing is near.
   virtual absl::StatusOr<Labelling> Label(const Ticket& ticket) const = 0;
+  // Of tickets that fit no leaf (at least one). The built-in one has no words of its own.
+  virtual CommonCause Describe(const std::vector<const Ticket*>& tickets) const {
+    static_cast<void>(tickets);
+    return {};
+  }
+  // Steps of the ticket that verified its cause, beside those that its words show; copied from it.
+  virtual std::vector<std::string> Steps(const Ticket& ticket) const {
+    static_cast<void>(ticket);
+    return {};
+  }
 };
 
 // Labels by the known messages in a ticket and by its likeness to past incidents and to the
@@ -57,7 +76,9 @@ struct Ingested {
 // 4.1): each ticket is labelled by itself; then the tickets that fit no leaf are brought together,
 // groups that say the same are merged, compared with the taxonomy once more as a whole, and what is
 // still new becomes the proposal of a label with a description, symptoms, the steps that verified
-// it and, where checks do the same, rules. Nothing is written. The labeller's own errors.
+// it and, where checks do the same, rules. What a labeller says beyond the taxonomy is not taken: a
+// label has to be a leaf, a step has to stand in its ticket. Nothing is written. The labeller's own
+// errors.
 absl::StatusOr<Ingested> Ingest(const std::vector<Ticket>& tickets,
                                 const knowledge::Knowledge& knowledge, const Labeller& labeller,
                                 const IngestOptions& options);

@@ -77,7 +77,7 @@ absl::StatusOr<std::string> TopOf(const std::string& directory) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::Open(const std::string& path) {
+absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::Open(const std::string& path, bool remember) {
   std::optional<TemporaryDirectory> unpacked;
   std::string directory = path;
   struct stat info;
@@ -93,6 +93,7 @@ absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::Open(const std::string& pa
     return absl::Status(loaded.code(),
                         absl::StrCat("bundle ", CleanText(path, 256), ": ", loaded.message()));
   }
+  if (remember) bundle->files_.Remember();
   return std::shared_ptr<const Bundle>(bundle);
 }
 

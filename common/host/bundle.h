@@ -42,7 +42,10 @@ class Bundle : public std::enable_shared_from_this<Bundle> {
   // NOT_FOUND no such file, or it holds no bundle.yaml or incident.yaml; INVALID_ARGUMENT one of
   // its files is not as the format wants it ("file:line: what; remedy"), or another format version;
   // PERMISSION_DENIED a link leaves the bundle; RESOURCE_EXHAUSTED it is too large.
-  static absl::StatusOr<std::shared_ptr<const Bundle>> Open(const std::string& path);
+  //
+  // `remember`: see BundleFiles::Remember(). Opening itself reads anew.
+  static absl::StatusOr<std::shared_ptr<const Bundle>> Open(const std::string& path,
+                                                            bool remember = false);
 
   // What was reported. `bundle` is root(); the paths of its logs are relative to logs/.
   const v1::Incident& incident() const { return incident_; }

@@ -13,12 +13,18 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/file_descriptor.h"
@@ -97,6 +103,100 @@ absl::StatusOr<FileDescriptor> OpenBelow(const std::string& root, absl::string_v
 
 }  // namespace
 
+// What was read within the last moment. Thread-safe.
+class BundleFiles::Memory {
+ public:
+  // What is remembered under `key`, or what `read` gives. `size` tells the bytes of a value.
+  template <typename Value, typename Size, typename Read>
+  absl::StatusOr<Value> Get(std::map<std::string, absl::StatusOr<Value>, std::less<>>& values,
+                            absl::string_view key, Size size, Read read) {
+    {
+      const MutexLock lock(mu_);
+      if (const absl::Time now = absl::Now(); now > good_until_) {
+        files_.clear();
+        places_.clear();
+        lists_.clear();
+        bytes_ = 0;
+        good_until_ = now + kRemembered;
+      }
+      if (const auto it = values.find(key); it != values.end()) return it->second;
+    }
+    absl::StatusOr<Value> value = read();
+    const std::size_t bytes = kOverhead + key.size() + (value.ok() ? size(*value) : 0);
+    const MutexLock lock(mu_);
+    if (bytes > kMostOfOne || bytes_ + bytes > kMostBytes) return value;
+    if (values.emplace(std::string(key), value).second) bytes_ += bytes;
+    return value;
+  }
+
+  struct File {
+    std::string content;
+    bool truncated = false;
+  };
+  using Strings = std::vector<std::string>;
+
+  absl::StatusOr<File> FileOf(absl::string_view key,
+                              absl::FunctionRef<absl::StatusOr<File>()> read) {
+    return Get(
+        files_, key, [](const File& file) { return file.content.size(); }, read);
+  }
+  absl::StatusOr<std::string> Place(absl::string_view key,
+                                    absl::FunctionRef<absl::StatusOr<std::string>()> read) {
+    return Get(
+        places_, key, [](const std::string& place) { return place.size(); }, read);
+  }
+  absl::StatusOr<Strings> List(absl::string_view key,
+                               absl::FunctionRef<absl::StatusOr<Strings>()> read) {
+    return Get(
+        lists_, key,
+        [](const Strings& names) {
+          std::size_t bytes = 0;
+          for (const std::string& name : names) bytes += sizeof(name) + name.size();
+          return bytes;
+        },
+        read);
+  }
+
+ private:
+  static constexpr std::size_t kOverhead = 200;
+  static constexpr std::size_t kMostOfOne = 512 << 10;
+  static constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+
+  Mutex mu_;
+  absl::Time good_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  std::size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  // Used under mu_ only; handed to Get() by reference, which the annotations cannot follow.
+  std::map<std::string, absl::StatusOr<File>, std::less<>> files_;
+  std::map<std::string, absl::StatusOr<std::string>, std::less<>> places_;
+  std::map<std::string, absl::StatusOr<Strings>, std::less<>> lists_;
+};
+
+void BundleFiles::Remember() { memory_ = std::make_shared<Memory>(); }
+
+absl::StatusOr<std::string> BundleFiles::Resolve(absl::string_view path) const {
+  if (memory_ == nullptr) return ResolveAnew(path);
+  return memory_->Place(path, [&] { return ResolveAnew(path); });
+}
+
+absl::StatusOr<std::string> BundleFiles::Read(absl::string_view path, std::size_t limit,
+                                              bool* truncated) const {
+  if (memory_ == nullptr) return ReadAnew(path, limit, truncated);
+  GALEN_ASSIGN_OR_RETURN(
+      Memory::File file,
+      memory_->FileOf(absl::StrCat(limit, " ", path), [&]() -> absl::StatusOr<Memory::File> {
+        Memory::File read;
+        GALEN_ASSIGN_OR_RETURN(read.content, ReadAnew(path, limit, &read.truncated));
+        return read;
+      }));
+  if (truncated != nullptr) *truncated = file.truncated;
+  return std::move(file.content);
+}
+
+absl::StatusOr<std::vector<std::string>> BundleFiles::List(absl::string_view path) const {
+  if (memory_ == nullptr) return ListAnew(path);
+  return memory_->List(path, [&] { return ListAnew(path); });
+}
+
 absl::Status CheckRelative(absl::string_view path) {
   if (path.empty() || path.front() == '/' || absl::StrContains(path, '\0')) {
     return absl::InvalidArgumentError(
@@ -122,7 +222,7 @@ absl::StatusOr<BundleFiles> BundleFiles::Open(const std::string& directory) {
   return BundleFiles(real.data());
 }
 
-absl::StatusOr<std::string> BundleFiles::Resolve(absl::string_view path) const {
+absl::StatusOr<std::string> BundleFiles::ResolveAnew(absl::string_view path) const {
   if (CheckRelative(path).ok()) {
     if (OpenWithoutLinks(root_, path, O_PATH).is_open()) return absl::StrCat(root_, "/", path);
     if (IsNothing(errno)) return FileError(errno, path);
@@ -132,8 +232,8 @@ absl::StatusOr<std::string> BundleFiles::Resolve(absl::string_view path) const {
   return resolved;
 }
 
-absl::StatusOr<std::string> BundleFiles::Read(absl::string_view path, std::size_t limit,
-                                              bool* truncated) const {
+absl::StatusOr<std::string> BundleFiles::ReadAnew(absl::string_view path, std::size_t limit,
+                                                  bool* truncated) const {
   GALEN_RETURN_IF_ERROR(CheckRelative(path));
   // O_NONBLOCK: what is no regular file must not keep us.
   FileDescriptor file = OpenWithoutLinks(root_, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -165,7 +265,7 @@ absl::StatusOr<std::string> BundleFiles::Read(absl::string_view path, std::size_
   return content;
 }
 
-absl::StatusOr<std::vector<std::string>> BundleFiles::List(absl::string_view path) const {
+absl::StatusOr<std::vector<std::string>> BundleFiles::ListAnew(absl::string_view path) const {
   std::string resolved;
   GALEN_ASSIGN_OR_RETURN(const FileDescriptor place, OpenBelow(root_, path, &resolved));
   const std::unique_ptr<DIR, CloseDirectory> dir(opendir(ProcPath(place).c_str()));

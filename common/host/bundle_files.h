@@ -2,12 +2,14 @@
 #define COMMON_HOST_BUNDLE_FILES_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace galen::host {
 
@@ -20,6 +22,12 @@ class BundleFiles {
  public:
   // NOT_FOUND when `directory` does not exist, FAILED_PRECONDITION when it is not a directory.
   static absl::StatusOr<BundleFiles> Open(const std::string& directory);
+
+  // From now on what is read is remembered for kRemembered, by all copies of this: the checks of
+  // one diagnosis read the same small files again and again. What is written meanwhile is seen
+  // late.
+  void Remember();
+  static constexpr absl::Duration kRemembered = absl::Seconds(1);
 
   // Absolute, without links.
   const std::string& root() const { return root_; }
@@ -36,9 +44,16 @@ class BundleFiles {
   absl::StatusOr<std::vector<std::string>> List(absl::string_view path) const;
 
  private:
+  class Memory;
   explicit BundleFiles(std::string root) : root_(std::move(root)) {}
 
+  absl::StatusOr<std::string> ReadAnew(absl::string_view path, std::size_t limit,
+                                       bool* truncated) const;
+  absl::StatusOr<std::string> ResolveAnew(absl::string_view path) const;
+  absl::StatusOr<std::vector<std::string>> ListAnew(absl::string_view path) const;
+
   std::string root_;
+  std::shared_ptr<Memory> memory_;  // nullptr: nothing is remembered
 };
 
 // OK when `path` is relative and stays below the place it is relative to, links apart.

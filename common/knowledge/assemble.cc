@@ -13,7 +13,8 @@ namespace galen::knowledge {
 namespace {
 
 constexpr absl::string_view kSections[] = {"labels",      "checks",   "signals", "incidents",
-                                           "error_codes", "hardware", "off"};
+                                           "error_codes", "hardware", "prompts", "llm_prices",
+                                           "llm_budgets", "off"};
 
 template <typename Entry, typename NameOf>
 void OverlayList(std::vector<Entry>& earlier, std::vector<Entry> later, NameOf name_of) {
@@ -91,6 +92,9 @@ void ParseFile(absl::string_view text, const FileContext& context, Entries& entr
   ParseIncidents(context, file, entries);
   ParseErrorCodes(context, file, entries);
   ParseHardware(context, file, entries);
+  ParsePrompts(context, file, entries);
+  ParsePrices(context, file, entries);
+  ParseBudgets(context, file, entries);
   ParseSwitchedOff(context, file, entries);
 }
 
@@ -110,6 +114,12 @@ void Overlay(Entries& earlier, Entries later, std::vector<Problem>& problems) {
   });
   OverlayList(earlier.hardware, std::move(later.hardware),
               [](const v1::Hardware& hardware) { return hardware.model(); });
+  OverlayList(earlier.prompts, std::move(later.prompts),
+              [](const v1::Prompt& prompt) { return prompt.name(); });
+  OverlayList(earlier.llm_prices, std::move(later.llm_prices),
+              [](const v1::LlmPrice& price) { return price.model(); });
+  OverlayList(earlier.llm_budgets, std::move(later.llm_budgets),
+              [](const v1::LlmBudget& budget) { return budget.scope(); });
 }
 
 v1::KnowledgeBase Assemble(Entries entries) {
@@ -124,6 +134,9 @@ v1::KnowledgeBase Assemble(Entries entries) {
   MoveInto(entries.incidents, *base.mutable_incidents());
   MoveInto(entries.error_codes, *base.mutable_error_codes());
   MoveInto(entries.hardware, *base.mutable_hardware());
+  MoveInto(entries.prompts, *base.mutable_prompts());
+  MoveInto(entries.llm_prices, *base.mutable_llm_prices());
+  MoveInto(entries.llm_budgets, *base.mutable_llm_budgets());
   return base;
 }
 

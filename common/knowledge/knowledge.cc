@@ -90,6 +90,13 @@ const v1::ErrorCode* Knowledge::FindErrorCode(absl::string_view family, int code
   return FindOrNull(error_codes_, ErrorCodeKey(family, code));
 }
 
+const v1::Prompt* Knowledge::FindPrompt(absl::string_view name) const {
+  for (const v1::Prompt& prompt : base_.prompts()) {
+    if (prompt.name() == name) return &prompt;
+  }
+  return nullptr;
+}
+
 const v1::Hardware* Knowledge::FindHardware(absl::string_view product) const {
   const re2::StringPiece text(product.data(), product.size());
   for (int i = 0; i < base_.hardware_size(); ++i) {

@@ -39,6 +39,8 @@ class Knowledge {
   // The first model whose pattern matches the product name.
   const v1::Hardware* FindHardware(absl::string_view product) const;
 
+  const v1::Prompt* FindPrompt(absl::string_view name) const;
+
   // Children of `label` in the order of the files; "" gives the main categories.
   std::vector<const v1::Label*> Children(absl::string_view label) const;
 

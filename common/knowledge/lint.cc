@@ -53,6 +53,7 @@ std::vector<Problem> Lint(const v1::KnowledgeBase& base) {
   LintLabels(context);
   LintChecks(context);
   LintCatalogues(context);
+  LintPrompts(context);
   LintSense(context);
   std::stable_sort(context.problems.begin(), context.problems.end(),
                    [](const Problem& a, const Problem& b) {

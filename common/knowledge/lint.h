@@ -36,6 +36,7 @@ void LintTree(LintContext& context);        // names, parents, cycles
 void LintLabels(LintContext& context);      // fields, rules, references of each label
 void LintChecks(LintContext& context);      // declarations of checks
 void LintCatalogues(LintContext& context);  // signals, error codes, hardware, incidents
+void LintPrompts(LintContext& context);     // prompts, prices, budgets
 void LintSense(LintContext& context);       // what is well-formed and cannot be meant
 
 // A condition on a declared finding: `who` names its owner. Used for rules and for limits.

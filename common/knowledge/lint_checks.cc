@@ -122,7 +122,8 @@ void LintComparisons(LintContext& context, const v1::Check& check) {
     const std::string who =
         absl::StrCat("comparison ", comparison.finding(), " of check ", check.name());
     context.RequireWord(check.source(), who, "how", comparison.how(), ComparisonWords(), false);
-    for (const std::string& name : {comparison.finding(), comparison.of()}) {
+    for (const std::string& name : {comparison.finding(), comparison.of(), comparison.within()}) {
+      if (name.empty()) continue;
       if (declares(name)) continue;
       context.Error(
           check.source(),

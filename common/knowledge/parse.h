@@ -36,6 +36,9 @@ struct Entries {
   std::vector<v1::PastIncident> incidents;
   std::vector<v1::ErrorCode> error_codes;
   std::vector<v1::Hardware> hardware;
+  std::vector<v1::Prompt> prompts;
+  std::vector<v1::LlmPrice> llm_prices;
+  std::vector<v1::LlmBudget> llm_budgets;
   std::vector<SwitchedOff> off;
   // Labels that stay switched off after Overlay(); Assemble() takes them and what hangs on them
   // out.
@@ -53,6 +56,9 @@ void ParseSignals(const FileContext& context, const Fields& file, Entries& entri
 void ParseErrorCodes(const FileContext& context, const Fields& file, Entries& entries);
 void ParseHardware(const FileContext& context, const Fields& file, Entries& entries);
 void ParseIncidents(const FileContext& context, const Fields& file, Entries& entries);
+void ParsePrompts(const FileContext& context, const Fields& file, Entries& entries);
+void ParsePrices(const FileContext& context, const Fields& file, Entries& entries);
+void ParseBudgets(const FileContext& context, const Fields& file, Entries& entries);
 void ParseSwitchedOff(const FileContext& context, const Fields& file, Entries& entries);
 
 // The fields that every signal has, in a catalogue or inside a label.

@@ -18,7 +18,7 @@ constexpr absl::string_view kParameterKeys[] = {"name",    "type", "unit", "desc
                                                 "default", "min",  "max",  "choices"};
 constexpr absl::string_view kExecKeys[] = {"argv",      "time",   "memory_mib", "output_kib",
                                            "processes", "output", "exit_codes"};
-constexpr absl::string_view kComparisonKeys[] = {"finding", "of", "how", "min_nodes"};
+constexpr absl::string_view kComparisonKeys[] = {"finding", "of", "how", "min_nodes", "within"};
 constexpr absl::string_view kDatumKeys[] = {"name", "number", "texts", "pattern", "source"};
 constexpr absl::string_view kFindingKeys[] = {"name",    "type",     "unit",
                                               "subject", "abnormal", "pattern"};
@@ -101,6 +101,7 @@ void ReadComparison(const FileContext& context, const YamlNode& node, v1::Check&
   comparison.set_how(fields.RequiredText("how"));
   comparison.set_min_nodes(
       static_cast<int32_t>(std::min<int64_t>(ReadWhole(fields, "min_nodes"), 1 << 20)));
+  comparison.set_within(fields.Text("within"));
   *check.add_comparisons() = std::move(comparison);
 }
 

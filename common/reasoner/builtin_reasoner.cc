@@ -12,6 +12,7 @@
 #include "common/reasoner/explore.h"
 #include "common/reasoner/presume.h"
 #include "common/reasoner/rank.h"
+#include "common/reasoner/screen.h"
 #include "common/reasoner/summarize.h"
 
 namespace galen::reasoner {
@@ -35,7 +36,10 @@ absl::Status InTime(absl::string_view question, absl::Time deadline) {
 
 BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge,
                                  const retrieval::Store* confirmed)
-    : knowledge_(knowledge), rules_(knowledge), history_(Incidents(knowledge), confirmed) {}
+    : knowledge_(knowledge),
+      rules_(knowledge),
+      history_(Incidents(knowledge), confirmed),
+      leaves_(knowledge) {}
 
 absl::StatusOr<v1::SummarizeAnswer> BuiltinReasoner::Summarize(
     const v1::SummarizeQuestion& question, absl::Time deadline) const {
@@ -48,6 +52,15 @@ absl::StatusOr<v1::RankAnswer> BuiltinReasoner::RankChildren(const v1::RankQuest
   GALEN_RETURN_IF_ERROR(InTime("rank children", deadline));
   const EvidenceView view(question.evidence());
   return Rank({knowledge_, rules_, view}, question);
+}
+
+absl::StatusOr<v1::ScreenAnswer> BuiltinReasoner::Screen(const v1::ScreenQuestion& question,
+                                                         absl::Time deadline) const {
+  GALEN_RETURN_IF_ERROR(InTime("screen", deadline));
+  const EvidenceView view(question.evidence());
+  const std::vector<std::string> alike =
+      leaves_.Nearest(QueryText(question.incident(), question.evidence()), kMostAlike);
+  return reasoner::Screen({knowledge_, rules_, view}, question, alike);
 }
 
 absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(

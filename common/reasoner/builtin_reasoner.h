@@ -2,6 +2,7 @@
 #define COMMON_REASONER_BUILTIN_REASONER_H_
 
 #include "common/knowledge/knowledge.h"
+#include "common/reasoner/likeness.h"
 #include "common/reasoner/reasoner.h"
 #include "common/reasoner/retrieve.h"
 #include "common/reasoner/rule_index.h"
@@ -26,6 +27,8 @@ class BuiltinReasoner final : public Reasoner {
                                                 absl::Time deadline) const override;
   absl::StatusOr<v1::RankAnswer> RankChildren(const v1::RankQuestion& question,
                                               absl::Time deadline) const override;
+  absl::StatusOr<v1::ScreenAnswer> Screen(const v1::ScreenQuestion& question,
+                                          absl::Time deadline) const override;
   absl::StatusOr<v1::HistoryAnswer> ProposeFromHistory(const v1::HistoryQuestion& question,
                                                        absl::Time deadline) const override;
   absl::StatusOr<v1::PresumeAnswer> Presume(const v1::PresumeQuestion& question,
@@ -43,6 +46,7 @@ class BuiltinReasoner final : public Reasoner {
   const knowledge::Knowledge& knowledge_;
   const RuleIndex rules_;
   const HistoryIndex history_;
+  const LikenessIndex leaves_;
 };
 
 }  // namespace galen::reasoner

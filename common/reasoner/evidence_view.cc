@@ -2,23 +2,28 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
+
 namespace galen::reasoner {
 
 EvidenceView::EvidenceView(const galen::v1::EvidenceSet& evidence) : evidence_(evidence) {
+  const auto size = static_cast<std::size_t>(evidence.results_size());
+  by_check_and_node_.reserve(size);
+  by_id_.reserve(size);
+  results_.reserve(size);
+  absl::flat_hash_set<absl::string_view> nodes;
   for (const galen::v1::CheckResult& result : evidence.results()) {
     by_check_and_node_[{result.check(), result.node()}] = &result;
     by_id_[result.id()] = &result;
+    if (nodes.insert(result.node()).second) nodes_.push_back(result.node());
   }
-  for (const auto& [key, result] : by_check_and_node_) {
-    results_.push_back(result);
-    nodes_.push_back(result->node());
-  }
-  std::sort(results_.begin(), results_.end(), [](const auto* a, const auto* b) {
-    return std::make_pair(absl::string_view(a->check()), absl::string_view(a->node())) <
-           std::make_pair(absl::string_view(b->check()), absl::string_view(b->node()));
-  });
+  for (const auto& [key, result] : by_check_and_node_) results_.push_back(result);
+  const auto before = [](const auto* a, const auto* b) {
+    const int order = a->check().compare(b->check());
+    return order != 0 ? order < 0 : a->node() < b->node();
+  };
+  std::sort(results_.begin(), results_.end(), before);
   std::sort(nodes_.begin(), nodes_.end());
-  nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
   for (const galen::v1::Signal& signal : evidence.summary().signals()) {
     signals_.emplace(signal.id(), &signal);
   }

@@ -53,11 +53,25 @@ bool CanReach(absl::string_view cause, absl::string_view effect) {
          absl::StartsWith(cause, absl::StrCat(effect, "/"));
 }
 
+// A refute rule over the same value as the confirm rule, with conditions that hold: it says what
+// that value means here, so the sign is none (a reset without a record, beside the log of a panic).
+bool TakenBack(const Case& the_case, const Label& leaf, const Rule& confirm,
+               absl::string_view node) {
+  return std::any_of(leaf.refute().begin(), leaf.refute().end(), [&](const Rule& refute) {
+    return refute.with_size() > 0 && confirm.with_size() == 0 &&
+           refute.check() == confirm.check() && refute.finding() == confirm.finding() &&
+           refute.op() == confirm.op() && refute.value() == confirm.value() &&
+           EvaluateRefute(the_case.knowledge, refute, the_case.evidence, node).truth ==
+               Truth::kTrue;
+  });
+}
+
 std::vector<Entry> TrueConfirms(const Case& the_case, const Label& leaf, absl::string_view node) {
   std::vector<Entry> entries;
   for (const Rule& rule : leaf.confirm()) {
     Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
-    if (entry.truth == Truth::kTrue) entries.push_back(std::move(entry));
+    if (entry.truth != Truth::kTrue || TakenBack(the_case, leaf, rule, node)) continue;
+    entries.push_back(std::move(entry));
   }
   return entries;
 }
@@ -463,6 +477,7 @@ Assessment Assess(const Case& the_case, const Label& leaf, absl::string_view nod
     Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
     switch (entry.truth) {
       case Truth::kTrue:
+        if (TakenBack(the_case, leaf, rule, node)) break;
         assessment.supporting.push_back(
             Attribute(the_case, leaf, standing, std::move(entry), node));
         break;

@@ -22,6 +22,8 @@ class Reasoner {
                                                         absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::RankAnswer> RankChildren(const v1::RankQuestion& question,
                                                       absl::Time deadline) const = 0;
+  virtual absl::StatusOr<v1::ScreenAnswer> Screen(const v1::ScreenQuestion& question,
+                                                  absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::HistoryAnswer> ProposeFromHistory(const v1::HistoryQuestion& question,
                                                                absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::PresumeAnswer> Presume(const v1::PresumeQuestion& question,

@@ -85,6 +85,9 @@ std::string QueryText(const galen::v1::Incident& incident, const galen::v1::Evid
     if (!word->empty()) absl::StrAppend(&text, "\n", *word);
   }
   for (const std::string& said : evidence.feedback()) absl::StrAppend(&text, "\n", said);
+  for (const std::string& keyword : evidence.summary().keywords()) {
+    absl::StrAppend(&text, "\n", keyword);
+  }
   for (const Signal& signal : evidence.summary().signals()) {
     absl::StrAppend(&text, "\n", signal.excerpt());
   }

@@ -64,6 +64,11 @@ class EventLog {
   virtual absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                              absl::Time now, absl::Duration ttl) = 0;
   virtual absl::Status ReleaseLease(const Lease& lease) = 0;
+
+  // What models took, by the `reasoned` of all events appended to logs of `parent`
+  // ("tenants/{tenant}") whose event_time lies on that day ("2026-02-14", UTC). Never less than
+  // what Append() acknowledged.
+  virtual absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) = 0;
 };
 
 }  // namespace galen::store

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/store/accounts.h"
 #include "common/store/names.h"
 #include "common/store/redis_event_scripts.h"
 #include "common/store/redis_parts.h"
@@ -121,6 +122,21 @@ absl::StatusOr<std::int64_t> RedisEventLog::Append(const Lease& lease, std::int6
   const std::string& name = lease.diagnosis;
   std::vector<std::string> arguments = {name, lease.owner, absl::StrCat(lease.token),
                                         absl::StrCat(expected_last), FreshId()};
+  const int bucket = RedisKeys::BucketOf(name);
+  std::vector<std::string> keys = {keys_.Head(name), keys_.Log(name), keys_.Open(bucket)};
+  for (const auto& [day, spent] : SpentByDay(events)) {
+    // Ahead of the account, which lies on another node: a note of an account that does not come to
+    // be does no harm, an account that no note names would not be found.
+    const std::string accounts = keys_.Accounts(ParentOf(name), day);
+    GALEN_RETURN_IF_ERROR(
+        client_.Run(redis::Write(accounts, {"HSET", accounts, absl::StrCat(bucket), "1"}))
+            .status());
+    keys.push_back(keys_.Account(bucket, ParentOf(name), day));
+    for (const std::int64_t count :
+         {spent.calls(), spent.input_tokens(), spent.output_tokens(), spent.cost_nanos()}) {
+      arguments.push_back(absl::StrCat(count));
+    }
+  }
   std::int64_t sequence = expected_last;
   std::size_t bytes = 0;
   for (const v1::DiagnosisEvent& event : events) {
@@ -135,9 +151,7 @@ absl::StatusOr<std::int64_t> RedisEventLog::Append(const Lease& lease, std::int6
   }
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> answer,
                          AskScript(client_, redis::Eval(AppendScript(), /*write=*/true,
-                                                        {keys_.Head(name), keys_.Log(name),
-                                                         keys_.Open(RedisKeys::BucketOf(name))},
-                                                        std::move(arguments))));
+                                                        std::move(keys), std::move(arguments))));
   if (answer[0] == "ok" && answer.size() == 2) return Number(name, answer[1]);
   if (answer[0] == "none") return NoSuchLogError(name);
   if (answer[0] == "lease") return LeaseLostError(lease);
@@ -290,6 +304,37 @@ absl::Status RedisEventLog::ReleaseLease(const Lease& lease) {
                                      {name, absl::StrCat(lease.token)})));
   if (answer[0] == "ok") return absl::OkStatus();
   return answer[0] == "lease" ? LeaseLostError(lease) : Unexpected(name, answer[0]);
+}
+
+absl::StatusOr<v1::Spent> RedisEventLog::SpentOn(absl::string_view parent, absl::string_view day) {
+  const std::string accounts = keys_.Accounts(parent, day);
+  GALEN_ASSIGN_OR_RETURN(const redis::Reply buckets,
+                         client_.Run(redis::Read(accounts, {"HKEYS", accounts})));
+  std::vector<redis::Command> commands;
+  for (const redis::Reply& field : buckets.elements) {
+    int bucket = 0;
+    if (!absl::SimpleAtoi(field.text, &bucket)) return Unexpected(parent, field.text);
+    const std::string key = keys_.Account(bucket, parent, day);
+    commands.push_back(redis::Read(key, {"HMGET", key, "calls", "input", "output", "cost"}));
+  }
+  v1::Spent sum;
+  for (const absl::StatusOr<redis::Reply>& reply : client_.RunAll(std::move(commands))) {
+    GALEN_RETURN_IF_ERROR(reply.status());
+    if (!reply->IsArray() || reply->elements.size() != 4) return Unexpected(parent, reply->text);
+    if (reply->elements[0].IsNil()) continue;
+    std::int64_t counts[4];
+    for (int i = 0; i < 4; ++i) {
+      GALEN_ASSIGN_OR_RETURN(counts[i], Number(parent, reply->elements[i].text));
+      if (counts[i] < 0) return Unexpected(parent, reply->elements[i].text);
+    }
+    v1::Spent spent;
+    spent.set_calls(counts[0]);
+    spent.set_input_tokens(counts[1]);
+    spent.set_output_tokens(counts[2]);
+    spent.set_cost_nanos(counts[3]);
+    AddSpent(spent, sum);
+  }
+  return sum;
 }
 
 }  // namespace galen::store

@@ -24,27 +24,37 @@ const redis::Script& CreateScript() {
 }
 
 // The first event of an append carries its id, so that a repetition is recognised however late it
-// comes. What is appended to is not over, whatever a late SetOver said.
+// comes. What is appended to is not over, whatever a late SetOver said. An account that would pass
+// the largest number stops there.
 const redis::Script& AppendScript() {
   static const auto* const script = new redis::Script(R"lua(
     local head = redis.call('HMGET', KEYS[1], 'last', 'owner', 'token', 'over', 'expires')
     if not head[1] then return {'none'} end
     local sequence = tonumber(ARGV[4])
+    local before = 5 + 4 * (#KEYS - 3)
     local first = string.format('%.0f-0', sequence + 1)
     local there = redis.call('XRANGE', KEYS[2], first, first)[1]
     if there and there[2][4] == ARGV[5] then
       redis.call('HSET', KEYS[1], 'last', head[1])
-      return {'ok', string.format('%.0f', sequence + #ARGV - 5)}
+      return {'ok', string.format('%.0f', sequence + #ARGV - before)}
     end
     if head[2] ~= ARGV[2] or head[3] ~= ARGV[3] then return {'lease'} end
     if tonumber(head[1]) ~= sequence then return {'moved', head[1]} end
-    for i = 6, #ARGV do
+    for i = before + 1, #ARGV do
       sequence = sequence + 1
       local id = string.format('%.0f-0', sequence)
-      if i == 6 then
+      if i == before + 1 then
         redis.call('XADD', KEYS[2], id, 'e', ARGV[i], 'a', ARGV[5])
       else
         redis.call('XADD', KEYS[2], id, 'e', ARGV[i])
+      end
+    end
+    for i = 4, #KEYS do
+      for j, field in ipairs({'calls', 'input', 'output', 'cost'}) do
+        local sum = redis.pcall('HINCRBY', KEYS[i], field, ARGV[4 * i - 11 + j])
+        if type(sum) == 'table' and sum.err then
+          redis.call('HSET', KEYS[i], field, '9223372036854775807')
+        end
       end
     end
     local last = string.format('%.0f', sequence)

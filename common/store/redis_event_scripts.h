@@ -12,7 +12,8 @@ namespace galen::store {
 // KEYS head log open; ARGV name, request id, id of this creation, event.
 // -> made | same (this request made it before) | taken
 const redis::Script& CreateScript();
-// KEYS head log open; ARGV name, owner, token, expected last, id of this append, events...
+// KEYS head log open accounts...; ARGV name, owner, token, expected last, id of this append, for
+// each account calls input output cost, events...
 // -> ok LAST | none | lease (is another's) | moved LAST
 const redis::Script& AppendScript();
 // KEYS head log; ARGV after, limit, bytes after which it stops

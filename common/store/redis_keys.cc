@@ -18,6 +18,12 @@ std::string RedisKeys::Log(absl::string_view diagnosis) const {
 std::string RedisKeys::Open(int bucket) const {
   return absl::StrCat(prefix_, ":{b", bucket, "}:open");
 }
+std::string RedisKeys::Accounts(absl::string_view parent, absl::string_view day) const {
+  return absl::StrCat(prefix_, ":spent:", parent, ":", day);
+}
+std::string RedisKeys::Account(int bucket, absl::string_view parent, absl::string_view day) const {
+  return absl::StrCat(prefix_, ":{b", bucket, "}:spent:", parent, ":", day);
+}
 std::string RedisKeys::Listing(absl::string_view parent) const {
   return absl::StrCat(prefix_, ":{list}:", parent);
 }

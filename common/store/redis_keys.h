@@ -8,7 +8,7 @@
 namespace galen::store {
 
 // How many hash tags share the diagnoses out over the slots of a cluster. Part of the format: see
-// docs/decisions/008-diagnoses-share-hash-tags.md.
+// docs/decisions/009-diagnoses-share-hash-tags.md.
 constexpr int kRedisBuckets = 256;
 
 // The names of all keys, below one prefix. What stands in { } decides the node of a cluster; a
@@ -22,6 +22,10 @@ class RedisKeys {
   std::string Head(absl::string_view diagnosis) const;  // hash: lease, last event, state
   std::string Log(absl::string_view diagnosis) const;   // stream: the events
   std::string Open(int bucket) const;                   // sorted set: what is not over, by lease
+  // Hashes: in which buckets a tenant's logs tell of models on a day ("2026-02-14"), and what these
+  // took in one of them.
+  std::string Accounts(absl::string_view parent, absl::string_view day) const;
+  std::string Account(int bucket, absl::string_view parent, absl::string_view day) const;
   std::string Listing(absl::string_view parent) const;  // sorted set: names by order of creation
   std::string Request(absl::string_view parent, absl::string_view request_id) const;
   std::string Births() const;                               // counter: the order of creation

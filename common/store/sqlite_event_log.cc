@@ -2,11 +2,13 @@
 
 #include <sqlite3.h>
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/store/accounts.h"
 #include "common/store/names.h"
 #include "common/store/sqlite_statement.h"
 
@@ -38,11 +40,23 @@ constexpr char kSchema[] = R"sql(
     PRIMARY KEY (diagnosis, sequence)) WITHOUT ROWID;
 )sql";
 
+// Beside the format's own tables, so that a galen which knows nothing of it still reads the file.
+constexpr char kAccounts[] = R"sql(
+  CREATE TABLE IF NOT EXISTS model_accounts (
+    parent TEXT NOT NULL,
+    day TEXT NOT NULL,  -- UTC
+    calls INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost_nanos INTEGER NOT NULL,
+    PRIMARY KEY (parent, day)) WITHOUT ROWID;
+)sql";
+
 }  // namespace
 
 struct SqliteEventLog::Statements {
   Statement find, find_request, insert_diagnosis, insert_event, set_last, read, list, list_all,
-      orphans, set_over, set_lease, release_lease;
+      orphans, set_over, set_lease, release_lease, account, account_of;
 };
 
 // A diagnosis as stored.
@@ -137,6 +151,7 @@ absl::Status SqliteEventLog::CheckSchema() {
                                             ", this galen reads format ", kSchemaVersion,
                                             ": run the galen that wrote it; nothing was changed"));
   }
+  GALEN_RETURN_IF_ERROR(Execute(kAccounts));
   GALEN_RETURN_IF_ERROR(transaction.Commit());
   GALEN_RETURN_IF_ERROR(Execute("PRAGMA journal_mode = WAL"));
   GALEN_RETURN_IF_ERROR(Execute("PRAGMA synchronous = FULL"));
@@ -172,6 +187,14 @@ absl::Status SqliteEventLog::PrepareAll() {
       {&statements_->release_lease,
        "UPDATE diagnoses SET lease_owner = '', lease_expires = 0 "
        "WHERE name = ?1 AND lease_token = ?2"},
+      {&statements_->account,
+       "INSERT INTO model_accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET "
+       "calls = calls + excluded.calls, input_tokens = input_tokens + excluded.input_tokens, "
+       "output_tokens = output_tokens + excluded.output_tokens, "
+       "cost_nanos = cost_nanos + excluded.cost_nanos"},
+      {&statements_->account_of,
+       "SELECT calls, input_tokens, output_tokens, cost_nanos FROM model_accounts "
+       "WHERE parent = ?1 AND day = ?2"},
   };
   for (const auto& [statement, sql] : all) {
     GALEN_RETURN_IF_ERROR(statement->Prepare(db_, file_, sql));
@@ -202,9 +225,14 @@ absl::StatusOr<SqliteEventLog::Row> SqliteEventLog::Find(absl::string_view name)
 
 absl::Status SqliteEventLog::InsertEvent(std::int64_t diagnosis, std::int64_t sequence,
                                          const v1::DiagnosisEvent& event) {
-  v1::DiagnosisEvent stored = event;
-  stored.set_sequence(sequence);
-  const std::string bytes = stored.SerializeAsString();
+  std::string bytes;
+  if (event.sequence() == sequence) {
+    bytes = event.SerializeAsString();
+  } else {
+    v1::DiagnosisEvent stored = event;
+    stored.set_sequence(sequence);
+    bytes = stored.SerializeAsString();
+  }
   Statement::Run run(statements_->insert_event);
   run.Bind(1, diagnosis);
   run.Bind(2, sequence);
@@ -259,6 +287,16 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
   for (const v1::DiagnosisEvent& event : events) {
     GALEN_RETURN_IF_ERROR(InsertEvent(row.id, ++sequence, event));
   }
+  for (const auto& [day, spent] : SpentByDay(events)) {
+    Statement::Run run(statements_->account);
+    run.Bind(1, ParentOf(lease.diagnosis));
+    run.Bind(2, day);
+    run.Bind(3, spent.calls());
+    run.Bind(4, spent.input_tokens());
+    run.Bind(5, spent.output_tokens());
+    run.Bind(6, spent.cost_nanos());
+    GALEN_RETURN_IF_ERROR(run.Done());
+  }
   {
     Statement::Run run(statements_->set_last);
     run.Bind(1, row.id);
@@ -267,6 +305,21 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
   }
   GALEN_RETURN_IF_ERROR(transaction.Commit());
   return sequence;
+}
+
+absl::StatusOr<v1::Spent> SqliteEventLog::SpentOn(absl::string_view parent, absl::string_view day) {
+  MutexLock lock(mu_);
+  Statement::Run run(statements_->account_of);
+  run.Bind(1, parent);
+  run.Bind(2, day);
+  GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
+  v1::Spent spent;
+  if (!found) return spent;
+  spent.set_calls(run.Int(0));
+  spent.set_input_tokens(run.Int(1));
+  spent.set_output_tokens(run.Int(2));
+  spent.set_cost_nanos(run.Int(3));
+  return spent;
 }
 
 absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventLog::Read(absl::string_view name,

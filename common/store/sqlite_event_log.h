@@ -42,6 +42,7 @@ class SqliteEventLog final : public EventLog {
   absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                      absl::Time now, absl::Duration ttl) override;
   absl::Status ReleaseLease(const Lease& lease) override;
+  absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) override;
 
  private:
   struct Statements;

@@ -120,7 +120,10 @@ ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
   }
   const std::string name = diagnosis->name();
   std::int64_t seen = 0;
-  LiveProgress progress(console, arguments.json);
+  // A drawing is for another program: nothing else goes to standard output.
+  const bool drawn =
+      arguments.show_reasoning.has_value() && *arguments.show_reasoning != ReasoningForm::kText;
+  LiveProgress progress(console, arguments.json || drawn);
   for (;;) {
     const absl::Status watched = api.Watch(name, seen, [&](const v1::DiagnosisEvent& event) {
       seen = event.sequence();
@@ -138,6 +141,7 @@ ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
       console.err << "galen: " << diagnosis->error().message() << std::endl;
       break;
     }
+    if (drawn) break;
     console.out << '\n' << ReportText(diagnosis->report(), console.terminal);
     if (diagnosis->state() != v1::Diagnosis::AWAITING_FEEDBACK || !console.may_ask) break;
     console.out << "\nWhat else do you know? (Enter to stop) " << std::flush;
@@ -150,6 +154,12 @@ ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
       TellError(accepted.status(), console);
       return ExitCodeOf(accepted.status());
     }
+  }
+  if (arguments.show_reasoning.has_value() && !arguments.json) {
+    if (!drawn) console.out << "\nReasoning\n";
+    console.out << ReasoningText({diagnosis->reasoning().begin(), diagnosis->reasoning().end()},
+                                 *arguments.show_reasoning, console.terminal)
+                << std::flush;
   }
   if (arguments.json) {
     google::protobuf::util::JsonPrintOptions options;

@@ -2,6 +2,7 @@
 #define SERVICES_CLI_DIAGNOSE_H_
 
 #include <istream>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "galen/v1/incident.pb.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/cli/exit_code.h"
+#include "services/cli/reasoning_text.h"
 #include "services/cli/terminal.h"
 
 namespace galen::cli {
@@ -24,6 +26,7 @@ struct DiagnoseArguments {
   std::string request_id;
   std::string strategy;
   bool json = false;
+  std::optional<ReasoningForm> show_reasoning;  // after the report; a drawing: instead of it
 };
 
 // The incident of a call: the bundle's own, overlaid with what the call says. Logs are passed by

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/cancellation.h"
 #include "common/base/clock.h"
 #include "common/base/current.h"
 #include "common/base/executor.h"
@@ -15,7 +16,7 @@
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
 #include "common/logs/scanner.h"
-#include "common/reasoner/builtin_reasoner.h"
+#include "common/reasoner/llm/reasoned.h"
 #include "common/store/store.h"
 #include "services/conclusion/local_client.h"
 #include "services/conclusion/report_writer.h"
@@ -36,24 +37,28 @@ namespace {
 
 // Calls that wait for a thread; beyond them a call is refused and the orchestrator tries again.
 constexpr std::size_t kMaxQueued = 10'000;
+// Questions that wait for a model at the same time, each of them on a thread that does nothing
+// else: nobody else waits for these.
+constexpr int kAsking = 32;
 
 }  // namespace
 
 // What rests on the knowledge: made together, replaced together, and kept until nobody uses it.
 struct LocalMesh::Minds {
   Minds(std::shared_ptr<const knowledge::Knowledge> loaded,
-        std::shared_ptr<const logs::Scanner> compiled, const Clock& clock, const Options& options)
+        std::shared_ptr<const logs::Scanner> compiled, const Clock& clock, const Options& options,
+        const std::optional<reasoner::llm::Model>& model)
       : knowledge(std::move(loaded)),
         scanner(std::move(compiled)),
-        reasoner(*knowledge),
-        summarizer(*scanner, reasoner, clock, {.roots = options.roots}),
-        planner(*knowledge, reasoner),
-        reflector(*knowledge, reasoner),
-        report_writer(*knowledge, reasoner) {}
+        reasoners(*knowledge, model),
+        summarizer(*scanner, reasoners.best(), clock, {.roots = options.roots}),
+        planner(*knowledge, reasoners.best()),
+        reflector(*knowledge, reasoners.best()),
+        report_writer(*knowledge, reasoners.best()) {}
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge;
   const std::shared_ptr<const logs::Scanner> scanner;
-  const reasoner::BuiltinReasoner reasoner;
+  const reasoner::llm::Reasoners reasoners;
   const summarization::Summarizer summarizer;
   const planning::Planner planner;
   const reflection::Reflector reflector;
@@ -67,7 +72,9 @@ struct LocalMesh::Parts {
         std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::Store> opened,
         const Options& given)
       : options(given),
-        minds(std::make_shared<const Minds>(std::move(loaded), std::move(compiled), clock, given)),
+        model(CancelledBy(closing, given.model)),
+        minds(std::make_shared<const Minds>(std::move(loaded), std::move(compiled), clock, given,
+                                            model)),
         knowledge(minds->knowledge),
         summarizer(Part(minds, minds->summarizer)),
         planner(Part(minds, minds->planner)),
@@ -75,17 +82,18 @@ struct LocalMesh::Parts {
         report_writer(Part(minds, minds->report_writer)),
         store(std::move(opened)),
         pool(std::make_unique<ThreadPool>(options.threads, kMaxQueued)),
+        asking(model.has_value() ? std::make_unique<ThreadPool>(kAsking, kMaxQueued) : nullptr),
         node(minds->knowledge, options.roots),
         node_client(node.executor, *pool),
         registry(options.live_nodes.value_or(std::map<std::string, clients::NodeClient*>{
                      {node.hosts.name(), &node_client}}),
                  {&node_client}),
-        runner(registry, knowledge, clock, RunnerOptions(options, node.hosts)),
-        summarization(summarizer, *pool),
-        planning(planner, *pool),
+        runner(registry, knowledge, clock, RunnerOptions(options, node, *pool)),
+        summarization(summarizer, Asking()),
+        planning(planner, Asking()),
         execution(runner, *pool),
-        reflection(reflector, *pool),
-        conclusion(report_writer, *pool),
+        reflection(reflector, Asking()),
+        conclusion(report_writer, Asking()),
         orchestrator(std::make_unique<orchestrator::Orchestrator>(
             store->events(),
             orchestrator::Agents{summarization, planning, execution, reflection, conclusion}, clock,
@@ -103,7 +111,8 @@ struct LocalMesh::Parts {
   // questions of a running diagnosis, end with what they began with.
   absl::Status Use(std::shared_ptr<const knowledge::Knowledge> loaded) {
     GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> compiled, CompileScanner(*loaded));
-    const auto newer = std::make_shared<const Minds>(loaded, std::move(compiled), clock, options);
+    const auto newer =
+        std::make_shared<const Minds>(loaded, std::move(compiled), clock, options, model);
     node.executor.Use(loaded);
     knowledge.Set(std::move(loaded));
     summarizer.Set(Part(newer, newer->summarizer));
@@ -117,19 +126,44 @@ struct LocalMesh::Parts {
   ~Parts() {
     reloader.reset();
     orchestrator.reset();
+    closing.Cancel();
+    asking.reset();
     pool.reset();
   }
 
-  // The bundle is opened once for all calls of a diagnosis: by the node that its checks run on.
+  // The model, with calls that end when the mesh does.
+  static std::optional<reasoner::llm::Model> CancelledBy(
+      const Cancellation& closing, std::optional<reasoner::llm::Model> model) {
+    if (model.has_value()) model->cancellation = &closing;
+    return model;
+  }
+  // Where agents answer.
+  ThreadPool& Asking() { return asking == nullptr ? *pool : *asking; }
+
+  // The bundle is opened once for all calls of a diagnosis: by the node that its checks run on. Who
+  // asks for its nodes begins a diagnosis, so its logs are read for the checks meanwhile.
   static execution::CheckRunner::Options RunnerOptions(const Options& options,
-                                                       const node::LocalHosts& hosts) {
+                                                       const LocalNode& node, ThreadPool& pool) {
     execution::CheckRunner::Options runner_options;
     runner_options.bundle_nodes =
-        [roots = options.roots,
-         &hosts](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
+        [roots = options.roots, &node,
+         &pool](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
       GALEN_ASSIGN_OR_RETURN(const std::string path,
                              host::ResolveWithin(directory, roots, "--bundle-root"));
-      return hosts.BundleNodes(path);
+      GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> bundle,
+                             node.hosts.OpenBundle(path));
+      if (!bundle->nodes().empty()) {
+        // Without a free thread it is read when the first check asks.
+        static_cast<void>(pool.TrySchedule([&node, path, bundle] {
+          const v1::Incident& incident = bundle->incident();
+          node.executor.ReadAhead(path, bundle->nodes().front(),
+                                  incident.has_end_time()
+                                      ? absl::FromUnixSeconds(incident.end_time().seconds()) +
+                                            absl::Nanoseconds(incident.end_time().nanos())
+                                      : absl::InfiniteFuture());
+        }));
+      }
+      return bundle->nodes();
     };
     return runner_options;
   }
@@ -149,6 +183,8 @@ struct LocalMesh::Parts {
 
   const SystemClock clock;
   const Options options;
+  Cancellation closing;
+  const std::optional<reasoner::llm::Model> model;
   SharedMinds minds;  // the first ones, during construction
   Current<knowledge::Knowledge> knowledge;
   Current<summarization::Summarizer> summarizer;
@@ -157,6 +193,7 @@ struct LocalMesh::Parts {
   Current<conclusion::ReportWriter> report_writer;
   const std::unique_ptr<store::Store> store;
   std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<ThreadPool> asking;  // null: `pool` does
   LocalNode node;
   node::LocalNodeClient node_client;
   const execution::NodeRegistry registry;

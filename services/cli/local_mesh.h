@@ -12,6 +12,7 @@
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
+#include "common/reasoner/llm/asker.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
@@ -31,6 +32,9 @@ class LocalMesh final : public DiagnosisApi {
     // Instead of this machine: who answers for which live node, by host name. All must outlive the
     // mesh. Bundles are read as ever.
     std::optional<std::map<std::string, clients::NodeClient*>> live_nodes;
+    // Beside the built-in reasoner; what it points to must outlive the mesh. None: nothing is sent
+    // anywhere.
+    std::optional<reasoner::llm::Model> model;
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options
     // Directories that bundles and logs must lie below; empty: any, with this user's own rights.

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/host/bundle.h"
+#include "common/reasoner/llm/open_model.h"
 #include "common/rpc/serve.h"
 #include "services/cli/bundle_commands.h"
 #include "services/cli/checks.h"
@@ -24,6 +25,7 @@
 #include "services/cli/eval/eval_command.h"
 #include "services/cli/feedback.h"
 #include "services/cli/kb/kb_command.h"
+#include "services/cli/llm/llm_command.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/show_check.h"
@@ -56,8 +58,12 @@ struct Arguments {
   AddArguments add;
   eval::EvalArguments eval;
   KbArguments kb;
+  LlmArguments check_llm;
   FeedbackArguments feedback;
   std::string site;
+  std::string llm;
+  std::string llm_cache;
+  std::string show_reasoning;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -87,6 +93,15 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
   const absl::StatusOr<v1::Incident> incident =
       MakeIncident(arguments.diagnose, bundle == nullptr ? nullptr : &reported);
   if (!incident.ok()) return refuse(incident.status());
+  DiagnoseArguments diagnose = arguments.diagnose;
+  if (!arguments.show_reasoning.empty()) {
+    const absl::StatusOr<ReasoningForm> form = ParseReasoningForm(arguments.show_reasoning);
+    if (!form.ok()) return refuse(form.status());
+    diagnose.show_reasoning = *form;
+  }
+  absl::StatusOr<std::unique_ptr<reasoner::llm::OpenedModel>> model =
+      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache);
+  if (!model.ok()) return refuse(model.status());
   std::unique_ptr<DiagnosisApi> api;
   if (!arguments.diagnose.server.empty()) {
     api = ConnectTo(arguments.diagnose.server);
@@ -95,11 +110,12 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     options.knowledge = arguments.knowledge;
     if (!arguments.store.empty()) options.store = arguments.store;
     options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
+    options.model = reasoner::llm::ModelOf(model->get());
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
   }
-  return Diagnose(*api, *incident, arguments.diagnose, console);
+  return Diagnose(*api, *incident, diagnose, console);
 }
 
 ExitCode RunFeedback(const Arguments& arguments, Console& console) {
@@ -132,6 +148,13 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
     std::filesystem::create_directories(std::filesystem::path(options.store).parent_path(),
                                         ignored);
   }
+  absl::StatusOr<std::unique_ptr<reasoner::llm::OpenedModel>> model =
+      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache);
+  if (!model.ok()) {
+    console.err << "galen: " << model.status().message() << std::endl;
+    return ExitCodeOf(model.status());
+  }
+  options.model = reasoner::llm::ModelOf(model->get());
   return ServeMesh(options, arguments.listen, absl::Seconds(arguments.drain_grace), console);
 }
 
@@ -293,6 +316,13 @@ int Main(int argc, char** argv) {
   diagnose->add_flag("--json", arguments.diagnose.json,
                      "Print the Diagnosis as JSON, nothing else");
   diagnose
+      ->add_option("--show-reasoning", arguments.show_reasoning,
+                   "After the report, how it was reached: text; or instead of it, as a drawing: "
+                   "dot, mermaid")
+      ->type_name("FORM")
+      ->expected(0, 1)
+      ->default_str("text");
+  diagnose
       ->add_option("--store", arguments.store,
                    "Keep the diagnosis in this file or Redis (docs/store.md)")
       ->type_name("FILE|URL");
@@ -320,6 +350,19 @@ int Main(int argc, char** argv) {
   up->add_option("--drain-grace", arguments.drain_grace, "Seconds to drain after SIGTERM")
       ->capture_default_str();
   with_knowledge(up);
+
+  for (CLI::App* command : {diagnose, up}) {
+    command
+        ->add_option("--llm", arguments.llm,
+                     "Endpoint of a language model that is asked too (docs/llm.md); none: nothing "
+                     "is sent anywhere")
+        ->envname("GALEN_LLM")
+        ->type_name("FILE");
+    command
+        ->add_option("--llm-cache", arguments.llm_cache,
+                     "Keep the model's answers in this file or Redis")
+        ->type_name("FILE|URL");
+  }
 
   CLI::App* feedback = app.add_subcommand("feedback", "Tell a diagnosis what is known");
   feedback->add_option("diagnosis", arguments.feedback.name, "Its name")->required();
@@ -417,6 +460,8 @@ int Main(int argc, char** argv) {
 
   const CLI::App* kb = DeclareKb(app, arguments.kb);
 
+  const CLI::App* llm = DeclareLlm(app, arguments.check_llm);
+
   const CLI::App* eval = eval::DeclareEval(app, arguments.eval);
 
   try {
@@ -430,6 +475,7 @@ int Main(int argc, char** argv) {
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
   if (*diagnose) return RunDiagnose(arguments, console);
+  if (*llm) return CheckLlm(arguments.check_llm, console);
   if (*eval) return eval::RunEval(arguments.eval, console);
   if (*up) return RunUp(arguments, console);
   if (*feedback) return RunFeedback(arguments, console);

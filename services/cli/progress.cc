@@ -166,6 +166,35 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       lines = TellChecks();
       status_ = "weighing the evidence";
       break;
+    case v1::DiagnosisEvent::kScreened: {
+      const v1::Screened& screened = event.screened();
+      if (!in_screening_ && (screened.hypotheses_size() > 0 || screened.checks_size() > 0)) {
+        in_screening_ = true;
+        heading("Screening", "what tells most for what it costs, first");
+      }
+      int by_what_is_known = 0;
+      for (const v1::ProposedHypothesis& proposed : screened.hypotheses()) {
+        if (proposed.checks().empty()) {
+          ++by_what_is_known;
+          continue;
+        }
+        const std::string& label = proposed.hypothesis().label();
+        const std::size_t used = 6 + label.size();
+        const auto width = static_cast<std::size_t>(terminal_.width);
+        lines.push_back(absl::StrCat(
+            "  ", Paint(terminal_, Colour::kBlue, "▸"), " ", label, "  ",
+            Paint(terminal_, Colour::kDim,
+                  Shorten(proposed.hypothesis().reason(), width > used + 20 ? width - used : 20))));
+      }
+      if (by_what_is_known > 0) {
+        lines.push_back(absl::StrCat("  ", Paint(terminal_, Colour::kBlue, "▸"), " ",
+                                     Plural(by_what_is_known, "other cause", "other causes"),
+                                     ", judged by what is known"));
+      }
+      status_ = screened.hypotheses_size() > 0 ? "testing what the evidence points to"
+                                               : "looking where most can be seen";
+      break;
+    }
     case v1::DiagnosisEvent::kChildrenRanked: {
       if (!in_taxonomy_) {
         in_taxonomy_ = true;

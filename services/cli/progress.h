@@ -31,6 +31,7 @@ class Progress {
   const Terminal terminal_;
   std::string status_;
   bool in_taxonomy_ = false;
+  bool in_screening_ = false;
   // Results since the last batch ended, by check.
   std::map<std::string, std::vector<v1::CheckResult>> batch_;
 };

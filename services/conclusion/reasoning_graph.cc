@@ -1,6 +1,7 @@
 #include "services/conclusion/reasoning_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -57,20 +58,79 @@ ReasoningStep Verification(const Hypothesis& hypothesis, const std::string& prop
   return step;
 }
 
+std::vector<ReasoningStep>::iterator FindStep(std::vector<ReasoningStep>& steps,
+                                              absl::string_view id) {
+  return std::find_if(steps.begin(), steps.end(),
+                      [&](const ReasoningStep& step) { return step.id() == id; });
+}
+
+// The question behind the hypotheses of that origin.
+absl::string_view QuestionOf(Hypothesis::Origin origin) {
+  switch (origin) {
+    case Hypothesis::HISTORY:
+      return "history";
+    case Hypothesis::TAXONOMY:
+      return "rank";
+    case Hypothesis::CRITIQUE:
+      return "critique";
+    case Hypothesis::DIRECT:
+      return "presume";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
+ModelSteps StepsByQuestion(
+    const google::protobuf::RepeatedPtrField<galen::v1::Reasoned>& reasoned) {
+  ModelSteps steps;
+  for (const galen::v1::Reasoned& each : reasoned) {
+    auto& of_question = steps[each.question()];
+    of_question.insert(of_question.end(), each.steps().begin(), each.steps().end());
+  }
+  return steps;
+}
+
 std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
-                                         const galen::v1::Report& report) {
+                                         const galen::v1::Report& report, const ModelSteps& model) {
   std::vector<ReasoningStep> steps;
+  // Puts in what a model thought at that question and gives its last step; "" when there is none.
+  std::map<std::string, std::string> last_thought;
+  const auto thought = [&](const std::string& question, const std::vector<std::string>& above) {
+    const auto known = last_thought.find(question);
+    if (known != last_thought.end()) return known->second;
+    std::string last;
+    if (const auto found = model.find(question); found != model.end()) {
+      for (const ReasoningStep& step : found->second) {
+        steps.push_back(step);
+        if (step.parents().empty()) {
+          for (const std::string& id : above) steps.back().add_parents(id);
+        }
+        last = step.id();
+      }
+    }
+    last_thought[question] = last;
+    return last;
+  };
+  const std::string read = thought("summarize", {});
+  const std::vector<std::string> after_reading =
+      read.empty() ? std::vector<std::string>() : std::vector<std::string>{read};
   std::vector<std::string> open;  // what the summary rests on
   std::set<std::string> verified;
   std::set<std::string> proposed;
   const auto add = [&](const Hypothesis& hypothesis, absl::string_view parent) {
     if (!proposed.insert(hypothesis.label()).second) return;
     const std::string id = absl::StrCat("proposition/", hypothesis.label());
+    std::string asked;
+    if (parent.empty()) {
+      asked = thought(std::string(QuestionOf(hypothesis.origin())), after_reading);
+      if (asked.empty()) asked = read;
+    }
     ReasoningStep& proposition = steps.emplace_back(
         Step(id, ReasoningStep::PROPOSITION, hypothesis.reason(), hypothesis.label()));
     if (!parent.empty()) proposition.add_parents(std::string(parent));
+    if (!asked.empty()) proposition.add_parents(asked);
     if (!hypothesis.has_verdict()) {
       open.push_back(id);
       return;
@@ -90,6 +150,14 @@ std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
         Step(std::string(kCritique), ReasoningStep::CRITIQUE,
              "evidence that no confirmed cause explains points to causes not tested yet", ""));
     for (const std::string& id : open) critique.add_parents(id);
+    if (const std::string objected = thought("critique", open); !objected.empty()) {
+      // The model's objections stand between what was judged and what follows from them.
+      ReasoningStep below = std::move(*FindStep(steps, kCritique));
+      steps.erase(FindStep(steps, kCritique));
+      below.clear_parents();
+      below.add_parents(objected);
+      steps.push_back(std::move(below));
+    }
     for (const Hypothesis& each : request.hypotheses()) {
       if (each.origin() == Hypothesis::CRITIQUE) add(each, kCritique);
     }
@@ -103,6 +171,12 @@ std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
     }
     *refinement.mutable_evidence_ids() = effect.evidence_ids();
     open.push_back(refinement.id());
+  }
+  // Objections that led nowhere, and what was thought at the end.
+  for (const char* question : {"critique", "judge", "explore", "conclude"}) {
+    const bool known = last_thought.count(question) > 0;
+    const std::string last = thought(question, open);
+    if (!known && !last.empty()) open.push_back(last);
   }
   const galen::v1::Cause& named =
       report.has_primary_cause() ? report.primary_cause() : report.presumed_cause();

@@ -12,9 +12,11 @@
 #include "absl/strings/str_split.h"
 #include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
+#include "common/spending/spending.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 #include "services/conclusion/causes.h"
 #include "services/conclusion/citations.h"
+#include "services/conclusion/model_note.h"
 #include "services/conclusion/reasoning_graph.h"
 #include "services/conclusion/ticket.h"
 
@@ -156,6 +158,7 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
                                                             absl::Time deadline) const {
   LentEvidence<reasoner::v1::ConcludeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   for (const Hypothesis& each : request.hypotheses()) {
     if (each.has_verdict()) *question->add_judged() = each;
   }
@@ -163,6 +166,11 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
   GALEN_RETURN_IF_ERROR(CheckAnswer(request, answer));
 
   v1::ConcludeResponse response;
+  auto reasoned = request.reasoned();
+  if (answer.has_reasoned()) {
+    *response.add_reasoned() = answer.reasoned();
+    *reasoned.Add() = answer.reasoned();
+  }
   Report& report = *response.mutable_report();
   report.set_outcome(answer.primary_label().empty() ? Report::NO_CAUSE_CONFIRMED
                                                     : Report::CAUSE_CONFIRMED);
@@ -179,12 +187,18 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
   FillNextSteps(knowledge_, request, report);
   *report.mutable_suggestions() = request.suggestions();
   *report.mutable_notes() = request.notes();
+  if (!reasoned.empty()) {
+    *report.mutable_reasoner_spent() = SpentOn(reasoned);
+    std::string note = ModelNote(
+        reasoned, spending::MoneyText(knowledge_.base(), report.reasoner_spent().cost_nanos()));
+    if (!note.empty()) report.add_notes(std::move(note));
+  }
   for (std::string& limit : Limits(request.evidence())) report.add_notes(std::move(limit));
   *report.mutable_checks() = CountChecks(request.evidence());
   report.set_knowledge_digest(knowledge_.digest());
   report.set_reasoner(std::string(reasoner_.name()));
   report.set_ticket(WriteTicket(request, report));
-  for (galen::v1::ReasoningStep& step : MakeReasoning(request, report)) {
+  for (galen::v1::ReasoningStep& step : MakeReasoning(request, report, StepsByQuestion(reasoned))) {
     *response.add_reasoning() = std::move(step);
   }
   return response;

@@ -179,36 +179,52 @@ void FromMedian(const Check& spec, const Comparison& comparison, const std::vect
   }
 }
 
+void Compare(const Check& spec, const Comparison& comparison, const std::vector<Node>& nodes) {
+  if (static_cast<int>(nodes.size()) < std::max(2, comparison.min_nodes())) {
+    for (const Node& node : nodes) {
+      Add(*node.result, spec, comparison.finding(), "")
+          .set_expected(absl::StrCat("to be compared over ", std::max(2, comparison.min_nodes()),
+                                     comparison.within().empty() ? "" : " alike",
+                                     " nodes or more; ", nodes.size(), " told it"));
+    }
+  } else if (comparison.how() == "differs") {
+    Differs(spec, comparison, nodes);
+  } else if (comparison.how() == "same_on_all") {
+    SameOnAll(spec, comparison, nodes);
+  } else if (comparison.how() == "below_median_pct") {
+    FromMedian(spec, comparison, nodes, -1);
+  } else if (comparison.how() == "above_median_pct") {
+    FromMedian(spec, comparison, nodes, +1);
+  }
+}
+
+// What a node says of itself in finding `name`; "" when it does not.
+std::string KindOf(const CheckResult& result, const std::string& name) {
+  std::string kind;
+  for (const auto& [device, value] : ValuesOf(result, name)) {
+    absl::StrAppend(&kind, device, "=", knowledge::ValueText(*value), ";");
+  }
+  return kind;
+}
+
 }  // namespace
 
 void CompareNodes(const Check& spec, absl::Span<CheckResult* const> results) {
   for (const Comparison& comparison : spec.comparisons()) {
     for (CheckResult* result : results) Remove(*result, comparison.finding());
-    std::vector<Node> nodes;
+    std::map<std::string, std::vector<Node>> alike;
     for (CheckResult* result : results) {
       if (!Ran(*result)) continue;
       Values values = ValuesOf(*result, comparison.of());
       if (!values.empty()) {
-        nodes.push_back({result, std::move(values)});
+        const std::string kind =
+            comparison.within().empty() ? "" : KindOf(*result, comparison.within());
+        alike[kind].push_back({result, std::move(values)});
       } else {
         Add(*result, spec, comparison.finding(), "");  // not told
       }
     }
-    if (static_cast<int>(nodes.size()) < std::max(2, comparison.min_nodes())) {
-      for (const Node& node : nodes) {
-        Add(*node.result, spec, comparison.finding(), "")
-            .set_expected(absl::StrCat("to be compared over ", std::max(2, comparison.min_nodes()),
-                                       " nodes or more; ", nodes.size(), " told it"));
-      }
-    } else if (comparison.how() == "differs") {
-      Differs(spec, comparison, nodes);
-    } else if (comparison.how() == "same_on_all") {
-      SameOnAll(spec, comparison, nodes);
-    } else if (comparison.how() == "below_median_pct") {
-      FromMedian(spec, comparison, nodes, -1);
-    } else if (comparison.how() == "above_median_pct") {
-      FromMedian(spec, comparison, nodes, +1);
-    }
+    for (const auto& [kind, nodes] : alike) Compare(spec, comparison, nodes);
   }
   if (spec.comparisons().empty()) return;
   for (CheckResult* result : results) {

@@ -37,7 +37,7 @@ struct Stamp {
   }
 };
 
-// Of all files that opening reads; what hosts read later they read anew each time.
+// Of all files that opening reads; what hosts read later is remembered for a moment only.
 Stamp StampOf(const std::string& path, const host::Bundle& bundle) {
   Stamp stamp;
   stamp.Add(path);
@@ -73,7 +73,8 @@ absl::StatusOr<std::shared_ptr<const host::Bundle>> BundleCache::Open(const std:
   }
   // Not under the lock: it may take long. Two calls at once read it twice.
   const absl::Time begun = absl::Now();
-  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const host::Bundle> bundle, host::Bundle::Open(path));
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const host::Bundle> bundle,
+                         host::Bundle::Open(path, /*remember=*/true));
   Stamp stamp = StampOf(path, *bundle);
   if (stamp.newest > begun - kSettled) return bundle;
   const MutexLock lock(mu_);

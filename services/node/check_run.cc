@@ -4,13 +4,13 @@
 #include <cmath>
 #include <exception>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/text.h"
 #include "services/node/check_result.h"
+#include "services/node/check_threads.h"
 #include "services/node/exec/exec_check.h"
 #include "services/node/extract_check.h"
 
@@ -59,8 +59,8 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
     running.progress.told = begun;
   }
   try {
-    // Detached, and without a word of the executor: a check may outlive it.
-    std::thread([run, &spec, native, parameters = std::move(parameters), begun, limit,
+    // Without a word of the executor: a check may outlive it.
+    RunDetached([run, &spec, native, parameters = std::move(parameters), begun, limit,
                  cancelled = std::move(cancelled), keep = std::move(keep)]() mutable {
       const Call& call = run->call_;
       CheckContext context{.host = *call.host,
@@ -70,7 +70,8 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
                            .deadline = limit,
                            .parameters = std::move(parameters),
                            .allow_busy = call.allow_busy,
-                           .cancelled = *cancelled};
+                           .cancelled = *cancelled,
+                           .log_wants = call.log_wants};
       if (call.progress) {
         context.progress = [&run, &spec](double done, absl::string_view what) {
           run->Note(spec.name(), done, what);
@@ -82,7 +83,7 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
       // The next one has the device before anybody hears of this result.
       keep.reset();
       run->Finish(spec.name(), std::move(result));
-    }).detach();
+    });
   } catch (const std::system_error& error) {
     run->Finish(spec.name(), ResultWithoutFindings(
                                  spec.name(), run->call_.node, CheckResult::ERROR,

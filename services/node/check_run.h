@@ -28,6 +28,8 @@ class CheckRun {
   struct Call {
     std::shared_ptr<const host::Host> host;
     std::shared_ptr<const knowledge::Knowledge> knowledge;
+    // What all checks look for in logs.
+    std::vector<const LogWant*> log_wants;
     std::string node;
     absl::Time window_start = absl::InfinitePast();
     absl::Time window_end = absl::InfiniteFuture();

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "services/node/check_result.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -18,6 +19,8 @@ using knowledge::v1::Check;
 constexpr int kMaxChecks = 1000;
 // A caller that goes away, and a device that gets free, are noticed within this time.
 constexpr absl::Duration kLook = absl::Milliseconds(50);
+// Results of a bundle come in heaps: they take no time, and each heap is one step of the diagnosis.
+constexpr absl::Duration kGather = absl::Milliseconds(5);
 // What a check of kind EXEC may take beyond its program.
 constexpr absl::Duration kExecSlack = absl::Seconds(5);
 
@@ -76,7 +79,13 @@ NodeExecutor::NodeExecutor(const HostSource& hosts,
 std::shared_ptr<const NodeExecutor::Catalogue> NodeExecutor::MakeCatalogue(
     std::shared_ptr<const knowledge::Knowledge> knowledge, const std::vector<NamedCheck>& checks) {
   auto catalogue = std::make_shared<Catalogue>();
-  for (const NamedCheck& check : checks) catalogue->checks[std::string(check.name)] = check.run;
+  for (const NamedCheck& check : checks) {
+    catalogue->checks[std::string(check.name)] = check.run;
+    std::vector<const LogWant*>& wants = catalogue->log_wants;
+    if (check.wants != nullptr && std::count(wants.begin(), wants.end(), check.wants) == 0) {
+      wants.push_back(check.wants);
+    }
+  }
   for (const Check& check : knowledge->base().checks()) {
     if (check.kind() == Check::EXTRACT || check.kind() == Check::EXEC) {
       catalogue->checks.try_emplace(check.name(), nullptr);
@@ -212,6 +221,7 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
   GALEN_ASSIGN_OR_RETURN(call.host, hosts_.Open(request.bundle(), request.node(), commands));
   const std::shared_ptr<const Catalogue> catalogue = CatalogueFor(request);
   call.knowledge = catalogue->knowledge;
+  call.log_wants = catalogue->log_wants;
   call.node = request.node().empty() ? call.host->name() : request.node();
   call.deadline = deadline;
   call.allow_busy = request.allow_intrusive() && request.allow_busy();
@@ -225,15 +235,33 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
   std::deque<Waiting> waiting = Plan(*catalogue, request, run->call(), on_result);
   const auto most = static_cast<std::size_t>(std::max(1, options_.max_parallel));
   std::size_t running = 0;
+  std::vector<CheckResult> heap;
+  absl::Time heap_begun;
   while (!waiting.empty() || running > 0) {
     if (cancelled.cancelled()) return absl::CancelledError("the caller went away");
     running += StartWaiting(*catalogue, run, waiting, most - running, on_result);
-    for (CheckResult& result : run->Next(kLook)) {
+    for (CheckResult& result : run->Next(heap.empty() ? kLook : kGather)) {
       if (result.status() != CheckResult::RUNNING) --running;
-      on_result(std::move(result));
+      if (heap.empty()) heap_begun = absl::Now();
+      heap.push_back(std::move(result));
     }
+    const bool more = !waiting.empty() || running > 0;
+    if (more && !run->call().host->live() && absl::Now() - heap_begun < kGather) continue;
+    for (CheckResult& result : heap) on_result(std::move(result));
+    heap.clear();
   }
   return absl::OkStatus();
+}
+
+void NodeExecutor::ReadAhead(const std::string& bundle, const std::string& node,
+                             absl::Time window_end) const {
+  const auto host = hosts_.Open(bundle, node, nullptr);
+  if (!host.ok()) return;  // the checks will say why
+  const std::shared_ptr<const Catalogue> catalogue = catalogue_.Get();
+  ReadLogsAhead({.host = **host,
+                 .knowledge = *catalogue->knowledge,
+                 .window_end = window_end,
+                 .log_wants = catalogue->log_wants});
 }
 
 v1::DescribeResponse NodeExecutor::Describe() const {

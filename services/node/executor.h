@@ -59,6 +59,11 @@ class NodeExecutor {
                          absl::FunctionRef<void(galen::v1::CheckResult)> on_result,
                          const Cancellation& cancelled = Cancellation::Never()) const;
 
+  // Reads the logs of a bundle for the checks that will ask for them: a diagnosis calls it as soon
+  // as it knows the bundle, beside other work. Takes as long as that takes. `window_end`: of the
+  // incident.
+  void ReadAhead(const std::string& bundle, const std::string& node, absl::Time window_end) const;
+
   v1::DescribeResponse Describe() const;
 
   // From the next call on. Calls in flight, and checks that are stuck, keep what they began with.
@@ -70,6 +75,8 @@ class NodeExecutor {
   struct Catalogue {
     std::shared_ptr<const knowledge::Knowledge> knowledge;
     std::map<std::string, NativeCheck, std::less<>> checks;
+    // What they all look for in logs, each once.
+    std::vector<const LogWant*> log_wants;
   };
 
   static std::shared_ptr<const Catalogue> MakeCatalogue(

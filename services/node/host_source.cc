@@ -74,11 +74,6 @@ absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(
   return std::shared_ptr<const host::Host>(std::move(opened_node));
 }
 
-absl::StatusOr<std::vector<std::string>> LocalHosts::BundleNodes(const std::string& bundle) const {
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened, OpenBundle(bundle));
-  return opened->nodes();
-}
-
 absl::StatusOr<std::shared_ptr<const host::Bundle>> LocalHosts::OpenBundle(
     const std::string& bundle) const {
   if (options_.bundle_roots.empty() && !options_.bundles_anywhere) {

@@ -51,13 +51,11 @@ class LocalHosts final : public HostSource {
   absl::StatusOr<std::shared_ptr<const host::Host>> Open(
       const std::string& bundle, const std::string& node,
       std::shared_ptr<const Cancellation> cancelled) const override;
-  // The nodes of a bundle, which is kept open as above. Errors of Open.
-  absl::StatusOr<std::vector<std::string>> BundleNodes(const std::string& bundle) const;
+  // A bundle, which is kept open as above. Errors of Open.
+  absl::StatusOr<std::shared_ptr<const host::Bundle>> OpenBundle(const std::string& bundle) const;
   const std::string& name() const override { return options_.name; }
 
  private:
-  absl::StatusOr<std::shared_ptr<const host::Bundle>> OpenBundle(const std::string& bundle) const;
-
   Options options_;
   mutable BundleCache bundles_;
 };

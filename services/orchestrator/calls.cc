@@ -142,6 +142,13 @@ clients::Cancel StartCall(const Agents& agents, const State& state, const Effect
                                        return CausesListedEvent(std::move(response));
                                      }));
       break;
+    case Effect::Kind::kScreen:
+      agents.planning.Screen(ScreenRequestOf(state), deadline,
+                             Answer<planning::v1::ScreenResponse>(
+                                 effect, std::move(sink), [](const State&, auto response) {
+                                   return ScreenedEvent(std::move(response));
+                                 }));
+      break;
     case Effect::Kind::kRank:
       agents.planning.RankChildren(
           RankRequestOf(state, effect), deadline,

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/spending/spending.h"
 #include "services/orchestrator/decider.h"
 #include "services/orchestrator/outcomes.h"
 #include "services/orchestrator/view.h"
@@ -204,6 +205,7 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
       continue;
     }
     const absl::Time deadline = now + TimeFor(effect.kind, core_->options);
+    if (effect.kind != Effect::Kind::kChecks) NoteTenantsDay(now);
     const std::int64_t call = ++last_call_;
     in_flight_[effect.id] = {call, effect, deadline, clients::NoCancel()};
     // Weak: an answer that comes after the diagnosis has been dropped finds nobody.
@@ -219,6 +221,15 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
   }
   for (const auto& [id, call] : in_flight_) wake = std::min(wake, call.deadline + kDeadlineGrace);
   WakeAt(wake);
+}
+
+// What the tenant's diagnoses took today, for the question that is about to be asked. A store that
+// cannot tell lets the diagnosis go on by its own budget: the next append will tell of the store.
+void DiagnosisActor::NoteTenantsDay(absl::Time now) {
+  const std::size_t cut = name_.find("/diagnoses/");
+  const absl::StatusOr<v1::Spent> spent =
+      core_->log.SpentOn(name_.substr(0, cut), spending::DayOf(now));
+  *state_.spending.mutable_tenant_today() = spent.ok() ? *spent : state_.spending.diagnosis();
 }
 
 void DiagnosisActor::WakeAt(absl::Time when) {

@@ -72,6 +72,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void NoteTenantsDay(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StopOn(const absl::Status& problem) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeAt(absl::Time when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

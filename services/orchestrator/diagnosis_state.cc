@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/spending/spending.h"
 #include "services/orchestrator/effect.h"
 
 namespace galen::orchestrator {
@@ -91,6 +92,14 @@ void ApplyProposed(State& state, const v1::HypothesesProposed& event) {
   for (const v1::ProposedHypothesis& proposed : event.hypotheses()) {
     Propose(state, proposed, origin);
     labels->push_back(proposed.hypothesis().label());
+  }
+}
+
+void ApplyScreened(State& state, const v1::Screened& screened) {
+  ++state.round.screens;
+  state.round.screened = screened;
+  for (const v1::ProposedHypothesis& proposed : screened.hypotheses()) {
+    Propose(state, proposed, v1::Hypothesis::TAXONOMY);
   }
 }
 
@@ -214,6 +223,10 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
     return;
   }
   if (state.lifecycle == v1::Diagnosis::PENDING) state.lifecycle = v1::Diagnosis::RUNNING;
+  for (const v1::Reasoned& reasoned : event.reasoned()) {
+    spending::Add(reasoned, state.spending);
+    state.reasoned.push_back(reasoned);
+  }
   switch (event.event_case()) {
     case v1::DiagnosisEvent::kSummarized:
       return ApplySummarized(state, event.summarized());
@@ -224,6 +237,8 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
     case v1::DiagnosisEvent::kChecksFinished:
       state.batch_open = false;
       return;
+    case v1::DiagnosisEvent::kScreened:
+      return ApplyScreened(state, event.screened());
     case v1::DiagnosisEvent::kChildrenRanked:
       return ApplyRanked(state, event.children_ranked());
     case v1::DiagnosisEvent::kVerdictsGiven:

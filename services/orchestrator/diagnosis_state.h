@@ -39,6 +39,8 @@ struct Round {
   bool history_proposed = false;
   std::vector<std::string> history;  // labels proposed from history
   bool history_confirmed = false;    // one of them was
+  int screens = 0;                   // answers of the screening so far
+  v1::Screened screened;             // the last of them
   bool named_at_once = false;
   std::vector<std::string> at_once;  // labels named in one question, most likely first
   bool causes_listed = false;
@@ -96,6 +98,10 @@ struct State {
   std::vector<v1::ReasoningStep> reasoning;
   google::rpc::Status error;
   Round round;
+
+  // What models took, and every question that they were to answer, oldest first.
+  v1::Spending spending;
+  std::vector<v1::Reasoned> reasoned;
 };
 
 // Takes `event` into `state`. Total: an event that makes no sense here changes only what it says

@@ -17,6 +17,8 @@ absl::string_view NameOf(Effect::Kind kind) {
       return "list-causes";
     case Effect::Kind::kChecks:
       return "checks";
+    case Effect::Kind::kScreen:
+      return "screen";
     case Effect::Kind::kRank:
       return "rank";
     case Effect::Kind::kJudge:
@@ -32,6 +34,8 @@ absl::string_view NameOf(Effect::Kind kind) {
 }
 
 }  // namespace
+
+std::string ScreenBatch(int step) { return absl::StrCat("screen-", step); }
 
 std::string EffectId(Effect::Kind kind, absl::string_view what, int round) {
   return what.empty() ? absl::StrCat(NameOf(kind), "/", round)

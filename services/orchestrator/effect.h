@@ -18,6 +18,7 @@ struct Effect {
     kAtOnce,      // the likeliest causes by the texts and the history, in one question
     kListCauses,  // every root cause
     kChecks,
+    kScreen,  // what a few checks can tell next
     kRank,
     kJudge,
     kCritique,
@@ -50,6 +51,8 @@ inline constexpr absl::string_view kCritiqueBatch = "critique";
 inline constexpr absl::string_view kAttributionBatch = "attribution";
 inline constexpr absl::string_view kAllBatch = "all";
 inline constexpr absl::string_view kRootBatch = "root";
+// Each step of the screening is a batch of its own: "screen-1", "screen-2".
+std::string ScreenBatch(int step);
 
 // The id of an effect; `what` may be empty.
 std::string EffectId(Effect::Kind kind, absl::string_view what, int round);

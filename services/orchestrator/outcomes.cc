@@ -11,10 +11,17 @@
 namespace galen::orchestrator {
 namespace {
 
+// Moves what models had to do with an answer to its event.
+template <typename Response>
+void TakeReasoned(Response& response, v1::DiagnosisEvent& event) {
+  event.mutable_reasoned()->Swap(response.mutable_reasoned());
+}
+
 // At most `most` of the hypotheses, of distinct labels.
 template <typename Response>
 v1::DiagnosisEvent Proposed(Response response, v1::Hypothesis::Origin origin, int most) {
   v1::DiagnosisEvent event;
+  if constexpr (requires { response.reasoned(); }) TakeReasoned(response, event);
   v1::HypothesesProposed& proposed = *event.mutable_hypotheses_proposed();
   proposed.set_origin(origin);
   std::set<std::string> seen;
@@ -32,6 +39,7 @@ v1::DiagnosisEvent Proposed(Response response, v1::Hypothesis::Origin origin, in
 v1::DiagnosisEvent SummarizedEvent(summarization::v1::SummarizeResponse summary,
                                    execution::v1::ResolveNodesResponse nodes) {
   v1::DiagnosisEvent event;
+  TakeReasoned(summary, event);
   v1::Summarized& summarized = *event.mutable_summarized();
   *summarized.mutable_summary() = std::move(*summary.mutable_summary());
   std::set<std::string> seen;
@@ -53,8 +61,22 @@ v1::DiagnosisEvent CausesListedEvent(planning::v1::ListCausesResponse response) 
   return Proposed(std::move(response), v1::Hypothesis::TAXONOMY, kMaxCauses);
 }
 
+v1::DiagnosisEvent ScreenedEvent(planning::v1::ScreenResponse response) {
+  v1::DiagnosisEvent event;
+  v1::Screened& screened = *event.mutable_screened();
+  std::set<std::string> seen;
+  for (v1::ProposedHypothesis& proposed : *response.mutable_hypotheses()) {
+    const std::string& label = proposed.hypothesis().label();
+    if (label.empty() || !seen.insert(label).second) continue;
+    *screened.add_hypotheses() = std::move(proposed);
+  }
+  if (screened.hypotheses_size() == 0) screened.mutable_checks()->Swap(response.mutable_checks());
+  return event;
+}
+
 v1::DiagnosisEvent RankedEvent(const Effect& effect, planning::v1::RankChildrenResponse response) {
   v1::DiagnosisEvent event;
+  TakeReasoned(response, event);
   v1::ChildrenRanked& ranked = *event.mutable_children_ranked();
   ranked.set_label(effect.label);
   std::set<std::string> seen;
@@ -71,6 +93,7 @@ v1::DiagnosisEvent VerdictsEvent(const Effect& effect, reflection::v1::JudgeResp
     given.emplace(verdict.label(), &verdict);
   }
   v1::DiagnosisEvent event;
+  TakeReasoned(response, event);
   event.mutable_verdicts_given()->set_batch(effect.id);
   for (const std::string& label : effect.labels) {
     v1::Verdict& verdict = *event.mutable_verdicts_given()->add_verdicts();
@@ -88,6 +111,7 @@ v1::DiagnosisEvent VerdictsEvent(const Effect& effect, reflection::v1::JudgeResp
 
 v1::DiagnosisEvent CritiquedEvent(const State& state, reflection::v1::CritiqueResponse response) {
   v1::DiagnosisEvent event;
+  TakeReasoned(response, event);
   v1::Critiqued& critiqued = *event.mutable_critiqued();
   std::set<std::string> seen;
   for (v1::ProposedHypothesis& added : *response.mutable_add()) {
@@ -102,12 +126,14 @@ v1::DiagnosisEvent CritiquedEvent(const State& state, reflection::v1::CritiqueRe
 
 v1::DiagnosisEvent ExploredEvent(planning::v1::ExploreResponse response) {
   v1::DiagnosisEvent event;
+  TakeReasoned(response, event);
   event.mutable_explored()->mutable_suggestions()->Swap(response.mutable_suggestions());
   return event;
 }
 
 v1::DiagnosisEvent ConcludedEvent(conclusion::v1::ConcludeResponse response) {
   v1::DiagnosisEvent event;
+  TakeReasoned(response, event);
   v1::Concluded& concluded = *event.mutable_concluded();
   *concluded.mutable_report() = std::move(*response.mutable_report());
   concluded.mutable_reasoning()->Swap(response.mutable_reasoning());

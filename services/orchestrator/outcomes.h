@@ -25,6 +25,7 @@ v1::DiagnosisEvent ProposedEvent(planning::v1::ProposeFromHistoryResponse respon
 v1::DiagnosisEvent AtOnceEvent(planning::v1::ProposeAtOnceResponse response);
 // Distinct labels.
 v1::DiagnosisEvent CausesListedEvent(planning::v1::ListCausesResponse response);
+v1::DiagnosisEvent ScreenedEvent(planning::v1::ScreenResponse response);
 v1::DiagnosisEvent RankedEvent(const Effect& effect, planning::v1::RankChildrenResponse response);
 // A label without an answer gets an INCONCLUSIVE verdict that says so.
 v1::DiagnosisEvent VerdictsEvent(const Effect& effect, reflection::v1::JudgeResponse response);

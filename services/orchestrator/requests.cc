@@ -22,6 +22,10 @@ template <typename Request>
 struct Asked {
   explicit Asked(const State& state) : shared(state), request(shared.evidence()) {
     *request->mutable_incident() = WithoutLogContents(state.incident);
+    // What no model is asked has no use for it.
+    if constexpr (requires { request->mutable_spending(); }) {
+      *request->mutable_spending() = state.spending;
+    }
   }
   const SharedEvidence shared;
   LentEvidence<Request> request;
@@ -47,6 +51,7 @@ summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
   summarization::v1::SummarizeRequest request;
   *request.mutable_incident() = state.incident;
   for (const std::string& text : state.feedback) request.add_feedback(text);
+  *request.mutable_spending() = state.spending;
   return request;
 }
 
@@ -84,6 +89,17 @@ execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Eff
     *request.mutable_start_time() = state.incident.start_time();
   }
   if (state.incident.has_end_time()) *request.mutable_end_time() = state.incident.end_time();
+  return request;
+}
+
+clients::Shared<planning::v1::ScreenRequest> ScreenRequestOf(const State& state) {
+  auto request = WithEvidence<planning::v1::ScreenRequest>(state);
+  for (const Tracked& tracked : state.hypotheses) {
+    if (!tracked.hypothesis.has_verdict()) continue;
+    v1::Hypothesis& judged = *request->add_judged();
+    judged.set_label(tracked.hypothesis.label());
+    judged.set_status(tracked.hypothesis.status());
+  }
   return request;
 }
 
@@ -126,6 +142,7 @@ clients::Shared<conclusion::v1::ConcludeRequest> ConcludeRequestOf(const State& 
     *request->add_suggestions() = suggestion;
   }
   for (const std::string& note : state.round.notes) request->add_notes(note);
+  for (const v1::Reasoned& reasoned : state.reasoned) *request->add_reasoned() = reasoned;
   if (const Strategy* strategy = FindStrategy(state.strategy); strategy != nullptr) {
     request->set_presumed(strategy->Presumed(state));
   }

@@ -115,7 +115,7 @@ Decision RunChecks(const State& state, absl::string_view what, absl::Span<const 
 }
 
 Decision TestHypotheses(const State& state, absl::string_view what,
-                        absl::Span<const std::string> labels) {
+                        absl::Span<const std::string> labels, Checks how) {
   Effect judge = MakeEffect(state, Effect::Kind::kJudge, what);
   if (state.round.judged.count(judge.id) > 0) return {};
   judge.labels = Undecided(state, labels);
@@ -123,6 +123,7 @@ Decision TestHypotheses(const State& state, absl::string_view what,
 
   std::vector<std::string> checks;
   for (const std::string& label : judge.labels) {
+    if (how == Checks::kHaveRun) break;
     const Tracked* tracked = FindHypothesis(state, label);
     checks.insert(checks.end(), tracked->checks.begin(), tracked->checks.end());
   }

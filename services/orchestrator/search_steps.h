@@ -27,11 +27,14 @@ Effect MakeEffect(const State& state, Effect::Kind kind, absl::string_view what)
 Decision RunChecks(const State& state, absl::string_view what, absl::Span<const std::string> checks,
                    absl::Span<const std::string> for_labels);
 
+// Whether a step runs checks, or judges by those that have run.
+enum class Checks { kRun, kHaveRun };
+
 // Tests hypotheses: runs the checks that decide them, then judges them in one call. A label with a
 // CONFIRMED or REJECTED verdict is not judged again. When the call fails for good, the verdicts
 // are INCONCLUSIVE.
 Decision TestHypotheses(const State& state, absl::string_view what,
-                        absl::Span<const std::string> labels);
+                        absl::Span<const std::string> labels, Checks checks = Checks::kRun);
 
 }  // namespace galen::orchestrator
 

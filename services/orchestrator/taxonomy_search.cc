@@ -42,7 +42,8 @@ Decision RankAgain(const State& state, const std::string& label, const std::stri
 
 // The depth-first search below an inner label. `path` holds the labels above: a taxonomy that
 // loops back into them, from whichever planner, is not followed.
-Decision SearchBelow(const State& state, const std::string& label, std::set<std::string>& path) {
+Decision SearchBelow(const State& state, const std::string& label, Checks checks,
+                     std::set<std::string>& path) {
   const Round& round = state.round;
   if (round.left.count(label) > 0 || !path.insert(label).second) return {};
   if (path.size() > kMaxDepth) {
@@ -75,7 +76,8 @@ Decision SearchBelow(const State& state, const std::string& label, std::set<std:
     return LeaveBranch(label, /*early_stop=*/true, "none of its children is relevant");
   }
 
-  if (Decision decision = TestHypotheses(state, what, leaves); !decision.empty()) return decision;
+  if (Decision decision = TestHypotheses(state, what, leaves, checks); !decision.empty())
+    return decision;
   if (Decision decision = RankAgain(state, label, what, branches); !decision.empty()) {
     return decision;
   }
@@ -83,11 +85,11 @@ Decision SearchBelow(const State& state, const std::string& label, std::set<std:
     if (round.left.count(branch->label()) > 0 || path.count(branch->label()) > 0) continue;
     const std::vector<std::string> guides(branch->checks().begin(), branch->checks().end());
     // Once the branch is ranked its checks have run; new nodes do not call them back.
-    if (round.rankings.count(branch->label()) == 0) {
+    if (checks == Checks::kRun && round.rankings.count(branch->label()) == 0) {
       Decision decision = RunChecks(state, absl::StrCat("below-", branch->label()), guides, {});
       if (!decision.empty()) return decision;
     }
-    if (Decision decision = SearchBelow(state, branch->label(), path); !decision.empty()) {
+    if (Decision decision = SearchBelow(state, branch->label(), checks, path); !decision.empty()) {
       return decision;
     }
   }
@@ -97,9 +99,9 @@ Decision SearchBelow(const State& state, const std::string& label, std::set<std:
 
 }  // namespace
 
-Decision SearchTaxonomy(const State& state) {
+Decision SearchTaxonomy(const State& state, Checks checks) {
   std::set<std::string> path;
-  return SearchBelow(state, "", path);
+  return SearchBelow(state, "", checks, path);
 }
 
 }  // namespace galen::orchestrator

@@ -1,5 +1,6 @@
 #include "services/orchestrator/tiered_strategy.h"
 
+#include "services/orchestrator/screening.h"
 #include "services/orchestrator/search_steps.h"
 #include "services/orchestrator/taxonomy_search.h"
 
@@ -16,7 +17,14 @@ Decision TieredStrategy::Search(const State& state) const {
     return decision;
   }
   if (!round.history_confirmed) {
-    if (Decision decision = SearchTaxonomy(state); !decision.empty()) return decision;
+    if (Decision decision = SearchByScreening(state); !decision.empty()) return decision;
+    if (!AnyConfirmed(state)) {
+      // What the walk could still run after a whole screening confirms nothing, so it only judges.
+      // Not after feedback: nodes may have come since the checks ran.
+      const bool judges_only = IsScreenedOut(state) && round.number == 1;
+      const Checks checks = judges_only ? Checks::kHaveRun : Checks::kRun;
+      if (Decision decision = SearchTaxonomy(state, checks); !decision.empty()) return decision;
+    }
   }
   if (Decision decision =
           Call(state, MakeEffect(state, Effect::Kind::kCritique, ""), round.critiqued);

@@ -6,7 +6,8 @@
 namespace galen::orchestrator {
 
 // The quick path first: the two most likely distinct causes of similar past incidents, each
-// tested. When neither is confirmed, the taxonomy depth-first (taxonomy_search.h). At the end the
+// tested. When neither is confirmed, a few checks wherever they tell most (screening.h); when they
+// confirm nothing either, the taxonomy depth-first (taxonomy_search.h). At the end the
 // search criticises itself once, and tests what that adds: a cause that stands beside a confirmed
 // one is found here. When nothing is confirmed it explores beyond the taxonomy, for a person.
 class TieredStrategy final : public Strategy {

@@ -30,6 +30,17 @@ void LocalPlanningClient::RankChildren(clients::Shared<v1::RankChildrenRequest> 
       std::move(done));
 }
 
+void LocalPlanningClient::Screen(clients::Shared<v1::ScreenRequest> request, absl::Time deadline,
+                                 clients::Done<v1::ScreenResponse> done) {
+  clients::CallLocally<v1::ScreenResponse>(
+      executor_,
+      [this, request = std::move(request), deadline] {
+        return AskNewest(
+            planner_, [&](const Planner& current) { return current.Screen(*request, deadline); });
+      },
+      std::move(done));
+}
+
 void LocalPlanningClient::ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest> request,
                                         absl::Time deadline,
                                         clients::Done<v1::ProposeAtOnceResponse> done) {

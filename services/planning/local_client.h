@@ -22,6 +22,8 @@ class LocalPlanningClient final : public clients::PlanningClient {
                           clients::Done<v1::ProposeFromHistoryResponse> done) override;
   void RankChildren(clients::Shared<v1::RankChildrenRequest> request, absl::Time deadline,
                     clients::Done<v1::RankChildrenResponse> done) override;
+  void Screen(clients::Shared<v1::ScreenRequest> request, absl::Time deadline,
+              clients::Done<v1::ScreenResponse> done) override;
   void ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest> request, absl::Time deadline,
                      clients::Done<v1::ProposeAtOnceResponse> done) override;
   void ListCauses(const v1::ListCausesRequest& request, absl::Time deadline,

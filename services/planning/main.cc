@@ -13,7 +13,8 @@
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/reasoner/reasoned.h"
+#include "common/reasoner/llm/open_model.h"
+#include "common/reasoner/llm/reasoned.h"
 #include "common/rpc/serve.h"
 #include "services/planning/planner.h"
 #include "services/planning/planning_service.h"
@@ -21,6 +22,10 @@
 ABSL_FLAG(std::string, listen, "127.0.0.1:50052", "Address to serve gRPC on.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, by comma; later ones overlay earlier ones.");
+ABSL_FLAG(std::string, llm, "",
+          "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
+ABSL_FLAG(std::string, llm_cache, "",
+          "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -36,15 +41,19 @@ absl::Status Serve() {
   const auto knowledge =
       knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
   if (!knowledge.ok()) return knowledge.status();
-  Current<Planner> planner(reasoner::MakeReasoned<Planner>(*knowledge));
+  const auto model =
+      reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm), absl::GetFlag(FLAGS_llm_cache));
+  if (!model.ok()) return model.status();
+  Current<Planner> planner(reasoner::llm::MakeReasoned<Planner>(*knowledge, ModelOf(model->get())));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   PlanningServiceImpl service(planner, executor);
   knowledge::Reloader reloader(
       {.directories = *directories,
        .cache_directory = knowledge::DefaultCacheDirectory(),
        .apply =
-           [&planner](std::shared_ptr<const knowledge::Knowledge> loaded) {
-             planner.Set(reasoner::MakeReasoned<Planner>(std::move(loaded)));
+           [&planner, &model](std::shared_ptr<const knowledge::Knowledge> loaded) {
+             planner.Set(
+                 reasoner::llm::MakeReasoned<Planner>(std::move(loaded), ModelOf(model->get())));
              return absl::OkStatus();
            },
        .tell = [](const std::string& news) { std::cerr << news << std::endl; }},

@@ -81,10 +81,12 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
     const v1::ProposeFromHistoryRequest& request, absl::Time deadline) const {
   LentEvidence<reasoner::v1::HistoryQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   question->set_max_causes(CausesWanted(request.max_causes()));
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer answer,
                          reasoner_.ProposeFromHistory(*question, deadline));
   v1::ProposeFromHistoryResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   for (const reasoner::v1::HistoryAnswer::Cause& cause : answer.causes()) {
     const Label* label = knowledge_.FindLabel(cause.label());
@@ -107,6 +109,7 @@ absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
     const v1::ProposeAtOnceRequest& request, absl::Time deadline) const {
   LentEvidence<reasoner::v1::PresumeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   question->set_max_causes(CausesWanted(request.max_causes()));
   std::map<std::string, const Label*> offered;
   for (const Label& label : knowledge_.base().labels()) {
@@ -119,6 +122,7 @@ absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
   std::set<std::string> signals;
   for (const auto& signal : request.evidence().summary().signals()) signals.insert(signal.id());
   v1::ProposeAtOnceResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   for (const reasoner::v1::PresumeAnswer::Cause& cause : answer.causes()) {
     const auto label = offered.find(cause.label());
@@ -163,11 +167,13 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
   LentEvidence<reasoner::v1::RankQuestion> question(request.evidence());
   question->set_label(request.label());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   for (const Label* child : children) *question->add_choices() = MakeChoice(*child);
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::RankAnswer answer,
                          reasoner_.RankChildren(*question, deadline));
 
   v1::RankChildrenResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   std::vector<RankedChild> pruned;
   for (const reasoner::v1::RankAnswer::Ranked& ranked : answer.ranked()) {
@@ -197,14 +203,47 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
   return response;
 }
 
+absl::StatusOr<v1::ScreenResponse> Planner::Screen(const v1::ScreenRequest& request,
+                                                   absl::Time deadline) const {
+  LentEvidence<reasoner::v1::ScreenQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
+  *question->mutable_judged() = request.judged();
+  GALEN_ASSIGN_OR_RETURN(const reasoner::v1::ScreenAnswer answer,
+                         reasoner_.Screen(*question, deadline));
+  v1::ScreenResponse response;
+  std::set<std::string> seen;
+  for (const reasoner::v1::ScreenAnswer::Suspect& suspect : answer.suspects()) {
+    const Label* label = knowledge_.FindLabel(suspect.label());
+    if (label == nullptr || !knowledge::IsLeaf(*label)) {
+      return NotOffered("screening", suspect.label());
+    }
+    if (!seen.insert(suspect.label()).second) return Twice("screening", suspect.label());
+    ProposedHypothesis& proposed = *response.add_hypotheses();
+    proposed = MakeProposed(knowledge_, *label, Hypothesis::TAXONOMY);
+    if (suspect.as_known()) proposed.clear_checks();
+    proposed.mutable_hypothesis()->set_prior(Belief(suspect.probability()));
+    proposed.mutable_hypothesis()->set_reason(suspect.reason());
+  }
+  if (response.hypotheses_size() > 0) return response;
+  for (const std::string& name : answer.checks()) {
+    const knowledge::v1::Check* check = knowledge_.FindCheck(name);
+    if (check == nullptr || check->intrusive()) return NotOffered("screening", name);
+    if (!seen.insert(name).second) return Twice("screening", name);
+    response.add_checks(name);
+  }
+  return response;
+}
+
 absl::StatusOr<v1::ExploreResponse> Planner::Explore(const v1::ExploreRequest& request,
                                                      absl::Time deadline) const {
   LentEvidence<reasoner::v1::ExploreQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   *question->mutable_judged() = request.judged();
   GALEN_ASSIGN_OR_RETURN(reasoner::v1::ExploreAnswer answer,
                          reasoner_.Explore(*question, deadline));
   v1::ExploreResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   *response.mutable_suggestions() = std::move(*answer.mutable_suggestions());
   return response;
 }

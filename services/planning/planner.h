@@ -24,6 +24,9 @@ class Planner {
   // A choice that the reasoner leaves out is appended as pruned.
   absl::StatusOr<v1::RankChildrenResponse> RankChildren(const v1::RankChildrenRequest& request,
                                                         absl::Time deadline) const;
+  // Refuses a check that the catalogue does not have or that is intrusive.
+  absl::StatusOr<v1::ScreenResponse> Screen(const v1::ScreenRequest& request,
+                                            absl::Time deadline) const;
   // Nothing is kept of an answer that cites neither a signal of the question nor a past incident.
   absl::StatusOr<v1::ProposeAtOnceResponse> ProposeAtOnce(const v1::ProposeAtOnceRequest& request,
                                                           absl::Time deadline) const;

@@ -27,6 +27,17 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::RankChildren(grpc::CallbackServer
   });
 }
 
+grpc::ServerUnaryReactor* PlanningServiceImpl::Screen(grpc::CallbackServerContext* context,
+                                                      const v1::ScreenRequest* request,
+                                                      v1::ScreenResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+      return current.Screen(*request, call.deadline);
+    }));
+    return absl::OkStatus();
+  });
+}
+
 grpc::ServerUnaryReactor* PlanningServiceImpl::ProposeAtOnce(
     grpc::CallbackServerContext* context, const v1::ProposeAtOnceRequest* request,
     v1::ProposeAtOnceResponse* response) {

@@ -22,6 +22,9 @@ class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
   grpc::ServerUnaryReactor* RankChildren(grpc::CallbackServerContext* context,
                                          const v1::RankChildrenRequest* request,
                                          v1::RankChildrenResponse* response) override;
+  grpc::ServerUnaryReactor* Screen(grpc::CallbackServerContext* context,
+                                   const v1::ScreenRequest* request,
+                                   v1::ScreenResponse* response) override;
   grpc::ServerUnaryReactor* ProposeAtOnce(grpc::CallbackServerContext* context,
                                           const v1::ProposeAtOnceRequest* request,
                                           v1::ProposeAtOnceResponse* response) override;

@@ -13,7 +13,8 @@
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/reasoner/reasoned.h"
+#include "common/reasoner/llm/open_model.h"
+#include "common/reasoner/llm/reasoned.h"
 #include "common/rpc/serve.h"
 #include "services/reflection/reflection_service.h"
 #include "services/reflection/reflector.h"
@@ -21,6 +22,10 @@
 ABSL_FLAG(std::string, listen, "127.0.0.1:50055", "Address to serve gRPC on.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, by comma; later ones overlay earlier ones.");
+ABSL_FLAG(std::string, llm, "",
+          "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
+ABSL_FLAG(std::string, llm_cache, "",
+          "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -36,15 +41,20 @@ absl::Status Serve() {
   const auto knowledge =
       knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
   if (!knowledge.ok()) return knowledge.status();
-  Current<Reflector> reflector(reasoner::MakeReasoned<Reflector>(*knowledge));
+  const auto model =
+      reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm), absl::GetFlag(FLAGS_llm_cache));
+  if (!model.ok()) return model.status();
+  Current<Reflector> reflector(
+      reasoner::llm::MakeReasoned<Reflector>(*knowledge, ModelOf(model->get())));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   ReflectionServiceImpl service(reflector, executor);
   knowledge::Reloader reloader(
       {.directories = *directories,
        .cache_directory = knowledge::DefaultCacheDirectory(),
        .apply =
-           [&reflector](std::shared_ptr<const knowledge::Knowledge> loaded) {
-             reflector.Set(reasoner::MakeReasoned<Reflector>(std::move(loaded)));
+           [&reflector, &model](std::shared_ptr<const knowledge::Knowledge> loaded) {
+             reflector.Set(
+                 reasoner::llm::MakeReasoned<Reflector>(std::move(loaded), ModelOf(model->get())));
              return absl::OkStatus();
            },
        .tell = [](const std::string& news) { std::cerr << news << std::endl; }},

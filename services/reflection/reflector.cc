@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
+#include "common/spending/spending.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
 namespace galen::reflection {
@@ -21,14 +23,14 @@ using galen::v1::Reason;
 using galen::v1::Verdict;
 using knowledge::v1::Label;
 
-std::set<std::string> EvidenceIds(const EvidenceSet& evidence) {
-  std::set<std::string> ids;
+std::set<absl::string_view> EvidenceIds(const EvidenceSet& evidence) {
+  std::set<absl::string_view> ids;
   for (const auto& result : evidence.results()) ids.insert(result.id());
   for (const auto& signal : evidence.summary().signals()) ids.insert(signal.id());
   return ids;
 }
 
-absl::Status CheckCited(const Verdict& verdict, const std::set<std::string>& ids) {
+absl::Status CheckCited(const Verdict& verdict, const std::set<absl::string_view>& ids) {
   for (const Reason& reason : verdict.reasons()) {
     for (const std::string& id : reason.evidence_ids()) {
       if (!ids.contains(id)) {
@@ -77,13 +79,19 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
   for (const std::string& name : request.labels()) {
     GALEN_RETURN_IF_ERROR(FindLeaf(knowledge_, name).status());
   }
-  const std::set<std::string> ids = EvidenceIds(request.evidence());
+  const std::set<absl::string_view> ids = EvidenceIds(request.evidence());
   LentEvidence<reasoner::v1::JudgeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   v1::JudgeResponse response;
   for (const std::string& name : request.labels()) {
     question->set_label(name);
     GALEN_ASSIGN_OR_RETURN(Verdict verdict, reasoner_.Judge(*question, deadline));
+    if (verdict.has_reasoned()) {
+      spending::Add(verdict.reasoned(), *question->mutable_spending());
+      *response.add_reasoned() = std::move(*verdict.mutable_reasoned());
+      verdict.clear_reasoned();
+    }
     if (verdict.label() != name) {
       return absl::FailedPreconditionError(absl::StrCat(
           name, ": the reasoner answered on \"", verdict.label(), "\", which was not asked"));
@@ -105,10 +113,12 @@ absl::StatusOr<v1::CritiqueResponse> Reflector::Critique(const v1::CritiqueReque
                                                          absl::Time deadline) const {
   LentEvidence<reasoner::v1::CritiqueQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
+  *question->mutable_spending() = request.spending();
   *question->mutable_judged() = request.judged();
   GALEN_ASSIGN_OR_RETURN(reasoner::v1::CritiqueAnswer answer,
                          reasoner_.Critique(*question, deadline));
   v1::CritiqueResponse response;
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   std::set<std::string> seen;
   for (const Hypothesis& each : request.judged()) {
     if (each.has_verdict()) seen.insert(each.label());

@@ -16,6 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
+#include "common/reasoner/llm/open_model.h"
 #include "common/rpc/serve.h"
 #include "services/summarization/make_summarizer.h"
 #include "services/summarization/summarization_service.h"
@@ -25,6 +26,10 @@ ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, later ones on top; empty: the one that came with the program.");
 ABSL_FLAG(std::vector<std::string>, log_root, {},
           "Directories that logs and bundles may be read from; / for any place.");
+ABSL_FLAG(std::string, llm, "",
+          "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
+ABSL_FLAG(std::string, llm_cache, "",
+          "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
 ABSL_FLAG(int, threads, 4, "Incidents read at the same time; some more wait, the rest is refused.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -43,10 +48,13 @@ absl::Status Serve() {
                          galen::knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::knowledge::Knowledge> knowledge,
                          galen::knowledge::Load(directories, {cache}));
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
+                         galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
+                                                                 absl::GetFlag(FLAGS_llm_cache)));
   const galen::SystemClock clock;
   const auto make = [&](std::shared_ptr<const galen::knowledge::Knowledge> book) {
-    return galen::summarization::MakeSummarizer(std::move(book), cache, clock,
-                                                {absl::GetFlag(FLAGS_log_root)});
+    return galen::summarization::MakeSummarizer(
+        std::move(book), cache, clock, {absl::GetFlag(FLAGS_log_root)}, ModelOf(model.get()));
   };
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const galen::summarization::Summarizer> first,
                          make(knowledge));

@@ -2,20 +2,23 @@
 #define SERVICES_SUMMARIZATION_MAKE_SUMMARIZER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/knowledge/knowledge.h"
+#include "common/reasoner/llm/asker.h"
 #include "services/summarization/summarizer.h"
 
 namespace galen::summarization {
 
 // A summarizer together with what it refers to: the compiled signals of `knowledge`, the built-in
-// reasoner and the knowledge; as long as somebody uses it, they stay. `clock` must outlive it. The
-// error is Scanner::Create()'s.
+// reasoner, with a model that one beside it, and the knowledge; as long as somebody uses it, they
+// stay. `clock` and what the model points to must outlive it. The error is Scanner::Create()'s.
 absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
     std::shared_ptr<const knowledge::Knowledge> knowledge, const std::string& cache_directory,
-    const Clock& clock, Summarizer::Options options);
+    const Clock& clock, Summarizer::Options options,
+    const std::optional<reasoner::llm::Model>& model);
 
 }  // namespace galen::summarization
 

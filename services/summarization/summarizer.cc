@@ -28,6 +28,8 @@ using galen::v1::Summary;
 constexpr std::size_t kMaxDescription = 1 << 20;
 constexpr int kMaxLogs = 1000;
 constexpr std::size_t kMaxText = 64 << 10;
+constexpr int kMaxKeywords = 16;
+constexpr std::size_t kMaxKeyword = 64;
 
 absl::Status Validate(const v1::SummarizeRequest& request) {
   const Incident& incident = request.incident();
@@ -293,12 +295,17 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   *question.mutable_found() = std::move(reading).Finish(options_.max_signals);
   *question.mutable_incident() = incident;
   for (LogSource& log : *question.mutable_incident()->mutable_logs()) log.clear_content();
+  *question.mutable_spending() = request.spending();
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::SummarizeAnswer answer,
                          reasoner_.Summarize(question, deadline));
   v1::SummarizeResponse response;
   *response.mutable_summary() = std::move(*question.mutable_found());
   response.mutable_summary()->set_text(CleanText(answer.text(), kMaxText));
   response.mutable_summary()->set_failure_class(answer.failure_class());
+  for (int i = 0; i < std::min(answer.keywords_size(), kMaxKeywords); ++i) {
+    response.mutable_summary()->add_keywords(CleanText(answer.keywords(i), kMaxKeyword));
+  }
+  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   return response;
 }
 

@@ -119,6 +119,45 @@ class OnRedis(unittest.TestCase):
                     self.same(galen.json.loads(out))
                     successor.stop()
 
+    def test_of_two_orchestrators_one_ends_what_the_other_left_and_nobody_has_to_ask(self):
+        with Redis() as redis, galen.Mesh(store=redis.url,
+                                          orchestrator_arguments=("--owner=b", "--lease_ttl=1s")) as mesh:
+            survivor = mesh.orchestrator
+            for done, event in enumerate(range(1, self.events, 7)):
+                with self.subTest(event=event):
+                    doomed = mesh.start_orchestrator(f"--crash_after_event={event}", "--owner=a", "--lease_ttl=1s")
+                    client = ask(doomed.address, f"left-{event}")
+                    self.assertEqual(doomed.process.wait(timeout=60), -9)
+                    doomed.stop()
+                    client.kill()
+                    client.communicate()
+                    deadline = time.monotonic() + 60
+                    while redis.events() < (done + 1) * self.events and time.monotonic() < deadline:
+                        time.sleep(0.05)
+                    self.assertEqual(redis.events(), (done + 1) * self.events)
+                    # The request names the diagnosis that is there, and makes no other.
+                    diagnosis, _ = galen.diagnose(EXAMPLE, "--server", survivor.address, "--request-id", f"left-{event}")
+                    self.same(diagnosis)
+                    self.assertEqual(redis.events(), (done + 1) * self.events)
+
+    def test_a_user_of_the_acl_with_a_password_from_a_file(self):
+        with Redis() as redis, tempfile.NamedTemporaryFile("w") as password:
+            redis.cli("ACL", "SETUSER", "galen", "on", ">s3cret", "resetkeys", "~galen:*", "-@all", "+ping", "+info",
+                      "+role", "+wait", "+eval", "+evalsha", "+@hash", "+@stream", "+@sortedset", "+@string", "+del",
+                      "+exists", "+pexpire")
+            password.write("s3cret\n")
+            password.flush()
+            url = f"redis://galen@127.0.0.1:{redis.port}"
+            with galen.Mesh(store=f"{url}?password_file={password.name}") as mesh:
+                diagnosis, code = galen.diagnose(EXAMPLE, "--server", mesh.orchestrator.address)
+                self.assertEqual(code, 0)
+                self.same(diagnosis)
+            run = galen.galen("diagnose", "--bundle", f"{galen.EXAMPLES}/{EXAMPLE}", "--store",
+                              f"redis://galen:wrong-one@127.0.0.1:{redis.port}")
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn('user "galen"', run.stderr)
+            self.assertNotIn("wrong-one", run.stderr)
+
     def test_redis_killed_in_mid_diagnosis_loses_nothing(self):
         with Redis() as redis, galen.Mesh(store=redis.url + "?timeout=1s") as mesh:
             clients = []

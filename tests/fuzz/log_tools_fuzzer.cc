@@ -11,7 +11,7 @@
 #include "services/node/checks/log/safetensors.h"
 #include "services/node/checks/log/scheduler.h"
 #include "services/node/checks/log/stacks.h"
-#include "services/node/checks/log/training_metrics.h"
+#include "services/node/checks/log/training_step.h"
 #include "services/node/checks/log/triage.h"
 #include "services/node/checks/system/capture.h"
 #include "tests/fuzz/fuzzer.h"

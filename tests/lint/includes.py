@@ -12,6 +12,7 @@ import sys
 OWNERS = {
     "grpcpp/": [r"^common/rpc/", r"^common/clients/grpc_clients", r"_service\.(h|cc)$",
                 r"^services/cli/(remote_api|up)", r"^tests/", r"/main\.cc$"],
+    "curl/": [r"^common/llm/http\.cc$"],
     "hiredis/": [r"^common/store/"],
     "sqlite3.h": [r"^common/store/", r"^tests/unit/common/store/"],
     "hnswlib/": [r"^common/retrieval/graph\.cc$"],

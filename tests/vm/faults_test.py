@@ -3,6 +3,7 @@
 The node executors run in the guests; the mesh reaches them through a forwarded port of the loopback interface. Each
 fault is undone and the check that found it run again, but for what a running kernel never forgets."""
 import collections
+import functools
 import json
 import os
 import re
@@ -18,6 +19,8 @@ import galen  # noqa: E402
 import guest  # noqa: E402
 
 SKIP = 77  # as CTest is told
+LATE_SECONDS = 240
+EMULATORS = 3  # that may crash under one test
 HEALTHY_JOB = {"shm": 256, "memlock": "unlimited", "NCCL_IB_GID_INDEX": "1", "NCCL_IB_HCA": "rxe0", "MASTER_PORT": "29500"}
 
 # What is found by which check, and the guest's own words for it: a command (or what runs one), and what its output
@@ -153,9 +156,11 @@ class Machines:
 
     def checks(self, *names, node=None, arguments=()):
         """Results of checks on one node or all, by check; each a list. An emulated machine on a busy one may be too
-        slow to answer in time, which says nothing of it: those calls are made again, four times at most."""
+        slow to answer in time, which says nothing of it: those calls are made again. The mesh leaves a node that did
+        not answer alone for a minute, so for some minutes."""
         where = ("--node", node) if node else ()
-        for _ in range(5):
+        give_up = time.monotonic() + LATE_SECONDS
+        while True:
             run = galen.galen("checks", "run", *names, "--json", "--server", self.mesh.agents["execution"].address,
                               f"--knowledge={galen.ROOT}/knowledge", *where, *arguments, timeout=300)
             if run.returncode not in (0, 1, 3):
@@ -166,7 +171,13 @@ class Machines:
                 results[result["check"]].append(result)
             if not any(late(result) for each in results.values() for result in each):
                 break
+            if self.emulator_crashed() or time.monotonic() > give_up:
+                break
+            time.sleep(2)
         return results
+
+    def emulator_crashed(self):
+        return any(machine.emulator_crashed() for machine in self.guests.values())
 
     def stop(self):
         if self.mesh:
@@ -187,14 +198,42 @@ def told(result):
     return f"{result['check']}: {result['status']}: {result.get('message', '')} {wrong}"
 
 
+def booted():
+    """Machines that are up."""
+    for attempt in range(EMULATORS):
+        try:
+            return Machines()
+        except guest.EmulatorCrashed as crash:
+            if attempt + 1 == EMULATORS:
+                raise
+            print(f"\n  {crash}\n  booting again", flush=True)
+
+
+def on_whole_machines(test):
+    """A test whose emulator crashed under it is made again, on machines that are booted anew."""
+    @functools.wraps(test)
+    def run(self):
+        for attempt in range(EMULATORS):
+            try:
+                return test(self)
+            except Exception:  # whatever the crash led to
+                if attempt + 1 == EMULATORS or not self.machines.emulator_crashed():
+                    raise
+                print("\n  QEMU crashed in this test: booting again", flush=True)
+                self.machines.stop()
+                type(self).machines = booted()
+    return run
+
+
 class FaultsInAMachine(unittest.TestCase):
     maxDiff = None
 
     @classmethod
     def setUpClass(cls):
-        cls.machines = Machines()
-        cls.addClassCleanup(cls.machines.stop)
+        cls.machines = booted()
+        cls.addClassCleanup(lambda: cls.machines.stop())
 
+    @on_whole_machines
     def test_1_the_healthy_machines_raise_nothing(self):
         results = self.machines.checks()
         self.assertGreater(len(results), 50)
@@ -204,6 +243,7 @@ class FaultsInAMachine(unittest.TestCase):
         # What a fault below is found by has really looked.
         self.assertEqual({fault.check for fault in FAULTS} - passed, set())
 
+    @on_whole_machines
     def test_2_no_cause_is_found_in_healthy_machines(self):
         run = galen.galen("diagnose", "training is slow", "--json", "--server", self.machines.mesh.orchestrator.address,
                           "--node", "vm-a", "--node", "vm-b", timeout=300)
@@ -212,6 +252,7 @@ class FaultsInAMachine(unittest.TestCase):
         self.assertNotIn("primaryCause", diagnosis["report"])
         self.assertEqual([told(r) for r in diagnosis["checkResults"] if r["status"] not in ("PASS", "SKIPPED")], [])
 
+    @on_whole_machines
     def test_3_two_nodes_write_to_each_other(self):
         # By our own verbs, with perftest as the second opinion on the same path.
         results = self.machines.checks(
@@ -265,7 +306,7 @@ class FaultsInAMachine(unittest.TestCase):
 # A test a fault, in their order: the name of one that fails tells which.
 for number, each in enumerate(FAULTS, 1):
     setattr(FaultsInAMachine, f"test_4_{number:02}_{re.sub('[^a-z0-9]+', '_', each.name.lower())}_is_found",
-            lambda self, fault=each: self.is_found(fault))
+            on_whole_machines(lambda self, fault=each: self.is_found(fault)))
 
 
 def main():

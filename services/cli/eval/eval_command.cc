@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/reasoner/llm/open_model.h"
 #include "services/cli/eval/corpus/corpus.h"
 #include "services/cli/eval/metrics/run_scores.h"
 #include "services/cli/eval/metrics/score.h"
@@ -21,6 +22,7 @@
 #include "services/cli/eval/report/progress_bar.h"
 #include "services/cli/eval/report/tables.h"
 #include "services/cli/eval/runner/case_runner.h"
+#include "services/cli/eval/runner/draft_model.h"
 #include "services/cli/eval/runner/run_cases.h"
 #include "services/cli/eval/runner/run_store.h"
 #include "services/orchestrator/strategy.h"
@@ -183,8 +185,16 @@ absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console
   if (!arguments.out.empty()) {
     GALEN_ASSIGN_OR_RETURN(store, RunStore::Open(arguments.out));
   }
+  if (arguments.llm_draft && !arguments.llm.empty()) {
+    return absl::InvalidArgumentError("--llm-draft: answers in place of --llm; give one of them");
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<reasoner::llm::OpenedModel> opened,
+                         reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache));
+  DraftModel draft;
+  std::optional<reasoner::llm::Model> model = reasoner::llm::ModelOf(opened.get());
+  if (arguments.llm_draft) model = reasoner::llm::Model{.client = &draft};
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<const CaseRunner> runner,
-                         CaseRunner::Create(arguments.knowledge));
+                         CaseRunner::Create(arguments.knowledge, model));
   MarkOutside(runner->knowledge(), corpus);
 
   v1::Report report;
@@ -227,6 +237,14 @@ CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
                  "Also without the checks that decide the true cause");
   eval->add_flag("--outside-taxonomy", arguments.outside_taxonomy,
                  "Also without the true cause in the taxonomy");
+  eval->add_option("--llm", arguments.llm, "Endpoint of a language model (docs/llm.md)")
+      ->type_name("FILE");
+  eval->add_option("--llm-cache", arguments.llm_cache,
+                   "Keep the model's answers in this file or Redis")
+      ->type_name("FILE|URL");
+  eval->add_flag("--llm-draft", arguments.llm_draft,
+                 "A stand-in for a model that answers as the built-in reasoner does: what prompts "
+                 "would take");
   eval->add_flag("--failures", arguments.failures, "Tell of each case that is not right why");
   eval->add_flag("--json", arguments.json, "Print the numbers as JSON, nothing else");
   eval->add_option("--knowledge", arguments.knowledge,

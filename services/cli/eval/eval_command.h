@@ -25,6 +25,11 @@ struct EvalArguments {
   bool hide_labels = false;
   bool withhold_decisive = false;
   bool outside_taxonomy = false;
+  // Endpoint of a model beside the built-in reasoner; "": none.
+  std::string llm;
+  std::string llm_cache;
+  // Instead: a model that answers with the built-in reasoner's draft, to measure what prompts take.
+  bool llm_draft = false;
   bool failures = false;
   bool json = false;
 };

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,6 +12,8 @@
 #include "common/curation/json.h"
 #include "common/curation/proposal_store.h"
 #include "common/knowledge/load.h"
+#include "common/reasoner/llm/open_model.h"
+#include "services/cli/kb/model_labeller.h"
 #include "services/cli/kb/site.h"
 #include "services/cli/kb/table.h"
 
@@ -111,8 +114,17 @@ absl::Status IngestAll(const IngestArguments& arguments, Console& console) {
       knowledge::Load(existing, {.cache_directory = knowledge::DefaultCacheDirectory()}));
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<const curation::Labeller> labeller,
                          curation::MakeBuiltinLabeller(*knowledge));
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<reasoner::llm::OpenedModel> opened,
+                         reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache));
+  std::optional<ModelLabeller> with_model;
+  if (opened != nullptr) with_model.emplace(*knowledge, *labeller, opened->model());
+  const curation::Labeller& asked =
+      with_model.has_value() ? static_cast<const curation::Labeller&>(*with_model) : *labeller;
   for (const std::string& file : arguments.files) {
-    GALEN_RETURN_IF_ERROR(IngestFile(file, directories, *knowledge, *labeller, arguments, console));
+    GALEN_RETURN_IF_ERROR(IngestFile(file, directories, *knowledge, asked, arguments, console));
+  }
+  if (with_model.has_value()) {
+    if (const std::string told = with_model->Told(); !told.empty()) console.err << told << '\n';
   }
   return absl::OkStatus();
 }

@@ -15,6 +15,8 @@ struct IngestArguments {
   std::string site;
   std::vector<std::string> files;
   bool dry_run = false;  // nothing is written
+  std::string llm;       // endpoint of a model that is asked too; "": none
+  std::string llm_cache;
   bool json = false;
 };
 

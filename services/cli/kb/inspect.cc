@@ -58,7 +58,8 @@ absl::StatusOr<knowledge::v1::KnowledgeBase> FromCache(const std::string& digits
   std::error_code error;
   for (std::filesystem::directory_iterator it(directory, error);
        !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-    absl::string_view name = it->path().filename().native();
+    const std::string file = it->path().filename();
+    absl::string_view name = file;
     if (!absl::ConsumePrefix(&name, "knowledge-") || !absl::ConsumeSuffix(&name, ".pb")) continue;
     if (absl::StartsWith(name, digits)) digests.emplace_back(name);
   }

@@ -107,6 +107,14 @@ CLI::App* DeclareKb(CLI::App& app, KbArguments& arguments) {
       ->required()
       ->type_name("FILE");
   ingest->add_flag("--dry-run", arguments.ingest.dry_run, "Write nothing");
+  ingest
+      ->add_option("--llm", arguments.ingest.llm,
+                   "Endpoint of a language model that is asked too (docs/llm.md)")
+      ->type_name("FILE");
+  ingest
+      ->add_option("--llm-cache", arguments.ingest.llm_cache,
+                   "Keep the model's answers in this file or Redis")
+      ->type_name("FILE|URL");
   WithJson(ingest, arguments, "One JSON object for each ticket, a line each");
   WithSite(ingest, arguments);
 

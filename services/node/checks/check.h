@@ -18,6 +18,8 @@
 
 namespace galen::node {
 
+struct LogWant;
+
 // What a check may look at.
 struct CheckContext {
   const host::Host& host;
@@ -36,6 +38,9 @@ struct CheckContext {
   // Tells people how far a long check is: 0 to 1, and what it does now. May be empty; cheap enough
   // to call a few times a second.
   std::function<void(double done, absl::string_view what)> progress = nullptr;
+  // What all checks look for in logs, so that one reading serves them all (system/wanted_lines.h).
+  // May be empty.
+  absl::Span<const LogWant* const> log_wants = {};
 };
 
 // What a check saw. PASS or FAIL follows from the findings' declared limits (knowledge/checks), so
@@ -54,6 +59,8 @@ using NativeCheck = absl::StatusOr<CheckOutput> (*)(const CheckContext& context)
 struct NamedCheck {
   absl::string_view name;
   NativeCheck run;
+  // What it looks for in the logs of the job; two checks may share one.
+  const LogWant* wants = nullptr;
 };
 
 // Builders of findings: `device` as in galen.v1.Device ("gpu:1", "" for the node). They fill

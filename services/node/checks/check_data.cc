@@ -60,4 +60,16 @@ std::string CheckData::FirstMatch(const std::vector<Pattern>& patterns, absl::st
   return "";
 }
 
+std::vector<CheckData::Pattern> PatternsOf(const knowledge::Knowledge& knowledge,
+                                           absl::string_view check, absl::string_view name) {
+  const auto data = CheckData::Of(knowledge, check);
+  return data.ok() ? data->Patterns(name) : std::vector<CheckData::Pattern>();
+}
+
+std::vector<std::string> TextsOf(const std::vector<CheckData::Pattern>& patterns) {
+  std::vector<std::string> texts;
+  for (const CheckData::Pattern& pattern : patterns) texts.push_back(pattern.text);
+  return texts;
+}
+
 }  // namespace galen::node

@@ -52,6 +52,13 @@ class CheckData {
   const knowledge::v1::Check* check_;
 };
 
+// The patterns of that name, or all for "", of a check that is declared; none of another one.
+std::vector<CheckData::Pattern> PatternsOf(const knowledge::Knowledge& knowledge,
+                                           absl::string_view check, absl::string_view name = "");
+
+// As they are written.
+std::vector<std::string> TextsOf(const std::vector<CheckData::Pattern>& patterns);
+
 }  // namespace galen::node
 
 #endif  // SERVICES_NODE_CHECKS_CHECK_DATA_H_

@@ -24,6 +24,11 @@ class FakeReasoner final : public reasoner::Reasoner {
     last_rank = question;
     return rank;
   }
+  absl::StatusOr<reasoner::v1::ScreenAnswer> Screen(const reasoner::v1::ScreenQuestion& question,
+                                                    absl::Time) const override {
+    last_screen = question;
+    return screen;
+  }
   absl::StatusOr<reasoner::v1::HistoryAnswer> ProposeFromHistory(
       const reasoner::v1::HistoryQuestion& question, absl::Time) const override {
     last_history = question;
@@ -57,6 +62,7 @@ class FakeReasoner final : public reasoner::Reasoner {
 
   absl::StatusOr<reasoner::v1::SummarizeAnswer> summarize = reasoner::v1::SummarizeAnswer();
   absl::StatusOr<reasoner::v1::RankAnswer> rank = reasoner::v1::RankAnswer();
+  absl::StatusOr<reasoner::v1::ScreenAnswer> screen = reasoner::v1::ScreenAnswer();
   absl::StatusOr<reasoner::v1::HistoryAnswer> history = reasoner::v1::HistoryAnswer();
   absl::StatusOr<reasoner::v1::PresumeAnswer> presume = reasoner::v1::PresumeAnswer();
   std::map<std::string, absl::StatusOr<galen::v1::Verdict>> verdicts;
@@ -65,6 +71,7 @@ class FakeReasoner final : public reasoner::Reasoner {
   absl::StatusOr<reasoner::v1::ConcludeAnswer> conclude = reasoner::v1::ConcludeAnswer();
 
   mutable reasoner::v1::RankQuestion last_rank;
+  mutable reasoner::v1::ScreenQuestion last_screen;
   mutable reasoner::v1::HistoryQuestion last_history;
   mutable reasoner::v1::PresumeQuestion last_presume;
 };

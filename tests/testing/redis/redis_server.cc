@@ -83,12 +83,24 @@ void RedisServer::Start() {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  std::vector<std::string> variables;
+  if (options_.slow_sync > absl::ZeroDuration()) {
+    variables.push_back("LD_PRELOAD=" SLOW_FSYNC);
+    variables.push_back(
+        absl::StrCat("SLOW_FSYNC_US=", absl::ToInt64Microseconds(options_.slow_sync)));
+  }
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    environment.push_back(*variable);
+  }
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
-    execvp(argv[0], argv.data());
+    execvpe(argv[0], argv.data(), environment.data());
     _exit(127);
   }
   ASSERT_GT(pid_, 0);

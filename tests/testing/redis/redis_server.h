@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "common/store/redis/link.h"
 
 namespace galen::testing {
@@ -38,6 +39,7 @@ class RedisServer {
     std::vector<std::string> arguments;  // beside port, bind and dir
     bool sentinel = false;
     std::string configuration;  // content of its file, which a sentinel needs
+    absl::Duration slow_sync;   // its disk takes that much longer for each fsync
   };
   // Starts it and waits until it answers.
   explicit RedisServer(Options options);

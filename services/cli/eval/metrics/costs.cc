@@ -43,6 +43,11 @@ v1::Costs MeanCosts(const std::vector<v1::CaseResult>& results) {
     }
     mean.set_input_tokens(mean.input_tokens() +
                           share * static_cast<double>(result.reasoner().input_tokens()));
+    const v1::ReasonerUse& use = result.reasoner();
+    mean.set_model_calls(mean.model_calls() + share * static_cast<double>(use.model_calls()));
+    mean.set_money(mean.money() + share * static_cast<double>(use.cost_nanos()) * 1e-9);
+    mean.set_most_model_calls(std::max(mean.most_model_calls(), use.model_calls()));
+    mean.set_most_input_tokens(std::max(mean.most_input_tokens(), use.input_tokens()));
     mean.set_output_tokens(mean.output_tokens() +
                            share * static_cast<double>(result.reasoner().output_tokens()));
   }

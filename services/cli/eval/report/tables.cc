@@ -98,11 +98,18 @@ Table TrustTable(const v1::Report& report) {
   return table;
 }
 
+// "3.2 (5)"; "0" where no model took part.
+std::string MeanAndMost(double mean, std::int64_t most) {
+  if (most == 0) return "0";
+  return mean < 100 ? absl::StrFormat("%.1f (%d)", mean, most)
+                    : absl::StrFormat("%.0f (%d)", mean, most);
+}
+
 Table CostTable(const v1::Report& report) {
   Table table;
   table.title = "Cost, mean of a case";
-  table.headings = {"strategy",      "checks",         "runs",      "asked",     "verification s",
-                    "of exhaustive", "reasoner calls", "tokens in", "tokens out"};
+  table.headings = {"strategy",      "checks",         "runs",        "asked",     "verification s",
+                    "of exhaustive", "reasoner calls", "model calls", "tokens in", "tokens out"};
   for (const v1::Scores& run : report.runs()) {
     const v1::Costs& costs = run.costs();
     const v1::Scores* all = FindRun(report, "exhaustive", run.mode());
@@ -116,11 +123,15 @@ Table CostTable(const v1::Report& report) {
                           absl::StrFormat("%.1f", costs.checks_asked()),
                           absl::StrFormat("%.1f", costs.verification_seconds()), share,
                           absl::StrFormat("%.1f", costs.reasoner_calls()),
-                          absl::StrFormat("%.0f", costs.input_tokens()),
+                          MeanAndMost(costs.model_calls(), costs.most_model_calls()),
+                          MeanAndMost(costs.input_tokens(), costs.most_input_tokens()),
                           absl::StrFormat("%.0f", costs.output_tokens())});
   }
   table.note =
-      "A simulated clock charges each check that ran its declared cost; nodes work side by side.";
+      "A simulated clock charges each check that ran its declared cost; nodes work side by side. "
+      "A reasoner call is a question, whoever answers it; of what models take, the most that a "
+      "case "
+      "took stands behind the mean.";
   return table;
 }
 

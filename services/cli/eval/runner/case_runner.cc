@@ -64,13 +64,14 @@ galen::v1::Incident IncidentOf(const v1::Case& a_case) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const CaseRunner>> CaseRunner::Create(
-    const std::vector<std::string>& knowledge_directories) {
+    const std::vector<std::string>& knowledge_directories,
+    std::optional<reasoner::llm::Model> model) {
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const knowledge::Knowledge> knowledge,
                          cli::LoadKnowledge(knowledge_directories));
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> scanner,
                          cli::CompileScanner(*knowledge));
   return std::unique_ptr<const CaseRunner>(
-      new CaseRunner(std::move(knowledge), std::move(scanner)));
+      new CaseRunner(std::move(knowledge), std::move(scanner), model));
 }
 
 v1::CaseResult CaseRunner::Run(const v1::Case& a_case, const std::string& strategy,
@@ -96,7 +97,10 @@ std::string CaseRunner::KeyOf(const v1::Case& a_case) const {
   return absl::StrCat("knowledge=", knowledge_->digest(), " program=", Stamp("/proc/self/exe"),
                       " bundle=", Stamp(a_case.bundle()), " source=", a_case.source(),
                       " labels=", absl::StrJoin(a_case.labels(), ","), ";",
-                      absl::StrJoin(a_case.labels_acceptable(), ","));
+                      absl::StrJoin(a_case.labels_acceptable(), ","),
+                      model_.has_value() ? absl::StrCat(" model=", model_->client->name(), " ",
+                                                        model_->client->SettingsOf("rank").model)
+                                         : "");
 }
 
 absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
@@ -125,6 +129,7 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
   options.threads = kThreads;
   options.loaded = std::make_shared<const knowledge::Knowledge>(std::move(base));
   options.scanner = scanner_;
+  options.model = model_;
   if (mode == Mode::kOutside) {
     // A signal names the labels that it speaks for, and these are fewer now.
     GALEN_ASSIGN_OR_RETURN(options.scanner, cli::CompileScanner(*options.loaded));

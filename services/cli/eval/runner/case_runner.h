@@ -2,6 +2,7 @@
 #define SERVICES_CLI_EVAL_RUNNER_CASE_RUNNER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
+#include "common/reasoner/llm/asker.h"
 #include "galen/eval/v1/eval.pb.h"
 #include "services/cli/eval/runner/mode.h"
 
@@ -19,9 +21,10 @@ namespace galen::eval {
 class CaseRunner {
  public:
   // Loads the knowledge of these directories; of none: the one that came with the program. The
-  // errors are those of knowledge::Load.
+  // errors are those of knowledge::Load. What `model` points to must outlive the runner.
   static absl::StatusOr<std::unique_ptr<const CaseRunner>> Create(
-      const std::vector<std::string>& knowledge_directories);
+      const std::vector<std::string>& knowledge_directories,
+      std::optional<reasoner::llm::Model> model = std::nullopt);
 
   // What came out. A case that cannot be diagnosed says why in `error` and is no failure of the
   // runner. The answer of `a_case` is used to take away what would tell it, and for nothing else.
@@ -35,14 +38,16 @@ class CaseRunner {
 
  private:
   CaseRunner(std::shared_ptr<const knowledge::Knowledge> knowledge,
-             std::shared_ptr<const logs::Scanner> scanner)
-      : knowledge_(std::move(knowledge)), scanner_(std::move(scanner)) {}
+             std::shared_ptr<const logs::Scanner> scanner,
+             std::optional<reasoner::llm::Model> model)
+      : knowledge_(std::move(knowledge)), scanner_(std::move(scanner)), model_(model) {}
 
   absl::StatusOr<v1::CaseResult> TryRun(const v1::Case& a_case, const std::string& strategy,
                                         Mode mode) const;
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   const std::shared_ptr<const logs::Scanner> scanner_;
+  const std::optional<reasoner::llm::Model> model_;
 };
 
 }  // namespace galen::eval

@@ -79,6 +79,15 @@ v1::JudgedHypothesis DescribeHypothesis(const Hypothesis& hypothesis) {
 }  // namespace
 
 void CountReasonerUse(const DiagnosisEvent& event, v1::ReasonerUse& use) {
+  for (const galen::v1::Reasoned& reasoned : event.reasoned()) {
+    use.set_model_calls(use.model_calls() + reasoned.calls());
+    use.set_input_tokens(use.input_tokens() + reasoned.input_tokens());
+    use.set_output_tokens(use.output_tokens() + reasoned.output_tokens());
+    use.set_cost_nanos(use.cost_nanos() + reasoned.cost_nanos());
+    if (reasoned.fallback() != galen::v1::Reasoned::NONE) {
+      ++(*use.mutable_fallbacks())[galen::v1::Reasoned::Fallback_Name(reasoned.fallback())];
+    }
+  }
   auto& calls = *use.mutable_calls();
   switch (event.event_case()) {
     case DiagnosisEvent::kSummarized:
@@ -95,6 +104,9 @@ void CountReasonerUse(const DiagnosisEvent& event, v1::ReasonerUse& use) {
           ++calls["ProposeFromHistory"];
           break;
       }
+      break;
+    case DiagnosisEvent::kScreened:
+      ++calls["Screen"];
       break;
     case DiagnosisEvent::kChildrenRanked:
       ++calls["RankChildren"];

@@ -9,7 +9,7 @@
 namespace galen::eval {
 
 // Adds the questions that led to `event` to `use`: what a search has cost follows from its log. One
-// verdict is one question. Pure.
+// verdict is one question. What models took is added as the event tells it. Pure.
 void CountReasonerUse(const galen::v1::DiagnosisEvent& event, v1::ReasonerUse& use);
 
 // What is kept of a finished diagnosis: all but case, strategy, key and times. Pure.

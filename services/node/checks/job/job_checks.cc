@@ -11,9 +11,9 @@
 namespace galen::node {
 
 absl::Span<const NamedCheck> JobChecks() {
-  static constexpr NamedCheck kChecks[] = {
+  static const NamedCheck kChecks[] = {
       {"nccl.env", CheckNcclEnv},
-      {"nccl.versions", CheckNcclVersions},
+      {"nccl.versions", CheckNcclVersions, &kVersionsWant},
       {"container.libraries", CheckContainerLibraries},
       {"container.devices", CheckContainerDevices},
       {"container.limits", CheckContainerLimits},
@@ -24,7 +24,7 @@ absl::Span<const NamedCheck> JobChecks() {
       {"container.cdi", CheckCdi},
       {"container.security", CheckContainerSecurity},
       {"user.env", CheckUserEnv},
-      {"user.launch", CheckUserLaunch},
+      {"user.launch", CheckUserLaunch, &kLaunchWant},
       {"framework.versions", CheckFrameworkVersions},
   };
   return kChecks;

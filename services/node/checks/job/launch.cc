@@ -11,7 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -196,18 +196,51 @@ std::optional<bool> LaunchReports::SameShard() const {
   return same;
 }
 
+namespace {
+
+class LaunchFold final : public LogFold {
+ public:
+  explicit LaunchFold(const CheckData& data) : reports_(data) {}
+  void Add(const LogLine& line) override {
+    const int next = static_cast<int>(numbers_.size());
+    reports_.Add(numbers_.try_emplace(line.log, next).first->second, line.log->node, line.text);
+  }
+  const LaunchReports& reports() const { return reports_; }
+
+ private:
+  LaunchReports reports_;
+  std::map<const host::JobLog*, int> numbers_;
+};
+
+}  // namespace
+
+const LogWant kLaunchWant = {
+    .name = "launch",
+    .expressions =
+        [](const knowledge::Knowledge& knowledge) {
+          std::vector<std::string> wanted;
+          for (const CheckData::Pattern& pattern : PatternsOf(knowledge, "user.launch")) {
+            // That one is held against a part of a line that others find.
+            if (pattern.name != "rank_of_a_group") wanted.push_back(pattern.text);
+          }
+          return wanted;
+        },
+    .fold = [](const FoldBasis& basis) -> std::unique_ptr<LogFold> {
+      const auto data = CheckData::Of(basis.knowledge, "user.launch");
+      return data.ok() ? std::make_unique<LaunchFold>(*data) : nullptr;
+    }};
+
 absl::StatusOr<CheckOutput> CheckUserLaunch(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "user.launch"));
   const auto environment = host.JobEnvironment();
-  LaunchReports reports(data);
-  std::map<const host::JobLog*, int> numbers;
-  const auto read = ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-    const int next = static_cast<int>(numbers.size());
-    reports.Add(numbers.try_emplace(line.log, next).first->second, line.log->node, line.text);
-  });
-  if (!environment.ok() && !read.ok()) return environment.status();
+  const auto folded = FoldLogs(context, kLaunchWant);
+  if (!environment.ok() && !folded.ok()) return environment.status();
+  const LaunchReports none(data);
+  const std::shared_ptr<const LaunchFold> fold =
+      folded.ok() ? FoldAs<LaunchFold>(*folded) : nullptr;
+  const LaunchReports& reports = fold != nullptr ? fold->reports() : none;
   CheckOutput output;
   const auto number = [&](absl::string_view finding, const char* name,
                           std::optional<std::int64_t> value) {

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
 #include "services/node/checks/check_data.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -71,6 +72,7 @@ class LaunchReports {
 };
 
 // user.launch.
+extern const LogWant kLaunchWant;
 absl::StatusOr<CheckOutput> CheckUserLaunch(const CheckContext& context);
 
 }  // namespace galen::node

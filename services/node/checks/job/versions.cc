@@ -14,7 +14,7 @@
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -52,16 +52,19 @@ std::string CudaOfWheel(absl::string_view version) {
   return absl::StrCat(major, ".", minor);
 }
 
+constexpr char kNcclCuda[] = R"(NCCL version \d[\w.]*\+cuda(\d+\.\d+))";
+
 // The CUDA that the NCCL in use was built with, as its first line states it: "NCCL version
 // 2.26.2+cuda12.2".
-std::string NcclCuda(const host::Host& host) {
-  static const RE2 version(R"(NCCL version \d[\w.]*\+cuda(\d+\.\d+))");
+std::string NcclCuda(const CheckContext& context) {
+  static const RE2 version(kNcclCuda);
   std::string found;
-  const auto read = ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
-    if (found.empty()) {
-      RE2::PartialMatch(re2::StringPiece(line.text.data(), line.text.size()), version, &found);
-    }
-  });
+  const auto read =
+      ForEachWantedLine(context, LogsOf::kThisNode, kVersionsWant, [&](const LogLine& line) {
+        if (found.empty()) {
+          RE2::PartialMatch(re2::StringPiece(line.text.data(), line.text.size()), version, &found);
+        }
+      });
   return read.ok() ? found : std::string();
 }
 
@@ -86,6 +89,12 @@ Versions Pip(const host::Host& host) {
 }
 
 }  // namespace
+
+const LogWant kVersionsWant = {
+    .name = "nccl cuda",
+    .expressions = [](const knowledge::Knowledge&) -> std::vector<std::string> {
+      return {kNcclCuda};
+    }};
 
 std::map<std::string, std::string> ParsePipList(absl::string_view json) {
   Versions versions;
@@ -198,7 +207,7 @@ absl::StatusOr<CheckOutput> CheckNcclVersions(const CheckContext& context) {
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "nccl.versions"));
   const Versions packages = Pip(host);
-  const std::string built_with = NcclCuda(host);
+  const std::string built_with = NcclCuda(context);
   if (packages.empty() && built_with.empty()) {
     return absl::UnavailableError("neither the job's packages nor NCCL's own line are known");
   }

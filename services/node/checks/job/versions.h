@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -21,6 +22,7 @@ bool IsNewer(absl::string_view a, absl::string_view b);
 
 // framework.versions, nccl.versions.
 absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context);
+extern const LogWant kVersionsWant;
 absl::StatusOr<CheckOutput> CheckNcclVersions(const CheckContext& context);
 
 }  // namespace galen::node

@@ -16,7 +16,7 @@
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/log/safetensors.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -39,6 +39,12 @@ void NoteFault(absl::string_view path, absl::string_view fault, FilesSeen* seen)
   if (seen->remarks.size() < 16) {
     seen->remarks.push_back(absl::StrCat(CleanText(BaseName(path), 128), ": ", fault));
   }
+}
+
+// A table of norms begins with it.
+bool IsHeadingOfNorms(absl::string_view line) {
+  return absl::StrContains(line, "norm") && absl::StrContains(line, "before") &&
+         absl::StrContains(line, "after");
 }
 
 std::optional<std::int64_t> SizeOf(const host::Host& host, const std::string& path) {
@@ -148,6 +154,13 @@ absl::StatusOr<FilesSeen> ReadFiles(const host::Host& host, const std::string& f
 
 }  // namespace
 
+const LogWant kCheckpointWant = {
+    .name = "checkpoint", .expressions = [](const knowledge::Knowledge& knowledge) {
+      std::vector<std::string> wanted = TextsOf(PatternsOf(knowledge, "job.checkpoint"));
+      wanted.insert(wanted.end(), {"norm.*before", "before.*norm"});
+      return wanted;
+    }};
+
 std::vector<std::string> QuotedKeys(absl::string_view line) {
   static const RE2 key(R"re(["']([A-Za-z_][\w.\-/]{0,255})["'])re");
   std::vector<std::string> keys;
@@ -183,10 +196,8 @@ absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context) {
   bool norms = false;
   int rows = 0;
   int changed = 0;
-  const auto lines = ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-    // A table of norms begins with its heading.
-    if (absl::StrContains(line.text, "norm") && absl::StrContains(line.text, "before") &&
-        absl::StrContains(line.text, "after")) {
+  const auto look = [&](const LogLine& line) {
+    if (IsHeadingOfNorms(line.text)) {
       norms = true;
       return;
     }
@@ -209,7 +220,17 @@ absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context) {
     const std::vector<std::string> found = QuotedKeys(line.text);
     keys->insert(found.begin(), found.end());
     if (found.empty()) keys->insert("(not listed)");
-  });
+  };
+  bool has_table = false;
+  auto lines = ForEachWantedLine(
+      context, LogsOf::kAllNodes, kCheckpointWant,
+      [&](const LogLine& line) { has_table = has_table || IsHeadingOfNorms(line.text); });
+  // The rows of a table look like nothing that could be sought.
+  if (has_table) {
+    lines = ForEachLogLine(host, LogsOf::kAllNodes, look);
+  } else {
+    lines = ForEachWantedLine(context, LogsOf::kAllNodes, kCheckpointWant, look);
+  }
   if (!files.has_value() && said.empty() && rows == 0) {
     if (!lines.ok()) return lines.status();
     return absl::FailedPreconditionError(

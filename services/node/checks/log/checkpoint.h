@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -24,6 +25,7 @@ struct NormRow {
 std::optional<NormRow> ParseNormRow(absl::string_view line);
 
 // job.checkpoint. Reads headers and ends of files only, never their tensors.
+extern const LogWant kCheckpointWant;
 absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context);
 
 }  // namespace galen::node

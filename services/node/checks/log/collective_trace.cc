@@ -18,7 +18,7 @@
 #include "services/node/checks/log/triage.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/json_access.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -27,6 +27,7 @@ constexpr std::int64_t kMaxDump = std::int64_t{32} << 20;
 constexpr std::size_t kMaxCollectives = 200'000;
 constexpr std::size_t kMaxRanksOfGroup = 262'144;
 constexpr std::size_t kMaxTimeouts = 65'536;
+constexpr std::size_t kMaxFingerprints = 1024;
 
 // "[0, 4, 8]" as text.
 std::set<int> RanksOf(absl::string_view text) {
@@ -261,6 +262,13 @@ TraceVerdict JudgeTraces(const std::map<int, FlightRecord>& ranks,
   return verdict;
 }
 
+const LogWant kCollectiveTraceWant = {
+    .name = "collectives", .expressions = [](const knowledge::Knowledge& knowledge) {
+      std::vector<std::string> wanted = TextsOf(PatternsOf(knowledge, "job.collective_trace"));
+      wanted.emplace_back(R"(WorkNCCL\()");
+      return wanted;
+    }};
+
 absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -271,25 +279,49 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
   TraceVerdict verdict = JudgeTraces(ranks, {names.begin(), names.end()});
 
   // What PyTorch itself says of it: its detailed checks, and the watchdogs of the ranks.
-  const auto said = data.Patterns();
+  const auto fingerprints = data.Patterns("fingerprint");
+  std::vector<CheckData::Pattern> said = data.Patterns("shape_mismatch");
+  for (CheckData::Pattern& pattern : data.Patterns("sequence_mismatch")) {
+    said.push_back(std::move(pattern));
+  }
+  std::set<std::string> operations;
+  std::set<std::string> shapes;
   std::map<std::pair<std::string, std::int64_t>, std::map<int, WatchdogTimeout>> timeouts;
   std::size_t count = 0;
   bool said_any = false;
-  const auto lines = ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-    if (LooksLikeDump(line.log->name)) return;
-    const std::string match = CheckData::FirstMatch(said, line.text);
-    if (!match.empty()) {
-      said_any = true;
-      (match == "shape_mismatch" ? verdict.shape_mismatch : verdict.sequence_mismatch) = true;
-      if (verdict.reasons.size() < 8) verdict.reasons.push_back(CleanText(line.text, 300));
-    }
-    auto timeout = FindWatchdogTimeout(line.text);
-    if (!timeout.has_value() || ++count > kMaxTimeouts) return;
-    const int rank = timeout->rank.value_or(line.log->rank.value_or(-1));
-    auto& at = timeouts[{timeout->group, timeout->sequence}];
-    at.emplace(rank, *std::move(timeout));
-  });
+  const auto lines =
+      ForEachWantedLine(context, LogsOf::kAllNodes, kCollectiveTraceWant, [&](const LogLine& line) {
+        if (LooksLikeDump(line.log->name)) return;
+        for (const CheckData::Pattern& fingerprint : fingerprints) {
+          re2::StringPiece left(line.text.data(), line.text.size());
+          std::string operation;
+          std::string shape;
+          while (operations.size() + shapes.size() < kMaxFingerprints &&
+                 RE2::FindAndConsume(&left, *fingerprint.compiled, &operation, &shape)) {
+            said_any = true;
+            operations.insert(operation);
+            shapes.insert(absl::StrCat(operation, " ", shape));
+          }
+        }
+        const std::string match = CheckData::FirstMatch(said, line.text);
+        if (!match.empty()) {
+          said_any = true;
+          (match == "shape_mismatch" ? verdict.shape_mismatch : verdict.sequence_mismatch) = true;
+          if (verdict.reasons.size() < 8) verdict.reasons.push_back(CleanText(line.text, 300));
+        }
+        auto timeout = FindWatchdogTimeout(line.text);
+        if (!timeout.has_value() || ++count > kMaxTimeouts) return;
+        const int rank = timeout->rank.value_or(line.log->rank.value_or(-1));
+        auto& at = timeouts[{timeout->group, timeout->sequence}];
+        at.emplace(rank, *std::move(timeout));
+      });
   static_cast<void>(lines);
+  if (operations.size() > 1) verdict.sequence_mismatch = true;
+  if (operations.size() == 1 && shapes.size() > 1) verdict.shape_mismatch = true;
+  if (shapes.size() > 1 && verdict.reasons.size() < 8) {
+    verdict.reasons.push_back(
+        CleanText(absl::StrCat("ranks run ", absl::StrJoin(shapes, ", ")), 300));
+  }
   for (const auto& [key, at] : timeouts) {
     const WatchdogTimeout& first = at.begin()->second;
     for (const auto& [rank, timeout] : at) {

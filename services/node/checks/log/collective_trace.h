@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -48,6 +49,7 @@ TraceVerdict JudgeTraces(const std::map<int, FlightRecord>& ranks,
                          const std::set<std::string>& equal_sizes);
 
 // job.collective_trace.
+extern const LogWant kCollectiveTraceWant;
 absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context);
 
 }  // namespace galen::node

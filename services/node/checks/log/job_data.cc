@@ -16,7 +16,6 @@
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
 #include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
@@ -55,6 +54,10 @@ std::vector<double> Capacities(const host::Host& host) {
   return capacities;
 }
 
+// How many batches a rank has.
+constexpr char kBatches[] =
+    R"((?i)(?:number of|num|total) batches(?: per (?:rank|epoch))?\s*[:=]\s*(\d{1,12}))";
+
 }  // namespace
 
 std::optional<CudaOom> FindCudaOom(absl::string_view line) {
@@ -80,6 +83,19 @@ std::optional<CudaOom> FindCudaOom(absl::string_view line) {
   return oom;
 }
 
+const LogWant kGpuMemoryWant = {
+    .name = "gpu memory",
+    .expressions = [](const knowledge::Knowledge&) -> std::vector<std::string> {
+      return {"out of memory"};
+    }};
+
+const LogWant kJobDataWant = {
+    .name = "job data", .expressions = [](const knowledge::Knowledge& knowledge) {
+      std::vector<std::string> wanted = TextsOf(PatternsOf(knowledge, "job.data"));
+      wanted.emplace_back(kBatches);
+      return wanted;
+    }};
+
 absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -88,15 +104,15 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
     std::string text;
   };
   std::map<int, Failure> failures;  // by rank, or by GPU below 0
-  const std::vector<std::string> wanted = {"out of memory"};
-  const auto lines = ForEachWantedLine(host, LogsOf::kThisNode, wanted, [&](const LogLine& line) {
-    auto oom = FindCudaOom(line.text);
-    if (!oom.has_value()) return;
-    std::optional<int> rank = logs::FindRank(line.text);
-    if (!rank.has_value()) rank = line.log->rank;
-    const int key = rank.has_value() ? *rank : -1 - oom->gpu.value_or(0);
-    if (failures.size() < 4096) failures.emplace(key, Failure{*oom, CleanText(line.text, 400)});
-  });
+  const auto lines =
+      ForEachWantedLine(context, LogsOf::kThisNode, kGpuMemoryWant, [&](const LogLine& line) {
+        auto oom = FindCudaOom(line.text);
+        if (!oom.has_value()) return;
+        std::optional<int> rank = logs::FindRank(line.text);
+        if (!rank.has_value()) rank = line.log->rank;
+        const int key = rank.has_value() ? *rank : -1 - oom->gpu.value_or(0);
+        if (failures.size() < 4096) failures.emplace(key, Failure{*oom, CleanText(line.text, 400)});
+      });
   const std::vector<double> capacities = Capacities(host);
   if (failures.empty()) {
     if (!lines.ok()) return lines.status();
@@ -145,26 +161,26 @@ absl::StatusOr<CheckOutput> CheckJobData(const CheckContext& context) {
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "job.data"));
   const auto patterns = data.Patterns();
-  static const RE2 batches(
-      R"((?i)(?:number of|num|total) batches(?: per (?:rank|epoch))?\s*[:=]\s*(\d{1,12}))");
+  static const RE2 batches(kBatches);
   std::map<std::string, std::int64_t> seen;
   std::map<int, std::int64_t> batches_of;
   CheckOutput output;
-  GALEN_RETURN_IF_ERROR(ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-                          std::int64_t count = 0;
-                          if (RE2::PartialMatch(Piece(line.text), batches, &count)) {
-                            std::optional<int> rank = logs::FindRank(line.text);
-                            if (!rank.has_value()) rank = line.log->rank;
-                            if (rank.has_value() && batches_of.size() < 262'144) {
-                              batches_of.emplace(*rank, count);
-                            }
-                          }
-                          const std::string match = CheckData::FirstMatch(patterns, line.text);
-                          if (match.empty()) return;
-                          if (seen[match]++ == 0) {
-                            absl::StrAppend(&output.excerpt, CleanText(line.text, 300), "\n");
-                          }
-                        }).status());
+  GALEN_RETURN_IF_ERROR(
+      ForEachWantedLine(context, LogsOf::kAllNodes, kJobDataWant, [&](const LogLine& line) {
+        std::int64_t count = 0;
+        if (RE2::PartialMatch(Piece(line.text), batches, &count)) {
+          std::optional<int> rank = logs::FindRank(line.text);
+          if (!rank.has_value()) rank = line.log->rank;
+          if (rank.has_value() && batches_of.size() < 262'144) {
+            batches_of.emplace(*rank, count);
+          }
+        }
+        const std::string match = CheckData::FirstMatch(patterns, line.text);
+        if (match.empty()) return;
+        if (seen[match]++ == 0) {
+          absl::StrAppend(&output.excerpt, CleanText(line.text, 300), "\n");
+        }
+      }).status());
   if (seen.empty() && batches_of.size() < 2) {
     return absl::FailedPreconditionError(
         "the job's logs say nothing of its data, and no reader of the data set is configured");

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -23,7 +24,9 @@ struct CudaOom {
 std::optional<CudaOom> FindCudaOom(absl::string_view line);
 
 // job.gpu_memory, job.data.
+extern const LogWant kGpuMemoryWant;
 absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context);
+extern const LogWant kJobDataWant;
 absl::StatusOr<CheckOutput> CheckJobData(const CheckContext& context);
 
 }  // namespace galen::node

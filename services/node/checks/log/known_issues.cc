@@ -17,7 +17,6 @@
 #include "services/node/checks/job/versions.h"
 #include "services/node/checks/patterns.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
 #include "services/node/checks/system/version_order.h"
 #include "services/node/checks/system/wanted_lines.h"
 
@@ -99,6 +98,29 @@ absl::StatusOr<KnownIssue> ParseKnownIssue(absl::string_view name,
   return issue;
 }
 
+namespace {
+
+std::vector<std::string> WantedForIssues(const knowledge::Knowledge& knowledge) {
+  std::vector<std::string> wanted = {"CCL version"};
+  const knowledge::v1::Check* spec = knowledge.FindCheck("framework.known_issues");
+  if (spec == nullptr) return wanted;
+  for (const knowledge::v1::CheckDatum& datum : spec->data()) {
+    if (datum.texts().empty()) continue;
+    const auto issue = ParseKnownIssue(datum.name(), {datum.texts().begin(), datum.texts().end()});
+    if (issue.ok() && !issue->log.empty()) wanted.push_back(issue->log);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+const LogWant kKnownIssuesWant = {.name = "known issues", .expressions = WantedForIssues};
+
+const LogWant kChangesWant = {
+    .name = "changes", .expressions = [](const knowledge::Knowledge& knowledge) {
+      return TextsOf(PatternsOf(knowledge, "history.changes", "daemon-reload"));
+    }};
+
 absl::StatusOr<CheckOutput> CheckKnownIssues(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -137,11 +159,7 @@ absl::StatusOr<CheckOutput> CheckKnownIssues(const CheckContext& context) {
       if (RE2::PartialMatch(piece, *candidate.log)) candidate.seen = CleanText(text, 200);
     }
   };
-  std::vector<std::string> wanted = {"CCL version"};
-  for (const Candidate& candidate : candidates) {
-    if (candidate.log != nullptr) wanted.push_back(candidate.issue.log);
-  }
-  const auto lines = ForEachWantedLine(host, LogsOf::kThisNode, wanted,
+  const auto lines = ForEachWantedLine(context, LogsOf::kThisNode, kKnownIssuesWant,
                                        [&](const LogLine& line) { look(line.text); });
   if (const auto kernel = Output(host, {"dmesg", "--time-format", "iso"}); kernel.ok()) {
     for (const absl::string_view line : Lines(*kernel)) look(line);
@@ -246,14 +264,13 @@ absl::StatusOr<CheckOutput> CheckChanges(const CheckContext& context) {
   }
   // What systemd did in the window is a change as well.
   const auto said = data.Patterns("daemon-reload");
-  std::vector<std::string> wanted;
-  for (const CheckData::Pattern& pattern : said) wanted.push_back(pattern.text);
-  const auto lines = ForEachWantedLine(host, LogsOf::kThisNode, wanted, [&](const LogLine& line) {
-    if (CheckData::FirstMatch(said, line.text).empty()) return;
-    if (changed.emplace("daemon-reload", std::nullopt).second) {
-      absl::StrAppend(&output.excerpt, CleanText(line.text, 300), "\n");
-    }
-  });
+  const auto lines =
+      ForEachWantedLine(context, LogsOf::kThisNode, kChangesWant, [&](const LogLine& line) {
+        if (CheckData::FirstMatch(said, line.text).empty()) return;
+        if (changed.emplace("daemon-reload", std::nullopt).second) {
+          absl::StrAppend(&output.excerpt, CleanText(line.text, 300), "\n");
+        }
+      });
   static_cast<void>(lines);
   if (!history.ok() && changed.empty()) return history.status();
   if (changed.empty()) {

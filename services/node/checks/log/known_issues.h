@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -37,7 +38,9 @@ struct PackageChange {
 std::vector<PackageChange> ParseAptHistory(absl::string_view text);
 
 // framework.known_issues, history.changes.
+extern const LogWant kKnownIssuesWant;
 absl::StatusOr<CheckOutput> CheckKnownIssues(const CheckContext& context);
+extern const LogWant kChangesWant;
 absl::StatusOr<CheckOutput> CheckChanges(const CheckContext& context);
 
 }  // namespace galen::node

@@ -14,13 +14,19 @@
 namespace galen::node {
 
 absl::Span<const NamedCheck> LogChecks() {
-  static constexpr NamedCheck kChecks[] = {
-      {"log.triage", CheckTriage},           {"nccl.log", CheckNcclLog},
-      {"nccl.topology", CheckNcclTopology},  {"framework.known_issues", CheckKnownIssues},
-      {"history.changes", CheckChanges},     {"job.scheduler", CheckScheduler},
-      {"job.stacks", CheckStacks},           {"job.collective_trace", CheckCollectiveTrace},
-      {"job.gpu_memory", CheckJobGpuMemory}, {"job.data", CheckJobData},
-      {"job.checkpoint", CheckCheckpoint},   {"job.training_metrics", CheckTrainingMetrics},
+  static const NamedCheck kChecks[] = {
+      {"log.triage", CheckTriage, &kTriageWant},
+      {"nccl.log", CheckNcclLog, &kNcclLogWant},
+      {"nccl.topology", CheckNcclTopology, &kNcclLogWant},
+      {"framework.known_issues", CheckKnownIssues, &kKnownIssuesWant},
+      {"history.changes", CheckChanges, &kChangesWant},
+      {"job.scheduler", CheckScheduler, &kSchedulerWant},
+      {"job.stacks", CheckStacks, &kStacksWant},
+      {"job.collective_trace", CheckCollectiveTrace, &kCollectiveTraceWant},
+      {"job.gpu_memory", CheckJobGpuMemory, &kGpuMemoryWant},
+      {"job.data", CheckJobData, &kJobDataWant},
+      {"job.checkpoint", CheckCheckpoint, &kCheckpointWant},
+      {"job.training_metrics", CheckTrainingMetrics, &kTrainingWant},
   };
   return kChecks;
 }

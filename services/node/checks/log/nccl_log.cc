@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -60,31 +61,101 @@ std::string DeviceNamesOf(absl::string_view text) {
   return absl::StrJoin(names, " ");
 }
 
+// "host:pid:tid [gpu] NCCL INFO text", which may stand behind what a launcher puts before a line,
+// and may name a place in the source: "host:pid:tid [gpu] misc/socket.cc:50 NCCL WARN text".
+struct Heading {
+  absl::string_view host;
+  absl::string_view pid;
+  bool warns = false;
+  absl::string_view text;
+};
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Takes one to `most` characters that `is` holds for off the end of `text`, as many as there
+// are; false when they are too few or too many.
+template <typename Is>
+bool TakeBack(absl::string_view* text, std::size_t most, Is is,
+              absl::string_view* taken = nullptr) {
+  std::size_t n = 0;
+  while (n < text->size() && is((*text)[text->size() - 1 - n])) ++n;
+  if (n == 0 || n > most) return false;
+  if (taken != nullptr) *taken = text->substr(text->size() - n);
+  text->remove_suffix(n);
+  return true;
+}
+
+// By hand, since a log may hold millions of such lines.
+std::optional<Heading> HeadingOf(absl::string_view line) {
+  constexpr std::size_t kMostDigits = 10;
+  constexpr std::size_t kLongestHost = 255;
+  constexpr absl::string_view kName = "NCCL ";
+  for (std::size_t at = line.find(kName); at != absl::string_view::npos;
+       at = line.find(kName, at + 1)) {
+    Heading heading;
+    heading.text = line.substr(at + kName.size());
+    heading.warns = absl::ConsumePrefix(&heading.text, "WARN");
+    if (!heading.warns && !absl::ConsumePrefix(&heading.text, "INFO")) continue;
+    absl::ConsumePrefix(&heading.text, " ");
+    absl::string_view before = line.substr(0, at);
+    if (!absl::EndsWith(before, "] ")) {
+      // A place in the source.
+      if (!absl::ConsumeSuffix(&before, " ") || !TakeBack(&before, before.size(), IsDigit) ||
+          !absl::ConsumeSuffix(&before, ":") ||
+          !TakeBack(&before, before.size(), [](char c) { return c != ' '; })) {
+        continue;
+      }
+    }
+    const auto is_name = [](char c) {
+      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
+    };
+    absl::string_view host;
+    if (!absl::ConsumeSuffix(&before, "] ") || !TakeBack(&before, 3, IsDigit) ||
+        !absl::ConsumeSuffix(&before, " [") || !TakeBack(&before, kMostDigits, IsDigit) ||
+        !absl::ConsumeSuffix(&before, ":") ||
+        !TakeBack(&before, kMostDigits, IsDigit, &heading.pid) ||
+        !absl::ConsumeSuffix(&before, ":") || !TakeBack(&before, before.size(), is_name, &host)) {
+      continue;
+    }
+    if (host.size() > kLongestHost) host.remove_prefix(host.size() - kLongestHost);
+    while (!host.empty() && !absl::ascii_isalnum(static_cast<unsigned char>(host[0]))) {
+      host.remove_prefix(1);
+    }
+    if (host.empty()) continue;
+    heading.host = host;
+    return heading;
+  }
+  return std::nullopt;
+}
+
+// Whether one of the words stands in `text` that every line of use in NcclLog::Add() has.
+bool MayMatter(absl::string_view text) {
+  for (const absl::string_view word : {"via NET/", "comm 0x", "Using", "NET/", "lugin",
+                                       "GPU Direct RDMA", "Bootstrap", "Got async event"}) {
+    if (absl::StrContains(text, word)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void NcclLog::Add(absl::string_view line, int log) {
   if (!absl::StrContains(line, "NCCL")) return;
   static const RE2 release(R"(\b(?:NCCL|RCCL) version:? ?(\d[\w.+-]*))");
-  if (version_.empty()) RE2::PartialMatch(Piece(line), release, &version_);
-  // host:pid:tid [gpu] NCCL INFO text
-  static const RE2 form(
-      R"(([A-Za-z0-9][A-Za-z0-9._-]{0,254}):(\d{1,10}):\d{1,10} \[(\d{1,3})\] (?:[^ ]+:\d+ )?NCCL (INFO|WARN) ?(.*))");
-  std::string name;
-  std::string pid;
-  int gpu = 0;
-  std::string level;
-  re2::StringPiece rest;
-  if (!RE2::PartialMatch(Piece(line), form, &name, &pid, &gpu, &level, &rest)) {
-    // A warning names its place first: "[1] include/socket.h:403 NCCL WARN".
-    return;
+  if (version_.empty() && absl::StrContains(line, "CCL version")) {
+    RE2::PartialMatch(Piece(line), release, &version_);
   }
+  const std::optional<Heading> heading = HeadingOf(line);
+  // A warning names its place first: "[1] include/socket.h:403 NCCL WARN".
+  if (!heading.has_value()) return;
   ++lines_;
+  const std::string name(heading->host);
   if (hosts_.size() >= kMaxHosts && !hosts_.contains(name)) return;
   NcclHost& host = hosts_[name];
-  const absl::string_view text(rest.data(), rest.size());
-  const std::string process = absl::StrCat(name, ":", pid);
+  const absl::string_view text = heading->text;
+  const auto process = [&] { return absl::StrCat(name, ":", heading->pid); };
   const auto rank_of = [&]() -> std::optional<int> {
-    const auto found = rank_of_process_.find(process);
+    const auto found = rank_of_process_.find(process());
     if (found == rank_of_process_.end()) return std::nullopt;
     return found->second;
   };
@@ -92,10 +163,7 @@ void NcclLog::Add(absl::string_view line, int log) {
   const auto name_plugin = [&](absl::string_view plugin) {
     if (host.plugins.size() < NcclHost::kMax) Insert(&host.plugins[log], plugin);
   };
-  std::string value;
-  int number = 0;
-  int from = 0;
-  if (level == "WARN") {
+  if (heading->warns) {
     ++host.warnings;
     if (host.warning.empty()) {
       host.warning = CleanText(text, 400);
@@ -105,9 +173,16 @@ void NcclLog::Add(absl::string_view line, int log) {
     if (absl::StrContains(text, "async event")) host.async_event = CleanText(text, 400);
     return;
   }
+  // Most lines tell of channels within a node, by the million.
+  if (!MayMatter(text)) return;
+  std::string value;
+  std::string level;
+  re2::StringPiece rest;
+  int number = 0;
+  int from = 0;
   static const RE2 comm(R"(comm 0x[0-9a-f]+ rank (\d{1,7}) n[rR]anks)");
   if (RE2::PartialMatch(Piece(text), comm, &number)) {
-    if (rank_of_process_.size() < std::size_t{262'144}) rank_of_process_[process] = number;
+    if (rank_of_process_.size() < std::size_t{262'144}) rank_of_process_[process()] = number;
     if (absl::StrContains(text, "Init COMPLETE")) initialised_.insert(name);
     return;
   }
@@ -219,15 +294,45 @@ std::optional<bool> NcclLog::AddressShared() const {
   return false;
 }
 
+namespace {
+
+class NcclLogFold final : public LogFold {
+ public:
+  void Add(const LogLine& line) override {
+    // A topology file is no log.
+    if (absl::EndsWith(line.log->name, ".xml")) return;
+    const int next = static_cast<int>(numbers_.size());
+    log_.Add(line.text, numbers_.try_emplace(line.log, next).first->second);
+  }
+  const NcclLog& log() const { return log_; }
+
+ private:
+  NcclLog log_;
+  std::map<const host::JobLog*, int> numbers_;
+};
+
+}  // namespace
+
+const LogWant kNcclLogWant = {
+    .name = "nccl",
+    .expressions = [](const knowledge::Knowledge&) -> std::vector<std::string> {
+      return {"NCCL (?:INFO|WARN)", R"(CCL version:? ?\d)"};
+    },
+    .fold = [](const FoldBasis&) -> std::unique_ptr<LogFold> {
+      return std::make_unique<NcclLogFold>();
+    }};
+
+absl::StatusOr<std::shared_ptr<const NcclLog>> ReadNcclLog(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const FoldedLogs folded, FoldLogs(context, kNcclLogWant));
+  const std::shared_ptr<const NcclLogFold> fold = FoldAs<NcclLogFold>(folded);
+  return std::shared_ptr<const NcclLog>(fold, &fold->log());
+}
+
 absl::StatusOr<CheckOutput> CheckNcclLog(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
-  NcclLog log;
-  std::map<const host::JobLog*, int> numbers;
-  GALEN_RETURN_IF_ERROR(ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-                          const int next = static_cast<int>(numbers.size());
-                          log.Add(line.text, numbers.try_emplace(line.log, next).first->second);
-                        }).status());
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const NcclLog> read, ReadNcclLog(context));
+  const NcclLog& log = *read;
   if (log.lines() == 0 && log.version().empty()) {
     return absl::FailedPreconditionError(
         "the job's logs hold no line of NCCL; run it with NCCL_DEBUG=INFO");

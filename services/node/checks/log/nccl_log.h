@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -67,6 +69,10 @@ class NcclLog {
   std::int64_t lines_ = 0;
   std::optional<int> first_error_rank_;
 };
+
+// What the logs of all nodes say of it. Errors as ForEachLogLine().
+extern const LogWant kNcclLogWant;
+absl::StatusOr<std::shared_ptr<const NcclLog>> ReadNcclLog(const CheckContext& context);
 
 // nccl.log.
 absl::StatusOr<CheckOutput> CheckNcclLog(const CheckContext& context);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "pugixml.hpp"
@@ -68,6 +70,26 @@ void Walk(const pugi::xml_node& node, std::vector<const void*>* above, Walked* f
   }
 }
 
+// The topology file of this node that was put among the logs. Of which node another one is nobody
+// knows.
+std::optional<NcclTopology> TopologyAmongLogs(const host::Host& host) {
+  std::optional<NcclTopology> topology;
+  const auto logs = host.JobLogs();
+  if (!logs.ok()) return topology;
+  std::map<std::string, std::string> files;
+  for (const host::JobLog& log : *logs) {
+    if (!absl::EndsWith(log.name, ".xml") || log.node != host.name()) continue;
+    std::string& text = files[log.name];
+    ReadLogLines(log, [&](const LogLine& line) {
+      if (text.size() < kMaxXml) absl::StrAppend(&text, line.text, "\n");
+    }).IgnoreError();
+  }
+  for (const auto& [name, text] : files) {
+    if (auto parsed = ParseNcclTopology(text); parsed.ok()) topology = *std::move(parsed);
+  }
+  return topology;
+}
+
 std::size_t Common(const std::vector<const void*>& a, const std::vector<const void*>& b) {
   const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   static_cast<void>(right);
@@ -108,25 +130,29 @@ absl::StatusOr<NcclTopology> ParseNcclTopology(absl::string_view xml) {
   return topology;
 }
 
+namespace {
+
+// The models of the node's GPUs as the driver lists them, each once; "none" without any.
+std::string GpuModels(const host::Host& host) {
+  std::set<std::string> models;
+  if (const auto paths = host.Glob("/proc/driver/nvidia/gpus/*/information"); paths.ok()) {
+    for (const std::string& path : *paths) {
+      const std::string first = FirstLine(host, path).value_or("");
+      absl::string_view line = first;
+      if (!absl::ConsumePrefix(&line, "Model:")) continue;
+      models.insert(CleanText(std::string(absl::StripAsciiWhitespace(line)), 100));
+    }
+  }
+  return models.empty() ? "none" : absl::StrJoin(models, ", ");
+}
+
+}  // namespace
+
 absl::StatusOr<CheckOutput> CheckNcclTopology(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
-  std::map<std::string, std::string> files;
-  NcclLog log;
-  const auto lines = ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-    if (!absl::EndsWith(line.log->name, ".xml")) {
-      log.Add(line.text);
-      return;
-    }
-    std::string& text = files[line.log->node == node ? line.log->name : ""];
-    // Only the files of this node: which node another one is of nobody knows.
-    if (line.log->node == node && text.size() < kMaxXml) absl::StrAppend(&text, line.text, "\n");
-  });
-  std::optional<NcclTopology> topology;
-  for (const auto& [name, text] : files) {
-    if (name.empty()) continue;
-    if (auto parsed = ParseNcclTopology(text); parsed.ok()) topology = *std::move(parsed);
-  }
+  const auto log = ReadNcclLog(context);
+  const std::optional<NcclTopology> topology = TopologyAmongLogs(host);
   std::vector<std::string> nics;
   if (topology.has_value()) {
     for (const NcclTopology::Nic& nic : topology->nics) {
@@ -141,14 +167,15 @@ absl::StatusOr<CheckOutput> CheckNcclTopology(const CheckContext& context) {
       nics.push_back(absl::StrCat(path.substr(begin, path.find('/', begin) - begin), "@", rate));
     }
   }
-  const NcclHost own = log.Of(node);
+  const NcclHost own = log.ok() ? (*log)->Of(node) : NcclHost();
   if (nics.empty() && own.ranks_of_nic.empty()) {
-    if (!lines.ok()) return lines.status();
+    if (!log.ok()) return log.status();
     return absl::UnavailableError("neither adapters nor channels of NCCL are known of the node");
   }
   CheckOutput output;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   std::sort(nics.begin(), nics.end());
+  add(TextFinding("gpu_set", node, "", GpuModels(host)));
   add(nics.empty() ? UnknownFinding("nic_set", node, "")
                    : TextFinding("nic_set", node, "", absl::StrJoin(nics, " ")));
   std::vector<std::string> nearest;

@@ -13,7 +13,6 @@
 #include "common/base/text.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
 #include "services/node/checks/system/orchestrator.h"
 #include "services/node/checks/system/wanted_lines.h"
 
@@ -142,6 +141,11 @@ std::optional<double> MemoryGib(absl::string_view text) {
   }
 }
 
+const LogWant kSchedulerWant = {.name = "scheduler",
+                                .expressions = [](const knowledge::Knowledge& knowledge) {
+                                  return TextsOf(PatternsOf(knowledge, "job.scheduler"));
+                                }};
+
 absl::StatusOr<CheckOutput> CheckScheduler(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -188,15 +192,14 @@ absl::StatusOr<CheckOutput> CheckScheduler(const CheckContext& context) {
   const auto words = data.Patterns();
   std::string said;
   std::string told_state;
-  std::vector<std::string> wanted;
-  for (const CheckData::Pattern& pattern : words) wanted.push_back(pattern.text);
-  const auto lines = ForEachWantedLine(host, LogsOf::kAllNodes, wanted, [&](const LogLine& line) {
-    if (!told_state.empty()) return;
-    const std::string match = CheckData::FirstMatch(words, line.text);
-    if (match.empty()) return;
-    told_state = match;
-    said = CleanText(line.text, 300);
-  });
+  const auto lines =
+      ForEachWantedLine(context, LogsOf::kAllNodes, kSchedulerWant, [&](const LogLine& line) {
+        if (!told_state.empty()) return;
+        const std::string match = CheckData::FirstMatch(words, line.text);
+        if (match.empty()) return;
+        told_state = match;
+        said = CleanText(line.text, 300);
+      });
   if (!told_state.empty() && (seen.state.empty() || !Failed(seen.state))) {
     known = true;
     seen.state = told_state;

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -26,6 +27,7 @@ std::string PlainState(absl::string_view state);
 std::optional<double> MemoryGib(absl::string_view text);
 
 // job.scheduler.
+extern const LogWant kSchedulerWant;
 absl::StatusOr<CheckOutput> CheckScheduler(const CheckContext& context);
 
 }  // namespace galen::node

@@ -16,8 +16,8 @@
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
 #include "services/node/checks/system/process_load.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -112,15 +112,19 @@ std::vector<RankStack> ReadRanks(const host::Host& host, absl::Status* why) {
   return ranks;
 }
 
+// Of a thread in a debugger's backtrace.
+constexpr char kHeading[] = R"re(^\s*Thread (\d+) \()re";
+
 // Backtraces of a debugger among the logs of this node, as people attach them.
-std::vector<ThreadStack> ReadBacktraces(const host::Host& host) {
+std::vector<ThreadStack> ReadBacktraces(const CheckContext& context) {
   BacktraceReader reader;
   const host::JobLog* of = nullptr;
-  const auto lines = ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
-    if (line.log != of) reader.EndThread();
-    of = line.log;
-    reader.Add(line.text);
-  });
+  const auto lines =
+      ForEachWantedLine(context, LogsOf::kThisNode, kStacksWant, [&](const LogLine& line) {
+        if (line.log != of) reader.EndThread();
+        of = line.log;
+        reader.Add(line.text);
+      });
   // Without logs there are none.
   if (!lines.ok()) return {};
   return std::move(reader).Threads();
@@ -128,9 +132,15 @@ std::vector<ThreadStack> ReadBacktraces(const host::Host& host) {
 
 }  // namespace
 
+const LogWant kStacksWant = {
+    .name = "backtraces",
+    .expressions = [](const knowledge::Knowledge&) -> std::vector<std::string> {
+      return {R"(^\s*#\d{1,4}\s+\S)", kHeading};
+    }};
+
 void BacktraceReader::Add(absl::string_view line) {
   static const RE2 frame(R"re(^\s*#(\d{1,4})\s+(?:0x[0-9a-f]+ in )?(\S.*)$)re");
-  static const RE2 heading(R"re(^\s*Thread (\d+) \()re");
+  static const RE2 heading(kHeading);
   std::string number;
   std::string text;
   if (RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), frame, &number, &text)) {
@@ -188,7 +198,7 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "job.stacks"));
   absl::Status why;
   std::vector<RankStack> ranks = ReadRanks(host, &why);
-  const std::vector<ThreadStack> backtraces = ReadBacktraces(host);
+  const std::vector<ThreadStack> backtraces = ReadBacktraces(context);
   if (ranks.empty() && backtraces.empty()) return why;
   const auto collectives = data.Patterns("collective");
   const auto helpers = data.Patterns("helper");

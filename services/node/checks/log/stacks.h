@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -41,6 +42,7 @@ class BacktraceReader {
 };
 
 // job.stacks.
+extern const LogWant kStacksWant;
 absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context);
 
 }  // namespace galen::node

@@ -3,46 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "re2/re2.h"
 #include "services/node/checks/check_data.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/log/training_step.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
 
 constexpr std::size_t kMaxSeries = 4096;  // points kept; a longer series is thinned out
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
-
-// "2.66E+00", "nan", "inf"; nothing for another text.
-std::optional<double> Number(absl::string_view text) {
-  const std::string lower = absl::AsciiStrToLower(text);
-  if (lower == "nan" || lower == "-nan") return std::numeric_limits<double>::quiet_NaN();
-  if (lower == "inf" || lower == "+inf" || lower == "infinity") {
-    return std::numeric_limits<double>::infinity();
-  }
-  double value = 0;
-  if (!absl::SimpleAtod(text, &value)) return std::nullopt;
-  return value;
-}
-
-std::optional<double> Find(absl::string_view line, const RE2& form) {
-  std::string text;
-  if (!RE2::PartialMatch(Piece(line), form, &text)) return std::nullopt;
-  text.erase(std::remove(text.begin(), text.end(), ','), text.end());
-  return Number(text);
-}
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -110,29 +85,38 @@ class Series {
 
 }  // namespace
 
-std::optional<TrainingStep> ParseTrainingStep(absl::string_view line) {
-  if (line.size() > 2048 || !absl::StrContains(absl::AsciiStrToLower(line), "loss")) {
-    return std::nullopt;
+namespace {
+
+class TrainingFold final : public LogFold {
+ public:
+  void Add(const LogLine& line) override {
+    const auto step = ParseTrainingStep(line.text);
+    if (!step.has_value()) return;
+    if (logs_.size() < 1024) logs_[line.log->name].Add(*step);
+    if (line.log->rank.has_value() && step->grad_norm.has_value() && by_step_.size() < kMaxSeries) {
+      by_step_[step->step].emplace(*line.log->rank, *step->grad_norm);
+    }
   }
-  static const RE2 step(
-      R"((?i)\b(?:global[_ ]step|iteration|iter|step)s?['"]?\s*[:= ]\s*\[?(\d{1,12})\b)");
-  static const RE2 loss(
-      R"((?i)\b(?:lm[_ ]loss|reduced_train_loss|train[_ ]?loss|loss)['"]?\s*[:=]\s*\(?([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf)))");
-  static const RE2 norm(
-      R"((?i)\b(?:grad(?:ient)?[_ ]?norm|gnorm)['"]?\s*(?:\([^)]{0,64}\))?\s*[:=]\s*([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf)))");
-  static const RE2 rate(
-      R"((?i)\b(?:samples per second|samples/sec(?:ond)?|samples_per_second|tokens?/s(?:ec)?(?:/(?:gpu|device))?|tps|TFLOPs?|tflop/s/device|throughput)['"]?\s*(?:\([^)]*\))?\s*[:=]\s*(\d[\d,]*\.?\d*(?:e[-+]?\d+)?))");
-  TrainingStep found;
-  std::string number;
-  if (!RE2::PartialMatch(Piece(line), step, &number) || !absl::SimpleAtoi(number, &found.step)) {
-    return std::nullopt;
-  }
-  found.loss = Find(line, loss);
-  if (!found.loss.has_value()) return std::nullopt;
-  found.grad_norm = Find(line, norm);
-  found.rate = Find(line, rate);
-  return found;
-}
+
+  const std::map<std::string, Series>& logs() const { return logs_; }
+  // Gradient norms of one step by rank, to see whether the replicas agree.
+  const std::map<std::int64_t, std::map<int, double>>& by_step() const { return by_step_; }
+
+ private:
+  std::map<std::string, Series> logs_;
+  std::map<std::int64_t, std::map<int, double>> by_step_;
+};
+
+}  // namespace
+
+const LogWant kTrainingWant = {
+    .name = "training steps",
+    .expressions = [](const knowledge::Knowledge&) -> std::vector<std::string> {
+      return {R"((?i)loss['"]?\s*[:=])"};
+    },
+    .fold = [](const FoldBasis&) -> std::unique_ptr<LogFold> {
+      return std::make_unique<TrainingFold>();
+    }};
 
 absl::StatusOr<CheckOutput> CheckTrainingMetrics(const CheckContext& context) {
   const host::Host& host = context.host;
@@ -142,18 +126,10 @@ absl::StatusOr<CheckOutput> CheckTrainingMetrics(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const double factor, data.Number("grad_norm_growth"));
   GALEN_ASSIGN_OR_RETURN(const double last, data.Number("grad_norm_steps"));
   GALEN_ASSIGN_OR_RETURN(const double least, data.Number("least_steps"));
-  std::map<std::string, Series> logs;
-  // Gradient norms of one step by rank, to see whether the replicas agree.
-  std::map<std::int64_t, std::map<int, double>> by_step;
-  GALEN_RETURN_IF_ERROR(ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
-                          const auto step = ParseTrainingStep(line.text);
-                          if (!step.has_value()) return;
-                          if (logs.size() < 1024) logs[line.log->name].Add(*step);
-                          if (line.log->rank.has_value() && step->grad_norm.has_value() &&
-                              by_step.size() < kMaxSeries) {
-                            by_step[step->step].emplace(*line.log->rank, *step->grad_norm);
-                          }
-                        }).status());
+  GALEN_ASSIGN_OR_RETURN(const FoldedLogs folded, FoldLogs(context, kTrainingWant));
+  const std::shared_ptr<const TrainingFold> fold = FoldAs<TrainingFold>(folded);
+  const std::map<std::string, Series>& logs = fold->logs();
+  const std::map<std::int64_t, std::map<int, double>>& by_step = fold->by_step();
   const Series* worst = nullptr;
   for (const auto& [name, series] : logs) {
     if (worst == nullptr || (series.bad_step().has_value() && !worst->bad_step().has_value()) ||

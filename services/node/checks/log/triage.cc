@@ -186,7 +186,7 @@ void Triage::Add(const LogLine& line) {
 namespace {
 
 // What a line holds that Triage::Add() makes something of.
-std::vector<std::string> WantedByTriage(const CheckData& data) {
+std::vector<std::string> WantedByTriage(const knowledge::Knowledge& knowledge) {
   std::vector<std::string> wanted = {
       // FindExit()
       R"(exitcode)", R"(: Exited with exit code )", R"(exited on signal)", R"(received by PID)",
@@ -195,24 +195,41 @@ std::vector<std::string> WantedByTriage(const CheckData& data) {
       // FindWatchdogTimeout(), and what a traceback goes through
       R"(WorkNCCL\()", R"(Traceback \(most recent call last\))", R"(load_state_dict)",
       R"(torch\.load\()", R"(load_checkpoint)"};
-  for (const CheckData::Pattern& pattern : data.Patterns()) {
+  for (const CheckData::Pattern& pattern : PatternsOf(knowledge, "log.triage")) {
     if (!absl::StartsWith(pattern.name, "none:")) wanted.push_back(pattern.text);
   }
   return wanted;
 }
 
+class TriageFold final : public LogFold {
+ public:
+  explicit TriageFold(const FoldBasis& basis)
+      : triage_(PatternsOf(basis.knowledge, "log.triage"), basis.window_end) {}
+  void Add(const LogLine& line) override {
+    // Kernel logs and such have checks of their own.
+    if (line.log->kind != "system") triage_.Add(line);
+  }
+  const Triage& triage() const { return triage_; }
+
+ private:
+  Triage triage_;
+};
+
 }  // namespace
+
+const LogWant kTriageWant = {.name = "failures",
+                             .expressions = WantedByTriage,
+                             .fold = [](const FoldBasis& basis) -> std::unique_ptr<LogFold> {
+                               return std::make_unique<TriageFold>(basis);
+                             },
+                             .dated = true};
 
 absl::StatusOr<CheckOutput> CheckTriage(const CheckContext& context) {
   const host::Host& host = context.host;
-  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "log.triage"));
-  Triage triage(data.Patterns(), context.window_end);
-  GALEN_ASSIGN_OR_RETURN(
-      const std::int64_t lines,
-      ForEachWantedLine(host, LogsOf::kAllNodes, WantedByTriage(data), [&](const LogLine& line) {
-        // Kernel logs and such have checks of their own.
-        if (line.log->kind != "system") triage.Add(line);
-      }));
+  GALEN_RETURN_IF_ERROR(CheckData::Of(context.knowledge, "log.triage").status());
+  GALEN_ASSIGN_OR_RETURN(const FoldedLogs folded, FoldLogs(context, kTriageWant));
+  const std::shared_ptr<const TriageFold> fold = FoldAs<TriageFold>(folded);
+  const Triage& triage = fold->triage();
   CheckOutput output;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   const auto& first = triage.first();
@@ -257,7 +274,7 @@ absl::StatusOr<CheckOutput> CheckTriage(const CheckContext& context) {
                       failure.signature, ": ", failure.text.substr(0, 160));
     }
   } else {
-    output.message = absl::StrCat("no failure in ", lines, " lines of the job's logs");
+    output.message = absl::StrCat("no failure in ", folded.lines, " lines of the job's logs");
   }
   return output;
 }

@@ -14,7 +14,7 @@
 #include "services/node/checks/check.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/patterns.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -91,6 +91,7 @@ class Triage {
 };
 
 // log.triage.
+extern const LogWant kTriageWant;
 absl::StatusOr<CheckOutput> CheckTriage(const CheckContext& context);
 
 }  // namespace galen::node

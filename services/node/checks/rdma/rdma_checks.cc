@@ -10,17 +10,18 @@
 #include "services/node/checks/rdma/settings.h"
 #include "services/node/checks/rdma/subnet_manager.h"
 #include "services/node/checks/rdma/transceiver.h"
+#include "services/node/checks/system/nccl_release.h"
 
 namespace galen::node {
 
 absl::Span<const NamedCheck> RdmaChecks() {
-  static constexpr NamedCheck kChecks[] = {
+  static const NamedCheck kChecks[] = {
       {"rdma.devices", CheckRdmaDevices},
       {"rdma.link", CheckRdmaLink},
       {"rdma.counters", CheckRdmaCounters},
-      {"rdma.subnet_manager", CheckSubnetManager},
+      {"rdma.subnet_manager", CheckSubnetManager, &kSubnetManagerWant},
       {"rdma.bond", CheckBond},
-      {"rdma.gid", CheckGid},
+      {"rdma.gid", CheckGid, &kNcclReleaseWant},
       {"rdma.pkey", CheckPkey},
       {"rdma.mtu", CheckMtu},
       {"rdma.pcie", CheckRdmaPcie},

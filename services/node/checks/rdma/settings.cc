@@ -92,7 +92,7 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
   if (!configured.has_value() && std::any_of(ports.begin(), ports.end(), [](const RdmaPort& port) {
         return port.link_layer == "Ethernet";
       })) {
-    nccl = ReadNcclRelease(host);
+    nccl = ReadNcclRelease(context);
     std::int64_t said = 0;
     if (absl::SimpleAtoi(nccl.gid_index, &said)) configured = said;
   }

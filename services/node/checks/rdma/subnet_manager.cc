@@ -13,9 +13,9 @@
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
 #include "services/node/checks/system/services.h"
 #include "services/node/checks/system/version_order.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -25,6 +25,9 @@ re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size(
 bool Matches(const CheckData& data, absl::string_view pattern, absl::string_view text) {
   return !CheckData::FirstMatch(data.Patterns(pattern), text).empty();
 }
+
+// "Jun 13 08:15:25 481231 [7F3A6A7C0740] 0x03 -> OpenSM 3.3.24"
+constexpr char kForm[] = R"(^\w{3} +\d+ \d\d:\d\d:\d\d \d+ \[[0-9A-Fa-f]+\] 0x[0-9a-f]+ -> (.*))";
 
 // The subnet manager of this node.
 struct Manager {
@@ -37,7 +40,7 @@ Manager ManagerHere(const CheckContext& context, const CheckData& data) {
   const host::Host& host = context.host;
   Manager manager;
   const auto generation = data.Patterns("ndr_switch");
-  ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
+  ForEachWantedLine(context, LogsOf::kThisNode, kSubnetManagerWant, [&](const LogLine& line) {
     // A log of no particular node tells of the fabric, and not of who manages it.
     if (line.log->node.empty() || !manager.log.Add(line.text)) return;
     manager.ndr_in_log |= !CheckData::FirstMatch(generation, line.text).empty();
@@ -74,9 +77,14 @@ std::string Frequent(const OpenSmLog& log) {
 
 }  // namespace
 
+const LogWant kSubnetManagerWant = {
+    .name = "subnet manager",
+    .expressions = [](const knowledge::Knowledge&) -> std::vector<std::string> {
+      return {R"(^\w{3} +\d+ \d\d:\d\d:\d\d \d+ \[[0-9A-Fa-f]+\] 0x[0-9a-f]+ -> )"};
+    }};
+
 bool OpenSmLog::Add(absl::string_view line) {
-  // "Jun 13 08:15:25 481231 [7F3A6A7C0740] 0x03 -> OpenSM 3.3.24"
-  static const RE2 form(R"(^\w{3} +\d+ \d\d:\d\d:\d\d \d+ \[[0-9A-Fa-f]+\] 0x[0-9a-f]+ -> (.*))");
+  static const RE2 form(kForm);
   static const RE2 version(R"(^OpenSM (\d[\w.]*))");
   static const RE2 error(R"(\b(ERR [0-9A-F]{4})\b)");
   re2::StringPiece text;

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -35,6 +36,7 @@ class OpenSmLog {
 std::string OpenSmPackage(absl::string_view packages);
 
 // rdma.subnet_manager.
+extern const LogWant kSubnetManagerWant;
 absl::StatusOr<CheckOutput> CheckSubnetManager(const CheckContext& context);
 
 }  // namespace galen::node

@@ -13,13 +13,6 @@
 namespace galen::node {
 namespace {
 
-bool IsOf(const host::JobLog& log, absl::string_view node) {
-  if (log.node.empty()) return true;
-  // With or without their domain.
-  const auto shorter = [](absl::string_view name) { return name.substr(0, name.find('.')); };
-  return log.node == node || shorter(log.node) == shorter(node);
-}
-
 // Cuts a stream into lines, keeping no more of one than kMaxLogLine.
 class LineCutter {
  public:
@@ -64,6 +57,12 @@ class LineCutter {
 
 }  // namespace
 
+bool IsLogOf(const host::JobLog& log, absl::string_view node) {
+  if (log.node.empty()) return true;
+  const auto shorter = [](absl::string_view name) { return name.substr(0, name.find('.')); };
+  return log.node == node || shorter(log.node) == shorter(node);
+}
+
 absl::StatusOr<std::int64_t> ForEachLog(
     const host::Host& host, LogsOf which,
     absl::FunctionRef<absl::StatusOr<std::int64_t>(const host::JobLog&)> read) {
@@ -73,7 +72,7 @@ absl::StatusOr<std::int64_t> ForEachLog(
   absl::Status why = absl::UnavailableError(
       absl::StrCat("no log of ", host.name(), " is known, only such of other nodes"));
   for (const host::JobLog& log : logs) {
-    if (which == LogsOf::kThisNode && !IsOf(log, host.name())) continue;
+    if (which == LogsOf::kThisNode && !IsLogOf(log, host.name())) continue;
     const absl::StatusOr<std::int64_t> of_log = read(log);
     if (of_log.ok()) {
       any = true;

@@ -17,7 +17,7 @@ struct LogLine {
   std::int64_t number = 0;  // 1 and up
   absl::string_view text;   // without its end, at most kMaxLogLine bytes, no terminal escapes
   // The closest line at or before this one, of some, that carries a time; "" where there is none,
-  // and where every line is given.
+  // where nobody wants it (log_wants.h), and where every line is given.
   absl::string_view dated;
 };
 
@@ -27,6 +27,9 @@ inline constexpr std::int64_t kMaxLogBytes = std::int64_t{1} << 34;
 
 // Which logs a check reads: those of all nodes, or those of this one and of no particular one.
 enum class LogsOf { kAllNodes, kThisNode };
+
+// Whether a log is of `node`, with or without its domain, or of no particular one. Pure.
+bool IsLogOf(const host::JobLog& log, absl::string_view node);
 
 // Calls `on_line` for every line of the logs, log by log; constant memory, linear time. A log that
 // cannot be read is left out; UNAVAILABLE or NOT_FOUND when none can. Gives the lines read.

@@ -4,10 +4,14 @@
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
+
+// "NCCL version 2.18.1+cuda12.1", "NCCL INFO NCCL_IB_GID_INDEX set by environment to 3."
+constexpr char kVersion[] = R"(\bNCCL version:? ?(\d[\w.+-]*))";
+constexpr char kIndex[] = R"(NCCL_IB_GID_INDEX set (?:by environment )?to (\d{1,4}))";
 
 std::string OfPackages(const host::Host& host) {
   const auto text =
@@ -30,18 +34,23 @@ std::string OfPackages(const host::Host& host) {
 
 }  // namespace
 
-NcclRelease ReadNcclRelease(const host::Host& host) {
-  // "NCCL version 2.18.1+cuda12.1", "NCCL INFO NCCL_IB_GID_INDEX set by environment to 3."
-  static const RE2 version(R"(\bNCCL version:? ?(\d[\w.+-]*))");
-  static const RE2 index(R"(NCCL_IB_GID_INDEX set (?:by environment )?to (\d{1,4}))");
+const LogWant kNcclReleaseWant = {
+    .name = "nccl release",
+    .expressions = [](const knowledge::Knowledge&) -> std::vector<std::string> {
+      return {kVersion, kIndex};
+    }};
+
+NcclRelease ReadNcclRelease(const CheckContext& context) {
+  static const RE2 version(kVersion);
+  static const RE2 index(kIndex);
   NcclRelease release;
-  ForEachLogLine(host, LogsOf::kAllNodes, [&](const LogLine& line) {
+  ForEachWantedLine(context, LogsOf::kAllNodes, kNcclReleaseWant, [&](const LogLine& line) {
     if (!absl::StrContains(line.text, "NCCL")) return;
     const re2::StringPiece piece(line.text.data(), line.text.size());
     if (release.version.empty()) RE2::PartialMatch(piece, version, &release.version);
     if (release.gid_index.empty()) RE2::PartialMatch(piece, index, &release.gid_index);
   }).IgnoreError();
-  if (release.version.empty()) release.version = OfPackages(host);
+  if (release.version.empty()) release.version = OfPackages(context.host);
   return release;
 }
 

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "common/host/host.h"
+#include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -14,7 +15,8 @@ struct NcclRelease {
 };
 
 // From the logs of the job, which say what ran, else from its Python packages. Reads all logs.
-NcclRelease ReadNcclRelease(const host::Host& host);
+extern const LogWant kNcclReleaseWant;
+NcclRelease ReadNcclRelease(const CheckContext& context);
 
 }  // namespace galen::node
 

@@ -11,7 +11,7 @@
 #include "common/base/text.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/log_lines.h"
+#include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
 namespace {
@@ -68,6 +68,11 @@ std::vector<PodObject> JobPods(const host::Host& host) {
   return pods;
 }
 
+const LogWant kOrchestratorWant = {
+    .name = "device plugin", .expressions = [](const knowledge::Knowledge& knowledge) {
+      return TextsOf(PatternsOf(knowledge, "system.orchestrator", "marked_unhealthy"));
+    }};
+
 absl::StatusOr<CheckOutput> CheckOrchestrator(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -78,12 +83,18 @@ absl::StatusOr<CheckOutput> CheckOrchestrator(const CheckContext& context) {
   const auto marks = data.Patterns("marked_unhealthy");
   std::string marked;
   bool plugin_log = false;
-  const auto scanned = ForEachLogLine(host, LogsOf::kThisNode, [&](const LogLine& line) {
-    const std::string& log = line.log->name;
-    if (!absl::StrContains(log, "plugin") && line.log->kind != "scheduler") return;
-    plugin_log = true;
-    if (!CheckData::FirstMatch(marks, line.text).empty()) marked = CleanText(line.text, 300);
-  });
+  const auto is_plugins = [](const host::JobLog& log) {
+    return absl::StrContains(log.name, "plugin") || log.kind == "scheduler";
+  };
+  const auto scanned = ForEachWantedLine(
+      context, LogsOf::kThisNode, kOrchestratorWant,
+      [&](const LogLine& line) {
+        if (!is_plugins(*line.log)) return;
+        if (!CheckData::FirstMatch(marks, line.text).empty()) marked = CleanText(line.text, 300);
+      },
+      [&](const host::JobLog& log, std::int64_t lines) {
+        plugin_log = plugin_log || (is_plugins(log) && lines > 0);
+      });
   static_cast<void>(scanned);  // no log: nothing is known of the plugin
   if (!found.ok() && pods.empty() && !plugin_log) return found.status();
   CheckOutput output;

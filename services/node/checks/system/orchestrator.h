@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/log_wants.h"
 
 namespace galen::node {
 
@@ -61,6 +62,7 @@ absl::StatusOr<PodObject> ParsePodDescription(absl::string_view text);
 std::vector<PodObject> JobPods(const host::Host& host);
 
 // system.orchestrator.
+extern const LogWant kOrchestratorWant;
 absl::StatusOr<CheckOutput> CheckOrchestrator(const CheckContext& context);
 
 }  // namespace galen::node

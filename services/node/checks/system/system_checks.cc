@@ -16,7 +16,7 @@
 namespace galen::node {
 
 absl::Span<const NamedCheck> SystemChecks() {
-  static constexpr NamedCheck kChecks[] = {
+  static const NamedCheck kChecks[] = {
       {"system.kernel_log", CheckKernelLog},
       {"system.memory", CheckMemory},
       {"system.pressure", CheckPressure},
@@ -42,7 +42,7 @@ absl::Span<const NamedCheck> SystemChecks() {
       {"system.bmc", CheckBmc},
       {"system.process_load", CheckProcessLoad},
       {"system.network_fs", CheckNetworkFs},
-      {"system.orchestrator", CheckOrchestrator},
+      {"system.orchestrator", CheckOrchestrator, &kOrchestratorWant},
       {"net.resolve", CheckResolve},
       {"net.firewall", CheckFirewall},
       {"net.ports", CheckPorts},

@@ -18,9 +18,11 @@ namespace galen::curation {
 namespace {
 
 using ::galen::testing::IsOk;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // Two tickets of a fault that the book does not know, told in different words by two people, one of
@@ -173,6 +175,68 @@ TEST_F(IngestTest, NothingGivesNothing) {
   const Ingested ingested = Run("");
   EXPECT_THAT(ingested.proposals, IsEmpty());
   EXPECT_THAT(ingested.labellings, IsEmpty());
+}
+
+// A labeller that has words of its own, right and wrong ones.
+class Wordy final : public Labeller {
+ public:
+  explicit Wordy(const Labeller& inner) : inner_(inner) {}
+  absl::StatusOr<Labelling> Label(const Ticket& ticket) const override {
+    return inner_.Label(ticket);
+  }
+  CommonCause Describe(const std::vector<const Ticket*>& tickets) const override {
+    EXPECT_FALSE(tickets.empty());
+    return words;
+  }
+  std::vector<std::string> Steps(const Ticket&) const override { return steps; }
+
+  CommonCause words;
+  std::vector<std::string> steps;
+
+ private:
+  const Labeller& inner_;
+};
+
+TEST_F(IngestTest, ALabellersWordsGoIntoTheProposalAndSayWhoseTheyAre) {
+  Wordy wordy(*labeller_);
+  wordy.words = {"",
+                 "Checkpoint volume fills up",
+                 "Old checkpoints are never deleted.",
+                 {"writing fails"},
+                 "the model m"};
+  wordy.steps = {"Deleted old checkpoints.", "rm -rf / # which no ticket says"};
+  std::istringstream in{std::string(kTickets)};
+  const Tickets tickets = ReadJsonLines(in, "t.jsonl");
+  const auto ingested = Ingest(tickets.tickets, book_, wordy, {"t.jsonl", "2026-01-02"});
+  ASSERT_THAT(ingested, IsOk());
+  int described = 0;
+  for (const Proposal& proposal : ingested->proposals) {
+    EXPECT_THAT(proposal.knowledge, Not(HasSubstr("rm -rf")));
+    for (const std::string& step : proposal.verification)
+      EXPECT_THAT(step, Not(HasSubstr("rm -rf")));
+    if (!absl::StrContains(proposal.knowledge, "Old checkpoints are never deleted.")) continue;
+    ++described;
+    EXPECT_THAT(proposal.reason, HasSubstr("put into words by the model m"));
+    EXPECT_THAT(proposal.verification, Contains("Deleted old checkpoints."));
+  }
+  EXPECT_EQ(described, 1);
+}
+
+TEST_F(IngestTest, OnlyALeafOfTheTaxonomyIsTakenForKnown) {
+  for (const char* known : {"NET.LINK.DOWN", "EVIL.LABEL", "NET"}) {
+    Wordy wordy(*labeller_);
+    wordy.words.known = known;
+    wordy.words.by = "the model m";
+    std::istringstream in{std::string(kTickets)};
+    const Tickets tickets = ReadJsonLines(in, "t.jsonl");
+    const auto ingested = Ingest(tickets.tickets, book_, wordy, {"t.jsonl", "2026-01-02"});
+    ASSERT_THAT(ingested, IsOk());
+    const Labelling& of_volume = ingested->labellings[1];
+    const bool leaf = std::string(known) == "NET.LINK.DOWN";
+    EXPECT_EQ(of_volume.how, leaf ? Labelling::How::kJudged : Labelling::How::kNew) << known;
+    if (!leaf) continue;
+    EXPECT_THAT(of_volume.reason, HasSubstr("the model m takes them for it"));
+  }
 }
 
 }  // namespace

@@ -178,9 +178,23 @@ class Book {
     Fill(*Last().mutable_confirm(Last().confirm_size() - 1)->add_with(), check, finding, op, value);
     return *this;
   }
+  // The last refute rule asks for this as well.
+  Book& RefuteWith(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
+                   const std::string& value) {
+    Fill(*Last().mutable_refute(Last().refute_size() - 1)->add_with(), check, finding, op, value);
+    return *this;
+  }
   // The label only tells how a failure shows itself.
   Book& Residual() {
     Last().set_residual(true);
+    return *this;
+  }
+  Book& Costs(const std::string& check, int milliseconds) {
+    for (knowledge::v1::Check& each : *base_.mutable_checks()) {
+      if (each.name() != check) continue;
+      each.mutable_cost()->set_seconds(milliseconds / 1000);
+      each.mutable_cost()->set_nanos(milliseconds % 1000 * 1'000'000);
+    }
     return *this;
   }
   Book& Reads(const std::string& check, const std::string& what) {

@@ -37,6 +37,23 @@ Book Counter() {
   return book;
 }
 
+TEST(Judge, ARefutingRuleWithConditionsTakesBackTheSameSign) {
+  Book made;
+  made.Check("boot", "unclean", "bool", Rule::EQ, "true")
+      .Check("log", "panic", "bool", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.POWER")
+      .Confirm("boot", "unclean", Rule::EQ, "true")
+      .Refute("boot", "unclean", Rule::EQ, "true")
+      .RefuteWith("log", "panic", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("boot", {Bool("unclean", true)}).Saw("log", {Bool("panic", false)});
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.POWER").outcome(), galen::v1::Verdict::CONFIRMED);
+  Scene panicked(book);
+  panicked.Saw("boot", {Bool("unclean", true)}).Saw("log", {Bool("panic", true)});
+  EXPECT_EQ(JudgeOf(book, panicked, "MAIN.SUB.POWER").outcome(), galen::v1::Verdict::REJECTED);
+}
+
 TEST(Judge, ConfirmsByOneSpecificAbnormalFindingAndNamesItsDevice) {
   const auto book = Counter().Make();
   const Scene scene =

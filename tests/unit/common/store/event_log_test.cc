@@ -277,6 +277,60 @@ TEST_P(EventLogTest, OfConcurrentTakersOfAFreeLeaseOneHoldsIt) {
   EXPECT_EQ(held, 1);
 }
 
+v1::DiagnosisEvent ModelEvent(std::int64_t seconds, int calls, std::int64_t tokens) {
+  v1::DiagnosisEvent event;
+  event.mutable_event_time()->set_seconds(seconds);
+  event.mutable_critiqued();
+  v1::Reasoned& reasoned = *event.add_reasoned();
+  reasoned.set_calls(calls);
+  reasoned.set_input_tokens(tokens);
+  reasoned.set_output_tokens(tokens / 10);
+  reasoned.set_cost_nanos(7);
+  return event;
+}
+
+TEST_P(EventLogTest, AccountsForModelsByTenantAndDay) {
+  constexpr std::int64_t kNoon = 1'700'049'600;  // 2023-11-15 12:00 UTC
+  constexpr std::int64_t kDay = 86'400;
+  const Lease one = Create(kName);
+  const Lease two = Create("tenants/acme/diagnoses/two");
+  const Lease other = Create("tenants/other/diagnoses/one");
+  EXPECT_EQ(log_->SpentOn("tenants/acme", "2023-11-15")->calls(), 0);
+  ASSERT_THAT(log_->Append(one, 1, {ModelEvent(kNoon, 1, 100), ModelEvent(kNoon + kDay, 4, 1)}),
+              IsOk());
+  ASSERT_THAT(log_->Append(two, 1, {ModelEvent(kNoon, 2, 1000), CheckEvent("c")}), IsOk());
+  ASSERT_THAT(log_->Append(other, 1, {ModelEvent(kNoon, 50, 5)}), IsOk());
+  const auto spent = log_->SpentOn("tenants/acme", "2023-11-15");
+  ASSERT_THAT(spent, IsOk());
+  EXPECT_EQ(spent->calls(), 3);
+  EXPECT_EQ(spent->input_tokens(), 1100);
+  EXPECT_EQ(spent->output_tokens(), 110);
+  EXPECT_EQ(spent->cost_nanos(), 14);
+  EXPECT_EQ(log_->SpentOn("tenants/acme", "2023-11-16")->calls(), 4);
+  EXPECT_EQ(log_->SpentOn("tenants/other", "2023-11-15")->calls(), 50);
+}
+
+TEST_P(EventLogTest, WhatIsNotAppendedIsNotSpent) {
+  const Lease lease = Create(kName);
+  EXPECT_FALSE(log_->Append(lease, 7, {ModelEvent(1'700'049'600, 1, 100)}).ok());
+  EXPECT_EQ(log_->SpentOn("tenants/acme", "2023-11-15")->calls(), 0);
+  // What no endpoint takes, or took back, is not believed.
+  ASSERT_THAT(log_->Append(lease, 1, {ModelEvent(1'700'049'600, -5, -100)}), IsOk());
+  EXPECT_EQ(log_->SpentOn("tenants/acme", "2023-11-15")->input_tokens(), 0);
+}
+
+TEST_P(EventLogTest, AnAccountStopsAtTheLargestNumber) {
+  const Lease lease = Create(kName);
+  v1::DiagnosisEvent event = ModelEvent(1'700'049'600, 1, INT64_MAX);
+  while (event.reasoned_size() < 5000) *event.add_reasoned() = event.reasoned(0);
+  ASSERT_THAT(log_->Append(lease, 1, {event}), IsOk());
+  ASSERT_THAT(log_->Append(lease, 2, {event}), IsOk());
+  const auto spent = log_->SpentOn("tenants/acme", "2023-11-15");
+  ASSERT_THAT(spent, IsOk());
+  EXPECT_EQ(spent->calls(), 10'000);
+  EXPECT_EQ(spent->input_tokens(), INT64_MAX);
+}
+
 INSTANTIATE_STORE_TESTS(EventLogTest);
 
 }  // namespace

@@ -151,6 +151,23 @@ TEST(CompareNodes, DistanceFromTheMedianIsOneSided) {
   EXPECT_EQ(ValueOn(above[2], "p"), "10");
 }
 
+TEST(CompareNodes, OnlyNodesThatAgreeOnTheirKindAreCompared) {
+  knowledge::v1::Check spec = SpecOf("differs");
+  spec.mutable_comparisons(0)->set_within("kind");
+  const auto of_kind = [](const std::string& node, int value, const std::string& kind) {
+    CheckResult result = ResultOf(node, {{"", value}});
+    galen::v1::Finding& finding = *result.add_findings();
+    finding.set_name("kind");
+    finding.set_text_value(kind);
+    return result;
+  };
+  const auto nodes = Compared(spec, {of_kind("a", 1024, "H100"), of_kind("b", 1024, "H100"),
+                                     of_kind("c", 4096, "H100"), of_kind("login", 1500, "none")});
+  EXPECT_EQ(ValueOn(nodes[0]), "false");
+  EXPECT_EQ(ValueOn(nodes[2]), "true");
+  EXPECT_EQ(ValueOn(nodes[3]), "unknown");  // nobody is like it
+}
+
 TEST(CompareNodes, FewerNodesThanAskedForAreNotCompared) {
   const auto nodes = Compared(SpecOf("below_median_pct", 3),
                               {ResultOf("a", {{"p", 1}}), ResultOf("b", {{"p", 2}})});

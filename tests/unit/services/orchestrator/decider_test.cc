@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "services/orchestrator/retry.h"
+#include "services/orchestrator/screening.h"
 #include "tests/unit/services/orchestrator/events.h"
 
 namespace galen::orchestrator {
@@ -15,9 +16,13 @@ using ::testing::IsEmpty;
 
 constexpr char kNoHistory[] = "hypotheses_proposed {}";
 
+constexpr char kScreenedOut[] = "screened {}";
+
+// History proposes nothing, and no check is worth a look before the taxonomy is walked.
 State WithoutHistory() {
   State state = Summarized();
   ApplyNext(state, Event(kNoHistory));
+  ApplyNext(state, Event(kScreenedOut));
   return state;
 }
 
@@ -47,9 +52,74 @@ TEST(Decider, TestsBothCausesOfHistoryInOneBatchThenConcludesWhenOneIsConfirmed)
                         {"concluded { report { outcome: CAUSE_CONFIRMED } }", {}}});
 }
 
-TEST(Decider, SearchesTheTaxonomyDepthFirstWhenHistoryConfirmsNothing) {
+TEST(Decider, ScreensStepByStepWhenHistoryConfirmsNothing) {
   Follow(
-      WithoutHistory(),
+      Summarized(),
+      {{kNoHistory, {"screen/1/1"}},
+       {"screened { checks: 'a' checks: 'b' }", {"checks/screen-1/1 a,b"}},
+       {"check_completed { result { id: 'a@n1' check: 'a' node: 'n1' } }", {"checks/screen-1/1 b"}},
+       {"check_completed { result { id: 'b@n1' check: 'b' node: 'n1' } }",
+        {"+ checks_finished { batch: \"checks/screen-1/1\" }"}},
+       {"checks_finished { batch: 'checks/screen-1/1' }", {"screen/2/1"}},
+       {"screened { hypotheses { hypothesis { label: 'A.X' } checks: 'a' checks: 'c' } }",
+        {"checks/screen-2/1 c"}},
+       {"check_completed { result { id: 'c@n1' check: 'c' node: 'n1' } }",
+        {"+ checks_finished { batch: \"checks/screen-2/1\" }"}},
+       {"checks_finished { batch: 'checks/screen-2/1' }", {"judge/screen-2/1 A.X"}},
+       {"verdicts_given { batch: 'judge/screen-2/1' "
+        "verdicts { label: 'A.X' outcome: CONFIRMED } }",
+        {"screen/3/1"}},
+       // Planning wants no more, and a cause is confirmed: the taxonomy need not be walked.
+       {kScreenedOut, {"critique/1"}}});
+}
+
+TEST(Decider, WalksTheTaxonomyWhenTheScreeningConfirmsNothing) {
+  State state = Summarized();
+  ApplyNext(state, Event(kNoHistory));
+  ApplyNext(state, Event("screened { hypotheses { hypothesis { label: 'A.X' } } }"));
+  Follow(state,
+         {{"verdicts_given { batch: 'judge/screen-1/1' "
+           "verdicts { label: 'A.X' outcome: INCONCLUSIVE } }",
+           {"screen/2/1"}},
+          {kScreenedOut, {"rank/root/1"}},
+          // Nothing runs any more: what is there is judged.
+          {"children_ranked { label: '' children { label: 'A' checks: 'ga' } }", {"rank/A/1"}},
+          {"children_ranked { label: 'A' children { label: 'A.Y' leaf: true checks: 'y' } }",
+           {"judge/A/1 A.Y"}}});
+}
+
+TEST(Decider, AfterFeedbackTheWalkRunsChecksOnNodesThatCameSince) {
+  State state = WithoutHistory();
+  ApplyNext(state, Passed("y"));
+  ApplyNext(state, Event("checks_finished {}"));
+  ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
+  Follow(state, {{"feedback_received { text: 'n2 has joined' }", {"summarize/2"}},
+                 {"summarized { nodes: 'n1' nodes: 'n2' }", {"history/2"}},
+                 {kNoHistory, {"screen/1/2"}},
+                 {kScreenedOut, {"rank/root/2"}},
+                 {"children_ranked { label: '' children { label: 'A.Y' leaf: true checks: 'y' } }",
+                  {"checks/root/2 y"}}});
+}
+
+TEST(Decider, AScreeningThatNeverHasEnoughIsEnded) {
+  State state = Summarized();
+  ApplyNext(state, Event(kNoHistory));
+  int steps = 0;
+  while (Wants(state) == std::vector<std::string>{absl::StrCat("screen/", steps + 1, "/1")}) {
+    ASSERT_LT(steps, kMaxScreens);
+    ++steps;
+    // Its check has run, and what it names is judged: nothing is left to do, yet it asks again.
+    ApplyNext(state, Passed("a"));
+    ApplyNext(state, Event("checks_finished {}"));
+    ApplyNext(state, Event("screened { checks: 'a' }"));
+  }
+  EXPECT_EQ(steps, kMaxScreens);
+  EXPECT_THAT(Wants(state), ElementsAre("rank/root/1"));
+}
+
+TEST(Decider, SearchesTheTaxonomyDepthFirst) {
+  Follow(
+      Summarized("taxonomy"),
       {{R"(children_ranked { label: ''
                 children { label: 'A' checks: 'ga' }
                 children { label: 'B' }
@@ -79,11 +149,11 @@ TEST(Decider, SearchesTheTaxonomyDepthFirstWhenHistoryConfirmsNothing) {
         {"+ branch_left { label: \"B\" early_stop: true "
          "reason: \"none of its children is relevant\" }"}},
        {"branch_left { label: 'B' early_stop: true }", {"+ branch_left { reason: \"searched\" }"}},
-       {"branch_left { label: '' }", {"critique/1"}}});
+       {"branch_left { label: '' }", {"conclude/1"}}});
 }
 
 TEST(Decider, KeepsItsRankingWhenItCannotBeMadeAnew) {
-  State state = WithoutHistory();
+  State state = Summarized("taxonomy");
   ApplyNext(state, Event("children_ranked { label: '' children { label: 'A' } "
                          "children { label: 'B' } }"));
   ApplyNext(state, Event("children_ranked { label: 'A' children { label: 'A.X' leaf: true } }"));
@@ -123,6 +193,7 @@ TEST(Decider, DoesNotJudgeADecidedLeafAgainButAnInconclusiveOne) {
   ApplyNext(state, Event(R"(verdicts_given { batch: 'judge/history/1'
                               verdicts { label: 'A.X' outcome: REJECTED }
                               verdicts { label: 'A.Y' outcome: INCONCLUSIVE } })"));
+  ApplyNext(state, Event(kScreenedOut));
   ApplyNext(state, Event(R"(children_ranked { children { label: 'A.X' leaf: true }
                                               children { label: 'A.Y' leaf: true } })"));
   EXPECT_THAT(Wants(state), ElementsAre("judge/root/1 A.Y"));
@@ -190,7 +261,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         FinalFailure{
             "Summarize", {}, "summarize/1", {"+ failed { error { code: 14 message: \"gone\" } }"}},
-        FinalFailure{"History", {kNodes}, "history/1", {"rank/root/1"}},
+        FinalFailure{"History", {kNodes}, "history/1", {"screen/1/1"}},
+        FinalFailure{"Screen", {kNodes, kNoHistory}, "screen/1/1", {"rank/root/1"}},
         FinalFailure{
             "Checks",
             {kNodes, kOne, "check_completed { result { id: 'a@n2' check: 'a' node: 'n2' } }"},
@@ -207,19 +279,22 @@ INSTANTIATE_TEST_SUITE_P(
             {"+ verdicts_given { verdicts { label: \"X\" outcome: INCONCLUSIVE reasons { text: "
              "\"reflection gave no verdict: gone\" } } batch: \"judge/history/1\" }"}},
         FinalFailure{"Rank",
-                     {kNodes, kNoHistory},
+                     {kNodes, kNoHistory, kScreenedOut},
                      "rank/root/1",
                      {"+ branch_left { early_stop: true reason: \"planning gave no ranking\" }"}},
-        FinalFailure{
-            "Critique", {kNodes, kNoHistory, "branch_left {}"}, "critique/1", {"explore/1"}},
+        FinalFailure{"Critique",
+                     {kNodes, kNoHistory, kScreenedOut, "branch_left {}"},
+                     "critique/1",
+                     {"explore/1"}},
         FinalFailure{"Explore",
-                     {kNodes, kNoHistory, "branch_left {}", "critiqued {}"},
+                     {kNodes, kNoHistory, kScreenedOut, "branch_left {}", "critiqued {}"},
                      "explore/1",
                      {"conclude/1"}},
-        FinalFailure{"Conclude",
-                     {kNodes, kNoHistory, "branch_left {}", "critiqued {}", "explored {}"},
-                     "conclude/1",
-                     {"+ failed { error { code: 14 message: \"gone\" } }"}}),
+        FinalFailure{
+            "Conclude",
+            {kNodes, kNoHistory, kScreenedOut, "branch_left {}", "critiqued {}", "explored {}"},
+            "conclude/1",
+            {"+ failed { error { code: 14 message: \"gone\" } }"}}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Decider, FeedbackStartsAnotherRoundWithWhatIsKnown) {

@@ -80,6 +80,27 @@ void FakeAgents::RankChildren(clients::Shared<planning::v1::RankChildrenRequest>
   Reply("RankChildren", std::move(done), std::move(response));
 }
 
+void FakeAgents::Screen(clients::Shared<planning::v1::ScreenRequest> request, absl::Time,
+                        clients::Done<planning::v1::ScreenResponse> done) {
+  std::set<std::string> known;
+  for (const v1::CheckResult& result : request->evidence().results()) {
+    known.insert(result.check());
+  }
+  for (const v1::Hypothesis& judged : request->judged()) known.insert(judged.label());
+  planning::v1::ScreenResponse next;
+  for (const planning::v1::ScreenResponse& screen : screens) {
+    bool carried_out = true;
+    for (const std::string& check : screen.checks()) carried_out &= known.contains(check);
+    for (const v1::ProposedHypothesis& proposed : screen.hypotheses()) {
+      carried_out &= known.contains(proposed.hypothesis().label());
+    }
+    if (carried_out) continue;
+    next = screen;
+    break;
+  }
+  Reply("Screen", std::move(done), std::move(next));
+}
+
 void FakeAgents::ProposeAtOnce(clients::Shared<planning::v1::ProposeAtOnceRequest>, absl::Time,
                                clients::Done<planning::v1::ProposeAtOnceResponse> done) {
   planning::v1::ProposeAtOnceResponse response;
@@ -215,10 +236,14 @@ void MakeTieredWorld(FakeAgents& world) {
   world.children["B"] = {Child("B.D", false, false, {"gd"})};
   world.children["B.D"] = {Child("B.D.OTHER", true, false, {"c3"}),
                            Child("B.D.CAUSE", true, false, {"c3", "c4"})};
+  world.screens.resize(2);
+  world.screens[0].add_checks("s1");
+  *world.screens[1].add_hypotheses() = Proposed("F.SUSPECT", {"s1", "s2"});
   world.truth = {{"A.P.WRONG", v1::Verdict::REJECTED},
                  {"B.D.OTHER", v1::Verdict::REJECTED},
                  {"B.D.CAUSE", v1::Verdict::CONFIRMED},
-                 {"E.ADDED", v1::Verdict::CONFIRMED}};
+                 {"E.ADDED", v1::Verdict::CONFIRMED},
+                 {"F.SUSPECT", v1::Verdict::REJECTED}};
   world.critique = {Proposed("E.ADDED", {"c4", "c5"})};
 }
 

@@ -33,6 +33,7 @@ class FakeAgents final : public clients::SummarizationClient,
   std::vector<std::string> nodes = {"n1", "n2"};
   std::vector<v1::ProposedHypothesis> history;
   std::vector<v1::ProposedHypothesis> at_once;
+  std::vector<planning::v1::ScreenResponse> screens;
   std::map<std::string, std::vector<v1::RankedChild>> children;
   std::map<std::string, v1::Verdict::Outcome> truth;  // INCONCLUSIVE for what is not named
   std::vector<v1::ProposedHypothesis> critique;
@@ -54,6 +55,9 @@ class FakeAgents final : public clients::SummarizationClient,
                           clients::Done<planning::v1::ProposeFromHistoryResponse> done) override;
   void RankChildren(clients::Shared<planning::v1::RankChildrenRequest> request, absl::Time deadline,
                     clients::Done<planning::v1::RankChildrenResponse> done) override;
+  // The first of `screens` that is not carried out yet, or nothing.
+  void Screen(clients::Shared<planning::v1::ScreenRequest> request, absl::Time deadline,
+              clients::Done<planning::v1::ScreenResponse> done) override;
   void ProposeAtOnce(clients::Shared<planning::v1::ProposeAtOnceRequest> request,
                      absl::Time deadline,
                      clients::Done<planning::v1::ProposeAtOnceResponse> done) override;
@@ -88,8 +92,9 @@ class FakeAgents final : public clients::SummarizationClient,
   std::map<std::string, int> calls_ ABSL_GUARDED_BY(mu_);
 };
 
-// A world with a taxonomy of two branches, pruned parts, an early stop, a history that is wrong
-// and one cause, deep in the second branch: "B.D.CAUSE", decided by check "c4".
+// A world with a screening that leads nowhere, a taxonomy of two branches, pruned parts, an early
+// stop, a history that is wrong and one cause, deep in the second branch: "B.D.CAUSE", decided by
+// check "c4".
 void MakeTieredWorld(FakeAgents& world);
 
 v1::ProposedHypothesis Proposed(const std::string& label, const std::vector<std::string>& checks);

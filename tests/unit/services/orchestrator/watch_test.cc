@@ -192,7 +192,7 @@ TEST(WatchThreads, FollowsManyDiagnosesThatRunAtTheSameTime) {
     EXPECT_EQ(diagnosis.state(), v1::Diagnosis::SUCCEEDED);
     EXPECT_EQ(diagnosis.last_sequence(), seen[i]);
     // The end of a stream of results never overtakes a result.
-    EXPECT_EQ(diagnosis.check_results_size(), 8 * 100);
+    EXPECT_EQ(diagnosis.check_results_size(), 6 * 100);
     for (const v1::CheckResult& result : diagnosis.check_results()) {
       ASSERT_EQ(result.status(), v1::CheckResult::FAIL) << result.DebugString();
     }

@@ -37,6 +37,10 @@ class FakeReasoner final : public reasoner::Reasoner {
                                                         absl::Time) const override {
     return absl::UnimplementedError("fake");
   }
+  absl::StatusOr<reasoner::v1::ScreenAnswer> Screen(const reasoner::v1::ScreenQuestion&,
+                                                    absl::Time) const override {
+    return absl::UnimplementedError("fake");
+  }
   absl::StatusOr<reasoner::v1::HistoryAnswer> ProposeFromHistory(
       const reasoner::v1::HistoryQuestion&, absl::Time) const override {
     return absl::UnimplementedError("fake");

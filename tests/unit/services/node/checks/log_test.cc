@@ -10,6 +10,7 @@
 #include "services/node/checks/log/nccl_topology.h"
 #include "services/node/checks/log/scheduler.h"
 #include "services/node/checks/log/training_metrics.h"
+#include "services/node/checks/log/training_step.h"
 #include "services/node/checks/log/triage.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"

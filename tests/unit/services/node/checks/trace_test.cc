@@ -146,6 +146,29 @@ TEST(FlightRecorder, DifferentOperationsAndSizesAreToldApart) {
   EXPECT_THAT(behind.missing, ElementsAre(1));
 }
 
+// One line of a rank that PyTorch's detailed checks stopped.
+std::string Stopped(int rank, const std::string& op, const std::string& shape) {
+  return absl::StrCat("[rank", rank, "]: RuntimeError: Detected mismatch between collectives on ",
+                      "ranks. Rank ", rank,
+                      " is running inconsistent collective: ", "CollectiveFingerPrint(OpType=", op,
+                      ", TensorShape=[", shape, "], TensorDtypes=Float)\n");
+}
+
+TEST(CollectiveTrace, FingerprintsTellDifferentShapesFromDifferentOperations) {
+  const auto told = [](const std::string& log) {
+    FakeHost host;
+    host.AddLog("train.log", log, host.name());
+    const auto output = CheckCollectiveTrace(Context(host));
+    EXPECT_TRUE(output.ok()) << output.status();
+    return absl::StrCat(ValueOf(*output, "shape_mismatch"), " ",
+                        ValueOf(*output, "sequence_mismatch"));
+  };
+  EXPECT_EQ(told(Stopped(0, "ALLGATHER", "41, 256") + Stopped(1, "ALLGATHER", "40, 256")),
+            "true ?");
+  EXPECT_EQ(told(Stopped(0, "ALLGATHER", "41, 256") + Stopped(1, "ALLREDUCE", "41, 256")),
+            "? true");
+}
+
 TEST(Pickle, PlainDataIsReadAndAnythingElseRefused) {
   // pickle.dumps({"a": [1, -2, 2.5, None, True]}, 2)
   static constexpr char kPlain[] =

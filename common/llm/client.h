@@ -1,0 +1,145 @@
+#ifndef COMMON_LLM_CLIENT_H_
+#define COMMON_LLM_CLIENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/cancellation.h"
+
+// Language models behind an HTTP endpoint that speaks OpenAI's protocol, without a word of what
+// they are asked.
+namespace galen::llm {
+
+struct Message {
+  enum class Role { kSystem, kUser, kAssistant };
+  Role role = Role::kUser;
+  std::string content;  // UTF-8
+};
+
+// What the answer's text has to be.
+struct JsonSchema {
+  std::string name;    // letters, digits, "_" and "-", at most 64
+  std::string schema;  // a JSON Schema, as JSON text
+};
+
+// One question. Bytes of the request body depend on it and on the endpoint's configuration alone,
+// and messages stand in it in their order after the schema: two requests of the same schema whose
+// first messages are the same begin with the same bytes, and with the same tokens.
+struct ChatRequest {
+  // Which question it is ("rank"): says which model and temperature the configuration gives it.
+  std::string purpose;
+  std::vector<Message> messages;
+  // Without one the answer is free text. An endpoint that cannot enforce it is told in words.
+  std::optional<JsonSchema> schema;
+  int max_tokens = 0;                 // of the answer; 0: what the configuration says
+  std::optional<double> temperature;  // instead of the configuration's
+  // Instead of the configuration's; not sent where that says that the model refuses it.
+  std::optional<std::int64_t> seed;
+  std::string model;  // instead of the configuration's
+};
+
+struct Usage {
+  bool reported = false;  // false: the endpoint did not count, and all is 0
+  std::int64_t prompt_tokens = 0;
+  std::int64_t cached_tokens = 0;  // of those, found in the endpoint's prefix cache
+  std::int64_t completion_tokens = 0;
+};
+
+enum class Finish { kStop, kLength, kContentFilter, kOther };
+
+struct ChatAnswer {
+  std::string text;  // UTF-8, bounded by the configuration, not empty; else nothing is promised:
+                     // whether it keeps to the schema is for the caller to see
+  Finish finish = Finish::kStop;
+  Usage usage;
+  std::string model;       // that answered, by its own word
+  absl::Duration latency;  // of the attempt that succeeded
+  int attempts = 1;        // requests sent for this answer, retries and hedges included
+};
+
+// How a call is made.
+struct CallOptions {
+  absl::Time deadline = absl::InfiniteFuture();  // the configuration's limit holds too
+  const Cancellation* cancellation = nullptr;    // outlives the call
+  // When set, the answer is streamed: called on the caller's thread with each piece of text (whole
+  // characters, UTF-8) as it comes. False ends the call with CANCELLED. What was handed on is not
+  // taken back: after the first piece nothing is retried.
+  std::function<bool(absl::string_view piece)> on_text;
+};
+
+struct EmbedRequest {
+  std::vector<std::string> texts;  // UTF-8, none empty
+  std::string model;               // instead of the configuration's
+};
+
+struct Embeddings {
+  std::vector<std::vector<float>> vectors;  // one for each text, all of one length, finite numbers
+  std::string model;
+  Usage usage;
+  int attempts = 1;
+};
+
+// What the configuration gives a question.
+struct Settings {
+  std::string model;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> seed;
+  int max_tokens = 0;
+};
+
+// What an endpoint did since the start, and how it stands.
+struct Health {
+  enum class Circuit { kClosed, kOpen, kHalfOpen };
+  Circuit circuit = Circuit::kClosed;
+  std::int64_t calls = 0;     // of callers
+  std::int64_t answers = 0;   // of these, with an answer
+  std::int64_t attempts = 0;  // requests sent
+  std::int64_t retries = 0;
+  std::int64_t hedges = 0;
+  std::int64_t refused = 0;      // calls that an open circuit refused without a request
+  std::int64_t opened = 0;       // times that the circuit opened
+  std::int64_t unavailable = 0;  // attempts: not reached, reset, or an error of the server (5xx)
+  std::int64_t throttled = 0;    // attempts: 429
+  std::int64_t late = 0;         // attempts that met a time limit
+  std::int64_t bad_answers = 0;  // attempts: answers that are none
+  std::int64_t rejected = 0;     // attempts: key, certificate, model or request refused
+  Usage usage;
+};
+
+// Thread-safe. Errors name the endpoint and what to do, and never hold a key, a prompt or more
+// than a clean, short excerpt of what the endpoint said:
+// - DEADLINE_EXCEEDED: the caller's deadline or one of the configuration's limits passed
+// - UNAVAILABLE: not reached, connection reset, error of the server, or the circuit is open
+// - RESOURCE_EXHAUSTED: the endpoint's rate limit (429), or no free connection, until the deadline
+// - DATA_LOSS: what came is no answer: not JSON, not UTF-8, too large, empty, or without choices
+// - PERMISSION_DENIED: the key is refused (401, 403), or the peer's certificate is not trusted
+// - INVALID_ARGUMENT: the endpoint cannot do this request (400, 404, 413, 422): a model, a schema,
+//   or a prompt that is too long
+// - CANCELLED: by the cancellation, or by on_text
+class LlmClient {
+ public:
+  virtual ~LlmClient() = default;
+
+  virtual absl::StatusOr<ChatAnswer> Chat(const ChatRequest& request,
+                                          const CallOptions& options) = 0;
+  virtual absl::StatusOr<Embeddings> Embed(const EmbedRequest& request,
+                                           const CallOptions& options) = 0;
+  // Names of the models that the endpoint offers.
+  virtual absl::StatusOr<std::vector<std::string>> Models(const CallOptions& options) = 0;
+
+  // What a question of this purpose is asked with, where its request says nothing.
+  virtual Settings SettingsOf(absl::string_view purpose) const = 0;
+  // For people: "http://10.0.0.5:8000/v1", without key or user.
+  virtual std::string name() const = 0;
+  virtual Health health() const = 0;
+};
+
+}  // namespace galen::llm
+
+#endif  // COMMON_LLM_CLIENT_H_

@@ -1,0 +1,82 @@
+#ifndef COMMON_LLM_HTTP_CLIENT_H_
+#define COMMON_LLM_HTTP_CLIENT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/cancellation.h"
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/llm/circuit.h"
+#include "common/llm/client.h"
+#include "common/llm/endpoint.h"
+#include "common/llm/http.h"
+#include "common/llm/secret.h"
+
+namespace galen::llm {
+
+// What a client asks the world for, beside the endpoint; tests have their own.
+struct Surroundings {
+  const Clock* clock =
+      nullptr;  // what the circuit goes by; outlives the client; null: the system's
+  std::function<double()> chance;  // in [0, 1); thread-safe; empty: random
+  // Waits, or returns true at once when it is cancelled. Thread-safe; empty: sleeps.
+  std::function<bool(absl::Duration, const Cancellation&)> sleep;
+};
+
+// A client of one endpoint. Requests that failed in a way that may pass are sent again while there
+// is time; a circuit breaker refuses calls to an endpoint that is down, at once.
+class HttpClient final : public LlmClient {
+ public:
+  // Reads the key and looks whether the files of `tls` can be read. FAILED_PRECONDITION names what
+  // is missing. It sends nothing.
+  static absl::StatusOr<std::unique_ptr<HttpClient>> Make(const Endpoint& endpoint,
+                                                          Surroundings surroundings = {});
+
+  absl::StatusOr<ChatAnswer> Chat(const ChatRequest& request, const CallOptions& options) override;
+  absl::StatusOr<Embeddings> Embed(const EmbedRequest& request,
+                                   const CallOptions& options) override;
+  absl::StatusOr<std::vector<std::string>> Models(const CallOptions& options) override;
+  Settings SettingsOf(absl::string_view purpose) const override;
+  std::string name() const override { return endpoint_.url; }
+  Health health() const override;
+
+ private:
+  struct Call;
+
+  HttpClient(const Endpoint& endpoint, Secret key, Surroundings surroundings);
+
+  // Sends until `take` has taken a reply, an error is final, or there is no time left. `take` turns
+  // a reply with code 2xx into an answer; `started` says that nothing may be sent again.
+  absl::Status Run(HttpRequest request, const CallOptions& options,
+                   const std::function<absl::Status(HttpReply&)>& take,
+                   const std::function<void()>& begin, const std::function<bool()>& started,
+                   Call& call);
+  absl::Status RunCounted(HttpRequest& request, const CallOptions& options,
+                          const std::function<absl::Status(HttpReply&)>& take,
+                          const std::function<void()>& begin, const std::function<bool()>& started,
+                          Call& call);
+  void CountAttempt(const absl::Status& status, int sent);
+  // Reads the key anew. True when it is another one.
+  bool RenewKey();
+  Secret key() const;
+  absl::Status Named(const absl::Status& status) const;
+
+  const Endpoint endpoint_;
+  const Surroundings surroundings_;
+  const SystemClock system_clock_;
+  Http http_;
+  mutable Mutex mu_;
+  Secret key_ ABSL_GUARDED_BY(mu_);
+  Circuit circuit_ ABSL_GUARDED_BY(mu_);
+  Health health_ ABSL_GUARDED_BY(mu_);  // without the state of the circuit
+};
+
+}  // namespace galen::llm
+
+#endif  // COMMON_LLM_HTTP_CLIENT_H_

@@ -1,0 +1,163 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/llm/wire.h"
+
+namespace galen::llm {
+namespace {
+
+// Keeps the order in which fields are written: the order is what prefix caches see.
+using Json = nlohmann::ordered_json;
+
+absl::string_view NameOf(Message::Role role) {
+  switch (role) {
+    case Message::Role::kSystem:
+      return "system";
+    case Message::Role::kUser:
+      return "user";
+    case Message::Role::kAssistant:
+      return "assistant";
+  }
+  return "user";
+}
+
+std::string EscapePath(absl::string_view segment) {
+  std::string escaped;
+  for (const char c : segment) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (absl::ascii_isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~') {
+      escaped.push_back(c);
+    } else {
+      char hex[4];
+      std::snprintf(hex, sizeof(hex), "%%%02X", byte);
+      escaped += hex;
+    }
+  }
+  return escaped;
+}
+
+std::string UrlOf(const Endpoint& endpoint, absl::string_view model, absl::string_view path) {
+  if (endpoint.api == Api::kOpenAi) return absl::StrCat(endpoint.url, "/", path);
+  if (model.empty()) {
+    return absl::StrCat(endpoint.url, "/openai/", path, "?api-version=", endpoint.api_version);
+  }
+  return absl::StrCat(endpoint.url, "/openai/deployments/", EscapePath(model), "/", path,
+                      "?api-version=", endpoint.api_version);
+}
+
+// A key of the vLLM releases that differ in it, with the schema.
+void Constrain(Structured structured, const JsonSchema& schema, Json parsed, Json& body) {
+  switch (structured) {
+    case Structured::kJsonSchema:
+      body["response_format"] = {
+          {"type", "json_schema"},
+          {"json_schema",
+           {{"name", schema.name}, {"strict", true}, {"schema", std::move(parsed)}}}};
+      break;
+    case Structured::kStructuredOutputs:
+      body["structured_outputs"] = {{"json", std::move(parsed)}};
+      break;
+    case Structured::kGuidedJson:
+      body["guided_json"] = std::move(parsed);
+      break;
+    case Structured::kJsonObject:
+      body["response_format"] = {{"type", "json_object"}};
+      break;
+    case Structured::kWords:
+      break;
+  }
+}
+
+bool SaidInWords(Structured structured) {
+  return structured == Structured::kJsonObject || structured == Structured::kWords;
+}
+
+std::string InWords(const JsonSchema& schema) {
+  return absl::StrCat(
+      "Answer with one JSON object that keeps to this JSON Schema, and with nothing else, no "
+      "explanation and no Markdown:\n",
+      schema.schema);
+}
+
+std::string Dump(const Json& body) {
+  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ChatUrl(const Endpoint& endpoint, absl::string_view model) {
+  return UrlOf(endpoint, model, "chat/completions");
+}
+std::string EmbeddingsUrl(const Endpoint& endpoint, absl::string_view model) {
+  return UrlOf(endpoint, model, "embeddings");
+}
+std::string ModelsUrl(const Endpoint& endpoint) { return UrlOf(endpoint, "", "models"); }
+
+absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest& request,
+                                     bool stream) {
+  if (request.messages.empty()) return absl::InvalidArgumentError("a question without messages");
+  const Settings settings = SettingsFor(endpoint, request.purpose);
+  Json body;
+  body["model"] = request.model.empty() ? settings.model : request.model;
+  const int max_tokens = request.max_tokens > 0 ? request.max_tokens : settings.max_tokens;
+  body[endpoint.completion_tokens_field ? "max_completion_tokens" : "max_tokens"] = max_tokens;
+  const auto temperature =
+      request.temperature.has_value() ? request.temperature : settings.temperature;
+  if (temperature.has_value()) body["temperature"] = *temperature;
+  const auto seed = request.seed.has_value() ? request.seed : settings.seed;
+  if (seed.has_value() && endpoint.sends_seed) body["seed"] = *seed;
+  if (stream) {
+    body["stream"] = true;
+    body["stream_options"] = {{"include_usage", true}};
+  }
+  // The words about the schema go to the instructions at the beginning, before all foreign text.
+  std::string words;
+  if (request.schema.has_value()) {
+    Json schema = Json::parse(request.schema->schema, nullptr, /*allow_exceptions=*/false);
+    if (!schema.is_object()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("schema ", request.schema->name, ": is no JSON object"));
+    }
+    if (SaidInWords(endpoint.structured)) words = InWords(*request.schema);
+    Constrain(endpoint.structured, *request.schema, std::move(schema), body);
+  }
+  Json messages = Json::array();
+  const bool has_system = request.messages.front().role == Message::Role::kSystem;
+  if (!words.empty() && !has_system) {
+    messages.push_back({{"role", "system"}, {"content", words}});
+  }
+  for (const Message& message : request.messages) {
+    if (!IsUtf8(message.content)) {
+      return absl::InvalidArgumentError("a message is not UTF-8; clean foreign text first");
+    }
+    const bool add = !words.empty() && has_system && &message == &request.messages.front();
+    messages.push_back(
+        {{"role", std::string(NameOf(message.role))},
+         {"content", add ? absl::StrCat(message.content, "\n\n", words) : message.content}});
+  }
+  body["messages"] = std::move(messages);
+  return Dump(body);
+}
+
+absl::StatusOr<std::string> EmbedBody(const EmbedRequest& request, absl::string_view model) {
+  if (request.texts.empty()) return absl::InvalidArgumentError("nothing to embed");
+  Json body;
+  body["model"] = std::string(model);
+  body["encoding_format"] = "float";
+  Json input = Json::array();
+  for (const std::string& text : request.texts) {
+    if (text.empty() || !IsUtf8(text)) {
+      return absl::InvalidArgumentError("a text to embed is empty or not UTF-8");
+    }
+    input.push_back(text);
+  }
+  body["input"] = std::move(input);
+  return Dump(body);
+}
+
+}  // namespace galen::llm

@@ -1,0 +1,50 @@
+#include "common/reasoner/likeness.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "common/retrieval/segment_builder.h"
+
+namespace galen::reasoner {
+namespace {
+
+std::string TextOf(const knowledge::v1::Label& leaf) {
+  return absl::StrCat(absl::StrReplaceAll(leaf.label(), {{".", " "}, {"_", " "}}), "\n",
+                      leaf.title(), "\n", leaf.title(), "\n", leaf.description(), "\n",
+                      absl::StrJoin(leaf.symptoms(), "\n"));
+}
+
+}  // namespace
+
+LikenessIndex::LikenessIndex(const knowledge::Knowledge& knowledge) {
+  const auto builder =
+      retrieval::SegmentBuilder::ToMemory(embedder_.name(), embedder_.dimensions());
+  for (const knowledge::v1::Label& label : knowledge.base().labels()) {
+    if (!knowledge::IsLeaf(label)) continue;
+    retrieval::Document document;
+    document.id = label.label().substr(0, retrieval::kMaxIdBytes);
+    document.label = document.id;
+    document.text = TextOf(label);
+    if (document.text.size() > retrieval::kMaxTextBytes) {
+      document.text.resize(retrieval::kMaxTextBytes);
+    }
+    // Fails only for one without a name, and lint refuses that.
+    builder->Add(document, embedder_).IgnoreError();
+  }
+  if (!builder->Finish({}).ok()) return;
+  auto segment = retrieval::Segment::FromBytes(builder->bytes(), "the leaves of the taxonomy");
+  if (segment.ok()) leaves_ = retrieval::View({*std::move(segment)}, {}, 0);
+}
+
+std::vector<std::string> LikenessIndex::Nearest(absl::string_view text, size_t limit) const {
+  std::vector<std::string> labels;
+  for (const retrieval::Hit& hit :
+       retrieval::Search(leaves_, embedder_, text, {.limit = limit}).hits) {
+    labels.push_back(hit.document.label);
+  }
+  return labels;
+}
+
+}  // namespace galen::reasoner

@@ -1,0 +1,30 @@
+#ifndef COMMON_REASONER_LIKENESS_H_
+#define COMMON_REASONER_LIKENESS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/knowledge/knowledge.h"
+#include "common/retrieval/search.h"
+
+namespace galen::reasoner {
+
+// The leaves of the taxonomy by what is written of them: title, description, symptoms, what their
+// signals mean. Found by words and by vectors, as past incidents are. Thread-safe.
+class LikenessIndex {
+ public:
+  // Indexes the leaves in memory; nothing is kept of `knowledge` beyond the call.
+  explicit LikenessIndex(const knowledge::Knowledge& knowledge);
+
+  // Labels of the leaves whose description is most like `text`, best first, at most `limit`.
+  std::vector<std::string> Nearest(absl::string_view text, size_t limit) const;
+
+ private:
+  const retrieval::HashedEmbedder embedder_;
+  retrieval::View leaves_;
+};
+
+}  // namespace galen::reasoner
+
+#endif  // COMMON_REASONER_LIKENESS_H_

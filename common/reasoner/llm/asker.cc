@@ -1,0 +1,234 @@
+#include "common/reasoner/llm/asker.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/reasoner/llm/prompt.h"
+#include "common/reasoner/llm/section.h"
+#include "common/spending/spending.h"
+
+namespace galen::reasoner::llm {
+namespace {
+
+using galen::llm::ChatAnswer;
+using galen::llm::ChatRequest;
+using galen::v1::Reasoned;
+using galen::v1::ReasoningStep;
+
+// Of the time until the caller's deadline, what a model may take: the rest is for the caller.
+constexpr double kShareOfTime = 0.8;
+// With less than this a model is not asked: no endpoint answers in that time.
+constexpr absl::Duration kLeastTime = absl::Milliseconds(500);
+// What is shown to a model of its own refused answer, and to people of an error.
+constexpr std::size_t kRefused = 2000;
+constexpr std::size_t kDetail = 300;
+// The same answer to the same question, as far as an endpoint keeps to it.
+constexpr std::int64_t kSeed = 20260101;
+
+void FallBack(Reasoned& reasoned, Reasoned::Fallback fallback, absl::string_view why) {
+  reasoned.set_fallback(fallback);
+  reasoned.set_detail(CleanText(why, kDetail));
+}
+
+Reasoned::Fallback FallbackOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kDeadlineExceeded:
+      return Reasoned::OUT_OF_TIME;
+    case absl::StatusCode::kDataLoss:
+      return Reasoned::BAD_ANSWER;
+    default:
+      return Reasoned::UNAVAILABLE;
+  }
+}
+
+std::int64_t EstimateInput(const ChatRequest& request) {
+  std::int64_t tokens = 0;
+  for (const galen::llm::Message& message : request.messages) {
+    tokens += spending::EstimateTokens(message.content);
+  }
+  return tokens;
+}
+
+// What the model thought becomes steps of the reasoning graph, each below the one before.
+void AddThoughts(const Thoughts& thoughts, const std::string& id, Reasoned& reasoned) {
+  const std::pair<ReasoningStep::Kind, const std::string*> parts[] = {
+      {ReasoningStep::PROPOSITION, &thoughts.proposition},
+      {ReasoningStep::CRITIQUE, &thoughts.critique},
+      {ReasoningStep::REFINEMENT, &thoughts.refinement},
+  };
+  std::string above;
+  for (const auto& [kind, text] : parts) {
+    if (text->empty()) continue;
+    ReasoningStep& step = *reasoned.add_steps();
+    step.set_id(absl::StrCat(id, "/", reasoned.steps_size()));
+    step.set_kind(kind);
+    step.set_text(*text);
+    step.set_model(reasoned.model());
+    if (!above.empty()) step.add_parents(above);
+    above = step.id();
+  }
+}
+
+void Account(const knowledge::Knowledge& knowledge, const ChatRequest& request,
+             const ChatAnswer& answer, Reasoned& reasoned) {
+  std::int64_t input = answer.usage.prompt_tokens;
+  std::int64_t output = answer.usage.completion_tokens;
+  if (!answer.usage.reported) {
+    input = EstimateInput(request);
+    output = spending::EstimateTokens(answer.text);
+    reasoned.set_estimated(true);
+  }
+  reasoned.set_input_tokens(reasoned.input_tokens() + std::max<std::int64_t>(input, 0));
+  reasoned.set_output_tokens(reasoned.output_tokens() + std::max<std::int64_t>(output, 0));
+  reasoned.set_cost_nanos(spending::CostNanos(knowledge.base(), reasoned.model(),
+                                              reasoned.input_tokens(), reasoned.output_tokens()));
+}
+
+}  // namespace
+
+void AskCounters::Count(const Reasoned& reasoned) {
+  ++asked_;
+  if (reasoned.fallback() == Reasoned::NONE) ++answered_;
+  if (reasoned.cached()) ++cached_;
+  if (reasoned.repaired()) ++repaired_;
+  calls_ += reasoned.calls();
+  input_ += reasoned.input_tokens();
+  output_ += reasoned.output_tokens();
+  cost_ += reasoned.cost_nanos();
+  ++fallbacks_[static_cast<std::size_t>(reasoned.fallback())];
+}
+
+AskCounts AskCounters::counts() const {
+  AskCounts counts;
+  counts.asked = asked_;
+  counts.answered = answered_;
+  counts.cached = cached_;
+  counts.repaired = repaired_;
+  counts.spent.set_calls(calls_);
+  counts.spent.set_input_tokens(input_);
+  counts.spent.set_output_tokens(output_);
+  counts.spent.set_cost_nanos(cost_);
+  for (std::size_t i = 1; i < fallbacks_.size(); ++i) {
+    if (fallbacks_[i] > 0) counts.fallbacks[static_cast<Reasoned::Fallback>(i)] = fallbacks_[i];
+  }
+  return counts;
+}
+
+std::string Asker::ModelOf(absl::string_view question) const {
+  return model_.client->SettingsOf(question).model;
+}
+
+Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) const {
+  Reasoned reasoned;
+  reasoned.set_question(question.name);
+  const galen::llm::Settings settings = model_.client->SettingsOf(question.name);
+  reasoned.set_model(settings.model);
+  const auto done = [&] {
+    if (model_.counters != nullptr) model_.counters->Count(reasoned);
+    return reasoned;
+  };
+
+  const std::optional<Prompt> prompt =
+      MakePrompt(knowledge_, question.name, question.case_text, question.slots);
+  if (!prompt.has_value()) {
+    FallBack(reasoned, Reasoned::NOT_NEEDED, "the knowledge has no prompt for it");
+    return done();
+  }
+  reasoned.set_prompt(prompt->version);
+
+  ChatRequest request;
+  request.purpose = question.name;
+  request.messages = MessagesOf(*prompt);
+  request.schema = galen::llm::JsonSchema{question.name, Dump(question.schema)};
+  request.model = settings.model;
+  request.max_tokens =
+      prompt->max_output_tokens > 0 ? prompt->max_output_tokens : settings.max_tokens;
+  request.temperature = settings.temperature.value_or(0);
+  request.seed = settings.seed.value_or(kSeed);
+
+  const auto answered = question.spending.answered().find(question.name);
+  const std::string step_id =
+      absl::StrCat("model/", question.name, "/",
+                   answered == question.spending.answered().end() ? 1 : answered->second + 1);
+  const auto accept = [&](absl::string_view text) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(const Json answer, ParseObject(text));
+    GALEN_ASSIGN_OR_RETURN(const Thoughts thoughts, ThoughtsOf(answer));
+    GALEN_RETURN_IF_ERROR(take(answer));
+    AddThoughts(thoughts, step_id, reasoned);
+    return absl::OkStatus();
+  };
+
+  const std::string digest = DigestOf(request, prompt->version);
+  if (model_.cache != nullptr) {
+    const std::optional<std::string> kept = model_.cache->Get(digest);
+    if (kept.has_value() && accept(*kept).ok()) {
+      reasoned.set_cached(true);
+      return done();
+    }
+  }
+
+  galen::v1::Spending spent = question.spending;
+  const auto refuse = [&] {
+    return spending::Refuse(knowledge_, spent,
+                            {.question = question.name,
+                             .model = settings.model,
+                             .input_tokens = EstimateInput(request),
+                             .output_tokens = request.max_tokens});
+  };
+  if (const spending::Refusal refusal = refuse(); refusal.fallback != Reasoned::NONE) {
+    FallBack(reasoned, refusal.fallback, refusal.why);
+    return done();
+  }
+
+  for (int round = 1;; ++round) {
+    const absl::Time now = absl::Now();
+    const absl::Duration time = deadline == absl::InfiniteFuture()
+                                    ? absl::InfiniteDuration()
+                                    : (deadline - now) * kShareOfTime;
+    if (time < kLeastTime) {
+      FallBack(reasoned, Reasoned::OUT_OF_TIME, "the time left is too short to ask a model");
+      return done();
+    }
+    galen::llm::CallOptions options;
+    options.deadline = now + time;
+    options.cancellation = model_.cancellation;
+    reasoned.set_calls(reasoned.calls() + 1);
+    const absl::StatusOr<ChatAnswer> answer = model_.client->Chat(request, options);
+    if (!answer.ok()) {
+      FallBack(reasoned, FallbackOf(answer.status()), answer.status().message());
+      return done();
+    }
+    Account(knowledge_, request, *answer, reasoned);
+    const absl::Status taken = accept(answer->text);
+    if (taken.ok()) {
+      reasoned.set_repaired(round > 1);
+      if (model_.cache != nullptr) model_.cache->Put(digest, answer->text);
+      return done();
+    }
+    const knowledge::v1::Prompt* const repair = knowledge_.FindPrompt("repair");
+    if (round > 1 || repair == nullptr) {
+      FallBack(reasoned, Reasoned::BAD_ANSWER, taken.message());
+      return done();
+    }
+    using Role = galen::llm::Message::Role;
+    request.messages.push_back({Role::kAssistant, CleanText(answer->text, kRefused)});
+    request.messages.push_back(
+        {Role::kUser,
+         Fill(repair->text(), {{"error", Escape(CleanText(taken.message(), kDetail))}})});
+    spent = question.spending;
+    spending::Add(reasoned, *spent.mutable_diagnosis());
+    spending::Add(reasoned, *spent.mutable_tenant_today());
+    if (const spending::Refusal refusal = refuse(); refusal.fallback != Reasoned::NONE) {
+      FallBack(reasoned, Reasoned::BAD_ANSWER,
+               absl::StrCat(taken.message(), "; not asked again: ", refusal.why));
+      return done();
+    }
+  }
+}
+
+}  // namespace galen::reasoner::llm

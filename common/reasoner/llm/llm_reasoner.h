@@ -1,0 +1,58 @@
+#ifndef COMMON_REASONER_LLM_LLM_REASONER_H_
+#define COMMON_REASONER_LLM_LLM_REASONER_H_
+
+#include <string>
+
+#include "common/knowledge/knowledge.h"
+#include "common/reasoner/llm/asker.h"
+#include "common/reasoner/reasoner.h"
+
+namespace galen::reasoner::llm {
+
+// The built-in reasoner with a language model beside it. Every question is answered by the rules
+// first; that answer is the draft that the model is shown, and what is taken when the model is not
+// needed, not allowed, late, or wrong. What a model may change of a draft stands in forms.h. An
+// answer's `reasoned` tells what the model had to do with it; unset when it was not needed.
+// Thread-safe. Errors: those of the rules; a model never makes one.
+class LlmReasoner final : public Reasoner {
+ public:
+  // All must outlive the reasoner.
+  LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model);
+
+  // "builtin with MODEL".
+  absl::string_view name() const override { return name_; }
+
+  absl::StatusOr<v1::SummarizeAnswer> Summarize(const v1::SummarizeQuestion& question,
+                                                absl::Time deadline) const override;
+  absl::StatusOr<v1::RankAnswer> RankChildren(const v1::RankQuestion& question,
+                                              absl::Time deadline) const override;
+  // By the rules alone: a choice by cost and belief, a dozen times in a diagnosis.
+  absl::StatusOr<v1::ScreenAnswer> Screen(const v1::ScreenQuestion& question,
+                                          absl::Time deadline) const override;
+  absl::StatusOr<v1::HistoryAnswer> ProposeFromHistory(const v1::HistoryQuestion& question,
+                                                       absl::Time deadline) const override;
+  absl::StatusOr<v1::PresumeAnswer> Presume(const v1::PresumeQuestion& question,
+                                            absl::Time deadline) const override;
+  absl::StatusOr<galen::v1::Verdict> Judge(const v1::JudgeQuestion& question,
+                                           absl::Time deadline) const override;
+  absl::StatusOr<v1::CritiqueAnswer> Critique(const v1::CritiqueQuestion& question,
+                                              absl::Time deadline) const override;
+  absl::StatusOr<v1::ExploreAnswer> Explore(const v1::ExploreQuestion& question,
+                                            absl::Time deadline) const override;
+  absl::StatusOr<v1::ConcludeAnswer> Conclude(const v1::ConcludeQuestion& question,
+                                              absl::Time deadline) const override;
+
+ private:
+  template <typename Q>
+  Asker::Question Begin(absl::string_view name, const Q& question,
+                        const galen::v1::EvidenceSet& evidence, Form form) const;
+
+  const knowledge::Knowledge& knowledge_;
+  const Reasoner& rules_;
+  const Asker asker_;
+  const std::string name_;
+};
+
+}  // namespace galen::reasoner::llm
+
+#endif  // COMMON_REASONER_LLM_LLM_REASONER_H_

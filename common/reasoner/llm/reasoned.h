@@ -1,0 +1,49 @@
+#ifndef COMMON_REASONER_LLM_REASONED_H_
+#define COMMON_REASONER_LLM_REASONED_H_
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/knowledge/knowledge.h"
+#include "common/reasoner/builtin_reasoner.h"
+#include "common/reasoner/llm/llm_reasoner.h"
+
+namespace galen::reasoner::llm {
+
+// The built-in reasoner of that knowledge, and with a model that one beside it. What the model
+// points to must outlive it, and so must `knowledge`.
+class Reasoners {
+ public:
+  Reasoners(const knowledge::Knowledge& knowledge, const std::optional<Model>& model)
+      : rules_(knowledge) {
+    if (model.has_value()) with_model_.emplace(knowledge, rules_, *model);
+  }
+  const Reasoner& best() const {
+    return with_model_.has_value() ? static_cast<const Reasoner&>(*with_model_) : rules_;
+  }
+
+ private:
+  const BuiltinReasoner rules_;
+  std::optional<LlmReasoner> with_model_;
+};
+
+// A Service(knowledge, reasoner) together with the knowledge and the reasoners that it refers to:
+// as long as somebody uses it, they stay. What the model points to must outlive them.
+template <typename Service>
+std::shared_ptr<const Service> MakeReasoned(std::shared_ptr<const knowledge::Knowledge> knowledge,
+                                            const std::optional<Model>& model) {
+  struct Whole {
+    Whole(std::shared_ptr<const knowledge::Knowledge> loaded, const std::optional<Model>& asked)
+        : book(std::move(loaded)), reasoners(*book, asked), service(*book, reasoners.best()) {}
+    const std::shared_ptr<const knowledge::Knowledge> book;
+    const Reasoners reasoners;
+    const Service service;
+  };
+  auto whole = std::make_shared<const Whole>(std::move(knowledge), model);
+  return {whole, &whole->service};
+}
+
+}  // namespace galen::reasoner::llm
+
+#endif  // COMMON_REASONER_LLM_REASONED_H_

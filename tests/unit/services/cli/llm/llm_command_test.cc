@@ -1,0 +1,143 @@
+#include "services/cli/llm/llm_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/testing/llm/scripted_endpoint.h"
+
+namespace galen::cli {
+namespace {
+
+using galen::testing::ChatReply;
+using galen::testing::EmbeddingReply;
+using galen::testing::ErrorReply;
+using galen::testing::ModelsReply;
+using galen::testing::Recorded;
+using galen::testing::Scripted;
+using galen::testing::ScriptedEndpoint;
+using galen::testing::StreamReply;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kGood[] = R"({"verdict":"alpha-17"})";
+
+// A server that knows response_format and nothing else of structured answers, as a llama.cpp
+// server does; it answers `chat` where nothing holds it.
+Scripted Serve(const Recorded& request, const std::string& chat) {
+  if (request.method == "GET") return ModelsReply({"other", "m"});
+  const json body = json::parse(request.body);
+  if (body.contains("input")) return EmbeddingReply({{1, 0, 0}, {0, 1, 0}});
+  if (body.value("stream", false)) return StreamReply({"one ", "two ", "three"});
+  const std::string format =
+      body.contains("response_format") ? body["response_format"]["type"].get<std::string>() : "";
+  if (format == "json_schema") return ChatReply(kGood);
+  if (body.contains("guided_json")) return ErrorReply(400, "guided_json: unknown field");
+  return ChatReply(chat, {.prompt = 2000, .cached = request.number > 8 ? 1984 : 0});
+}
+
+class LlmCheck : public ::testing::Test {
+ protected:
+  ExitCode Check(const std::string& url, const std::string& more, bool as_json) {
+    const std::string path =
+        ::testing::TempDir() + "galen-llm-check-" + std::to_string(getpid()) + ".yaml";
+    std::ofstream(path) << "url: " << url << "\nmodel: m\nproxy: none\n" << more;
+    out_.str("");
+    err_.str("");
+    Console console{in_, out_, err_, {}, false};
+    return CheckLlm({.file = path, .json = as_json}, console);
+  }
+  json AbilityOf(const std::string& name) const {
+    const json report = json::parse(out_.str());
+    for (const json& ability : report["abilities"]) {
+      if (ability["ability"] == name) return ability;
+    }
+    return {};
+  }
+
+  std::istringstream in_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(LlmCheck, SaysWhatAnEndpointCanDo) {
+  ScriptedEndpoint endpoint([](const Recorded& request) { return Serve(request, "The sea."); });
+  EXPECT_EQ(Check(endpoint.url(), "embedding: {model: e, dimensions: 3}\n", true), kOk);
+  const json report = json::parse(out_.str());
+  EXPECT_EQ(report["usable"], true);
+  EXPECT_EQ(report["best_structured"], "json_schema");
+  EXPECT_EQ(report["advice"], "");
+  EXPECT_EQ(AbilityOf("models")["state"], "yes");
+  EXPECT_EQ(AbilityOf("chat")["state"], "yes");
+  EXPECT_EQ(AbilityOf("structured: json_schema")["detail"], "enforced");
+  // Passed over without a word: only the answer shows it.
+  EXPECT_EQ(AbilityOf("structured: structured_outputs")["state"], "no");
+  EXPECT_THAT(AbilityOf("structured: guided_json")["detail"].get<std::string>(),
+              HasSubstr("unknown field"));
+  EXPECT_EQ(AbilityOf("streaming")["state"], "yes");
+  EXPECT_THAT(AbilityOf("streaming")["detail"].get<std::string>(), HasSubstr("3 pieces"));
+  EXPECT_EQ(AbilityOf("prefix cache")["state"], "yes");
+  EXPECT_EQ(AbilityOf("embeddings")["detail"], "3 dimensions");
+  EXPECT_EQ(AbilityOf("chat")["prompt_tokens"], 2000);
+}
+
+TEST_F(LlmCheck, LinesItsTableUp) {
+  ScriptedEndpoint endpoint([](const Recorded& request) { return Serve(request, "The sea."); });
+  EXPECT_EQ(Check(endpoint.url(), "", false), kOk);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr(endpoint.url() + ", model m"), HasSubstr("ABILITY"),
+                                HasSubstr("embeddings"), HasSubstr("no model is set for them"),
+                                HasSubstr("usable as it is configured")));
+}
+
+TEST_F(LlmCheck, SaysWhichWayOfStructuredAnswersWorks) {
+  ScriptedEndpoint endpoint([](const Recorded& request) { return Serve(request, "The sea."); });
+  EXPECT_EQ(Check(endpoint.url(), "structured: guided_json\n", false), kBadInput);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("set structured: json_schema"), Not(HasSubstr("usable"))));
+}
+
+TEST_F(LlmCheck, SaysThatAModelThatOnlyListensIsNotHeld) {
+  // It does what it is asked, and whatever is configured leaves it free.
+  ScriptedEndpoint endpoint([](const Recorded& request) {
+    if (request.method == "GET") return ModelsReply({"m"});
+    const bool asked = request.body.find("answer in JSON") != std::string::npos;
+    return ChatReply(asked ? std::string("```json\n") + kGood + "\n```" : "The sea is wide.");
+  });
+  EXPECT_EQ(Check(endpoint.url(), "", true), kBadInput);
+  EXPECT_EQ(json::parse(out_.str())["best_structured"], "json_object");
+  EXPECT_EQ(AbilityOf("structured: json_schema")["state"], "no");
+  EXPECT_EQ(AbilityOf("structured: words")["detail"], "kept, not enforced");
+  EXPECT_EQ(AbilityOf("streaming")["state"], "no");
+  EXPECT_EQ(AbilityOf("prefix cache")["state"], "no");
+}
+
+TEST_F(LlmCheck, SaysWhatIsWrong) {
+  ScriptedEndpoint refusing([](const Recorded&) { return ErrorReply(401, "who are you?"); });
+  EXPECT_EQ(Check(refusing.url(), "", false), kBadInput);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("the key is refused"), Not(HasSubstr("usable"))));
+
+  std::string gone;
+  {
+    const ScriptedEndpoint endpoint({ChatReply("x")});
+    gone = endpoint.url();
+  }
+  EXPECT_EQ(Check(gone, "", true), kUnreachable);
+  EXPECT_EQ(AbilityOf("chat")["state"], "failed");
+
+  EXPECT_EQ(Check(gone, "mistake: 1\n", true), kBadInput);
+  EXPECT_THAT(err_.str(), HasSubstr("mistake: is not known here"));
+  Console console{in_, out_, err_, {}, false};
+  EXPECT_EQ(CheckLlm({}, console), kBadInput);
+  EXPECT_EQ(CheckLlm({.file = "/nowhere/llm.yaml"}, console), kBadInput);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("--llm FILE"), HasSubstr("/nowhere/llm.yaml")));
+}
+
+}  // namespace
+}  // namespace galen::cli
