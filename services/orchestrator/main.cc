@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -53,6 +54,13 @@ ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of 
 ABSL_FLAG(std::string, site, "",
           "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
           "there as a past incident. Empty: confirmations are stored only.");
+ABSL_FLAG(
+    int, max_running, 10'000,
+    "Diagnoses that run here at the same time. More wait in the store, where any orchestrator "
+    "may start them; of the tenants that wait, the one of which the fewest run is next.");
+ABSL_FLAG(int, tenant_running, 1'000, "The same, of one tenant.");
+ABSL_FLAG(int, tenant_waiting, 10'000,
+          "Diagnoses of one tenant that may wait; more are refused with RESOURCE_EXHAUSTED.");
 ABSL_FLAG(int, threads, 4, "Calls and diagnoses worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 ABSL_FLAG(std::int64_t, crash_after_event, 0,
@@ -92,6 +100,16 @@ absl::StatusOr<Options> OptionsFromFlags() {
     if (limit > absl::ZeroDuration()) continue;
     return absl::InvalidArgumentError(
         "--call_timeout, --summary_timeout, --checks_timeout: must be more than 0");
+  }
+  for (const auto& [limit, option] :
+       {std::pair{absl::GetFlag(FLAGS_max_running), &options.max_running},
+        {absl::GetFlag(FLAGS_tenant_running), &options.tenant_running},
+        {absl::GetFlag(FLAGS_tenant_waiting), &options.tenant_waiting}}) {
+    if (limit < 1) {
+      return absl::InvalidArgumentError(
+          "--max_running, --tenant_running, --tenant_waiting: must be 1 or more");
+    }
+    *option = static_cast<std::size_t>(limit);
   }
   if (const std::int64_t n = absl::GetFlag(FLAGS_crash_after_event); n > 0) {
     options.after_append = [n](std::int64_t sequence) {
