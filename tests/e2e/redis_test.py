@@ -93,6 +93,17 @@ class OnRedis(unittest.TestCase):
             self.same(diagnosis)
             self.assertEqual(redis.events(), self.events)
 
+    def test_the_whole_mesh_in_one_process_keeps_them_there(self):
+        with Redis() as redis:
+            up = galen.Process("galen", "up", f"--store={redis.url}")
+            try:
+                diagnosis, code = galen.diagnose(EXAMPLE, "--server", up.address)
+            finally:
+                up.stop()
+            self.assertEqual(code, 0)
+            self.same(diagnosis)
+            self.assertEqual(redis.events(), self.events)
+
     def test_a_redis_that_is_not_there_is_named(self):
         with Redis() as redis:
             redis.kill()
