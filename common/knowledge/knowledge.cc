@@ -131,9 +131,15 @@ std::vector<std::string> Knowledge::ChecksFor(const v1::Label& label) const {
       checks.push_back(check);
     }
   };
+  const auto add_rules = [&](const auto& rules) {
+    for (const v1::Rule& rule : rules) {
+      add(rule.check());
+      for (const v1::Rule& with : rule.with()) add(with.check());
+    }
+  };
   if (IsLeaf(label)) {
-    for (const v1::Rule& rule : label.confirm()) add(rule.check());
-    for (const v1::Rule& rule : label.refute()) add(rule.check());
+    add_rules(label.confirm());
+    add_rules(label.refute());
   } else {
     for (const std::string& name : label.first_checks()) add(name);
   }

@@ -16,8 +16,11 @@ using galen::v1::Finding;
 using galen::v1::Hypothesis;
 using galen::v1::Signal;
 using knowledge::v1::Label;
+using knowledge::v1::Rule;
 
 constexpr size_t kMaxLabels = 8;
+// Declared cost of all checks of a look-alike that are still to be asked, at most.
+constexpr double kNextToNothingSeconds = 0.5;
 constexpr int kMaxRemarks = 16;
 
 bool AnyExplains(const Case& the_case, const std::vector<const Hypothesis*>& confirmed,
@@ -76,6 +79,26 @@ std::vector<std::string> LookAlikes(const Case& the_case, const std::string& nam
   return labels;
 }
 
+// Whether a look-alike of a confirmed leaf is worth its checks: what it shows would be the effect
+// of the look-alike, or some sign of the look-alike is there, or to ask costs next to nothing.
+bool IsWorthAsking(const Case& the_case, const Label& confirmed, const Label& other) {
+  if (ListsEffect(other, confirmed.label())) return true;
+  for (const std::string& node : the_case.evidence.nodes()) {
+    for (const Rule& rule : other.confirm()) {
+      const Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
+      if (entry.truth == knowledge::Truth::kTrue) return true;
+    }
+  }
+  double cost = 0;
+  for (const std::string& name : the_case.knowledge.ChecksFor(other)) {
+    const bool asked = std::any_of(
+        the_case.evidence.nodes().begin(), the_case.evidence.nodes().end(),
+        [&](const std::string& node) { return the_case.evidence.Find(name, node) != nullptr; });
+    if (!asked) cost += CostSeconds(the_case.knowledge, name);
+  }
+  return cost <= kNextToNothingSeconds;
+}
+
 void Add(const std::string& label, std::vector<std::string>& labels) {
   if (labels.size() < kMaxLabels &&
       std::find(labels.begin(), labels.end(), label) == labels.end()) {
@@ -119,7 +142,9 @@ v1::CritiqueAnswer Critique(const Case& the_case, const v1::CritiqueQuestion& qu
   }
   for (const Hypothesis* each : confirmed) {
     for (const std::string& name : LookAlikes(the_case, each->label())) {
-      if (!WasJudged(question.judged(), name)) Add(name, labels);
+      if (WasJudged(question.judged(), name)) continue;
+      const Label* leaf = the_case.knowledge.FindLabel(each->label());
+      if (IsWorthAsking(the_case, *leaf, *the_case.knowledge.FindLabel(name))) Add(name, labels);
     }
   }
   for (const std::string& label : labels) answer.add_labels(label);

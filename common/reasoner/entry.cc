@@ -198,6 +198,21 @@ bool ReadsOnlyLogs(const knowledge::v1::Check& check) {
 
 bool IsGeneral(absl::string_view check) { return absl::StartsWith(check, "history."); }
 
+bool IsAskedByItself(const knowledge::Knowledge& knowledge, absl::string_view name) {
+  if (IsGeneral(name)) return false;
+  const knowledge::v1::Check* check = knowledge.FindCheck(name);
+  return check != nullptr && !check->intrusive() && check->kind() != knowledge::v1::Check::PROMQL &&
+         std::find(check->needs().begin(), check->needs().end(), "prometheus") ==
+             check->needs().end();
+}
+
+double CostSeconds(const knowledge::Knowledge& knowledge, absl::string_view check) {
+  const knowledge::v1::Check* declared = knowledge.FindCheck(check);
+  if (declared == nullptr) return 0;
+  return static_cast<double>(declared->cost().seconds()) +
+         static_cast<double>(declared->cost().nanos()) * 1e-9;
+}
+
 bool IsAbnormal(const knowledge::Knowledge& knowledge, absl::string_view check,
                 const Finding& finding, const CheckResult& result) {
   if (finding.abnormal()) return true;

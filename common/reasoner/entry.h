@@ -65,6 +65,13 @@ bool ReadsOnlyLogs(const knowledge::v1::Check& check);
 // True for a check of the history family: general by the taxonomy's conventions.
 bool IsGeneral(absl::string_view check);
 
+// True for a check that a diagnosis asks by itself and that can prove something: no intrusive one,
+// none that needs telemetry, none of the history family.
+bool IsAskedByItself(const knowledge::Knowledge& knowledge, absl::string_view name);
+
+// The declared cost of a check in seconds; 0 for one that the knowledge does not have.
+double CostSeconds(const knowledge::Knowledge& knowledge, absl::string_view check);
+
 // True when a rule that is satisfied says no more than that a sign is absent: a value of false,
 // none or zero, or below a bound.
 bool StatesAbsence(const knowledge::v1::Rule& rule);

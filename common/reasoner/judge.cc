@@ -7,6 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/reasoner/doubt.h"
+#include "common/reasoner/messages.h"
 #include "common/reasoner/wording.h"
 
 namespace galen::reasoner {
@@ -33,10 +35,6 @@ constexpr double kOpposed = -6.0;
 constexpr double kMoreOpposed = -2.0;
 constexpr double kOpposedByAbsence = -1.0;
 constexpr double kNothingSeen = -3.0;
-constexpr double kDecisive = 1.0;
-constexpr double kStrong = 0.5;
-constexpr double kWeak = 0.1;
-constexpr double kMaxSignals = 1.5;
 // A decisive message where no rule confirms.
 constexpr double kMessage = 6.0;
 // What is presumed is never as certain as what is confirmed.
@@ -88,11 +86,17 @@ Grade GradeOf(const Case& the_case, const Entry& entry) {
 }
 
 // A refute entry that only denies one sign of the leaf, where the leaf has others: a value of none
-// or zero, or the opposite of a confirm rule over the same finding.
-bool DeniesOneSign(const Label& leaf, const Rule& refute) {
-  return StatesAbsence(refute) ||
+// or zero, or the opposite of a confirm rule over the same finding. Not one that names another
+// fault, such as a service that is down.
+bool DeniesOneSign(const Case& the_case, const Label& leaf, const Entry& refute) {
+  const bool names_a_fault =
+      std::any_of(refute.findings.begin(), refute.findings.end(), [&](const Finding* finding) {
+        return IsAbnormal(the_case.knowledge, refute.rule->check(), *finding, *refute.result);
+      });
+  if (names_a_fault) return false;
+  return StatesAbsence(*refute.rule) ||
          std::any_of(leaf.confirm().begin(), leaf.confirm().end(), [&](const Rule& rule) {
-           return rule.check() == refute.check() && rule.finding() == refute.finding();
+           return rule.check() == refute.rule->check() && rule.finding() == refute.rule->finding();
          });
 }
 
@@ -106,10 +110,9 @@ double Standing(const Case& the_case, const Label& leaf, const std::vector<Entry
   }
   double standing = PriorLogOdds(leaf) + kShared * static_cast<double>(checks.size());
   for (const Rule& rule : leaf.refute()) {
-    if (EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node).truth != Truth::kTrue) {
-      continue;
-    }
-    standing += DeniesOneSign(leaf, rule) ? kOpposedByAbsence : kOpposed;
+    const Entry entry = EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node);
+    if (entry.truth != Truth::kTrue) continue;
+    standing += DeniesOneSign(the_case, leaf, entry) ? kOpposedByAbsence : kOpposed;
   }
   return standing;
 }
@@ -175,38 +178,6 @@ const Label* Explainer(const Case& the_case, const Label& leaf, const Finding& f
   return nullptr;
 }
 
-bool SpeaksFor(const Signal& signal, const Label& leaf) {
-  return std::find(signal.labels().begin(), signal.labels().end(), leaf.label()) !=
-         signal.labels().end();
-}
-
-bool IsDirect(const Signal& signal) {
-  return signal.role() == galen::v1::PRIMARY || signal.role() == galen::v1::SIGNAL_ROLE_UNSPECIFIED;
-}
-
-// A log says what this leaf and no other would make it say: then a state that healthy machines have
-// as well is no coincidence. The words of a person do not count; whose log it is does not matter,
-// as a rank tells of its peers.
-bool SaidByALog(const Case& the_case, const Label& leaf) {
-  const auto& signals = the_case.evidence.summary().signals();
-  return std::any_of(signals.begin(), signals.end(), [&](const Signal& signal) {
-    return SpeaksFor(signal, leaf) && signal.labels_size() == 1 && IsDirect(signal) &&
-           signal.strength() >= galen::v1::STRONG && signal.where() != galen::v1::DESCRIPTION;
-  });
-}
-
-// The decisive message that a log on `node` holds of this leaf and no other, or nullptr.
-const Signal* DecisiveMessage(const Case& the_case, const Label& leaf, absl::string_view node) {
-  for (const Signal& signal : the_case.evidence.summary().signals()) {
-    if (SpeaksFor(signal, leaf) && signal.labels_size() == 1 && IsDirect(signal) &&
-        signal.strength() == galen::v1::DECISIVE && signal.where() != galen::v1::DESCRIPTION &&
-        (signal.node().empty() || signal.node() == node)) {
-      return &signal;
-    }
-  }
-  return nullptr;
-}
-
 bool LogsOnly(const Case& the_case, const Rule& rule) {
   const knowledge::v1::Check* check = the_case.knowledge.FindCheck(rule.check());
   return check != nullptr && ReadsOnlyLogs(*check);
@@ -223,7 +194,7 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
           return IsAbnormal(the_case.knowledge, entry.rule->check(), *finding, *entry.result);
         });
     if (!LogsOnly(the_case, *entry.rule) && (abnormal || !StatesAbsence(*entry.rule)) &&
-        SaidByALog(the_case, leaf)) {
+        StrongMessage(the_case.evidence, leaf) != nullptr) {
       result.support = Support::kSpecific;
     }
     result.entry = std::move(entry);
@@ -252,20 +223,6 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
   entry.findings = std::move(kept);
   result.entry = std::move(entry);
   return result;
-}
-
-double SignalLogOdds(const Case& the_case, const Label& leaf, absl::string_view node) {
-  std::set<absl::string_view> counted;
-  double sum = 0;
-  for (const Signal& signal : the_case.evidence.summary().signals()) {
-    if (!SpeaksFor(signal, leaf) || (!signal.node().empty() && signal.node() != node)) continue;
-    if (!counted.insert(signal.signal()).second) continue;
-    double weight = kWeak;
-    if (signal.strength() == galen::v1::DECISIVE) weight = kDecisive;
-    if (signal.strength() == galen::v1::STRONG) weight = kStrong;
-    sum += IsDirect(signal) ? weight : weight / 2;
-  }
-  return std::min(sum, kMaxSignals);
 }
 
 bool ConfirmsByRule(const Assessment& assessment) {
@@ -297,11 +254,11 @@ double SupportLogOdds(const Assessment& assessment) {
   return sum + std::min(context, kMaxContext);
 }
 
-double OpposingLogOdds(const Label& leaf, const Assessment& assessment) {
+double OpposingLogOdds(const Case& the_case, const Label& leaf, const Assessment& assessment) {
   double sum = 0;
   bool opposed = false;
   for (const Entry& entry : assessment.opposing) {
-    if (assessment.HasEvidence() && DeniesOneSign(leaf, *entry.rule)) {
+    if (assessment.HasEvidence() && DeniesOneSign(the_case, leaf, entry)) {
       sum += kOpposedByAbsence;
     } else {
       sum += opposed ? kMoreOpposed : kOpposed;
@@ -310,16 +267,6 @@ double OpposingLogOdds(const Label& leaf, const Assessment& assessment) {
   }
   if (!opposed && !assessment.HasEvidence() && !assessment.absent.empty()) sum += kNothingSeen;
   return sum;
-}
-
-// An entry that cannot be told keeps a leaf from being rejected, unless its check is one that a
-// diagnosis does not run by itself or that proves nothing.
-bool KeepsOpen(const Case& the_case, const Entry& entry) {
-  if (IsGeneral(entry.rule->check())) return false;
-  const knowledge::v1::Check* check = the_case.knowledge.FindCheck(entry.rule->check());
-  return check != nullptr && !check->intrusive() && check->kind() != knowledge::v1::Check::PROMQL &&
-         std::find(check->needs().begin(), check->needs().end(), "prometheus") ==
-             check->needs().end();
 }
 
 Verdict::Outcome OutcomeOf(const Case& the_case, const Label& leaf, const Assessment& assessment) {
@@ -340,7 +287,7 @@ Verdict::Outcome OutcomeOf(const Case& the_case, const Label& leaf, const Assess
       std::any_of(assessment.unknown.begin(), assessment.unknown.end(), [&](const Entry& entry) {
         const bool confirms = std::any_of(leaf.confirm().begin(), leaf.confirm().end(),
                                           [&](const Rule& rule) { return &rule == entry.rule; });
-        return confirms && KeepsOpen(the_case, entry);
+        return confirms && IsAskedByItself(the_case.knowledge, entry.rule->check());
       });
   return saw_no_sign && !open ? Verdict::REJECTED : Verdict::INCONCLUSIVE;
 }
@@ -491,16 +438,24 @@ Assessment Assess(const Case& the_case, const Label& leaf, absl::string_view nod
   }
   for (const Rule& rule : leaf.refute()) {
     Entry entry = EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node);
-    if (entry.truth == Truth::kTrue) assessment.opposing.push_back(std::move(entry));
-    if (entry.truth == Truth::kUnknown) assessment.unknown.push_back(std::move(entry));
+    if (entry.truth == Truth::kTrue) {
+      assessment.opposing.push_back(std::move(entry));
+    } else if (entry.truth == Truth::kUnknown) {
+      assessment.unknown.push_back(std::move(entry));
+    }
   }
   const bool by_message = !ConfirmsByRule(assessment) && assessment.opposing.empty() &&
-                          DecisiveMessage(the_case, leaf, node) != nullptr;
-  assessment.log_odds =
-      PriorLogOdds(leaf) + SignalLogOdds(the_case, leaf, node) + SupportLogOdds(assessment);
-  assessment.log_odds += by_message ? kMessage : OpposingLogOdds(leaf, assessment);
+                          DecisiveMessage(the_case.evidence, leaf, node) != nullptr;
+  assessment.log_odds = PriorLogOdds(leaf) + SignalLogOdds(the_case.evidence, leaf, node) +
+                        SupportLogOdds(assessment);
+  assessment.log_odds += by_message ? kMessage : OpposingLogOdds(the_case, leaf, assessment);
   assessment.outcome = OutcomeOf(the_case, leaf, assessment);
-  assessment.presumed = by_message || (leaf.residual() && assessment.outcome == Verdict::CONFIRMED);
+  if (assessment.outcome == Verdict::CONFIRMED) {
+    assessment.doubt = Doubt(the_case, leaf, assessment);
+    assessment.presumed = !assessment.doubt.empty();
+  }
+  assessment.presumed = assessment.presumed || by_message ||
+                        (leaf.residual() && assessment.outcome == Verdict::CONFIRMED);
   if (assessment.presumed) assessment.outcome = Verdict::INCONCLUSIVE;
   return assessment;
 }
@@ -536,6 +491,7 @@ Verdict Judge(const Case& the_case, const Label& leaf) {
     // The nodes that do not carry a confirmed cause are beside the point.
     if (confirmed && each.outcome != Verdict::CONFIRMED) continue;
     if (presumed && !each.presumed) continue;
+    if (!each.doubt.empty() && missing.insert(each.doubt).second) verdict.add_missing(each.doubt);
     Tell(the_case, leaf, each, verdict);
     if (confirmed || presumed) AddDevices(each, devices, verdict);
     for (const Entry& entry : each.unknown) {

@@ -42,9 +42,12 @@ struct Assessment {
   std::vector<Entry> absent;           // confirm entries that are definitely false
   std::vector<Entry> opposing;         // refute entries that are true
   std::vector<Entry> unknown;          // entries of both kinds that cannot be told
-  // The evidence speaks for it as it does for a confirmed leaf, but the leaf is residual, or a
-  // decisive message in a log is all there is: the answer where nothing is confirmed.
+  // The evidence speaks for it as it does for a confirmed leaf, but the leaf is residual, a
+  // decisive message in a log is all there is, or a single witness is in doubt: the answer where
+  // nothing is confirmed.
   bool presumed = false;
+  // Why a single witness does not confirm it here, "" otherwise. Then it is presumed.
+  std::string doubt;
   double log_odds = 0;
   galen::v1::Verdict::Outcome outcome = galen::v1::Verdict::INCONCLUSIVE;
 

@@ -79,6 +79,7 @@ void Outlooks::AddFindings(const Label& leaf, Outlook& outlook) const {
   for (const std::string& node : case_.evidence.nodes()) {
     const Assessment assessment = Assess(case_, leaf, node);
     rejected += assessment.outcome == Verdict::REJECTED ? 1 : 0;
+    outlook.confirmed = outlook.confirmed || assessment.outcome == Verdict::CONFIRMED;
     for (const Supporting& each : assessment.supporting) {
       double weight = 0;
       if (each.support == Support::kShared) weight = kShared;

@@ -18,6 +18,7 @@ struct Outlook {
   bool specific = false;                      // nothing else accounts for that entry
   bool strong = false;                        // a strong signal or an abnormal finding, not refuted
   bool compelling = false;  // a decisive signal or an abnormal finding, not refuted
+  bool confirmed = false;   // on some node
   bool refuted = false;     // on every node where it could be told
 };
 

@@ -26,6 +26,9 @@ constexpr double kQuestionSeconds = 0.05;
 constexpr double kAsideShare = 0.1;
 // What is left of a leaf's belief after a check that could have confirmed it saw nothing.
 constexpr double kAfterNothing = 0.3;
+// By how much more a leaf is believed once a check saw what one of its rules asks for, though that
+// proves nothing yet: healthy machines have it too, or a condition is still to be told.
+constexpr double kAfterASign = 4.0;
 // Log-odds of the leaf that is described most like the incident; by how much less for the next
 // ones, times the logarithm of their rank. Weaker than a decisive message, stronger than a strong
 // one.
@@ -34,8 +37,11 @@ constexpr double kLikenessByRank = 1.1;
 // One step of checks takes about this long on each node, and holds none that is worth much less
 // than its best.
 constexpr double kStepSeconds = 1.0;
-constexpr double kWorthBesideBest = 0.5;
+constexpr double kWorthBesideBest = 0.8;
 constexpr int kMostSuspects = 8;
+// A check that is worth less is not run for its own sake: five minutes of such checks would confirm
+// one cause at most.
+constexpr double kLeastWorth = 1.0 / 300;
 
 struct Suspect {
   const Label* leaf = nullptr;
@@ -52,6 +58,7 @@ class Screening {
       : case_(the_case), outlooks_(the_case) {
     for (const Hypothesis& judged : question.judged()) {
       judged_.emplace(judged.label(), judged.status());
+      if (judged.verdict().residual()) presumed_.insert(judged.label());
       if (judged.status() != Hypothesis::CONFIRMED) continue;
       confirmed_ = true;
       const Label* cause = the_case.knowledge.FindLabel(judged.label());
@@ -79,19 +86,14 @@ class Screening {
                                                        suspects_[0].worth >= Worth(best_check));
     if (suspects_first) {
       AddSuspects(answer);
-    } else if (!confirmed_ && !best_check.empty()) {
+    } else if (!confirmed_ && !best_check.empty() && Worth(best_check) >= kLeastWorth) {
       AddChecks(best_check, answer);
     }
     return answer;
   }
 
  private:
-  double Cost(absl::string_view name) const {
-    const knowledge::v1::Check* check = case_.knowledge.FindCheck(name);
-    if (check == nullptr) return 0;
-    return static_cast<double>(check->cost().seconds()) +
-           static_cast<double>(check->cost().nanos()) * 1e-9;
-  }
+  double Cost(absl::string_view check) const { return CostSeconds(case_.knowledge, check); }
 
   double Worth(const std::string& check) const {
     return gain_.at(check) / (Cost(check) + kQuestionSeconds);
@@ -121,7 +123,9 @@ class Screening {
                                                       verdict->second == Hypothesis::REJECTED);
     if (settled) return;
     const bool judged = verdict != judged_.end();
-    if (judged && open.empty()) return;
+    // What was in doubt is judged again once the doubt is gone.
+    const bool cleared = outlook.confirmed && presumed_.contains(leaf.label());
+    if (judged && open.empty() && !cleared) return;
     const bool mentioned = outlook.signal != nullptr || !outlook.finding.empty();
     std::string reason = outlook.finding;
     if (reason.empty() && outlook.signal != nullptr) reason = Describe(*outlook.signal);
@@ -141,17 +145,36 @@ class Screening {
 
   void AddGains(const Label& leaf, double belief, const std::vector<std::string>& open) {
     absl::flat_hash_set<absl::string_view> finders;
+    absl::flat_hash_set<absl::string_view> saw;  // checks that saw what a rule asks for
     for (const knowledge::v1::Rule& rule : leaf.confirm()) {
-      if (!rule.context()) finders.insert(rule.check());
+      if (SeesIt(rule)) saw.insert(rule.check());
+      if (rule.context()) continue;
+      finders.insert(rule.check());
+      for (const knowledge::v1::Rule& with : rule.with()) {
+        if (!with.check().empty()) finders.insert(with.check());
+      }
     }
+    if (!saw.empty()) belief = std::min(1.0, belief * kAfterASign);
     for (const absl::string_view finder : finders) {
-      if (asked_.contains(finder)) belief *= kAfterNothing;
+      if (asked_.contains(finder) && !saw.contains(finder)) belief *= kAfterNothing;
     }
     for (const std::string& check : open) {
       const bool finds = finders.contains(check);
       gain_[check] += finds ? belief : belief * kAsideShare;
       if (finds) finds_.insert(check);
     }
+  }
+
+  // The rule's own finding is there, whatever its conditions.
+  bool SeesIt(const knowledge::v1::Rule& rule) const {
+    if (!asked_.contains(rule.check())) return false;
+    knowledge::v1::Rule bare = rule;
+    bare.clear_with();
+    return std::any_of(
+        case_.evidence.nodes().begin(), case_.evidence.nodes().end(), [&](const std::string& node) {
+          return EvaluateConfirm(case_.knowledge, bare, case_.evidence, node).truth ==
+                 knowledge::Truth::kTrue;
+        });
   }
 
   // That with the greatest worth of those that can confirm something; "" when there is none.
@@ -211,6 +234,7 @@ class Screening {
   const Case& case_;
   const Outlooks outlooks_;
   absl::flat_hash_map<std::string, Hypothesis::Status> judged_;
+  absl::flat_hash_set<std::string> presumed_;
   bool confirmed_ = false;
   absl::flat_hash_map<std::string, double> hints_;  // log-odds by how a leaf is described
   absl::flat_hash_set<std::string> asked_;

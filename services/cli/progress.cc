@@ -233,6 +233,11 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       std::vector<std::string> undecided;
       std::string indent;
       for (const v1::Verdict& verdict : event.verdicts_given().verdicts()) {
+        // A cause that stays confirmed is no news.
+        v1::Verdict::Outcome& told = told_[verdict.label()];
+        const bool stays = told == v1::Verdict::CONFIRMED && verdict.outcome() == told;
+        told = verdict.outcome();
+        if (stays) continue;
         if (verdict.outcome() == v1::Verdict::INCONCLUSIVE) {
           undecided.push_back(LastPart(verdict.label()));
           indent = Indent(verdict.label());

@@ -32,6 +32,7 @@ class Progress {
   std::string status_;
   bool in_taxonomy_ = false;
   bool in_screening_ = false;
+  std::map<std::string, v1::Verdict::Outcome> told_;  // the last verdict of each label
   // Results since the last batch ended, by check.
   std::map<std::string, std::vector<v1::CheckResult>> batch_;
 };

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "common/reasoner/entry.h"
 
 namespace galen::conclusion {
 namespace {
@@ -156,6 +157,21 @@ std::vector<std::string> Limits(const galen::v1::EvidenceSet& evidence) {
                      Names(group.checks), ")", why.empty() ? "" : absl::StrCat(": ", why)));
   }
   return limits;
+}
+
+std::string LeftOut(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence) {
+  if (evidence.results().empty()) return "";
+  std::set<absl::string_view> asked;
+  for (const CheckResult& result : evidence.results()) asked.insert(result.check());
+  std::set<std::string> left;
+  for (const knowledge::v1::Check& check : knowledge.base().checks()) {
+    if (check.off() || asked.count(check.name()) > 0) continue;
+    if (reasoner::IsAskedByItself(knowledge, check.name())) left.insert(check.name());
+  }
+  if (left.empty()) return "";
+  return absl::StrCat(left.size(), left.size() == 1 ? " check was" : " checks were",
+                      " not run, since little pointed to what they tell (", Names(left),
+                      "); strategy exhaustive runs all");
 }
 
 }  // namespace galen::conclusion

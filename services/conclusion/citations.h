@@ -25,6 +25,10 @@ galen::v1::CheckCounts CountChecks(const galen::v1::EvidenceSet& evidence);
 // each; and what summarization could not read. Pure.
 std::vector<std::string> Limits(const galen::v1::EvidenceSet& evidence);
 
+// Which checks a search that ran some did not run though it could have; "" when there are none.
+// Pure.
+std::string LeftOut(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence);
+
 }  // namespace galen::conclusion
 
 #endif  // SERVICES_CONCLUSION_CITATIONS_H_

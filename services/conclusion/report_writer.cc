@@ -193,6 +193,10 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
         reasoned, spending::MoneyText(knowledge_.base(), report.reasoner_spent().cost_nanos()));
     if (!note.empty()) report.add_notes(std::move(note));
   }
+  if (!report.has_primary_cause()) {
+    std::string left_out = LeftOut(knowledge_, request.evidence());
+    if (!left_out.empty()) report.add_notes(std::move(left_out));
+  }
   for (std::string& limit : Limits(request.evidence())) report.add_notes(std::move(limit));
   *report.mutable_checks() = CountChecks(request.evidence());
   report.set_knowledge_digest(knowledge_.digest());

@@ -137,7 +137,9 @@ void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
   for (const v1::Verdict& verdict : given.verdicts()) {
     const auto it = state.index_of.find(verdict.label());
     if (it == state.index_of.end()) continue;
-    v1::Hypothesis& hypothesis = state.hypotheses[it->second].hypothesis;
+    Tracked& tracked = state.hypotheses[it->second];
+    tracked.judged_by = state.results.size();
+    v1::Hypothesis& hypothesis = tracked.hypothesis;
     *hypothesis.mutable_verdict() = verdict;
     hypothesis.set_status(StatusOf(verdict.outcome()));
     if (verdict.outcome() == v1::Verdict::CONFIRMED) ++state.round.confirmed;

@@ -65,6 +65,7 @@ struct Round {
 struct Tracked {
   v1::Hypothesis hypothesis;
   std::vector<std::string> checks;  // that decide it
+  std::size_t judged_by = 0;        // how many results there were when its verdict was given
 };
 
 // A diagnosis as the fold of its events: the same events give the same state, always.

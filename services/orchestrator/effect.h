@@ -44,12 +44,14 @@ struct Decision {
   bool empty() const { return events.empty() && effects.empty(); }
 };
 
-// What stands in the ids of effects for the hypotheses of history, of critique, of both together
-// and for all there are; labels are upper case, so no branch has these names.
+// What stands in the ids of effects for the hypotheses of history, of critique, of both together,
+// for all there are and for those that are confirmed; labels are upper case, so no branch has these
+// names.
 inline constexpr absl::string_view kHistoryBatch = "history";
 inline constexpr absl::string_view kCritiqueBatch = "critique";
 inline constexpr absl::string_view kAttributionBatch = "attribution";
 inline constexpr absl::string_view kAllBatch = "all";
+inline constexpr absl::string_view kConfirmedBatch = "confirmed";
 inline constexpr absl::string_view kRootBatch = "root";
 // Each step of the screening is a batch of its own: "screen-1", "screen-2".
 std::string ScreenBatch(int step);

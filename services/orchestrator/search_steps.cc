@@ -138,4 +138,16 @@ Decision TestHypotheses(const State& state, absl::string_view what,
   return Call(state, std::move(judge), /*answered=*/false);
 }
 
+Decision ConfirmAgain(const State& state) {
+  Effect judge = MakeEffect(state, Effect::Kind::kJudge, kConfirmedBatch);
+  for (const Tracked& tracked : state.hypotheses) {
+    if (tracked.hypothesis.status() == v1::Hypothesis::CONFIRMED &&
+        tracked.judged_by < state.results.size()) {
+      judge.labels.push_back(tracked.hypothesis.label());
+    }
+  }
+  if (judge.labels.empty()) return {};
+  return Call(state, judge, /*answered=*/state.round.judged.count(judge.id) > 0);
+}
+
 }  // namespace galen::orchestrator

@@ -36,6 +36,10 @@ enum class Checks { kRun, kHaveRun };
 Decision TestHypotheses(const State& state, absl::string_view what,
                         absl::Span<const std::string> labels, Checks checks = Checks::kRun);
 
+// Judges once more, by what has run, each confirmed cause whose verdict is older than a result:
+// what was asked later may have put it in doubt. When the call fails for good, it stays confirmed.
+Decision ConfirmAgain(const State& state);
+
 }  // namespace galen::orchestrator
 
 #endif  // SERVICES_ORCHESTRATOR_SEARCH_STEPS_H_

@@ -35,6 +35,7 @@ Decision TieredStrategy::Search(const State& state) const {
       !decision.empty()) {
     return decision;
   }
+  if (Decision decision = ConfirmAgain(state); !decision.empty()) return decision;
   if (AnyConfirmed(state)) return {};
   return Call(state, MakeEffect(state, Effect::Kind::kExplore, ""), round.explored);
 }

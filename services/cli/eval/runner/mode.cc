@@ -56,7 +56,18 @@ void RemoveLabels(std::set<std::string> labels, knowledge::v1::KnowledgeBase& ba
     RemoveTexts(labels, *label.mutable_secondary_effects());
     RemoveTexts(labels, *label.mutable_confused_with());
   }
-  for (knowledge::v1::SignalPattern& signal : *base.mutable_signals()) {
+  // A fault that nobody knows leaves messages that nobody knows.
+  auto& signals = *base.mutable_signals();
+  signals.erase(std::remove_if(signals.begin(), signals.end(),
+                               [&](const auto& signal) {
+                                 return !signal.labels().empty() &&
+                                        std::all_of(signal.labels().begin(), signal.labels().end(),
+                                                    [&](const std::string& label) {
+                                                      return labels.count(label) > 0;
+                                                    });
+                               }),
+                signals.end());
+  for (knowledge::v1::SignalPattern& signal : signals) {
     RemoveTexts(labels, *signal.mutable_labels());
   }
 }

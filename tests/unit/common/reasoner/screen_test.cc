@@ -59,13 +59,42 @@ std::vector<std::string> Suspects(const v1::ScreenAnswer& answer) {
 }
 
 TEST(Screen, LooksFirstWhereASecondBuysMostBelief) {
-  const auto book = Three().Make();
+  const auto book = Three().Costs("dear", 10'000).Make();
   Scene scene(book);
   EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("cheap"));
   scene.Saw("cheap", {Bool("bad", false)});
   EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("fair"));
   scene.Saw("fair", {Bool("bad", false)});
   EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("dear"));
+}
+
+TEST(Screen, WhatIsWorthLittleForItsTimeIsLeftOut) {
+  Book made;
+  made.Check("dear", "bad", "bool", Rule::EQ, "true").Costs("dear", 60'000);
+  made.Leaf("MAIN.SUB.RARE", "low").Confirm("dear", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  EXPECT_THAT(ScreenOf(book, scene).checks(), IsEmpty());
+  scene.Read("a strong word", {"MAIN.SUB.RARE"}, galen::v1::STRONG);
+  EXPECT_THAT(Suspects(ScreenOf(book, scene)), ElementsAre("MAIN.SUB.RARE"));
+}
+
+TEST(Screen, ASignThatProvesNothingYetMakesItsConditionWorthAsking) {
+  Book made;
+  for (const char* check : {"loaded", "used", "other"}) {
+    made.Check(check, "missing", "bool").Costs(check, 1'000);
+  }
+  made.Leaf("MAIN.SUB.MODULE", "low")
+      .Confirm("loaded", "missing", Rule::EQ, "true")
+      .With("used", "missing", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.OTHER", "low").Confirm("other", "missing", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("loaded", {Bool("missing", false)});
+  EXPECT_THAT(ScreenOf(book, scene).checks(), ElementsAre("other"));
+  Scene seen(book);
+  seen.Saw("loaded", {Bool("missing", true)});
+  EXPECT_THAT(ScreenOf(book, seen).checks(), ElementsAre("used"));
 }
 
 TEST(Screen, ACheckThatCanConfirmNothingIsNeverRunForItsOwnSake) {
@@ -96,6 +125,25 @@ TEST(Screen, WhatAFindingPointsToIsTestedBeforeMoreIsLookedAt) {
   ASSERT_THAT(Suspects(answer), ElementsAre("MAIN.SUB.CHEAP"));
   EXPECT_THAT(answer.suspects(0).reason(), HasSubstr("gpu:0 on n1: bad true"));
   EXPECT_THAT(answer.checks(), IsEmpty());
+}
+
+TEST(Screen, WhatWasPresumedIsTestedAgainOnceTheDoubtIsGone) {
+  Book made = Three();
+  made.Leaf("MAIN.SUB.BEHIND")
+      .Confirm("fair", "bad", Rule::EQ, "true")
+      .Refute("fair", "bad", Rule::EQ, "false")
+      .Causes("MAIN.SUB.CHEAP");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("cheap", {Bool("bad", true)})
+      .Saw("aside", {Bool("bad", false)})
+      .Read("behind", {"MAIN.SUB.BEHIND"}, galen::v1::STRONG);
+  const auto presumed = Judged(JudgeOf(book, scene, "MAIN.SUB.CHEAP"));
+  ASSERT_TRUE(presumed.verdict().residual());
+  EXPECT_THAT(ScreenOf(book, scene, {presumed}).checks(), ElementsAre("fair"));
+  scene.Saw("fair", {Bool("bad", false)});
+  const auto behind = Judged(JudgeOf(book, scene, "MAIN.SUB.BEHIND"));
+  EXPECT_THAT(Suspects(ScreenOf(book, scene, {presumed, behind})), ElementsAre("MAIN.SUB.CHEAP"));
 }
 
 TEST(Screen, ASuspectThatWasJudgedWithAllItsChecksIsNoneAgain) {

@@ -41,6 +41,10 @@ knowledge::v1::KnowledgeBase Base() {
   knowledge::v1::Check& check = *base.add_checks();
   check.set_name("gpu.heat");
   check.add_reads("nvidia-smi -q -x");
+  base.add_checks()->set_name("gpu.unasked");
+  knowledge::v1::Check& intrusive = *base.add_checks();
+  intrusive.set_name("gpu.stress");
+  intrusive.set_intrusive(true);
   return base;
 }
 
@@ -196,6 +200,14 @@ TEST_F(ReportWriterTest, SaysWhatToCollectWhenNothingIsConfirmed) {
   EXPECT_THAT(report.next_steps(),
               ElementsAre(HasSubstr("gpu.heat reads (nvidia-smi -q -x)"), "Ask the vendor"));
   EXPECT_EQ(report.suggestions_size(), 1);
+}
+
+TEST_F(ReportWriterTest, SaysWhichChecksWereLeftOutWhenNothingIsConfirmed) {
+  EXPECT_THAT(Conclude()->report().notes(),
+              Contains(HasSubstr("1 check was not run, since little pointed to what they tell "
+                                 "(gpu.unasked)")));
+  Confirmed();
+  EXPECT_THAT(Conclude()->report().notes(), Not(Contains(HasSubstr("not run"))));
 }
 
 TEST_F(ReportWriterTest, RefusesACauseThatIsNotConfirmed) {

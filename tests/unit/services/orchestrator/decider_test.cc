@@ -186,6 +186,40 @@ TEST(Decider, ChecksAndJudgesWhatTheCritiqueAddsOnce) {
         {"conclude/1"}}});
 }
 
+TEST(Decider, JudgesAConfirmedCauseOnceMoreWhenResultsCameLater) {
+  State state = WithoutHistory();
+  ApplyNext(state, Event("branch_left { label: '' early_stop: true }"));
+  ApplyNext(state, Event(R"(critiqued { add { hypothesis { label: 'X' } }
+                                        add { hypothesis { label: 'Y' } checks: 'a' } })"));
+  ApplyNext(
+      state,
+      Event("verdicts_given { batch: 'judge/-/1' verdicts { label: 'X' outcome: CONFIRMED } }"));
+  ApplyNext(state, Passed("a"));
+  ApplyNext(state, Event("checks_finished {}"));
+  const std::string rejected =
+      "verdicts_given { batch: 'judge/critique/1' verdicts { label: 'Y' outcome: REJECTED } }";
+  Follow(state, {{rejected, {"judge/confirmed/1 X"}},
+                 {"verdicts_given { batch: 'judge/confirmed/1' "
+                  "verdicts { label: 'X' outcome: CONFIRMED } }",
+                  {"conclude/1"}}});
+  Follow(state, {{rejected, {"judge/confirmed/1 X"}},
+                 {"verdicts_given { batch: 'judge/confirmed/1' "
+                  "verdicts { label: 'X' outcome: INCONCLUSIVE } }",
+                  {"explore/1"}}});
+}
+
+TEST(Decider, WhatCannotBeJudgedAgainStaysConfirmed) {
+  State state = WithoutHistory();
+  ApplyNext(state, Event("branch_left { label: '' early_stop: true }"));
+  ApplyNext(state, Event("critiqued { add { hypothesis { label: 'X' } } }"));
+  ApplyNext(state, Event("verdicts_given { batch: 'judge/critique/1' verdicts { label: 'X' "
+                         "outcome: CONFIRMED } }"));
+  ApplyNext(state, Passed("a"));
+  ASSERT_THAT(Wants(state), ElementsAre("judge/confirmed/1 X"));
+  ApplyNext(state, Event("call_failed { call: 'judge/confirmed/1' attempt: 5 final: true }"));
+  EXPECT_THAT(Wants(state), ElementsAre("conclude/1"));
+}
+
 TEST(Decider, DoesNotJudgeADecidedLeafAgainButAnInconclusiveOne) {
   State state = Summarized();
   ApplyNext(state, Event(R"(hypotheses_proposed { hypotheses { hypothesis { label: 'A.X' } }
