@@ -108,8 +108,11 @@ add_custom_target(test_programs)
 # galen_test(name SRCS ... DEPS ... [LABELS ...]): one executable per tested folder, linked to
 # that folder only: a dependency that the library did not declare fails here, at link. Label
 # `grpc` keeps a test out of ThreadSanitizer, which gRPC's own libraries are not built for.
+# Each case is a CTest test of its own, in a process of its own; with FILTER only those that match,
+# and each "name=filter" of RUNS is one test of all that match: for cases that share what is
+# expensive to start.
 function(galen_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;FILTER" "SRCS;DEPS;LABELS;RUNS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -120,8 +123,17 @@ function(galen_test name)
     GALEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GALEN_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock_main galen_warnings)
   add_dependencies(test_programs ${name})
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
+  set(filter)
+  if(ARG_FILTER)
+    set(filter TEST_FILTER ${ARG_FILTER})
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES ${filter}
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  foreach(run ${ARG_RUNS})
+    string(REGEX MATCH "^([^=]+)=(.+)$" matched ${run})
+    add_test(NAME ${CMAKE_MATCH_1} COMMAND ${name} --gtest_filter=${CMAKE_MATCH_2})
+    set_tests_properties(${CMAKE_MATCH_1} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  endforeach()
 endfunction()
 
 # galen_bench(name SRCS ... DEPS ...): a benchmark, in build/bench; not a test.

@@ -1,8 +1,11 @@
 #include "common/rpc/status.h"
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/strings/cord.h"
+#include "common/base/retry_hint.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -25,6 +28,14 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   wire.set_code(static_cast<int>(status.code()));
   wire.set_message(std::string(status.message()));
   wire.add_details()->PackFrom(info);
+  if (const auto wait = RetryAfter(status)) {
+    google::rpc::RetryInfo retry;
+    const std::int64_t seconds = absl::ToInt64Seconds(*wait);
+    retry.mutable_retry_delay()->set_seconds(seconds);
+    retry.mutable_retry_delay()->set_nanos(
+        static_cast<std::int32_t>(absl::ToInt64Nanoseconds(*wait - absl::Seconds(seconds))));
+    wire.add_details()->PackFrom(retry);
+  }
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
           wire.SerializeAsString()};
 }
@@ -38,6 +49,12 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
       google::rpc::ErrorInfo info;
       if (detail.UnpackTo(&info)) {
         result.SetPayload(kErrorInfoUrl, absl::Cord(info.SerializeAsString()));
+      }
+      google::rpc::RetryInfo retry;
+      if (detail.UnpackTo(&retry)) {
+        result =
+            WithRetryAfter(std::move(result), absl::Seconds(retry.retry_delay().seconds()) +
+                                                  absl::Nanoseconds(retry.retry_delay().nanos()));
       }
     }
   }

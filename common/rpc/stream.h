@@ -179,7 +179,7 @@ grpc::ServerWriteReactor<Message>* RunServerStream(
     stream->End(std::move(handler)(call, writer));
   });
   if (!taken) {
-    stream->End(absl::ResourceExhaustedError("this server is at its concurrency limit"));
+    stream->End(OverloadedError());
   }
   return stream.get();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/retry_hint.h"
 
 namespace galen::rpc {
 
@@ -11,6 +12,11 @@ absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {
   const auto deadline = context.deadline();
   if (deadline == std::chrono::system_clock::time_point::max()) return absl::InfiniteFuture();
   return absl::FromChrono(deadline);
+}
+
+absl::Status OverloadedError() {
+  return WithRetryAfter(absl::ResourceExhaustedError("this server is at its concurrency limit"),
+                        absl::Seconds(1));
 }
 
 grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context, Executor& executor,
@@ -28,8 +34,7 @@ grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context, Executo
     }
   });
   if (!taken) {
-    reactor->Finish(
-        ToGrpcStatus(absl::ResourceExhaustedError("this server is at its concurrency limit")));
+    reactor->Finish(ToGrpcStatus(OverloadedError()));
   }
   return reactor;
 }

@@ -25,6 +25,9 @@ struct Call {
 // The deadline of a call that a server received.
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context);
 
+// RESOURCE_EXHAUSTED, and when to try again: what a server answers that takes no more.
+absl::Status OverloadedError();
+
 // Runs `handler` on `executor` and finishes the RPC with its status. Sheds load with
 // RESOURCE_EXHAUSTED when the executor is full, and does not start work whose deadline has passed.
 // gRPC's own threads never run domain code: there are as few as two of them on a small machine.

@@ -6,14 +6,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/store/sqlite_statement.h"
+#include "common/store/store.h"
 
 namespace galen::store {
 namespace {
 
 constexpr int kApplicationId = 0x47414c41;  // "GALA" in the file's header
 constexpr int kBusyMs = 2000;
+constexpr char kSpace[] = "answers";
+constexpr absl::Duration kPause = absl::Seconds(10);
+constexpr absl::Duration kKeptInRedis = absl::Hours(24 * 30);
 
 constexpr char kSchema[] = R"sql(
   CREATE TABLE IF NOT EXISTS answers (
@@ -123,6 +128,36 @@ void SqliteAnswerCache::Put(absl::string_view digest, absl::string_view answer) 
   Statement::Run run(*drop_);
   run.Bind(1, static_cast<std::int64_t>(most_));
   run.Done().IgnoreError();
+}
+
+SharedAnswerCache::SharedAnswerCache(std::unique_ptr<Store> store, absl::Duration ttl,
+                                     absl::Duration pause)
+    : store_(std::move(store)), ttl_(ttl), pause_(pause) {}
+
+SharedAnswerCache::~SharedAnswerCache() = default;
+
+bool SharedAnswerCache::IsAway() const { return absl::ToUnixMicros(absl::Now()) < away_until_; }
+
+void SharedAnswerCache::Note(const absl::Status& status) {
+  if (absl::IsUnavailable(status)) away_until_ = absl::ToUnixMicros(absl::Now() + pause_);
+}
+
+std::optional<std::string> SharedAnswerCache::Get(absl::string_view digest) {
+  if (IsAway()) return std::nullopt;
+  const auto answer = store_->values().Get(kSpace, digest, absl::Now());
+  Note(answer.status());
+  return answer.ok() ? *answer : std::nullopt;
+}
+
+void SharedAnswerCache::Put(absl::string_view digest, absl::string_view answer) {
+  if (!IsAway()) Note(store_->values().Put(kSpace, digest, answer, absl::Now(), ttl_));
+}
+
+absl::StatusOr<std::unique_ptr<AnswerCache>> OpenAnswerCache(const std::string& where,
+                                                             std::size_t most) {
+  if (!IsSharedStore(where)) return SqliteAnswerCache::Open(where, most);
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, OpenStore(where));
+  return std::make_unique<SharedAnswerCache>(std::move(store), kKeptInRedis, kPause);
 }
 
 }  // namespace galen::store

@@ -1,7 +1,9 @@
 #ifndef COMMON_STORE_ANSWER_CACHE_H_
 #define COMMON_STORE_ANSWER_CACHE_H_
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
@@ -11,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "common/base/mutex.h"
 
 struct sqlite3;
@@ -18,6 +21,7 @@ struct sqlite3;
 namespace galen::store {
 
 class Statement;
+class Store;
 
 // Answers by the digest of all that they depend on. To lose one costs a question that is asked
 // again, so nothing here is an error that anybody has to act on. Thread-safe.
@@ -68,6 +72,31 @@ class SqliteAnswerCache final : public AnswerCache {
   std::unique_ptr<Statement> put_;
   std::unique_ptr<Statement> drop_;
 };
+
+// In a store that many processes share: a Redis that is away is asked again after a while, and
+// until then there is no answer, so that it delays nothing for long.
+class SharedAnswerCache final : public AnswerCache {
+ public:
+  // Answers are kept for `ttl`; a store that is away is left alone for `pause`.
+  SharedAnswerCache(std::unique_ptr<Store> store, absl::Duration ttl, absl::Duration pause);
+  ~SharedAnswerCache() override;
+
+  std::optional<std::string> Get(absl::string_view digest) override;
+  void Put(absl::string_view digest, absl::string_view answer) override;
+
+ private:
+  bool IsAway() const;
+  void Note(const absl::Status& status);
+
+  const std::unique_ptr<Store> store_;
+  const absl::Duration ttl_;
+  const absl::Duration pause_;
+  std::atomic<std::int64_t> away_until_{0};  // microseconds since 1970
+};
+
+// Where answers are kept: a Redis URL (docs/store.md), for a month; else a file, the newest `most`.
+absl::StatusOr<std::unique_ptr<AnswerCache>> OpenAnswerCache(const std::string& where,
+                                                             std::size_t most);
 
 }  // namespace galen::store
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -68,10 +67,8 @@ class EventLog {
 
   // What models took, by the `reasoned` of all events appended to logs of `parent`
   // ("tenants/{tenant}") whose event_time lies on that day ("2026-02-14", UTC). Never less than
-  // what Append() acknowledged. A store that keeps no such account says UNIMPLEMENTED.
-  virtual absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) {
-    return absl::UnimplementedError(absl::StrCat(parent, ": this store keeps no account of ", day));
-  }
+  // what Append() acknowledged.
+  virtual absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) = 0;
 };
 
 }  // namespace galen::store

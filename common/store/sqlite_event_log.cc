@@ -2,14 +2,14 @@
 
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/store/accounts.h"
+#include "common/store/names.h"
 #include "common/store/sqlite_statement.h"
 
 namespace galen::store {
@@ -17,12 +17,6 @@ namespace {
 
 constexpr int kApplicationId = 0x47414c4e;  // "GALN" in the file's header: whose file it is
 constexpr int kSchemaVersion = 1;
-
-// What one question may add to an account: more is a count that nobody believes, and a thousand
-// times a day of it does not overflow.
-std::int64_t Bounded(std::int64_t count) {
-  return std::clamp<std::int64_t>(count, 0, std::int64_t{1} << 50);
-}
 
 constexpr char kSchema[] = R"sql(
   CREATE TABLE diagnoses (
@@ -57,37 +51,6 @@ constexpr char kAccounts[] = R"sql(
     cost_nanos INTEGER NOT NULL,
     PRIMARY KEY (parent, day)) WITHOUT ROWID;
 )sql";
-
-// What the events took, by day.
-std::map<std::string, v1::Spent> SpentByDay(absl::Span<const v1::DiagnosisEvent> events) {
-  std::map<std::string, v1::Spent> days;
-  for (const v1::DiagnosisEvent& event : events) {
-    for (const v1::Reasoned& reasoned : event.reasoned()) {
-      v1::Spent& spent = days[absl::FormatTime(
-          "%Y-%m-%d", absl::FromUnixSeconds(event.event_time().seconds()), absl::UTCTimeZone())];
-      spent.set_calls(spent.calls() + std::max(0, reasoned.calls()));
-      spent.set_input_tokens(spent.input_tokens() + Bounded(reasoned.input_tokens()));
-      spent.set_output_tokens(spent.output_tokens() + Bounded(reasoned.output_tokens()));
-      spent.set_cost_nanos(spent.cost_nanos() + Bounded(reasoned.cost_nanos()));
-    }
-  }
-  return days;
-}
-
-// "tenants/t" of "tenants/t/diagnoses/d"; "" when the name has another form.
-absl::string_view ParentOf(absl::string_view name) {
-  const std::size_t cut = name.find("/diagnoses/");
-  return cut == absl::string_view::npos ? absl::string_view() : name.substr(0, cut);
-}
-
-absl::Status NoSuchLog(absl::string_view name) {
-  return absl::NotFoundError(absl::StrCat(name, ": no such diagnosis"));
-}
-
-absl::Status LeaseLost(const Lease& lease) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      lease.diagnosis, ": lease ", lease.token, " of ", lease.owner, " is no longer the newest"));
-}
 
 }  // namespace
 
@@ -256,7 +219,7 @@ absl::StatusOr<SqliteEventLog::Row> SqliteEventLog::Find(absl::string_view name)
   Statement::Run run(statements_->find);
   run.Bind(1, name);
   GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
-  if (!found) return NoSuchLog(name);
+  if (!found) return NoSuchLogError(name);
   return Row{run.Int(0), run.Int(1), run.Text(2), run.Int(3), run.Int(4)};
 }
 
@@ -281,8 +244,7 @@ absl::StatusOr<std::string> SqliteEventLog::Create(const v1::DiagnosisEvent& eve
   const std::string& name = event.created().name();
   const std::string parent(ParentOf(name));
   if (parent.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\": not of the form tenants/{tenant}/diagnoses/{diagnosis}"));
+    return BadNameError(name);
   }
   MutexLock lock(mu_);
   Transaction transaction(*this);
@@ -295,7 +257,7 @@ absl::StatusOr<std::string> SqliteEventLog::Create(const v1::DiagnosisEvent& eve
     if (repeated) return run.Text(0);
   }
   if (const absl::StatusOr<Row> taken = Find(name); taken.ok()) {
-    return absl::AlreadyExistsError(absl::StrCat(name, ": exists already"));
+    return TakenError(name);
   } else if (!absl::IsNotFound(taken.status())) {
     return taken.status();
   }
@@ -317,11 +279,9 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
   Transaction transaction(*this);
   GALEN_RETURN_IF_ERROR(transaction.Begin());
   GALEN_ASSIGN_OR_RETURN(const Row row, Find(lease.diagnosis));
-  if (row.lease_token != lease.token) return LeaseLost(lease);
+  if (row.lease_token != lease.token) return LeaseLostError(lease);
   if (row.last_sequence != expected_last) {
-    return absl::AbortedError(absl::StrCat(lease.diagnosis, ": the log ends with event ",
-                                           row.last_sequence, ", not ", expected_last,
-                                           ": read it again"));
+    return MovedOnError(lease.diagnosis, row.last_sequence, expected_last);
   }
   std::int64_t sequence = row.last_sequence;
   for (const v1::DiagnosisEvent& event : events) {
@@ -390,8 +350,7 @@ absl::StatusOr<EventLog::Page> SqliteEventLog::List(absl::string_view parent, in
                                                     absl::string_view page_token) {
   std::int64_t before = INT64_MAX;
   if (!page_token.empty() && (!absl::SimpleAtoi(page_token, &before) || before < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("page_token: \"", page_token, "\" was not given by this store"));
+    return BadPageTokenError(page_token);
   }
   MutexLock lock(mu_);
   Statement::Run run(parent.empty() ? statements_->list_all : statements_->list);
@@ -430,7 +389,7 @@ absl::Status SqliteEventLog::SetOver(absl::string_view name, bool over) {
   run.Bind(1, name);
   run.Bind(2, std::int64_t{over});
   GALEN_RETURN_IF_ERROR(run.Done());
-  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : NoSuchLog(name);
+  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : NoSuchLogError(name);
 }
 
 absl::StatusOr<Lease> SqliteEventLog::AcquireLease(absl::string_view name, absl::string_view owner,
@@ -441,9 +400,7 @@ absl::StatusOr<Lease> SqliteEventLog::AcquireLease(absl::string_view name, absl:
   GALEN_RETURN_IF_ERROR(transaction.Begin());
   GALEN_ASSIGN_OR_RETURN(const Row row, Find(name));
   if (row.lease_expires > absl::ToUnixMicros(now) && row.lease_owner != owner) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name, ": ", row.lease_owner, " holds the lease until ",
-        absl::FormatTime(absl::FromUnixMicros(row.lease_expires), absl::UTCTimeZone())));
+    return HeldError(name, row.lease_owner, absl::FromUnixMicros(row.lease_expires));
   }
   // A new token also for the same owner: after a restart its former self may still be writing.
   Lease lease{std::string(name), std::string(owner), row.lease_token + 1, now + ttl};
@@ -466,7 +423,7 @@ absl::Status SqliteEventLog::ReleaseLease(const Lease& lease) {
   run.Bind(1, lease.diagnosis);
   run.Bind(2, lease.token);
   GALEN_RETURN_IF_ERROR(run.Done());
-  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : LeaseLost(lease);
+  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : LeaseLostError(lease);
 }
 
 }  // namespace galen::store

@@ -1,5 +1,7 @@
 #include "services/cli/local_mesh.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +17,7 @@
 #include "common/knowledge/reload.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/llm/reasoned.h"
-#include "common/store/sqlite_event_log.h"
+#include "common/store/store.h"
 #include "services/conclusion/local_client.h"
 #include "services/conclusion/report_writer.h"
 #include "services/execution/check_runner.h"
@@ -67,7 +69,7 @@ struct LocalMesh::Parts {
   using SharedMinds = std::shared_ptr<const Minds>;
 
   Parts(std::shared_ptr<const knowledge::Knowledge> loaded,
-        std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::EventLog> opened,
+        std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::Store> opened,
         const Options& given)
       : options(given),
         model(CancelledBy(closing, given.model)),
@@ -78,7 +80,7 @@ struct LocalMesh::Parts {
         planner(Part(minds, minds->planner)),
         reflector(Part(minds, minds->reflector)),
         report_writer(Part(minds, minds->report_writer)),
-        log(std::move(opened)),
+        store(std::move(opened)),
         pool(std::make_unique<ThreadPool>(options.threads, kMaxQueued)),
         asking(model.has_value() ? std::make_unique<ThreadPool>(kAsking, kMaxQueued) : nullptr),
         node(minds->knowledge, options.roots),
@@ -93,8 +95,9 @@ struct LocalMesh::Parts {
         reflection(reflector, Asking()),
         conclusion(report_writer, Asking()),
         orchestrator(std::make_unique<orchestrator::Orchestrator>(
-            *log, orchestrator::Agents{summarization, planning, execution, reflection, conclusion},
-            clock, *pool, OrchestratorOptions(options))) {
+            store->events(),
+            orchestrator::Agents{summarization, planning, execution, reflection, conclusion}, clock,
+            *pool, OrchestratorOptions(options))) {
     minds.reset();  // those who use them keep them
   }
 
@@ -188,7 +191,7 @@ struct LocalMesh::Parts {
   Current<planning::Planner> planner;
   Current<reflection::Reflector> reflector;
   Current<conclusion::ReportWriter> report_writer;
-  const std::unique_ptr<store::EventLog> log;
+  const std::unique_ptr<store::Store> store;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<ThreadPool> asking;  // null: `pool` does
   LocalNode node;
@@ -203,6 +206,13 @@ struct LocalMesh::Parts {
   std::unique_ptr<orchestrator::Orchestrator> orchestrator;
   std::unique_ptr<knowledge::Reloader> reloader;
 };
+
+std::string OwnerIn(const std::string& store, const std::string& name, const std::string& what) {
+  if (!store::IsSharedStore(store)) return name;
+  char host[256] = "";
+  if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
+  return absl::StrCat(name, ":", host, ":", what);
+}
 
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
     const std::vector<std::string>& directories) {
@@ -236,10 +246,12 @@ absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& optio
     GALEN_ASSIGN_OR_RETURN(knowledge, LoadKnowledge(options.knowledge));
     GALEN_ASSIGN_OR_RETURN(scanner, CompileScanner(*knowledge));
   }
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<store::EventLog> log,
-                         store::SqliteEventLog::Open(options.store));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<store::Store> opened, store::OpenStore(options.store));
+  for (const std::string& warning : opened->warnings()) {
+    if (options.tell) options.tell(absl::StrCat(opened->Describe(), ": ", warning));
+  }
   auto parts =
-      std::make_unique<Parts>(std::move(knowledge), std::move(scanner), std::move(log), options);
+      std::make_unique<Parts>(std::move(knowledge), std::move(scanner), std::move(opened), options);
   GALEN_RETURN_IF_ERROR(parts->orchestrator->Start());
   if (options.reload && options.loaded == nullptr) {
     GALEN_ASSIGN_OR_RETURN(std::vector<std::string> directories,

@@ -35,7 +35,7 @@ class LocalMesh final : public DiagnosisApi {
     // Beside the built-in reasoner; what it points to must outlive the mesh. None: nothing is sent
     // anywhere.
     std::optional<reasoner::llm::Model> model;
-    std::string store = ":memory:";  // SQLite file
+    std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options
     // Directories that bundles and logs must lie below; empty: any, with this user's own rights.
     std::vector<std::string> roots;
@@ -75,6 +75,10 @@ class LocalMesh final : public DiagnosisApi {
 
   const std::unique_ptr<Parts> parts_;
 };
+
+// Who holds the leases in `store`: `name` itself in a file, which processes of one machine use in
+// turn; in a Redis that many share also this host and `what`, so that nobody else is taken for it.
+std::string OwnerIn(const std::string& store, const std::string& name, const std::string& what);
 
 // The knowledge of these directories, or of the one that came with the program.
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(

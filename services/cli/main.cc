@@ -111,6 +111,7 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     LocalMesh::Options options;
     options.knowledge = arguments.knowledge;
     if (!arguments.store.empty()) options.store = arguments.store;
+    options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
     options.model = reasoner::llm::PlannersModelOf(model->get());
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
@@ -126,7 +127,8 @@ ExitCode RunFeedback(const Arguments& arguments, Console& console) {
   LocalMesh::Options options;
   options.knowledge = arguments.knowledge;
   options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
-  options.owner = "galen feedback";  // a `galen up` on that store keeps what it runs
+  // Not that of a `galen up` on that store, which keeps what it runs.
+  options.owner = OwnerIn(options.store, "galen feedback", absl::StrCat(getpid()));
   options.site = arguments.site;
   const absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
   if (!mesh.ok()) {
@@ -329,8 +331,10 @@ int Main(int argc, char** argv) {
       ->type_name("FORM")
       ->expected(0, 1)
       ->default_str("text");
-  diagnose->add_option("--store", arguments.store, "Keep the diagnosis in this file")
-      ->type_name("FILE");
+  diagnose
+      ->add_option("--store", arguments.store,
+                   "Keep the diagnosis in this file or Redis (docs/store.md)")
+      ->type_name("FILE|URL");
   diagnose->add_option("--request-id", arguments.diagnose.request_id,
                        "Idempotency key: the same one gives the same diagnosis");
   diagnose
@@ -346,7 +350,8 @@ int Main(int argc, char** argv) {
   up->add_option("--metrics", arguments.metrics,
                  "Serve Prometheus metrics on this PORT of the loopback interface, or ADDRESS:PORT")
       ->type_name("ADDRESS");
-  up->add_option("--store", arguments.store, "File for the diagnoses")->type_name("FILE");
+  up->add_option("--store", arguments.store, "File or Redis for the diagnoses (docs/store.md)")
+      ->type_name("FILE|URL");
   up->add_option("--bundle-root", arguments.roots,
                  "Read bundles and logs only below this directory; may be given again")
       ->type_name("DIR");
@@ -365,8 +370,10 @@ int Main(int argc, char** argv) {
                      "is sent anywhere")
         ->envname("GALEN_LLM")
         ->type_name("FILE");
-    command->add_option("--llm-cache", arguments.llm_cache, "Keep the model's answers in this file")
-        ->type_name("FILE");
+    command
+        ->add_option("--llm-cache", arguments.llm_cache,
+                     "Keep the model's answers in this file or Redis")
+        ->type_name("FILE|URL");
   }
 
   CLI::App* feedback = app.add_subcommand("feedback", "Tell a diagnosis what is known");
@@ -377,8 +384,8 @@ int Main(int argc, char** argv) {
   feedback->add_option("--by", arguments.feedback.by, "Who confirms it")->type_name("NAME");
   feedback->add_option("--server", arguments.feedback.server, "The mesh that holds the diagnosis")
       ->type_name("HOST:PORT");
-  feedback->add_option("--store", arguments.store, "File that holds the diagnosis")
-      ->type_name("FILE");
+  feedback->add_option("--store", arguments.store, "File or Redis that holds the diagnosis")
+      ->type_name("FILE|URL");
   with_knowledge(feedback);
   for (CLI::App* command : {up, feedback}) {
     command

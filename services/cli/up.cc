@@ -1,6 +1,7 @@
 #include "services/cli/up.h"
 
 #include "common/rpc/serve.h"
+#include "common/store/store.h"
 #include "services/orchestrator/orchestrator_service.h"
 
 namespace galen::cli {
@@ -9,6 +10,7 @@ ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address
                    absl::Duration drain_grace, Console& console) {
   LocalMesh::Options with_reload = options;
   with_reload.reload = true;
+  with_reload.owner = OwnerIn(options.store, options.owner, address);
   with_reload.tell = [&console](const std::string& news) { console.err << news << std::endl; };
   absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(with_reload);
   absl::Status status = mesh.status();
@@ -19,8 +21,8 @@ ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address
     serve.address = address;
     serve.drain_grace = drain_grace;
     serve.on_listening = [&](int) {
-      console.err << "diagnoses are stored in " << options.store << "; stop with Ctrl-C"
-                  << std::endl;
+      console.err << "diagnoses are stored in " << store::DescribeStore(options.store)
+                  << "; stop with Ctrl-C" << std::endl;
     };
     serve.on_hangup = [&mesh] { (*mesh)->Reload(); };
     serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };

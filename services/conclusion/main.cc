@@ -25,7 +25,8 @@ ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, by comma; later ones overlay earlier ones.");
 ABSL_FLAG(std::string, llm, "",
           "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
-ABSL_FLAG(std::string, llm_cache, "", "SQLite file for the model's answers; none: in memory.");
+ABSL_FLAG(std::string, llm_cache, "",
+          "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
 ABSL_FLAG(std::string, metrics, "",
           "PORT of the loopback interface, or ADDRESS:PORT, to serve Prometheus metrics on; none: "
           "they are not served.");

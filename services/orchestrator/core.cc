@@ -1,6 +1,7 @@
 #include "services/orchestrator/core.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,8 @@ Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
       agents(agents_in),
       clock(clock_in),
       options(std::move(options_in)),
-      executor_(executor_in) {}
+      executor_(executor_in),
+      admission_({options.max_running, options.tenant_running, options.tenant_waiting}) {}
 
 void Core::Close() {
   gate.Close();
@@ -86,17 +88,41 @@ absl::StatusOr<std::shared_ptr<DiagnosisActor>> Core::Open(absl::string_view nam
       std::make_shared<DiagnosisActor>(shared_from_this(), std::move(lease), *std::move(state));
   MutexLock lock(mu_);
   actors_.emplace(std::string(name), actor);
+  admission_.Started(std::string(name));
   return actor;
 }
 
 void Core::Resume(const std::string& name) {
   const Gate::Pass pass(gate);
-  if (!pass || running() >= options.max_running) return;
-  const absl::StatusOr<std::shared_ptr<DiagnosisActor>> actor = Open(name);
-  if (actor.ok()) {
-    (*actor)->Start();
-  } else if (!absl::IsFailedPrecondition(actor.status())) {
-    ReportProblem(name, actor.status());
+  if (!pass) return;
+  {
+    MutexLock lock(mu_);
+    admission_.Wait(name);
+  }
+  StartWaiting();
+}
+
+void Core::StartWaiting() {
+  for (;;) {
+    std::optional<std::string> name;
+    {
+      MutexLock lock(mu_);
+      name = admission_.Next();
+    }
+    if (!name.has_value()) return;
+    const absl::StatusOr<std::shared_ptr<DiagnosisActor>> actor = Open(*name);
+    if (actor.ok()) {
+      (*actor)->Start();
+      continue;
+    }
+    {
+      MutexLock lock(mu_);
+      if (actors_.count(*name) == 0) admission_.Ended(*name);
+    }
+    if (absl::IsFailedPrecondition(actor.status())) continue;  // another orchestrator was faster
+    ReportProblem(*name, actor.status());
+    // The others would fail as well, each after a while; the next look into the store finds them.
+    if (absl::IsUnavailable(actor.status())) return;
   }
 }
 
@@ -112,23 +138,43 @@ absl::Status Core::ResumeOrphans() { return ResumeExpired(clock.Now()); }
 absl::Status Core::ResumeOwn() { return ResumeExpired(absl::InfiniteFuture()); }
 
 absl::Status Core::ResumeExpired(absl::Time by) {
+  {
+    MutexLock lock(mu_);
+    admission_.BeginLook();
+  }
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, log.ListOrphans(by));
-  for (const std::string& name : names) Resume(name);
+  std::vector<std::shared_ptr<DiagnosisActor>> late;  // run here, but did not renew their lease
+  {
+    MutexLock lock(mu_);
+    admission_.EndLook(names);
+    for (const std::string& name : names) {
+      if (const auto it = actors_.find(name); it != actors_.end()) late.push_back(it->second);
+      admission_.Wait(name);
+    }
+  }
+  for (const std::shared_ptr<DiagnosisActor>& actor : late) actor->Start();
+  StartWaiting();
   return absl::OkStatus();
 }
 
 void Core::Forget(const std::string& name, const DiagnosisActor* actor) {
   std::shared_ptr<DiagnosisActor> forgotten;  // outlives the lock
-  MutexLock lock(mu_);
-  const auto it = actors_.find(name);
-  if (it == actors_.end() || it->second.get() != actor) return;
-  forgotten = std::move(it->second);
-  actors_.erase(it);
+  bool others_wait = false;
+  {
+    MutexLock lock(mu_);
+    const auto it = actors_.find(name);
+    if (it == actors_.end() || it->second.get() != actor) return;
+    forgotten = std::move(it->second);
+    actors_.erase(it);
+    admission_.Ended(name);
+    others_wait = admission_.HasWaiting();
+  }
+  if (others_wait) Run([this] { StartWaiting(); });
 }
 
-std::size_t Core::running() {
+bool Core::IsFull(absl::string_view tenant) {
   MutexLock lock(mu_);
-  return actors_.size();
+  return admission_.IsFull(tenant);
 }
 
 void Core::ServeWatcher(std::int64_t ticket, Watcher watcher) {

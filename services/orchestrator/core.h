@@ -16,6 +16,7 @@
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
 #include "common/store/event_log.h"
+#include "services/orchestrator/admission.h"
 #include "services/orchestrator/agents.h"
 #include "services/orchestrator/diagnosis_state.h"
 #include "services/orchestrator/gate.h"
@@ -50,7 +51,7 @@ class Core : public std::enable_shared_from_this<Core> {
   // The same, after taking the lease where it is free. FAILED_PRECONDITION when another
   // orchestrator holds it. A diagnosis at rest is taken up as well.
   absl::StatusOr<std::shared_ptr<DiagnosisActor>> Open(absl::string_view name);
-  // Opens a diagnosis and lets it go on; what stands in the way is reported.
+  // Lets a diagnosis go on when it is its turn; what stands in the way is reported.
   void Resume(const std::string& name);
   void ResumeAt(absl::Time when, const std::string& name);
   // Resumes every unfinished diagnosis whose lease has expired.
@@ -61,7 +62,8 @@ class Core : public std::enable_shared_from_this<Core> {
   void NoteRest(const std::string& name, std::int64_t last_sequence);
   // The actor has stopped.
   void Forget(const std::string& name, const DiagnosisActor* actor);
-  std::size_t running();
+  // True when the tenant ("tenants/t") has as many waiting as may.
+  bool IsFull(absl::string_view tenant);
 
   // Hands `watcher` its events, now or when there are any.
   void ServeWatcher(std::int64_t ticket, Watcher watcher);
@@ -82,12 +84,14 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   absl::Status ResumeExpired(absl::Time by);
+  void StartWaiting();
   absl::StatusOr<EventBatch> ReadBatch(const std::string& name, std::int64_t after_sequence);
 
   Executor& executor_;
   Mutex open_mu_;  // one Open() at a time: two of the same diagnosis would fence each other
   Mutex mu_;
   std::map<std::string, std::shared_ptr<DiagnosisActor>, std::less<>> actors_ ABSL_GUARDED_BY(mu_);
+  Admission admission_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::string> problems_ ABSL_GUARDED_BY(mu_);  // last one, by name
   std::map<std::string, std::int64_t> rests_ ABSL_GUARDED_BY(mu_);    // last one, by name
 };

@@ -205,7 +205,7 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
       continue;
     }
     const absl::Time deadline = now + TimeFor(effect.kind, core_->options);
-    NoteTenantsDay(now);
+    if (effect.kind != Effect::Kind::kChecks) NoteTenantsDay(now);
     const std::int64_t call = ++last_call_;
     in_flight_[effect.id] = {call, effect, deadline, clients::NoCancel()};
     // Weak: an answer that comes after the diagnosis has been dropped finds nobody.

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -21,13 +22,16 @@
 #include "common/curation/proposal_store.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/serve.h"
-#include "common/store/sqlite_event_log.h"
+#include "common/store/store.h"
 #include "services/orchestrator/orchestrator.h"
 #include "services/orchestrator/orchestrator_service.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50050", "Address to serve gRPC on.");
-ABSL_FLAG(std::string, store, "galen.db",
-          "SQLite file with the diagnoses; created when there is none.");
+ABSL_FLAG(
+    std::string, store, "galen.db",
+    "Where the diagnoses are: an SQLite file, created when there is none, or a Redis that many "
+    "orchestrators share: redis://HOST:PORT, redis+sentinel://HOST:PORT,.../MASTER or "
+    "redis+cluster://HOST:PORT,... (docs/store.md).");
 ABSL_FLAG(std::string, summarization, "127.0.0.1:50051", "Address of galen-summarization.");
 ABSL_FLAG(std::string, planning, "127.0.0.1:50052", "Address of galen-planning.");
 ABSL_FLAG(std::string, execution, "127.0.0.1:50053", "Address of galen-execution.");
@@ -37,7 +41,7 @@ ABSL_FLAG(
     std::string, owner, "",
     "Name under which this orchestrator holds leases: the same after a restart, so that it goes "
     "on at once, and a different one for each orchestrator on the same store. Empty: host name "
-    "and path of --store.");
+    "and, of a file, its path, of a Redis, --listen.");
 ABSL_FLAG(std::string, strategy, "tiered",
           "How diagnoses are searched that name no strategy: direct, exhaustive, history, "
           "selfplay, taxonomy or tiered.");
@@ -50,6 +54,13 @@ ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of 
 ABSL_FLAG(std::string, site, "",
           "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
           "there as a past incident. Empty: confirmations are stored only.");
+ABSL_FLAG(
+    int, max_running, 10'000,
+    "Diagnoses that run here at the same time. More wait in the store, where any orchestrator "
+    "may start them; of the tenants that wait, the one of which the fewest run is next.");
+ABSL_FLAG(int, tenant_running, 1'000, "The same, of one tenant.");
+ABSL_FLAG(int, tenant_waiting, 10'000,
+          "Diagnoses of one tenant that may wait; more are refused with RESOURCE_EXHAUSTED.");
 ABSL_FLAG(int, threads, 4, "Calls and diagnoses worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 ABSL_FLAG(std::int64_t, crash_after_event, 0,
@@ -69,9 +80,12 @@ absl::StatusOr<Options> OptionsFromFlags() {
   Options options;
   options.owner = absl::GetFlag(FLAGS_owner);
   if (options.owner.empty()) {
+    const std::string where = absl::GetFlag(FLAGS_store);
     std::error_code unknown;
-    const auto path = std::filesystem::absolute(absl::GetFlag(FLAGS_store), unknown);
-    options.owner = absl::StrCat(HostName(), ":", path.string());
+    options.owner = absl::StrCat(HostName(), ":",
+                                 store::IsSharedStore(where)
+                                     ? absl::GetFlag(FLAGS_listen)
+                                     : std::filesystem::absolute(where, unknown).string());
   }
   options.strategy = absl::GetFlag(FLAGS_strategy);
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
@@ -86,6 +100,16 @@ absl::StatusOr<Options> OptionsFromFlags() {
     if (limit > absl::ZeroDuration()) continue;
     return absl::InvalidArgumentError(
         "--call_timeout, --summary_timeout, --checks_timeout: must be more than 0");
+  }
+  for (const auto& [limit, option] :
+       {std::pair{absl::GetFlag(FLAGS_max_running), &options.max_running},
+        {absl::GetFlag(FLAGS_tenant_running), &options.tenant_running},
+        {absl::GetFlag(FLAGS_tenant_waiting), &options.tenant_waiting}}) {
+    if (limit < 1) {
+      return absl::InvalidArgumentError(
+          "--max_running, --tenant_running, --tenant_waiting: must be 1 or more");
+    }
+    *option = static_cast<std::size_t>(limit);
   }
   if (const std::int64_t n = absl::GetFlag(FLAGS_crash_after_event); n > 0) {
     options.after_append = [n](std::int64_t sequence) {
@@ -111,8 +135,11 @@ absl::Status Serve() {
   }
   const absl::StatusOr<Options> options = OptionsFromFlags();
   if (!options.ok()) return options.status();
-  const auto log = store::SqliteEventLog::Open(absl::GetFlag(FLAGS_store));
-  if (!log.ok()) return log.status();
+  const auto store = store::OpenStore(absl::GetFlag(FLAGS_store));
+  if (!store.ok()) return store.status();
+  for (const std::string& warning : (*store)->warnings()) {
+    std::cerr << "galen-orchestrator: " << (*store)->Describe() << ": " << warning << std::endl;
+  }
   const auto summarization =
       clients::MakeGrpcSummarizationClient(rpc::Connect(absl::GetFlag(FLAGS_summarization)));
   const auto planning =
@@ -125,7 +152,7 @@ absl::Status Serve() {
       clients::MakeGrpcConclusionClient(rpc::Connect(absl::GetFlag(FLAGS_conclusion)));
   const SystemClock clock;
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
-  Orchestrator orchestrator(**log,
+  Orchestrator orchestrator((*store)->events(),
                             {*summarization, *planning, *execution, *reflection, *conclusion},
                             clock, executor, *options);
   if (const absl::Status status = orchestrator.Start(); !status.ok()) return status;

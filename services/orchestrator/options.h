@@ -30,8 +30,13 @@ struct Options {
   absl::Duration orphan_scan = absl::Seconds(5);
   // How long to wait before a diagnosis is read anew after the store refused an event.
   absl::Duration store_retry = absl::Seconds(1);
-  // Diagnoses that run here at the same time; more are refused with RESOURCE_EXHAUSTED.
+  // Diagnoses that run here at the same time, over all and of one tenant. More wait in the store,
+  // where any orchestrator may start them; of the tenants that wait, the one of which the fewest
+  // run is next. A tenant that has more than `tenant_waiting` of them is refused with
+  // RESOURCE_EXHAUSTED.
   std::size_t max_running = 10'000;
+  std::size_t tenant_running = 1'000;
+  std::size_t tenant_waiting = 10'000;
   // False: no thread of its own, the owner calls Tick().
   bool own_timer = true;
   // Fault injection: called after each event is durable, with its sequence number, before anything

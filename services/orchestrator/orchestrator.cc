@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/mutex.h"
+#include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
 #include "services/orchestrator/core.h"
 #include "services/orchestrator/diagnosis_actor.h"
@@ -20,6 +21,7 @@ namespace galen::orchestrator {
 namespace {
 
 constexpr int kDefaultPageSize = 50;
+constexpr absl::Duration kFullFor = absl::Seconds(5);  // what is the time of one or two diagnoses
 constexpr absl::Duration kWatchPoll = absl::Seconds(1);
 
 // 16 hexadecimal digits that nobody can guess or meet again.
@@ -115,9 +117,12 @@ void Orchestrator::Tick() { core_->timers.RunDue(core_->clock.Now()); }
 
 absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequest& request) {
   GALEN_RETURN_IF_ERROR(Validate(request));
-  if (core_->running() >= core_->options.max_running) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        core_->options.max_running, " diagnoses are running, which is the limit: try again later"));
+  if (core_->IsFull(request.parent())) {
+    return WithRetryAfter(
+        absl::ResourceExhaustedError(absl::StrCat(
+            request.parent(), ": ", core_->options.tenant_waiting,
+            " diagnoses wait, which is the limit: try again in ", absl::FormatDuration(kFullFor))),
+        kFullFor);
   }
   v1::DiagnosisEvent event;
   *event.mutable_event_time() = ToTimestamp(core_->clock.Now());

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "common/base/retry_hint.h"
+#include "google/rpc/error_details.pb.h"
 #include "services/orchestrator/retry.h"
 
 namespace galen::orchestrator {
@@ -168,6 +170,12 @@ v1::DiagnosisEvent CallFailedEvent(const State& state, const Effect& effect,
   failed.set_attempt(attempt);
   failed.mutable_error()->set_code(static_cast<int>(error.code()));
   failed.mutable_error()->set_message(std::string(error.message()));
+  if (const auto wait = RetryAfter(error)) {
+    google::rpc::RetryInfo info;
+    info.mutable_retry_delay()->set_seconds(
+        absl::ToInt64Seconds(absl::Ceil(*wait, absl::Seconds(1))));
+    failed.mutable_error()->add_details()->PackFrom(info);
+  }
   failed.set_final(IsFinalFailure(error.code(), attempt));
   return event;
 }

@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "google/rpc/status.pb.h"
 
 namespace galen::orchestrator {
 
@@ -15,6 +16,9 @@ bool IsFinalFailure(absl::StatusCode code, int attempt);
 
 // How long to wait after `attempts` failed ones.
 absl::Duration BackoffAfter(int attempts);
+// The same when the last one failed with `error`: longer where that asks for it, but not by much,
+// as it comes from a peer.
+absl::Duration BackoffAfter(int attempts, const google::rpc::Status& error);
 
 }  // namespace galen::orchestrator
 

@@ -19,22 +19,22 @@ constexpr std::size_t kKeptVectors = 20'000;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<OpenedModel>> OpenedModel::Open(const std::string& endpoint_file,
-                                                               const std::string& cache_file) {
+                                                               const std::string& cache) {
   if (endpoint_file.empty()) return std::unique_ptr<OpenedModel>();
   std::unique_ptr<OpenedModel> opened(new OpenedModel());
   GALEN_ASSIGN_OR_RETURN(const galen::llm::Endpoint endpoint,
                          galen::llm::LoadEndpoint(endpoint_file));
   GALEN_ASSIGN_OR_RETURN(opened->client_, galen::llm::HttpClient::Make(endpoint));
-  if (cache_file.empty()) {
+  if (cache.empty()) {
     opened->cache_ = std::make_unique<store::MemoryAnswerCache>(kKeptInMemory);
   } else {
-    GALEN_ASSIGN_OR_RETURN(opened->cache_, store::SqliteAnswerCache::Open(cache_file, kKeptInFile));
+    GALEN_ASSIGN_OR_RETURN(opened->cache_, store::OpenAnswerCache(cache, kKeptInFile));
   }
   if (endpoint.embedding_model.empty()) return opened;
   // A client of its own: a server that embeds nothing must not open the circuit of the questions,
   // nor the other way round.
   GALEN_ASSIGN_OR_RETURN(opened->embedding_client_, galen::llm::HttpClient::Make(endpoint));
-  if (cache_file.empty()) {
+  if (cache.empty()) {
     opened->vectors_ = std::make_unique<store::MemoryAnswerCache>(kKeptVectors);
   }
   opened->embedding_ = {
@@ -42,7 +42,7 @@ absl::StatusOr<std::unique_ptr<OpenedModel>> OpenedModel::Open(const std::string
       .model = endpoint.embedding_model,
       .dimensions = endpoint.embedding_dimensions,
       .limit = endpoint.embedding_limit,
-      .vectors = cache_file.empty() ? opened->vectors_.get() : opened->cache_.get()};
+      .vectors = cache.empty() ? opened->vectors_.get() : opened->cache_.get()};
   return opened;
 }
 

@@ -20,10 +20,10 @@ namespace galen::reasoner::llm {
 class OpenedModel {
  public:
   // `endpoint_file` as docs/llm.md describes it; "" gives null, and then nothing is ever sent
-  // anywhere. `cache_file` keeps answers; "" keeps them in memory. Errors: those of the file, of
-  // the key, of the cache.
+  // anywhere. `cache` keeps answers: an SQLite file, or a Redis URL; "" keeps them in memory.
+  // Errors: those of the file, of the key, of the cache.
   static absl::StatusOr<std::unique_ptr<OpenedModel>> Open(const std::string& endpoint_file,
-                                                           const std::string& cache_file);
+                                                           const std::string& cache);
 
   // For agents that ask.
   Model model() { return {client_.get(), cache_.get(), &counters_, &closing_}; }

@@ -239,8 +239,9 @@ CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
                  "Also without the true cause in the taxonomy");
   eval->add_option("--llm", arguments.llm, "Endpoint of a language model (docs/llm.md)")
       ->type_name("FILE");
-  eval->add_option("--llm-cache", arguments.llm_cache, "Keep the model's answers in this file")
-      ->type_name("FILE");
+  eval->add_option("--llm-cache", arguments.llm_cache,
+                   "Keep the model's answers in this file or Redis")
+      ->type_name("FILE|URL");
   eval->add_flag("--llm-draft", arguments.llm_draft,
                  "A stand-in for a model that answers as the built-in reasoner does: what prompts "
                  "would take");

@@ -113,8 +113,8 @@ CLI::App* DeclareKb(CLI::App& app, KbArguments& arguments) {
       ->type_name("FILE");
   ingest
       ->add_option("--llm-cache", arguments.ingest.llm_cache,
-                   "Keep the model's answers in this file")
-      ->type_name("FILE");
+                   "Keep the model's answers in this file or Redis")
+      ->type_name("FILE|URL");
   WithJson(ingest, arguments, "One JSON object for each ticket, a line each");
   WithSite(ingest, arguments);
 

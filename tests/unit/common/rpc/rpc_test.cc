@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/executor.h"
+#include "common/base/retry_hint.h"
 #include "common/clients/grpc_clients.h"
 #include "common/rpc/status.h"
 #include "common/rpc/stream.h"
@@ -78,6 +79,19 @@ absl::StatusOr<node::v1::DescribeResponse> Describe(clients::NodeClient& client,
   return answer.get_future().get();
 }
 
+TEST(Status, SaysWhenToTryAgainAsARetryInfo) {
+  const grpc::Status wire =
+      ToGrpcStatus(WithRetryAfter(absl::UnavailableError("x"), absl::Milliseconds(2500)));
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(wire.error_details()));
+  ASSERT_EQ(details.details_size(), 2);
+  google::rpc::RetryInfo info;
+  ASSERT_TRUE(details.details(1).UnpackTo(&info));
+  EXPECT_EQ(info.retry_delay().seconds(), 2);
+  EXPECT_EQ(info.retry_delay().nanos(), 500'000'000);
+  EXPECT_EQ(RetryAfter(FromGrpcStatus(wire)), absl::Milliseconds(2500));
+}
+
 TEST(Status, LeavesWithExactlyOneErrorInfoAndComesBackWhole) {
   const absl::Status status = absl::NotFoundError("diagnoses/7: no such diagnosis");
   const grpc::Status wire = ToGrpcStatus(status);
@@ -124,8 +138,9 @@ TEST(Unary, ShedsLoadWhenItsExecutorIsFull) {
   ScriptedNodeService service(executor);
   galen::testing::InProcessServer server(service);
   const auto client = clients::MakeGrpcNodeClient(server.channel());
-  EXPECT_THAT(Describe(*client, absl::Now() + absl::Minutes(1)),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit")));
+  const absl::Status shed = Describe(*client, absl::Now() + absl::Minutes(1)).status();
+  EXPECT_THAT(shed, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit")));
+  EXPECT_EQ(RetryAfter(shed), absl::Seconds(1));
   release.count_down();
 }
 

@@ -68,6 +68,10 @@ class DyingEventLog final : public store::EventLog {
   absl::Status ReleaseLease(const store::Lease& lease) override {
     return dead_ ? Gone() : real_.ReleaseLease(lease);
   }
+  absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) override {
+    if (dead_) return Gone();
+    return real_.SpentOn(parent, day);
+  }
 
  private:
   static absl::Status Gone() { return absl::UnavailableError("the process is dead"); }

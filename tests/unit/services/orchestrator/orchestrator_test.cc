@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/retry_hint.h"
 #include "common/store/sqlite_event_log.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/orchestrator/events.h"
@@ -41,6 +43,8 @@ class OrchestratorTest : public ::testing::Test {
     options.owner = owner;
     options.own_timer = false;
     options.max_running = 2;
+    options.tenant_running = 2;
+    options.tenant_waiting = 2;
     options.on_problem = [this](absl::string_view, const absl::Status& problem) {
       problems_.push_back(std::string(problem.message()));
     };
@@ -181,17 +185,54 @@ TEST_F(OrchestratorTest, ARepeatedRequestGivesTheSameDiagnosis) {
   EXPECT_EQ(world_.calls("Conclude"), 1);
 }
 
-TEST_F(OrchestratorTest, RefusesATakenIdABadRequestAndMoreThanItMayRun) {
+TEST_F(OrchestratorTest, RefusesATakenIdABadRequestAndMoreThanMayWait) {
   Create();
   EXPECT_THAT(orchestrator_->Create(CreateRequest()),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(kName)));
   EXPECT_THAT(orchestrator_->Create({}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("parent")));
-  Create("d2");
-  EXPECT_THAT(orchestrator_->Create(CreateRequest("d3")),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2 diagnoses")));
+  for (const char* id : {"d2", "d3", "d4"}) Create(id);
+  const absl::Status refused = orchestrator_->Create(CreateRequest("d5")).status();
+  EXPECT_THAT(refused,
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2 diagnoses wait")));
+  EXPECT_GT(RetryAfter(refused), absl::ZeroDuration());
+  v1::CreateDiagnosisRequest other = CreateRequest("d");
+  other.set_parent("tenants/other");
+  EXPECT_THAT(orchestrator_->Create(other), IsOk());
   executor_.RunAll();
-  EXPECT_THAT(orchestrator_->Create(CreateRequest("d3")), IsOk());
+  EXPECT_EQ(world_.calls("Conclude"), 5);
+  EXPECT_THAT(orchestrator_->Create(CreateRequest("d5")), IsOk());
+}
+
+TEST_F(OrchestratorTest, WhatWaitsForOneOrchestratorIsStartedByAnotherThatHasRoom) {
+  for (const char* id : {"d", "d2", "d3", "d4"}) Create(id);
+  const auto second = MakeOrchestrator("b");
+  for (const auto& [id, owner] : {std::pair{"d", "a"}, {"d2", "a"}, {"d3", "b"}, {"d4", "b"}}) {
+    EXPECT_THAT(
+        log_->AcquireLease(absl::StrCat("tenants/t/diagnoses/", id), "x", clock_.Now(),
+                           absl::Seconds(1)),
+        StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(absl::StrCat(owner, " holds"))));
+  }
+  // The first one sees that, and that the tenant has room for two more.
+  EXPECT_TRUE(absl::IsResourceExhausted(orchestrator_->Create(CreateRequest("d5")).status()));
+  clock_.Advance(absl::Seconds(6));
+  orchestrator_->Tick();
+  for (const char* id : {"d5", "d6"}) Create(id);
+  executor_.RunAll();
+  EXPECT_EQ(world_.calls("Conclude"), 6);
+}
+
+TEST_F(OrchestratorTest, WaitsAsLongAsAnAgentAsksForWithinReason) {
+  for (const auto& [asked, waited] :
+       {std::pair{absl::Seconds(8), absl::Seconds(8)}, {absl::Hours(1), absl::Seconds(30)}}) {
+    world_.failures["Summarize"] = {WithRetryAfter(absl::ResourceExhaustedError("busy"), asked)};
+    const int before = world_.calls("Summarize");
+    Create(absl::StrCat("d", absl::ToInt64Seconds(asked)));
+    Pass(waited - absl::Milliseconds(200));
+    EXPECT_EQ(world_.calls("Summarize"), before + 1);
+    Pass(absl::Milliseconds(300));
+    EXPECT_EQ(world_.calls("Summarize"), before + 2);
+  }
 }
 
 TEST_F(OrchestratorTest, RetriesWhatIsTransientAndSaysNothingOfItInTheReport) {

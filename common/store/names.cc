@@ -1,0 +1,46 @@
+#include "common/store/names.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace galen::store {
+
+absl::string_view ParentOf(absl::string_view name) {
+  const std::size_t cut = name.find("/diagnoses/");
+  return cut == absl::string_view::npos ? absl::string_view() : name.substr(0, cut);
+}
+
+absl::Status BadNameError(absl::string_view name) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", name, "\": not of the form tenants/{tenant}/diagnoses/{diagnosis}"));
+}
+
+absl::Status NoSuchLogError(absl::string_view name) {
+  return absl::NotFoundError(absl::StrCat(name, ": no such diagnosis"));
+}
+
+absl::Status TakenError(absl::string_view name) {
+  return absl::AlreadyExistsError(absl::StrCat(name, ": exists already"));
+}
+
+absl::Status LeaseLostError(const Lease& lease) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      lease.diagnosis, ": lease ", lease.token, " of ", lease.owner, " is no longer the newest"));
+}
+
+absl::Status HeldError(absl::string_view name, absl::string_view owner, absl::Time expires) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(name, ": ", owner, " holds the lease until ",
+                   absl::FormatTime(expires, absl::UTCTimeZone())));
+}
+
+absl::Status MovedOnError(absl::string_view name, std::int64_t last, std::int64_t expected) {
+  return absl::AbortedError(absl::StrCat(name, ": the log ends with event ", last, ", not ",
+                                         expected, ": read it again"));
+}
+
+absl::Status BadPageTokenError(absl::string_view token) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("page_token: \"", token, "\" was not given by this store"));
+}
+
+}  // namespace galen::store

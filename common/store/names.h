@@ -1,0 +1,26 @@
+#ifndef COMMON_STORE_NAMES_H_
+#define COMMON_STORE_NAMES_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/store/event_log.h"
+
+namespace galen::store {
+
+// "tenants/t" of "tenants/t/diagnoses/d"; "" when the name has another form.
+absl::string_view ParentOf(absl::string_view name);
+
+// What every event log says, in the same words.
+absl::Status BadNameError(absl::string_view name);
+absl::Status NoSuchLogError(absl::string_view name);
+absl::Status TakenError(absl::string_view name);
+absl::Status LeaseLostError(const Lease& lease);
+absl::Status HeldError(absl::string_view name, absl::string_view owner, absl::Time expires);
+absl::Status MovedOnError(absl::string_view name, std::int64_t last, std::int64_t expected);
+absl::Status BadPageTokenError(absl::string_view token);
+
+}  // namespace galen::store
+
+#endif  // COMMON_STORE_NAMES_H_

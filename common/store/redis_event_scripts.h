@@ -1,0 +1,39 @@
+#ifndef COMMON_STORE_REDIS_EVENT_SCRIPTS_H_
+#define COMMON_STORE_REDIS_EVENT_SCRIPTS_H_
+
+#include "common/store/redis/command.h"
+
+namespace galen::store {
+
+// What happens to a diagnosis in Redis, each wholly or not at all. Every script answers with an
+// array of texts whose first says what became of it, and may be repeated when its answer got lost.
+// Numbers go up to 2^53, as Lua counts in doubles: sequences, and microseconds since 1970.
+
+// KEYS head log open; ARGV name, request id, id of this creation, event.
+// -> made | same (this request made it before) | taken
+const redis::Script& CreateScript();
+// KEYS head log open accounts...; ARGV name, owner, token, expected last, id of this append, for
+// each account calls input output cost, events...
+// -> ok LAST | none | lease (is another's) | moved LAST
+const redis::Script& AppendScript();
+// KEYS head log; ARGV after, limit, bytes after which it stops
+// -> none | ok SEQUENCE EVENT SEQUENCE EVENT ...
+const redis::Script& ReadScript();
+// KEYS head open; ARGV name, owner, now, expires, proposed token
+// -> ok TOKEN | none | held OWNER EXPIRES
+const redis::Script& AcquireScript();
+// KEYS head open; ARGV name, token -> ok | lease
+const redis::Script& ReleaseScript();
+// KEYS head open; ARGV name, 1 or 0 -> ok | none
+const redis::Script& SetOverScript();
+// KEYS births, listing of the parent, listing of all; ARGV name -> ok
+const redis::Script& ListScript();
+// KEYS request; ARGV name -> NAME that the request is for: this one, when it is new
+const redis::Script& ClaimScript();
+// KEYS request; ARGV old name, new name or "" -> ok. Changes the claim where it is still the old
+// one.
+const redis::Script& ReclaimScript();
+
+}  // namespace galen::store
+
+#endif  // COMMON_STORE_REDIS_EVENT_SCRIPTS_H_

@@ -1,0 +1,50 @@
+#ifndef COMMON_STORE_STORE_H_
+#define COMMON_STORE_STORE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/store/event_log.h"
+#include "common/store/key_value.h"
+#include "common/store/node_table.h"
+#include "common/store/rate_limits.h"
+#include "common/store/work_queue.h"
+
+namespace galen::store {
+
+// All that the mesh keeps, in one place. Its parts are thread-safe and live as long as it does.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual EventLog& events() = 0;
+  virtual WorkQueue& work() = 0;
+  virtual KeyValue& values() = 0;
+  virtual RateLimits& rates() = 0;
+  virtual NodeTable& nodes() = 0;
+
+  // Where it is, without secrets.
+  virtual std::string Describe() const = 0;
+  // True when many processes on many machines may share it.
+  virtual bool IsShared() const = 0;
+  // What of its set-up makes it keep less than it could, one sentence each; found when it was
+  // opened.
+  virtual const std::vector<std::string>& warnings() const = 0;
+};
+
+// Opens what --store names: a Redis URL (docs/store.md), else an SQLite file, which is created when
+// there is none; ":memory:" lives as long as the object. INVALID_ARGUMENT the URL; UNAVAILABLE,
+// PERMISSION_DENIED, FAILED_PRECONDITION the server; UNAVAILABLE, DATA_LOSS the file.
+absl::StatusOr<std::unique_ptr<Store>> OpenStore(absl::string_view where);
+
+// What --store names without secrets, for messages and names of owners; no file or server is
+// touched.
+std::string DescribeStore(absl::string_view where);
+bool IsSharedStore(absl::string_view where);
+
+}  // namespace galen::store
+
+#endif  // COMMON_STORE_STORE_H_
