@@ -217,6 +217,7 @@ class Model(unittest.TestCase):
         self.assertFalse(os.path.exists(f"{site}/accepted"), "nothing is knowledge yet")
         found = galen.galen("kb", "search", "Badge tray turned", "--knowledge", f"{galen.ROOT}/knowledge",
                             "--knowledge", site)
+        self.assertEqual(found.returncode, 0, found.stderr)
         self.assertNotIn("Badge tray turned", found.stdout)
 
 
