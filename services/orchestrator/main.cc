@@ -155,7 +155,7 @@ absl::Status Serve() {
   Orchestrator orchestrator((*store)->events(),
                             {*summarization, *planning, *execution, *reflection, *conclusion},
                             clock, executor, *options);
-  if (const absl::Status status = orchestrator.Start(); !status.ok()) return status;
+  if (absl::Status status = orchestrator.Start(); !status.ok()) return status;
   OrchestratorServiceImpl service(orchestrator, executor);
   rpc::ServeOptions serve;
   serve.address = absl::GetFlag(FLAGS_listen);
