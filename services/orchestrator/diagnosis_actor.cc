@@ -55,14 +55,15 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
     MutexLock lock(mu_);
     if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
     absl::StatusOr<std::optional<v1::DiagnosisEvent>> event = command(state_);
+    const absl::Status refused = event.status();
     std::vector<v1::DiagnosisEvent> events;
-    if (event.ok() && event->has_value()) Take(**std::move(event), events);
+    if (refused.ok() && event->has_value()) Take(**std::move(event), events);
     if (const absl::Status status = Advance(std::move(events)); !status.ok()) {
       StopOn(status);
       return absl::UnavailableError(
           absl::StrCat(status.message(), ": try again, the diagnosis is being taken up anew"));
     }
-    diagnosis = event.ok() ? absl::StatusOr<v1::Diagnosis>(ToDiagnosis(state_)) : event.status();
+    diagnosis = refused.ok() ? absl::StatusOr<v1::Diagnosis>(ToDiagnosis(state_)) : refused;
   }
   core_->NotifyWatchers(name_);
   return diagnosis;

@@ -37,12 +37,11 @@ absl::StatusOr<std::unique_ptr<OpenedModel>> OpenedModel::Open(const std::string
   if (cache.empty()) {
     opened->vectors_ = std::make_unique<store::MemoryAnswerCache>(kKeptVectors);
   }
-  opened->embedding_ = {
-      .client = opened->embedding_client_.get(),
-      .model = endpoint.embedding_model,
-      .dimensions = endpoint.embedding_dimensions,
-      .limit = endpoint.embedding_limit,
-      .vectors = cache.empty() ? opened->vectors_.get() : opened->cache_.get()};
+  opened->embedding_ = {.client = opened->embedding_client_.get(),
+                        .model = endpoint.embedding_model,
+                        .dimensions = endpoint.embedding_dimensions,
+                        .limit = endpoint.embedding_limit,
+                        .vectors = cache.empty() ? opened->vectors_.get() : opened->cache_.get()};
   return opened;
 }
 

@@ -206,6 +206,7 @@ std::vector<absl::StatusOr<Reply>> Client::RunAll(std::vector<Command> commands)
     pause = std::min(pause * 2, kLongestPause);
   }
   std::vector<absl::StatusOr<Reply>> replies;
+  replies.reserve(tasks.size());
   for (Task& task : tasks) {
     replies.push_back(task.result.has_value()
                           ? *std::move(task.result)

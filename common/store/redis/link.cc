@@ -152,13 +152,13 @@ class Link::Loop {
     auto unconfirmed = std::make_shared<Unconfirmed>();
     bool writes = false;
     for (Queued& queued : batch) {
-      if (queued.request.asking) Push({"ASKING"}, [](absl::StatusOr<Reply>) {});
+      if (queued.request.asking) Push({"ASKING"}, [](const absl::StatusOr<Reply>&) {});
       if (options.replicas == 0 || !queued.request.write) {
-        Push(std::move(queued.request.words), std::move(queued.answer));
+        Push(queued.request.words, std::move(queued.answer));
         continue;
       }
       writes = true;
-      Push(std::move(queued.request.words),
+      Push(queued.request.words,
            [unconfirmed, answer = std::move(queued.answer)](absl::StatusOr<Reply> reply) mutable {
              if (!reply.ok() || reply->IsError()) return std::move(answer)(std::move(reply));
              unconfirmed->writes.emplace_back(std::move(answer), *std::move(reply));
@@ -184,9 +184,11 @@ class Link::Loop {
          });
   }
 
-  void Push(std::vector<std::string> words, Done done) {
+  void Push(const std::vector<std::string>& words, Done done) {
     std::vector<const char*> starts;
     std::vector<std::size_t> sizes;
+    starts.reserve(words.size());
+    sizes.reserve(words.size());
     for (const std::string& word : words) {
       starts.push_back(word.data());
       sizes.push_back(word.size());
