@@ -72,7 +72,8 @@ TEST(Ptx, MemoryIsSweptSixteenBytesAtATime) {
 }
 
 TEST(Ptx, ComputesWithOneRightAnswer) {
-  const std::string& compute = EntryOf(fake::ReadPtx(kKernelsPtx), "galen_compute").body;
+  const fake::PtxModule module = fake::ReadPtx(kKernelsPtx);
+  const std::string& compute = EntryOf(module, "galen_compute").body;
   // Round to nearest, small numbers kept: what the processor does.
   EXPECT_THAT(compute, HasSubstr("fma.rn.f32"));
   EXPECT_THAT(compute, HasSubstr("fma.rn.f64"));
