@@ -58,6 +58,7 @@ std::vector<std::string> LeavesWithEvidence(const Case& the_case,
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> labels;
+  labels.reserve(found.size());
   for (auto& [log_odds, label] : found) labels.push_back(std::move(label));
   return labels;
 }

@@ -15,8 +15,6 @@
 namespace galen::reasoner {
 namespace {
 
-using galen::v1::Signal;
-using galen::v1::Verdict;
 using knowledge::v1::Label;
 
 // A share this small is not worth a search while another choice has strong evidence.

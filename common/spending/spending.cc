@@ -1,6 +1,7 @@
 #include "common/spending/spending.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/match.h"
@@ -38,7 +39,7 @@ const knowledge::v1::LlmPrice* PriceOf(const knowledge::v1::KnowledgeBase& base,
 std::int64_t ToNanos(double money) {
   const double nanos = money * kNanos;
   if (!(nanos > 0)) return 0;
-  return nanos >= static_cast<double>(kMost) ? kMost : static_cast<std::int64_t>(nanos + 0.5);
+  return nanos >= static_cast<double>(kMost) ? kMost : std::llround(nanos);
 }
 
 Refusal Over(const knowledge::v1::LlmBudget& budget, const v1::Spent& spent,

@@ -111,6 +111,7 @@ std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
     }
   }
   std::vector<std::pair<std::string, size_t>> order;
+  order.reserve(wanted.size());
   for (const auto& [check, labels] : wanted) order.emplace_back(check, labels.size());
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });

@@ -52,6 +52,7 @@ absl::StatusOr<std::vector<std::string>> Cited(const Json& answer, const Citable
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                          ChoicesOf(answer, "evidence", Keys(citable)));
   std::vector<std::string> ids;
+  ids.reserve(names.size());
   for (const std::string& name : names) ids.push_back(citable.at(name));
   return ids;
 }

@@ -32,10 +32,8 @@ constexpr double kWorthAWord = 0.2;
 
 // Keeps the account of a question with its answer, but for one that was not needed.
 template <typename Answer>
-Answer With(Answer answer, Reasoned reasoned) {
-  if (reasoned.fallback() != Reasoned::NOT_NEEDED) {
-    *answer.mutable_reasoned() = std::move(reasoned);
-  }
+Answer With(Answer answer, const Reasoned& reasoned) {
+  if (reasoned.fallback() != Reasoned::NOT_NEEDED) *answer.mutable_reasoned() = reasoned;
   return answer;
 }
 

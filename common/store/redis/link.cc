@@ -111,7 +111,7 @@ class Link::Loop {
       std::vector<std::string> words = {"AUTH"};
       if (!options.user.empty()) words.push_back(options.user);
       words.push_back(options.password);
-      Push(std::move(words), [this](absl::StatusOr<Reply> reply) {
+      Push(words, [this](absl::StatusOr<Reply> reply) {
         if (!reply.ok() || !reply->IsError()) return;
         Refuse(absl::PermissionDeniedError(absl::StrCat(
             Name(), ": Redis refuses user \"",
