@@ -77,6 +77,17 @@ TEST(Knowledge, DecidesALeafByPassiveChecksCheapestFirst) {
               ElementsAre("gpu.also_fast", "gpu.fast", "gpu.slow"));
 }
 
+TEST(Knowledge, DecidesALeafByTheConditionsOfItsRulesToo) {
+  v1::KnowledgeBase base = Small();
+  AddCheck(base, "gpu.condition", 10);
+  for (v1::Label& label : *base.mutable_labels()) {
+    if (label.label() == "GPU.B") label.mutable_confirm(0)->add_with()->set_check("gpu.condition");
+  }
+  const Knowledge knowledge(base);
+  EXPECT_THAT(knowledge.ChecksFor(*knowledge.FindLabel("GPU.B")),
+              ElementsAre("gpu.condition", "gpu.also_fast", "gpu.fast", "gpu.slow"));
+}
+
 TEST(Knowledge, GuidesTheSearchBelowAnInnerLabelByItsFirstChecks) {
   const Knowledge knowledge(Small());
   EXPECT_THAT(knowledge.ChecksFor(*knowledge.FindLabel("GPU")), ElementsAre("gpu.slow"));

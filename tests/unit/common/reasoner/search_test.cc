@@ -271,6 +271,30 @@ TEST(Critique, HasLookAlikesOfAConfirmedCauseToldApart) {
   EXPECT_THAT(answer.labels(), ElementsAre("MAIN.SUB.B", "MAIN.SUB.F"));
 }
 
+TEST(Critique, ADearLookAlikeIsAskedOnlyWhereItMayLieBehindOrShowsASign) {
+  Book made;
+  made.Check("e", "bad", "bool", Rule::EQ, "true").Check("hint", "seen", "bool");
+  for (const char* check : {"far", "behind", "near"}) {
+    made.Check(check, "bad", "bool", Rule::EQ, "true").Costs(check, 2'000);
+  }
+  made.Leaf("MAIN.SUB.E").Confirm("e", "bad", Rule::EQ, "true");
+  made.Leaf("MAIN.SUB.FAR").Confirm("far", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.E");
+  made.Leaf("MAIN.SUB.BEHIND")
+      .Confirm("behind", "bad", Rule::EQ, "true")
+      .LooksLike("MAIN.SUB.E")
+      .Causes("MAIN.SUB.E");
+  made.Leaf("MAIN.SUB.NEAR")
+      .Confirm("near", "bad", Rule::EQ, "true")
+      .Confirm("hint", "seen", Rule::EQ, "true")
+      .AsContext()
+      .LooksLike("MAIN.SUB.E");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("e", {Bool("bad", true)}).Saw("hint", {Bool("seen", true)});
+  const auto answer = CritiqueOf(book, scene, {Judged(JudgeOf(book, scene, "MAIN.SUB.E"))});
+  EXPECT_THAT(answer.labels(), ElementsAre("MAIN.SUB.BEHIND", "MAIN.SUB.NEAR"));
+}
+
 TEST(Critique, NamesAtMostEightLeaves) {
   Book made;
   Scene* scene = nullptr;

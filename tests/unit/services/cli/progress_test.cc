@@ -51,6 +51,17 @@ TEST_F(ProgressTest, ShowsAVerdictWithTheReasonThatCarriesIt) {
       AllOf(HasSubstr("✗ GPU.MEMORY.SRAM_ECC"), HasSubstr("all counters are 0")));
 }
 
+TEST_F(ProgressTest, ACauseThatStaysConfirmedIsNoNewsAndOneThatDoesNotIs) {
+  const char* const confirmed =
+      R"pb(verdicts_given { verdicts { label: "GPU.MEMORY.SRAM_ECC" outcome: CONFIRMED } })pb";
+  EXPECT_THAT(Tell(confirmed), HasSubstr("✓ GPU.MEMORY.SRAM_ECC"));
+  EXPECT_EQ(Tell(confirmed), "");
+  EXPECT_THAT(Tell(R"pb(verdicts_given {
+                          verdicts { label: "GPU.MEMORY.SRAM_ECC" outcome: INCONCLUSIVE }
+                        })pb"),
+              HasSubstr("? SRAM_ECC"));
+}
+
 TEST_F(ProgressTest, ShowsWhatWasPruned) {
   EXPECT_THAT(Tell(R"pb(children_ranked {
                           children { label: "GPU" probability: 0.8 }

@@ -38,6 +38,8 @@ knowledge::v1::KnowledgeBase Base() {
   knowledge::v1::SignalPattern& signal = *base.add_signals();
   signal.add_labels("GPU.A");
   signal.add_labels("GPU.SUB.B");
+  base.add_signals()->add_labels("GPU.A");
+  base.add_signals();  // of no label: says only how ranks and steps go
   return base;
 }
 
@@ -86,7 +88,9 @@ TEST(Restrict, OutsideTheTaxonomyNothingKnowsTheLabel) {
   EXPECT_THAT(Names(base), ElementsAre("GPU", "GPU.SUB", "GPU.SUB.B"));
   EXPECT_THAT(base.labels(0).children(), ElementsAre("GPU.SUB"));
   EXPECT_THAT(base.labels(2).secondary_effects(), IsEmpty());
+  ASSERT_EQ(base.signals_size(), 2) << "the message that GPU.A alone leaves is not known either";
   EXPECT_THAT(base.signals(0).labels(), ElementsAre("GPU.SUB.B"));
+  EXPECT_THAT(base.signals(1).labels(), IsEmpty());
 }
 
 TEST(Restrict, ABranchWithoutLeavesGoesWithItsLastOne) {
