@@ -121,7 +121,8 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // Waits for it; one that is stuck is waited for in the background.
+  // Waits for it; one that is stuck is waited for in the background. One that has begun nothing yet
+  // has nothing to kill, and is killed: it would hold this program's own streams open for ever.
   ~Guard() {
     control_.Close();
     const absl::Time end = absl::Now() + kDeath;
@@ -129,6 +130,7 @@ class Guard {
       if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
       absl::SleepFor(absl::Milliseconds(1));
     }
+    if (program_ < 0) kill(pid_, SIGKILL);
     std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();
   }
 

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -212,6 +214,26 @@ TEST_F(ProcessTest, WhatTheProgramDidNotStartLivesOn) {
   }
   EXPECT_EQ(kill(ours, SIGKILL), 0);
   waitpid(ours, nullptr, 0);
+}
+
+// What a thread holds in the moment of the fork is held for ever in the child: the guard must need
+// none of it. Under AddressSanitizer naming a thread takes a lock of all threads.
+TEST_F(ProcessTest, AGuardNeedsNoLockThatAnotherThreadHolds) {
+  std::atomic<bool> enough = false;
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&enough] {
+      while (!enough) {
+        prctl(PR_SET_NAME, "busy", 0, 0, 0);
+        std::thread([] {}).join();
+      }
+    });
+  }
+  for (int i = 0; i < 100 && !HasFailure(); ++i) {
+    EXPECT_THAT(Run("true", {.time = absl::Seconds(20)}), IsOk());
+  }
+  enough = true;
+  for (std::thread& other : others) other.join();
 }
 
 TEST_F(ProcessTest, NothingBeginsAfterACancellation) {
