@@ -177,6 +177,12 @@ std::vector<Change> Difference(const knowledge::v1::KnowledgeBase& before,
   Compare(
       "hardware model", before.hardware(), after.hardware(),
       [](const auto& each) { return each.model(); }, changes);
+  Compare(
+      "kernel line", before.kernel_lines(), after.kernel_lines(),
+      [](const auto& each) { return each.id(); }, changes);
+  Compare(
+      "prompt", before.prompts(), after.prompts(), [](const auto& each) { return each.name(); },
+      changes);
   return changes;
 }
 

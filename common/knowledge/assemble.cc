@@ -12,9 +12,9 @@
 namespace galen::knowledge {
 namespace {
 
-constexpr absl::string_view kSections[] = {"labels",      "checks",   "signals", "incidents",
-                                           "error_codes", "hardware", "prompts", "llm_prices",
-                                           "llm_budgets", "off"};
+constexpr absl::string_view kSections[] = {"labels",      "checks",       "signals", "incidents",
+                                           "error_codes", "hardware",     "prompts", "llm_prices",
+                                           "llm_budgets", "kernel_lines", "off"};
 
 template <typename Entry, typename NameOf>
 void OverlayList(std::vector<Entry>& earlier, std::vector<Entry> later, NameOf name_of) {
@@ -92,6 +92,7 @@ void ParseFile(absl::string_view text, const FileContext& context, Entries& entr
   ParseIncidents(context, file, entries);
   ParseErrorCodes(context, file, entries);
   ParseHardware(context, file, entries);
+  ParseKernelLines(context, file, entries);
   ParsePrompts(context, file, entries);
   ParsePrices(context, file, entries);
   ParseBudgets(context, file, entries);
@@ -114,6 +115,8 @@ void Overlay(Entries& earlier, Entries later, std::vector<Problem>& problems) {
   });
   OverlayList(earlier.hardware, std::move(later.hardware),
               [](const v1::Hardware& hardware) { return hardware.model(); });
+  OverlayList(earlier.kernel_lines, std::move(later.kernel_lines),
+              [](const v1::KernelLine& line) { return line.id(); });
   OverlayList(earlier.prompts, std::move(later.prompts),
               [](const v1::Prompt& prompt) { return prompt.name(); });
   OverlayList(earlier.llm_prices, std::move(later.llm_prices),
@@ -134,6 +137,7 @@ v1::KnowledgeBase Assemble(Entries entries) {
   MoveInto(entries.incidents, *base.mutable_incidents());
   MoveInto(entries.error_codes, *base.mutable_error_codes());
   MoveInto(entries.hardware, *base.mutable_hardware());
+  MoveInto(entries.kernel_lines, *base.mutable_kernel_lines());
   MoveInto(entries.prompts, *base.mutable_prompts());
   MoveInto(entries.llm_prices, *base.mutable_llm_prices());
   MoveInto(entries.llm_budgets, *base.mutable_llm_budgets());

@@ -82,6 +82,35 @@ void LintHardware(LintContext& context) {
   }
 }
 
+void LintKernelLines(LintContext& context) {
+  LintDuplicates(context, "kernel line", context.base.kernel_lines(),
+                 [](const v1::KernelLine& line) { return line.id(); });
+  for (const v1::KernelLine& line : context.base.kernel_lines()) {
+    const std::string who = absl::StrCat("kernel line ", line.id());
+    LintPattern(context, line.source(), who, line.match());
+    const RE2 pattern(line.match(), RE2::Quiet);
+    bool tells_code = !line.code().empty();
+    for (const auto& [number, name] : pattern.CapturingGroupNames()) {
+      tells_code = tells_code || name == "code";
+      if (name == "pci" || name == "code" || name == "subject") continue;
+      context.Error(line.source(), absl::StrCat(who, " has a group \"", name, "\""),
+                    "name a group pci, code or subject, or none");
+    }
+    if (pattern.ok() && !tells_code) {
+      context.Error(line.source(), absl::StrCat(who, " has no code"),
+                    "add `code:`, or a group of that name to the pattern");
+    }
+    if (!line.program_codes().empty() && !line.platform()) {
+      context.Error(line.source(), absl::StrCat(who, " lists program_codes without platform: true"),
+                    "leave one of them out: every code is a program's");
+    }
+    if (!(line.settle_s() >= 0)) {
+      context.Error(line.source(), absl::StrCat(who, " has settle_s ", line.settle_s()),
+                    "write seconds, 0 or more");
+    }
+  }
+}
+
 void LintIncidents(LintContext& context) {
   LintDuplicates(context, "past incident", context.base.incidents(),
                  [](const v1::PastIncident& incident) { return incident.id(); });
@@ -112,6 +141,7 @@ void LintCatalogues(LintContext& context) {
   LintSignals(context);
   LintErrorCodes(context);
   LintHardware(context);
+  LintKernelLines(context);
   LintIncidents(context);
 }
 

@@ -15,6 +15,8 @@ constexpr absl::string_view kSignalKeys[] = {"id",   "pattern", "where",  "stren
                                              "role", "labels",  "meaning"};
 constexpr absl::string_view kErrorCodeKeys[] = {"family", "code", "name", "meaning", "severity"};
 constexpr absl::string_view kHardwareKeys[] = {"model", "match", "facts", "reference"};
+constexpr absl::string_view kKernelLineKeys[] = {
+    "id", "family", "code", "match", "platform", "program_codes", "settle_s", "reference"};
 constexpr absl::string_view kIncidentKeys[] = {
     "id",           "title",      "description", "logs", "environment", "label", "labels_secondary",
     "verification", "resolution", "reference",   "date"};
@@ -101,6 +103,25 @@ void ParseHardware(const FileContext& context, const Fields& file, Entries& entr
     }
     SetSource(context, node->line, *hardware.mutable_source());
     if (!hardware.model().empty()) entries.hardware.push_back(std::move(hardware));
+  }
+}
+
+void ParseKernelLines(const FileContext& context, const Fields& file, Entries& entries) {
+  for (const YamlNode* node : file.Entries("kernel_lines")) {
+    const Fields fields(context, *node, "kernel line", kKernelLineKeys);
+    v1::KernelLine line;
+    line.set_id(fields.RequiredText("id"));
+    fields.RequiredText("family");
+    line.set_family(fields.OneOf("family", KernelFamilyWords())
+                        .value_or(v1::KernelFamily::KERNEL_FAMILY_UNSPECIFIED));
+    line.set_code(fields.Text("code"));
+    line.set_match(fields.RequiredText("match"));
+    line.set_platform(fields.Bool("platform"));
+    fields.Texts("program_codes", *line.mutable_program_codes());
+    line.set_settle_s(fields.Number("settle_s").value_or(0));
+    line.set_reference(fields.Text("reference"));
+    SetSource(context, node->line, *line.mutable_source());
+    if (!line.id().empty()) entries.kernel_lines.push_back(std::move(line));
   }
 }
 

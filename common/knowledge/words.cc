@@ -31,6 +31,22 @@ constexpr Word<galen::v1::SignalRole> kRoles[] = {{"primary", galen::v1::PRIMARY
                                                   {"secondary", galen::v1::SECONDARY},
                                                   {"wrapper", galen::v1::WRAPPER},
                                                   {"context", galen::v1::CONTEXT}};
+constexpr Word<v1::KernelFamily> kKernelFamilies[] = {{"xid", v1::KERNEL_XID},
+                                                      {"sxid", v1::KERNEL_SXID},
+                                                      {"amdgpu", v1::KERNEL_AMDGPU},
+                                                      {"nvrm", v1::KERNEL_NVRM},
+                                                      {"aer", v1::KERNEL_AER},
+                                                      {"nic", v1::KERNEL_NIC},
+                                                      {"io_error", v1::KERNEL_IO_ERROR},
+                                                      {"oom_kill", v1::KERNEL_OOM_KILL},
+                                                      {"lockup", v1::KERNEL_LOCKUP},
+                                                      {"hung_task", v1::KERNEL_HUNG_TASK},
+                                                      {"machine_check", v1::KERNEL_MACHINE_CHECK},
+                                                      {"iommu_fault", v1::KERNEL_IOMMU_FAULT},
+                                                      {"bar", v1::KERNEL_BAR},
+                                                      {"nfs", v1::KERNEL_NFS},
+                                                      {"denial", v1::KERNEL_DENIAL},
+                                                      {"power", v1::KERNEL_POWER}};
 constexpr absl::string_view kOwners[] = {"customer", "provider", "either"};
 constexpr absl::string_view kSeverities[] = {"low", "medium", "high", "critical"};
 constexpr absl::string_view kPriors[] = {"low", "medium", "high"};
@@ -69,6 +85,7 @@ absl::Span<const Word<Check::Kind>> KindWords() { return kKinds; }
 absl::Span<const Word<galen::v1::Where>> WhereWords() { return kWheres; }
 absl::Span<const Word<galen::v1::Strength>> StrengthWords() { return kStrengths; }
 absl::Span<const Word<galen::v1::SignalRole>> RoleWords() { return kRoles; }
+absl::Span<const Word<v1::KernelFamily>> KernelFamilyWords() { return kKernelFamilies; }
 absl::Span<const absl::string_view> Owners() { return kOwners; }
 absl::Span<const absl::string_view> Severities() { return kSeverities; }
 absl::Span<const absl::string_view> Priors() { return kPriors; }

@@ -46,6 +46,7 @@ std::shared_ptr<const knowledge::Knowledge> ForChecks(const knowledge::Knowledge
   knowledge::v1::KnowledgeBase base;
   *base.mutable_checks() = knowledge.base().checks();
   *base.mutable_hardware() = knowledge.base().hardware();
+  *base.mutable_kernel_lines() = knowledge.base().kernel_lines();
   base.set_digest(knowledge.digest());
   return std::make_shared<const knowledge::Knowledge>(std::move(base));
 }
@@ -83,7 +84,7 @@ absl::Status Serve() {
     const auto host = hosts.Open("", "", nullptr);
     if (!host.ok()) return host.status();
     absl::StatusOr<std::unique_ptr<Watcher>> started =
-        Watcher::Start(*directories, *host, hub, clock);
+        Watcher::Start(*directories, **knowledge, *host, hub, clock);
     if (!started.ok()) return started.status();
     watcher = *std::move(started);
   }

@@ -15,7 +15,6 @@
 #include "tests/fuzz/fuzz_host.h"
 
 namespace galen::fuzz {
-namespace {
 
 const knowledge::Knowledge& TheKnowledge() {
   static const std::shared_ptr<const knowledge::Knowledge> loaded = [] {
@@ -29,6 +28,8 @@ const knowledge::Knowledge& TheKnowledge() {
   }();
   return *loaded;
 }
+
+namespace {
 
 using Run = std::function<absl::StatusOr<node::CheckOutput>(const node::CheckContext&)>;
 

@@ -9,6 +9,9 @@
 
 namespace galen::fuzz {
 
+// The knowledge that ships.
+const knowledge::Knowledge& TheKnowledge();
+
 // Every check of `group` on a FuzzHost, made into a result as the executor makes it. A result that
 // says that the check itself is wrong (a finding that it does not declare) counts as a crash.
 std::vector<Parser> CheckParsers(absl::Span<const node::NamedCheck> group);

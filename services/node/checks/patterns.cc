@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/mutex.h"
 #include "re2/re2.h"
 #include "re2/set.h"
+#include "services/node/checks/kept.h"
 
 namespace galen::node {
 namespace {
@@ -16,32 +15,10 @@ namespace {
 constexpr std::size_t kMostKept = 1000;
 constexpr std::int64_t kMaxSetBytes = std::int64_t{64} << 20;
 
-// Values by a key, made when they are first asked for. Two threads may make the same one at once;
-// the first to be done wins.
-template <typename Value>
-class Kept {
- public:
-  template <typename Make>
-  std::shared_ptr<const Value> Get(const std::string& key, Make make) {
-    {
-      const MutexLock lock(mu_);
-      if (const auto it = values_.find(key); it != values_.end()) return it->second;
-    }
-    std::shared_ptr<const Value> made = make();
-    const MutexLock lock(mu_);
-    if (values_.size() >= kMostKept) values_.clear();
-    return values_.emplace(key, std::move(made)).first->second;
-  }
-
- private:
-  Mutex mu_;
-  std::map<std::string, std::shared_ptr<const Value>> values_ ABSL_GUARDED_BY(mu_);
-};
-
 }  // namespace
 
 std::shared_ptr<const RE2> CompiledPattern(const std::string& pattern) {
-  static auto* const kept = new Kept<RE2>;
+  static auto* const kept = new Kept<RE2>(kMostKept);
   return kept->Get(pattern, [&] { return std::make_shared<const RE2>(pattern, RE2::Quiet); });
 }
 
@@ -65,7 +42,7 @@ PatternSet::PatternSet(absl::Span<const std::string> patterns) {
 PatternSet::~PatternSet() = default;
 
 std::shared_ptr<const PatternSet> PatternSet::Of(absl::Span<const std::string> patterns) {
-  static auto* const kept = new Kept<PatternSet>;
+  static auto* const kept = new Kept<PatternSet>(kMostKept);
   std::string key;
   for (const std::string& pattern : patterns) absl::StrAppend(&key, pattern.size(), ":", pattern);
   return kept->Get(key,

@@ -23,11 +23,13 @@ constexpr char kKernelCheck[] = "system.kernel_log";
 }  // namespace
 
 Watcher::Watcher(std::shared_ptr<const host::Host> host, std::unique_ptr<Sampler> sampler,
-                 std::unique_ptr<KernelReader> kernel_log, EventHub& hub, const Clock& clock,
+                 std::unique_ptr<KernelReader> kernel_log,
+                 std::shared_ptr<const KernelPatterns> patterns, EventHub& hub, const Clock& clock,
                  Options options)
     : host_(std::move(host)),
       sampler_(std::move(sampler)),
       kernel_log_(std::move(kernel_log)),
+      patterns_(std::move(patterns)),
       hub_(hub),
       clock_(clock),
       options_(options),
@@ -44,18 +46,21 @@ Watcher::~Watcher() {
 }
 
 absl::StatusOr<std::unique_ptr<Watcher>> Watcher::Start(
-    const std::vector<std::string>& knowledge_directories, std::shared_ptr<const host::Host> host,
-    EventHub& hub, const Clock& clock) {
+    const std::vector<std::string>& knowledge_directories, const knowledge::Knowledge& knowledge,
+    std::shared_ptr<const host::Host> host, EventHub& hub, const Clock& clock) {
   absl::StatusOr<std::vector<CounterSpec>> specs = LoadWatchList(knowledge_directories);
   if (!specs.ok()) return specs.status();
-  absl::StatusOr<std::unique_ptr<KernelReader>> kernel_log = OpenKernelLog();
+  absl::StatusOr<std::unique_ptr<KernelReader>> kernel_log =
+      knowledge.base().kernel_lines().empty()
+          ? absl::FailedPreconditionError("the kernel log: knowledge/kernel is missing")
+          : OpenKernelLog();
   if (!kernel_log.ok()) {
     std::cerr << "not watched: " << kernel_log.status().message() << std::endl;
   }
   auto sampler = std::make_unique<Sampler>(host->name(), *std::move(specs), Sampler::Options());
   return std::make_unique<Watcher>(std::move(host), std::move(sampler),
-                                   kernel_log.ok() ? *std::move(kernel_log) : nullptr, hub, clock,
-                                   Options());
+                                   kernel_log.ok() ? *std::move(kernel_log) : nullptr,
+                                   KernelPatterns::Of(knowledge), hub, clock, Options());
 }
 
 void Watcher::LearnNames() {
@@ -89,7 +94,7 @@ void Watcher::Loop() {
   using SteadyClock = std::chrono::steady_clock;
   const auto interval = absl::ToChronoMilliseconds(options_.interval);
   std::optional<KernelLogFollower> follower;
-  if (kernel_log_ != nullptr) follower.emplace(BootTime(*host_));
+  if (kernel_log_ != nullptr) follower.emplace(patterns_, BootTime(*host_));
   const OnNoticed noticed = [this](const std::string& check, galen::v1::Finding finding) {
     hub_.Publish(check, std::move(finding));
   };

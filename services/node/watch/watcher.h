@@ -14,6 +14,8 @@
 #include "common/base/mutex.h"
 #include "common/host/file_descriptor.h"
 #include "common/host/host.h"
+#include "common/knowledge/knowledge.h"
+#include "services/node/checks/system/kernel_patterns.h"
 #include "services/node/watch/event_hub.h"
 #include "services/node/watch/kernel_reader.h"
 #include "services/node/watch/sampler.h"
@@ -31,15 +33,16 @@ class Watcher {
   // `kernel_log` may be null: only counters are watched then. `hub` and `clock` must outlive the
   // watcher.
   Watcher(std::shared_ptr<const host::Host> host, std::unique_ptr<Sampler> sampler,
-          std::unique_ptr<KernelReader> kernel_log, EventHub& hub, const Clock& clock,
-          Options options);
+          std::unique_ptr<KernelReader> kernel_log, std::shared_ptr<const KernelPatterns> patterns,
+          EventHub& hub, const Clock& clock, Options options);
   ~Watcher();
 
-  // Watches this machine by the list of knowledge/watch.txt. Says on standard error what it cannot
-  // watch; the errors are those of LoadWatchList.
+  // Watches this machine by the list of knowledge/watch.txt and the kernel lines of `knowledge`,
+  // both as they are now. Says on standard error what it cannot watch; the errors are those of
+  // LoadWatchList.
   static absl::StatusOr<std::unique_ptr<Watcher>> Start(
-      const std::vector<std::string>& knowledge_directories, std::shared_ptr<const host::Host> host,
-      EventHub& hub, const Clock& clock);
+      const std::vector<std::string>& knowledge_directories, const knowledge::Knowledge& knowledge,
+      std::shared_ptr<const host::Host> host, EventHub& hub, const Clock& clock);
 
   const Sampler& sampler() const { return *sampler_; }
 
@@ -52,6 +55,7 @@ class Watcher {
   const std::shared_ptr<const host::Host> host_;
   const std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<KernelReader> kernel_log_;
+  const std::shared_ptr<const KernelPatterns> patterns_;
   EventHub& hub_;
   const Clock& clock_;
   const Options options_;

@@ -79,7 +79,7 @@ absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context) {
   std::int64_t gone = 0;
   if (events.ok()) {
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kIoError) continue;
+      if (event.family != EventFamily::KERNEL_IO_ERROR) continue;
       if (event.code == "remounted_read_only") turned_read_only.insert(event.subject);
       if (event.code == "nvme_down") ++gone;
       errors[event.subject] += event.count;

@@ -1,7 +1,6 @@
 #include "services/node/checks/system/kernel_events.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <map>
 #include <tuple>
@@ -9,7 +8,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
@@ -19,30 +17,19 @@
 namespace galen::node {
 namespace {
 
-// Xids by which the driver reports a program's own fault, a channel killed as a consequence, or
-// the bookkeeping after an event. None of them is where an incident begins.
-constexpr std::array<int, 9> kProgramXids = {13, 31, 43, 45, 63, 68, 69, 137, 154};
-
-// A link that goes down or up this soon after boot is being brought up.
-constexpr double kBringUpSeconds = 600;
-
 // Links that a follower remembers: a machine has fewer, a hostile log may name more.
 constexpr std::size_t kMostLinks = 4096;
-
-bool PlatformXid(absl::string_view code) {
-  int number = 0;
-  return absl::SimpleAtoi(code, &number) &&
-         std::find(kProgramXids.begin(), kProgramXids.end(), number) == kProgramXids.end();
-}
 
 // What the lines so far say about the ones to come.
 class Scan {
  public:
-  explicit Scan(const KernelWindow& window) : window_(window) {}
+  // `patterns` must outlive this.
+  Scan(const KernelPatterns& patterns, const KernelWindow& window)
+      : patterns_(patterns), window_(window) {}
 
   void Line(absl::string_view raw) {
     const KernelLine line = ParseKernelLine(raw);
-    MatchKernelPatterns(line.message, &matches_);
+    patterns_.Match(line.message, &matches_);
     std::optional<absl::Time> time = line.time;
     if (!time.has_value() && line.uptime_s.has_value() && window_.boot.has_value()) {
       time = *window_.boot + absl::Seconds(*line.uptime_s);
@@ -79,35 +66,30 @@ class Scan {
   }
 
   void Classify(int index, const KernelLine& line, KernelEvent event) {
-    const KernelPattern& pattern = KernelPatterns()[static_cast<std::size_t>(index)];
-    const KernelGroups groups = ExtractKernelGroups(index, line.message);
-    event.family = pattern.family;
-    event.platform = pattern.platform;
-    event.code = std::string(pattern.code);
+    const knowledge::v1::KernelLine& form = patterns_.form(index);
+    const KernelGroups groups = patterns_.Extract(index, line.message);
+    event.family = form.family();
+    event.code = form.code().empty() ? std::string(groups.code) : form.code();
+    event.platform = IsPlatform(form, event.code);
     event.pci = NormalPci(groups.pci);
     event.subject = std::string(groups.subject);
-    switch (pattern.family) {
-      case EventFamily::kXid:
-        event.code = std::string(groups.code);
-        event.platform = PlatformXid(groups.code);
+    switch (event.family) {
+      case EventFamily::KERNEL_SXID:
+        absl::AsciiStrToLower(&event.code);
         break;
-      case EventFamily::kSxid:
-        event.code = absl::AsciiStrToLower(groups.code);
-        event.platform = event.code == "fatal";
-        break;
-      case EventFamily::kNvrm:
+      case EventFamily::KERNEL_NVRM:
         // The driver spreads "The NVIDIA GPU 0000:0f:00.0 ... has fallen off the bus" over lines.
-        if (pattern.code == "installed_gpu") {
+        if (form.code() == "installed_gpu") {
           named_gpu_ = event.pci;
           return;
         }
-        if (pattern.code == "fallen_off_bus" && event.pci.empty()) event.pci = named_gpu_;
+        if (form.code() == "fallen_off_bus" && event.pci.empty()) event.pci = named_gpu_;
         break;
-      case EventFamily::kNic:
-        if (!KeepLink(pattern.code, event)) return;
+      case EventFamily::KERNEL_NIC:
+        if (!KeepLink(form, event)) return;
         break;
-      case EventFamily::kOomKill:
-        if (!NameKill(pattern.code, groups, &event)) return;
+      case EventFamily::KERNEL_OOM_KILL:
+        if (!NameKill(form.code(), groups, &event)) return;
         break;
       default:
         break;
@@ -116,10 +98,11 @@ class Scan {
   }
 
   // Links that come up with the machine are no events, nor is a port that never had a cable.
-  bool KeepLink(absl::string_view code, const KernelEvent& event) {
+  bool KeepLink(const knowledge::v1::KernelLine& form, const KernelEvent& event) {
+    const std::string& code = form.code();
     if (code != "link_down" && code != "link_up") return true;
     LinkState& link = links_[event.subject];
-    const bool settled = Age(event).value_or(0) > kBringUpSeconds;
+    const bool settled = Age(event).value_or(0) > form.settle_s();
     if (code == "link_down") {
       const bool keep = settled && (link.was_up || !link.was_seen);
       link.was_seen = true;
@@ -153,7 +136,7 @@ class Scan {
     event.count = 1;
     // The text tells switch errors apart; their code is only the severity.
     std::string kind = event.code;
-    if (event.family == EventFamily::kSxid) {
+    if (event.family == EventFamily::KERNEL_SXID) {
       static const RE2 number(R"(SXid \([^)]*\): (\d+))");
       std::string digits;
       if (RE2::PartialMatch(event.text, number, &digits)) absl::StrAppend(&kind, "/", digits);
@@ -171,10 +154,10 @@ class Scan {
   void AddLostXids() {
     std::vector<KernelEvent> lost;
     for (const KernelEvent& event : events_) {
-      if (event.family != EventFamily::kNvrm || event.code != "fallen_off_bus") continue;
-      if (index_.contains({EventFamily::kXid, "79", event.pci, ""})) continue;
+      if (event.family != EventFamily::KERNEL_NVRM || event.code != "fallen_off_bus") continue;
+      if (index_.contains({EventFamily::KERNEL_XID, "79", event.pci, ""})) continue;
       KernelEvent xid = event;
-      xid.family = EventFamily::kXid;
+      xid.family = EventFamily::KERNEL_XID;
       xid.code = "79";
       lost.push_back(std::move(xid));
     }
@@ -187,6 +170,7 @@ class Scan {
     bool went_down = false;
   };
 
+  const KernelPatterns& patterns_;
   const KernelWindow window_;
   std::vector<KernelEvent> events_;
   std::map<std::tuple<EventFamily, std::string, std::string, std::string>, std::size_t> index_;
@@ -205,11 +189,10 @@ class KernelLogFollower::Scan : public node::Scan {
   using node::Scan::Scan;
 };
 
-KernelLogFollower::KernelLogFollower(std::optional<absl::Time> boot)
-    : scan_(std::make_unique<Scan>(KernelWindow{.boot = boot})) {
-  // Compiles the patterns now rather than at the first line.
-  scan_->Line("");
-}
+KernelLogFollower::KernelLogFollower(std::shared_ptr<const KernelPatterns> patterns,
+                                     std::optional<absl::Time> boot)
+    : patterns_(std::move(patterns)),
+      scan_(std::make_unique<Scan>(*patterns_, KernelWindow{.boot = boot})) {}
 KernelLogFollower::~KernelLogFollower() = default;
 
 std::vector<KernelEvent> KernelLogFollower::Next(absl::string_view line) {
@@ -219,8 +202,9 @@ std::vector<KernelEvent> KernelLogFollower::Next(absl::string_view line) {
   return scan_->Take();
 }
 
-std::vector<KernelEvent> ScanKernelLog(absl::string_view log, const KernelWindow& window) {
-  Scan scan(window);
+std::vector<KernelEvent> ScanKernelLog(absl::string_view log, const KernelPatterns& patterns,
+                                       const KernelWindow& window) {
+  Scan scan(patterns, window);
   for (const absl::string_view line : Lines(log)) scan.Line(line);
   return std::move(scan).Finish();
 }

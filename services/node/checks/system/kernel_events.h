@@ -9,33 +9,17 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+#include "services/node/checks/system/kernel_patterns.h"
 
 namespace galen::node {
 
-// What kind of thing the kernel said; the names are those of the findings of system.kernel_log
-// and of the checks that read the same log.
-enum class EventFamily {
-  kXid,
-  kSxid,
-  kAmdgpu,
-  kNvrm,
-  kAer,
-  kNic,
-  kIoError,
-  kOomKill,
-  kLockup,
-  kHungTask,
-  kMachineCheck,
-  kIommuFault,
-  kBar,
-  kNfs,
-  kDenial,
-  kPower,
-};
+// What kind of thing the kernel said.
+using EventFamily = knowledge::v1::KernelFamily;
 
 // One kind of event on one device, with how often it was logged.
 struct KernelEvent {
-  EventFamily family = EventFamily::kXid;
+  EventFamily family = EventFamily::KERNEL_FAMILY_UNSPECIFIED;
   std::string code;     // "48", "mes_no_response", "memcg:python3", ...
   std::string pci;      // 0000:b3:00.0, where the line names one
   std::string subject;  // what else it names: net device, block device, pid, server, switch number
@@ -59,13 +43,14 @@ struct KernelWindow {
 
 // Reads a kernel log of any form that ParseKernelLine knows. One event per family, code and
 // device, in the order of their first lines. Linear in the log's size. Pure.
-std::vector<KernelEvent> ScanKernelLog(absl::string_view log, const KernelWindow& window = {});
+std::vector<KernelEvent> ScanKernelLog(absl::string_view log, const KernelPatterns& patterns,
+                                       const KernelWindow& window = {});
 
 // Reads a kernel log as it grows. Not thread-safe.
 class KernelLogFollower {
  public:
   // `boot`: wall clock at boot, to date lines that carry seconds since boot only.
-  explicit KernelLogFollower(std::optional<absl::Time> boot);
+  KernelLogFollower(std::shared_ptr<const KernelPatterns> patterns, std::optional<absl::Time> boot);
   ~KernelLogFollower();
 
   // What the next line says: nothing, mostly. What earlier lines said is remembered as far as it
@@ -74,6 +59,7 @@ class KernelLogFollower {
 
  private:
   class Scan;
+  const std::shared_ptr<const KernelPatterns> patterns_;
   const std::unique_ptr<Scan> scan_;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -26,15 +27,15 @@ struct Family {
   absl::string_view finding;
 };
 constexpr std::array<Family, 9> kFamilies = {{
-    {EventFamily::kXid, "xid"},
-    {EventFamily::kSxid, "sxid"},
-    {EventFamily::kAmdgpu, "amdgpu"},
-    {EventFamily::kAer, "aer"},
-    {EventFamily::kNvrm, "nvrm"},
-    {EventFamily::kNic, "nic"},
-    {EventFamily::kIoError, "io_error"},
-    {EventFamily::kOomKill, "oom_kill"},
-    {EventFamily::kLockup, "lockup"},
+    {EventFamily::KERNEL_XID, "xid"},
+    {EventFamily::KERNEL_SXID, "sxid"},
+    {EventFamily::KERNEL_AMDGPU, "amdgpu"},
+    {EventFamily::KERNEL_AER, "aer"},
+    {EventFamily::KERNEL_NVRM, "nvrm"},
+    {EventFamily::KERNEL_NIC, "nic"},
+    {EventFamily::KERNEL_IO_ERROR, "io_error"},
+    {EventFamily::KERNEL_OOM_KILL, "oom_kill"},
+    {EventFamily::KERNEL_LOCKUP, "lockup"},
 }};
 
 absl::string_view FindingOf(EventFamily family) {
@@ -46,13 +47,13 @@ absl::string_view FindingOf(EventFamily family) {
 
 std::string DeviceOf(const KernelEvent& event, const std::map<std::string, std::string>& names) {
   switch (event.family) {
-    case EventFamily::kOomKill:
+    case EventFamily::KERNEL_OOM_KILL:
       return absl::StrCat("process:", event.subject);
-    case EventFamily::kIoError:
+    case EventFamily::KERNEL_IO_ERROR:
       return absl::StrCat("disk:", event.subject);
-    case EventFamily::kSxid:
+    case EventFamily::KERNEL_SXID:
       return absl::StrCat("nvswitch:", absl::StripPrefix(event.subject, "nvidia-nvswitch"));
-    case EventFamily::kNic: {
+    case EventFamily::KERNEL_NIC: {
       const auto known = names.find(event.pci);
       if (known != names.end()) return known->second;
       if (!event.subject.empty()) return absl::StrCat("nic:", event.subject);
@@ -69,7 +70,7 @@ void NameOtherGroups(const host::Host& host, std::vector<KernelEvent>* events) {
   if (JobOomKills(host).value_or(1) > 0) return;
   for (KernelEvent& event : *events) {
     absl::string_view process = event.code;
-    if (event.family == EventFamily::kOomKill && absl::ConsumePrefix(&process, "memcg:")) {
+    if (event.family == EventFamily::KERNEL_OOM_KILL && absl::ConsumePrefix(&process, "memcg:")) {
       event.code = absl::StrCat("other_group:", process);
     }
   }
@@ -104,13 +105,17 @@ std::optional<v1::Finding> KernelFinding(const KernelEvent& event, const std::st
 }
 
 absl::StatusOr<std::vector<KernelEvent>> KernelEvents(const CheckContext& context) {
+  if (context.knowledge.base().kernel_lines().empty()) {
+    return absl::FailedPreconditionError(
+        "the knowledge says of no line of the kernel log what it means: knowledge/kernel is missing");
+  }
   GALEN_ASSIGN_OR_RETURN(const std::string log,
                          Output(context.host, {"dmesg", "--time-format", "iso"}));
   KernelWindow window;
   window.from = context.window_start - kMargin;
   window.to = context.window_end + kMargin;
   window.boot = BootTime(context.host);
-  return ScanKernelLog(log, window);
+  return ScanKernelLog(log, *KernelPatterns::Of(context.knowledge), window);
 }
 
 v1::LogEvent ToLogEvent(const KernelEvent& event) {
@@ -154,9 +159,9 @@ absl::StatusOr<CheckOutput> CheckKernelLog(const CheckContext& context) {
   std::string device;
   if (first != nullptr) {
     earliest = ToLogEvent(*first);
-    const absl::string_view prefix = first->family == EventFamily::kXid ? "xid" : "";
-    earliest.set_code(
-        absl::StrCat(prefix, first->family == EventFamily::kSxid ? "sxid_" : "", earliest.code()));
+    const absl::string_view prefix = first->family == EventFamily::KERNEL_XID ? "xid" : "";
+    earliest.set_code(absl::StrCat(prefix, first->family == EventFamily::KERNEL_SXID ? "sxid_" : "",
+                                   earliest.code()));
     device = DeviceOf(*first, names);
     absl::StrAppend(&output.message, "; the first sign of hardware is ", FindingOf(first->family),
                     " ", first->code);

@@ -62,7 +62,7 @@ absl::StatusOr<CheckOutput> CheckMemory(const CheckContext& context) {
   bool global = false;
   if (const auto events = KernelEvents(context); events.ok()) {
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kOomKill || !absl::StartsWith(event.code, "global"))
+      if (event.family != EventFamily::KERNEL_OOM_KILL || !absl::StartsWith(event.code, "global"))
         continue;
       output.findings.push_back(EventFinding(
           "global_oom", node, absl::StrCat("process:", event.subject), ToLogEvent(event)));
@@ -171,7 +171,7 @@ absl::StatusOr<CheckOutput> CheckStuckProcesses(const CheckContext& context) {
   if (const auto events = KernelEvents(context); events.ok()) {
     bool any = false;
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kHungTask) continue;
+      if (event.family != EventFamily::KERNEL_HUNG_TASK) continue;
       output.findings.push_back(EventFinding("hung_task", node, "", ToLogEvent(event)));
       any = true;
     }
@@ -206,7 +206,7 @@ absl::StatusOr<CheckOutput> CheckMachineCheck(const CheckContext& context) {
   std::int64_t logged = 0;
   if (events.ok()) {
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kMachineCheck) continue;
+      if (event.family != EventFamily::KERNEL_MACHINE_CHECK) continue;
       if (event.code == "ce") {
         logged += event.count;
       } else {

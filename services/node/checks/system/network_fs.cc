@@ -143,7 +143,7 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
     std::map<std::string, std::int64_t> failed;
     std::map<std::string, std::int64_t> recovered;
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kNfs) continue;
+      if (event.family != EventFamily::KERNEL_NFS) continue;
       (event.code == "ok" ? recovered : failed)[event.subject] += event.count;
       absl::StrAppend(&output.excerpt, event.text, "\n");
     }

@@ -200,7 +200,7 @@ absl::StatusOr<CheckOutput> CheckKernelModules(const CheckContext& context) {
   if (const auto events = KernelEvents(context); events.ok()) {
     rejected = false;
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kNvrm || event.code != "module_rejected") continue;
+      if (event.family != EventFamily::KERNEL_NVRM || event.code != "module_rejected") continue;
       rejected = true;
       absl::StrAppend(&output.excerpt, event.text, "\n");
     }
@@ -288,7 +288,7 @@ absl::StatusOr<CheckOutput> CheckIommu(const CheckContext& context) {
   if (const auto events = KernelEvents(context); events.ok()) {
     faults = 0;
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kIommuFault) continue;
+      if (event.family != EventFamily::KERNEL_IOMMU_FAULT) continue;
       *faults += event.count;
       absl::StrAppend(&output.excerpt, event.text, "\n");
     }
@@ -348,7 +348,7 @@ absl::StatusOr<CheckOutput> CheckVirtualization(const CheckContext& context) {
   if (const auto events = KernelEvents(context); events.ok()) {
     no_space = false;
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kBar) continue;
+      if (event.family != EventFamily::KERNEL_BAR) continue;
       no_space = guest;
       absl::StrAppend(&output.excerpt, event.text, "\n");
     }
@@ -377,7 +377,7 @@ absl::StatusOr<CheckOutput> CheckSecurity(const CheckContext& context) {
   if (events.ok()) {
     denials = 0;
     for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::kDenial) continue;
+      if (event.family != EventFamily::KERNEL_DENIAL) continue;
       *denials += event.count;
       absl::StrAppend(&output.excerpt, event.text, "\n");
     }
@@ -402,7 +402,7 @@ absl::StatusOr<CheckOutput> CheckBootHistory(const CheckContext& context) {
   bool shutdown = false;
   CheckOutput output;
   for (const KernelEvent& event : events) {
-    if (event.family != EventFamily::kPower) continue;
+    if (event.family != EventFamily::KERNEL_POWER) continue;
     suspended |= event.code == "suspend";
     shutdown |= event.code == "shutdown";
     absl::StrAppend(&output.excerpt, event.text, "\n");

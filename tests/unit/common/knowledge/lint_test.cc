@@ -67,6 +67,8 @@ error_codes:
   - {family: xid, code: 79, name: LOST}
 hardware:
   - {model: X1, match: X1, facts: {tdp_w: 700}}
+kernel_lines:
+  - {id: fan.down, family: power, match: 'fan (?P<subject>x1) is (?P<code>down|slow)', platform: true, program_codes: [slow], settle_s: 9}
 )";
 
 struct Mistake {
@@ -230,6 +232,18 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
        "site.yaml:47: error: hardware model X1 has a pattern that does not compile"},
       {"tdp_w: 700", "tdp_w: 700 W",
        "site.yaml:47: error: \"tdp_w\" is \"700 W\", which is no number"},
+      {"family: power", "family: powr",
+       "site.yaml:49: error: \"family\" is \"powr\"; did you mean \"power\"?"},
+      {"is (?P<code>down|slow)", "is (down|slow)",
+       "site.yaml:49: error: kernel line fan.down has no code; add `code:`"},
+      {"(?P<subject>x1)", "(?P<device>x1)",
+       "site.yaml:49: error: kernel line fan.down has a group \"device\"; name a group pci"},
+      {"match: 'fan (", "match: 'fan ((",
+       "site.yaml:49: error: kernel line fan.down has a pattern that does not compile"},
+      {"platform: true, program", "platform: false, program",
+       "site.yaml:49: error: kernel line fan.down lists program_codes without platform: true"},
+      {"settle_s: 9}", "settle_s: -9}",
+       "site.yaml:49: error: kernel line fan.down has settle_s -9"},
       // What cannot be meant.
       {"title: Filter full", "title: Filter full\n            aliases: [OTHER.RACK.FAN]",
        "site.yaml:33: error: label OTHER.RACK.FILTER has the alias OTHER.RACK.FAN, which is a "

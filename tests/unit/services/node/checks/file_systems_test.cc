@@ -62,7 +62,7 @@ TEST(Memory, GlobalKillsCountAndThoseOfGroupsDoNot) {
   host.AddCommand("dmesg --time-format iso",
                   "Memory cgroup out of memory: Killed process 7 (a) total-vm:1kB\n"
                   "Out of memory: Killed process 8 (b) total-vm:1kB\n");
-  const auto output = CheckMemory({host, NoKnowledge()});
+  const auto output = CheckMemory({host, RealKnowledge()});
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "available_gib"), "4");
   EXPECT_EQ(ValueOf(*output, "oom_kills"), "?");
@@ -72,7 +72,7 @@ TEST(Memory, GlobalKillsCountAndThoseOfGroupsDoNot) {
 
 TEST(Memory, WithoutTheFileNothingIsSaid) {
   FakeHost host;
-  EXPECT_EQ(CheckMemory({host, NoKnowledge()}).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(CheckMemory({host, RealKnowledge()}).status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(Pressure, ReadsTheTenSecondAverageOfItsLine) {

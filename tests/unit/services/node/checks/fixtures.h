@@ -18,8 +18,8 @@ namespace galen::node {
 inline const knowledge::Knowledge& RepositoryKnowledge() {
   static const std::shared_ptr<const knowledge::Knowledge> loaded = [] {
     std::vector<knowledge::Problem> problems;
-    const std::vector<std::string> directories = {std::string(GALEN_SOURCE_DIR) +
-                                                  "/knowledge/checks"};
+    const std::string root = std::string(GALEN_SOURCE_DIR) + "/knowledge/";
+    const std::vector<std::string> directories = {root + "checks", root + "kernel"};
     auto base = knowledge::Parse(directories, problems);
     if (!base.ok()) std::abort();
     return std::make_shared<const knowledge::Knowledge>(*std::move(base));

@@ -6,12 +6,17 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "real_knowledge.h"
 
 namespace galen::node {
 namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+std::vector<KernelEvent> Scan(absl::string_view log, const KernelWindow& window = {}) {
+  return ScanKernelLog(log, *KernelPatterns::Of(RealKnowledge()), window);
+}
 
 struct Row {
   std::string line;
@@ -26,7 +31,7 @@ class KernelRows : public ::testing::TestWithParam<Row> {};
 
 TEST_P(KernelRows, AreSeenForWhatTheyAre) {
   const Row& row = GetParam();
-  const std::vector<KernelEvent> events = ScanKernelLog(row.line);
+  const std::vector<KernelEvent> events = Scan(row.line);
   ASSERT_THAT(events, SizeIs(1)) << row.line;
   EXPECT_EQ(events[0].family, row.family) << row.line;
   EXPECT_EQ(events[0].code, row.code) << row.line;
@@ -40,73 +45,72 @@ using F = EventFamily;
 INSTANTIATE_TEST_SUITE_P(
     All, KernelRows,
     ::testing::Values(
-        Row{"NVRM: Xid (PCI:0000:5e:00): 48, pid='<unknown>', name=<unknown>, DBE", F::kXid, "48",
+        Row{"NVRM: Xid (PCI:0000:5e:00): 48, pid='<unknown>', name=<unknown>, DBE", F::KERNEL_XID,
+            "48", "0000:5e:00.0", "", true},
+        Row{"NVRM: Xid (0000:5e:00): 79, GPU has fallen off the bus.", F::KERNEL_XID, "79",
             "0000:5e:00.0", "", true},
-        Row{"NVRM: Xid (0000:5e:00): 79, GPU has fallen off the bus.", F::kXid, "79",
-            "0000:5e:00.0", "", true},
-        Row{"NVRM: Xid (PCI:0008:01:00 GPU-I:02): 94, pid=7, name=python3, Contained", F::kXid,
-            "94", "0008:01:00.0", "", true},
-        Row{"NVRM: Xid (PCI:0000:5e:00): 31, pid=12, name=python3, MMU Fault", F::kXid, "31",
+        Row{"NVRM: Xid (PCI:0008:01:00 GPU-I:02): 94, pid=7, name=python3, Contained",
+            F::KERNEL_XID, "94", "0008:01:00.0", "", true},
+        Row{"NVRM: Xid (PCI:0000:5e:00): 31, pid=12, name=python3, MMU Fault", F::KERNEL_XID, "31",
             "0000:5e:00.0", "", false},
         Row{"nvidia-nvswitch2: SXid (PCI:0000:c6:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
-            F::kSxid, "fatal", "0000:c6:00.0", "nvidia-nvswitch2", true},
-        Row{"NVRM: API mismatch: the client has the version 515.1, but", F::kNvrm, "api_mismatch",
-            "", "", false},
-        Row{"NVRM: GPU 0000:5e:00.0: RmInitAdapter failed! (0x22:0x56:884)", F::kNvrm,
+            F::KERNEL_SXID, "fatal", "0000:c6:00.0", "nvidia-nvswitch2", true},
+        Row{"NVRM: API mismatch: the client has the version 515.1, but", F::KERNEL_NVRM,
+            "api_mismatch", "", "", false},
+        Row{"NVRM: GPU 0000:5e:00.0: RmInitAdapter failed! (0x22:0x56:884)", F::KERNEL_NVRM,
             "rm_init_failed", "0000:5e:00.0", "", true},
         Row{"Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7",
-            F::kNvrm, "module_rejected", "", "", false},
-        Row{"amdgpu 0000:63:00.0: amdgpu: MES failed to respond to msg=ADD_QUEUE", F::kAmdgpu,
+            F::KERNEL_NVRM, "module_rejected", "", "", false},
+        Row{"amdgpu 0000:63:00.0: amdgpu: MES failed to respond to msg=ADD_QUEUE", F::KERNEL_AMDGPU,
             "mes_no_response", "0000:63:00.0", "", true},
         Row{"amdgpu 0000:63:00.0: amdgpu: SMU: I'm not done with your previous command: "
             "SMN_C2PMSG_66:0x00000006",
-            F::kAmdgpu, "smu_not_done", "0000:63:00.0", "", true},
+            F::KERNEL_AMDGPU, "smu_not_done", "0000:63:00.0", "", true},
         Row{"amdgpu 0000:63:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block",
-            F::kAmdgpu, "umc_uncorrectable", "0000:63:00.0", "", true},
+            F::KERNEL_AMDGPU, "umc_uncorrectable", "0000:63:00.0", "", true},
         Row{"amdgpu 0000:63:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3",
-            F::kAmdgpu, "ring_timeout", "0000:63:00.0", "", true},
+            F::KERNEL_AMDGPU, "ring_timeout", "0000:63:00.0", "", true},
         Row{"pcieport 0000:00:01.1: AER: Multiple Corrected error message received: 0000:02:00.0",
-            F::kAer, "correctable", "0000:02:00.0", "", false},
-        Row{"pcieport 0000:00:01.1: AER: Uncorrected (Fatal) error received: 0000:02:00.0", F::kAer,
-            "fatal", "0000:02:00.0", "", true},
-        Row{"mlx5_core 0000:1a:00.0: poll_health:955:(pid 0): Fatal error 1 detected", F::kNic,
-            "health", "0000:1a:00.0", "", true},
-        Row{"NETDEV WATCHDOG: enp26s0np0 (mlx5_core): transmit queue 3 timed out", F::kNic,
+            F::KERNEL_AER, "correctable", "0000:02:00.0", "", false},
+        Row{"pcieport 0000:00:01.1: AER: Uncorrected (Fatal) error received: 0000:02:00.0",
+            F::KERNEL_AER, "fatal", "0000:02:00.0", "", true},
+        Row{"mlx5_core 0000:1a:00.0: poll_health:955:(pid 0): Fatal error 1 detected",
+            F::KERNEL_NIC, "health", "0000:1a:00.0", "", true},
+        Row{"NETDEV WATCHDOG: enp26s0np0 (mlx5_core): transmit queue 3 timed out", F::KERNEL_NIC,
             "watchdog", "", "enp26s0np0", true},
-        Row{"blk_update_request: I/O error, dev nvme3n1, sector 12 op 0x1:(WRITE)", F::kIoError,
-            "io_error", "", "nvme3n1", true},
-        Row{"Memory cgroup out of memory: Killed process 411 (python3) total-vm:9kB", F::kOomKill,
-            "memcg:python3", "", "411", false},
-        Row{"Out of memory: Killed process 412 (python3) total-vm:9kB", F::kOomKill,
+        Row{"blk_update_request: I/O error, dev nvme3n1, sector 12 op 0x1:(WRITE)",
+            F::KERNEL_IO_ERROR, "io_error", "", "nvme3n1", true},
+        Row{"Memory cgroup out of memory: Killed process 411 (python3) total-vm:9kB",
+            F::KERNEL_OOM_KILL, "memcg:python3", "", "411", false},
+        Row{"Out of memory: Killed process 412 (python3) total-vm:9kB", F::KERNEL_OOM_KILL,
             "global:python3", "", "412", false},
-        Row{"watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [python3:411]", F::kLockup,
+        Row{"watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [python3:411]", F::KERNEL_LOCKUP,
             "soft_lockup", "", "", true},
-        Row{"Kernel panic - not syncing: Fatal exception", F::kLockup, "panic", "", "", true},
-        Row{"INFO: task python3:411 blocked for more than 120 seconds.", F::kHungTask, "hung_task",
-            "", "python3:411", false},
-        Row{"EDAC MC1: 1 UE memory read error on CPU_SrcID#1", F::kMachineCheck, "ue", "", "1",
-            true},
-        Row{"DMAR: [DMA Write NO_PASID] Request device [17:00.0] fault addr 0x2b", F::kIommuFault,
-            "dmar_fault", "0000:17:00.0", "", false},
-        Row{"pci 0000:4b:00.0: BAR 1: no space for [mem size 0x800000000 64bit pref]", F::kBar,
-            "no_space", "0000:4b:00.0", "", false},
-        Row{"nfs: server 192.0.2.4 not responding, still trying", F::kNfs, "not_responding", "",
-            "192.0.2.4", false}));
+        Row{"Kernel panic - not syncing: Fatal exception", F::KERNEL_LOCKUP, "panic", "", "", true},
+        Row{"INFO: task python3:411 blocked for more than 120 seconds.", F::KERNEL_HUNG_TASK,
+            "hung_task", "", "python3:411", false},
+        Row{"EDAC MC1: 1 UE memory read error on CPU_SrcID#1", F::KERNEL_MACHINE_CHECK, "ue", "",
+            "1", true},
+        Row{"DMAR: [DMA Write NO_PASID] Request device [17:00.0] fault addr 0x2b",
+            F::KERNEL_IOMMU_FAULT, "dmar_fault", "0000:17:00.0", "", false},
+        Row{"pci 0000:4b:00.0: BAR 1: no space for [mem size 0x800000000 64bit pref]",
+            F::KERNEL_BAR, "no_space", "0000:4b:00.0", "", false},
+        Row{"nfs: server 192.0.2.4 not responding, still trying", F::KERNEL_NFS, "not_responding",
+            "", "192.0.2.4", false}));
 
 TEST(KernelEvents, AnnouncementsAndHealthyLinesAreNoEvents) {
-  EXPECT_THAT(
-      ScanKernelLog("mce: [Hardware Error]: Machine check events logged\n"
-                    "nvidia: module verification failed: signature and/or required key missing - "
-                    "tainting kernel\n"
-                    "mlx5_core 0000:1a:00.0: Port module event: module 0, Cable plugged\n"
-                    "amdgpu 0000:63:00.0: amdgpu: SMU is initialized successfully!\n"
-                    "amdgpu 0000:63:00.0: amdgpu: GPU reset(1) succeeded!\n"
-                    "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.90.07\n"),
-      IsEmpty());
+  EXPECT_THAT(Scan("mce: [Hardware Error]: Machine check events logged\n"
+                   "nvidia: module verification failed: signature and/or required key missing - "
+                   "tainting kernel\n"
+                   "mlx5_core 0000:1a:00.0: Port module event: module 0, Cable plugged\n"
+                   "amdgpu 0000:63:00.0: amdgpu: SMU is initialized successfully!\n"
+                   "amdgpu 0000:63:00.0: amdgpu: GPU reset(1) succeeded!\n"
+                   "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.90.07\n"),
+              IsEmpty());
 }
 
 TEST(KernelEvents, CountsRepeatsAndKeepsTheFirst) {
-  const std::vector<KernelEvent> events = ScanKernelLog(
+  const std::vector<KernelEvent> events = Scan(
       "[  700.0] NVRM: Xid (PCI:0000:5e:00): 94, first\n"
       "[  701.0] NVRM: Xid (PCI:0000:17:00): 94, other GPU\n"
       "[  702.0] NVRM: Xid (PCI:0000:5e:00): 94, again\n");
@@ -122,7 +126,7 @@ TEST(KernelEvents, OnlyThoseInTheWindowCountWhereTimesAreKnown) {
   KernelWindow window;
   ASSERT_TRUE(absl::ParseTime(absl::RFC3339_full, "2024-05-06T07:00:00Z", &window.from, nullptr));
   window.boot = window.from - absl::Seconds(1000);
-  const std::vector<KernelEvent> events = ScanKernelLog(
+  const std::vector<KernelEvent> events = Scan(
       "2024-05-01T07:00:00,1+00:00 NVRM: Xid (PCI:0000:5e:00): 48, old\n"
       "[  900.0] NVRM: Xid (PCI:0000:5e:00): 63, dated by boot, old\n"
       "2024-05-06T07:00:01,1+00:00 NVRM: Xid (PCI:0000:5e:00): 79, new\n"
@@ -134,14 +138,14 @@ TEST(KernelEvents, OnlyThoseInTheWindowCountWhereTimesAreKnown) {
 }
 
 TEST(KernelEvents, ALinkThatComesUpWithTheMachineIsNoFlap) {
-  EXPECT_THAT(ScanKernelLog("[   10.0] mlx5_core 0000:1b:00.0 enp27s0f0np0: Link down\n"
-                            "[   12.0] mlx5_core 0000:1b:00.0 enp27s0f0np0: Link up\n"
-                            "[   13.0] mlx5_core 0000:1b:00.1 enp27s0f1np1: Link down\n"),
+  EXPECT_THAT(Scan("[   10.0] mlx5_core 0000:1b:00.0 enp27s0f0np0: Link down\n"
+                   "[   12.0] mlx5_core 0000:1b:00.0 enp27s0f0np0: Link up\n"
+                   "[   13.0] mlx5_core 0000:1b:00.1 enp27s0f1np1: Link down\n"),
               IsEmpty());
 }
 
 TEST(KernelEvents, ALinkThatGoesDownLaterIsSeenWithItsReturn) {
-  const std::vector<KernelEvent> events = ScanKernelLog(
+  const std::vector<KernelEvent> events = Scan(
       "[   12.0] mlx5_core 0000:1b:00.0 enp27s0f0np0: Link up\n"
       "[ 9000.0] mlx5_core 0000:1b:00.0 enp27s0f0np0: Link down\n"
       "[ 9004.0] mlx5_core 0000:1b:00.0 enp27s0f0np0: Link up\n");
@@ -151,33 +155,68 @@ TEST(KernelEvents, ALinkThatGoesDownLaterIsSeenWithItsReturn) {
 }
 
 TEST(KernelEvents, AGpuThatFellOffTheBusOverSeveralLinesIsXid79) {
-  const std::vector<KernelEvent> events = ScanKernelLog(
+  const std::vector<KernelEvent> events = Scan(
       "NVRM: The NVIDIA GPU 0000:0f:00.0\n"
       "NVRM: (PCI ID: 10de:20b2) installed in this system has\n"
       "NVRM: fallen off the bus and is not responding to commands.\n");
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[0].code, "fallen_off_bus");
-  EXPECT_EQ(events[1].family, EventFamily::kXid);
+  EXPECT_EQ(events[1].family, EventFamily::KERNEL_XID);
   EXPECT_EQ(events[1].code, "79");
   EXPECT_EQ(events[1].pci, "0000:0f:00.0");
 }
 
 TEST(KernelEvents, AKillPrintedTwiceIsOneKill) {
-  const std::vector<KernelEvent> events = ScanKernelLog(
+  const std::vector<KernelEvent> events = Scan(
       "Memory cgroup out of memory: Kill process 88 (trainer) score 1000 or sacrifice child\n"
       "Killed process 88 (trainer) total-vm:1kB\n");
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_EQ(events[0].code, "memcg:trainer");
 }
 
+knowledge::v1::KernelLine& AddLine(knowledge::v1::KnowledgeBase& base, absl::string_view match) {
+  knowledge::v1::KernelLine& line = *base.add_kernel_lines();
+  line.set_id(absl::StrCat("site.", base.kernel_lines_size()));
+  line.set_family(knowledge::v1::KERNEL_NIC);
+  line.set_match(std::string(match));
+  return line;
+}
+
+TEST(KernelEvents, TheFirstFormOfTheKnowledgeThatMatchesDecides) {
+  knowledge::v1::KnowledgeBase base;
+  AddLine(base, R"(acme(?P<subject>\d+): fault (?P<code>\w+))").set_platform(true);
+  AddLine(base, "acme").set_code("anything");
+  base.mutable_kernel_lines(0)->add_program_codes("soft");
+  const knowledge::Knowledge knowledge(base);
+  const auto events = ScanKernelLog(
+      "acme3: fault hard\nacme3: fault SOFT\nacme: hello\nNVRM: Xid (PCI:0000:5e:00): 79, x",
+      *KernelPatterns::Of(knowledge));
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(events[0].subject, "3");
+  EXPECT_EQ(events[0].code, "hard");
+  EXPECT_TRUE(events[0].platform);
+  EXPECT_EQ(events[1].code, "SOFT");
+  EXPECT_FALSE(events[1].platform);
+  EXPECT_EQ(events[2].code, "anything");
+}
+
+TEST(KernelEvents, AFormThatDoesNotCompileMatchesNothingAndDisturbsNoOther) {
+  knowledge::v1::KnowledgeBase base;
+  AddLine(base, "acme(").set_code("broken");
+  EXPECT_THAT(ScanKernelLog("acme(", *KernelPatterns::Of(knowledge::Knowledge(base))), IsEmpty());
+  AddLine(base, "acme: hello").set_code("whole");
+  const auto events = ScanKernelLog("acme: hello", *KernelPatterns::Of(knowledge::Knowledge(base)));
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_EQ(events[0].code, "whole");
+}
+
 TEST(KernelEvents, SurvivesWhatIsNoLog) {
-  EXPECT_THAT(ScanKernelLog(""), IsEmpty());
-  EXPECT_THAT(ScanKernelLog(std::string(1 << 20, 'N')), IsEmpty());
-  EXPECT_THAT(ScanKernelLog(std::string("NVRM: Xid \0\xff\n\n\r\n", 16)), IsEmpty());
-  EXPECT_THAT(ScanKernelLog("NVRM: Xid (PCI:0000:5e:00): "), IsEmpty());
-  EXPECT_THAT(
-      ScanKernelLog(absl::StrCat("NVRM: Xid (PCI:0000:5e:00): 48, ", std::string(1 << 20, '\xff'))),
-      SizeIs(1));
+  EXPECT_THAT(Scan(""), IsEmpty());
+  EXPECT_THAT(Scan(std::string(1 << 20, 'N')), IsEmpty());
+  EXPECT_THAT(Scan(std::string("NVRM: Xid \0\xff\n\n\r\n", 16)), IsEmpty());
+  EXPECT_THAT(Scan("NVRM: Xid (PCI:0000:5e:00): "), IsEmpty());
+  EXPECT_THAT(Scan(absl::StrCat("NVRM: Xid (PCI:0000:5e:00): 48, ", std::string(1 << 20, '\xff'))),
+              SizeIs(1));
 }
 
 TEST(KernelEvents, AddressesHaveOneForm) {

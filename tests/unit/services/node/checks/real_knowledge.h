@@ -15,13 +15,13 @@
 
 namespace galen::node {
 
-// The checks and the hardware of the knowledge that ships.
+// The checks, the hardware and the kernel lines of the knowledge that ships.
 inline const knowledge::Knowledge& RealKnowledge() {
   static const knowledge::Knowledge* const real = [] {
     const std::string root = absl::StrCat(GALEN_SOURCE_DIR, "/knowledge/");
     std::vector<knowledge::Problem> problems;
     auto base =
-        knowledge::Parse(std::vector<std::string>{root + "checks", root + "hardware"}, problems);
+        knowledge::Parse(std::vector<std::string>{root + "checks", root + "hardware", root + "kernel"}, problems);
     return new knowledge::Knowledge(base.ok() ? *base : knowledge::v1::KnowledgeBase());
   }();
   return *real;

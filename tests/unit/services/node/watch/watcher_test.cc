@@ -40,6 +40,14 @@ struct FakeKmsg {
   int reader_fd = -1;
 };
 
+std::shared_ptr<const KernelPatterns> Patterns() {
+  knowledge::v1::KnowledgeBase base;
+  knowledge::v1::KernelLine& xid = *base.add_kernel_lines();
+  xid.set_family(knowledge::v1::KERNEL_XID);
+  xid.set_match(R"(NVRM: Xid \(PCI:(?P<pci>[0-9a-f:.]+)\): (?P<code>\d+))");
+  return KernelPatterns::Of(knowledge::Knowledge(base));
+}
+
 // Waits for the first event that a test asks about.
 struct FirstEvent {
   std::promise<v1::WatchEvent> promise;
@@ -65,7 +73,8 @@ TEST(Watcher, ALineOfTheKernelLogIsAFindingOfItsCheck) {
   ASSERT_TRUE(hub.Listen(first.push(), [](const absl::Status&) {}).ok());
   FakeKmsg kmsg;
   const auto host = std::make_shared<testing::FakeHost>();
-  const Watcher watcher(host, MakeSampler("", ""), kmsg.Reader(), hub, clock, Watcher::Options());
+  const Watcher watcher(host, MakeSampler("", ""), kmsg.Reader(), Patterns(), hub, clock,
+                        Watcher::Options());
   kmsg.Say("6,1,1000000,-;eth0: link becomes ready\n");
   kmsg.Say("3,2,2000000,-;NVRM: Xid (PCI:0000:b3:00): 79, pid=1, GPU has fallen off the bus.\n");
   const v1::WatchEvent event = first.promise.get_future().get();
@@ -90,7 +99,7 @@ TEST(Watcher, ACounterThatMovesIsAnEventWithoutAKernelLog) {
   const Watcher watcher(
       host,
       MakeSampler("/proc/vmstat oom_kill event system.memory oom_kills count - 1 60s", root.path()),
-      nullptr, hub, clock, options);
+      nullptr, Patterns(), hub, clock, options);
   // A file that is being written when it is looked for would be found a minute later only.
   while (watcher.sampler().counters() == 0) usleep(1000);
   // Counts on until it is seen: which sample is the first one is not known.
@@ -113,8 +122,8 @@ TEST(Watcher, AKernelLogThatBreaksDoesNotStopTheWatch) {
   options.interval = absl::Milliseconds(1);
   const TempRoot root;
   root.Write("/sys/n", "1\n");
-  const Watcher watcher(host, MakeSampler("/sys/n value", root.path()), std::move(reader), hub,
-                        clock, options);
+  const Watcher watcher(host, MakeSampler("/sys/n value", root.path()), std::move(reader),
+                        Patterns(), hub, clock, options);
   while (
       watcher.sampler().Changes("/sys/n", absl::InfinitePast(), absl::InfiniteFuture()).empty()) {
     usleep(1000);
