@@ -3,13 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <future>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/clients/grpc_clients.h"
 #include "fake_hosts.h"
 #include "services/node/local_client.h"
+#include "services/node/watch/event_hub.h"
 #include "tests/testing/rpc/in_process_server.h"
 #include "tests/testing/status_matchers.h"
 
@@ -115,6 +121,83 @@ TEST_F(NodeServiceTest, DescribesItself) {
   const auto response = answer->get_future().get();
   ASSERT_TRUE(response.ok()) << response.status();
   EXPECT_THAT(response->checks(), ElementsAre("t.good"));
+}
+
+// A caller that listens to what the node notices.
+struct Listening {
+  explicit Listening(clients::NodeClient& client)
+      : cancel(client.Watch(
+            {},
+            [state = state](const v1::WatchEvent& event) {
+              if (!state->heard.exchange(true)) state->first.set_value(event);
+            },
+            [state = state](absl::Status status) { state->end.set_value(std::move(status)); })) {}
+
+  struct State {
+    std::atomic<bool> heard = false;
+    std::promise<v1::WatchEvent> first;
+    std::promise<absl::Status> end;
+  };
+  // The call outlives the caller's interest in it.
+  const std::shared_ptr<State> state = std::make_shared<State>();
+  clients::Cancel cancel;
+};
+
+class WatchOverGrpc : public NodeServiceTest {
+ protected:
+  // Published again until somebody listens: nothing says when a call has reached the server.
+  v1::WatchEvent FirstOf(Listening& listening) {
+    std::future<v1::WatchEvent> first = listening.state->first.get_future();
+    while (first.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+      hub_.Publish("system.kernel_log", IntFinding("xid", "n1", "gpu:0", 79));
+    }
+    return first.get();
+  }
+
+  const SystemClock clock_;
+  EventHub hub_{clock_};
+  ThreadPool executor_{2, 8};
+  NodeServiceImpl service_{node_, executor_, &hub_};
+  testing::InProcessServer server_{service_};
+  const std::unique_ptr<clients::NodeClient> remote_ =
+      clients::MakeGrpcNodeClient(server_.channel());
+};
+
+TEST_F(WatchOverGrpc, WhatTheNodeNoticesReachesTheCaller) {
+  Listening listening(*remote_);
+  const v1::WatchEvent event = FirstOf(listening);
+  EXPECT_EQ(event.check(), "system.kernel_log");
+  EXPECT_EQ(event.finding().int_value(), 79);
+  listening.cancel();
+  EXPECT_THAT(listening.state->end.get_future().get(), StatusIs(absl::StatusCode::kCancelled, _));
+}
+
+TEST_F(WatchOverGrpc, ACallerThatHangsUpMakesRoomForOthers) {
+  for (std::size_t i = 0; i < EventHub::kMaxListeners + 8; ++i) {
+    Listening listening(*remote_);
+    FirstOf(listening);
+    listening.cancel();
+    listening.state->end.get_future().wait();
+  }
+}
+
+TEST_F(WatchOverGrpc, ANodeThatGoesTellsItsCallers) {
+  Listening listening(*remote_);
+  FirstOf(listening);
+  hub_.Close();
+  EXPECT_THAT(listening.state->end.get_future().get(), StatusIs(absl::StatusCode::kUnavailable, _));
+  Listening late(*remote_);
+  EXPECT_THAT(late.state->end.get_future().get(), StatusIs(absl::StatusCode::kUnavailable, _));
+}
+
+TEST_F(NodeServiceTest, ANodeThatWatchesNothingSaysSo) {
+  ThreadPool executor(2, 8);
+  NodeServiceImpl service(node_, executor);
+  testing::InProcessServer server(service);
+  const auto remote = clients::MakeGrpcNodeClient(server.channel());
+  Listening listening(*remote);
+  EXPECT_THAT(listening.state->end.get_future().get(),
+              StatusIs(absl::StatusCode::kUnimplemented, _));
 }
 
 }  // namespace
