@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/curation/past_incident.h"
 #include "common/curation/similar_texts.h"
 #include "common/curation/verification.h"
 #include "common/knowledge/write_yaml.h"
@@ -31,8 +32,6 @@ constexpr double kSameTicket = 0.97;
 // Comparing every ticket with every other one takes time; what goes beyond waits for the next file.
 constexpr std::size_t kMaxGrouped = 5000;
 constexpr std::size_t kMaxIncidentsOfProposal = 20;
-constexpr std::size_t kMaxLogs = 30;
-constexpr std::size_t kMaxDescription = 8000;
 constexpr std::size_t kNameWords = 3;
 
 std::string TextOf(const Ticket& ticket) {
@@ -46,26 +45,6 @@ bool IsLabelName(absl::string_view name) {
            return absl::ascii_isupper(static_cast<unsigned char>(c)) ||
                   absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '_' || c == '.';
          });
-}
-
-knowledge::v1::PastIncident IncidentOf(const Ticket& ticket, const std::string& label,
-                                       const std::vector<std::string>& steps) {
-  knowledge::v1::PastIncident incident;
-  incident.set_id(ticket.id);
-  incident.set_date(ticket.date);
-  incident.set_title(ticket.title);
-  incident.set_description(CleanText(ticket.description, kMaxDescription));
-  for (std::size_t i = 0; i < std::min(kMaxLogs, ticket.logs.size()); ++i) {
-    incident.add_logs(ticket.logs[i]);
-  }
-  for (const auto& [key, value] : ticket.environment) {
-    (*incident.mutable_environment())[key] = value;
-  }
-  incident.set_label(label);
-  for (const std::string& step : steps) incident.add_verification(step);
-  incident.set_resolution(CleanText(ticket.resolution, kMaxDescription));
-  incident.set_reference(ticket.reference);
-  return incident;
 }
 
 std::string OneSpaced(absl::string_view raw) {
@@ -304,7 +283,7 @@ class Ingestion {
                           : absl::StrCat(labelling.reason, "; share of belief ",
                                          static_cast<int>(100 * labelling.confidence), " %");
     knowledge::v1::KnowledgeBase base;
-    *base.add_incidents() = IncidentOf(ticket, labelling.label, StepsOf(ticket));
+    *base.add_incidents() = PastIncidentOf(ticket, labelling.label, StepsOf(ticket));
     proposal.knowledge = knowledge::ToYaml(base);
     result_.proposals.push_back(std::move(proposal));
   }
@@ -391,7 +370,7 @@ class Ingestion {
         }
       }
       if (static_cast<std::size_t>(base.incidents_size()) < kMaxIncidentsOfProposal) {
-        *base.add_incidents() = IncidentOf(tickets_[member], label.label(), steps);
+        *base.add_incidents() = PastIncidentOf(tickets_[member], label.label(), steps);
       }
     }
     for (knowledge::v1::Rule& rule : verifier_.RulesFor(proposal.verification)) {

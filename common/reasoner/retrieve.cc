@@ -75,6 +75,12 @@ std::vector<retrieval::Hit> HistoryIndex::Search(absl::string_view query, size_t
   return retrieval::Search(view, embedder_, query, {.limit = limit}).hits;
 }
 
+std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
+                                            absl::string_view query, size_t limit) {
+  static const auto* const embedder = new retrieval::HashedEmbedder;
+  return retrieval::Search(confirmed.view(), *embedder, query, {.limit = limit}).hits;
+}
+
 std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
   std::string text = incident.description();
   const auto& environment = incident.environment();

@@ -41,6 +41,10 @@ class HistoryIndex {
   retrieval::View known_;
 };
 
+// The same of a site's incidents alone.
+std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
+                                            absl::string_view query, size_t limit);
+
 // The text that stands for an incident in a query: its description, and what its signals say.
 std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
 

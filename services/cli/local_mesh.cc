@@ -17,6 +17,7 @@
 #include "common/knowledge/reload.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/llm/reasoned.h"
+#include "common/reasoner/site_history.h"
 #include "common/store/store.h"
 #include "services/conclusion/local_client.h"
 #include "services/conclusion/report_writer.h"
@@ -47,10 +48,10 @@ constexpr int kAsking = 32;
 struct LocalMesh::Minds {
   Minds(std::shared_ptr<const knowledge::Knowledge> loaded,
         std::shared_ptr<const logs::Scanner> compiled, const Clock& clock, const Options& options,
-        const std::optional<reasoner::llm::Model>& model)
+        const std::optional<reasoner::llm::Model>& model, const retrieval::Store* confirmed)
       : knowledge(std::move(loaded)),
         scanner(std::move(compiled)),
-        reasoners(*knowledge, model),
+        reasoners(*knowledge, model, confirmed),
         summarizer(*scanner, reasoners.best(), clock, {.roots = options.roots}),
         planner(*knowledge, reasoners.best()),
         reflector(*knowledge, reasoners.best()),
@@ -70,11 +71,12 @@ struct LocalMesh::Parts {
 
   Parts(std::shared_ptr<const knowledge::Knowledge> loaded,
         std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::Store> opened,
-        const Options& given)
+        std::unique_ptr<const reasoner::SiteHistory> past, const Options& given)
       : options(given),
+        history(std::move(past)),
         model(CancelledBy(closing, given.model)),
         minds(std::make_shared<const Minds>(std::move(loaded), std::move(compiled), clock, given,
-                                            model)),
+                                            model, Confirmed())),
         knowledge(minds->knowledge),
         summarizer(Part(minds, minds->summarizer)),
         planner(Part(minds, minds->planner)),
@@ -111,8 +113,8 @@ struct LocalMesh::Parts {
   // questions of a running diagnosis, end with what they began with.
   absl::Status Use(std::shared_ptr<const knowledge::Knowledge> loaded) {
     GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> compiled, CompileScanner(*loaded));
-    const auto newer =
-        std::make_shared<const Minds>(loaded, std::move(compiled), clock, options, model);
+    const auto newer = std::make_shared<const Minds>(loaded, std::move(compiled), clock, options,
+                                                     model, Confirmed());
     node.executor.Use(loaded);
     knowledge.Set(std::move(loaded));
     summarizer.Set(Part(newer, newer->summarizer));
@@ -136,6 +138,10 @@ struct LocalMesh::Parts {
       const Cancellation& closing, std::optional<reasoner::llm::Model> model) {
     if (model.has_value()) model->cancellation = &closing;
     return model;
+  }
+  // Null without a history of the site.
+  const retrieval::Store* Confirmed() const {
+    return history == nullptr ? nullptr : &history->store();
   }
   // Where agents answer.
   ThreadPool& Asking() { return asking == nullptr ? *pool : *asking; }
@@ -183,6 +189,7 @@ struct LocalMesh::Parts {
 
   const SystemClock clock;
   const Options options;
+  const std::unique_ptr<const reasoner::SiteHistory> history;
   Cancellation closing;
   const std::optional<reasoner::llm::Model> model;
   SharedMinds minds;  // the first ones, during construction
@@ -247,11 +254,15 @@ absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& optio
     GALEN_ASSIGN_OR_RETURN(scanner, CompileScanner(*knowledge));
   }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<store::Store> opened, store::OpenStore(options.store));
+  std::unique_ptr<const reasoner::SiteHistory> history;
+  if (!options.history.empty()) {
+    GALEN_ASSIGN_OR_RETURN(history, reasoner::SiteHistory::Open(options.history));
+  }
   for (const std::string& warning : opened->warnings()) {
     if (options.tell) options.tell(absl::StrCat(opened->Describe(), ": ", warning));
   }
-  auto parts =
-      std::make_unique<Parts>(std::move(knowledge), std::move(scanner), std::move(opened), options);
+  auto parts = std::make_unique<Parts>(std::move(knowledge), std::move(scanner), std::move(opened),
+                                       std::move(history), options);
   GALEN_RETURN_IF_ERROR(parts->orchestrator->Start());
   if (options.reload && options.loaded == nullptr) {
     GALEN_ASSIGN_OR_RETURN(std::vector<std::string> directories,

@@ -35,6 +35,7 @@ class LocalMesh final : public DiagnosisApi {
     // Beside the built-in reasoner; what it points to must outlive the mesh. None: nothing is sent
     // anywhere.
     std::optional<reasoner::llm::Model> model;
+    std::string history;  // directory of the site's own past incidents (SiteHistory); "": none
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options
     // Directories that bundles and logs must lie below; empty: any, with this user's own rights.

@@ -62,6 +62,7 @@ struct Arguments {
   LlmArguments check_llm;
   FeedbackArguments feedback;
   std::string site;
+  std::string history;
   std::string llm;
   std::string llm_cache;
   std::string metrics;
@@ -113,6 +114,7 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     if (!arguments.store.empty()) options.store = arguments.store;
     options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
     options.model = reasoner::llm::PlannersModelOf(model->get());
+    options.history = arguments.history;
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
@@ -145,6 +147,7 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
   options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
   options.roots = arguments.roots;
   options.strategy = arguments.default_strategy;
+  options.history = arguments.history;
   if (arguments.store.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(options.store).parent_path(),
@@ -370,6 +373,13 @@ int Main(int argc, char** argv) {
                      "is sent anywhere")
         ->envname("GALEN_LLM")
         ->type_name("FILE");
+    CLI::Option* history =
+        command
+            ->add_option("--history", arguments.history,
+                         "The site's own past incidents (`galen kb history`), beside those of the "
+                         "knowledge")
+            ->type_name("DIR");
+    if (command == diagnose) history->excludes("--server");  // which has its own
     command
         ->add_option("--llm-cache", arguments.llm_cache,
                      "Keep the model's answers in this file or Redis")

@@ -11,11 +11,13 @@
 #include "absl/flags/usage.h"
 #include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
 #include "common/metrics/server.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
+#include "common/reasoner/site_history.h"
 #include "common/rpc/serve.h"
 #include "services/planning/planner.h"
 #include "services/planning/planning_service.h"
@@ -30,6 +32,10 @@ ABSL_FLAG(std::string, llm_cache, "",
 ABSL_FLAG(std::string, metrics, "",
           "PORT of the loopback interface, or ADDRESS:PORT, to serve Prometheus metrics on; none: "
           "they are not served.");
+ABSL_FLAG(
+    std::string, history, "",
+    "Directory of the site's own past incidents (`galen kb history`); one process has it open "
+    "at a time. None: those of the knowledge alone.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -48,21 +54,26 @@ absl::Status Serve() {
   const auto model =
       reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm), absl::GetFlag(FLAGS_llm_cache));
   if (!model.ok()) return model.status();
+  std::unique_ptr<const reasoner::SiteHistory> history;
+  if (!absl::GetFlag(FLAGS_history).empty()) {
+    GALEN_ASSIGN_OR_RETURN(history, reasoner::SiteHistory::Open(absl::GetFlag(FLAGS_history)));
+  }
+  const retrieval::Store* const confirmed = history == nullptr ? nullptr : &history->store();
   metrics::Registry registry;
   reasoner::llm::Register(model->get(), registry);
   const auto metrics_server = metrics::Serve(absl::GetFlag(FLAGS_metrics), registry);
   if (!metrics_server.ok()) return metrics_server.status();
   Current<Planner> planner(
-      reasoner::llm::MakeReasoned<Planner>(*knowledge, PlannersModelOf(model->get())));
+      reasoner::llm::MakeReasoned<Planner>(*knowledge, PlannersModelOf(model->get()), confirmed));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   PlanningServiceImpl service(planner, executor);
   knowledge::Reloader reloader(
       {.directories = *directories,
        .cache_directory = knowledge::DefaultCacheDirectory(),
        .apply =
-           [&planner, &model](std::shared_ptr<const knowledge::Knowledge> loaded) {
-             planner.Set(reasoner::llm::MakeReasoned<Planner>(std::move(loaded),
-                                                              PlannersModelOf(model->get())));
+           [&planner, &model, confirmed](std::shared_ptr<const knowledge::Knowledge> loaded) {
+             planner.Set(reasoner::llm::MakeReasoned<Planner>(
+                 std::move(loaded), PlannersModelOf(model->get()), confirmed));
              return absl::OkStatus();
            },
        .tell = [](const std::string& news) { std::cerr << news << std::endl; }},

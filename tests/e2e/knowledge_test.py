@@ -57,6 +57,29 @@ class Site(unittest.TestCase):
         return self.diagnose(knowledge=(SHIPPED, self.site))
 
 
+class History(Site):
+    def test_a_ticket_of_the_site_is_proposed_by_the_next_diagnosis(self):
+        self.write("leak.yaml", documented_example())
+        directories = [f"--knowledge={directory}" for directory in (SHIPPED, self.site)]
+        with open(f"{self.root}/t.jsonl", "w", encoding="utf-8") as tickets:
+            tickets.write(galen.json.dumps({
+                "id": "SITE-7", "title": "A rack went dark", "label": LEAK,
+                "description": "All nodes of a rack went away within minutes"}) + "\n")
+        history = f"{self.root}/history"
+        self.run_galen("kb", "history", "add", history, f"{self.root}/t.jsonl", *directories)
+        told = self.diagnose(f"--history={history}", knowledge=(SHIPPED, self.site))
+        self.assertIn("resembles SITE-7 (A rack went dark)", galen.json.dumps(told))
+        self.assertNotIn("SITE-7", galen.json.dumps(self.with_site()))
+
+    def test_planning_serves_it_too(self):
+        history = f"{self.root}/history"
+        planning = galen.Process("galen-planning", f"--history={history}")
+        self.addCleanup(planning.stop)
+        busy = galen.galen("kb", "history", "search", history, "words")
+        self.assertNotEqual(busy.returncode, 0)
+        self.assertIn("another process has the past incidents open", busy.stderr)
+
+
 class Overlay(Site):
     def test_a_label_with_its_check_in_one_file_is_found_by_the_next_diagnosis(self):
         before = self.diagnose(knowledge=(SHIPPED,))

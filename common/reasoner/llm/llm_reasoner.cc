@@ -48,9 +48,11 @@ void Keep(Causes& causes, int most) {
 
 }  // namespace
 
-LlmReasoner::LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model)
+LlmReasoner::LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model,
+                         const retrieval::Store* confirmed)
     : knowledge_(knowledge),
       rules_(rules),
+      confirmed_(confirmed),
       asker_(knowledge, model),
       history_(model.embedding == nullptr ? nullptr
                                           : std::make_unique<const EmbeddedHistory>(
@@ -121,11 +123,20 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::Past(const v1::HistoryQuestion& q
                                                     absl::Time deadline) const {
   if (history_ == nullptr) return rules_.ProposeFromHistory(question, deadline);
   Reasoned embedded;
+  const std::string query = QueryText(question.incident(), question.evidence());
   std::optional<std::vector<retrieval::Hit>> hits =
-      history_->Search(QueryText(question.incident(), question.evidence()), kCandidates,
-                       question.spending(), deadline, embedded);
+      history_->Search(query, kCandidates, question.spending(), deadline, embedded);
   v1::HistoryAnswer answer;
   if (hits.has_value()) {
+    if (confirmed_ != nullptr) {
+      for (retrieval::Hit& hit : SearchConfirmed(*confirmed_, query, kCandidates)) {
+        hits->push_back(std::move(hit));
+      }
+      std::stable_sort(hits->begin(), hits->end(),
+                       [](const retrieval::Hit& a, const retrieval::Hit& b) {
+                         return a.similarity > b.similarity;
+                       });
+    }
     answer = CausesOf(knowledge_, *std::move(hits), question);
   } else {
     GALEN_ASSIGN_OR_RETURN(answer, rules_.ProposeFromHistory(question, deadline));

@@ -7,6 +7,7 @@
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/reasoner/reasoner.h"
+#include "common/retrieval/store.h"
 
 namespace galen::reasoner::llm {
 
@@ -17,8 +18,10 @@ namespace galen::reasoner::llm {
 // Thread-safe. Errors: those of the rules; a model never makes one.
 class LlmReasoner final : public Reasoner {
  public:
-  // All must outlive the reasoner.
-  LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model);
+  // All must outlive the reasoner. `confirmed`: the site's own history that the rules know too,
+  // found by words also where the model's vectors find those of the knowledge; null for none.
+  LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model,
+              const retrieval::Store* confirmed = nullptr);
 
   // "builtin with MODEL".
   absl::string_view name() const override { return name_; }
@@ -59,6 +62,7 @@ class LlmReasoner final : public Reasoner {
 
   const knowledge::Knowledge& knowledge_;
   const Reasoner& rules_;
+  const retrieval::Store* const confirmed_;
   const Asker asker_;
   const std::unique_ptr<const EmbeddedHistory> history_;  // null: that of the rules
   const std::string name_;

@@ -8,16 +8,19 @@
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/builtin_reasoner.h"
 #include "common/reasoner/llm/llm_reasoner.h"
+#include "common/retrieval/store.h"
 
 namespace galen::reasoner::llm {
 
 // The built-in reasoner of that knowledge, and with a model that one beside it. What the model
-// points to must outlive it, and so must `knowledge`.
+// points to must outlive it, and so must `knowledge` and `confirmed`, a site's own history; null
+// for none.
 class Reasoners {
  public:
-  Reasoners(const knowledge::Knowledge& knowledge, const std::optional<Model>& model)
-      : rules_(knowledge) {
-    if (model.has_value()) with_model_.emplace(knowledge, rules_, *model);
+  Reasoners(const knowledge::Knowledge& knowledge, const std::optional<Model>& model,
+            const retrieval::Store* confirmed = nullptr)
+      : rules_(knowledge, confirmed) {
+    if (model.has_value()) with_model_.emplace(knowledge, rules_, *model, confirmed);
   }
   const Reasoner& best() const {
     return with_model_.has_value() ? static_cast<const Reasoner&>(*with_model_) : rules_;
@@ -29,18 +32,23 @@ class Reasoners {
 };
 
 // A Service(knowledge, reasoner) together with the knowledge and the reasoners that it refers to:
-// as long as somebody uses it, they stay. What the model points to must outlive them.
+// as long as somebody uses it, they stay. What the model points to must outlive them, and so must
+// `confirmed`.
 template <typename Service>
 std::shared_ptr<const Service> MakeReasoned(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                                            const std::optional<Model>& model) {
+                                            const std::optional<Model>& model,
+                                            const retrieval::Store* confirmed = nullptr) {
   struct Whole {
-    Whole(std::shared_ptr<const knowledge::Knowledge> loaded, const std::optional<Model>& asked)
-        : book(std::move(loaded)), reasoners(*book, asked), service(*book, reasoners.best()) {}
+    Whole(std::shared_ptr<const knowledge::Knowledge> loaded, const std::optional<Model>& asked,
+          const retrieval::Store* past)
+        : book(std::move(loaded)),
+          reasoners(*book, asked, past),
+          service(*book, reasoners.best()) {}
     const std::shared_ptr<const knowledge::Knowledge> book;
     const Reasoners reasoners;
     const Service service;
   };
-  auto whole = std::make_shared<const Whole>(std::move(knowledge), model);
+  auto whole = std::make_shared<const Whole>(std::move(knowledge), model, confirmed);
   return {whole, &whole->service};
 }
 

@@ -71,6 +71,29 @@ void DeclareAddLabel(CLI::App* kb, KbArguments& arguments) {
   WithSite(command, arguments);
 }
 
+void DeclareHistory(CLI::App* kb, KbArguments& arguments) {
+  CLI::App* history = kb->add_subcommand("history", "The site's own past incidents, any number");
+  history->require_subcommand(1);
+  CLI::App* add = history->add_subcommand("add", "Tickets whose cause is established");
+  HistoryAddArguments& added = arguments.history_add;
+  add->add_option("directory", added.directory, "Where it is kept; made if need be")
+      ->required()
+      ->type_name("DIR");
+  add->add_option("files", added.files, "JSON lines, or CSV with a head line")
+      ->required()
+      ->type_name("FILE");
+  WithJson(add, arguments, "One JSON object for each file, a line each");
+  WithKnowledge(add, arguments);
+  CLI::App* search = history->add_subcommand("search", "Those that are most like a text");
+  HistorySearchArguments& sought = arguments.history_search;
+  search->add_option("directory", sought.directory, "Where it is kept")
+      ->required()
+      ->type_name("DIR");
+  search->add_option("words", sought.words, "What happened")->required();
+  search->add_option("--limit", sought.limit, "Incidents at most")->capture_default_str();
+  WithJson(search, arguments, "One JSON object a line");
+}
+
 }  // namespace
 
 CLI::App* DeclareKb(CLI::App& app, KbArguments& arguments) {
@@ -118,6 +141,7 @@ CLI::App* DeclareKb(CLI::App& app, KbArguments& arguments) {
   WithJson(ingest, arguments, "One JSON object for each ticket, a line each");
   WithSite(ingest, arguments);
 
+  DeclareHistory(kb, arguments);
   DeclareReview(kb, arguments);
   DeclareAddLabel(kb, arguments);
   return kb;
@@ -140,6 +164,15 @@ ExitCode RunKb(const CLI::App& kb, KbArguments& arguments, Console& console) {
     arguments.ingest.site = arguments.site;
     arguments.ingest.json = arguments.json;
     return IngestTickets(arguments.ingest, console);
+  }
+  if (called("history")) {
+    if (kb.get_subcommand("history")->got_subcommand("search")) {
+      arguments.history_search.json = arguments.json;
+      return SearchHistory(arguments.history_search, console);
+    }
+    arguments.history_add.knowledge = arguments.knowledge;
+    arguments.history_add.json = arguments.json;
+    return AddToHistory(arguments.history_add, console);
   }
   if (called("review")) {
     arguments.review.knowledge = arguments.knowledge;

@@ -6,6 +6,7 @@
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
 #include "services/cli/kb/add_label.h"
+#include "services/cli/kb/history_commands.h"
 #include "services/cli/kb/ingest_command.h"
 #include "services/cli/kb/inspect.h"
 #include "services/cli/kb/review.h"
@@ -19,6 +20,8 @@ struct KbArguments {
   bool json = false;
   SearchArguments search;
   DiffArguments diff;
+  HistoryAddArguments history_add;
+  HistorySearchArguments history_search;
   IngestArguments ingest;
   ReviewArguments review;
   AddLabelArguments add_label;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -291,6 +292,35 @@ TEST_F(EmbeddedHistoryTest, SpeaksBesideTheRulesAndNotInTheirPlace) {
   spending::Add(answer->embedded(), spending);
   EXPECT_EQ(spending.failures(), 0);
   EXPECT_EQ(spending.diagnosis().calls(), 1);
+}
+
+TEST_F(EmbeddedHistoryTest, LeavesTheSitesOwnHistoryItsPlace) {
+  ScriptedEndpoint endpoint(Embed);
+  const auto client = ClientOf(endpoint.url());
+  const Embedding embedding = EmbeddingOf(*client);
+  galen::testing::FakeLlmClient chat(galen::testing::AnswerTheDraft);
+  galen::testing::FakeReasoner rules;
+  std::string directory = ::testing::TempDir() + "galen-embedded-XXXXXX";
+  const retrieval::HashedEmbedder hashed;
+  const auto store = retrieval::Store::Open(::mkdtemp(directory.data()), hashed, {});
+  ASSERT_TRUE(store.ok()) << store.status();
+  knowledge::v1::PastIncident past;
+  past.set_id("site-1");
+  past.set_title(kQuestion);
+  past.set_label("NET.LINK.DOWN");
+  ASSERT_TRUE((*store)->Add(DocumentOf(past)).ok());
+  const LlmReasoner reasoner(*book_, rules, {.client = &chat, .embedding = &embedding},
+                             store->get());
+  v1::HistoryQuestion question;
+  question.mutable_incident()->set_description(kQuestion);
+  question.set_max_causes(2);
+  const auto answer = reasoner.ProposeFromHistory(question, absl::InfiniteFuture());
+  ASSERT_TRUE(answer.ok());
+  ASSERT_EQ(answer->causes_size(), 2);
+  std::vector<std::string> incidents;
+  for (const auto& cause : answer->causes()) incidents.push_back(cause.incidents(0));
+  EXPECT_THAT(incidents, ::testing::UnorderedElementsAre("site-1", "past-7"));
+  std::filesystem::remove_all(directory);
 }
 
 TEST(LikenessOf, IsWhatStandsAboveTheFirstTenth) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/curation/proposal_store.h"
 #include "services/cli/kb/add_label.h"
+#include "services/cli/kb/history_commands.h"
 #include "services/cli/kb/ingest_command.h"
 #include "services/cli/kb/inspect.h"
 #include "services/cli/kb/lint.h"
@@ -87,6 +88,38 @@ class KbTest : public ::testing::Test {
   std::ostringstream err_;
   Console console_{in_, out_, err_, {.interactive = false, .width = 100}, false};
 };
+
+TEST_F(KbTest, TicketsWithAnEstablishedCauseBecomeTheSitesHistory) {
+  std::ofstream(root_ + "/t.jsonl")
+      << R"({"id":"T-1","title":"Steps fail with ECC","label":"GPU.MEMORY.ECC"})"
+      << "\n"
+      << R"({"id":"T-2","title":"Other","label":"GPU.MEMORY"})"
+      << "\n"
+      << R"({"id":"T-3","title":"Unknown"})"
+      << "\n";
+  HistoryAddArguments add;
+  add.knowledge = Knowledge();
+  add.directory = root_ + "/history";
+  add.files = {root_ + "/t.jsonl"};
+  EXPECT_EQ(AddToHistory(add, console_), kOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("3 tickets: 1 added, 0 there already, 2 left out"));
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("T-2: \"GPU.MEMORY\" is no leaf of the taxonomy"),
+                                HasSubstr("T-3: names no cause; `galen kb ingest` proposes one")));
+  EXPECT_EQ(AddToHistory(add, console_), kNoCause);
+  EXPECT_THAT(out_.str(), HasSubstr("3 tickets: 0 added, 1 there already, 2 left out"));
+
+  HistorySearchArguments search;
+  search.directory = add.directory;
+  search.words = {"ECC", "steps"};
+  search.json = true;
+  EXPECT_EQ(SearchHistory(search, console_), kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("\"id\": \"T-1\", \"label\": \"GPU.MEMORY.ECC\""));
+  search.words = {"unrelated"};
+  EXPECT_EQ(SearchHistory(search, console_), kNoCause);
+  search.directory = root_ + "/none";
+  EXPECT_EQ(SearchHistory(search, console_), kBadInput);
+  EXPECT_FALSE(fs::exists(search.directory));
+}
 
 TEST_F(KbTest, TheGuideAsksForEverythingAndWritesWhatLintAccepts) {
   AddLabelArguments arguments;
