@@ -17,6 +17,15 @@ namespace galen::logs {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 17;
+// At least so much is read at once; files of /proc say that they are empty.
+constexpr std::size_t kLeastChunk = 1 << 14;
+
+// Most logs are small, and memory that is not touched costs nothing.
+std::size_t ChunkFor(int fd) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0 || info.st_size < 0) return kChunk;
+  return std::clamp(static_cast<std::size_t>(info.st_size), kLeastChunk, kChunk);
+}
 
 // An open file; closed with the object.
 class File {
@@ -55,7 +64,7 @@ class PlainReader final : public LogReader {
   PlainReader(std::string path, std::string real_path, File file, Options options)
       : path_(std::move(path)), file_(std::move(file)), left_(options.max_bytes) {
     real_path_ = std::move(real_path);
-    buffer_.resize(kChunk);
+    buffer_.resize(ChunkFor(file_.fd()));
   }
 
   absl::StatusOr<absl::string_view> Next() override {
