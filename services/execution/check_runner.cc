@@ -64,6 +64,40 @@ node::v1::RunChecksRequest CallOf(const v1::RunChecksRequest& request, const std
   return call;
 }
 
+// A bundle is read by any of the readers, so one that does not answer is no fact about the bundle.
+// Another one is asked for what is owed, once; without it the call can be made again.
+struct BundleRead {
+  const NodeRegistry& registry;
+  v1::RunChecksRequest request;
+  std::string node;
+  absl::Time deadline;
+  std::shared_ptr<FanOut> fan_out;
+  std::shared_ptr<CancelList> calls;
+};
+
+constexpr std::size_t kReadersAsked = 2;
+
+void AskReader(const std::shared_ptr<const BundleRead>& read, std::size_t attempt) {
+  const std::string& node = read->node;
+  clients::NodeClient* const reader = read->registry.ForBundle(node, attempt);
+  read->calls->Add(reader->RunChecks(
+      CallOf(read->request, node, read->fan_out->Owed(node)), read->deadline,
+      [read](CheckResult result) { read->fan_out->OnResult(read->node, std::move(result)); },
+      [read, attempt](const absl::Status& status) {
+        if (!absl::IsUnavailable(status)) {
+          read->fan_out->OnNodeDone(read->node, status);
+        } else if (attempt + 1 < kReadersAsked &&
+                   read->registry.ForBundle(read->node, attempt + 1) != nullptr) {
+          AskReader(read, attempt + 1);
+        } else {
+          read->fan_out->OnNobodyThere(
+              read->node,
+              absl::UnavailableError(absl::StrCat(
+                  "no reader of bundles answers (--bundle_readers): ", status.message())));
+        }
+      }));
+}
+
 }  // namespace
 
 CheckRunner::CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowledge> knowledge,
@@ -164,6 +198,12 @@ clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl
       fan_out->OnNodeDone(node, client.status());
       continue;
     }
+    if (!request.bundle().empty()) {
+      AskReader(std::make_shared<const BundleRead>(
+                    BundleRead{registry_, request, node, node_deadline, fan_out, calls}),
+                /*attempt=*/0);
+      continue;
+    }
     calls->Add((*client)->RunChecks(
         CallOf(request, node, missing), node_deadline,
         [fan_out, node](CheckResult result) { fan_out->OnResult(node, std::move(result)); },
@@ -221,6 +261,7 @@ absl::StatusOr<clients::NodeClient*> CheckRunner::ClientOf(const std::string& bu
     return absl::NotFoundError(bundle.empty() ? "none is registered with execution (--nodes)"
                                               : "no executor may read bundles (--bundle_readers)");
   }
+  if (!bundle.empty()) return client;
   if (const absl::Status allowed = breaker_->Allow(node, clock_.Now()); !allowed.ok()) {
     return allowed;
   }

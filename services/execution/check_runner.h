@@ -47,6 +47,8 @@ class CheckRunner {
   // never two at a time; `done` comes last, exactly once. A result that does not belong to the
   // call (another check or node, or the second of its kind) is dropped, and noted in the ERROR
   // result of the pair that then is missing. Checks that compare nodes answer once all nodes have.
+  // A live node that does not answer is a fact, and an ERROR result; where no reader of a bundle
+  // answers the call ends with UNAVAILABLE instead, and may be made again for what is missing.
   //
   // Cancelling it cancels the calls to the nodes; what they do not answer then is ERROR.
   clients::Cancel RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,

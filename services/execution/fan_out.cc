@@ -97,9 +97,25 @@ void FanOut::OnNodeDone(const std::string& node, const absl::Status& status,
   std::set<std::string>& wanted = wanted_[{node, part}];
   for (const std::string& check : wanted) Emit(ErrorResult(check, node, why));
   wanted.clear();
+  Close();
+}
+
+std::set<std::string> FanOut::Owed(const std::string& node, const std::string& part) {
+  MutexLock lock(mu_);
+  return wanted_[{node, part}];
+}
+
+void FanOut::OnNobodyThere(const std::string& node, absl::Status status, const std::string& part) {
+  MutexLock lock(mu_);
+  wanted_[{node, part}].clear();
+  status_.Update(std::move(status));
+  Close();
+}
+
+void FanOut::Close() {
   if (--open_ != 0) return;
-  EmitHeld();
-  std::move(done_)(absl::OkStatus());
+  if (status_.ok()) EmitHeld();
+  std::move(done_)(status_);
 }
 
 void FanOut::Emit(CheckResult result) {

@@ -39,6 +39,11 @@ class FanOut {
   // The node's answer to one check, or a word of how far it is (RUNNING).
   void OnResult(const std::string& node, galen::v1::CheckResult result,
                 const std::string& part = "");
+  // What the node still owes of a part.
+  std::set<std::string> Owed(const std::string& node, const std::string& part = "");
+  // Nobody can answer for the node now, and somebody may soon: the call ends with `status`, which
+  // is not OK, instead of ERROR results, and checks that compare nodes are not answered at all.
+  void OnNobodyThere(const std::string& node, absl::Status status, const std::string& part = "");
   // The node is done with a part; what it did not answer becomes ERROR.
   void OnNodeDone(const std::string& node, const absl::Status& status,
                   const std::string& part = "");
@@ -48,6 +53,8 @@ class FanOut {
 
   void Emit(galen::v1::CheckResult result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EmitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // A part is over.
+  void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   Mutex mu_;
@@ -59,6 +66,7 @@ class FanOut {
   clients::OnMessage<galen::v1::CheckResult> on_result_ ABSL_GUARDED_BY(mu_);
   absl::AnyInvocable<void(absl::Status) &&> done_ ABSL_GUARDED_BY(mu_);
   Tap tap_ ABSL_GUARDED_BY(mu_);
+  absl::Status status_ ABSL_GUARDED_BY(mu_);
 };
 
 // What execution says of a check that gave no answer.

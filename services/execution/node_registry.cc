@@ -23,9 +23,9 @@ clients::NodeClient* NodeRegistry::Live(absl::string_view node) const {
   return found == nodes_.end() ? nullptr : found->second;
 }
 
-clients::NodeClient* NodeRegistry::ForBundle(absl::string_view node) const {
-  if (bundle_readers_.empty()) return nullptr;
-  return bundle_readers_[StableHash(node) % bundle_readers_.size()];
+clients::NodeClient* NodeRegistry::ForBundle(absl::string_view node, std::size_t attempt) const {
+  if (attempt >= bundle_readers_.size()) return nullptr;
+  return bundle_readers_[(StableHash(node) + attempt) % bundle_readers_.size()];
 }
 
 std::vector<std::string> NodeRegistry::LiveNodes() const {

@@ -1,6 +1,7 @@
 #ifndef SERVICES_EXECUTION_NODE_REGISTRY_H_
 #define SERVICES_EXECUTION_NODE_REGISTRY_H_
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,8 +22,9 @@ class NodeRegistry {
 
   // nullptr when no executor is known for the node.
   clients::NodeClient* Live(absl::string_view node) const;
-  // The reader for a bundle's node: always the same one for a name; nullptr when there is none.
-  clients::NodeClient* ForBundle(absl::string_view node) const;
+  // The reader for a bundle's node: always the same one for a name, and with `attempt` the one
+  // after it that is asked where it does not answer; nullptr when there is none, or no other.
+  clients::NodeClient* ForBundle(absl::string_view node, std::size_t attempt = 0) const;
   // Host names with an executor, sorted.
   std::vector<std::string> LiveNodes() const;
 

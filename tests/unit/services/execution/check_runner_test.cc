@@ -84,8 +84,9 @@ class CheckRunnerTest : public ::testing::Test {
   }
 
   static Outcome Run(const CheckRunner& runner, const std::vector<std::string>& checks,
-                     const std::vector<std::string>& nodes) {
+                     const std::vector<std::string>& nodes, const std::string& bundle = "") {
     v1::RunChecksRequest request;
+    request.set_bundle(bundle);
     for (const std::string& check : checks) request.add_checks(check);
     for (const std::string& node : nodes) request.add_nodes(node);
     Outcome outcome;
@@ -171,6 +172,46 @@ TEST_F(CheckRunnerTest, ADeadNodeDelaysOneCallAndIsAskedAgainLater) {
   clock_.Advance(absl::Minutes(1));
   Run(runner, {"system.memory"}, {"dead"});
   EXPECT_EQ(dead.calls.size(), 2u);
+}
+
+TEST_F(CheckRunnerTest, WhatAReaderOfBundlesLeavesOpenAnotherOneReads) {
+  FakeNodeClient dying([](const node::v1::RunChecksRequest& request, auto& on_result) {
+    on_result(Result("gpu.ecc", request.node()));
+    return absl::UnavailableError("killed");
+  });
+  // Whichever of the two is first for a node.
+  for (const auto& readers : {std::vector<clients::NodeClient*>{&dying, &honest_},
+                              std::vector<clients::NodeClient*>{&honest_, &dying}}) {
+    const NodeRegistry registry({}, readers);
+    const CheckRunner runner(registry, knowledge_, clock_, Options());
+    honest_.calls.clear();
+    const Outcome outcome = Run(runner, {"gpu.ecc", "system.memory"}, {"b1"}, "bundle");
+    EXPECT_THAT(outcome.status, IsOk());
+    ASSERT_EQ(outcome.results.size(), 2u);
+    for (const auto& [id, result] : outcome.results) {
+      EXPECT_EQ(result.status(), galen::v1::CheckResult::PASS) << id;
+    }
+  }
+  ASSERT_EQ(dying.calls.size(), 1u);
+  ASSERT_EQ(honest_.calls.size(), 1u) << "in one of the orders it is first";
+}
+
+TEST_F(CheckRunnerTest, WhereNoReaderAnswersTheCallCanBeMadeAgain) {
+  bool down = true;
+  FakeNodeClient reader([&](const node::v1::RunChecksRequest& request, auto& on_result) {
+    if (!down) return Honest(request, on_result);
+    on_result(Result("gpu.ecc", request.node()));
+    return absl::UnavailableError("killed");
+  });
+  const NodeRegistry registry({}, {&reader});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  const Outcome failed = Run(runner, {"gpu.ecc", "system.memory"}, {"b1"}, "bundle");
+  EXPECT_THAT(failed.status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("killed")));
+  EXPECT_EQ(failed.results.size(), 1u) << "and no result is made up";
+  down = false;
+  const Outcome again = Run(runner, {"system.memory"}, {"b1"}, "bundle");
+  EXPECT_THAT(again.status, IsOk()) << "at once: it is not left alone as a dead node is";
+  EXPECT_EQ(again.results.at("system.memory@b1").status(), galen::v1::CheckResult::PASS);
 }
 
 TEST_F(CheckRunnerTest, AnUnknownNodeIsAnErrorResultThatSaysWhatToDo) {
