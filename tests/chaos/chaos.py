@@ -4,6 +4,7 @@ what a seed says. Afterwards every event log is held against the promises, and e
 undisturbed run. Prints a verdict with the seed; exit code 0: all promises were kept."""
 import argparse
 import collections
+import faulthandler
 import json
 import os
 import queue
@@ -159,7 +160,8 @@ class Load:
 
 
 class Monkey:
-    """Kills and freezes what the seed says, while there is load, until it has done `kills` of them."""
+    """Kills and freezes what the seed says, while there is load, until it has done `kills` of them. Runs in the main
+    thread: what a thread started dies with it (PR_SET_PDEATHSIG)."""
 
     def __init__(self, mesh, seed, kills, pause):
         self.mesh = mesh
@@ -167,14 +169,12 @@ class Monkey:
         self.kills = kills
         self.pause = pause
         self.done = collections.Counter()
-        self.enough = threading.Event()
         self.log = []
-        self.thread = threading.Thread(target=self.work)
 
-    def work(self):
+    def work(self, going_on):
         begin = time.monotonic()
-        while not self.enough.is_set() and sum(self.done[k] for k in self.done if k[0] == "kill") < self.kills:
-            self.enough.wait(self.random.uniform(0, 2 * self.pause))
+        while going_on() and sum(n for (fault, _), n in self.done.items() if fault == "kill") < self.kills:
+            time.sleep(self.random.uniform(0, 2 * self.pause))
             victim = self.random.choice(self.mesh.all)
             fault = "freeze" if self.random.random() < 0.15 else "kill"
             pause = self.random.uniform(0, 1.5 if fault == "freeze" else 0.3)
@@ -226,14 +226,16 @@ def run(arguments):
         begin = time.monotonic()
         for thread in load.threads:
             thread.start()
-        monkey.thread.start()
-        while any(thread.is_alive() for thread in load.threads):
-            time.sleep(0.5)
+
+        def going_on():
             if not arguments.quiet and sys.stderr.isatty():
                 print(f"\r{len(load.answers)} of {arguments.diagnoses} diagnoses, {sum(monkey.done.values())} faults",
                       end="", file=sys.stderr, flush=True)
-        monkey.enough.set()
-        monkey.thread.join()
+            return any(thread.is_alive() for thread in load.threads)
+
+        monkey.work(going_on)
+        while going_on():
+            time.sleep(0.2)
         took = time.monotonic() - begin
         logs = read_logs(mesh.redis.redis.url)
     finally:
@@ -272,6 +274,7 @@ def run(arguments):
 
 
 def main():
+    faulthandler.register(signal.SIGUSR1)  # says where every thread is
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     parser.add_argument("--diagnoses", type=int, default=200)
