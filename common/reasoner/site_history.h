@@ -36,7 +36,7 @@ class SiteHistory {
  private:
   SiteHistory() = default;
 
-  const retrieval::HashedEmbedder embedder_;
+  const retrieval::HashedEmbedder embedder_{};
   std::unique_ptr<retrieval::Store> store_;
 };
 
