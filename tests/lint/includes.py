@@ -14,6 +14,8 @@ OWNERS = {
                 r"^services/cli/(remote_api|up)", r"^tests/", r"/main\.cc$"],
     "curl/": [r"^common/llm/http\.cc$"],
     "hiredis/": [r"^common/store/"],
+    "openssl/": [r"^common/security/", r"^common/knowledge/files\.cc$", r"^common/reasoner/llm/prompt\.cc$",
+                 r"^common/store/redis/command\.cc$", r"^services/cli/certs/directory\.cc$", r"^tests/"],
     "sqlite3.h": [r"^common/store/", r"^tests/unit/common/store/"],
     "hnswlib/": [r"^common/retrieval/graph\.cc$"],
     "xapian": [r"^bench/retrieval/"],
