@@ -4,21 +4,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/text.h"
 
 namespace galen::security {
 namespace {
 
 constexpr std::size_t kMaxField = 256;
 constexpr std::size_t kMaxQueued = 16'384;
+constexpr std::size_t kMaxGathered = 1'024;
+constexpr std::chrono::milliseconds kGather{100};
 
 int OpenForAppend(const std::string& path) {
   return open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -28,9 +32,30 @@ std::string TimeText(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
-// Bytes that are not UTF-8 are replaced, and controls are escaped: a line stays a line.
-std::string Line(const nlohmann::ordered_json& object) {
-  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+// Appends `,"name":"value"`; nothing when there is no value.
+void AppendField(absl::string_view name, const std::string& value, std::string& line) {
+  if (value.empty()) return;
+  absl::StrAppend(&line, ",\"", name, "\":\"");
+  const bool plain =
+      value.size() <= kMaxField && std::all_of(value.begin(), value.end(), [](char c) {
+        return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+      });
+  if (plain) {
+    line += value;
+  } else {
+    // Leaves no controls but these two, and no bytes that are not UTF-8.
+    for (const char c : CleanText(value, kMaxField)) {
+      if (c == '\n') {
+        line += "\\n";
+      } else if (c == '\t') {
+        line += "\\t";
+      } else {
+        if (c == '"' || c == '\\') line += '\\';
+        line += c;
+      }
+    }
+  }
+  line += '"';
 }
 
 }  // namespace
@@ -49,34 +74,36 @@ AuditLog::AuditLog(std::string path, int file)
 
 AuditLog::~AuditLog() {
   {
-    MutexLock lock(mu_);
+    const std::lock_guard lock(mu_);
     stopping_ = true;
-    changed_.notify_all();
   }
+  changed_.notify_all();
   thread_.join();
   if (file_ >= 0) close(file_);
 }
 
 void AuditLog::Put(const AuditRecord& record) {
-  nlohmann::ordered_json object = {{"time", TimeText(record.time)}};
-  for (const auto& [name, value] :
-       {std::pair<const char*, const std::string&>{"trace", record.trace},
-        {"peer", record.peer},
-        {"address", record.address},
-        {"method", record.method},
-        {"resource", record.resource},
-        {"outcome", record.outcome},
-        {"reason", record.reason}}) {
-    if (!value.empty()) object[name] = value.substr(0, kMaxField);
+  std::string line = absl::StrCat("{\"time\":\"", TimeText(record.time), "\"");
+  AppendField("trace", record.trace, line);
+  AppendField("peer", record.peer, line);
+  AppendField("address", record.address, line);
+  AppendField("method", record.method, line);
+  AppendField("resource", record.resource, line);
+  AppendField("outcome", record.outcome, line);
+  AppendField("reason", record.reason, line);
+  line += "}\n";
+  bool wake = false;
+  {
+    const std::lock_guard lock(mu_);
+    if (records_ >= kMaxQueued) {
+      ++lost_;
+      return;
+    }
+    queued_ += line;
+    ++records_;
+    wake = records_ == 1 || records_ == kMaxGathered;
   }
-  const std::string line = Line(object);
-  MutexLock lock(mu_);
-  if (records_ >= kMaxQueued) {
-    ++lost_;
-    return;
-  }
-  queued_ += line;
-  if (records_++ == 0) changed_.notify_all();
+  if (wake) changed_.notify_all();
 }
 
 void AuditLog::Loop() {
@@ -85,14 +112,18 @@ void AuditLog::Loop() {
     std::int64_t lost = 0;
     bool stopping = false;
     {
-      MutexLock lock(mu_);
-      while (queued_.empty() && !stopping_) mu_.Wait(changed_);
+      std::unique_lock lock(mu_);
+      changed_.wait(lock, [this] { return stopping_ || records_ > 0; });
+      // A write for each record would cost a hop as much as the hop itself.
+      changed_.wait_for(lock, kGather, [this] { return stopping_ || records_ >= kMaxGathered; });
       lines = std::exchange(queued_, "");
       lost = std::exchange(lost_, 0);
       records_ = 0;
       stopping = stopping_;
     }
-    if (lost > 0) lines += Line({{"time", TimeText(absl::Now())}, {"lost", lost}});
+    if (lost > 0) {
+      absl::StrAppend(&lines, "{\"time\":\"", TimeText(absl::Now()), "\",\"lost\":", lost, "}\n");
+    }
     if (!lines.empty()) {
       Follow();
       Write(lines);

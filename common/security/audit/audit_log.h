@@ -2,16 +2,16 @@
 #define COMMON_SECURITY_AUDIT_AUDIT_LOG_H_
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/base/mutex.h"
 
 namespace galen::security {
 
@@ -28,11 +28,11 @@ struct AuditRecord {
 };
 
 // Appends records to a file, one JSON object a line. Each field is cut to 256 bytes and its text is
-// cleaned, since a stranger may have written it. Put() never waits for the disk: a thread writes
-// what is queued. When more than 16,384 records wait, further ones are counted, and the count is
-// written in their place: {"time":...,"lost":12}. The file is opened anew when it was moved away
-// (logrotate). What is queued is written when the log is destroyed; a kill loses what was not
-// written yet, the last tenths of a second. Thread-safe.
+// cleaned, since a stranger may have written it. Put() never waits for the disk: a thread gathers
+// what comes within a tenth of a second and writes it at once. When more than 16,384 records wait,
+// further ones are counted, and the count is written in their place: {"time":...,"lost":12}. The
+// file is opened anew when it was moved away (logrotate). What is queued is written when the log is
+// destroyed; a kill loses what was not written yet. Thread-safe.
 class AuditLog {
  public:
   // Makes the file, readable by its owner alone, when there is none. The error names it.
@@ -53,12 +53,12 @@ class AuditLog {
   const std::string path_;
   int file_;  // of the writing thread alone, once it runs
   bool failing_ = false;
-  Mutex mu_;
+  std::mutex mu_;  // of the four below; galen::Mutex cannot wait until a time
   std::condition_variable changed_;
-  std::string queued_ ABSL_GUARDED_BY(mu_);
-  std::size_t records_ ABSL_GUARDED_BY(mu_) = 0;
-  std::int64_t lost_ ABSL_GUARDED_BY(mu_) = 0;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::string queued_;
+  std::size_t records_ = 0;
+  std::int64_t lost_ = 0;
+  bool stopping_ = false;
   std::thread thread_;
 };
 
