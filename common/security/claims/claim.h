@@ -22,6 +22,11 @@ inline constexpr absl::Duration kClaimLife = absl::Minutes(5);
 // By how much the clocks of two machines may differ.
 inline constexpr absl::Duration kClockSkew = absl::Minutes(1);
 
+// Claims carry their signer's certificate for so long after it was exchanged: a connection that
+// was made before showed the old one. Longer than a connection lasts
+// (rpc::SecurityOptions::max_connection_age).
+inline constexpr absl::Duration kOldConnections = absl::Hours(2);
+
 // A claim with the longest chain that we sign with; gRPC takes 8 KiB of metadata in all.
 inline constexpr std::size_t kMaxClaimBytes = 6 << 10;
 

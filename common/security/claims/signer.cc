@@ -67,6 +67,7 @@ absl::Status ClaimSigner::Use(const Credentials& credentials) {
   key->uri = credentials.uri;
   key->not_after = credentials.not_after;
   MutexLock lock(mu_);
+  if (key_ != nullptr) attach_until_ = clock_.Now() + kOldConnections;
   key_ = std::move(key);
   made_.clear();
   return absl::OkStatus();
@@ -76,6 +77,7 @@ absl::StatusOr<std::string> ClaimSigner::For(absl::string_view tenant, Role audi
   const absl::Time now = clock_.Now();
   std::pair<std::string, Role> wanted(std::string(tenant), audience);
   std::shared_ptr<const Key> key;
+  bool attach = false;
   {
     MutexLock lock(mu_);
     const auto found = made_.find(wanted);
@@ -85,9 +87,10 @@ absl::StatusOr<std::string> ClaimSigner::For(absl::string_view tenant, Role audi
       return found->second.claim;
     }
     key = key_;
+    attach = now < attach_until_;
   }
   if (key == nullptr) return absl::FailedPreconditionError("claim: there is no certificate");
-  GALEN_ASSIGN_OR_RETURN(std::string claim, Make(*key, wanted.first, audience, now));
+  GALEN_ASSIGN_OR_RETURN(std::string claim, Make(*key, wanted.first, audience, now, attach));
   MutexLock lock(mu_);
   if (key != key_) return claim;
   if (made_.size() >= kMaxKept) made_.clear();
@@ -96,7 +99,7 @@ absl::StatusOr<std::string> ClaimSigner::For(absl::string_view tenant, Role audi
 }
 
 absl::StatusOr<std::string> ClaimSigner::Make(const Key& key, const std::string& tenant,
-                                              Role audience, absl::Time now) const {
+                                              Role audience, absl::Time now, bool attach) const {
   v1::Claim claim;
   claim.set_tenant(tenant);
   claim.set_audience(std::string(NameOf(audience)));
@@ -112,7 +115,9 @@ absl::StatusOr<std::string> ClaimSigner::Make(const Key& key, const std::string&
   v1::SignedClaim made;
   made.set_claim(claim.SerializeAsString());
   GALEN_ASSIGN_OR_RETURN(*made.mutable_signature(), Signature(key.key.get(), made.claim()));
-  for (const std::string& link : key.chain) made.add_certificates(link);
+  if (attach) {
+    for (const std::string& link : key.chain) made.add_certificates(link);
+  }
   std::string text = made.SerializeAsString();
   if (text.size() > kMaxClaimBytes) {
     return absl::FailedPreconditionError(

@@ -42,11 +42,12 @@ class ClaimSigner {
     absl::Time renew;
   };
   absl::StatusOr<std::string> Make(const Key& key, const std::string& tenant, Role audience,
-                                   absl::Time now) const;
+                                   absl::Time now, bool attach) const;
 
   const Clock& clock_;
   Mutex mu_;
   std::shared_ptr<const Key> key_ ABSL_GUARDED_BY(mu_);
+  absl::Time attach_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   std::map<std::pair<std::string, Role>, Made> made_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -64,18 +64,22 @@ absl::Status ClaimVerifier::Use(const Credentials& credentials) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ClaimVerifier::TenantOf(absl::string_view claim) {
+absl::StatusOr<std::string> ClaimVerifier::TenantOf(absl::string_view claim,
+                                                    const ClaimBearer& bearer) {
   if (claim.size() > kMaxClaimBytes) return Refused("it is larger than 6 KiB");
   const absl::Time now = clock_.Now();
   std::shared_ptr<const Trust> trust;
   {
     MutexLock lock(mu_);
     const auto found = believed_.find(claim);
-    if (found != believed_.end() && now < found->second.expires) return found->second.tenant;
+    if (found != believed_.end() && now < found->second.expires &&
+        found->second.issuer == bearer.uri) {
+      return found->second.tenant;
+    }
     trust = trust_;
   }
   if (trust == nullptr) return Refused("nobody is trusted yet");
-  GALEN_ASSIGN_OR_RETURN(Believed believed, Check(*trust, claim, now));
+  GALEN_ASSIGN_OR_RETURN(Believed believed, Check(*trust, claim, bearer, now));
   std::string tenant = believed.tenant;
   MutexLock lock(mu_);
   if (trust == trust_) {
@@ -90,12 +94,12 @@ absl::StatusOr<std::string> ClaimVerifier::TenantOf(absl::string_view claim) {
 
 absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
                                                              absl::string_view text,
+                                                             const ClaimBearer& bearer,
                                                              absl::Time now) const {
   v1::SignedClaim given;
   v1::Claim claim;
   if (!given.ParseFromArray(text.data(), static_cast<int>(text.size())) ||
-      !claim.ParseFromString(given.claim()) || given.certificates().empty() ||
-      given.certificates_size() > kMaxChain) {
+      !claim.ParseFromString(given.claim()) || given.certificates_size() > kMaxChain) {
     return Refused("it is malformed");
   }
   if (claim.audience() != NameOf(audience_)) {
@@ -108,7 +112,13 @@ absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
                                 " to ", absl::FormatTime(expires, absl::UTCTimeZone())));
   }
   if (expires - issued > kClaimLife) return Refused("it would be good for too long");
+  if (claim.issuer() != bearer.uri) return Refused("who brings it has not signed it");
   std::vector<X509Ptr> chain;
+  if (given.certificates().empty()) {
+    auto shown = ParseCertificates(bearer.certificates());
+    if (!shown.ok()) return Refused("the connection shows no certificate");
+    chain = *std::move(shown);
+  }
   for (const std::string& der : given.certificates()) {
     const auto* data = reinterpret_cast<const unsigned char*>(der.data());
     const unsigned char* const end = data + der.size();
@@ -137,7 +147,7 @@ absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
     return Refused("its signature does not hold");
   }
   // By the signer's certificate too: a claim does not outlive it.
-  return Believed{claim.tenant(), std::min(expires + kClockSkew, NotAfter(own))};
+  return Believed{claim.tenant(), claim.issuer(), std::min(expires + kClockSkew, NotAfter(own))};
 }
 
 }  // namespace galen::security
