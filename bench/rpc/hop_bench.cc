@@ -276,7 +276,7 @@ void BM_Hops(benchmark::State& state) {
     state.counters[absl::StrCat(kNames[kind], "_ratio")] = Median(ratios[kind]);
   }
 }
-BENCHMARK(BM_Hops)->Arg(1)->Arg(32)->Iterations(60)->UseRealTime();
+BENCHMARK(BM_Hops)->Arg(1)->Arg(32)->Iterations(200)->UseRealTime();
 
 }  // namespace
 }  // namespace galen::rpc
