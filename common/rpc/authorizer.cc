@@ -3,17 +3,22 @@
 #include <grpc/grpc_security_constants.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/security/certificates/credentials.h"
 #include "common/security/claims/claim.h"
 #include "common/security/policy.h"
 
 namespace galen::rpc {
 namespace {
+
+// Certificates whose expiry is remembered.
+constexpr std::size_t kMaxRemembered = 4'096;
 
 absl::string_view View(grpc::string_ref text) { return {text.data(), text.size()}; }
 
@@ -44,6 +49,10 @@ grpc::Status Authorizer::Process(const InputMetadata& metadata, grpc::AuthContex
         absl::StrCat("the caller's certificate must have one URI, spiffe://", domain_,
                      "/galen/ROLE; it has ", uri.empty() ? "none of that form" : View(uri)));
   }
+  if (absl::Now() >= ExpiryOf(*context)) {
+    return Refuse(grpc::StatusCode::UNAUTHENTICATED, metadata, View(uri), method,
+                  "the caller's certificate has expired since it connected");
+  }
   const security::MethodRule* rule = security::FindRule(method);
   if (rule == nullptr || !rule->callers.Has(peer->role)) {
     return Refuse(
@@ -55,6 +64,18 @@ grpc::Status Authorizer::Process(const InputMetadata& metadata, grpc::AuthContex
                   absl::StrCat(method, ": takes no claim of a tenant"));
   }
   return grpc::Status::OK;
+}
+
+absl::Time Authorizer::ExpiryOf(const grpc::AuthContext& context) {
+  const std::vector<grpc::string_ref> found =
+      context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (found.size() != 1) return absl::InfinitePast();
+  const absl::string_view pem = View(found.front());
+  MutexLock lock(mu_);
+  const auto known = expiries_.find(pem);
+  if (known != expiries_.end()) return known->second;
+  if (expiries_.size() >= kMaxRemembered) expiries_.clear();
+  return expiries_.emplace(std::string(pem), security::ExpiryOf(pem)).first->second;
 }
 
 grpc::Status Authorizer::Refuse(grpc::StatusCode code, const InputMetadata& metadata,

@@ -60,4 +60,9 @@ absl::StatusOr<Credentials> LoadCredentials(const CredentialFiles& files, Role r
   return credentials;
 }
 
+absl::Time ExpiryOf(absl::string_view pem) {
+  const auto certificates = ParseCertificates(pem);
+  return certificates.ok() ? NotAfter(certificates->front().get()) : absl::InfinitePast();
+}
+
 }  // namespace galen::security

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/security/certificates/files.h"
 #include "common/security/role.h"
@@ -26,6 +27,9 @@ struct Credentials {
 // is an identity of `role`.
 absl::StatusOr<Credentials> LoadCredentials(const CredentialFiles& files, Role role,
                                             absl::Time now);
+
+// Until when the first certificate of a PEM text is good; the infinite past when there is none.
+absl::Time ExpiryOf(absl::string_view pem);
 
 }  // namespace galen::security
 

@@ -91,6 +91,19 @@ TEST_F(RefusalsTest, WithACertificateThatHasExpired) {
   ExpectNoConnection(IssueFor(mesh_.authority(), Role::kOrchestrator, Expired()));
 }
 
+TEST_F(RefusalsTest, WithACertificateThatExpiresWhileTheConnectionIsOpen) {
+  const std::string health = "/grpc.health.v1.Health/Check";
+  const auto channel = StrangersChannel(
+      mesh_.ServerOf("/galen.planning.v1.PlanningService/Screen"), mesh_.authority().certificate,
+      IssueFor(mesh_.authority(), Role::kOrchestrator,
+               {absl::Now() - absl::Hours(1), absl::Now() + absl::Seconds(6)}));
+  grpc::Status status = CallMethod(channel, health, "");
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  while (status.ok()) status = CallMethod(channel, health, "");
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(status.error_message(), HasSubstr("expired since it connected"));
+}
+
 TEST_F(RefusalsTest, WithACertificateThatIsNotGoodYet) {
   ExpectNoConnection(IssueFor(mesh_.authority(), Role::kOrchestrator,
                               {absl::Now() + absl::Hours(1), absl::Now() + absl::Hours(2)}));
