@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/rpc/status.h"
+#include "common/security/claims/claim.h"
 #include "galen/conclusion/v1/conclusion.grpc.pb.h"
 #include "galen/execution/v1/execution.grpc.pb.h"
 #include "galen/node/v1/node.grpc.pb.h"
@@ -149,11 +150,13 @@ class GrpcPlanningClient final : public PlanningClient {
 
 class GrpcExecutionClient final : public ExecutionClient {
  public:
-  explicit GrpcExecutionClient(std::shared_ptr<grpc::Channel> channel)
-      : stub_(execution::v1::ExecutionService::NewStub(std::move(channel))) {}
+  GrpcExecutionClient(std::shared_ptr<grpc::Channel> channel, ClaimFor claim_for)
+      : stub_(execution::v1::ExecutionService::NewStub(std::move(channel))),
+        claim_for_(std::move(claim_for)) {}
   void ResolveNodes(const execution::v1::ResolveNodesRequest& request, absl::Time deadline,
                     Done<execution::v1::ResolveNodesResponse> done) override {
     Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      AddClaim(request.diagnosis(), *context);
       stub_->async()->ResolveNodes(context, &request, response, std::move(callback));
     });
   }
@@ -162,6 +165,7 @@ class GrpcExecutionClient final : public ExecutionClient {
                    absl::AnyInvocable<void(absl::Status) &&> done) override {
     return Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
                                         [&](auto* context, auto* reactor) {
+                                          AddClaim(request.diagnosis(), *context);
                                           stub_->async()->RunChecks(context, &request, reactor);
                                         });
   }
@@ -176,7 +180,13 @@ class GrpcExecutionClient final : public ExecutionClient {
   }
 
  private:
+  void AddClaim(const std::string& diagnosis, grpc::ClientContext& context) const {
+    if (!claim_for_) return;
+    const std::string claim = claim_for_(diagnosis);
+    if (!claim.empty()) context.AddMetadata(security::kClaimKey, claim);
+  }
   std::unique_ptr<execution::v1::ExecutionService::Stub> stub_;
+  const ClaimFor claim_for_;
 };
 
 class GrpcNodeClient final : public NodeClient {
@@ -253,8 +263,9 @@ std::unique_ptr<SummarizationClient> MakeGrpcSummarizationClient(
 std::unique_ptr<PlanningClient> MakeGrpcPlanningClient(std::shared_ptr<grpc::Channel> channel) {
   return std::make_unique<GrpcPlanningClient>(std::move(channel));
 }
-std::unique_ptr<ExecutionClient> MakeGrpcExecutionClient(std::shared_ptr<grpc::Channel> channel) {
-  return std::make_unique<GrpcExecutionClient>(std::move(channel));
+std::unique_ptr<ExecutionClient> MakeGrpcExecutionClient(std::shared_ptr<grpc::Channel> channel,
+                                                         ClaimFor claim_for) {
+  return std::make_unique<GrpcExecutionClient>(std::move(channel), std::move(claim_for));
 }
 std::unique_ptr<NodeClient> MakeGrpcNodeClient(std::shared_ptr<grpc::Channel> channel) {
   return std::make_unique<GrpcNodeClient>(std::move(channel));

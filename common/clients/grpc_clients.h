@@ -1,7 +1,9 @@
 #ifndef COMMON_CLIENTS_GRPC_CLIENTS_H_
 #define COMMON_CLIENTS_GRPC_CLIENTS_H_
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "common/clients/clients.h"
 
@@ -16,7 +18,10 @@ namespace galen::clients {
 
 std::unique_ptr<SummarizationClient> MakeGrpcSummarizationClient(std::shared_ptr<grpc::Channel>);
 std::unique_ptr<PlanningClient> MakeGrpcPlanningClient(std::shared_ptr<grpc::Channel>);
-std::unique_ptr<ExecutionClient> MakeGrpcExecutionClient(std::shared_ptr<grpc::Channel>);
+// The claim to send with a call for `diagnosis` (rpc::Security::ClaimFor()); "": none.
+using ClaimFor = std::function<std::string(const std::string& diagnosis)>;
+std::unique_ptr<ExecutionClient> MakeGrpcExecutionClient(std::shared_ptr<grpc::Channel>,
+                                                         ClaimFor claim_for = nullptr);
 std::unique_ptr<NodeClient> MakeGrpcNodeClient(std::shared_ptr<grpc::Channel>);
 std::unique_ptr<ReflectionClient> MakeGrpcReflectionClient(std::shared_ptr<grpc::Channel>);
 std::unique_ptr<ConclusionClient> MakeGrpcConclusionClient(std::shared_ptr<grpc::Channel>);

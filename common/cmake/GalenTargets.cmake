@@ -7,6 +7,7 @@
 set(GALEN_LAYERS
   "common/base"
   "common/host"
+  "common/security"
   "common/(rpc|metrics|store|knowledge|logs|retrieval)"
   "common/(llm|spending)"
   "common/clients"

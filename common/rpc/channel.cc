@@ -2,21 +2,29 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "common/base/status_macros.h"
 #include "common/rpc/serve.h"
 
 namespace galen::rpc {
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& target) {
+absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& target,
+                                                       const Security& security, const Peer& peer) {
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ChannelCredentials> credentials,
+                         security.ForChannel(target, peer));
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // With TLS a server ends connections that have become old. What gRPC calls retries is then on for
+  // calls that met such an end before they were sent; we give it no policy for any other.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, security.tls() ? 1 : 0);
+  // Else gRPC asks for the host, by its number if need be, and the server complains in its log.
+  if (security.tls()) arguments.SetSslTargetNameOverride(security.ServerNameOf(peer));
   // A peer that restarts should be found again soon; the default backs off to two minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
 }  // namespace galen::rpc

@@ -7,9 +7,11 @@
 
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status_macros.h"
 
 namespace galen::rpc {
 namespace {
@@ -36,10 +38,16 @@ void BlockHangup() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-absl::Status ServeUntilSignal(const ServeOptions& options,
-                              const std::vector<grpc::Service*>& services) {
-  BlockTerminationSignals();
-  if (options.on_hangup) BlockHangup();
+absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(
+    const ServeOptions& options, const std::vector<grpc::Service*>& services, int& port) {
+  std::unique_ptr<Security> none;
+  const Security* security = options.security;
+  if (security == nullptr) {
+    GALEN_ASSIGN_OR_RETURN(none, Security::Open({}));
+    security = none.get();
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ServerCredentials> credentials,
+                         security->ForServer(options.address));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -47,8 +55,18 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
   // Two servers on one port would share its calls at random.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  int port = 0;
-  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
+  if (security->tls()) {
+    builder.AddChannelArgument(
+        GRPC_ARG_MAX_CONNECTION_AGE_MS,
+        static_cast<int>(absl::ToInt64Milliseconds(security->max_connection_age())));
+  }
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  if (auto audit = security->MakeInterceptors()) interceptors.push_back(std::move(audit));
+  if (!interceptors.empty()) {
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  }
+  port = 0;
+  builder.AddListeningPort(options.address, credentials, &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
@@ -57,6 +75,16 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
                      ": cannot listen; choose another --listen address, or end the program "
                      "that holds it"));
   }
+  return server;
+}
+
+absl::Status ServeUntilSignal(const ServeOptions& options,
+                              const std::vector<grpc::Service*>& services) {
+  BlockTerminationSignals();
+  if (options.on_hangup) BlockHangup();
+  int port = 0;
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<grpc::Server> server,
+                         StartServer(options, services, port));
   std::cerr << "listening on " << options.address << " (port " << port << ")" << std::endl;
   if (options.on_listening) options.on_listening(port);
 

@@ -2,15 +2,19 @@
 #define COMMON_RPC_SERVE_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/rpc/security.h"
 
 namespace grpc {
+class Server;
 class Service;
-}
+}  // namespace grpc
 
 namespace galen::rpc {
 
@@ -20,6 +24,8 @@ inline constexpr int kMaxMessageBytes = 64 << 20;
 struct ServeOptions {
   // "127.0.0.1:0" chooses a free port.
   std::string address;
+  // Who may connect and call; must outlive the server. Null: anyone, on loopback alone.
+  const Security* security = nullptr;
   // How long calls in flight may take after SIGTERM.
   absl::Duration drain_grace = absl::Seconds(20);
   // Called with the port once the server listens.
@@ -36,9 +42,14 @@ void BlockTerminationSignals();
 // Likewise SIGHUP, for programs that set ServeOptions::on_hangup.
 void BlockHangup();
 
+// Starts to serve the services with gRPC health checks and server reflection. `port` is set to the
+// one that is listened on. UNAVAILABLE when the address cannot be, FAILED_PRECONDITION when it is
+// not loopback and there are no certificates.
+absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(
+    const ServeOptions& options, const std::vector<grpc::Service*>& services, int& port);
+
 // Serves with gRPC health checks and server reflection until SIGTERM or SIGINT, says on standard
-// error where it listens, then turns health to NOT_SERVING and drains. UNAVAILABLE when the
-// address cannot be listened on.
+// error where it listens, then turns health to NOT_SERVING and drains. Errors as of StartServer().
 absl::Status ServeUntilSignal(const ServeOptions& options,
                               const std::vector<grpc::Service*>& services);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/rpc/security.h"
 #include "galen/v1/diagnosis_service.pb.h"
 
 namespace galen::cli {
@@ -26,7 +27,9 @@ class DiagnosisApi {
 };
 
 // The service at `address`. UNAVAILABLE from its methods when nobody answers there.
-std::unique_ptr<DiagnosisApi> ConnectTo(const std::string& address);
+// FAILED_PRECONDITION when it is not loopback and there are no certificates.
+absl::StatusOr<std::unique_ptr<DiagnosisApi>> ConnectTo(const std::string& address,
+                                                        const rpc::SecurityOptions& security);
 
 }  // namespace galen::cli
 

@@ -18,8 +18,10 @@
 #include "common/host/bundle.h"
 #include "common/metrics/server.h"
 #include "common/reasoner/llm/open_model.h"
+#include "common/rpc/security.h"
 #include "common/rpc/serve.h"
 #include "services/cli/bundle_commands.h"
+#include "services/cli/certs/certs_command.h"
 #include "services/cli/checks.h"
 #include "services/cli/checks_doc.h"
 #include "services/cli/diagnose.h"
@@ -67,6 +69,8 @@ struct Arguments {
   std::string llm_cache;
   std::string metrics;
   std::string show_reasoning;
+  rpc::SecurityOptions security;
+  CertsArguments certs;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -107,7 +111,9 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
   if (!model.ok()) return refuse(model.status());
   std::unique_ptr<DiagnosisApi> api;
   if (!arguments.diagnose.server.empty()) {
-    api = ConnectTo(arguments.diagnose.server);
+    auto remote = ConnectTo(arguments.diagnose.server, arguments.security);
+    if (!remote.ok()) return refuse(remote.status());
+    api = *std::move(remote);
   } else {
     LocalMesh::Options options;
     options.knowledge = arguments.knowledge;
@@ -125,7 +131,12 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
 ExitCode RunFeedback(const Arguments& arguments, Console& console) {
   FeedbackArguments feedback = arguments.feedback;
   feedback.site = arguments.site;
-  if (!feedback.server.empty()) return SendFeedback(*ConnectTo(feedback.server), feedback, console);
+  if (!feedback.server.empty()) {
+    const auto remote = ConnectTo(feedback.server, arguments.security);
+    if (remote.ok()) return SendFeedback(**remote, feedback, console);
+    console.err << "galen: " << remote.status().message() << std::endl;
+    return ExitCodeOf(remote.status());
+  }
   LocalMesh::Options options;
   options.knowledge = arguments.knowledge;
   options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
@@ -167,7 +178,10 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
     console.err << "galen: " << metrics_server.status().message() << std::endl;
     return ExitCodeOf(metrics_server.status());
   }
-  return ServeMesh(options, arguments.listen, absl::Seconds(arguments.drain_grace), console);
+  rpc::SecurityOptions security = arguments.security;
+  security.role = security::Role::kOrchestrator;
+  return ServeMesh(options, arguments.listen, security, absl::Seconds(arguments.drain_grace),
+                   console);
 }
 
 // Parameters as they were set: "rdma.pair.seconds=2" is of the check rdma.pair.
@@ -206,7 +220,7 @@ absl::StatusOr<std::vector<v1::CheckResult>> RunRemoteChecks(
   request.set_bundle(arguments.bundle);
   request.set_allow_intrusive(arguments.allow_intrusive);
   request.set_allow_busy(arguments.allow_busy);
-  return RunChecksAt(arguments.server, request, kTimeLimit);
+  return RunChecksAt(arguments.server, arguments.security, request, kTimeLimit);
 }
 
 enum class ChecksCommand { kList, kDoc, kShow, kRun };
@@ -480,6 +494,14 @@ int Main(int argc, char** argv) {
       ->type_name("NAME=VALUE");
   add->add_option("command", arguments.add.command, "After --: the command as it was run");
 
+  for (CLI::App* command : {diagnose, up, feedback, run, watch}) {
+    DeclareCertificates(*command, arguments.security);
+  }
+  up->add_option("--audit-log", arguments.security.audit_log,
+                 "Append a JSON line for each call: who did what, and what was refused")
+      ->type_name("FILE");
+  const CLI::App* certs = DeclareCerts(app, arguments.certs);
+
   const CLI::App* kb = DeclareKb(app, arguments.kb);
 
   const CLI::App* llm = DeclareLlm(app, arguments.check_llm);
@@ -497,12 +519,14 @@ int Main(int argc, char** argv) {
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
   if (*diagnose) return RunDiagnose(arguments, console);
+  if (*certs) return RunCerts(*certs, arguments.certs, console);
   if (*llm) return CheckLlm(arguments.check_llm, console);
   if (*eval) return eval::RunEval(arguments.eval, console);
   if (*up) return RunUp(arguments, console);
   if (*feedback) return RunFeedback(arguments, console);
   if (*watch) {
-    return WatchNodes({arguments.knowledge, arguments.server, arguments.nodes, arguments.json},
+    return WatchNodes({arguments.knowledge, arguments.server, arguments.nodes, arguments.json,
+                       arguments.security},
                       console);
   }
   if (*list) return RunChecks(arguments, ChecksCommand::kList, console);

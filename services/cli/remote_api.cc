@@ -1,12 +1,15 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status.h"
+#include "common/security/claims/claim.h"
 #include "galen/v1/diagnosis_service.grpc.pb.h"
 #include "services/cli/diagnosis_api.h"
 
@@ -19,21 +22,23 @@ constexpr absl::Duration kReconnectFor = absl::Seconds(30);
 
 class RemoteApi final : public DiagnosisApi {
  public:
-  explicit RemoteApi(const std::string& address)
+  RemoteApi(const std::string& address, std::unique_ptr<rpc::Security> security,
+            std::shared_ptr<grpc::Channel> channel)
       : address_(address),
-        channel_(rpc::Connect(address)),
+        security_(std::move(security)),
+        channel_(std::move(channel)),
         stub_(v1::DiagnosisService::NewStub(channel_)) {}
 
   absl::StatusOr<v1::Diagnosis> Create(const v1::CreateDiagnosisRequest& request) override {
-    return Call(request, &v1::DiagnosisService::Stub::CreateDiagnosis);
+    return Call(request, request.parent(), &v1::DiagnosisService::Stub::CreateDiagnosis);
   }
   absl::StatusOr<v1::Diagnosis> Get(const std::string& name) override {
     v1::GetDiagnosisRequest request;
     request.set_name(name);
-    return Call(request, &v1::DiagnosisService::Stub::GetDiagnosis);
+    return Call(request, name, &v1::DiagnosisService::Stub::GetDiagnosis);
   }
   absl::StatusOr<v1::Diagnosis> SubmitFeedback(const v1::SubmitFeedbackRequest& request) override {
-    return Call(request, &v1::DiagnosisService::Stub::SubmitFeedback);
+    return Call(request, request.name(), &v1::DiagnosisService::Stub::SubmitFeedback);
   }
 
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
@@ -44,6 +49,7 @@ class RemoteApi final : public DiagnosisApi {
       request.set_name(name);
       request.set_after_sequence(after_sequence);
       grpc::ClientContext context;
+      AddClaim(name, context);
       auto reader = stub_->WatchDiagnosis(&context, request);
       v1::DiagnosisEvent event;
       while (reader->Read(&event)) {
@@ -60,16 +66,22 @@ class RemoteApi final : public DiagnosisApi {
 
  private:
   template <typename Request>
-  absl::StatusOr<v1::Diagnosis> Call(const Request& request,
+  absl::StatusOr<v1::Diagnosis> Call(const Request& request, const std::string& resource,
                                      grpc::Status (v1::DiagnosisService::Stub::*method)(
                                          grpc::ClientContext*, const Request&, v1::Diagnosis*)) {
     grpc::ClientContext context;
+    AddClaim(resource, context);
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
     v1::Diagnosis response;
     const absl::Status status =
         rpc::FromGrpcStatus((stub_.get()->*method)(&context, request, &response));
     if (!status.ok()) return Explained(status);
     return response;
+  }
+
+  void AddClaim(const std::string& resource, grpc::ClientContext& context) const {
+    const std::string claim = security_->ClaimFor(resource, security::Role::kOrchestrator);
+    if (!claim.empty()) context.AddMetadata(security::kClaimKey, claim);
   }
 
   absl::Status Explained(const absl::Status& status) const {
@@ -80,14 +92,19 @@ class RemoteApi final : public DiagnosisApi {
   }
 
   const std::string address_;
+  const std::unique_ptr<rpc::Security> security_;  // outlives the channel
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::DiagnosisService::Stub> stub_;
 };
 
 }  // namespace
 
-std::unique_ptr<DiagnosisApi> ConnectTo(const std::string& address) {
-  return std::make_unique<RemoteApi>(address);
+absl::StatusOr<std::unique_ptr<DiagnosisApi>> ConnectTo(const std::string& address,
+                                                        const rpc::SecurityOptions& options) {
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<rpc::Security> security, rpc::Security::Open(options));
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel,
+                         rpc::Connect(address, *security, {security::Role::kOrchestrator}));
+  return std::make_unique<RemoteApi>(address, std::move(security), std::move(channel));
 }
 
 }  // namespace galen::cli

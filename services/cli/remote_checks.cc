@@ -7,12 +7,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/status_macros.h"
 #include "common/clients/grpc_clients.h"
 #include "common/rpc/channel.h"
 
 namespace galen::cli {
 
 absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& address,
+                                                         const rpc::SecurityOptions& options,
                                                          execution::v1::RunChecksRequest request,
                                                          absl::Duration time_limit) {
   const auto explained = [&address](const absl::Status& status) {
@@ -21,8 +23,12 @@ absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& addr
                                                status.message(),
                                                "); see that galen-execution listens there"));
   };
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Security> security,
+                         rpc::Security::Open(options));
+  GALEN_ASSIGN_OR_RETURN(auto channel,
+                         rpc::Connect(address, *security, {security::Role::kExecution}));
   const std::unique_ptr<clients::ExecutionClient> client =
-      clients::MakeGrpcExecutionClient(rpc::Connect(address));
+      clients::MakeGrpcExecutionClient(std::move(channel));
   const absl::Time deadline = absl::Now() + time_limit;
   if (request.nodes().empty()) {
     execution::v1::ResolveNodesRequest all;

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/rpc/security.h"
 #include "galen/execution/v1/execution.pb.h"
 #include "galen/v1/evidence.pb.h"
 
@@ -13,8 +14,10 @@ namespace galen::cli {
 
 // Runs checks through the execution agent at `address` and gives the results in the order in which
 // they came. A request that names no node is for all that the agent holds. Blocks. What
-// execution.proto says of errors, and UNAVAILABLE when nobody answers there.
+// execution.proto says of errors, UNAVAILABLE when nobody answers there, and FAILED_PRECONDITION
+// when the address is not loopback and there are no certificates.
 absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& address,
+                                                         const rpc::SecurityOptions& security,
                                                          execution::v1::RunChecksRequest request,
                                                          absl::Duration time_limit);
 

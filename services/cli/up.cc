@@ -7,7 +7,13 @@
 namespace galen::cli {
 
 ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address,
-                   absl::Duration drain_grace, Console& console) {
+                   const rpc::SecurityOptions& security_options, absl::Duration drain_grace,
+                   Console& console) {
+  const auto security = rpc::Security::Open(security_options);
+  if (!security.ok()) {
+    console.err << "galen: " << security.status().message() << std::endl;
+    return ExitCodeOf(security.status());
+  }
   LocalMesh::Options with_reload = options;
   with_reload.reload = true;
   with_reload.owner = OwnerIn(options.store, options.owner, address);
@@ -16,9 +22,11 @@ ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address
   absl::Status status = mesh.status();
   if (status.ok()) {
     orchestrator::Orchestrator& orchestrator = (*mesh)->orchestrator();
-    orchestrator::OrchestratorServiceImpl service(orchestrator, (*mesh)->executor());
+    orchestrator::OrchestratorServiceImpl service(orchestrator, (*mesh)->executor(),
+                                                  (*security)->guard());
     rpc::ServeOptions serve;
     serve.address = address;
+    serve.security = security->get();
     serve.drain_grace = drain_grace;
     serve.on_listening = [&](int) {
       console.err << "diagnoses are stored in " << store::DescribeStore(options.store)

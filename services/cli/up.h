@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/rpc/security.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
 #include "services/cli/local_mesh.h"
@@ -11,9 +12,11 @@
 namespace galen::cli {
 
 // `galen up`: serves DiagnosisService on `address` from a mesh in this process, until SIGTERM.
-// The caller has blocked the termination signals before any thread was made.
+// `security` is of role orchestrator. The caller has blocked the termination signals before any
+// thread was made.
 ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address,
-                   absl::Duration drain_grace, Console& console);
+                   const rpc::SecurityOptions& security, absl::Duration drain_grace,
+                   Console& console);
 
 }  // namespace galen::cli
 

@@ -140,7 +140,11 @@ ExitCode WatchNodes(const WatchArguments& arguments, Console& console) {
     }
   };
   if (!arguments.server.empty()) {
-    const auto client = clients::MakeGrpcExecutionClient(rpc::Connect(arguments.server));
+    const auto security = rpc::Security::Open(arguments.security);
+    if (!security.ok()) return refuse(security.status());
+    auto channel = rpc::Connect(arguments.server, **security, {security::Role::kExecution});
+    if (!channel.ok()) return refuse(channel.status());
+    const auto client = clients::MakeGrpcExecutionClient(*std::move(channel));
     const clients::Cancel cancel = client->WatchNodes(
         request, [inbox](execution::v1::NodeEvent event) { inbox->Put(std::move(event)); },
         [inbox](absl::Status status) { inbox->End(std::move(status)); });

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/rpc/security.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
 
@@ -15,6 +16,7 @@ struct WatchArguments {
   std::string server;
   std::vector<std::string> nodes;  // of the mesh; empty: all
   bool json = false;
+  rpc::SecurityOptions security;  // how to prove to it who asks
 };
 
 // Prints what nodes notice by themselves, as they notice it, until it is interrupted or the other

@@ -16,6 +16,7 @@
 #include "common/metrics/server.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
+#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/conclusion/conclusion_service.h"
 #include "services/conclusion/report_writer.h"
@@ -37,6 +38,8 @@ namespace galen::conclusion {
 namespace {
 
 absl::Status Serve() {
+  const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kConclusion));
+  if (!security.ok()) return security.status();
   if (absl::GetFlag(FLAGS_threads) < 1) {
     return absl::InvalidArgumentError("--threads: must be 1 or more");
   }
@@ -69,6 +72,7 @@ absl::Status Serve() {
       **knowledge);
   reloader.Start();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
+                                .security = security->get(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                 .on_hangup = [&reloader] { reloader.Reload(); }},
                                {&service});

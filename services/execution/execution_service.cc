@@ -13,13 +13,14 @@
 namespace galen::execution {
 
 ExecutionServiceImpl::ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch,
-                                           Executor& executor)
-    : runner_(runner), watch_(watch), executor_(executor) {}
+                                           Executor& executor, rpc::TenantGuard* guard)
+    : runner_(runner), watch_(watch), executor_(executor), guard_(guard) {}
 
 grpc::ServerUnaryReactor* ExecutionServiceImpl::ResolveNodes(grpc::CallbackServerContext* context,
                                                              const v1::ResolveNodesRequest* request,
                                                              v1::ResolveNodesResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->diagnosis()));
     GALEN_ASSIGN_OR_RETURN(*response, runner_.ResolveNodes(*request));
     return absl::OkStatus();
   });
@@ -29,6 +30,11 @@ grpc::ServerWriteReactor<galen::v1::CheckResult>* ExecutionServiceImpl::RunCheck
     grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
   // The runner never blocks and calls back, so the stream needs no thread of the executor.
   auto stream = rpc::ServerStream<galen::v1::CheckResult>::Start(kMaxQueuedResults);
+  const absl::Status allowed = rpc::CheckTenant(guard_, *context, request->diagnosis());
+  if (!allowed.ok()) {
+    stream->End(allowed);
+    return stream.get();
+  }
   const auto call = std::make_shared<CancelList>();
   stream->OnReady([call, stream = stream.get()] {
     if (!stream->alive()) call->CancelAll();

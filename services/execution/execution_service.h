@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "common/base/executor.h"
+#include "common/rpc/tenant_guard.h"
 #include "galen/execution/v1/execution.grpc.pb.h"
 #include "services/execution/check_runner.h"
 #include "services/execution/watch_nodes.h"
@@ -19,8 +20,10 @@ inline constexpr std::size_t kMaxQueuedEvents = 4096;
 // gRPC's side of CheckRunner and NodeWatch: conversion only.
 class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService {
  public:
-  // All must outlive the service.
-  ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch, Executor& executor);
+  // All must outlive the service. `guard` holds each request against the tenant's claim that came
+  // with it; null where there are no claims.
+  ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch, Executor& executor,
+                       rpc::TenantGuard* guard = nullptr);
   grpc::ServerUnaryReactor* ResolveNodes(grpc::CallbackServerContext* context,
                                          const v1::ResolveNodesRequest* request,
                                          v1::ResolveNodesResponse* response) override;
@@ -33,6 +36,7 @@ class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService 
   const CheckRunner& runner_;
   NodeWatch& watch_;
   Executor& executor_;
+  rpc::TenantGuard* const guard_;
 };
 
 }  // namespace galen::execution

@@ -15,12 +15,14 @@
 #include "common/base/clock.h"
 #include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/status_macros.h"
 #include "common/clients/grpc_clients.h"
 #include "common/host/bundle.h"
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/execution/execution_service.h"
 #include "services/execution/watch_nodes.h"
@@ -56,9 +58,15 @@ absl::Status Serve() {
       knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
   if (!knowledge.ok()) return knowledge.status();
 
+  const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kExecution));
+  if (!security.ok()) return security.status();
   std::vector<std::unique_ptr<clients::NodeClient>> owned;
-  const auto connect = [&](const std::string& address) {
-    owned.push_back(clients::MakeGrpcNodeClient(rpc::Connect(address)));
+  // `host`: the node that must answer there, "" no matter which.
+  const auto connect = [&](const std::string& address,
+                           const std::string& host) -> absl::StatusOr<clients::NodeClient*> {
+    GALEN_ASSIGN_OR_RETURN(auto channel,
+                           rpc::Connect(address, **security, {security::Role::kNode, host}));
+    owned.push_back(clients::MakeGrpcNodeClient(std::move(channel)));
     return owned.back().get();
   };
   std::map<std::string, clients::NodeClient*> nodes;
@@ -68,11 +76,12 @@ absl::Status Serve() {
       return absl::InvalidArgumentError(
           absl::StrCat("--nodes: \"", entry, "\" is not host=address"));
     }
-    nodes[parts[0]] = connect(parts[1]);
+    GALEN_ASSIGN_OR_RETURN(nodes[parts[0]], connect(parts[1], parts[0]));
   }
   std::vector<clients::NodeClient*> readers;
   for (const std::string& address : absl::GetFlag(FLAGS_bundle_readers)) {
-    readers.push_back(connect(address));
+    GALEN_ASSIGN_OR_RETURN(clients::NodeClient * reader, connect(address, ""));
+    readers.push_back(reader);
   }
   const NodeRegistry registry(std::move(nodes), std::move(readers));
   CheckRunner::Options options;
@@ -91,7 +100,7 @@ absl::Status Serve() {
   const CheckRunner runner(registry, book, clock, options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   NodeWatch watch(registry, clock, NodeWatch::Options());
-  ExecutionServiceImpl service(runner, watch, executor);
+  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard());
   knowledge::Reloader reloader(
       {.directories = *directories,
        .cache_directory = knowledge::DefaultCacheDirectory(),
@@ -104,6 +113,7 @@ absl::Status Serve() {
       **knowledge);
   reloader.Start();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
+                                .security = security->get(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                 .on_hangup = [&reloader] { reloader.Reload(); }},
                                {&service});

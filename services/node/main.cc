@@ -13,6 +13,7 @@
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
+#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
@@ -52,6 +53,8 @@ std::shared_ptr<const knowledge::Knowledge> ForChecks(const knowledge::Knowledge
 }
 
 absl::Status Serve() {
+  const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kNode));
+  if (!security.ok()) return security.status();
   if (absl::GetFlag(FLAGS_max_parallel) < 1 || absl::GetFlag(FLAGS_threads) < 1) {
     return absl::InvalidArgumentError("--max_parallel and --threads: must be 1 or more");
   }
@@ -101,6 +104,7 @@ absl::Status Serve() {
       **knowledge);
   reloader.Start();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
+                                .security = security->get(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                 .on_listening = [](int) { ReleaseUnusedMemory(); },
                                 .on_drain = [&hub] { hub.Close(); },

@@ -21,6 +21,7 @@
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
 #include "services/orchestrator/orchestrator.h"
@@ -140,25 +141,40 @@ absl::Status Serve() {
   for (const std::string& warning : (*store)->warnings()) {
     std::cerr << "galen-orchestrator: " << (*store)->Describe() << ": " << warning << std::endl;
   }
-  const auto summarization =
-      clients::MakeGrpcSummarizationClient(rpc::Connect(absl::GetFlag(FLAGS_summarization)));
-  const auto planning =
-      clients::MakeGrpcPlanningClient(rpc::Connect(absl::GetFlag(FLAGS_planning)));
-  const auto execution =
-      clients::MakeGrpcExecutionClient(rpc::Connect(absl::GetFlag(FLAGS_execution)));
-  const auto reflection =
-      clients::MakeGrpcReflectionClient(rpc::Connect(absl::GetFlag(FLAGS_reflection)));
-  const auto conclusion =
-      clients::MakeGrpcConclusionClient(rpc::Connect(absl::GetFlag(FLAGS_conclusion)));
+  const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kOrchestrator));
+  if (!security.ok()) return security.status();
+  const auto connect = [&security](const std::string& target, security::Role role) {
+    return rpc::Connect(target, **security, {role});
+  };
+  GALEN_ASSIGN_OR_RETURN(auto to_summarization, connect(absl::GetFlag(FLAGS_summarization),
+                                                        security::Role::kSummarization));
+  GALEN_ASSIGN_OR_RETURN(auto to_planning,
+                         connect(absl::GetFlag(FLAGS_planning), security::Role::kPlanning));
+  GALEN_ASSIGN_OR_RETURN(auto to_execution,
+                         connect(absl::GetFlag(FLAGS_execution), security::Role::kExecution));
+  GALEN_ASSIGN_OR_RETURN(auto to_reflection,
+                         connect(absl::GetFlag(FLAGS_reflection), security::Role::kReflection));
+  GALEN_ASSIGN_OR_RETURN(auto to_conclusion,
+                         connect(absl::GetFlag(FLAGS_conclusion), security::Role::kConclusion));
+  const auto summarization = clients::MakeGrpcSummarizationClient(std::move(to_summarization));
+  const auto planning = clients::MakeGrpcPlanningClient(std::move(to_planning));
+  // Execution believes this program on whose behalf it asks: the tenant stands in the log.
+  const auto execution = clients::MakeGrpcExecutionClient(
+      std::move(to_execution), [&security](const std::string& diagnosis) {
+        return (*security)->ClaimFor(diagnosis, security::Role::kExecution);
+      });
+  const auto reflection = clients::MakeGrpcReflectionClient(std::move(to_reflection));
+  const auto conclusion = clients::MakeGrpcConclusionClient(std::move(to_conclusion));
   const SystemClock clock;
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
   Orchestrator orchestrator((*store)->events(),
                             {*summarization, *planning, *execution, *reflection, *conclusion},
                             clock, executor, *options);
   if (absl::Status status = orchestrator.Start(); !status.ok()) return status;
-  OrchestratorServiceImpl service(orchestrator, executor);
+  OrchestratorServiceImpl service(orchestrator, executor, (*security)->guard());
   rpc::ServeOptions serve;
   serve.address = absl::GetFlag(FLAGS_listen);
+  serve.security = security->get();
   serve.drain_grace = absl::GetFlag(FLAGS_drain_grace);
   serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };
   return rpc::ServeUntilSignal(serve, {&service});

@@ -112,6 +112,7 @@ grpc::ServerUnaryReactor* OrchestratorServiceImpl::CreateDiagnosis(
     grpc::CallbackServerContext* context, const v1::CreateDiagnosisRequest* request,
     v1::Diagnosis* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->parent()));
     GALEN_ASSIGN_OR_RETURN(*response, orchestrator_.Create(*request));
     return absl::OkStatus();
   });
@@ -121,6 +122,7 @@ grpc::ServerUnaryReactor* OrchestratorServiceImpl::GetDiagnosis(
     grpc::CallbackServerContext* context, const v1::GetDiagnosisRequest* request,
     v1::Diagnosis* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->name()));
     GALEN_ASSIGN_OR_RETURN(*response, orchestrator_.Get(*request));
     return absl::OkStatus();
   });
@@ -130,14 +132,20 @@ grpc::ServerUnaryReactor* OrchestratorServiceImpl::ListDiagnoses(
     grpc::CallbackServerContext* context, const v1::ListDiagnosesRequest* request,
     v1::ListDiagnosesResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->parent()));
     GALEN_ASSIGN_OR_RETURN(*response, orchestrator_.List(*request));
     return absl::OkStatus();
   });
 }
 
 grpc::ServerWriteReactor<v1::DiagnosisEvent>* OrchestratorServiceImpl::WatchDiagnosis(
-    grpc::CallbackServerContext*, const v1::WatchDiagnosisRequest* request) {
+    grpc::CallbackServerContext* context, const v1::WatchDiagnosisRequest* request) {
   auto stream = rpc::ServerStream<v1::DiagnosisEvent>::Start(2 * kWatchBatch);
+  const absl::Status allowed = rpc::CheckTenant(guard_, *context, request->name());
+  if (!allowed.ok()) {
+    stream->End(allowed);
+    return stream.get();
+  }
   std::make_shared<Follower>(orchestrator_, *request, stream)->Start();
   return stream.get();
 }
@@ -146,6 +154,7 @@ grpc::ServerUnaryReactor* OrchestratorServiceImpl::CancelDiagnosis(
     grpc::CallbackServerContext* context, const v1::CancelDiagnosisRequest* request,
     v1::Diagnosis* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->name()));
     GALEN_ASSIGN_OR_RETURN(*response, orchestrator_.Cancel(*request));
     return absl::OkStatus();
   });
@@ -155,6 +164,7 @@ grpc::ServerUnaryReactor* OrchestratorServiceImpl::SubmitFeedback(
     grpc::CallbackServerContext* context, const v1::SubmitFeedbackRequest* request,
     v1::Diagnosis* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->name()));
     GALEN_ASSIGN_OR_RETURN(*response, orchestrator_.SubmitFeedback(*request));
     return absl::OkStatus();
   });
@@ -164,6 +174,7 @@ grpc::ServerUnaryReactor* OrchestratorServiceImpl::EscalateDiagnosis(
     grpc::CallbackServerContext* context, const v1::EscalateDiagnosisRequest* request,
     v1::Diagnosis* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->name()));
     GALEN_ASSIGN_OR_RETURN(*response, orchestrator_.Escalate(*request));
     return absl::OkStatus();
   });

@@ -2,6 +2,7 @@
 #define SERVICES_ORCHESTRATOR_ORCHESTRATOR_SERVICE_H_
 
 #include "common/base/executor.h"
+#include "common/rpc/tenant_guard.h"
 #include "galen/v1/diagnosis_service.grpc.pb.h"
 #include "services/orchestrator/orchestrator.h"
 
@@ -11,9 +12,11 @@ namespace galen::orchestrator {
 // it has room for them.
 class OrchestratorServiceImpl final : public v1::DiagnosisService::CallbackService {
  public:
-  // Both must outlive the service. `executor` runs the methods, which touch the store.
-  OrchestratorServiceImpl(Orchestrator& orchestrator, Executor& executor)
-      : orchestrator_(orchestrator), executor_(executor) {}
+  // All must outlive the service. `executor` runs the methods, which touch the store. `guard` holds
+  // each request against the tenant's claim that came with it; null where there are no claims.
+  OrchestratorServiceImpl(Orchestrator& orchestrator, Executor& executor,
+                          rpc::TenantGuard* guard = nullptr)
+      : orchestrator_(orchestrator), executor_(executor), guard_(guard) {}
 
   grpc::ServerUnaryReactor* CreateDiagnosis(grpc::CallbackServerContext* context,
                                             const v1::CreateDiagnosisRequest* request,
@@ -39,6 +42,7 @@ class OrchestratorServiceImpl final : public v1::DiagnosisService::CallbackServi
  private:
   Orchestrator& orchestrator_;
   Executor& executor_;
+  rpc::TenantGuard* const guard_;
 };
 
 }  // namespace galen::orchestrator

@@ -59,6 +59,7 @@ execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state) {
   execution::v1::ResolveNodesRequest request;
   *request.mutable_nodes() = state.incident.nodes();
   request.set_bundle(state.incident.bundle());
+  request.set_diagnosis(state.name);
   return request;
 }
 

@@ -18,6 +18,7 @@
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
+#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/planning/planner.h"
 #include "services/planning/planning_service.h"
@@ -43,6 +44,8 @@ namespace galen::planning {
 namespace {
 
 absl::Status Serve() {
+  const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kPlanning));
+  if (!security.ok()) return security.status();
   if (absl::GetFlag(FLAGS_threads) < 1) {
     return absl::InvalidArgumentError("--threads: must be 1 or more");
   }
@@ -80,6 +83,7 @@ absl::Status Serve() {
       **knowledge);
   reloader.Start();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
+                                .security = security->get(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                 .on_hangup = [&reloader] { reloader.Reload(); }},
                                {&service});

@@ -18,6 +18,7 @@
 #include "common/knowledge/reload.h"
 #include "common/metrics/server.h"
 #include "common/reasoner/llm/open_model.h"
+#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/summarization/make_summarizer.h"
 #include "services/summarization/summarization_service.h"
@@ -40,6 +41,9 @@ ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain aft
 namespace {
 
 absl::Status Serve() {
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::rpc::Security> security,
+                         galen::rpc::Security::Open(
+                             galen::rpc::SecurityFromFlags(galen::security::Role::kSummarization)));
   if (absl::GetFlag(FLAGS_log_root).empty()) {
     return absl::InvalidArgumentError(
         "--log_root: empty; name the directories that logs may be read from, or / for any place");
@@ -84,6 +88,7 @@ absl::Status Serve() {
   galen::rpc::ServeOptions options;
   options.on_hangup = [&reloader] { reloader.Reload(); };
   options.address = absl::GetFlag(FLAGS_listen);
+  options.security = security.get();
   options.drain_grace = absl::GetFlag(FLAGS_drain_grace);
   return galen::rpc::ServeUntilSignal(options, {&service});
 }

@@ -74,8 +74,10 @@ class Mesh:
     addresses by name."""
 
     def __init__(self, *, nodes=2, orchestrator_arguments=(), store=None, live=None,
-                 knowledge=f"{ROOT}/knowledge", roots=EXAMPLES):
+                 knowledge=f"{ROOT}/knowledge", roots=EXAMPLES, arguments=()):
+        """`arguments`: of every program."""
         self.scratch = tempfile.TemporaryDirectory()
+        self.arguments = arguments
         self.store = store or f"{self.scratch.name}/galen.db"
         log_root = f"--log_root={roots}"
         knowledge = f"--knowledge={knowledge}"
@@ -97,7 +99,7 @@ class Mesh:
         self.orchestrator = self.start_orchestrator(*orchestrator_arguments)
 
     def start(self, *arguments, **more):
-        self.processes.append(Process(*arguments, **more))
+        self.processes.append(Process(*arguments, *self.arguments, **more))
         return self.processes[-1]
 
     def start_orchestrator(self, *arguments, port=0):

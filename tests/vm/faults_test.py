@@ -149,7 +149,8 @@ class Machines:
                 machine.wait(f"ping -c 1 -W 1 {machine.peer.address} >/dev/null")
                 machine.wait("rdma link | grep -q ACTIVE")
             live = {name: f"127.0.0.1:{machine.port}" for name, machine in self.guests.items()}
-            self.mesh = galen.Mesh(nodes=0, live=live)
+            self.certs = f"{self.scratch.name}/certs"
+            self.mesh = galen.Mesh(nodes=0, live=live, arguments=(f"--certs={self.certs}",))
         except BaseException:
             self.stop()
             raise
@@ -162,7 +163,7 @@ class Machines:
         give_up = time.monotonic() + LATE_SECONDS
         while True:
             run = galen.galen("checks", "run", *names, "--json", "--server", self.mesh.agents["execution"].address,
-                              f"--knowledge={galen.ROOT}/knowledge", *where, *arguments, timeout=300)
+                              "--certs", self.certs, f"--knowledge={galen.ROOT}/knowledge", *where, *arguments, timeout=300)
             if run.returncode not in (0, 1, 3):
                 raise AssertionError(f"checks run: exit {run.returncode}: {run.stderr}")
             results = collections.defaultdict(list)

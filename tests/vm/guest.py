@@ -43,7 +43,8 @@ def accelerator():
 
 
 def prepare(galen_bin, scratch):
-    """The kernel and the initramfs: a pair of paths. Raises Cannot."""
+    """The kernel and the initramfs: a pair of paths; and `scratch`/certs, the certificates of the mesh. Raises
+    Cannot."""
     if shutil.which("qemu-system-x86_64") is None:
         raise Cannot("qemu-system-x86_64 is not installed (package qemu-system-x86)")
     run = subprocess.run([f"{HERE}/fetch.sh", CACHE], text=True, stdout=subprocess.PIPE)
@@ -51,9 +52,11 @@ def prepare(galen_bin, scratch):
         raise Cannot(run.stdout.strip())
     run.check_returncode()
     release = run.stdout.strip()
+    subprocess.run([f"{galen_bin}/galen", "certs", "new", f"{scratch}/certs"], check=True,
+                   stdout=subprocess.DEVNULL)
     initramfs = f"{scratch}/initramfs"
     image.build(initramfs, unpacked=f"{CACHE}/root", release=release, node=f"{galen_bin}/galen-node",
-                knowledge=f"{ROOT}/knowledge", files=f"{HERE}/files")
+                knowledge=f"{ROOT}/knowledge", files=f"{HERE}/files", certs=f"{scratch}/certs")
     return f"{CACHE}/root/boot/vmlinuz-{release}", initramfs
 
 

@@ -102,9 +102,9 @@ def module_order(folder, names):
     return order
 
 
-def build(out, *, unpacked, release, node, knowledge, files):
+def build(out, *, unpacked, release, node, knowledge, files, certs):
     """Writes the initramfs to `out`. `node` is galen-node, `knowledge` its directory, `files` a folder with the first
-    program, `init`, and others that go to /etc."""
+    program, `init`, and others that go to /etc, `certs` what `galen certs` made."""
     tools, image = Unpacked(unpacked), Image()
     for name in ("dev", "proc", "sys", "run", "tmp", "mnt", "root", "var/run", "var/lib/chrony", "var/log", "bb",
                  "usr/bin", "usr/lib", "usr/lib64"):
@@ -116,6 +116,8 @@ def build(out, *, unpacked, release, node, knowledge, files):
     image.copy(f"{files}/init", "init")
     for name in ("chrony.conf", "job"):
         image.copy(f"{files}/{name}", f"etc/{name}")
+    for name in ("ca.pem", "node.pem", "node.key"):
+        image.copy(f"{certs}/{name}", f"etc/galen/certs/{name}")
     image.copy(tools.find("busybox"), "usr/bin/busybox")
     image.link("usr/bin/sh", "busybox")
     image.add("etc/passwd", b"root:x:0:0::/root:/bin/sh\n_chrony:x:100:100::/var/lib/chrony:/bin/false\n")

@@ -1,0 +1,56 @@
+#ifndef COMMON_SECURITY_CLAIMS_SIGNER_H_
+#define COMMON_SECURITY_CLAIMS_SIGNER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/security/certificates/credentials.h"
+#include "common/security/role.h"
+
+namespace galen::security {
+
+// Signs claims with the key of this program's certificate, so that no other secret has to be
+// spread: who trusts the authority can check them. Thread-safe.
+class ClaimSigner {
+ public:
+  // `clock` must outlive the signer.
+  explicit ClaimSigner(const Clock& clock);
+  ~ClaimSigner();
+  ClaimSigner(const ClaimSigner&) = delete;
+  ClaimSigner& operator=(const ClaimSigner&) = delete;
+
+  // What to sign with from now on; a program's first call, and when its certificate was renewed.
+  absl::Status Use(const Credentials& credentials);
+
+  // A claim of `tenant` that `audience` believes. The same one for some minutes: it is made anew
+  // when half of its life is over.
+  absl::StatusOr<std::string> For(absl::string_view tenant, Role audience);
+
+ private:
+  struct Key;
+  struct Made {
+    std::string claim;
+    absl::Time renew;
+  };
+  absl::StatusOr<std::string> Make(const Key& key, const std::string& tenant, Role audience,
+                                   absl::Time now, bool attach) const;
+
+  const Clock& clock_;
+  Mutex mu_;
+  std::shared_ptr<const Key> key_ ABSL_GUARDED_BY(mu_);
+  absl::Time attach_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  std::map<std::pair<std::string, Role>, Made> made_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace galen::security
+
+#endif  // COMMON_SECURITY_CLAIMS_SIGNER_H_

@@ -1,0 +1,153 @@
+#include "common/security/claims/verifier.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/security/certificates/openssl.h"
+#include "common/security/claims/claim.h"
+#include "common/security/identity.h"
+#include "common/security/policy.h"
+#include "galen/security/v1/claim.pb.h"
+
+namespace galen::security {
+namespace {
+
+// Claims that are remembered: tenants in five minutes, times those who sign for them.
+constexpr std::size_t kMaxRemembered = 10'000;
+constexpr int kMaxChain = 8;
+
+absl::Status Refused(absl::string_view why) {
+  return absl::PermissionDeniedError(absl::StrCat("claim of a tenant: ", why));
+}
+
+bool SignatureHolds(EVP_PKEY* key, const std::string& claim, const std::string& signature) {
+  std::string text(kClaimContext, sizeof(kClaimContext));
+  text += claim;
+  const std::unique_ptr<EVP_MD_CTX, OpensslFree> context(EVP_MD_CTX_new());
+  const bool own_digest = EVP_PKEY_is_a(key, "ED25519") == 1 || EVP_PKEY_is_a(key, "ED448") == 1;
+  const bool holds =
+      context != nullptr &&
+      EVP_DigestVerifyInit(context.get(), nullptr, own_digest ? nullptr : EVP_sha256(), nullptr,
+                           key) == 1 &&
+      EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()),
+                       signature.size(), reinterpret_cast<const unsigned char*>(text.data()),
+                       text.size()) == 1;
+  if (!holds) static_cast<void>(OpensslError());
+  return holds;
+}
+
+}  // namespace
+
+struct ClaimVerifier::Trust {
+  StorePtr roots;
+  std::string domain;
+};
+
+ClaimVerifier::ClaimVerifier(const Clock& clock, Role audience)
+    : clock_(clock), audience_(audience) {}
+ClaimVerifier::~ClaimVerifier() = default;
+
+absl::Status ClaimVerifier::Use(const Credentials& credentials) {
+  auto trust = std::make_shared<Trust>();
+  GALEN_ASSIGN_OR_RETURN(const std::vector<X509Ptr> roots,
+                         ParseCertificates(credentials.authority));
+  GALEN_ASSIGN_OR_RETURN(trust->roots, StoreOf(roots));
+  trust->domain = credentials.domain;
+  MutexLock lock(mu_);
+  trust_ = std::move(trust);
+  believed_.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ClaimVerifier::TenantOf(absl::string_view claim,
+                                                    const ClaimBearer& bearer) {
+  if (claim.size() > kMaxClaimBytes) return Refused("it is larger than 6 KiB");
+  const absl::Time now = clock_.Now();
+  std::shared_ptr<const Trust> trust;
+  {
+    MutexLock lock(mu_);
+    const auto found = believed_.find(claim);
+    if (found != believed_.end() && now < found->second.expires &&
+        found->second.issuer == bearer.uri) {
+      return found->second.tenant;
+    }
+    trust = trust_;
+  }
+  if (trust == nullptr) return Refused("nobody is trusted yet");
+  GALEN_ASSIGN_OR_RETURN(Believed believed, Check(*trust, claim, bearer, now));
+  std::string tenant = believed.tenant;
+  MutexLock lock(mu_);
+  if (trust == trust_) {
+    if (believed_.size() >= kMaxRemembered) {
+      absl::erase_if(believed_, [now](const auto& entry) { return entry.second.expires <= now; });
+      if (believed_.size() >= kMaxRemembered) believed_.clear();
+    }
+    believed_.insert_or_assign(std::string(claim), std::move(believed));
+  }
+  return tenant;
+}
+
+absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
+                                                             absl::string_view text,
+                                                             const ClaimBearer& bearer,
+                                                             absl::Time now) const {
+  v1::SignedClaim given;
+  v1::Claim claim;
+  if (!given.ParseFromArray(text.data(), static_cast<int>(text.size())) ||
+      !claim.ParseFromString(given.claim()) || given.certificates_size() > kMaxChain) {
+    return Refused("it is malformed");
+  }
+  if (claim.audience() != NameOf(audience_)) {
+    return Refused(absl::StrCat("it is not for ", NameOf(audience_)));
+  }
+  const absl::Time issued = absl::FromUnixSeconds(claim.issued_s());
+  const absl::Time expires = absl::FromUnixSeconds(claim.expires_s());
+  if (now < issued - kClockSkew || now >= expires + kClockSkew) {
+    return Refused(absl::StrCat("it was good from ", absl::FormatTime(issued, absl::UTCTimeZone()),
+                                " to ", absl::FormatTime(expires, absl::UTCTimeZone())));
+  }
+  if (expires - issued > kClaimLife) return Refused("it would be good for too long");
+  if (claim.issuer() != bearer.uri) return Refused("who brings it has not signed it");
+  std::vector<X509Ptr> chain;
+  if (given.certificates().empty()) {
+    auto shown = ParseCertificates(bearer.certificates());
+    if (!shown.ok()) return Refused("the connection shows no certificate");
+    chain = *std::move(shown);
+  }
+  for (const std::string& der : given.certificates()) {
+    const auto* data = reinterpret_cast<const unsigned char*>(der.data());
+    const unsigned char* const end = data + der.size();
+    X509Ptr link(d2i_X509(nullptr, &data, static_cast<long>(der.size())));
+    if (link == nullptr || data != end) {
+      static_cast<void>(OpensslError());
+      return Refused("a certificate in it is malformed");
+    }
+    chain.push_back(std::move(link));
+  }
+  X509* const own = chain.front().get();
+  if (const absl::Status sound = VerifyChain(trust.roots.get(), own, chain, now); !sound.ok()) {
+    return Refused(absl::StrCat("the certificate of who signed it: ", sound.message()));
+  }
+  const auto uri = UriOf(own);
+  const std::optional<Identity> issuer = uri.ok() ? ParseIdentity(*uri) : std::optional<Identity>();
+  if (!issuer.has_value() || *uri != claim.issuer() || issuer->domain != trust.domain) {
+    return Refused("its issuer is not who signed it");
+  }
+  if (!ClaimIssuers(audience_).Has(issuer->role)) {
+    return Refused(absl::StrCat("a program of role ", NameOf(issuer->role),
+                                " may not speak for a tenant here"));
+  }
+  EVP_PKEY* const key = X509_get0_pubkey(own);
+  if (key == nullptr || !SignatureHolds(key, given.claim(), given.signature())) {
+    return Refused("its signature does not hold");
+  }
+  // By the signer's certificate too: a claim does not outlive it.
+  return Believed{claim.tenant(), claim.issuer(), std::min(expires + kClockSkew, NotAfter(own))};
+}
+
+}  // namespace galen::security

@@ -1,0 +1,64 @@
+#ifndef COMMON_SECURITY_CLAIMS_VERIFIER_H_
+#define COMMON_SECURITY_CLAIMS_VERIFIER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/security/certificates/credentials.h"
+#include "common/security/role.h"
+
+namespace galen::security {
+
+// Who brings a claim: what the connection says of the caller.
+struct ClaimBearer {
+  absl::string_view uri;  // its identity
+  // Its certificate and chain, PEM; asked only when a claim is seen for the first time.
+  absl::FunctionRef<std::string()> certificates;
+};
+
+// Decides whether to believe a tenant's claim. Thread-safe.
+class ClaimVerifier {
+ public:
+  // `audience` is what this program is. `clock` must outlive the verifier.
+  ClaimVerifier(const Clock& clock, Role audience);
+  ~ClaimVerifier();
+  ClaimVerifier(const ClaimVerifier&) = delete;
+  ClaimVerifier& operator=(const ClaimVerifier&) = delete;
+
+  // Whom to trust from now on: the authority and the trust domain of these.
+  absl::Status Use(const Credentials& credentials);
+
+  // The tenant that the claim is for. PERMISSION_DENIED, which says why, when it is not for this
+  // audience, was not signed by who brings it, or that one is not trusted to sign one
+  // (ClaimIssuers()), when it is not good now, or is not a claim at all. A claim that was believed
+  // once costs a look into a table.
+  absl::StatusOr<std::string> TenantOf(absl::string_view claim, const ClaimBearer& bearer);
+
+ private:
+  struct Trust;
+  struct Believed {
+    std::string tenant;
+    std::string issuer;
+    absl::Time expires;
+  };
+  absl::StatusOr<Believed> Check(const Trust& trust, absl::string_view claim,
+                                 const ClaimBearer& bearer, absl::Time now) const;
+
+  const Clock& clock_;
+  const Role audience_;
+  Mutex mu_;
+  std::shared_ptr<const Trust> trust_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, Believed> believed_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace galen::security
+
+#endif  // COMMON_SECURITY_CLAIMS_VERIFIER_H_

@@ -1,0 +1,66 @@
+#include "common/security/policy.h"
+
+namespace galen::security {
+namespace {
+
+// Entries of the mesh: who speaks for tenants, or watches over their machines.
+constexpr Roles kEntries = {Role::kGateway, Role::kOperator, Role::kWatch};
+// Those behind which a person stands.
+constexpr Roles kPeople = {Role::kGateway, Role::kOperator};
+constexpr Roles kOrchestrator = {Role::kOrchestrator};
+constexpr Roles kExecution = {Role::kExecution};
+
+constexpr MethodRule kTable[] = {
+    {"/galen.v1.DiagnosisService/CreateDiagnosis", kEntries, "parent"},
+    {"/galen.v1.DiagnosisService/GetDiagnosis", kEntries, "name"},
+    {"/galen.v1.DiagnosisService/ListDiagnoses", kEntries, "parent"},
+    {"/galen.v1.DiagnosisService/WatchDiagnosis", kEntries, "name"},
+    {"/galen.v1.DiagnosisService/CancelDiagnosis", kPeople, "name"},
+    {"/galen.v1.DiagnosisService/SubmitFeedback", kPeople, "name"},
+    {"/galen.v1.DiagnosisService/EscalateDiagnosis", kPeople, "name"},
+
+    {"/galen.summarization.v1.SummarizationService/Summarize", kOrchestrator},
+    {"/galen.planning.v1.PlanningService/ProposeFromHistory", kOrchestrator},
+    {"/galen.planning.v1.PlanningService/RankChildren", kOrchestrator},
+    {"/galen.planning.v1.PlanningService/Screen", kOrchestrator},
+    {"/galen.planning.v1.PlanningService/ProposeAtOnce", kOrchestrator},
+    {"/galen.planning.v1.PlanningService/ListCauses", kOrchestrator},
+    {"/galen.planning.v1.PlanningService/Explore", kOrchestrator},
+    {"/galen.reflection.v1.ReflectionService/Judge", kOrchestrator},
+    {"/galen.reflection.v1.ReflectionService/Critique", kOrchestrator},
+    {"/galen.conclusion.v1.ConclusionService/Conclude", kOrchestrator},
+
+    // An operator runs checks by hand: of no diagnosis, and then without a claim.
+    {"/galen.execution.v1.ExecutionService/ResolveNodes",
+     {Role::kOrchestrator, Role::kOperator},
+     "diagnosis"},
+    {"/galen.execution.v1.ExecutionService/RunChecks",
+     {Role::kOrchestrator, Role::kOperator},
+     "diagnosis"},
+    {"/galen.execution.v1.ExecutionService/WatchNodes", {Role::kOperator, Role::kWatch}},
+
+    {"/galen.node.v1.NodeService/RunChecks", kExecution},
+    {"/galen.node.v1.NodeService/Watch", kExecution},
+    {"/galen.node.v1.NodeService/Describe", kExecution},
+
+    {"/grpc.health.v1.Health/Check", Roles::All()},
+    {"/grpc.health.v1.Health/Watch", Roles::All()},
+    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", {Role::kOperator}},
+};
+
+}  // namespace
+
+absl::Span<const MethodRule> PolicyTable() { return kTable; }
+
+Roles ClaimIssuers(Role audience) {
+  switch (audience) {
+    case Role::kOrchestrator:
+      return kEntries;
+    case Role::kExecution:
+      return {Role::kOrchestrator, Role::kOperator};
+    default:
+      return {};
+  }
+}
+
+}  // namespace galen::security

@@ -1,0 +1,213 @@
+// Whoever should not get in is refused on every method there is: the table is made of the protos,
+// so a method that is added tomorrow is in it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/serve.h"
+#include "common/security/policy.h"
+#include "tests/integration/security/mesh.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::testing {
+namespace {
+
+using security::FindRule;
+using security::Role;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+class RefusalsTest : public ::testing::Test {
+ protected:
+  // Calls every method with that channel, and expects it to end so.
+  void ExpectOnEveryMethod(
+      const std::function<std::shared_ptr<grpc::Channel>(const std::string& method)>& connect,
+      grpc::StatusCode code) {
+    for (const auto& [name, method] : AllMethods()) {
+      const grpc::Status status = CallMethod(connect(name), name, RequestOf(*method, "", ""));
+      EXPECT_EQ(status.error_code(), code) << name << ": " << status.error_message();
+    }
+  }
+  void ExpectNoConnection(const security::Issued& own) {
+    ExpectOnEveryMethod(
+        [&](const std::string& method) {
+          return StrangersChannel(mesh_.ServerOf(method), mesh_.authority().certificate, own);
+        },
+        grpc::StatusCode::UNAVAILABLE);
+  }
+  SecureMesh mesh_;
+};
+
+TEST_F(RefusalsTest, EveryServiceThatThereIsIsServedHere) {
+  ASSERT_GE(AllMethods().size(), 23u);
+  for (const auto& [name, method] : AllMethods()) {
+    EXPECT_NE(mesh_.ServerOf(name), "")
+        << name << ": add its service to tests/integration/security/mesh.cc";
+  }
+}
+
+// What the others are measured by: the same caller, with a certificate that is good, gets in.
+TEST_F(RefusalsTest, AStrangersChannelWithAGoodCertificateGetsThroughToThePolicy) {
+  for (const auto& [name, method] : AllMethods()) {
+    for (const Role role : security::AllRoles()) {
+      if (!FindRule(name)->callers.Has(role)) continue;
+      const grpc::Status status =
+          CallMethod(StrangersChannel(mesh_.ServerOf(name), mesh_.authority().certificate,
+                                      IssueFor(mesh_.authority(), role)),
+                     name, RequestOf(*method, "", ""));
+      EXPECT_THAT(status.error_code(),
+                  AnyOf(grpc::StatusCode::UNIMPLEMENTED, grpc::StatusCode::NOT_FOUND,
+                        grpc::StatusCode::PERMISSION_DENIED))
+          << name << ": " << status.error_message();
+      if (FindRule(name)->tenant_field.empty()) {
+        EXPECT_NE(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << name;
+      } else {
+        EXPECT_THAT(status.error_message(), AnyOf("", HasSubstr("claim of a tenant"))) << name;
+      }
+      break;
+    }
+  }
+}
+
+TEST_F(RefusalsTest, WithoutTls) {
+  ExpectOnEveryMethod(
+      [&](const std::string& method) {
+        return grpc::CreateChannel(mesh_.ServerOf(method), grpc::InsecureChannelCredentials());
+      },
+      grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(RefusalsTest, WithoutACertificate) { ExpectNoConnection({}); }
+
+TEST_F(RefusalsTest, WithACertificateOfAnotherAuthority) {
+  // Of the same name, so that only its signature tells.
+  ExpectNoConnection(IssueFor(NewAuthority(), Role::kOrchestrator));
+}
+
+TEST_F(RefusalsTest, WithACertificateThatHasExpired) {
+  ExpectNoConnection(IssueFor(mesh_.authority(), Role::kOrchestrator, Expired()));
+}
+
+TEST_F(RefusalsTest, WithACertificateThatExpiresWhileTheConnectionIsOpen) {
+  const std::string health = "/grpc.health.v1.Health/Check";
+  const auto channel = StrangersChannel(
+      mesh_.ServerOf("/galen.planning.v1.PlanningService/Screen"), mesh_.authority().certificate,
+      IssueFor(mesh_.authority(), Role::kOrchestrator,
+               {absl::Now() - absl::Hours(1), absl::Now() + absl::Seconds(6)}));
+  grpc::Status status = CallMethod(channel, health, "");
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  while (status.ok()) status = CallMethod(channel, health, "");
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(status.error_message(), HasSubstr("expired since it connected"));
+}
+
+TEST_F(RefusalsTest, WithACertificateThatIsNotGoodYet) {
+  ExpectNoConnection(IssueFor(mesh_.authority(), Role::kOrchestrator,
+                              {absl::Now() + absl::Hours(1), absl::Now() + absl::Hours(2)}));
+}
+
+TEST_F(RefusalsTest, WithACertificateOfNoIdentity) {
+  for (const std::string& uri : {std::string("https://example.org/galen/orchestrator"),
+                                 security::IdentityUri("elsewhere.local", Role::kOrchestrator),
+                                 std::string("spiffe://test.local/orchestrator"),
+                                 security::IdentityUri(kDomain, Role::kOrchestrator) +
+                                     ",URI:" + security::IdentityUri(kDomain, Role::kExecution)}) {
+    const security::Issued own = security::Issue(mesh_.authority(), uri, GoodNow()).value();
+    ExpectOnEveryMethod(
+        [&](const std::string& method) {
+          return StrangersChannel(mesh_.ServerOf(method), mesh_.authority().certificate, own);
+        },
+        grpc::StatusCode::UNAUTHENTICATED);
+  }
+}
+
+TEST_F(RefusalsTest, WithAnyRoleThatTheMethodIsNotFor) {
+  int refused = 0;
+  for (const auto& [name, method] : AllMethods()) {
+    for (const Role role : security::AllRoles()) {
+      if (FindRule(name)->callers.Has(role)) continue;
+      const grpc::Status status =
+          CallMethod(mesh_.ChannelOf(role, name), name, RequestOf(*method, "", ""));
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED)
+          << NameOf(role) << " " << name << ": " << status.error_message();
+      EXPECT_THAT(status.error_message(), HasSubstr("may not call this"));
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 200);
+}
+
+TEST_F(RefusalsTest, OfAMethodThatDoesNotExist) {
+  for (const auto& [name, method] : AllMethods()) {
+    const grpc::Status status =
+        CallMethod(mesh_.ChannelOf(Role::kOperator, name), name + "Again", "");
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << name;
+  }
+}
+
+TEST_F(RefusalsTest, HealthIsForEveryRoleAndReflectionForOperators) {
+  const std::string any = "/galen.planning.v1.PlanningService/Screen";
+  for (const Role role : security::AllRoles()) {
+    const auto channel = mesh_.ChannelOf(role, any);
+    EXPECT_TRUE(CallMethod(channel, "/grpc.health.v1.Health/Check", "").ok()) << NameOf(role);
+    const grpc::Status reflected =
+        CallMethod(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "");
+    EXPECT_EQ(reflected.ok(), role == Role::kOperator)
+        << NameOf(role) << ": " << reflected.error_message();
+  }
+}
+
+TEST_F(RefusalsTest, AClientTalksToNobodyButTheRoleThatItMeans) {
+  for (const auto& [name, method] : AllMethods()) {
+    for (const Role meant : {Role::kGateway, Role::kPlanning, Role::kNode}) {
+      if (meant == mesh_.RoleOf(name)) continue;
+      const auto channel =
+          rpc::Connect(mesh_.ServerOf(name), mesh_.Of(Role::kOrchestrator), {meant});
+      ASSERT_THAT(channel, IsOk());
+      EXPECT_EQ(CallMethod(*channel, name, "").error_code(), grpc::StatusCode::UNAVAILABLE) << name;
+    }
+  }
+}
+
+TEST_F(RefusalsTest, ANodeWithANameIsNotTakenForAnotherOne) {
+  const CertificateDirectory directory(mesh_.authority());
+  directory.Put("node", IssueFor(mesh_.authority(), Role::kNode, GoodNow(), kDomain, "n1"));
+  const auto security = rpc::Security::Open({.role = Role::kNode, .directory = directory.path()});
+  ASSERT_THAT(security, IsOk());
+  int port = 0;
+  const auto server =
+      rpc::StartServer({.address = "127.0.0.1:0", .security = security->get()}, {}, port);
+  ASSERT_THAT(server, IsOk());
+  const auto health = [&](const std::string& instance) {
+    const auto channel = rpc::Connect(absl::StrCat("127.0.0.1:", port), mesh_.Of(Role::kExecution),
+                                      {Role::kNode, instance});
+    return CallMethod(*channel, "/grpc.health.v1.Health/Check", "").error_code();
+  };
+  EXPECT_EQ(health("n1"), grpc::StatusCode::OK);
+  EXPECT_EQ(health(""), grpc::StatusCode::OK);
+  EXPECT_EQ(health("n2"), grpc::StatusCode::UNAVAILABLE);
+  (*server)->Shutdown();
+}
+
+TEST(Plaintext, IsForLoopbackAlone) {
+  const auto security = rpc::Security::Open({});
+  ASSERT_THAT(security, IsOk());
+  EXPECT_FALSE((*security)->tls());
+  for (const char* address : {"0.0.0.0:0", "[::]:0", "10.1.2.3:50051", "galen-planning:50052"}) {
+    int port = 0;
+    EXPECT_THAT(rpc::StartServer({.address = address, .security = security->get()}, {}, port),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--certs")))
+        << address;
+    EXPECT_THAT(rpc::StartServer({.address = address}, {}, port),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(address)));
+    EXPECT_THAT(rpc::Connect(address, **security, {Role::kPlanning}),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(address)));
+  }
+  EXPECT_THAT(rpc::Connect("127.0.0.1:1", **security, {Role::kPlanning}), IsOk());
+}
+
+}  // namespace
+}  // namespace galen::testing

@@ -1,0 +1,138 @@
+#include "common/security/policy.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor_database.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace galen::security {
+namespace {
+
+using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::MethodDescriptor;
+
+// What gRPC itself brings; not among our protos.
+const std::set<std::string> kOfGrpc = {
+    "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+
+// Every method of every proto that is compiled into Galen.
+std::map<std::string, const MethodDescriptor*> AllMethods() {
+  std::map<std::string, const MethodDescriptor*> methods;
+  std::vector<std::string> files;
+  DescriptorPool::internal_generated_database()->FindAllFileNames(&files);
+  for (const std::string& name : files) {
+    const auto* file = DescriptorPool::generated_pool()->FindFileByName(name);
+    for (int s = 0; file != nullptr && s < file->service_count(); ++s) {
+      const auto* service = file->service(s);
+      for (int m = 0; m < service->method_count(); ++m) {
+        const MethodDescriptor* method = service->method(m);
+        methods[absl::StrCat("/", service->full_name(), "/", method->name())] = method;
+      }
+    }
+  }
+  return methods;
+}
+
+TEST(Policy, EveryMethodHasALine) {
+  const auto methods = AllMethods();
+  ASSERT_GE(methods.size(), 23u);  // they were found at all
+  for (const auto& [name, method] : methods) {
+    EXPECT_NE(FindRule(name), nullptr)
+        << name << ": may be called by nobody; give it a line in common/security/policy_table.cc";
+  }
+  for (const std::string& name : kOfGrpc) EXPECT_NE(FindRule(name), nullptr) << name;
+}
+
+TEST(Policy, EveryLineIsOfOneMethod) {
+  const auto methods = AllMethods();
+  std::set<std::string> seen;
+  for (const MethodRule& rule : PolicyTable()) {
+    const std::string name(rule.method);
+    EXPECT_TRUE(methods.count(name) > 0 || kOfGrpc.count(name) > 0) << name << ": no such method";
+    EXPECT_TRUE(seen.insert(name).second) << name << ": has two lines";
+  }
+}
+
+// A field that comes to a request and names a diagnosis or a tenant must not pass unseen.
+TEST(Policy, ATenantsMethodsNameTheFieldThatSaysWhose) {
+  for (const auto& [name, method] : AllMethods()) {
+    const MethodRule* rule = FindRule(name);
+    ASSERT_NE(rule, nullptr) << name;
+    if (!rule->tenant_field.empty()) {
+      const FieldDescriptor* field =
+          method->input_type()->FindFieldByName(std::string(rule->tenant_field));
+      ASSERT_NE(field, nullptr) << name << ": its request has no field " << rule->tenant_field;
+      EXPECT_EQ(field->type(), FieldDescriptor::TYPE_STRING) << name;
+      EXPECT_FALSE(field->is_repeated()) << name;
+      EXPECT_FALSE(method->client_streaming()) << name << ": who looks at the later messages?";
+      continue;
+    }
+    // Methods that take no claim: what names a diagnosis there is only written down.
+    static const std::set<std::string> kOnlyWritten = {
+        "/galen.conclusion.v1.ConclusionService/Conclude"};
+    if (kOnlyWritten.count(name) > 0) continue;
+    for (const char* word : {"parent", "diagnosis", "tenant"}) {
+      EXPECT_EQ(method->input_type()->FindFieldByName(word), nullptr)
+          << name << ": has a field " << word << " and no tenant_field in the policy";
+    }
+  }
+}
+
+TEST(Policy, WhatHasNoLineMayBeCalledByNobody) {
+  for (const Role role : AllRoles()) {
+    for (const char* method :
+         {"", "/", "/galen.v1.DiagnosisService/", "/galen.v1.DiagnosisService/Nothing",
+          "galen.v1.DiagnosisService/GetDiagnosis", "/galen.v1.DiagnosisService/GetDiagnosis ",
+          "/galen.v1.diagnosisservice/getdiagnosis"}) {
+      EXPECT_FALSE(Allowed(role, method)) << NameOf(role) << " " << method;
+    }
+  }
+}
+
+TEST(Policy, AgentsAreAskedByTheOrchestratorAloneAndNodesByExecution) {
+  for (const auto& [name, method] : AllMethods()) {
+    const std::string service(method->service()->full_name());
+    Roles expected;
+    if (service == "galen.v1.DiagnosisService" ||
+        service == "galen.execution.v1.ExecutionService") {
+      continue;
+    }
+    expected = service == "galen.node.v1.NodeService" ? Roles{Role::kExecution}
+                                                      : Roles{Role::kOrchestrator};
+    for (const Role role : AllRoles()) {
+      EXPECT_EQ(Allowed(role, name), expected.Has(role)) << NameOf(role) << " " << name;
+    }
+  }
+}
+
+TEST(Policy, AgentsAndNodesCallNobodyAndAMonitorAsksForHealthAlone) {
+  for (const MethodRule& rule : PolicyTable()) {
+    const bool health = rule.method.substr(0, 13) == "/grpc.health.";
+    for (const Role role : {Role::kSummarization, Role::kPlanning, Role::kNode, Role::kReflection,
+                            Role::kConclusion, Role::kAdvisor, Role::kMetrics}) {
+      EXPECT_EQ(Allowed(role, rule.method), health) << NameOf(role) << " " << rule.method;
+    }
+  }
+}
+
+TEST(Policy, NobodyBehindAnEntrySpeaksForTenantsToTheOrchestrator) {
+  for (const Role role : AllRoles()) {
+    EXPECT_EQ(ClaimIssuers(Role::kOrchestrator).Has(role),
+              role == Role::kGateway || role == Role::kOperator || role == Role::kWatch);
+    EXPECT_EQ(ClaimIssuers(Role::kExecution).Has(role),
+              role == Role::kOrchestrator || role == Role::kOperator);
+    EXPECT_FALSE(ClaimIssuers(Role::kPlanning).Has(role));
+  }
+}
+
+}  // namespace
+}  // namespace galen::security
