@@ -6,11 +6,13 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/host"
-  "common/(rpc|metrics|store|knowledge|logs|retrieval)"
+  "common/trace"
+  "common/(host|log)"
+  "common/(metrics|store|knowledge|logs|retrieval)"
+  "common/rpc"
   "common/(llm|spending)"
   "common/clients"
-  "common/(reasoner|curation)"
+  "common/(reasoner|curation|program)"
   "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator)"
   "services/cli"
   "(tests|bench)/.*")

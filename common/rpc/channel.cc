@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "common/rpc/observe.h"
 #include "common/rpc/serve.h"
 
 namespace galen::rpc {
@@ -16,7 +17,8 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& target) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      target, grpc::InsecureChannelCredentials(), arguments, ClientObservers());
 }
 
 }  // namespace galen::rpc

@@ -5,11 +5,12 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <signal.h>
 
-#include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/log/log.h"
+#include "common/rpc/observe.h"
 
 namespace galen::rpc {
 namespace {
@@ -47,6 +48,7 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
   // Two servers on one port would share its calls at random.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.experimental().SetInterceptorCreators(ServerObservers());
   int port = 0;
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
@@ -57,7 +59,7 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
                      ": cannot listen; choose another --listen address, or end the program "
                      "that holds it"));
   }
-  std::cerr << "listening on " << options.address << " (port " << port << ")" << std::endl;
+  log::Info(absl::StrCat("listening on ", options.address, " (port ", port, ")"));
   if (options.on_listening) options.on_listening(port);
 
   sigset_t signals = TerminationSignals();
@@ -66,7 +68,7 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   for (sigwait(&signals, &received); received == SIGHUP; sigwait(&signals, &received)) {
     options.on_hangup();
   }
-  std::cerr << "draining for at most " << options.drain_grace << std::endl;
+  log::Info(absl::StrCat("draining for at most ", absl::FormatDuration(options.drain_grace)));
   server->GetHealthCheckService()->Shutdown();
   if (options.on_drain) options.on_drain();
   server->Shutdown(absl::ToChronoTime(absl::Now() + options.drain_grace));

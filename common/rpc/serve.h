@@ -36,8 +36,8 @@ void BlockTerminationSignals();
 // Likewise SIGHUP, for programs that set ServeOptions::on_hangup.
 void BlockHangup();
 
-// Serves with gRPC health checks and server reflection until SIGTERM or SIGINT, says on standard
-// error where it listens, then turns health to NOT_SERVING and drains. UNAVAILABLE when the
+// Serves with gRPC health checks and server reflection until SIGTERM or SIGINT, says in the
+// log where it listens, then turns health to NOT_SERVING and drains. UNAVAILABLE when the
 // address cannot be listened on.
 absl::Status ServeUntilSignal(const ServeOptions& options,
                               const std::vector<grpc::Service*>& services);

@@ -16,7 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/host/bundle.h"
-#include "common/metrics/server.h"
+#include "common/log/line.h"
+#include "common/metrics/registry.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/rpc/serve.h"
 #include "services/cli/bundle_commands.h"
@@ -65,6 +66,7 @@ struct Arguments {
   std::string llm;
   std::string llm_cache;
   std::string metrics;
+  std::string log_format = "auto";
   std::string show_reasoning;
 };
 
@@ -157,14 +159,19 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
     return ExitCodeOf(model.status());
   }
   options.model = reasoner::llm::PlannersModelOf(model->get());
-  metrics::Registry registry;
-  reasoner::llm::Register(model->get(), registry);
-  const auto metrics_server = metrics::Serve(arguments.metrics, registry);
-  if (!metrics_server.ok()) {
-    console.err << "galen: " << metrics_server.status().message() << std::endl;
-    return ExitCodeOf(metrics_server.status());
+  const absl::StatusOr<log::Format> format = log::ParseFormat(arguments.log_format, STDERR_FILENO);
+  if (!format.ok()) {
+    console.err << "galen: --log-format: " << format.status().message() << std::endl;
+    return kBadInput;
   }
-  return ServeMesh(options, arguments.listen, absl::Seconds(arguments.drain_grace), console);
+  metrics::Registry numbers;
+  reasoner::llm::Register(model->get(), numbers);
+  return ServeMesh(options,
+                   {.address = arguments.listen,
+                    .drain_grace = absl::Seconds(arguments.drain_grace),
+                    .metrics = arguments.metrics,
+                    .log_format = *format},
+                   numbers);
 }
 
 // Parameters as they were set: "rdma.pair.seconds=2" is of the check rdma.pair.
@@ -350,6 +357,11 @@ int Main(int argc, char** argv) {
   up->add_option("--metrics", arguments.metrics,
                  "Serve Prometheus metrics on this PORT of the loopback interface, or ADDRESS:PORT")
       ->type_name("ADDRESS");
+  up->add_option("--log-format", arguments.log_format,
+                 "How events are written to standard error: text, json, or auto: text on a "
+                 "terminal, JSON elsewhere")
+      ->type_name("FORMAT")
+      ->capture_default_str();
   up->add_option("--store", arguments.store, "File or Redis for the diagnoses (docs/store.md)")
       ->type_name("FILE|URL");
   up->add_option("--bundle-root", arguments.roots,

@@ -4,16 +4,28 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/log/line.h"
+#include "common/metrics/registry.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
 #include "services/cli/local_mesh.h"
 
 namespace galen::cli {
 
-// `galen up`: serves DiagnosisService on `address` from a mesh in this process, until SIGTERM.
-// The caller has blocked the termination signals before any thread was made.
-ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address,
-                   absl::Duration drain_grace, Console& console);
+// `galen up` as it was called, beside what it makes the mesh of.
+struct UpOptions {
+  std::string address;
+  absl::Duration drain_grace;
+  std::string metrics;  // where metrics are served; "" nowhere
+  log::Format log_format = log::Format::kText;
+};
+
+// `galen up`: serves DiagnosisService from a mesh in this process, until SIGTERM. What happens
+// meanwhile, and an error, goes into the log of this process. `numbers` holds those of what the
+// caller made; those of the mesh are added. The caller has blocked the termination signals before
+// any thread was made.
+ExitCode ServeMesh(const LocalMesh::Options& mesh, const UpOptions& options,
+                   metrics::Registry& numbers);
 
 }  // namespace galen::cli
 

@@ -1,6 +1,4 @@
 // galen-execution: serves ExecutionService.
-#include <cstdlib>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +18,9 @@
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/program/program.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/serve.h"
 #include "services/execution/execution_service.h"
@@ -92,17 +93,21 @@ absl::Status Serve() {
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   NodeWatch watch(registry, clock, NodeWatch::Options());
   ExecutionServiceImpl service(runner, watch, executor);
-  knowledge::Reloader reloader(
-      {.directories = *directories,
-       .cache_directory = knowledge::DefaultCacheDirectory(),
-       .apply =
-           [&book](std::shared_ptr<const knowledge::Knowledge> loaded) {
-             book.Set(std::move(loaded));
-             return absl::OkStatus();
-           },
-       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
-      **knowledge);
+  knowledge::Reloader reloader({.directories = *directories,
+                                .cache_directory = knowledge::DefaultCacheDirectory(),
+                                .apply =
+                                    [&book](std::shared_ptr<const knowledge::Knowledge> loaded) {
+                                      book.Set(std::move(loaded));
+                                      return absl::OkStatus();
+                                    },
+                                .tell = [](const std::string& news) { log::Info(news); }},
+                               **knowledge);
   reloader.Start();
+  metrics::Registry numbers;
+  numbers.Add(metrics::QueueNumbers("calls", executor));
+  numbers.Add(runner.metrics());
+  const auto metrics_server = program::ServeMetrics(numbers);
+  if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                 .on_hangup = [&reloader] { reloader.Reload(); }},
@@ -117,7 +122,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  const absl::Status status = galen::execution::Serve();
-  if (!status.ok()) std::cerr << "galen-execution: " << status.message() << std::endl;
-  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+  return galen::program::Run("galen-execution", &galen::execution::Serve);
 }

@@ -7,10 +7,11 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <iostream>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/log/log.h"
 #include "services/node/checks/system/device_names.h"
 #include "services/node/checks/system/kernel_events.h"
 #include "services/node/checks/system/kernel_log.h"
@@ -50,7 +51,7 @@ absl::StatusOr<std::unique_ptr<Watcher>> Watcher::Start(
   if (!specs.ok()) return specs.status();
   absl::StatusOr<std::unique_ptr<KernelReader>> kernel_log = OpenKernelLog();
   if (!kernel_log.ok()) {
-    std::cerr << "not watched: " << kernel_log.status().message() << std::endl;
+    log::Warning(absl::StrCat("not watched: ", kernel_log.status().message()));
   }
   auto sampler = std::make_unique<Sampler>(host->name(), *std::move(specs), Sampler::Options());
   return std::make_unique<Watcher>(std::move(host), std::move(sampler),
@@ -81,7 +82,7 @@ void Watcher::ReadKernelLog(KernelLogFollower& follower) {
       },
       [&](std::int64_t lost) { hub_.Lost(lost); });
   if (status.ok()) return;
-  std::cerr << "the kernel log is not watched any more: " << status.message() << std::endl;
+  log::Warning(absl::StrCat("the kernel log is not watched any more: ", status.message()));
   kernel_log_.reset();
 }
 
