@@ -28,6 +28,11 @@ class DiagnosisApi {
 // The service at `address`. UNAVAILABLE from its methods when nobody answers there.
 std::unique_ptr<DiagnosisApi> ConnectTo(const std::string& address);
 
+// Lists diagnoses of the service at `address`, blocking; UNAVAILABLE when nobody answers there.
+using DiagnosisLister =
+    std::function<absl::StatusOr<v1::ListDiagnosesResponse>(const v1::ListDiagnosesRequest&)>;
+DiagnosisLister ListerAt(const std::string& address);
+
 }  // namespace galen::cli
 
 #endif  // SERVICES_CLI_DIAGNOSIS_API_H_

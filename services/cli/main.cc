@@ -20,6 +20,7 @@
 #include "common/metrics/registry.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/rpc/serve.h"
+#include "common/trace/trace.h"
 #include "services/cli/bundle_commands.h"
 #include "services/cli/checks.h"
 #include "services/cli/checks_doc.h"
@@ -31,6 +32,7 @@
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/show_check.h"
+#include "services/cli/top/top_command.h"
 #include "services/cli/up.h"
 #include "services/cli/watch.h"
 #include "services/orchestrator/strategy.h"
@@ -62,6 +64,7 @@ struct Arguments {
   KbArguments kb;
   LlmArguments check_llm;
   FeedbackArguments feedback;
+  top::TopArguments top;
   std::string site;
   std::string llm;
   std::string llm_cache;
@@ -119,6 +122,10 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
   }
+  // Who calls from within a trace of its own says so as OpenTelemetry's command line tools do.
+  const char* parent = std::getenv("TRACEPARENT");
+  const trace::Scope scope(
+      {trace::Parse(parent == nullptr ? "" : parent).value_or(trace::Context()), ""});
   return Diagnose(*api, *incident, diagnose, console);
 }
 
@@ -482,6 +489,8 @@ int Main(int argc, char** argv) {
       ->type_name("NAME=VALUE");
   add->add_option("command", arguments.add.command, "After --: the command as it was run");
 
+  const CLI::App* top = top::DeclareTop(app, arguments.top);
+
   const CLI::App* kb = DeclareKb(app, arguments.kb);
 
   const CLI::App* llm = DeclareLlm(app, arguments.check_llm);
@@ -494,7 +503,7 @@ int Main(int argc, char** argv) {
     // CLI11 has codes of its own; ours say whether the caller can mend it.
     return app.exit(error) == 0 ? kOk : kBadInput;
   }
-  if (*up || *watch) rpc::BlockTerminationSignals();
+  if (*up || *watch || *top) rpc::BlockTerminationSignals();
   if (*up) rpc::BlockHangup();
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
@@ -507,6 +516,7 @@ int Main(int argc, char** argv) {
     return WatchNodes({arguments.knowledge, arguments.server, arguments.nodes, arguments.json},
                       console);
   }
+  if (*top) return top::RunTop(arguments.top, console);
   if (*list) return RunChecks(arguments, ChecksCommand::kList, console);
   if (*doc) return RunChecks(arguments, ChecksCommand::kDoc, console);
   if (*show) return RunChecks(arguments, ChecksCommand::kShow, console);

@@ -36,6 +36,10 @@ class RemoteApi final : public DiagnosisApi {
     return Call(request, &v1::DiagnosisService::Stub::SubmitFeedback);
   }
 
+  absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest& request) {
+    return Call(request, &v1::DiagnosisService::Stub::ListDiagnoses);
+  }
+
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
     absl::Time give_up = absl::Now() + kReconnectFor;
@@ -59,13 +63,13 @@ class RemoteApi final : public DiagnosisApi {
   }
 
  private:
-  template <typename Request>
-  absl::StatusOr<v1::Diagnosis> Call(const Request& request,
-                                     grpc::Status (v1::DiagnosisService::Stub::*method)(
-                                         grpc::ClientContext*, const Request&, v1::Diagnosis*)) {
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(const Request& request,
+                                grpc::Status (v1::DiagnosisService::Stub::*method)(
+                                    grpc::ClientContext*, const Request&, Response*)) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
-    v1::Diagnosis response;
+    Response response;
     const absl::Status status =
         rpc::FromGrpcStatus((stub_.get()->*method)(&context, request, &response));
     if (!status.ok()) return Explained(status);
@@ -88,6 +92,12 @@ class RemoteApi final : public DiagnosisApi {
 
 std::unique_ptr<DiagnosisApi> ConnectTo(const std::string& address) {
   return std::make_unique<RemoteApi>(address);
+}
+
+DiagnosisLister ListerAt(const std::string& address) {
+  return [api = std::make_shared<RemoteApi>(address)](const v1::ListDiagnosesRequest& request) {
+    return api->List(request);
+  };
 }
 
 }  // namespace galen::cli
