@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
+#include "common/rpc/observe.h"
 
 ABSL_FLAG(std::string, metrics, "",
           "PORT of the loopback interface, or ADDRESS:PORT, to serve Prometheus metrics on; none: "
@@ -17,12 +18,15 @@ ABSL_FLAG(std::string, log_format, "auto",
           "How events are written to standard error, a line each: text, json, or auto: text on a "
           "terminal, JSON elsewhere.");
 
+ABSL_FLAG(bool, log_calls, false, "Log a line for each call that is answered.");
+
 namespace galen::program {
 
 int Run(absl::string_view name, absl::FunctionRef<absl::Status()> serve) {
   const absl::StatusOr<log::Format> format =
       log::ParseFormat(absl::GetFlag(FLAGS_log_format), STDERR_FILENO);
   log::Configure(std::string(name), format.value_or(log::Format::kText));
+  rpc::LogCalls(absl::GetFlag(FLAGS_log_calls));
   const absl::Status status =
       format.ok()
           ? serve()

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "common/metrics/server.h"
 
-// The flags --metrics and --log_format of every service.
+// The flags --metrics, --log_format and --log_calls of every service.
 namespace galen::program {
 
 // The rest of a main(), once the flags are parsed: logs as `name`, serves, and logs the error that

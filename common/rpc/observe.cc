@@ -1,11 +1,13 @@
 #include "common/rpc/observe.h"
 
+#include <atomic>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "common/log/log.h"
@@ -31,6 +33,8 @@ class CallObserver : public grpc::experimental::Interceptor {
   }
 
  protected:
+  const metrics::Calls::Method& method() const { return method_; }
+  absl::Duration age() const { return absl::Now() - begun_; }
   void End(grpc::StatusCode code) {
     ended_ = true;
     method_.End(static_cast<int>(code), absl::Now() - begun_);
@@ -42,15 +46,49 @@ class CallObserver : public grpc::experimental::Interceptor {
   bool ended_ = false;
 };
 
+std::atomic<bool> calls_are_logged = false;
+
+// The trace that metadata name; nothing unless it is one, and told once.
+template <typename Metadata>
+std::optional<trace::Context> TraceIn(const Metadata& metadata) {
+  const auto [first, last] = metadata.equal_range(trace::kTraceparent);
+  if (first == last || std::next(first) != last) return std::nullopt;
+  return trace::Parse(ViewOf(first->second));
+}
+
 class ServerObserver final : public CallObserver {
  public:
-  using CallObserver::CallObserver;
+  ServerObserver(metrics::Calls::Method& method, grpc::ServerContextBase& context)
+      : CallObserver(method), context_(context) {}
   void Intercept(InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      BeginTrace(*methods->GetRecvInitialMetadata());
+    }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
-      End(methods->GetSendStatus().error_code());
+      const grpc::StatusCode code = methods->GetSendStatus().error_code();
+      End(code);
+      if (calls_are_logged.load(std::memory_order_relaxed)) Log(code);
     }
     methods->Proceed();
   }
+
+ private:
+  // So that all who look at this call's metadata see one trace.
+  void BeginTrace(std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
+    if (TraceIn(metadata).has_value()) return;
+    begun_trace_ = trace::Format(trace::NewTrace());
+    metadata.erase(trace::kTraceparent);
+    metadata.emplace(trace::kTraceparent, begun_trace_);
+  }
+  void Log(grpc::StatusCode code) const {
+    const trace::Scope scope(WorkOf(context_));
+    log::Info("call", {{"method", method().path()},
+                       {"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(code))},
+                       {"seconds", absl::StrFormat("%.6f", absl::ToDoubleSeconds(age()))}});
+  }
+
+  grpc::ServerContextBase& context_;
+  std::string begun_trace_;  // metadata refer to it
 };
 
 class ClientObserver final : public CallObserver {
@@ -80,7 +118,7 @@ class ServerObserverFactory final : public grpc::experimental::ServerInterceptor
  public:
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
-    return new ServerObserver(calls_.Of(info->method()));
+    return new ServerObserver(calls_.Of(info->method()), *info->server_context());
   }
 
  private:
@@ -117,18 +155,15 @@ ClientObservers() {
 trace::Work WorkOf(const grpc::ServerContextBase& context) {
   const auto& metadata = context.client_metadata();
   trace::Work work;
-  const auto [first, last] = metadata.equal_range(trace::kTraceparent);
-  if (first != last && std::next(first) == last) {
-    if (const std::optional<trace::Context> caller = trace::Parse(ViewOf(first->second))) {
-      work.context = trace::ChildOf(*caller);
-    }
-  }
-  if (!work.context.valid()) work.context = trace::NewTrace();
+  const std::optional<trace::Context> caller = TraceIn(metadata);
+  work.context = caller.has_value() ? trace::ChildOf(*caller) : trace::NewTrace();
   if (const auto named = metadata.find(trace::kDiagnosis); named != metadata.end()) {
     work.diagnosis = std::string(trace::DiagnosisName(ViewOf(named->second)));
   }
   return work;
 }
+
+void LogCalls(bool log) { calls_are_logged = log; }
 
 void TellFault(const absl::Status& status) {
   switch (status.code()) {

@@ -29,6 +29,10 @@ ClientObservers();
 // diagnosis is what the caller says, and good for logs alone.
 trace::Work WorkOf(const grpc::ServerContextBase& context);
 
+// Whether servers of this process log a line for each call that they answer: method, status code,
+// seconds, diagnosis and trace. Not at first.
+void LogCalls(bool log);
+
 // Logs an error that speaks of this process and not of its caller: INTERNAL, UNKNOWN, DATA_LOSS.
 void TellFault(const absl::Status& status);
 

@@ -192,9 +192,19 @@ TEST_F(ObserveTest, CarriesTraceAndDiagnosisWithASpanForEachHop) {
 
 TEST_F(ObserveTest, BeginsATraceWhereNoneComes) {
   EXPECT_TRUE(Describe().ok());
-  EXPECT_EQ(service_.sent, "");
-  EXPECT_TRUE(service_.work.context.valid());
+  const std::string first = trace::TraceIdOf(service_.work.context);
   EXPECT_EQ(service_.work.diagnosis, "");
+  EXPECT_TRUE(Describe().ok());
+  EXPECT_TRUE(service_.work.context.valid());
+  EXPECT_NE(trace::TraceIdOf(service_.work.context), first);
+}
+
+TEST_F(ObserveTest, GivesACallOneTraceWhoeverLooks) {
+  service_.end = absl::OkStatus();
+  DescribeWith({});
+  // What the server's own hook put there is what the handler sees.
+  EXPECT_EQ(trace::TraceIdOf(trace::Parse(service_.sent).value()),
+            trace::TraceIdOf(service_.work.context));
 }
 
 TEST_F(ObserveTest, BelievesNothingThatIsNoTraceparent) {
