@@ -1,5 +1,7 @@
 #include "common/log/log.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,13 +14,23 @@
 namespace galen::log {
 namespace {
 
-void WriteToStandardError(absl::string_view text) {
+// How long one who reads the other end of a pipe may keep us waiting.
+constexpr int kPatienceMs = 100;
+
+bool WriteToStandardError(absl::string_view text) {
   while (!text.empty()) {
-    const ssize_t count = write(STDERR_FILENO, text.data(), text.size());
+    pollfd wait = {STDERR_FILENO, POLLOUT, 0};
+    const int ready = poll(&wait, 1, kPatienceMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    // A pipe that is ready takes so much at once.
+    const ssize_t count =
+        write(STDERR_FILENO, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;  // nobody to tell
+    if (count <= 0) return false;  // nobody to tell
     text.remove_prefix(static_cast<std::size_t>(count));
   }
+  return true;
 }
 
 Logger& Process() {
@@ -30,7 +42,7 @@ Logger& Process() {
 
 }  // namespace
 
-Logger::Logger(Settings settings, const Clock& clock, std::function<void(absl::string_view)> write)
+Logger::Logger(Settings settings, const Clock& clock, std::function<bool(absl::string_view)> write)
     : clock_(clock),
       write_(std::move(write)),
       settings_(std::move(settings)),
@@ -55,23 +67,27 @@ void Logger::Tell(Level level, absl::string_view message, Fields fields) {
   }
   room_ -= 1;
   if (left_out_ > 0) {
-    const std::int64_t count = std::exchange(left_out_, 0);
-    Write(Level::kWarning, absl::StrCat("lines of this log were left out: ", count), {}, now);
+    if (!Write(Level::kWarning, absl::StrCat("lines of this log were left out: ", left_out_), {},
+               now)) {
+      ++left_out_;
+      return;
+    }
+    left_out_ = 0;
   }
-  Write(level, message, {fields.begin(), fields.size()}, now);
+  if (!Write(level, message, {fields.begin(), fields.size()}, now)) ++left_out_;
 }
 
-void Logger::Write(Level level, absl::string_view message, absl::Span<const Field> fields,
+bool Logger::Write(Level level, absl::string_view message, absl::Span<const Field> fields,
                    absl::Time now) {
   const trace::Work& work = trace::Current();
-  write_(Render({.time = now,
-                 .level = level,
-                 .service = settings_.service,
-                 .message = message,
-                 .diagnosis = work.diagnosis,
-                 .trace_id = trace::TraceIdOf(work.context),
-                 .fields = fields},
-                settings_.format));
+  return write_(Render({.time = now,
+                        .level = level,
+                        .service = settings_.service,
+                        .message = message,
+                        .diagnosis = work.diagnosis,
+                        .trace_id = trace::TraceIdOf(work.context),
+                        .fields = fields},
+                       settings_.format));
 }
 
 void Configure(std::string service, Format format) { Process().Use(std::move(service), format); }

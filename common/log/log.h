@@ -27,8 +27,9 @@ class Logger {
     int burst = 500;       // lines at once
     int per_second = 100;  // lines in the long run
   };
-  // `write` gets whole lines, one call at a time.
-  Logger(Settings settings, const Clock& clock, std::function<void(absl::string_view)> write);
+  // `write` gets whole lines, one call at a time, and says whether it took it; what it does not
+  // take is left out too.
+  Logger(Settings settings, const Clock& clock, std::function<bool(absl::string_view)> write);
 
   // Diagnosis and trace are those of the calling thread (common/trace). Never put a secret into a
   // message or a field.
@@ -37,11 +38,11 @@ class Logger {
   void Use(std::string service, Format format);
 
  private:
-  void Write(Level level, absl::string_view message, absl::Span<const Field> fields, absl::Time now)
+  bool Write(Level level, absl::string_view message, absl::Span<const Field> fields, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Clock& clock_;
-  const std::function<void(absl::string_view)> write_;
+  const std::function<bool(absl::string_view)> write_;
   Mutex mu_;
   Settings settings_ ABSL_GUARDED_BY(mu_);
   double room_ ABSL_GUARDED_BY(mu_);  // lines
@@ -49,7 +50,8 @@ class Logger {
   std::int64_t left_out_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-// The log of this process, on standard error. Until Configure() as "galen" and in text.
+// The log of this process, on standard error: a reader who does not keep up loses lines and holds
+// nobody up for long. Until Configure() as "galen" and in text.
 void Configure(std::string service, Format format);
 void Info(absl::string_view message, Fields fields = {});
 void Warning(absl::string_view message, Fields fields = {});

@@ -95,9 +95,14 @@ class LoggerTest : public ::testing::Test {
  protected:
   FakeClock clock_;
   std::vector<std::string> lines_;
+  bool reader_is_away_ = false;
   Logger logger_{{.service = "test", .format = Format::kJson, .burst = 3, .per_second = 1},
                  clock_,
-                 [this](absl::string_view line) { lines_.emplace_back(line); }};
+                 [this](absl::string_view line) {
+                   if (reader_is_away_) return false;
+                   lines_.emplace_back(line);
+                   return true;
+                 }};
 };
 
 TEST_F(LoggerTest, SaysForWhatTheThreadWorks) {
@@ -122,6 +127,14 @@ TEST_F(LoggerTest, CountsWhatIsTooMuchAndTellsTheCount) {
                                   HasSubstr("left out: 7"), HasSubstr("again")));
 }
 
+TEST_F(LoggerTest, TellsWhatAReaderMissedWhoWasAway) {
+  reader_is_away_ = true;
+  logger_.Tell(Level::kInfo, "lost");
+  reader_is_away_ = false;
+  logger_.Tell(Level::kInfo, "seen");
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("left out: 1"), HasSubstr("seen")));
+}
+
 TEST_F(LoggerTest, KeepsItsBoundWhateverTheClockDoes) {
   for (int i = 0; i < 100; ++i) {
     clock_.Advance(i % 2 == 0 ? -absl::Hours(1) : absl::Hours(1));
@@ -134,7 +147,10 @@ TEST(Logger, WritesWholeLinesFromManyThreads) {
   const FakeClock clock;
   std::string all;
   Logger logger({.service = "test", .format = Format::kJson, .burst = 1000, .per_second = 1}, clock,
-                [&all](absl::string_view line) { absl::StrAppend(&all, line); });
+                [&all](absl::string_view line) {
+                  absl::StrAppend(&all, line);
+                  return true;
+                });
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&logger] {
