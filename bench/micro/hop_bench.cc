@@ -4,6 +4,7 @@
 // median of the pairs, with its quartiles.
 #include <benchmark/benchmark.h>
 #include <grpcpp/grpcpp.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -49,17 +50,17 @@ class Service final : public node::v1::NodeService::CallbackService {
 // One side: a server, and a client that keeps so many calls under way.
 class Side {
  public:
-  explicit Side(bool observed) : observed_(observed), service_(observed) {
+  Side(bool counted, bool traced) : traced_(traced), service_(traced) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(&service_);
-    if (observed) builder.experimental().SetInterceptorCreators(ServerObservers());
+    if (counted) builder.experimental().SetInterceptorCreators(ServerObservers());
     server_ = builder.BuildAndStart();
     const std::string address = absl::StrCat("127.0.0.1:", port);
     // A channel of its own for each side: those to one address would be one connection.
-    channel_ = observed ? Connect(address)
-                        : grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
+    channel_ = counted ? Connect(address)
+                       : grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
     stub_ = node::v1::NodeService::NewStub(channel_);
   }
   ~Side() {
@@ -68,15 +69,21 @@ class Side {
     server_->Shutdown();
   }
 
-  // Calls a second.
-  double Run(int under_way) {
+  // Calls a second, and calls a second of processor time.
+  struct Rates {
+    double calls = 0;
+    double calls_by_cpu = 0;
+  };
+  Rates Run(int under_way) {
     const absl::Time begun = absl::Now();
+    const absl::Duration spent = Processor();
     to_begin_ = kCalls;
     open_ = under_way;
     for (int i = 0; i < under_way; ++i) Next();
     std::unique_lock<std::mutex> lock(mu_);
     changed_.wait(lock, [this] { return open_ == 0; });
-    return kCalls / absl::ToDoubleSeconds(absl::Now() - begun);
+    return {kCalls / absl::ToDoubleSeconds(absl::Now() - begun),
+            kCalls / absl::ToDoubleSeconds(Processor() - spent)};
   }
 
  private:
@@ -85,6 +92,12 @@ class Side {
     node::v1::DescribeRequest request;
     node::v1::DescribeResponse response;
   };
+
+  static absl::Duration Processor() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return absl::DurationFromTimespec(time);
+  }
 
   void Next() {
     if (to_begin_.fetch_sub(1) <= 0) {
@@ -101,7 +114,7 @@ class Side {
       stub_->async()->Describe(&fresh.context, &fresh.request, &fresh.response,
                                [this, call](const grpc::Status&) { Next(); });
     };
-    if (observed_) {
+    if (traced_) {
       const trace::Scope scope({work_, "tenants/default/diagnoses/0123456789abcdef"});
       start();
     } else {
@@ -109,7 +122,7 @@ class Side {
     }
   }
 
-  const bool observed_;
+  const bool traced_;
   const trace::Context work_ = trace::NewTrace();
   Service service_;
   std::unique_ptr<grpc::Server> server_;
@@ -121,21 +134,24 @@ class Side {
   int open_ = 0;  // guarded by mu_, but for before the first call
 };
 
-void BM_ObservedHop(benchmark::State& run) {
-  Side bare(false);
-  Side observed(true);
+void Compare(benchmark::State& run, bool traced) {
+  Side bare(false, false);
+  Side observed(true, traced);
   const auto under_way = static_cast<int>(run.range(0));
   bare.Run(under_way);
   observed.Run(under_way);
   std::vector<double> ratios;
+  std::vector<double> cpu_ratios;
   std::vector<double> rates;
   for (auto _ : run) {
-    const double without = bare.Run(under_way);
-    const double with = observed.Run(under_way);
-    ratios.push_back(with / without);
-    rates.push_back(with);
+    const Side::Rates without = bare.Run(under_way);
+    const Side::Rates with = observed.Run(under_way);
+    ratios.push_back(with.calls / without.calls);
+    cpu_ratios.push_back(with.calls_by_cpu / without.calls_by_cpu);
+    rates.push_back(with.calls);
   }
   std::sort(ratios.begin(), ratios.end());
+  std::sort(cpu_ratios.begin(), cpu_ratios.end());
   std::sort(rates.begin(), rates.end());
   const auto at = [](const std::vector<double>& values, double share) {
     return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
@@ -143,9 +159,18 @@ void BM_ObservedHop(benchmark::State& run) {
   run.counters["ratio"] = at(ratios, 0.5);
   run.counters["ratio_q1"] = at(ratios, 0.25);
   run.counters["ratio_q3"] = at(ratios, 0.75);
+  run.counters["cpu_ratio"] = at(cpu_ratios, 0.5);
+  run.counters["cpu_ratio_q1"] = at(cpu_ratios, 0.25);
+  run.counters["cpu_ratio_q3"] = at(cpu_ratios, 0.75);
   run.counters["calls_per_s"] = at(rates, 0.5);
 }
-BENCHMARK(BM_ObservedHop)->Arg(1)->Arg(32)->Iterations(16)->Unit(benchmark::kMillisecond);
+// Counted on both sides.
+void BM_CountedHop(benchmark::State& run) { Compare(run, false); }
+BENCHMARK(BM_CountedHop)->Arg(1)->Arg(32)->Iterations(16)->Unit(benchmark::kMillisecond);
+
+// And traced: two more entries of metadata, which both sides read.
+void BM_TracedHop(benchmark::State& run) { Compare(run, true); }
+BENCHMARK(BM_TracedHop)->Arg(1)->Arg(32)->Iterations(16)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace galen::rpc
