@@ -56,8 +56,8 @@ void Calls::Method::End(int code, absl::Duration took) {
 Calls::Method& Calls::Of(const char* path) {
   const std::size_t first = SlotOf(path);
   for (std::size_t i = 0; i < kProbes; ++i) {
-    std::atomic<const Known*>& slot = slots_[(first + i) % kSlots];
-    const Known* known = slot.load(std::memory_order_acquire);
+    std::atomic<const Place*>& slot = slots_[(first + i) % kSlots];
+    const Place* known = slot.load(std::memory_order_acquire);
     if (known == nullptr) break;
     // The same place may hold another text by now.
     if (known->place == path && known->method->path() == path) return *known->method;
@@ -65,26 +65,27 @@ Calls::Method& Calls::Of(const char* path) {
   return Find(path);
 }
 
+Calls::Method* Calls::Known(absl::string_view path) const {
+  const auto it = std::find_if(methods_.begin(), methods_.end(),
+                               [path](const auto& method) { return method->path() == path; });
+  return it == methods_.end() ? nullptr : it->get();
+}
+
 Calls::Method& Calls::Find(const char* path) {
   const MutexLock lock(mu_);
-  const auto of = [this](absl::string_view name) {
-    const auto it = std::find_if(methods_.begin(), methods_.end(),
-                                 [name](const auto& method) { return method->path() == name; });
-    return it == methods_.end() ? nullptr : it->get();
-  };
-  Method* method = of(path);
-  if (method == nullptr && methods_.size() >= kMostMethods) method = of(kOther);
+  Method* method = Known(path);
+  if (method == nullptr && methods_.size() >= kMostMethods) method = Known(kOther);
   if (method == nullptr) {
     methods_.push_back(std::make_unique<Method>(
         methods_.size() >= kMostMethods ? std::string(kOther) : std::string(path)));
     method = methods_.back().get();
   }
-  if (method->path() != path || known_.size() >= kSlots / 2) return *method;
-  known_.push_back(std::make_unique<const Known>(Known{path, method}));
+  if (method->path() != path || places_.size() >= kSlots / 2) return *method;
+  places_.push_back(std::make_unique<const Place>(Place{path, method}));
   const std::size_t first = SlotOf(path);
   for (std::size_t i = 0; i < kProbes; ++i) {
-    const Known* empty = nullptr;
-    if (slots_[(first + i) % kSlots].compare_exchange_strong(empty, known_.back().get(),
+    const Place* empty = nullptr;
+    if (slots_[(first + i) % kSlots].compare_exchange_strong(empty, places_.back().get(),
                                                              std::memory_order_release)) {
       break;
     }

@@ -65,7 +65,7 @@ class Calls final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  struct Known {
+  struct Place {
     const char* place;  // where the path stood when it was asked for
     Method* method;
   };
@@ -73,12 +73,13 @@ class Calls final : public prometheus::Collectable {
   static constexpr std::size_t kMostMethods = 256;
 
   Method& Find(const char* path);
+  Method* Known(absl::string_view path) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Names names_;
-  std::array<std::atomic<const Known*>, kSlots> slots_{};
+  std::array<std::atomic<const Place*>, kSlots> slots_{};
   mutable Mutex mu_;
   std::vector<std::unique_ptr<Method>> methods_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::unique_ptr<const Known>> known_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<const Place>> places_ ABSL_GUARDED_BY(mu_);
 };
 
 // Those of this process. They live as long as it does.
