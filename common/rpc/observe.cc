@@ -19,7 +19,7 @@ namespace {
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 
-absl::string_view ViewOf(grpc::string_ref text) { return {text.data(), text.size()}; }
+absl::string_view ViewOf(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
 // A call from its begin to its end. gRPC destroys the interceptor with the call; one that got no
 // status by then has been given up.

@@ -108,7 +108,7 @@ std::shared_ptr<const NodeExecutor::Catalogue> NodeExecutor::CatalogueFor(
                                 catalogue.knowledge->FindCheck(check) != nullptr;
                        });
   };
-  const std::shared_ptr<const Catalogue> newest = catalogue_.Get();
+  std::shared_ptr<const Catalogue> newest = catalogue_.Get();
   if (has_all(*newest)) return newest;
   const std::shared_ptr<const Catalogue> before = catalogue_.Before();
   return before != nullptr && has_all(*before) ? before : newest;

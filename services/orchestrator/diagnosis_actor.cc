@@ -201,7 +201,7 @@ absl::Status DiagnosisActor::Store(const std::vector<v1::DiagnosisEvent>& events
                                    std::int64_t expected_last) {
   if (events.empty()) return absl::OkStatus();
   const absl::Time begun = absl::Now();
-  if (const absl::Status status = core_->log.Append(lease_, expected_last, events).status();
+  if (absl::Status status = core_->log.Append(lease_, expected_last, events).status();
       !status.ok()) {
     core_->numbers.append_failures.Add();
     return status;

@@ -23,7 +23,7 @@ bool IsNameCharacter(char c) {
 std::string TakeName(absl::string_view& rest) {
   std::size_t end = 0;
   while (end < rest.size() && IsNameCharacter(rest[end])) ++end;
-  const std::string name(rest.substr(0, end));
+  std::string name(rest.substr(0, end));
   rest.remove_prefix(end);
   return name;
 }
