@@ -9,6 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/executor.h"
+#include "common/metrics/calls.h"
+#include "common/trace/trace.h"
 
 namespace galen::clients {
 
@@ -34,16 +36,28 @@ inline Cancel NoCancel() {
 }
 
 // Answers a call by `work` on `executor`: how one process plays the whole mesh. RESOURCE_EXHAUSTED
-// when the executor is full.
+// when the executor is full. `path` is that of the method in gRPC, "/package.Service/Method", a
+// literal: the call is counted under it, and goes on with what the caller works on.
 template <typename Response>
-void CallLocally(Executor& executor, absl::AnyInvocable<absl::StatusOr<Response>() &&> work,
-                 Done<Response> done) {
+void CallLocally(Executor& executor, const char* path,
+                 absl::AnyInvocable<absl::StatusOr<Response>() &&> work, Done<Response> done) {
   // The queue takes one task or none, so both ends of the call share the callback.
-  auto shared = std::make_shared<Done<Response>>(std::move(done));
-  const bool taken = executor.TrySchedule(
-      [work = std::move(work), shared]() mutable { std::move (*shared)(std::move(work)()); });
+  struct Call {
+    metrics::LocalCall counted;
+    Done<Response> done;
+    void End(absl::StatusOr<Response> response) {
+      counted.End(response.status());
+      std::move(done)(std::move(response));
+    }
+  };
+  auto call = std::make_shared<Call>(Call{metrics::LocalCall(path), std::move(done)});
+  const bool taken =
+      executor.TrySchedule([work = std::move(work), call, caller = trace::Current()]() mutable {
+        const trace::Scope scope(std::move(caller));
+        call->End(std::move(work)());
+      });
   if (!taken) {
-    std::move (*shared)(absl::ResourceExhaustedError("this process is at its concurrency limit"));
+    call->End(absl::ResourceExhaustedError("this process is at its concurrency limit"));
   }
 }
 

@@ -6,12 +6,14 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/host"
+  "common/trace"
+  "common/(host|log)"
   "common/security"
-  "common/(rpc|metrics|store|knowledge|logs|retrieval)"
+  "common/(metrics|store|knowledge|logs|retrieval)"
+  "common/rpc"
   "common/(llm|spending)"
   "common/clients"
-  "common/(reasoner|curation)"
+  "common/(reasoner|curation|program)"
   "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator)"
   "services/cli"
   "(tests|bench)/.*")

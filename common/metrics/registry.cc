@@ -1,8 +1,12 @@
 #include "common/metrics/registry.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "prometheus/text_serializer.h"
 
@@ -13,12 +17,22 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-MetricFamily Family(absl::string_view name, absl::string_view help, MetricType type) {
-  MetricFamily family;
-  family.name = std::string(name);
-  family.help = std::string(help);
-  family.type = type;
-  return family;
+class Function final : public prometheus::Collectable {
+ public:
+  explicit Function(std::function<std::vector<MetricFamily>()> collect)
+      : collect_(std::move(collect)) {}
+  std::vector<MetricFamily> Collect() const override { return collect_(); }
+
+ private:
+  const std::function<std::vector<MetricFamily>()> collect_;
+};
+
+ClientMetric& AddSeries(MetricFamily& family, const Labels& labels) {
+  ClientMetric& metric = family.metric.emplace_back();
+  for (const auto& [name, value] : labels) {
+    metric.label.push_back({std::string(name), std::string(value)});
+  }
+  return metric;
 }
 
 }  // namespace
@@ -55,31 +69,44 @@ std::string Registry::Text() const {
   return text.str();
 }
 
-ClientMetric Labelled(const Labels& labels) {
-  ClientMetric metric;
-  for (const auto& [name, value] : labels) {
-    metric.label.push_back({std::string(name), std::string(value)});
-  }
-  return metric;
+std::shared_ptr<const prometheus::Collectable> SourceOf(
+    std::function<std::vector<MetricFamily>()> collect) {
+  return std::make_shared<const Function>(std::move(collect));
 }
 
-MetricFamily CounterFamily(absl::string_view name, absl::string_view help,
-                           const std::vector<Sample>& samples) {
-  MetricFamily family = Family(name, help, MetricType::Counter);
-  for (const Sample& sample : samples) {
-    family.metric.push_back(Labelled(sample.labels));
-    family.metric.back().counter.value = sample.value;
-  }
+MetricFamily FamilyOf(const Description& description) {
+  MetricFamily family;
+  family.name = std::string(description.name);
+  family.help = std::string(description.help);
+  family.type = description.type;
   return family;
 }
 
-MetricFamily GaugeFamily(absl::string_view name, absl::string_view help,
-                         const std::vector<Sample>& samples) {
-  MetricFamily family = Family(name, help, MetricType::Gauge);
-  for (const Sample& sample : samples) {
-    family.metric.push_back(Labelled(sample.labels));
-    family.metric.back().gauge.value = sample.value;
+void AddTo(MetricFamily& family, const Labels& labels, double value) {
+  ClientMetric& metric = AddSeries(family, labels);
+  if (family.type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
   }
+}
+
+void AddTo(MetricFamily& family, const Labels& labels, const Distribution& times) {
+  ClientMetric& metric = AddSeries(family, labels);
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < times.counts.size(); ++i) {
+    count += times.counts[i];
+    metric.histogram.bucket.push_back({count, i < times.bounds.size()
+                                                  ? times.bounds[i]
+                                                  : std::numeric_limits<double>::infinity()});
+  }
+  metric.histogram.sample_count = count;
+  metric.histogram.sample_sum = times.seconds;
+}
+
+MetricFamily FamilyWith(const Description& description, const std::vector<Sample>& samples) {
+  MetricFamily family = FamilyOf(description);
+  for (const Sample& sample : samples) AddTo(family, sample.labels, sample.value);
   return family;
 }
 

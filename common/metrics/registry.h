@@ -1,6 +1,7 @@
 #ifndef COMMON_METRICS_REGISTRY_H_
 #define COMMON_METRICS_REGISTRY_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/metrics/catalogue.h"
+#include "common/metrics/numbers.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
 
@@ -31,18 +34,24 @@ class Registry {
   std::vector<std::shared_ptr<const prometheus::Collectable>> sources_ ABSL_GUARDED_BY(mu_);
 };
 
+// A source that is a function: it is called each time that the numbers are read, on any thread.
+std::shared_ptr<const prometheus::Collectable> SourceOf(
+    std::function<std::vector<prometheus::MetricFamily>()> collect);
+
 // For sources that translate numbers which they have already. `labels` are pairs of name and value.
 using Labels = std::vector<std::pair<absl::string_view, absl::string_view>>;
 struct Sample {
   Labels labels;
   double value = 0;
 };
-// The name of a counter ends in "_total".
-prometheus::MetricFamily CounterFamily(absl::string_view name, absl::string_view help,
-                                       const std::vector<Sample>& samples);
-prometheus::MetricFamily GaugeFamily(absl::string_view name, absl::string_view help,
-                                     const std::vector<Sample>& samples);
-prometheus::ClientMetric Labelled(const Labels& labels);
+// The family of a description, without a series yet.
+prometheus::MetricFamily FamilyOf(const Description& description);
+// One more series: of a counter or gauge, and of a histogram.
+void AddTo(prometheus::MetricFamily& family, const Labels& labels, double value);
+void AddTo(prometheus::MetricFamily& family, const Labels& labels, const Distribution& times);
+// Both at once, of a counter or a gauge.
+prometheus::MetricFamily FamilyWith(const Description& description,
+                                    const std::vector<Sample>& samples);
 
 }  // namespace galen::metrics
 

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <iostream>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "common/log/log.h"
 
 namespace galen::metrics {
 namespace {
@@ -230,7 +230,7 @@ absl::StatusOr<std::unique_ptr<Server>> Serve(const std::string& address,
                                               const Registry& registry) {
   if (address.empty()) return std::unique_ptr<Server>();
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(address, registry));
-  std::cerr << "metrics on port " << server->port() << ", path /metrics" << std::endl;
+  log::Info(absl::StrCat("metrics on port ", server->port(), ", path /metrics"));
   return server;
 }
 

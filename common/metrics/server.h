@@ -41,8 +41,7 @@ class Server {
   std::thread thread_;
 };
 
-// What a program does with its flag: null for "", else a server that it has told of on standard
-// error.
+// What a program does with its flag: null for "", else a server that it has told of in the log.
 absl::StatusOr<std::unique_ptr<Server>> Serve(const std::string& address, const Registry& registry);
 
 }  // namespace galen::metrics

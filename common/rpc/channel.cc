@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "common/base/status_macros.h"
+#include "common/rpc/observe.h"
 #include "common/rpc/serve.h"
 
 namespace galen::rpc {
@@ -24,7 +25,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& target
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
-  return grpc::CreateCustomChannel(target, credentials, arguments);
+  return grpc::experimental::CreateCustomChannelWithInterceptors(target, credentials, arguments,
+                                                                 ClientObservers());
 }
 
 }  // namespace galen::rpc

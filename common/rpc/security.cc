@@ -5,12 +5,12 @@
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
 
-#include <iostream>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/log/log.h"
 #include "common/rpc/audit_interceptor.h"
 #include "common/rpc/authorizer.h"
 #include "common/rpc/certificate_watch.h"
@@ -63,7 +63,7 @@ absl::Status CheckPlaintext(absl::string_view what, const std::string& address) 
                    "(`galen certs new DIR` makes them, docs/security.md), or use 127.0.0.1"));
 }
 
-void TellStandardError(const std::string& news) { std::cerr << news << std::endl; }
+void TellLog(const std::string& news) { log::Info(news); }
 
 }  // namespace
 
@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<Security>> Security::Open(SecurityOptions options
   if (!options.directory.empty()) {
     options.files = security::FilesIn(options.directory, options.role);
   }
-  if (!options.tell) options.tell = TellStandardError;
+  if (!options.tell) options.tell = TellLog;
   auto parts = std::make_unique<Parts>(std::move(options));
   if (!parts->options.audit_log.empty()) {
     GALEN_ASSIGN_OR_RETURN(parts->audit, security::AuditLog::Open(parts->options.audit_log));

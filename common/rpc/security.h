@@ -39,7 +39,7 @@ struct SecurityOptions {
   // After how long a server asks its clients to connect anew, which shows whether their
   // certificates are still good.
   absl::Duration max_connection_age = absl::Hours(1);
-  // Told of certificates that are taken up or refused; by default standard error is.
+  // Told of certificates that are taken up or refused; by default the log is.
   std::function<void(const std::string& news)> tell;
 };
 

@@ -5,13 +5,14 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <signal.h>
 
-#include <iostream>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/log/log.h"
+#include "common/rpc/observe.h"
 
 namespace galen::rpc {
 namespace {
@@ -60,11 +61,11 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(
         GRPC_ARG_MAX_CONNECTION_AGE_MS,
         static_cast<int>(absl::ToInt64Milliseconds(security->max_connection_age())));
   }
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  // gRPC takes them in one call only.
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors =
+      ServerObservers();
   if (auto audit = security->MakeInterceptors()) interceptors.push_back(std::move(audit));
-  if (!interceptors.empty()) {
-    builder.experimental().SetInterceptorCreators(std::move(interceptors));
-  }
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   port = 0;
   builder.AddListeningPort(options.address, credentials, &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
@@ -85,7 +86,7 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   int port = 0;
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<grpc::Server> server,
                          StartServer(options, services, port));
-  std::cerr << "listening on " << options.address << " (port " << port << ")" << std::endl;
+  log::Info(absl::StrCat("listening on ", options.address, " (port ", port, ")"));
   if (options.on_listening) options.on_listening(port);
 
   sigset_t signals = TerminationSignals();
@@ -94,7 +95,7 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   for (sigwait(&signals, &received); received == SIGHUP; sigwait(&signals, &received)) {
     options.on_hangup();
   }
-  std::cerr << "draining for at most " << options.drain_grace << std::endl;
+  log::Info(absl::StrCat("draining for at most ", absl::FormatDuration(options.drain_grace)));
   server->GetHealthCheckService()->Shutdown();
   if (options.on_drain) options.on_drain();
   server->Shutdown(absl::ToChronoTime(absl::Now() + options.drain_grace));

@@ -48,8 +48,8 @@ void BlockHangup();
 absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(
     const ServeOptions& options, const std::vector<grpc::Service*>& services, int& port);
 
-// Serves with gRPC health checks and server reflection until SIGTERM or SIGINT, says on standard
-// error where it listens, then turns health to NOT_SERVING and drains. Errors as of StartServer().
+// Serves with gRPC health checks and server reflection until SIGTERM or SIGINT, says in the log
+// where it listens, then turns health to NOT_SERVING and drains. Errors as of StartServer().
 absl::Status ServeUntilSignal(const ServeOptions& options,
                               const std::vector<grpc::Service*>& services);
 

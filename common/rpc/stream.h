@@ -15,8 +15,10 @@
 #include "common/base/cancellation.h"
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
+#include "common/rpc/observe.h"
 #include "common/rpc/status.h"
 #include "common/rpc/unary.h"
+#include "common/trace/trace.h"
 
 namespace galen::rpc {
 
@@ -174,10 +176,15 @@ grpc::ServerWriteReactor<Message>* RunServerStream(
     if (!raw->alive()) cancelled->Cancel();
   });
   const Call call{DeadlineOf(*context), cancelled};
-  const bool taken = executor.TrySchedule([stream, call, handler = std::move(handler)]() mutable {
-    StreamWriter<Message> writer(*stream);
-    stream->End(std::move(handler)(call, writer));
-  });
+  // The context is gone once the stream has ended, which may be before its turn.
+  const bool taken = executor.TrySchedule(
+      [stream, call, work = WorkOf(*context), handler = std::move(handler)]() mutable {
+        const trace::Scope scope(std::move(work));
+        StreamWriter<Message> writer(*stream);
+        const absl::Status status = std::move(handler)(call, writer);
+        TellFault(status);
+        stream->End(status);
+      });
   if (!taken) {
     stream->End(OverloadedError());
   }

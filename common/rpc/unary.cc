@@ -4,6 +4,8 @@
 
 #include "absl/time/clock.h"
 #include "common/base/retry_hint.h"
+#include "common/rpc/observe.h"
+#include "common/trace/trace.h"
 
 namespace galen::rpc {
 
@@ -24,13 +26,16 @@ grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context, Executo
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const Call call{DeadlineOf(*context)};
   const bool taken = executor.TrySchedule([=, handler = std::move(handler)]() mutable {
+    const trace::Scope scope(WorkOf(*context));
     if (context->IsCancelled()) {
       reactor->Finish(grpc::Status::CANCELLED);
     } else if (call.deadline <= absl::Now()) {
       reactor->Finish(
           ToGrpcStatus(absl::DeadlineExceededError("the deadline passed in the queue")));
     } else {
-      reactor->Finish(ToGrpcStatus(std::move(handler)(call)));
+      const absl::Status status = std::move(handler)(call);
+      TellFault(status);
+      reactor->Finish(ToGrpcStatus(status));
     }
   });
   if (!taken) {

@@ -31,6 +31,12 @@ class DiagnosisApi {
 absl::StatusOr<std::unique_ptr<DiagnosisApi>> ConnectTo(const std::string& address,
                                                         const rpc::SecurityOptions& security);
 
+// Lists diagnoses of the service at `address`, blocking; errors as of ConnectTo().
+using DiagnosisLister =
+    std::function<absl::StatusOr<v1::ListDiagnosesResponse>(const v1::ListDiagnosesRequest&)>;
+absl::StatusOr<DiagnosisLister> ListerAt(const std::string& address,
+                                         const rpc::SecurityOptions& security);
+
 }  // namespace galen::cli
 
 #endif  // SERVICES_CLI_DIAGNOSIS_API_H_

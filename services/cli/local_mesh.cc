@@ -15,10 +15,14 @@
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
+#include "common/log/log.h"
 #include "common/logs/scanner.h"
+#include "common/metrics/process.h"
+#include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
 #include "common/store/store.h"
+#include "common/trace/trace.h"
 #include "services/conclusion/local_client.h"
 #include "services/conclusion/report_writer.h"
 #include "services/execution/check_runner.h"
@@ -177,6 +181,14 @@ struct LocalMesh::Parts {
     orchestrator::Options orchestrator_options;
     orchestrator_options.owner = options.owner;
     orchestrator_options.strategy = options.strategy;
+    if (options.log) {
+      orchestrator_options.on_news = [](absl::string_view news) { log::Info(news); };
+      orchestrator_options.on_problem = [](absl::string_view diagnosis,
+                                           const absl::Status& problem) {
+        const trace::Scope scope({trace::Current().context, std::string(diagnosis)});
+        log::Warning(problem.message());
+      };
+    }
     if (!options.site.empty()) {
       orchestrator_options.on_confirmed =
           [site = options.site](const v1::Diagnosis& diagnosis) -> absl::Status {
@@ -322,6 +334,15 @@ absl::Status LocalMesh::Use(std::shared_ptr<const knowledge::Knowledge> knowledg
 
 void LocalMesh::Reload() {
   if (parts_->reloader != nullptr) parts_->reloader->Reload();
+}
+
+void LocalMesh::AddMetrics(metrics::Registry& registry) const {
+  registry.Add(metrics::QueueNumbers("calls", *parts_->pool));
+  if (parts_->asking != nullptr) registry.Add(metrics::QueueNumbers("asking", *parts_->asking));
+  registry.Add(parts_->orchestrator->metrics());
+  registry.Add(parts_->runner.metrics());
+  registry.Add(parts_->node.executor.metrics());
+  registry.Add(reasoner::ProcessReasonerMetrics());
 }
 
 orchestrator::Orchestrator& LocalMesh::orchestrator() { return *parts_->orchestrator; }

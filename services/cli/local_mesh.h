@@ -12,6 +12,7 @@
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
+#include "common/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/node/executor.h"
@@ -46,6 +47,8 @@ class LocalMesh final : public DiagnosisApi {
     // Take up changes of the knowledge's files, and tell of each version that is taken or refused.
     bool reload = false;
     std::function<void(const std::string& news)> tell;
+    // What becomes of diagnoses, and what goes wrong with them, into the log of this process.
+    bool log = false;
     int threads = 8;
   };
 
@@ -64,6 +67,9 @@ class LocalMesh final : public DiagnosisApi {
   absl::Status Use(std::shared_ptr<const knowledge::Knowledge> knowledge);
   // Looks for changed knowledge now; only with Options::reload.
   void Reload();
+
+  // Its numbers, among those of the program. The registry must not be asked when the mesh is gone.
+  void AddMetrics(metrics::Registry& registry) const;
 
   orchestrator::Orchestrator& orchestrator();
   // Where adapters of this process may run what they hand over.

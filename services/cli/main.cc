@@ -16,10 +16,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/host/bundle.h"
-#include "common/metrics/server.h"
+#include "common/log/line.h"
+#include "common/metrics/registry.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/rpc/security.h"
 #include "common/rpc/serve.h"
+#include "common/trace/trace.h"
 #include "services/cli/bundle_commands.h"
 #include "services/cli/certs/certs_command.h"
 #include "services/cli/checks.h"
@@ -32,6 +34,7 @@
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/show_check.h"
+#include "services/cli/top/top_command.h"
 #include "services/cli/up.h"
 #include "services/cli/watch.h"
 #include "services/orchestrator/strategy.h"
@@ -63,11 +66,13 @@ struct Arguments {
   KbArguments kb;
   LlmArguments check_llm;
   FeedbackArguments feedback;
+  top::TopArguments top;
   std::string site;
   std::string history;
   std::string llm;
   std::string llm_cache;
   std::string metrics;
+  std::string log_format = "auto";
   std::string show_reasoning;
   rpc::SecurityOptions security;
   CertsArguments certs;
@@ -125,6 +130,10 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
   }
+  // Who calls from within a trace of its own says so as OpenTelemetry's command line tools do.
+  const char* parent = std::getenv("TRACEPARENT");
+  const trace::Scope scope(
+      {trace::Parse(parent == nullptr ? "" : parent).value_or(trace::Context()), ""});
   return Diagnose(*api, *incident, diagnose, console);
 }
 
@@ -171,17 +180,22 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
     return ExitCodeOf(model.status());
   }
   options.model = reasoner::llm::PlannersModelOf(model->get());
-  metrics::Registry registry;
-  reasoner::llm::Register(model->get(), registry);
-  const auto metrics_server = metrics::Serve(arguments.metrics, registry);
-  if (!metrics_server.ok()) {
-    console.err << "galen: " << metrics_server.status().message() << std::endl;
-    return ExitCodeOf(metrics_server.status());
+  const absl::StatusOr<log::Format> format = log::ParseFormat(arguments.log_format, STDERR_FILENO);
+  if (!format.ok()) {
+    console.err << "galen: --log-format: " << format.status().message() << std::endl;
+    return kBadInput;
   }
   rpc::SecurityOptions security = arguments.security;
   security.role = security::Role::kOrchestrator;
-  return ServeMesh(options, arguments.listen, security, absl::Seconds(arguments.drain_grace),
-                   console);
+  metrics::Registry numbers;
+  reasoner::llm::Register(model->get(), numbers);
+  return ServeMesh(options,
+                   {.address = arguments.listen,
+                    .security = std::move(security),
+                    .drain_grace = absl::Seconds(arguments.drain_grace),
+                    .metrics = arguments.metrics,
+                    .log_format = *format},
+                   numbers);
 }
 
 // Parameters as they were set: "rdma.pair.seconds=2" is of the check rdma.pair.
@@ -367,6 +381,11 @@ int Main(int argc, char** argv) {
   up->add_option("--metrics", arguments.metrics,
                  "Serve Prometheus metrics on this PORT of the loopback interface, or ADDRESS:PORT")
       ->type_name("ADDRESS");
+  up->add_option("--log-format", arguments.log_format,
+                 "How events are written to standard error: text, json, or auto: text on a "
+                 "terminal, JSON elsewhere")
+      ->type_name("FORMAT")
+      ->capture_default_str();
   up->add_option("--store", arguments.store, "File or Redis for the diagnoses (docs/store.md)")
       ->type_name("FILE|URL");
   up->add_option("--bundle-root", arguments.roots,
@@ -501,6 +520,7 @@ int Main(int argc, char** argv) {
                  "Append a JSON line for each call: who did what, and what was refused")
       ->type_name("FILE");
   const CLI::App* certs = DeclareCerts(app, arguments.certs);
+  const CLI::App* top = top::DeclareTop(app, arguments.top);
 
   const CLI::App* kb = DeclareKb(app, arguments.kb);
 
@@ -514,7 +534,7 @@ int Main(int argc, char** argv) {
     // CLI11 has codes of its own; ours say whether the caller can mend it.
     return app.exit(error) == 0 ? kOk : kBadInput;
   }
-  if (*up || *watch) rpc::BlockTerminationSignals();
+  if (*up || *watch || *top) rpc::BlockTerminationSignals();
   if (*up) rpc::BlockHangup();
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
@@ -529,6 +549,7 @@ int Main(int argc, char** argv) {
                        arguments.security},
                       console);
   }
+  if (*top) return top::RunTop(arguments.top, console);
   if (*list) return RunChecks(arguments, ChecksCommand::kList, console);
   if (*doc) return RunChecks(arguments, ChecksCommand::kDoc, console);
   if (*show) return RunChecks(arguments, ChecksCommand::kShow, console);

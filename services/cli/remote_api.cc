@@ -41,6 +41,10 @@ class RemoteApi final : public DiagnosisApi {
     return Call(request, request.name(), &v1::DiagnosisService::Stub::SubmitFeedback);
   }
 
+  absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest& request) {
+    return Call(request, request.parent(), &v1::DiagnosisService::Stub::ListDiagnoses);
+  }
+
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
     absl::Time give_up = absl::Now() + kReconnectFor;
@@ -65,14 +69,14 @@ class RemoteApi final : public DiagnosisApi {
   }
 
  private:
-  template <typename Request>
-  absl::StatusOr<v1::Diagnosis> Call(const Request& request, const std::string& resource,
-                                     grpc::Status (v1::DiagnosisService::Stub::*method)(
-                                         grpc::ClientContext*, const Request&, v1::Diagnosis*)) {
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(const Request& request, const std::string& resource,
+                                grpc::Status (v1::DiagnosisService::Stub::*method)(
+                                    grpc::ClientContext*, const Request&, Response*)) {
     grpc::ClientContext context;
     AddClaim(resource, context);
     context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
-    v1::Diagnosis response;
+    Response response;
     const absl::Status status =
         rpc::FromGrpcStatus((stub_.get()->*method)(&context, request, &response));
     if (!status.ok()) return Explained(status);
@@ -97,14 +101,27 @@ class RemoteApi final : public DiagnosisApi {
   std::unique_ptr<v1::DiagnosisService::Stub> stub_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<DiagnosisApi>> ConnectTo(const std::string& address,
-                                                        const rpc::SecurityOptions& options) {
+absl::StatusOr<std::unique_ptr<RemoteApi>> Open(const std::string& address,
+                                                const rpc::SecurityOptions& options) {
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<rpc::Security> security, rpc::Security::Open(options));
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel,
                          rpc::Connect(address, *security, {security::Role::kOrchestrator}));
   return std::make_unique<RemoteApi>(address, std::move(security), std::move(channel));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DiagnosisApi>> ConnectTo(const std::string& address,
+                                                        const rpc::SecurityOptions& security) {
+  return Open(address, security);
+}
+
+absl::StatusOr<DiagnosisLister> ListerAt(const std::string& address,
+                                         const rpc::SecurityOptions& security) {
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<RemoteApi> api, Open(address, security));
+  return DiagnosisLister([api = std::move(api)](const v1::ListDiagnosesRequest& request) {
+    return api->List(request);
+  });
 }
 
 }  // namespace galen::cli

@@ -1,42 +1,57 @@
 #include "services/cli/up.h"
 
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/metrics/server.h"
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
 #include "services/orchestrator/orchestrator_service.h"
 
 namespace galen::cli {
+namespace {
 
-ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address,
-                   const rpc::SecurityOptions& security_options, absl::Duration drain_grace,
-                   Console& console) {
-  const auto security = rpc::Security::Open(security_options);
-  if (!security.ok()) {
-    console.err << "galen: " << security.status().message() << std::endl;
-    return ExitCodeOf(security.status());
-  }
-  LocalMesh::Options with_reload = options;
+absl::Status Serve(const LocalMesh::Options& mesh_options, const UpOptions& options,
+                   metrics::Registry& numbers) {
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Security> security,
+                         rpc::Security::Open(options.security));
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMesh> mesh, LocalMesh::Start(mesh_options));
+  orchestrator::Orchestrator& orchestrator = mesh->orchestrator();
+  orchestrator::OrchestratorServiceImpl service(orchestrator, mesh->executor(),
+                                                security->guard());
+  mesh->AddMetrics(numbers);
+  metrics::AddProgram(numbers);
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<metrics::Server> metrics_server,
+                         metrics::Serve(options.metrics, numbers));
+  rpc::ServeOptions serve;
+  serve.address = options.address;
+  serve.security = security.get();
+  serve.drain_grace = options.drain_grace;
+  serve.on_listening = [&](int) {
+    log::Info(absl::StrCat("diagnoses are stored in ", store::DescribeStore(mesh_options.store),
+                           "; stop with Ctrl-C"));
+  };
+  serve.on_hangup = [&mesh] { mesh->Reload(); };
+  serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };
+  return rpc::ServeUntilSignal(serve, {&service});
+}
+
+}  // namespace
+
+ExitCode ServeMesh(const LocalMesh::Options& mesh, const UpOptions& options,
+                   metrics::Registry& numbers) {
+  log::Configure("galen", options.log_format);
+  LocalMesh::Options with_reload = mesh;
   with_reload.reload = true;
-  with_reload.owner = OwnerIn(options.store, options.owner, address);
-  with_reload.tell = [&console](const std::string& news) { console.err << news << std::endl; };
-  absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(with_reload);
-  absl::Status status = mesh.status();
-  if (status.ok()) {
-    orchestrator::Orchestrator& orchestrator = (*mesh)->orchestrator();
-    orchestrator::OrchestratorServiceImpl service(orchestrator, (*mesh)->executor(),
-                                                  (*security)->guard());
-    rpc::ServeOptions serve;
-    serve.address = address;
-    serve.security = security->get();
-    serve.drain_grace = drain_grace;
-    serve.on_listening = [&](int) {
-      console.err << "diagnoses are stored in " << store::DescribeStore(options.store)
-                  << "; stop with Ctrl-C" << std::endl;
-    };
-    serve.on_hangup = [&mesh] { (*mesh)->Reload(); };
-    serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };
-    status = rpc::ServeUntilSignal(serve, {&service});
-  }
-  if (!status.ok()) console.err << "galen: " << status.message() << std::endl;
+  with_reload.log = true;
+  with_reload.owner = OwnerIn(mesh.store, mesh.owner, options.address);
+  with_reload.tell = [](const std::string& news) { log::Info(news); };
+  const absl::Status status = Serve(with_reload, options, numbers);
+  if (!status.ok()) log::Error(status.message());
   return ExitCodeOf(status);
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/log/line.h"
+#include "common/metrics/registry.h"
 #include "common/rpc/security.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
@@ -11,12 +13,21 @@
 
 namespace galen::cli {
 
-// `galen up`: serves DiagnosisService on `address` from a mesh in this process, until SIGTERM.
-// `security` is of role orchestrator. The caller has blocked the termination signals before any
-// thread was made.
-ExitCode ServeMesh(const LocalMesh::Options& options, const std::string& address,
-                   const rpc::SecurityOptions& security, absl::Duration drain_grace,
-                   Console& console);
+// `galen up` as it was called, beside what it makes the mesh of.
+struct UpOptions {
+  std::string address;
+  rpc::SecurityOptions security;  // of role orchestrator
+  absl::Duration drain_grace;
+  std::string metrics;  // where metrics are served; "" nowhere
+  log::Format log_format = log::Format::kText;
+};
+
+// `galen up`: serves DiagnosisService from a mesh in this process, until SIGTERM. What happens
+// meanwhile, and an error, goes into the log of this process. `numbers` holds those of what the
+// caller made; those of the mesh are added. The caller has blocked the termination signals before
+// any thread was made.
+ExitCode ServeMesh(const LocalMesh::Options& mesh, const UpOptions& options,
+                   metrics::Registry& numbers);
 
 }  // namespace galen::cli
 

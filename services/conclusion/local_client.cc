@@ -8,7 +8,7 @@ void LocalConclusionClient::Conclude(clients::Shared<v1::ConcludeRequest> reques
                                      absl::Time deadline,
                                      clients::Done<v1::ConcludeResponse> done) {
   clients::CallLocally<v1::ConcludeResponse>(
-      executor_,
+      executor_, "/galen.conclusion.v1.ConclusionService/Conclude",
       [this, request = std::move(request), deadline] {
         return AskNewest(writer_, [&](const ReportWriter& current) {
           return current.Conclude(*request, deadline);

@@ -1,6 +1,4 @@
 // galen-conclusion: serves ConclusionService.
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,7 +11,10 @@
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/metrics/server.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/program/program.h"
+#include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/rpc/flags/security_flags.h"
@@ -28,9 +29,6 @@ ABSL_FLAG(std::string, llm, "",
           "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
 ABSL_FLAG(std::string, llm_cache, "",
           "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
-ABSL_FLAG(std::string, metrics, "",
-          "PORT of the loopback interface, or ADDRESS:PORT, to serve Prometheus metrics on; none: "
-          "they are not served.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -51,10 +49,6 @@ absl::Status Serve() {
   const auto model =
       reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm), absl::GetFlag(FLAGS_llm_cache));
   if (!model.ok()) return model.status();
-  metrics::Registry registry;
-  reasoner::llm::Register(model->get(), registry);
-  const auto metrics_server = metrics::Serve(absl::GetFlag(FLAGS_metrics), registry);
-  if (!metrics_server.ok()) return metrics_server.status();
   Current<ReportWriter> writer(
       reasoner::llm::MakeReasoned<ReportWriter>(*knowledge, ModelOf(model->get())));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
@@ -68,9 +62,15 @@ absl::Status Serve() {
                                                                   ModelOf(model->get())));
              return absl::OkStatus();
            },
-       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
+       .tell = [](const std::string& news) { log::Info(news); }},
       **knowledge);
   reloader.Start();
+  metrics::Registry registry;
+  registry.Add(metrics::QueueNumbers("calls", executor));
+  registry.Add(reasoner::ProcessReasonerMetrics());
+  reasoner::llm::Register(model->get(), registry);
+  const auto metrics_server = program::ServeMetrics(registry);
+  if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
@@ -86,7 +86,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  const absl::Status status = galen::conclusion::Serve();
-  if (!status.ok()) std::cerr << "galen-conclusion: " << status.message() << std::endl;
-  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+  return galen::program::Run("galen-conclusion", &galen::conclusion::Serve);
 }

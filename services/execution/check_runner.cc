@@ -134,6 +134,16 @@ absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
   return response;
 }
 
+std::shared_ptr<const prometheus::Collectable> CheckRunner::metrics() const {
+  return metrics::SourceOf([this]() -> std::vector<prometheus::MetricFamily> {
+    const auto number = [](std::size_t count) { return static_cast<double>(count); };
+    return {numbers_->Results(metrics::kExecutionResults),
+            metrics::FamilyWith(metrics::kNodesKnown, {{{}, number(registry_.LiveNodes().size())}}),
+            metrics::FamilyWith(metrics::kNodesSilent,
+                                {{{}, number(breaker_->SilentAt(clock_.Now()))}})};
+  });
+}
+
 absl::StatusOr<CheckRunner::Book> CheckRunner::BookFor(const std::set<std::string>& checks) const {
   const auto first_missing = [&](const Book& book) {
     return std::find_if(checks.begin(), checks.end(), [&](const std::string& check) {
@@ -170,7 +180,11 @@ clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl
     variants[check] = VariantOf(request, check);
     long_checks += TimeLimit(*(*book)->FindCheck(check));
   }
-  auto fan_out = std::make_shared<FanOut>(*book, std::move(on_result), std::move(done),
+  auto counted = [numbers = numbers_, tell = std::move(on_result)](CheckResult result) mutable {
+    numbers->CountResult(result.check(), result.status());
+    tell(std::move(result));
+  };
+  auto fan_out = std::make_shared<FanOut>(*book, std::move(counted), std::move(done),
                                           [cache = cache_, diagnosis = request.diagnosis(),
                                            variants, &clock = clock_](const CheckResult& result) {
                                             cache->Keep(diagnosis, variants.at(result.check()),

@@ -14,6 +14,8 @@
 #include "common/base/current.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
+#include "common/metrics/check_numbers.h"
+#include "common/metrics/registry.h"
 #include "services/execution/cancel_list.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/node_breaker.h"
@@ -55,6 +57,9 @@ class CheckRunner {
                             clients::OnMessage<galen::v1::CheckResult> on_result,
                             absl::AnyInvocable<void(absl::Status) &&> done) const;
 
+  // In numbers: results passed on, nodes known and silent. Must not be asked when this is gone.
+  std::shared_ptr<const prometheus::Collectable> metrics() const;
+
  private:
   using Book = std::shared_ptr<const knowledge::Knowledge>;
 
@@ -88,6 +93,7 @@ class CheckRunner {
   // Shared with the calls in flight.
   const std::shared_ptr<NodeBreaker> breaker_;
   const std::shared_ptr<ResultCache> cache_;
+  const std::shared_ptr<metrics::CheckNumbers> numbers_ = std::make_shared<metrics::CheckNumbers>();
 };
 
 }  // namespace galen::execution

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/rpc/observe.h"
 #include "common/rpc/stream.h"
 #include "common/rpc/unary.h"
+#include "common/trace/trace.h"
 #include "services/execution/cancel_list.h"
 
 namespace galen::execution {
@@ -28,6 +30,7 @@ grpc::ServerUnaryReactor* ExecutionServiceImpl::ResolveNodes(grpc::CallbackServe
 
 grpc::ServerWriteReactor<galen::v1::CheckResult>* ExecutionServiceImpl::RunChecks(
     grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
+  const trace::Scope scope(rpc::WorkOf(*context));
   // The runner never blocks and calls back, so the stream needs no thread of the executor.
   auto stream = rpc::ServerStream<galen::v1::CheckResult>::Start(kMaxQueuedResults);
   const absl::Status allowed = rpc::CheckTenant(guard_, *context, request->diagnosis());

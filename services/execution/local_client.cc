@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "common/metrics/calls.h"
+
 namespace galen::execution {
 
 LocalExecutionClient::LocalExecutionClient(const CheckRunner& runner, Executor& executor,
@@ -14,14 +16,21 @@ LocalExecutionClient::LocalExecutionClient(const CheckRunner& runner, Executor& 
 void LocalExecutionClient::ResolveNodes(const v1::ResolveNodesRequest& request, absl::Time,
                                         clients::Done<v1::ResolveNodesResponse> done) {
   clients::CallLocally<v1::ResolveNodesResponse>(
-      executor_, [this, request] { return runner_.ResolveNodes(request); }, std::move(done));
+      executor_, "/galen.execution.v1.ExecutionService/ResolveNodes",
+      [this, request] { return runner_.ResolveNodes(request); }, std::move(done));
 }
 
 clients::Cancel LocalExecutionClient::RunChecks(
     const v1::RunChecksRequest& request, absl::Time deadline,
     clients::OnMessage<galen::v1::CheckResult> on_result,
     absl::AnyInvocable<void(absl::Status) &&> done) {
-  return runner_.RunChecks(request, deadline, std::move(on_result), std::move(done));
+  return runner_.RunChecks(
+      request, deadline, std::move(on_result),
+      [counted = metrics::LocalCall("/galen.execution.v1.ExecutionService/RunChecks"),
+       done = std::move(done)](absl::Status status) mutable {
+        counted.End(status);
+        std::move(done)(std::move(status));
+      });
 }
 
 clients::Cancel LocalExecutionClient::WatchNodes(const v1::WatchNodesRequest& request,

@@ -1,6 +1,4 @@
 // galen-execution: serves ExecutionService.
-#include <cstdlib>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,6 +19,9 @@
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/program/program.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
@@ -101,17 +102,21 @@ absl::Status Serve() {
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   NodeWatch watch(registry, clock, NodeWatch::Options());
   ExecutionServiceImpl service(runner, watch, executor, (*security)->guard());
-  knowledge::Reloader reloader(
-      {.directories = *directories,
-       .cache_directory = knowledge::DefaultCacheDirectory(),
-       .apply =
-           [&book](std::shared_ptr<const knowledge::Knowledge> loaded) {
-             book.Set(std::move(loaded));
-             return absl::OkStatus();
-           },
-       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
-      **knowledge);
+  knowledge::Reloader reloader({.directories = *directories,
+                                .cache_directory = knowledge::DefaultCacheDirectory(),
+                                .apply =
+                                    [&book](std::shared_ptr<const knowledge::Knowledge> loaded) {
+                                      book.Set(std::move(loaded));
+                                      return absl::OkStatus();
+                                    },
+                                .tell = [](const std::string& news) { log::Info(news); }},
+                               **knowledge);
   reloader.Start();
+  metrics::Registry numbers;
+  numbers.Add(metrics::QueueNumbers("calls", executor));
+  numbers.Add(runner.metrics());
+  const auto metrics_server = program::ServeMetrics(numbers);
+  if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
@@ -127,7 +132,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  const absl::Status status = galen::execution::Serve();
-  if (!status.ok()) std::cerr << "galen-execution: " << status.message() << std::endl;
-  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+  return galen::program::Run("galen-execution", &galen::execution::Serve);
 }

@@ -1,5 +1,7 @@
 #include "services/execution/node_breaker.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace galen::execution {
@@ -20,6 +22,13 @@ absl::Status NodeBreaker::Allow(const std::string& node, absl::Time now) const {
   return {found->second.status.code(),
           absl::StrCat("it did not answer (", found->second.status.message(),
                        ") and is not asked again for ", absl::FormatDuration(pause_))};
+}
+
+std::size_t NodeBreaker::SilentAt(absl::Time now) const {
+  MutexLock lock(mu_);
+  return static_cast<std::size_t>(
+      std::count_if(silent_.begin(), silent_.end(),
+                    [&](const auto& entry) { return now < entry.second.since + pause_; }));
 }
 
 }  // namespace galen::execution

@@ -1,6 +1,7 @@
 #ifndef SERVICES_EXECUTION_NODE_BREAKER_H_
 #define SERVICES_EXECUTION_NODE_BREAKER_H_
 
+#include <cstddef>
 #include <map>
 #include <string>
 
@@ -24,6 +25,8 @@ class NodeBreaker {
 
   // OK to ask the node at `now`, or the error of the call that it did not answer.
   absl::Status Allow(const std::string& node, absl::Time now) const;
+  // Nodes that are not asked at `now`.
+  std::size_t SilentAt(absl::Time now) const;
 
  private:
   struct Silence {

@@ -61,10 +61,12 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
         deadline_(std::min(sweep.deadline, sweep.clock.Now() + sweep.pair_time)),
         token_(Token()),
         calls_(sweep.calls),
+        work_(sweep.work),
         progress_(std::move(progress)),
         done_(std::move(done)) {}
 
   void Start() {
+    const trace::Scope scope(work_);
     node::v1::RunChecksRequest call = CallAs("server", pair_.a, "");
     calls_->Add(server_.RunChecks(
         call, deadline_,
@@ -109,6 +111,7 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
       if (client_started_ || server_done_) return;
       client_started_ = true;
     }
+    const trace::Scope scope(work_);
     calls_->Add(client_.RunChecks(
         CallAs("client", pair_.b, address), deadline_,
         [self = shared_from_this()](CheckResult result) { self->OnClient(std::move(result)); },
@@ -178,6 +181,7 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
   const absl::Time deadline_;
   const std::string token_;
   const std::shared_ptr<CancelList> calls_;
+  const trace::Work work_;
   const OnResult progress_;
   absl::AnyInvocable<void(Outcome) &&> done_;
 

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/clients/clients.h"
+#include "common/trace/trace.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 #include "galen/node/v1/node.pb.h"
 #include "services/execution/cancel_list.h"
@@ -33,7 +34,8 @@ struct PairSweep {
   absl::Duration pair_time;                           // what one pair may take
   absl::Time deadline;
   const Clock& clock;
-  std::shared_ptr<CancelList> calls;  // the calls it makes; once cancelled it begins no round
+  std::shared_ptr<CancelList> calls;    // the calls it makes; once cancelled it begins no round
+  trace::Work work = trace::Current();  // what they are for
 };
 
 // Calls `on_result` for each node: with words of progress (RUNNING) and then once with the result

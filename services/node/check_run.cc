@@ -132,8 +132,13 @@ void CheckRun::GiveUpLate(absl::Time now, std::vector<CheckResult>& results) {
                   : absl::StrCat(it->first, " did not finish before the call's deadline")));
     running.cancelled->Cancel();
     ++*stuck_;
+    CountTime(it->first, running, now);
     it = running_.erase(it);
   }
+}
+
+void CheckRun::CountTime(const std::string& check, const Running& running, absl::Time now) const {
+  if (call_.numbers != nullptr) call_.numbers->CountTime(check, now - running.begun);
 }
 
 void CheckRun::TellProgress(absl::Time now, std::vector<CheckResult>& messages) {
@@ -178,10 +183,13 @@ void CheckRun::Note(const std::string& check, double done, absl::string_view wha
 
 void CheckRun::Finish(const std::string& check, CheckResult result) {
   const std::lock_guard<std::mutex> lock(mu_);
-  if (running_.erase(check) == 0) {
+  const auto found = running_.find(check);
+  if (found == running_.end()) {
     --*stuck_;  // given up before
     return;
   }
+  CountTime(check, found->second, absl::Now());
+  running_.erase(found);
   finished_.push_back(std::move(result));
   changed_.notify_all();
 }

@@ -15,6 +15,7 @@
 #include "common/base/cancellation.h"
 #include "common/host/host.h"
 #include "common/knowledge/knowledge.h"
+#include "common/metrics/check_numbers.h"
 #include "galen/v1/evidence.pb.h"
 #include "services/node/checks/check.h"
 
@@ -38,6 +39,8 @@ class CheckRun {
     // Interim messages are asked for, each check at most one in `progress_interval`.
     bool progress = false;
     absl::Duration progress_interval = absl::Milliseconds(250);
+    // Where it is counted how long checks run; may be null.
+    std::shared_ptr<metrics::CheckNumbers> numbers;
   };
 
   // `stuck` counts the checks that were given up and still run, over all calls.
@@ -79,6 +82,7 @@ class CheckRun {
   // From the thread of `check`.
   void Finish(const std::string& check, galen::v1::CheckResult result);
   void TellProgress(absl::Time now, std::vector<galen::v1::CheckResult>& messages);
+  void CountTime(const std::string& check, const Running& running, absl::Time now) const;
   void GiveUpLate(absl::Time now, std::vector<galen::v1::CheckResult>& results);
 
   const Call call_;

@@ -108,7 +108,7 @@ std::shared_ptr<const NodeExecutor::Catalogue> NodeExecutor::CatalogueFor(
                                 catalogue.knowledge->FindCheck(check) != nullptr;
                        });
   };
-  const std::shared_ptr<const Catalogue> newest = catalogue_.Get();
+  std::shared_ptr<const Catalogue> newest = catalogue_.Get();
   if (has_all(*newest)) return newest;
   const std::shared_ptr<const Catalogue> before = catalogue_.Before();
   return before != nullptr && has_all(*before) ? before : newest;
@@ -205,7 +205,7 @@ std::size_t NodeExecutor::StartWaiting(
 }
 
 absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
-                                     absl::FunctionRef<void(galen::v1::CheckResult)> on_result,
+                                     absl::FunctionRef<void(galen::v1::CheckResult)> tell,
                                      const Cancellation& cancelled) const {
   if (request.checks().empty()) return absl::InvalidArgumentError("checks: names no check");
   if (request.checks_size() > kMaxChecks) {
@@ -229,6 +229,15 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
   call.progress_interval = options_.progress_interval;
   if (request.has_start_time()) call.window_start = TimeOf(request.start_time());
   if (request.has_end_time()) call.window_end = TimeOf(request.end_time());
+
+  call.numbers = numbers_;
+  const auto on_result = [&](CheckResult result) {
+    // A caller may ask for what it likes; only what there is has numbers of its own.
+    const bool known = catalogue->knowledge->FindCheck(result.check()) != nullptr;
+    numbers_->CountResult(known ? absl::string_view(result.check()) : metrics::kOther,
+                          result.status());
+    tell(std::move(result));
+  };
 
   const auto run = std::make_shared<CheckRun>(std::move(call), stuck_);
   const CallEnd end(*commands, *run);
@@ -262,6 +271,14 @@ void NodeExecutor::ReadAhead(const std::string& bundle, const std::string& node,
                  .knowledge = *catalogue->knowledge,
                  .window_end = window_end,
                  .log_wants = catalogue->log_wants});
+}
+
+std::shared_ptr<const prometheus::Collectable> NodeExecutor::metrics() const {
+  return metrics::SourceOf([numbers = numbers_,
+                            stuck = stuck_]() -> std::vector<prometheus::MetricFamily> {
+    return {numbers->Results(metrics::kNodeResults), numbers->Times(metrics::kNodeCheckSeconds),
+            metrics::FamilyWith(metrics::kNodeStuck, {{{}, static_cast<double>(stuck->load())}})};
+  });
 }
 
 v1::DescribeResponse NodeExecutor::Describe() const {

@@ -16,6 +16,8 @@
 #include "common/base/cancellation.h"
 #include "common/base/current.h"
 #include "common/knowledge/knowledge.h"
+#include "common/metrics/check_numbers.h"
+#include "common/metrics/registry.h"
 #include "galen/node/v1/node.pb.h"
 #include "services/node/check_run.h"
 #include "services/node/checks/check.h"
@@ -66,6 +68,9 @@ class NodeExecutor {
 
   v1::DescribeResponse Describe() const;
 
+  // In numbers: results and times of checks, and what is stuck. Stays good when this is gone.
+  std::shared_ptr<const prometheus::Collectable> metrics() const;
+
   // From the next call on. Calls in flight, and checks that are stuck, keep what they began with.
   void Use(std::shared_ptr<const knowledge::Knowledge> knowledge);
 
@@ -106,6 +111,7 @@ class NodeExecutor {
   mutable DeviceTurns turns_;
   // Shared with the threads that are left to themselves.
   std::shared_ptr<std::atomic<int>> stuck_ = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<metrics::CheckNumbers> numbers_ = std::make_shared<metrics::CheckNumbers>();
 };
 
 }  // namespace galen::node

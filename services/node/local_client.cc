@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "common/base/cancellation.h"
+#include "common/metrics/calls.h"
+#include "common/trace/trace.h"
 
 namespace galen::node {
 
@@ -15,18 +17,29 @@ LocalNodeClient::LocalNodeClient(const NodeExecutor& node, Executor& executor, E
 clients::Cancel LocalNodeClient::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                                            clients::OnMessage<galen::v1::CheckResult> on_result,
                                            absl::AnyInvocable<void(absl::Status) &&> done) {
-  // The queue takes the task or not, so both ends share the callback.
-  auto end = std::make_shared<absl::AnyInvocable<void(absl::Status) &&>>(std::move(done));
+  // The queue takes the task or not, so both ends share the call.
+  struct Call {
+    metrics::LocalCall counted;
+    absl::AnyInvocable<void(absl::Status) &&> done;
+    void End(absl::Status status) {
+      counted.End(status);
+      std::move(done)(std::move(status));
+    }
+  };
+  auto call = std::make_shared<Call>(
+      Call{metrics::LocalCall("/galen.node.v1.NodeService/RunChecks"), std::move(done)});
   auto cancelled = std::make_shared<Cancellation>();
-  const bool taken = executor_.TrySchedule(
-      [this, request, deadline, cancelled, on_result = std::move(on_result), end]() mutable {
+  const bool taken =
+      executor_.TrySchedule([this, request, deadline, cancelled, on_result = std::move(on_result),
+                             call, caller = trace::Current()]() mutable {
+        const trace::Scope scope(std::move(caller));
         absl::Status status = node_.RunChecks(
             request, deadline, [&](galen::v1::CheckResult result) { on_result(std::move(result)); },
             *cancelled);
-        std::move (*end)(std::move(status));
+        call->End(std::move(status));
       });
   if (!taken) {
-    std::move (*end)(absl::ResourceExhaustedError("this process is at its concurrency limit"));
+    call->End(absl::ResourceExhaustedError("this process is at its concurrency limit"));
   }
   return [cancelled] { cancelled->Cancel(); };
 }
@@ -69,7 +82,8 @@ clients::Cancel LocalNodeClient::Watch(const v1::WatchRequest&,
 void LocalNodeClient::Describe(const v1::DescribeRequest&, absl::Time,
                                clients::Done<v1::DescribeResponse> done) {
   clients::CallLocally<v1::DescribeResponse>(
-      executor_, [this] { return node_.Describe(); }, std::move(done));
+      executor_, "/galen.node.v1.NodeService/Describe", [this] { return node_.Describe(); },
+      std::move(done));
 }
 
 }  // namespace galen::node

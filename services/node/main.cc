@@ -1,6 +1,4 @@
 // galen-node: serves NodeService.
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +11,9 @@
 #include "common/base/executor.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/program/program.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/node/executor.h"
@@ -92,17 +93,21 @@ absl::Status Serve() {
     watcher = *std::move(started);
   }
   NodeServiceImpl service(node, executor, watcher == nullptr ? nullptr : &hub);
-  knowledge::Reloader reloader(
-      {.directories = *directories,
-       .cache_directory = knowledge::DefaultCacheDirectory(),
-       .apply =
-           [&node](std::shared_ptr<const knowledge::Knowledge> loaded) {
-             node.Use(ForChecks(*loaded));
-             return absl::OkStatus();
-           },
-       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
-      **knowledge);
+  knowledge::Reloader reloader({.directories = *directories,
+                                .cache_directory = knowledge::DefaultCacheDirectory(),
+                                .apply =
+                                    [&node](std::shared_ptr<const knowledge::Knowledge> loaded) {
+                                      node.Use(ForChecks(*loaded));
+                                      return absl::OkStatus();
+                                    },
+                                .tell = [](const std::string& news) { log::Info(news); }},
+                               **knowledge);
   reloader.Start();
+  metrics::Registry registry;
+  registry.Add(metrics::QueueNumbers("calls", executor));
+  registry.Add(node.metrics());
+  const auto metrics_server = program::ServeMetrics(registry);
+  if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
@@ -121,7 +126,5 @@ int main(int argc, char** argv) {
   galen::node::KeepMemorySmall();
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  const absl::Status status = galen::node::Serve();
-  if (!status.ok()) std::cerr << "galen-node: " << status.message() << std::endl;
-  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+  return galen::program::Run("galen-node", &galen::node::Serve);
 }

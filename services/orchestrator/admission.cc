@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "absl/strings/strip.h"
+
 namespace galen::orchestrator {
 
 absl::string_view Admission::TenantOf(absl::string_view name) {
@@ -20,6 +22,16 @@ void Admission::DropIfIdle(absl::string_view tenant) {
 bool Admission::IsFull(absl::string_view tenant) const {
   const auto it = tenants_.find(tenant);
   return it != tenants_.end() && it->second.waiting.size() >= limits_.tenant_waiting;
+}
+
+std::vector<Admission::Turns> Admission::AllTurns() const {
+  std::vector<Turns> all;
+  all.reserve(tenants_.size());
+  for (const auto& [name, tenant] : tenants_) {
+    all.push_back(
+        {std::string(absl::StripPrefix(name, "tenants/")), tenant.running, tenant.waiting.size()});
+  }
+  return all;
 }
 
 bool Admission::HasWaiting() const { return !waiting_.empty(); }

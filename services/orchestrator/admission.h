@@ -39,6 +39,14 @@ class Admission {
   void Started(const std::string& name);
   void Ended(const std::string& name);
 
+  // Of each tenant that has any, by its name without "tenants/".
+  struct Turns {
+    std::string tenant;
+    std::size_t running = 0;
+    std::size_t waiting = 0;
+  };
+  std::vector<Turns> AllTurns() const;
+
   bool HasWaiting() const;
   std::size_t running() const { return running_.size(); }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "services/orchestrator/diagnosis_actor.h"
+#include "services/orchestrator/orchestrator_metrics.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -79,6 +80,7 @@ absl::StatusOr<std::shared_ptr<DiagnosisActor>> Core::Open(absl::string_view nam
   if (std::shared_ptr<DiagnosisActor> actor = Find(name)) return actor;
   GALEN_ASSIGN_OR_RETURN(store::Lease lease,
                          log.AcquireLease(name, options.owner, clock.Now(), options.lease_ttl));
+  numbers.leases_taken.Add();
   absl::StatusOr<State> state = Load(name);
   if (!state.ok()) {
     log.ReleaseLease(lease).IgnoreError();
@@ -175,6 +177,19 @@ void Core::Forget(const std::string& name, const DiagnosisActor* actor) {
 bool Core::IsFull(absl::string_view tenant) {
   MutexLock lock(mu_);
   return admission_.IsFull(tenant);
+}
+
+std::vector<prometheus::MetricFamily> Core::Metrics() {
+  std::vector<Admission::Turns> turns;
+  std::size_t leases = 0;
+  {
+    MutexLock lock(mu_);
+    turns = admission_.AllTurns();
+    leases = actors_.size();
+  }
+  // Those of before a restart too, as far as there is room.
+  for (const Admission::Turns& now : turns) numbers.tenants.Of(now.tenant);
+  return OrchestratorFamilies(numbers, turns, leases);
 }
 
 void Core::ServeWatcher(std::int64_t ticket, Watcher watcher) {

@@ -15,11 +15,13 @@
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
+#include "common/metrics/registry.h"
 #include "common/store/event_log.h"
 #include "services/orchestrator/admission.h"
 #include "services/orchestrator/agents.h"
 #include "services/orchestrator/diagnosis_state.h"
 #include "services/orchestrator/gate.h"
+#include "services/orchestrator/numbers.h"
 #include "services/orchestrator/options.h"
 #include "services/orchestrator/timers.h"
 #include "services/orchestrator/watchers.h"
@@ -65,6 +67,9 @@ class Core : public std::enable_shared_from_this<Core> {
   // True when the tenant ("tenants/t") has as many waiting as may.
   bool IsFull(absl::string_view tenant);
 
+  // What this orchestrator counts, as Prometheus reads it.
+  std::vector<prometheus::MetricFamily> Metrics();
+
   // Hands `watcher` its events, now or when there are any.
   void ServeWatcher(std::int64_t ticket, Watcher watcher);
   // Something may have happened to the diagnosis.
@@ -81,6 +86,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Timers timers;
   Gate gate;
   Watchers watchers;
+  Numbers numbers;
 
  private:
   absl::Status ResumeExpired(absl::Time by);

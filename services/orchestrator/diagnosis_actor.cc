@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/spending/spending.h"
 #include "services/orchestrator/decider.h"
@@ -44,6 +45,7 @@ void DiagnosisActor::Start() {
   {
     MutexLock lock(mu_);
     if (stopped_) return;
+    const trace::Scope scope(Work());
     if (const absl::Status status = Advance({}); !status.ok()) StopOn(status);
   }
   core_->NotifyWatchers(name_);
@@ -57,7 +59,11 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
     absl::StatusOr<std::optional<v1::DiagnosisEvent>> event = command(state_);
     const absl::Status refused = event.status();
     std::vector<v1::DiagnosisEvent> events;
-    if (refused.ok() && event->has_value()) Take(**std::move(event), events);
+    if (refused.ok() && event->has_value()) {
+      // A person did it, in a request of its own.
+      (*event)->set_trace_id(trace::TraceIdOf(trace::Current().context));
+      Take(**std::move(event), events);
+    }
     if (const absl::Status status = Advance(std::move(events)); !status.ok()) {
       StopOn(status);
       return absl::UnavailableError(
@@ -106,6 +112,7 @@ void DiagnosisActor::EmptyInbox() {
       emptying_ = false;
     }
     if (stopped_) return;
+    const trace::Scope scope(Work());
     if (wake_at_ <= core_->clock.Now()) wake_at_ = absl::InfiniteFuture();
     std::vector<v1::DiagnosisEvent> events;
     TakeIn(std::move(letters), events);
@@ -145,8 +152,19 @@ void DiagnosisActor::GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events)
 void DiagnosisActor::Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEvent>& events) {
   event.set_sequence(state_.last_sequence + 1);
   *event.mutable_event_time() = ToTimestamp(core_->clock.Now());
+  if (event.trace_id().empty()) event.set_trace_id(state_.trace_id);
+  if (event.has_call_failed()) {
+    const absl::string_view call = event.call_failed().call();
+    core_->numbers.step_failures.Of(call.substr(0, call.find('/'))).Add();
+  }
+  const bool at_rest = IsAtRest(state_);
   Apply(state_, event);
+  if (!at_rest && IsAtRest(state_)) came_to_rest_ = true;
   events.push_back(std::move(event));
+}
+
+trace::Work DiagnosisActor::Work() const {
+  return {trace::InTrace(state_.trace_id).value_or(trace::Context()), name_};
 }
 
 absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
@@ -170,6 +188,7 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
     it = in_flight_.erase(it);
   }
   if (IsAtRest(state_)) {
+    if (std::exchange(came_to_rest_, false)) CountRest();
     Rest();
     return absl::OkStatus();
   }
@@ -181,7 +200,13 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
 absl::Status DiagnosisActor::Store(const std::vector<v1::DiagnosisEvent>& events,
                                    std::int64_t expected_last) {
   if (events.empty()) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(core_->log.Append(lease_, expected_last, events).status());
+  const absl::Time begun = absl::Now();
+  if (absl::Status status = core_->log.Append(lease_, expected_last, events).status();
+      !status.ok()) {
+    core_->numbers.append_failures.Add();
+    return status;
+  }
+  core_->numbers.appends.Add(absl::Now() - begun);
   if (core_->options.after_append) {
     for (const v1::DiagnosisEvent& event : events) core_->options.after_append(event.sequence());
   }
@@ -197,6 +222,7 @@ absl::Status DiagnosisActor::RenewLease() {
 }
 
 void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
+  const trace::Scope scope(Work());
   const absl::Time now = core_->clock.Now();
   absl::Time wake = lease_.expires - core_->options.lease_ttl / 2;
   for (const Effect& effect : wanted) {
@@ -241,6 +267,22 @@ void DiagnosisActor::WakeAt(absl::Time when) {
   });
 }
 
+void DiagnosisActor::CountRest() {
+  Numbers::Rest& rest = core_->numbers.rests[static_cast<std::size_t>(state_.lifecycle)];
+  rest.count.Add();
+  const absl::Time created = absl::FromUnixSeconds(state_.create_time.seconds()) +
+                             absl::Nanoseconds(state_.create_time.nanos());
+  const absl::Duration took = std::max(core_->clock.Now() - created, absl::ZeroDuration());
+  rest.times.Add(took);
+  if (core_->options.on_news) {
+    const trace::Scope scope(Work());
+    core_->options.on_news(
+        absl::StrCat(v1::Diagnosis::State_Name(state_.lifecycle), " after ",
+                     absl::FormatDuration(absl::Trunc(took, absl::Milliseconds(1))), ", ",
+                     state_.last_sequence, " events"));
+  }
+}
+
 // Nobody needs to run this diagnosis now. If any of this is lost in a crash, the next scan for
 // orphans reads the log and does it again.
 void DiagnosisActor::Rest() {
@@ -259,7 +301,10 @@ void DiagnosisActor::StopOn(const absl::Status& problem) {
   core_->ReportProblem(name_, problem);
   core_->Forget(name_, this);
   // Another orchestrator has it, or will have it: leave it alone.
-  if (absl::IsFailedPrecondition(problem)) return;
+  if (absl::IsFailedPrecondition(problem)) {
+    core_->numbers.leases_lost.Add();
+    return;
+  }
   core_->ResumeAt(core_->clock.Now() + core_->options.store_retry, name_);
 }
 

@@ -15,6 +15,7 @@
 #include "common/base/mutex.h"
 #include "common/clients/call.h"
 #include "common/store/event_log.h"
+#include "common/trace/trace.h"
 #include "services/orchestrator/calls.h"
 #include "services/orchestrator/core.h"
 #include "services/orchestrator/diagnosis_state.h"
@@ -73,6 +74,9 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void NoteTenantsDay(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What a call of the diagnosis, and its lines in the log, belong to.
+  trace::Work Work() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountRest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StopOn(const absl::Status& problem) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeAt(absl::Time when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -91,6 +95,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   std::map<std::string, InFlight> in_flight_ ABSL_GUARDED_BY(mu_);  // by effect id
   std::int64_t last_call_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time wake_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+  bool came_to_rest_ ABSL_GUARDED_BY(mu_) = false;  // by events that are not counted yet
 };
 
 }  // namespace galen::orchestrator

@@ -221,6 +221,7 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
   state.update_time = event.event_time();
   if (event.has_created()) {
     state.create_time = event.event_time();
+    state.trace_id = event.trace_id();
     ApplyCreated(state, event.created());
     return;
   }

@@ -78,6 +78,7 @@ struct State {
   std::int64_t last_sequence = 0;
   google::protobuf::Timestamp create_time;
   google::protobuf::Timestamp update_time;
+  std::string trace_id;  // of the request that created it
 
   // Shared with the calls that ask about them, which may outlive a change; never null.
   std::shared_ptr<const v1::Summary> summary = std::make_shared<v1::Summary>();

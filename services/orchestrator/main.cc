@@ -3,9 +3,7 @@
 
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -20,10 +18,14 @@
 #include "common/clients/grpc_clients.h"
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/program/program.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
+#include "common/trace/trace.h"
 #include "services/orchestrator/orchestrator.h"
 #include "services/orchestrator/orchestrator_service.h"
 
@@ -123,9 +125,10 @@ absl::StatusOr<Options> OptionsFromFlags() {
       return curation::ProposalStore({site}).Propose(proposal).status();
     };
   }
+  options.on_news = [](absl::string_view news) { log::Info(news); };
   options.on_problem = [](absl::string_view diagnosis, const absl::Status& problem) {
-    std::cerr << absl::StrCat("galen-orchestrator: ", diagnosis, diagnosis.empty() ? "" : ": ",
-                              problem.message(), "\n");
+    const trace::Scope scope({trace::Current().context, std::string(diagnosis)});
+    log::Warning(problem.message());
   };
   return options;
 }
@@ -139,7 +142,7 @@ absl::Status Serve() {
   const auto store = store::OpenStore(absl::GetFlag(FLAGS_store));
   if (!store.ok()) return store.status();
   for (const std::string& warning : (*store)->warnings()) {
-    std::cerr << "galen-orchestrator: " << (*store)->Describe() << ": " << warning << std::endl;
+    log::Warning(absl::StrCat((*store)->Describe(), ": ", warning));
   }
   const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kOrchestrator));
   if (!security.ok()) return security.status();
@@ -177,6 +180,11 @@ absl::Status Serve() {
   serve.security = security->get();
   serve.drain_grace = absl::GetFlag(FLAGS_drain_grace);
   serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };
+  metrics::Registry registry;
+  registry.Add(metrics::QueueNumbers("calls", executor));
+  registry.Add(orchestrator.metrics());
+  const auto metrics_server = program::ServeMetrics(registry);
+  if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal(serve, {&service});
 }
 
@@ -187,7 +195,5 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("serves galen.v1.DiagnosisService");
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
-  const absl::Status status = galen::orchestrator::Serve();
-  if (!status.ok()) std::cerr << "galen-orchestrator: " << status.message() << std::endl;
-  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+  return galen::program::Run("galen-orchestrator", &galen::orchestrator::Serve);
 }

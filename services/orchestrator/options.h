@@ -46,6 +46,9 @@ struct Options {
   // it is acknowledged; again for the same when the request is repeated. An error is passed on to
   // who confirmed.
   std::function<absl::Status(const v1::Diagnosis&)> on_confirmed;
+  // Told of what becomes of a diagnosis: that it was accepted, and how it came to rest. Called on
+  // any thread, which then works on that diagnosis (common/trace).
+  std::function<void(absl::string_view news)> on_news;
   // Told of what goes wrong behind the scenes, once while it stays the same: a store that refuses
   // events, a log that cannot be read. Called on any thread.
   std::function<void(absl::string_view diagnosis, const absl::Status& problem)> on_problem;

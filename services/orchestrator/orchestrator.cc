@@ -8,9 +8,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "common/base/mutex.h"
 #include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
+#include "common/trace/trace.h"
 #include "services/orchestrator/core.h"
 #include "services/orchestrator/diagnosis_actor.h"
 #include "services/orchestrator/strategy.h"
@@ -115,9 +117,19 @@ absl::Status Orchestrator::Start() {
 
 void Orchestrator::Tick() { core_->timers.RunDue(core_->clock.Now()); }
 
+std::shared_ptr<const prometheus::Collectable> Orchestrator::metrics() const {
+  return metrics::SourceOf([weak = std::weak_ptr(core_)] {
+    const std::shared_ptr<Core> core = weak.lock();
+    return core == nullptr ? std::vector<prometheus::MetricFamily>() : core->Metrics();
+  });
+}
+
 absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequest& request) {
   GALEN_RETURN_IF_ERROR(Validate(request));
+  Numbers::Tenant& tenant =
+      core_->numbers.tenants.Of(absl::StripPrefix(request.parent(), "tenants/"));
   if (core_->IsFull(request.parent())) {
+    tenant.shed.Add();
     return WithRetryAfter(
         absl::ResourceExhaustedError(absl::StrCat(
             request.parent(), ": ", core_->options.tenant_waiting,
@@ -127,6 +139,8 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
   v1::DiagnosisEvent event;
   *event.mutable_event_time() = ToTimestamp(core_->clock.Now());
   event.set_sequence(1);
+  event.set_trace_id(trace::TraceIdOf(trace::Current().context.valid() ? trace::Current().context
+                                                                       : trace::NewTrace()));
   v1::Created& created = *event.mutable_created();
   created.set_name(
       absl::StrCat(request.parent(), "/diagnoses/",
@@ -137,6 +151,12 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
   created.set_request_id(request.request_id());
   GALEN_ASSIGN_OR_RETURN(const std::string name, core_->log.Create(event));
   if (name != created.name()) return ViewOf(*core_, name, /*listed=*/false);
+  tenant.created.Add();
+  if (core_->options.on_news) {
+    const trace::Scope scope(
+        {trace::InTrace(event.trace_id()).value_or(trace::Context()), created.name()});
+    core_->options.on_news(absl::StrCat("accepted, strategy ", created.strategy()));
+  }
   if (core_->options.after_append) core_->options.after_append(1);
   // It is accepted from here on: what goes wrong now is put right by the scan for orphans.
   core_->Resume(name);

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
+#include "common/metrics/registry.h"
 #include "common/store/event_log.h"
 #include "galen/v1/diagnosis_service.pb.h"
 #include "services/orchestrator/agents.h"
@@ -62,6 +63,9 @@ class Orchestrator {
   // when it ended, CANCELLED when `on_event` returned false.
   absl::Status Watch(const v1::WatchDiagnosisRequest& request,
                      const std::function<bool(const v1::DiagnosisEvent&)>& on_event);
+
+  // In numbers; says nothing more once the orchestrator is gone.
+  std::shared_ptr<const prometheus::Collectable> metrics() const;
 
  private:
   // Feedback that says which cause a person established.

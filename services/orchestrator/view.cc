@@ -1,11 +1,29 @@
 #include "services/orchestrator/view.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 
 #include "services/orchestrator/decider.h"
 
 namespace galen::orchestrator {
+
+namespace {
+
+// Results that the effect still waits for.
+int PendingChecks(const State& state, const Effect& effect) {
+  std::int64_t pending = 0;
+  for (const std::string& check : effect.checks) {
+    const auto done = state.done.find(check);
+    const auto nodes = static_cast<std::int64_t>(state.nodes.size());
+    pending += std::max<std::int64_t>(0, nodes - (done == state.done.end() ? 0 : done->second));
+  }
+  return static_cast<int>(std::min<std::int64_t>(pending, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
 
 v1::Diagnosis ToListedDiagnosis(const State& state) {
   v1::Diagnosis diagnosis;
@@ -21,6 +39,10 @@ v1::Diagnosis ToListedDiagnosis(const State& state) {
   }
   std::set<std::string> tested;
   for (const Effect& effect : Decide(state).effects) {
+    diagnosis.add_steps(effect.id);
+    if (effect.kind == Effect::Kind::kChecks) {
+      diagnosis.set_pending_checks(diagnosis.pending_checks() + PendingChecks(state, effect));
+    }
     tested.insert(effect.labels.begin(), effect.labels.end());
   }
   for (const Tracked& tracked : state.hypotheses) {
@@ -34,6 +56,7 @@ v1::Diagnosis ToListedDiagnosis(const State& state) {
   }
   if (state.error.code() != 0) *diagnosis.mutable_error() = state.error;
   diagnosis.set_last_sequence(state.last_sequence);
+  diagnosis.set_trace_id(state.trace_id);
   for (const std::string& text : state.feedback) diagnosis.add_feedback(text);
   if (state.confirmation.has_value()) *diagnosis.mutable_confirmation() = *state.confirmation;
   return diagnosis;

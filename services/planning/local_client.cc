@@ -8,7 +8,7 @@ void LocalPlanningClient::ProposeFromHistory(clients::Shared<v1::ProposeFromHist
                                              absl::Time deadline,
                                              clients::Done<v1::ProposeFromHistoryResponse> done) {
   clients::CallLocally<v1::ProposeFromHistoryResponse>(
-      executor_,
+      executor_, "/galen.planning.v1.PlanningService/ProposeFromHistory",
       [this, request = std::move(request), deadline] {
         return AskNewest(planner_, [&](const Planner& current) {
           return current.ProposeFromHistory(*request, deadline);
@@ -21,7 +21,7 @@ void LocalPlanningClient::RankChildren(clients::Shared<v1::RankChildrenRequest> 
                                        absl::Time deadline,
                                        clients::Done<v1::RankChildrenResponse> done) {
   clients::CallLocally<v1::RankChildrenResponse>(
-      executor_,
+      executor_, "/galen.planning.v1.PlanningService/RankChildren",
       [this, request = std::move(request), deadline] {
         return AskNewest(planner_, [&](const Planner& current) {
           return current.RankChildren(*request, deadline);
@@ -33,7 +33,7 @@ void LocalPlanningClient::RankChildren(clients::Shared<v1::RankChildrenRequest> 
 void LocalPlanningClient::Screen(clients::Shared<v1::ScreenRequest> request, absl::Time deadline,
                                  clients::Done<v1::ScreenResponse> done) {
   clients::CallLocally<v1::ScreenResponse>(
-      executor_,
+      executor_, "/galen.planning.v1.PlanningService/Screen",
       [this, request = std::move(request), deadline] {
         return AskNewest(
             planner_, [&](const Planner& current) { return current.Screen(*request, deadline); });
@@ -45,7 +45,7 @@ void LocalPlanningClient::ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest
                                         absl::Time deadline,
                                         clients::Done<v1::ProposeAtOnceResponse> done) {
   clients::CallLocally<v1::ProposeAtOnceResponse>(
-      executor_,
+      executor_, "/galen.planning.v1.PlanningService/ProposeAtOnce",
       [this, request = std::move(request), deadline] {
         return AskNewest(planner_, [&](const Planner& current) {
           return current.ProposeAtOnce(*request, deadline);
@@ -57,7 +57,7 @@ void LocalPlanningClient::ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest
 void LocalPlanningClient::ListCauses(const v1::ListCausesRequest&, absl::Time,
                                      clients::Done<v1::ListCausesResponse> done) {
   clients::CallLocally<v1::ListCausesResponse>(
-      executor_,
+      executor_, "/galen.planning.v1.PlanningService/ListCauses",
       [this] { return absl::StatusOr<v1::ListCausesResponse>(planner_.Get()->ListCauses()); },
       std::move(done));
 }
@@ -65,7 +65,7 @@ void LocalPlanningClient::ListCauses(const v1::ListCausesRequest&, absl::Time,
 void LocalPlanningClient::Explore(clients::Shared<v1::ExploreRequest> request, absl::Time deadline,
                                   clients::Done<v1::ExploreResponse> done) {
   clients::CallLocally<v1::ExploreResponse>(
-      executor_,
+      executor_, "/galen.planning.v1.PlanningService/Explore",
       [this, request = std::move(request), deadline] {
         return AskNewest(
             planner_, [&](const Planner& current) { return current.Explore(*request, deadline); });

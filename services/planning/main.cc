@@ -1,6 +1,4 @@
 // galen-planning: serves PlanningService.
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,7 +12,10 @@
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/metrics/server.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/program/program.h"
+#include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
@@ -30,9 +31,6 @@ ABSL_FLAG(std::string, llm, "",
           "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
 ABSL_FLAG(std::string, llm_cache, "",
           "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
-ABSL_FLAG(std::string, metrics, "",
-          "PORT of the loopback interface, or ADDRESS:PORT, to serve Prometheus metrics on; none: "
-          "they are not served.");
 ABSL_FLAG(
     std::string, history, "",
     "Directory of the site's own past incidents (`galen kb history`); one process has it open "
@@ -62,10 +60,6 @@ absl::Status Serve() {
     GALEN_ASSIGN_OR_RETURN(history, reasoner::SiteHistory::Open(absl::GetFlag(FLAGS_history)));
   }
   const retrieval::Store* const confirmed = history == nullptr ? nullptr : &history->store();
-  metrics::Registry registry;
-  reasoner::llm::Register(model->get(), registry);
-  const auto metrics_server = metrics::Serve(absl::GetFlag(FLAGS_metrics), registry);
-  if (!metrics_server.ok()) return metrics_server.status();
   Current<Planner> planner(
       reasoner::llm::MakeReasoned<Planner>(*knowledge, PlannersModelOf(model->get()), confirmed));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
@@ -79,9 +73,15 @@ absl::Status Serve() {
                  std::move(loaded), PlannersModelOf(model->get()), confirmed));
              return absl::OkStatus();
            },
-       .tell = [](const std::string& news) { std::cerr << news << std::endl; }},
+       .tell = [](const std::string& news) { log::Info(news); }},
       **knowledge);
   reloader.Start();
+  metrics::Registry registry;
+  registry.Add(metrics::QueueNumbers("calls", executor));
+  registry.Add(reasoner::ProcessReasonerMetrics());
+  reasoner::llm::Register(model->get(), registry);
+  const auto metrics_server = program::ServeMetrics(registry);
+  if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
@@ -97,7 +97,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  const absl::Status status = galen::planning::Serve();
-  if (!status.ok()) std::cerr << "galen-planning: " << status.message() << std::endl;
-  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+  return galen::program::Run("galen-planning", &galen::planning::Serve);
 }

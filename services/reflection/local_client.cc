@@ -7,7 +7,7 @@ namespace galen::reflection {
 void LocalReflectionClient::Judge(clients::Shared<v1::JudgeRequest> request, absl::Time deadline,
                                   clients::Done<v1::JudgeResponse> done) {
   clients::CallLocally<v1::JudgeResponse>(
-      executor_,
+      executor_, "/galen.reflection.v1.ReflectionService/Judge",
       [this, request = std::move(request), deadline] {
         return AskNewest(reflector_, [&](const Reflector& current) {
           return current.Judge(*request, deadline);
@@ -20,7 +20,7 @@ void LocalReflectionClient::Critique(clients::Shared<v1::CritiqueRequest> reques
                                      absl::Time deadline,
                                      clients::Done<v1::CritiqueResponse> done) {
   clients::CallLocally<v1::CritiqueResponse>(
-      executor_,
+      executor_, "/galen.reflection.v1.ReflectionService/Critique",
       [this, request = std::move(request), deadline] {
         return AskNewest(reflector_, [&](const Reflector& current) {
           return current.Critique(*request, deadline);

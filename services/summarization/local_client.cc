@@ -11,7 +11,7 @@ LocalSummarizationClient::LocalSummarizationClient(Current<Summarizer> summarize
 void LocalSummarizationClient::Summarize(const v1::SummarizeRequest& request, absl::Time deadline,
                                          clients::Done<v1::SummarizeResponse> done) {
   clients::CallLocally<v1::SummarizeResponse>(
-      executor_,
+      executor_, "/galen.summarization.v1.SummarizationService/Summarize",
       [this, request, deadline] {
         return AskNewest(summarizer_, [&](const Summarizer& current) {
           return current.Summarize(request, deadline);

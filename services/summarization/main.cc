@@ -1,6 +1,4 @@
 // galen-summarization: serves SummarizationService.
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,7 +14,10 @@
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/metrics/server.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/program/program.h"
+#include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
@@ -32,9 +33,6 @@ ABSL_FLAG(std::string, llm, "",
           "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
 ABSL_FLAG(std::string, llm_cache, "",
           "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
-ABSL_FLAG(std::string, metrics, "",
-          "PORT of the loopback interface, or ADDRESS:PORT, to serve Prometheus metrics on; none: "
-          "they are not served.");
 ABSL_FLAG(int, threads, 4, "Incidents read at the same time; some more wait, the rest is refused.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -59,10 +57,6 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
                          galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
                                                                  absl::GetFlag(FLAGS_llm_cache)));
-  galen::metrics::Registry registry;
-  galen::reasoner::llm::Register(model.get(), registry);
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::metrics::Server> metrics_server,
-                         galen::metrics::Serve(absl::GetFlag(FLAGS_metrics), registry));
   const galen::SystemClock clock;
   const auto make = [&](std::shared_ptr<const galen::knowledge::Knowledge> book) {
     return galen::summarization::MakeSummarizer(
@@ -82,7 +76,7 @@ absl::Status Serve() {
     summarizer.Set(std::move(made));
     return absl::OkStatus();
   };
-  reload.tell = [](const std::string& news) { std::cerr << news << std::endl; };
+  reload.tell = [](const std::string& news) { galen::log::Info(news); };
   galen::knowledge::Reloader reloader(std::move(reload), *knowledge);
   reloader.Start();
   galen::rpc::ServeOptions options;
@@ -90,6 +84,12 @@ absl::Status Serve() {
   options.address = absl::GetFlag(FLAGS_listen);
   options.security = security.get();
   options.drain_grace = absl::GetFlag(FLAGS_drain_grace);
+  galen::metrics::Registry registry;
+  registry.Add(galen::metrics::QueueNumbers("calls", executor));
+  registry.Add(galen::reasoner::ProcessReasonerMetrics());
+  galen::reasoner::llm::Register(model.get(), registry);
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::metrics::Server> metrics_server,
+                         galen::program::ServeMetrics(registry));
   return galen::rpc::ServeUntilSignal(options, {&service});
 }
 
@@ -101,7 +101,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  const absl::Status status = Serve();
-  if (!status.ok()) std::cerr << "galen-summarization: " << status.message() << '\n';
-  return status.ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+  return galen::program::Run("galen-summarization", &Serve);
 }

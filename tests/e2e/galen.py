@@ -28,7 +28,13 @@ def galen(*arguments, timeout=120, **more):
 
 def diagnose(example, *arguments):
     """The Diagnosis of an example, and the exit code."""
-    run = galen("diagnose", "--bundle", f"{EXAMPLES}/{example}", "--json", *arguments)
+    return diagnose_with(example, {}, *arguments)
+
+
+def diagnose_with(example, environment, *arguments):
+    """The same, with variables beside those of this process."""
+    run = galen("diagnose", "--bundle", f"{EXAMPLES}/{example}", "--json", *arguments,
+                env={**os.environ, **environment})
     if not run.stdout:
         raise AssertionError(f"{example}: exit {run.returncode}: {run.stderr}")
     return json.loads(run.stdout), run.returncode
@@ -71,13 +77,12 @@ class Process:
 
 class Mesh:
     """Every service in a process of its own, on loopback TCP. `live` are node executors that run elsewhere: their
-    addresses by name."""
+    addresses by name. `everywhere` are arguments of all programs."""
 
     def __init__(self, *, nodes=2, orchestrator_arguments=(), store=None, live=None,
-                 knowledge=f"{ROOT}/knowledge", roots=EXAMPLES, arguments=()):
-        """`arguments`: of every program."""
+                 knowledge=f"{ROOT}/knowledge", roots=EXAMPLES, everywhere=()):
+        self.everywhere = everywhere
         self.scratch = tempfile.TemporaryDirectory()
-        self.arguments = arguments
         self.store = store or f"{self.scratch.name}/galen.db"
         log_root = f"--log_root={roots}"
         knowledge = f"--knowledge={knowledge}"
@@ -99,7 +104,7 @@ class Mesh:
         self.orchestrator = self.start_orchestrator(*orchestrator_arguments)
 
     def start(self, *arguments, **more):
-        self.processes.append(Process(*arguments, *self.arguments, **more))
+        self.processes.append(Process(*arguments, *self.everywhere, **more))
         return self.processes[-1]
 
     def start_orchestrator(self, *arguments, port=0):
@@ -122,7 +127,7 @@ def comparable(diagnosis):
     """What two runs of one incident must share: all but names, times and durations."""
     diagnosis = json.loads(json.dumps(diagnosis))
     name = diagnosis.pop("name")
-    for field in ("createTime", "updateTime", "lastSequence"):
+    for field in ("createTime", "updateTime", "lastSequence", "traceId"):
         diagnosis.pop(field, None)
     for result in diagnosis.get("checkResults", []):
         result.pop("duration", None)

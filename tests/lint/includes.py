@@ -11,7 +11,7 @@ import sys
 # header prefix: folders (regular expressions over paths) that may include it
 OWNERS = {
     "grpcpp/": [r"^common/rpc/", r"^bench/rpc/", r"^common/clients/grpc_clients", r"_service\.(h|cc)$",
-                r"^services/cli/(remote_api|up)", r"^tests/", r"/main\.cc$"],
+                r"^services/cli/(remote_api|up)", r"^tests/", r"^bench/micro/observed_hop_bench", r"/main\.cc$"],
     "curl/": [r"^common/llm/http\.cc$"],
     "hiredis/": [r"^common/store/"],
     "openssl/": [r"^common/security/", r"^common/knowledge/files\.cc$", r"^common/reasoner/llm/prompt\.cc$",

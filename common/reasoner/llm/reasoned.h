@@ -7,6 +7,7 @@
 
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/builtin_reasoner.h"
+#include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/llm_reasoner.h"
 #include "common/retrieval/store.h"
 
@@ -21,14 +22,18 @@ class Reasoners {
             const retrieval::Store* confirmed = nullptr)
       : rules_(knowledge, confirmed) {
     if (model.has_value()) with_model_.emplace(knowledge, rules_, *model, confirmed);
+    best_.emplace(with_model_.has_value() ? static_cast<const Reasoner&>(*with_model_) : rules_,
+                  ProcessReasonerNumbers());
   }
-  const Reasoner& best() const {
-    return with_model_.has_value() ? static_cast<const Reasoner&>(*with_model_) : rules_;
-  }
+  Reasoners(const Reasoners&) = delete;
+  Reasoners& operator=(const Reasoners&) = delete;
+  // The one that answers; what it does is counted.
+  const Reasoner& best() const { return *best_; }
 
  private:
   const BuiltinReasoner rules_;
   std::optional<LlmReasoner> with_model_;
+  std::optional<CountedReasoner> best_;
 };
 
 // A Service(knowledge, reasoner) together with the knowledge and the reasoners that it refers to:

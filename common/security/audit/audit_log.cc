@@ -9,12 +9,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <iostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/text.h"
+#include "common/log/log.h"
 
 namespace galen::security {
 namespace {
@@ -152,9 +152,8 @@ void AuditLog::Write(absl::string_view lines) {
     if (put <= 0) {
       // Once, not for every record while the disk is full.
       if (!std::exchange(failing_, true)) {
-        std::cerr << absl::StrCat("audit log ", path_,
-                                  ": cannot be written: ", std::strerror(errno),
-                                  "; records are lost until it can\n");
+        log::Error(absl::StrCat("audit log ", path_, ": cannot be written: ", std::strerror(errno),
+                                "; records are lost until it can"));
       }
       return;
     }

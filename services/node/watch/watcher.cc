@@ -7,10 +7,11 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <iostream>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/log/log.h"
 #include "services/node/checks/system/device_names.h"
 #include "services/node/checks/system/kernel_events.h"
 #include "services/node/checks/system/kernel_log.h"
@@ -55,7 +56,7 @@ absl::StatusOr<std::unique_ptr<Watcher>> Watcher::Start(
           ? absl::FailedPreconditionError("the kernel log: knowledge/kernel is missing")
           : OpenKernelLog();
   if (!kernel_log.ok()) {
-    std::cerr << "not watched: " << kernel_log.status().message() << std::endl;
+    log::Warning(absl::StrCat("not watched: ", kernel_log.status().message()));
   }
   auto sampler = std::make_unique<Sampler>(host->name(), *std::move(specs), Sampler::Options());
   return std::make_unique<Watcher>(std::move(host), std::move(sampler),
@@ -86,7 +87,7 @@ void Watcher::ReadKernelLog(KernelLogFollower& follower) {
       },
       [&](std::int64_t lost) { hub_.Lost(lost); });
   if (status.ok()) return;
-  std::cerr << "the kernel log is not watched any more: " << status.message() << std::endl;
+  log::Warning(absl::StrCat("the kernel log is not watched any more: ", status.message()));
   kernel_log_.reset();
 }
 

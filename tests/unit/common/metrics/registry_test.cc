@@ -14,6 +14,10 @@
 namespace galen::metrics {
 namespace {
 
+constexpr Description kThings = {"a_total", MetricType::Counter, "Things", "use", ""};
+constexpr Description kOpen = {"b_open", MetricType::Gauge, "Open", "state", ""};
+constexpr Description kA = {"a", MetricType::Gauge, "A", "of", ""};
+
 class Fixed final : public prometheus::Collectable {
  public:
   explicit Fixed(std::vector<prometheus::MetricFamily> families) : families_(std::move(families)) {}
@@ -32,8 +36,8 @@ TEST(Registry, WithoutSourcesSaysNothing) { EXPECT_EQ(Registry().Text(), ""); }
 
 TEST(Registry, WritesFamiliesByNameInPrometheusText) {
   Registry registry;
-  registry.Add(Source({GaugeFamily("b_open", "Open", {{{{"state", "yes"}}, 1}})}));
-  registry.Add(Source({CounterFamily("a_total", "Things", {{{}, 3}})}));
+  registry.Add(Source({FamilyWith(kOpen, {{{{"state", "yes"}}, 1}})}));
+  registry.Add(Source({FamilyWith(kThings, {{{}, 3}})}));
   EXPECT_EQ(registry.Text(),
             "# HELP a_total Things\n# TYPE a_total counter\na_total 3\n"
             "# HELP b_open Open\n# TYPE b_open gauge\nb_open{state=\"yes\"} 1\n");
@@ -42,7 +46,7 @@ TEST(Registry, WritesFamiliesByNameInPrometheusText) {
 TEST(Registry, MakesOneFamilyOfThoseWithTheSameName) {
   Registry registry;
   for (const char* use : {"x", "y"}) {
-    registry.Add(Source({CounterFamily("a_total", "Things", {{{{"use", use}}, 1}})}));
+    registry.Add(Source({FamilyWith(kThings, {{{{"use", use}}, 1}})}));
   }
   EXPECT_EQ(registry.Text(),
             "# HELP a_total Things\n# TYPE a_total counter\na_total{use=\"x\"} 1\n"
@@ -51,7 +55,7 @@ TEST(Registry, MakesOneFamilyOfThoseWithTheSameName) {
 
 TEST(Registry, LetsNoLabelBreakItsLine) {
   Registry registry;
-  registry.Add(Source({GaugeFamily("a", "A", {{{{"of", "\"}\n\\evil 1"}}, 1}})}));
+  registry.Add(Source({FamilyWith(kA, {{{{"of", "\"}\n\\evil 1"}}, 1}})}));
   EXPECT_EQ(registry.Text(), "# HELP a A\n# TYPE a gauge\na{of=\"\\\"}\\n\\\\evil 1\"} 1\n");
 }
 

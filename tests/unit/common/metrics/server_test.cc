@@ -24,10 +24,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
+constexpr Description kOne = {"one_total", MetricType::Counter, "One", "", ""};
+
 class One final : public prometheus::Collectable {
  public:
   std::vector<prometheus::MetricFamily> Collect() const override {
-    return {CounterFamily("one_total", "One", {{{}, 1}})};
+    return {FamilyWith(kOne, {{{}, 1}})};
   }
 };
 

@@ -113,6 +113,26 @@ TEST_F(CheckRunnerTest, GivesOneResultForEachPairOfCheckAndNode) {
   EXPECT_EQ(outcome.results.size(), 4u);
 }
 
+TEST_F(CheckRunnerTest, TellsResultsAndSilentNodesInNumbers) {
+  FakeNodeClient silent([](const node::v1::RunChecksRequest&, auto&) {
+    return absl::UnavailableError("connection refused");
+  });
+  const NodeRegistry registry({{"n1", &honest_}, {"n2", &silent}}, {});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  Run(runner, {"gpu.ecc"}, {"n1", "n2"});
+  metrics::Registry numbers;
+  numbers.Add(runner.metrics());
+  const std::string text = numbers.Text();
+  for (const char* line :
+       {"galen_execution_check_results_total{check=\"gpu.ecc\",status=\"PASS\"} 1\n",
+        "galen_execution_check_results_total{check=\"gpu.ecc\",status=\"ERROR\"} 1\n",
+        "galen_execution_nodes 2\n", "galen_execution_nodes_silent 1\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  clock_.Advance(absl::Minutes(2));
+  EXPECT_THAT(numbers.Text(), HasSubstr("galen_execution_nodes_silent 0\n"));
+}
+
 TEST_F(CheckRunnerTest, ACallKeepsTheKnowledgeThatItBeganWith) {
   auto first = std::make_shared<const knowledge::Knowledge>(TwoChecks());
   const std::weak_ptr<const knowledge::Knowledge> began_with = first;

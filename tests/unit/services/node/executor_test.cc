@@ -484,5 +484,28 @@ TEST(AllChecks, AreOrderedAndNamedOnce) {
   EXPECT_GE(checks.size(), 23u);
 }
 
+TEST_F(NodeExecutorTest, TellsResultsTimesAndWhatIsStuckInNumbers) {
+  NodeExecutor::Options options;
+  options.check_timeout = absl::Milliseconds(20);
+  const NodeExecutor executor = Make(options);
+  Run({"t.good", "t.throw", "t.hang", "t.nobody_knows"}, executor);
+  metrics::Registry numbers;
+  numbers.Add(executor.metrics());
+  const std::string text = numbers.Text();
+  for (const char* line : {
+           "galen_node_check_results_total{check=\"t.good\",status=\"PASS\"} 1\n",
+           "galen_node_check_results_total{check=\"t.throw\",status=\"ERROR\"} 1\n",
+           "galen_node_check_results_total{check=\"t.hang\",status=\"ERROR\"} 1\n",
+           // A caller may ask for what it likes, and makes no series by that.
+           "galen_node_check_results_total{check=\"(other)\",status=\"SKIPPED\"} 1\n",
+           "galen_node_check_seconds_count{check=\"t.good\"} 1\n",
+           "galen_node_check_seconds_count{check=\"t.hang\"} 1\n",
+           "galen_node_checks_stuck 1\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  TheGate().Open();
+}
+
 }  // namespace
 }  // namespace galen::node

@@ -1,0 +1,180 @@
+#include "common/rpc/observe.h"
+
+#include <atomic>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "common/log/log.h"
+#include "common/metrics/calls.h"
+
+namespace galen::rpc {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::InterceptorBatchMethods;
+
+absl::string_view ViewOf(const grpc::string_ref& text) { return {text.data(), text.size()}; }
+
+// A call from its begin to its end. gRPC destroys the interceptor with the call; one that got no
+// status by then has been given up.
+class CallObserver : public grpc::experimental::Interceptor {
+ public:
+  explicit CallObserver(metrics::Calls::Method& method) : method_(method), begun_(absl::Now()) {
+    method_.Begin();
+  }
+  ~CallObserver() override {
+    if (!ended_) End(grpc::StatusCode::CANCELLED);
+  }
+
+ protected:
+  const metrics::Calls::Method& method() const { return method_; }
+  absl::Duration age() const { return absl::Now() - begun_; }
+  void End(grpc::StatusCode code) {
+    ended_ = true;
+    method_.End(static_cast<int>(code), absl::Now() - begun_);
+  }
+
+ private:
+  metrics::Calls::Method& method_;
+  const absl::Time begun_;
+  bool ended_ = false;
+};
+
+std::atomic<bool> calls_are_logged = false;
+
+// The trace that metadata name; nothing unless it is one, and told once.
+template <typename Metadata>
+std::optional<trace::Context> TraceIn(const Metadata& metadata) {
+  const auto [first, last] = metadata.equal_range(trace::kTraceparent);
+  if (first == last || std::next(first) != last) return std::nullopt;
+  return trace::Parse(ViewOf(first->second));
+}
+
+class ServerObserver final : public CallObserver {
+ public:
+  ServerObserver(metrics::Calls::Method& method, grpc::ServerContextBase& context)
+      : CallObserver(method), context_(context) {}
+  void Intercept(InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      BeginTrace(*methods->GetRecvInitialMetadata());
+    }
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
+      const grpc::StatusCode code = methods->GetSendStatus().error_code();
+      End(code);
+      if (calls_are_logged.load(std::memory_order_relaxed)) Log(code);
+    }
+    methods->Proceed();
+  }
+
+ private:
+  // So that all who look at this call's metadata see one trace.
+  void BeginTrace(std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
+    if (TraceIn(metadata).has_value()) return;
+    begun_trace_ = trace::Format(trace::NewTrace());
+    metadata.erase(trace::kTraceparent);
+    metadata.emplace(trace::kTraceparent, begun_trace_);
+  }
+  void Log(grpc::StatusCode code) const {
+    const trace::Scope scope(WorkOf(context_));
+    log::Info("call", {{"method", method().path()},
+                       {"code", absl::StatusCodeToString(static_cast<absl::StatusCode>(code))},
+                       {"seconds", absl::StrFormat("%.6f", absl::ToDoubleSeconds(age()))}});
+  }
+
+  grpc::ServerContextBase& context_;
+  std::string begun_trace_;  // metadata refer to it
+};
+
+class ClientObserver final : public CallObserver {
+ public:
+  using CallObserver::CallObserver;
+  void Intercept(InterceptorBatchMethods* methods) override {
+    // On the thread that calls.
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
+      SendWork(*methods->GetSendInitialMetadata());
+    }
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_STATUS)) {
+      End(methods->GetRecvStatus()->error_code());
+    }
+    methods->Proceed();
+  }
+
+ private:
+  static void SendWork(std::multimap<std::string, std::string>& metadata) {
+    const trace::Work& work = trace::Current();
+    if (!work.context.valid()) return;
+    metadata.emplace(trace::kTraceparent, trace::Format(trace::ChildOf(work.context)));
+    if (!work.diagnosis.empty()) metadata.emplace(trace::kDiagnosis, work.diagnosis);
+  }
+};
+
+class ServerObserverFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* info) override {
+    return new ServerObserver(calls_.Of(info->method()), *info->server_context());
+  }
+
+ private:
+  metrics::Calls& calls_ = *metrics::ServerCalls();
+};
+
+class ClientObserverFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateClientInterceptor(
+      grpc::experimental::ClientRpcInfo* info) override {
+    return new ClientObserver(calls_.Of(info->method()));
+  }
+
+ private:
+  metrics::Calls& calls_ = *metrics::ClientCalls();
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+ServerObservers() {
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> observers;
+  observers.push_back(std::make_unique<ServerObserverFactory>());
+  return observers;
+}
+
+std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+ClientObservers() {
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> observers;
+  observers.push_back(std::make_unique<ClientObserverFactory>());
+  return observers;
+}
+
+trace::Work WorkOf(const grpc::ServerContextBase& context) {
+  const auto& metadata = context.client_metadata();
+  trace::Work work;
+  const std::optional<trace::Context> caller = TraceIn(metadata);
+  work.context = caller.has_value() ? trace::ChildOf(*caller) : trace::NewTrace();
+  if (const auto named = metadata.find(trace::kDiagnosis); named != metadata.end()) {
+    work.diagnosis = std::string(trace::DiagnosisName(ViewOf(named->second)));
+  }
+  return work;
+}
+
+void LogCalls(bool log) { calls_are_logged = log; }
+
+void TellFault(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kDataLoss:
+      log::Error(status.message(), {{"code", absl::StatusCodeToString(status.code())}});
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace galen::rpc

@@ -1,0 +1,41 @@
+#ifndef COMMON_RPC_OBSERVE_H_
+#define COMMON_RPC_OBSERVE_H_
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/client_interceptor.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/trace/trace.h"
+
+// What every server and every channel of the mesh has: calls are counted (common/metrics/calls.h),
+// and carry their place in a trace (common/trace/trace.h).
+namespace galen::rpc {
+
+// For ServerBuilder::experimental().SetInterceptorCreators(): counts what the server answers.
+std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+ServerObservers();
+
+// For a channel: counts what is called, and sends `traceparent` with a new span, and the name of
+// the diagnosis, where the calling thread works on something (trace::Scope).
+std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+ClientObservers();
+
+// What a call that a server received belongs to: the trace that it came with, or a new one where it
+// came with none, or with more than one, or with what is no traceparent; in a span of its own. The
+// diagnosis is what the caller says, and good for logs alone.
+trace::Work WorkOf(const grpc::ServerContextBase& context);
+
+// Whether servers of this process log a line for each call that they answer: method, status code,
+// seconds, diagnosis and trace. Not at first.
+void LogCalls(bool log);
+
+// Logs an error that speaks of this process and not of its caller: INTERNAL, UNKNOWN, DATA_LOSS.
+void TellFault(const absl::Status& status);
+
+}  // namespace galen::rpc
+
+#endif  // COMMON_RPC_OBSERVE_H_
