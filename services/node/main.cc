@@ -93,7 +93,7 @@ absl::Status Serve() {
       {.directories = *directories,
        .cache_directory = knowledge::DefaultCacheDirectory(),
        .apply =
-           [&node](std::shared_ptr<const knowledge::Knowledge> loaded) {
+           [&node](const std::shared_ptr<const knowledge::Knowledge>& loaded) {
              node.Use(ForChecks(*loaded));
              return absl::OkStatus();
            },
