@@ -164,6 +164,7 @@ ExitCode SearchKnowledge(const SearchArguments& arguments, Console& console) {
     console.out << "nothing holds these words\n";
   } else {
     std::vector<std::vector<std::string>> rows;
+    rows.reserve(found.size());
     for (const curation::Found& entry : found) {
       rows.push_back({entry.kind, entry.name, Place(entry.source), Shorten(entry.text, 80)});
     }
