@@ -93,8 +93,10 @@ std::string ValueOf(const Message& message, const FieldDescriptor& field, int in
 }
 
 std::vector<std::string> ValuesOf(const Message& message, const FieldDescriptor& field) {
+  const int size = message.GetReflection()->FieldSize(message, &field);
   std::vector<std::string> values;
-  for (int i = 0; i < message.GetReflection()->FieldSize(message, &field); ++i) {
+  values.reserve(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) {
     values.push_back(ValueOf(message, field, i));
   }
   std::sort(values.begin(), values.end());

@@ -179,6 +179,7 @@ class Ingestion {
 
   void MergeGroups(std::vector<Group>& groups) {
     std::vector<SimilarTexts::Vector> centres;
+    centres.reserve(groups.size());
     for (const Group& group : groups) centres.push_back(texts_.Centroid(group.members));
     for (std::size_t a = 0; a < groups.size(); ++a) {
       for (std::size_t b = a + 1; b < groups.size(); ++b) {

@@ -70,7 +70,8 @@ class Interrupt {
  public:
   explicit Interrupt(Inbox& inbox) : inbox_(inbox), thread_([this] { Wait(); }) {}
   ~Interrupt() {
-    pthread_kill(thread_.native_handle(), SIGTERM);
+    // It waits for that signal, and nothing else is done with it.
+    pthread_kill(thread_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
     thread_.join();
   }
 

@@ -93,15 +93,16 @@ absl::Status Serve() {
     watcher = *std::move(started);
   }
   NodeServiceImpl service(node, executor, watcher == nullptr ? nullptr : &hub);
-  knowledge::Reloader reloader({.directories = *directories,
-                                .cache_directory = knowledge::DefaultCacheDirectory(),
-                                .apply =
-                                    [&node](std::shared_ptr<const knowledge::Knowledge> loaded) {
-                                      node.Use(ForChecks(*loaded));
-                                      return absl::OkStatus();
-                                    },
-                                .tell = [](const std::string& news) { log::Info(news); }},
-                               **knowledge);
+  knowledge::Reloader reloader(
+      {.directories = *directories,
+       .cache_directory = knowledge::DefaultCacheDirectory(),
+       .apply =
+           [&node](const std::shared_ptr<const knowledge::Knowledge>& loaded) {
+             node.Use(ForChecks(*loaded));
+             return absl::OkStatus();
+           },
+       .tell = [](const std::string& news) { log::Info(news); }},
+      **knowledge);
   reloader.Start();
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("calls", executor));

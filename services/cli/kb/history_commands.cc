@@ -15,6 +15,7 @@
 #include "common/knowledge/load.h"
 #include "common/reasoner/retrieve.h"
 #include "common/reasoner/site_history.h"
+#include "services/cli/kb/refuse.h"
 #include "services/cli/kb/table.h"
 
 namespace galen::cli {
@@ -22,11 +23,6 @@ namespace {
 
 // Of the tickets left out, those told one by one.
 constexpr std::size_t kMaxTold = 20;
-
-ExitCode Refuse(const absl::Status& status, Console& console) {
-  console.err << "galen: " << status.message() << std::endl;
-  return ExitCodeOf(status);
-}
 
 absl::StatusOr<std::size_t> AddFile(const std::string& file, const std::string& directory,
                                     const knowledge::Knowledge& knowledge, bool json,

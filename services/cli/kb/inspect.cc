@@ -18,6 +18,7 @@
 #include "common/curation/statistics.h"
 #include "common/knowledge/cache.h"
 #include "common/knowledge/load.h"
+#include "services/cli/kb/refuse.h"
 #include "services/cli/kb/table.h"
 
 namespace galen::cli {
@@ -25,11 +26,6 @@ namespace {
 
 using curation::JsonList;
 using curation::JsonObject;
-
-ExitCode Refuse(const absl::Status& status, Console& console) {
-  console.err << "galen: " << status.message() << std::endl;
-  return ExitCodeOf(status);
-}
 
 // Mistakes do not hinder looking.
 absl::StatusOr<knowledge::v1::KnowledgeBase> Read(const std::vector<std::string>& directories) {
@@ -168,6 +164,7 @@ ExitCode SearchKnowledge(const SearchArguments& arguments, Console& console) {
     console.out << "nothing holds these words\n";
   } else {
     std::vector<std::vector<std::string>> rows;
+    rows.reserve(found.size());
     for (const curation::Found& entry : found) {
       rows.push_back({entry.kind, entry.name, Place(entry.source), Shorten(entry.text, 80)});
     }

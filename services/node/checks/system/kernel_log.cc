@@ -107,7 +107,8 @@ std::optional<v1::Finding> KernelFinding(const KernelEvent& event, const std::st
 absl::StatusOr<std::vector<KernelEvent>> KernelEvents(const CheckContext& context) {
   if (context.knowledge.base().kernel_lines().empty()) {
     return absl::FailedPreconditionError(
-        "the knowledge says of no line of the kernel log what it means: knowledge/kernel is missing");
+        "the knowledge says of no line of the kernel log what it means: knowledge/kernel is "
+        "missing");
   }
   GALEN_ASSIGN_OR_RETURN(const std::string log,
                          Output(context.host, {"dmesg", "--time-format", "iso"}));

@@ -43,6 +43,9 @@ signals:
 incidents:
   - {id: i-1, title: Was the leaf, label: A.X.LEAF}
   - {id: i-2, title: Was the other, label: A.B, labels_secondary: [A.X.LEAF]}
+kernel_lines:
+  - {id: k.one, family: nic, code: shipped, match: acme one}
+  - {id: k.two, family: nic, code: second, match: acme two}
 )";
 
 class OverlayTest : public ::testing::Test {
@@ -86,6 +89,18 @@ signals:
   EXPECT_THAT(knowledge->FindLabel("A.B")->confused_with(), IsEmpty());
   EXPECT_EQ(knowledge->FindSignal("loud")->pattern(), "not so loud");
   EXPECT_EQ(knowledge->Children("A").size(), 2u);
+}
+
+TEST_F(OverlayTest, ASiteReplacesAKernelLineInItsPlaceAndAddsOthersAtTheEnd) {
+  const auto book = With(
+      "kernel_lines:\n"
+      "  - {id: k.site, family: nic, code: added, match: acme}\n"
+      "  - {id: k.one, family: power, code: replaced, match: acme one}\n");
+  ASSERT_NE(book, nullptr);
+  std::vector<std::string> codes;
+  for (const v1::KernelLine& line : book->base().kernel_lines()) codes.push_back(line.code());
+  EXPECT_THAT(codes, ElementsAre("replaced", "second", "added"));
+  EXPECT_EQ(book->base().kernel_lines(0).family(), v1::KERNEL_POWER);
 }
 
 TEST_F(OverlayTest, ALabelThatIsSwitchedOffTakesAllThatHangsOnItAlong) {

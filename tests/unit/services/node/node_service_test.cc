@@ -154,7 +154,7 @@ class WatchOverGrpc : public NodeServiceTest {
     return first.get();
   }
 
-  const SystemClock clock_;
+  const SystemClock clock_{};
   EventHub hub_{clock_};
   ThreadPool executor_{2, 8};
   NodeServiceImpl service_{node_, executor_, &hub_};

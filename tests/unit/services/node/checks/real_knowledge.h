@@ -20,8 +20,8 @@ inline const knowledge::Knowledge& RealKnowledge() {
   static const knowledge::Knowledge* const real = [] {
     const std::string root = absl::StrCat(GALEN_SOURCE_DIR, "/knowledge/");
     std::vector<knowledge::Problem> problems;
-    auto base =
-        knowledge::Parse(std::vector<std::string>{root + "checks", root + "hardware", root + "kernel"}, problems);
+    auto base = knowledge::Parse(
+        std::vector<std::string>{root + "checks", root + "hardware", root + "kernel"}, problems);
     return new knowledge::Knowledge(base.ok() ? *base : knowledge::v1::KnowledgeBase());
   }();
   return *real;
