@@ -21,8 +21,7 @@ absl::Status Serve(const LocalMesh::Options& mesh_options, const UpOptions& opti
                          rpc::Security::Open(options.security));
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<LocalMesh> mesh, LocalMesh::Start(mesh_options));
   orchestrator::Orchestrator& orchestrator = mesh->orchestrator();
-  orchestrator::OrchestratorServiceImpl service(orchestrator, mesh->executor(),
-                                                security->guard());
+  orchestrator::OrchestratorServiceImpl service(orchestrator, mesh->executor(), security->guard());
   mesh->AddMetrics(numbers);
   metrics::AddProgram(numbers);
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<metrics::Server> metrics_server,

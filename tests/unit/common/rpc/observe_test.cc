@@ -78,13 +78,17 @@ class ObserveTest : public ::testing::Test {
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     address_ = absl::StrCat("127.0.0.1:", port);
-    client_ = clients::MakeGrpcNodeClient(Connect(address_));
+    client_ = ClientTo(address_);
   }
   ~ObserveTest() override {
     client_.reset();
     server_->Shutdown();
   }
 
+  std::unique_ptr<clients::NodeClient> ClientTo(const std::string& address) {
+    return clients::MakeGrpcNodeClient(
+        Connect(address, *security_, {security::Role::kNode}).value());
+  }
   absl::Status Describe() {
     std::promise<absl::Status> done;
     client_->Describe(node::v1::DescribeRequest(), absl::Now() + absl::Seconds(20),
@@ -166,7 +170,7 @@ TEST_F(ObserveTest, CountsWhatIsAnsweredAndWhatIsCalledByStatus) {
 }
 
 TEST_F(ObserveTest, CountsACallThatNobodyAnswers) {
-  client_ = clients::MakeGrpcNodeClient(Connect("127.0.0.1:1"));
+  client_ = ClientTo("127.0.0.1:1");
   const std::string series = Series("client", "Describe", "UNAVAILABLE");
   const double before = Value(series);
   EXPECT_TRUE(absl::IsUnavailable(Describe()));
