@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/base/steady.h"
 
 namespace galen::rpc {
 namespace {
@@ -69,7 +69,7 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   std::cerr << "draining for at most " << options.drain_grace << std::endl;
   server->GetHealthCheckService()->Shutdown();
   if (options.on_drain) options.on_drain();
-  server->Shutdown(absl::ToChronoTime(absl::Now() + options.drain_grace));
+  server->Shutdown(ClockIn(options.drain_grace));
   return absl::OkStatus();
 }
 
