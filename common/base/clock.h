@@ -1,7 +1,8 @@
 #ifndef COMMON_BASE_CLOCK_H_
 #define COMMON_BASE_CLOCK_H_
 
-#include "absl/time/clock.h"
+#include <chrono>
+
 #include "absl/time/time.h"
 
 namespace galen {
@@ -13,9 +14,10 @@ class Clock {
   virtual absl::Time Now() const = 0;
 };
 
+// (absl::Now() would follow a clock that is set only seconds later.)
 class SystemClock final : public Clock {
  public:
-  absl::Time Now() const override { return absl::Now(); }
+  absl::Time Now() const override { return absl::FromChrono(std::chrono::system_clock::now()); }
 };
 
 }  // namespace galen

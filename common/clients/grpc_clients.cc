@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "common/base/steady.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
 #include "galen/conclusion/v1/conclusion.grpc.pb.h"
@@ -18,7 +20,7 @@ namespace galen::clients {
 namespace {
 
 void SetDeadline(grpc::ClientContext& context, absl::Time deadline) {
-  if (deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(deadline));
+  if (deadline != absl::InfiniteFuture()) context.set_deadline(ClockIn(deadline - absl::Now()));
 }
 
 // A context keeps its channel. The last owner of a channel must not be a thread of gRPC's own,

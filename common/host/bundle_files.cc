@@ -23,9 +23,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "common/host/file_descriptor.h"
 
@@ -112,7 +112,7 @@ class BundleFiles::Memory {
                             absl::string_view key, Size size, Read read) {
     {
       const MutexLock lock(mu_);
-      if (const absl::Time now = absl::Now(); now > good_until_) {
+      if (const absl::Time now = SteadyNow(); now > good_until_) {
         files_.clear();
         places_.clear();
         lists_.clear();

@@ -16,8 +16,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "common/host/bundle_writer.h"
 #include "common/host/commands.h"
@@ -176,7 +176,7 @@ class Capturer {
       }
     }
     ForEach(commands_.size() + files_.size(), options_.parallel, [&](std::size_t i) {
-      if (absl::Now() >= options_.begin_by) return;
+      if (SteadyNow() >= options_.begin_by) return;
       if (i < commands_.size()) {
         commands_[i].result = host_.Run(commands_[i].argv, commands_[i].view);
         return;
@@ -185,7 +185,7 @@ class Capturer {
       entry.paths = host_.Glob(entry.glob, entry.view);
       if (!entry.paths.ok()) return;
       for (const std::string& path : *entry.paths) {
-        entry.contents.push_back(absl::Now() < options_.begin_by
+        entry.contents.push_back(SteadyNow() < options_.begin_by
                                      ? host_.ReadFile(path, entry.view)
                                      : absl::StatusOr<std::string>(NotBegun()));
       }

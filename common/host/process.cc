@@ -18,8 +18,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "common/host/commands.h"
 #include "common/host/file_descriptor.h"
@@ -125,8 +125,8 @@ class Guard {
   // has nothing to kill, and is killed: it would hold this program's own streams open for ever.
   ~Guard() {
     control_.Close();
-    const absl::Time end = absl::Now() + kDeath;
-    while (absl::Now() < end) {
+    const absl::Time end = SteadyNow() + kDeath;
+    while (SteadyNow() < end) {
       if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
       absl::SleepFor(absl::Milliseconds(1));
     }
@@ -191,7 +191,7 @@ class Collector {
       // After the end: what it wrote before is in the pipes by now.
       Drain();
       if (ended) return report;
-      const absl::Time now = absl::Now();
+      const absl::Time now = SteadyNow();
       if (now >= give_up) return std::nullopt;
       if (!guard_.stopped()) {
         if (std::max(out_.seen, err_.seen) > limits_.output * kDropFactor)
@@ -221,7 +221,7 @@ class Collector {
     result.truncated = out_.seen > out_.text.size() || err_.seen > err_.text.size();
     result.out = std::move(out_.text);
     result.err = std::move(err_.text);
-    result.duration = absl::Now() - start_;
+    result.duration = SteadyNow() - start_;
     return result;
   }
   Stopped stopped() const { return stopped_; }
@@ -242,7 +242,7 @@ class Collector {
   const ProcessLimits& limits_;
   const Cancellation& cancelled_;
   const OutputSink& on_output_;
-  const absl::Time start_ = absl::Now();
+  const absl::Time start_ = SteadyNow();
   Stopped stopped_ = Stopped::kNo;
 };
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/log/log.h"
 #include "common/rpc/observe.h"
 
@@ -98,7 +98,7 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   log::Info(absl::StrCat("draining for at most ", absl::FormatDuration(options.drain_grace)));
   server->GetHealthCheckService()->Shutdown();
   if (options.on_drain) options.on_drain();
-  server->Shutdown(absl::ToChronoTime(absl::Now() + options.drain_grace));
+  server->Shutdown(ClockIn(options.drain_grace));
   return absl::OkStatus();
 }
 

@@ -1,8 +1,8 @@
 #include "common/rpc/unary.h"
 
+#include <chrono>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "common/base/retry_hint.h"
 #include "common/rpc/observe.h"
 #include "common/trace/trace.h"
@@ -29,7 +29,7 @@ grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context, Executo
     const trace::Scope scope(WorkOf(*context));
     if (context->IsCancelled()) {
       reactor->Finish(grpc::Status::CANCELLED);
-    } else if (call.deadline <= absl::Now()) {
+    } else if (context->deadline() <= std::chrono::system_clock::now()) {
       reactor->Finish(
           ToGrpcStatus(absl::DeadlineExceededError("the deadline passed in the queue")));
     } else {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/host/capture.h"
 #include "common/host/capture_plan.h"
 #include "common/host/edit.h"
@@ -56,7 +57,7 @@ absl::Status Capture(const CaptureArguments& arguments, Console& console) {
   options.directory = arguments.directory;
   options.incident.set_description(arguments.description);
   options.now = start;
-  options.begin_by = start + 0.3 * time;
+  options.begin_by = SteadyNow() + 0.3 * time;
   options.redact_paths = arguments.redact_paths;
   if (arguments.job_pid > 0) options.values["job_pid"] = {absl::StrCat(arguments.job_pid)};
   for (const std::string& log : arguments.logs) {

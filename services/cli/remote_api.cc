@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
@@ -47,7 +47,7 @@ class RemoteApi final : public DiagnosisApi {
 
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
-    absl::Time give_up = absl::Now() + kReconnectFor;
+    absl::Time give_up = SteadyNow() + kReconnectFor;
     for (;;) {
       v1::WatchDiagnosisRequest request;
       request.set_name(name);
@@ -59,12 +59,12 @@ class RemoteApi final : public DiagnosisApi {
       while (reader->Read(&event)) {
         after_sequence = event.sequence();
         on_event(event);
-        give_up = absl::Now() + kReconnectFor;
+        give_up = SteadyNow() + kReconnectFor;
       }
       const absl::Status status = rpc::FromGrpcStatus(reader->Finish());
-      if (!absl::IsUnavailable(status) || absl::Now() >= give_up) return Explained(status);
+      if (!absl::IsUnavailable(status) || SteadyNow() >= give_up) return Explained(status);
       // Not a poll: returns as soon as the channel is up again.
-      channel_->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Seconds(2)));
+      channel_->WaitForConnected(ClockIn(absl::Seconds(2)));
     }
   }
 
@@ -75,7 +75,7 @@ class RemoteApi final : public DiagnosisApi {
                                     grpc::ClientContext*, const Request&, Response*)) {
     grpc::ClientContext context;
     AddClaim(resource, context);
-    context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
+    context.set_deadline(ClockIn(kCallTimeout));
     Response response;
     const absl::Status status =
         rpc::FromGrpcStatus((stub_.get()->*method)(&context, request, &response));

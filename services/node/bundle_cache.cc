@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 
 namespace galen::node {
 namespace {
@@ -72,7 +72,7 @@ absl::StatusOr<std::shared_ptr<const host::Bundle>> BundleCache::Open(const std:
     }
   }
   // Not under the lock: it may take long. Two calls at once read it twice.
-  const absl::Time begun = absl::Now();
+  const absl::Time begun = SteadyNow();
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const host::Bundle> bundle,
                          host::Bundle::Open(path, /*remember=*/true));
   Stamp stamp = StampOf(path, *bundle);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "services/node/check_result.h"
 #include "services/node/check_threads.h"
@@ -49,7 +49,7 @@ CheckRun::CheckRun(Call call, std::shared_ptr<std::atomic<int>> stuck)
 void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, NativeCheck native,
                      Parameters parameters, absl::Duration allowed,
                      std::shared_ptr<const void> keep) {
-  const absl::Time begun = absl::Now();
+  const absl::Time begun = SteadyNow();
   const absl::Time limit = std::min(begun + allowed, run->call_.deadline);
   auto cancelled = std::make_shared<Cancellation>();
   {
@@ -79,7 +79,7 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
       }
       CheckResult result = MakeResult(spec, call.node, RunGuarded(spec, native, context));
       // Reading a bundle takes no time on the node.
-      if (call.host->live()) SetDuration(result, absl::Now() - begun);
+      if (call.host->live()) SetDuration(result, SteadyNow() - begun);
       // The next one has the device before anybody hears of this result.
       keep.reset();
       run->Finish(spec.name(), std::move(result));
@@ -94,9 +94,9 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
 std::vector<CheckResult> CheckRun::Next(absl::Duration longest) {
   std::vector<CheckResult> results;
   std::unique_lock<std::mutex> lock(mu_);
-  const absl::Time end = absl::Now() + longest;
+  const absl::Time end = SteadyNow() + longest;
   while (finished_.empty()) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     absl::Time first = end;
     for (const auto& [check, running] : running_) {
       first = std::min(first, running.limit);
@@ -111,7 +111,7 @@ std::vector<CheckResult> CheckRun::Next(absl::Duration longest) {
   }
   for (CheckResult& result : finished_) results.push_back(std::move(result));
   finished_.clear();
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   GiveUpLate(now, results);
   if (call_.progress) TellProgress(now, results);
   return results;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "services/node/check_result.h"
 #include "services/node/checks/system/wanted_lines.h"
 
@@ -148,7 +148,7 @@ std::deque<NodeExecutor::Waiting> NodeExecutor::Plan(
     absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const {
   std::set<std::string> seen;
   std::deque<Waiting> waiting;
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   for (const std::string& check : request.checks()) {
     if (!seen.insert(check).second) continue;
     const absl::StatusOr<const Check*> spec = Runnable(catalogue, check, request);
@@ -179,7 +179,7 @@ std::size_t NodeExecutor::StartWaiting(
     std::size_t free_places, absl::FunctionRef<void(galen::v1::CheckResult)> on_result) const {
   std::size_t started = 0;
   for (auto it = waiting.begin(); it != waiting.end();) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     const std::string& check = it->spec->name();
     const auto refuse = [&](absl::string_view why) {
       on_result(ResultWithoutFindings(check, run->call().node, CheckResult::ERROR,
@@ -223,7 +223,7 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
   call.knowledge = catalogue->knowledge;
   call.log_wants = catalogue->log_wants;
   call.node = request.node().empty() ? call.host->name() : request.node();
-  call.deadline = deadline;
+  call.deadline = ToSteady(deadline);
   call.allow_busy = request.allow_intrusive() && request.allow_busy();
   call.progress = request.progress();
   call.progress_interval = options_.progress_interval;
@@ -251,11 +251,11 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
     running += StartWaiting(*catalogue, run, waiting, most - running, on_result);
     for (CheckResult& result : run->Next(heap.empty() ? kLook : kGather)) {
       if (result.status() != CheckResult::RUNNING) --running;
-      if (heap.empty()) heap_begun = absl::Now();
+      if (heap.empty()) heap_begun = SteadyNow();
       heap.push_back(std::move(result));
     }
     const bool more = !waiting.empty() || running > 0;
-    if (more && !run->call().host->live() && absl::Now() - heap_begun < kGather) continue;
+    if (more && !run->call().host->live() && SteadyNow() - heap_begun < kGather) continue;
     for (CheckResult& result : heap) on_result(std::move(result));
     heap.clear();
   }

@@ -52,11 +52,12 @@ class NodeExecutor {
 
   // Calls `on_result` once for each distinct check of the request, from this thread, as they are
   // done, and then returns; before that, when the request asks for progress, with messages of
-  // status RUNNING. What goes wrong with one check is its result and nothing else's. Of the checks
-  // that load the same kind of device only one runs at a time, over all calls. Nothing that the
-  // call started runs on when it returns, except what is stuck in the kernel. INVALID_ARGUMENT no
-  // check, or too many; RESOURCE_EXHAUSTED too many checks are stuck; CANCELLED `cancelled` was,
-  // and the results that are missing do not come; what the host source says of the bundle or node.
+  // status RUNNING. `deadline` is on the clock's scale, as it stands now. What goes wrong with one
+  // check is its result and nothing else's. Of the checks that load the same kind of device only
+  // one runs at a time, over all calls. Nothing that the call started runs on when it returns,
+  // except what is stuck in the kernel. INVALID_ARGUMENT no check, or too many; RESOURCE_EXHAUSTED
+  // too many checks are stuck; CANCELLED `cancelled` was, and the results that are missing do not
+  // come; what the host source says of the bundle or node.
   absl::Status RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                          absl::FunctionRef<void(galen::v1::CheckResult)> on_result,
                          const Cancellation& cancelled = Cancellation::Never()) const;

@@ -27,7 +27,7 @@ struct CheckContext {
   // Window of the incident; InfinitePast/InfiniteFuture where not known.
   absl::Time window_start = absl::InfinitePast();
   absl::Time window_end = absl::InfiniteFuture();
-  // By when the check has to be done.
+  // By when the check has to be done, on the scale of SteadyNow().
   absl::Time deadline = absl::InfiniteFuture();
   Parameters parameters = {};
   // True when the caller allows to load a device that another process uses.

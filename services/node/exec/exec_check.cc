@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "services/node/exec/json_lines.h"
 #include "services/node/exec/output_parsers.h"
@@ -68,7 +68,7 @@ host::ProcessLimits Limits(const Check& check, absl::Time deadline) {
         absl::Seconds(exec.time_limit().seconds()) + absl::Nanoseconds(exec.time_limit().nanos());
   }
   // The deadline itself is the executor's to tell.
-  limits.time = std::min(limits.time, deadline - absl::Now() + absl::Seconds(1));
+  limits.time = std::min(limits.time, deadline - SteadyNow() + absl::Seconds(1));
   limits.output = exec.output_limit_bytes() > 0
                       ? static_cast<std::size_t>(exec.output_limit_bytes())
                       : kDefaultOutputBytes;

@@ -11,9 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/gpu_state.h"
@@ -99,12 +99,12 @@ std::string TestGpus::Refusals() const {
 }
 
 absl::Time RunDeadline(const CheckContext& context) {
-  return std::min(context.deadline - kToTell, absl::Now() + kLongestRun);
+  return std::min(context.deadline - kToTell, SteadyNow() + kLongestRun);
 }
 
 std::vector<std::string> CommonArguments(const CheckContext& context, absl::string_view test) {
   const double patience = context.parameters.Number("patience");
-  const absl::Duration left = RunDeadline(context) - absl::Now() + 2 * kToTell;
+  const absl::Duration left = RunDeadline(context) - SteadyNow() + 2 * kToTell;
   return {std::string(test), absl::StrCat("patience=", patience > 0 ? patience : 1),
           absl::StrCat("limit=", std::max<std::int64_t>(1, absl::ToInt64Seconds(left)))};
 }

@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 
 extern char** environ;
@@ -124,12 +124,12 @@ class Child {
   bool Kill() {
     if (pid_ <= 0) return true;
     kill(-pid_, SIGKILL);
-    const absl::Time end = absl::Now() + kDeath;
+    const absl::Time end = SteadyNow() + kDeath;
     const pid_t pid = std::exchange(pid_, -1);
     do {
       if (waitpid(pid, nullptr, WNOHANG) != 0) return true;
       absl::SleepFor(absl::Milliseconds(1));
-    } while (absl::Now() < end);
+    } while (SteadyNow() < end);
     try {
       std::thread([pid] { waitpid(pid, nullptr, 0); }).detach();
     } catch (const std::system_error&) {
@@ -140,10 +140,10 @@ class Child {
 
   // Its exit in words, once it has said its last word; it is killed when it does not go.
   std::string Reap() {
-    const absl::Time end = absl::Now() + kDeath;
+    const absl::Time end = SteadyNow() + kDeath;
     int status = 0;
     while (waitpid(pid_, &status, WNOHANG) == 0) {
-      if (absl::Now() >= end) return Kill() ? "did not end" : "is stuck in the driver";
+      if (SteadyNow() >= end) return Kill() ? "did not end" : "is stuck in the driver";
       absl::SleepFor(absl::Milliseconds(1));
     }
     pid_ = -1;
@@ -161,7 +161,7 @@ class Listener {
  public:
   Listener(GpuTestRun& run,
            const std::function<void(double done, absl::string_view what)>& progress)
-      : run_(run), progress_(progress), silent_until_(absl::Now() + kFirstWord) {}
+      : run_(run), progress_(progress), silent_until_(SteadyNow() + kFirstWord) {}
 
   // False when it says more than can be right.
   bool Take(absl::string_view bytes) {
@@ -189,12 +189,12 @@ class Listener {
       if (noise_.size() < kMaxNoiseBytes) absl::StrAppend(&noise_, text, " ");
       return true;
     }
-    silent_until_ = absl::Now() + step_limit_ + kGrace;
+    silent_until_ = SteadyNow() + step_limit_ + kGrace;
     if (line->kind == "step") {
       step_limit_ = std::clamp(absl::Seconds(line->Number("limit").value_or(0)),
                                absl::ZeroDuration(), kLongestStep);
       step_ = line->Text("what");
-      silent_until_ = absl::Now() + step_limit_ + kGrace;
+      silent_until_ = SteadyNow() + step_limit_ + kGrace;
     } else if (line->kind == "progress") {
       if (progress_) {
         progress_(std::clamp(line->Number("done").value_or(0), 0.0, 1.0), line->Text("what"));
@@ -268,7 +268,7 @@ absl::StatusOr<GpuTestRun> RunGpuTest(
   };
   while (true) {
     if (cancelled.cancelled()) return stop(End::kCancelled, "cancelled");
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (now >= deadline) return stop(End::kLate, listener.step());
     if (now >= listener.silent_until()) return stop(End::kHung, listener.step());
     const absl::Duration wait =

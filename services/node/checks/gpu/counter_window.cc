@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "services/node/checks/gpu/gpu_query.h"
 
 namespace galen::node {
@@ -18,11 +18,11 @@ absl::StatusOr<CounterWindow> WatchCounters(
     return absl::UnavailableError("no window was asked for");
   }
   GALEN_ASSIGN_OR_RETURN(GpuState before, QueryGpusAgain(context.host));
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   CounterWindow window;
   for (const absl::Duration until : {first, whole}) {
-    const absl::Duration pause = start + until - absl::Now();
-    if (absl::Now() + pause >= context.deadline) {
+    const absl::Duration pause = start + until - SteadyNow();
+    if (SteadyNow() + pause >= context.deadline) {
       if (window.length > absl::ZeroDuration()) break;
       return absl::DeadlineExceededError("no time is left to read the counters twice");
     }
@@ -30,7 +30,7 @@ absl::StatusOr<CounterWindow> WatchCounters(
       return absl::CancelledError("cancelled while the counters were watched");
     }
     GALEN_ASSIGN_OR_RETURN(window.after, QueryGpusAgain(context.host));
-    window.length = absl::Now() - start;
+    window.length = SteadyNow() - start;
     if (!moved(before, window.after)) break;
   }
   window.before = std::move(before);

@@ -10,19 +10,19 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/base/steady.h"
 #include "services/node/checks/gpu/nvml_library.h"
 
 namespace galen::node::nvml {
 namespace {
 
 absl::StatusOr<std::shared_ptr<const Source::Result>> ReadLibrary(const std::string& path) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   const absl::StatusOr<const Api*> api = LoadLibrary(path);
   if (!api.ok()) return api.status();
   auto result = std::make_shared<Source::Result>();
   result->answer = ReadAll(**api);
-  result->duration = absl::Now() - start;
+  result->duration = SteadyNow() - start;
   return std::shared_ptr<const Source::Result>(std::move(result));
 }
 
@@ -31,7 +31,7 @@ absl::StatusOr<std::shared_ptr<const Source::Result>> ReadLibrary(const std::str
 Source::Outcome Source::Read() {
   {
     const MutexLock lock(mu_);
-    if (last_.has_value() && absl::Now() - read_ < options_.age) return *last_;
+    if (last_.has_value() && SteadyNow() - read_ < options_.age) return *last_;
   }
   return ReadAnew();
 }
@@ -51,7 +51,7 @@ Source::Outcome Source::ReadAnew() {
     if (!running_.has_value()) {
       auto promise = std::make_shared<std::promise<Outcome>>();
       running_ = promise->get_future().share();
-      started_ = absl::Now();
+      started_ = SteadyNow();
       try {
         std::thread([promise, path = options_.library] {
           promise->set_value(ReadLibrary(path));
@@ -65,7 +65,7 @@ Source::Outcome Source::ReadAnew() {
     started = started_;
   }
   // Who comes to a reading that hangs already does not wait for it again.
-  const absl::Duration left = std::max(started + time - absl::Now(), absl::ZeroDuration());
+  const absl::Duration left = std::max(started + time - SteadyNow(), absl::ZeroDuration());
   if (reading.wait_for(absl::ToChronoNanoseconds(left)) != std::future_status::ready) {
     return absl::DeadlineExceededError(absl::StrCat("NVML did not answer within ",
                                                     absl::FormatDuration(time),
@@ -75,7 +75,7 @@ Source::Outcome Source::ReadAnew() {
   if (started == started_) {
     running_ = std::nullopt;
     last_ = reading.get();
-    read_ = absl::Now();
+    read_ = SteadyNow();
   }
   return reading.get();
 }

@@ -13,8 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
@@ -262,7 +262,7 @@ absl::StatusOr<CheckOutput> CheckInterfaces(const CheckContext& context) {
   const absl::Duration window = absl::Seconds(context.parameters.Number("window"));
   if (host.live() && window > absl::ZeroDuration()) {
     before = read();
-    const absl::Duration left = context.deadline - absl::Now() - absl::Milliseconds(500);
+    const absl::Duration left = context.deadline - SteadyNow() - absl::Milliseconds(500);
     if (context.cancelled.SleepFor(
             std::clamp(window, absl::ZeroDuration(), std::max(left, absl::ZeroDuration())))) {
       return absl::CancelledError("cancelled");

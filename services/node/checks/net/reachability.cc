@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "services/node/checks/system/capture.h"
 
 namespace galen::node {
@@ -39,9 +39,9 @@ std::optional<int> PathMtu(const Connection& connection) {
 // One connection; says `line` and waits for an answer when there is one to say.
 absl::Status Once(const SocketAddress& peer, absl::string_view line, const WaitLimits& limits,
                   Reached* reached) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   GALEN_ASSIGN_OR_RETURN(Connection connection, Connection::Open(peer, limits));
-  const double took = absl::ToDoubleMilliseconds(absl::Now() - start);
+  const double took = absl::ToDoubleMilliseconds(SteadyNow() - start);
   if (!line.empty()) {
     GALEN_RETURN_IF_ERROR(connection.SendLine(line, limits));
     GALEN_RETURN_IF_ERROR(connection.ReceiveLine(kMostLine, limits).status());
@@ -55,7 +55,7 @@ absl::StatusOr<Reached> ReachSaying(const SocketAddress& peer, absl::string_view
                                     absl::Duration each, const WaitLimits& limits) {
   Reached reached;
   for (int i = 0; i < std::clamp(attempts, 1, 100); ++i) {
-    const WaitLimits one{std::min(limits.deadline, absl::Now() + each), limits.cancelled};
+    const WaitLimits one{std::min(limits.deadline, SteadyNow() + each), limits.cancelled};
     const absl::Status status = Once(peer, line, one, &reached);
     if (status.code() == absl::StatusCode::kCancelled) return status;
     ++reached.attempts;
@@ -63,7 +63,7 @@ absl::StatusOr<Reached> ReachSaying(const SocketAddress& peer, absl::string_view
     ++reached.failed;
     reached.reason = std::string(status.message());
     reached.refused = absl::StrContains(status.message(), "refused");
-    if (absl::Now() >= limits.deadline) break;
+    if (SteadyNow() >= limits.deadline) break;
   }
   return reached;
 }
@@ -139,7 +139,7 @@ absl::StatusOr<CheckOutput> Serve(const CheckContext& context, const std::string
     auto connection = listener.Accept(limits);
     if (connection.status().code() == absl::StatusCode::kDeadlineExceeded) break;
     if (!connection.ok()) return connection.status();
-    const WaitLimits one{std::min(limits.deadline, absl::Now() + kLineTime), limits.cancelled};
+    const WaitLimits one{std::min(limits.deadline, SteadyNow() + kLineTime), limits.cancelled};
     const auto line = connection->ReceiveLine(kMostLine, one);
     if (line.status().code() == absl::StatusCode::kCancelled) return line.status();
     if (!line.ok()) continue;
@@ -173,7 +173,7 @@ absl::StatusOr<CheckOutput> Join(const CheckContext& context, const std::string&
                                      static_cast<int>(context.parameters.Integer("attempts")),
                                      absl::Seconds(1), limits));
   Reached last;
-  const WaitLimits one{std::min(limits.deadline, absl::Now() + absl::Seconds(1)), limits.cancelled};
+  const WaitLimits one{std::min(limits.deadline, SteadyNow() + absl::Seconds(1)), limits.cancelled};
   // Where it does not come through, the server ends by its own deadline.
   Once(peer, absl::StrCat("bye ", token), one, &last).IgnoreError();
   CheckOutput output;

@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/rdma/counters.h"
 #include "services/node/checks/rdma/gid_table.h"

@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
@@ -160,7 +160,7 @@ absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(host));
   std::vector<PortCounters> before;
   for (const RdmaPort& port : ports) before.push_back(ReadCounters(host, port, growths));
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   absl::Duration apart;
   const absl::Duration window = absl::Seconds(context.parameters.Number("window"));
   if (host.live() && window > absl::ZeroDuration()) {
@@ -169,7 +169,7 @@ absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context) {
             std::clamp(window, absl::ZeroDuration(), std::max(left, absl::ZeroDuration())))) {
       return absl::CancelledError("cancelled");
     }
-    apart = absl::Now() - start;
+    apart = SteadyNow() - start;
   }
   CheckOutput output;
   std::int64_t grown = 0;

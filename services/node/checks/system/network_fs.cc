@@ -12,8 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/kernel_log.h"
@@ -171,13 +171,13 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
     if (host.live() && !stats.empty()) {
       // Counters since the mount mean little: what counts is what happens now.
       GALEN_ASSIGN_OR_RETURN(const double interval, data.Number("interval_s"));
-      const absl::Time start = absl::Now();
+      const absl::Time start = SteadyNow();
       if (context.cancelled.SleepFor(absl::Seconds(interval))) {
         return absl::CancelledError("system.network_fs was cancelled");
       }
       if (const auto again = host.ReadFile("/proc/self/mountstats"); again.ok()) {
         stats = Between(stats, ParseMountStats(*again));
-        seconds = absl::ToDoubleSeconds(absl::Now() - start);
+        seconds = absl::ToDoubleSeconds(SteadyNow() - start);
         rates = true;
       }
     }

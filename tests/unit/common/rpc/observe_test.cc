@@ -19,6 +19,7 @@
 #include "common/metrics/calls.h"
 #include "common/metrics/registry.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/security.h"
 #include "common/rpc/stream.h"
 #include "common/rpc/unary.h"
 #include "galen/node/v1/node.grpc.pb.h"
@@ -140,6 +141,7 @@ class ObserveTest : public ::testing::Test {
   Echo service_{executor_};
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
+  const std::unique_ptr<Security> security_ = Security::Open({}).value();
   std::unique_ptr<clients::NodeClient> client_;
 };
 

@@ -17,8 +17,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 
 namespace galen::node {
 namespace {
@@ -29,7 +29,7 @@ constexpr int kBacklog = 8;
 absl::Status WaitFor(int socket, short events, const WaitLimits& limits) {
   while (true) {
     if (limits.cancelled.cancelled()) return absl::CancelledError("cancelled");
-    const absl::Duration left = limits.deadline - absl::Now();
+    const absl::Duration left = limits.deadline - SteadyNow();
     if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("no answer in time");
     pollfd one = {socket, events, 0};
     const auto wait = static_cast<int>(absl::ToInt64Milliseconds(std::min(left, kLook))) + 1;

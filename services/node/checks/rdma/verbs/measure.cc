@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "services/node/checks/rdma/verbs/pair_message.h"
 
@@ -47,7 +47,7 @@ absl::Status Measure(Endpoint& from, const EndpointAddress& to, const MeasureOpt
                      const WaitLimits& limits, Measured* measured) {
   const auto run = [&]() -> absl::Status {
     const auto until = [&](absl::Duration duration) {
-      return TrafficLimits{duration, std::min(limits.deadline, absl::Now() + duration + kGrace),
+      return TrafficLimits{duration, std::min(limits.deadline, SteadyNow() + duration + kGrace),
                            limits.cancelled};
     };
     GALEN_ASSIGN_OR_RETURN(measured->latency,
@@ -101,7 +101,7 @@ absl::StatusOr<Talk> Greeted(Listener& listener, const std::string& token, std::
       return absl::DeadlineExceededError("the other node did not come in time");
     }
     Talk talk(*std::move(connection), limits);
-    const WaitLimits hello_limits{std::min(limits.deadline, absl::Now() + kHelloTime),
+    const WaitLimits hello_limits{std::min(limits.deadline, SteadyNow() + kHelloTime),
                                   limits.cancelled};
     const auto hello = talk.Hear(hello_limits);
     if (hello.status().code() == absl::StatusCode::kCancelled) return hello.status();

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 
 namespace galen::node {
 namespace {
@@ -42,7 +42,7 @@ absl::Status WaitForSome(Endpoint& endpoint, const TrafficLimits& limits,
     GALEN_RETURN_IF_ERROR(endpoint.Poll(completed));
     if (!completed->empty()) return absl::OkStatus();
     if (empty % kEmptyPolls != 0) continue;
-    GALEN_RETURN_IF_ERROR(CheckTime(limits, absl::Now()));
+    GALEN_RETURN_IF_ERROR(CheckTime(limits, SteadyNow()));
     sched_yield();
   }
 }
@@ -93,7 +93,7 @@ absl::StatusOr<double> MeasureBandwidth(Endpoint& endpoint, const EndpointAddres
     GALEN_RETURN_IF_ERROR(WaitForSome(endpoint, limits, &completed));
     outstanding -= static_cast<std::int64_t>(completed.size());
     answered += static_cast<std::int64_t>(completed.size());
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (start == absl::InfiniteFuture()) {
       if (answered >= first_round) {
         start = now;
@@ -123,12 +123,12 @@ absl::StatusOr<Latency> MeasureLatency(Endpoint& endpoint, const EndpointAddress
                                        const TrafficLimits& limits) {
   std::vector<double> times;
   std::vector<int> completed;
-  const absl::Time start = absl::Now();
-  while (times.size() < kMostSamples && (times.empty() || absl::Now() - start < limits.duration)) {
-    const absl::Time posted = absl::Now();
+  const absl::Time start = SteadyNow();
+  while (times.size() < kMostSamples && (times.empty() || SteadyNow() - start < limits.duration)) {
+    const absl::Time posted = SteadyNow();
     GALEN_RETURN_IF_ERROR(endpoint.PostWrite(0, remote, 0, kSmallWrite));
     GALEN_RETURN_IF_ERROR(WaitForSome(endpoint, limits, &completed));
-    times.push_back(absl::ToDoubleMicroseconds(absl::Now() - posted));
+    times.push_back(absl::ToDoubleMicroseconds(SteadyNow() - posted));
     if (limits.cancelled.cancelled()) return absl::CancelledError("cancelled");
   }
   std::sort(times.begin(), times.end());
