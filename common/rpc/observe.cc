@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
+#include "common/base/steady.h"
 #include "common/log/log.h"
 #include "common/metrics/calls.h"
 
@@ -25,7 +25,7 @@ absl::string_view ViewOf(const grpc::string_ref& text) { return {text.data(), te
 // status by then has been given up.
 class CallObserver : public grpc::experimental::Interceptor {
  public:
-  explicit CallObserver(metrics::Calls::Method& method) : method_(method), begun_(absl::Now()) {
+  explicit CallObserver(metrics::Calls::Method& method) : method_(method), begun_(SteadyNow()) {
     method_.Begin();
   }
   ~CallObserver() override {
@@ -34,10 +34,10 @@ class CallObserver : public grpc::experimental::Interceptor {
 
  protected:
   const metrics::Calls::Method& method() const { return method_; }
-  absl::Duration age() const { return absl::Now() - begun_; }
+  absl::Duration age() const { return SteadyNow() - begun_; }
   void End(grpc::StatusCode code) {
     ended_ = true;
-    method_.End(static_cast<int>(code), absl::Now() - begun_);
+    method_.End(static_cast<int>(code), SteadyNow() - begun_);
   }
 
  private:

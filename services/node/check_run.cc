@@ -188,7 +188,7 @@ void CheckRun::Finish(const std::string& check, CheckResult result) {
     --*stuck_;  // given up before
     return;
   }
-  CountTime(check, found->second, absl::Now());
+  CountTime(check, found->second, SteadyNow());
   running_.erase(found);
   finished_.push_back(std::move(result));
   changed_.notify_all();
