@@ -54,9 +54,13 @@ constexpr char kAccounts[] = R"sql(
 
 }  // namespace
 
-struct SqliteEventLog::Statements {
-  Statement find, find_request, insert_diagnosis, insert_event, set_last, read, list, list_all,
-      orphans, set_over, set_lease, release_lease, account, account_of;
+struct SqliteEventLog::Writing {
+  Statement find, find_request, insert_diagnosis, insert_event, set_last, set_over, set_lease,
+      release_lease, account;
+};
+
+struct SqliteEventLog::Reading {
+  Statement find, read, list, list_all, orphans, account_of;
 };
 
 // A diagnosis as stored.
@@ -68,73 +72,53 @@ struct SqliteEventLog::Row {
   std::int64_t lease_expires = 0;
 };
 
-// Rolls back unless it was committed.
-class SqliteEventLog::Transaction {
- public:
-  explicit Transaction(SqliteEventLog& log) : log_(log) {}
-  ~Transaction() {
-    if (open_) log_.Execute("ROLLBACK").IgnoreError();
-  }
-  absl::Status Begin() {
-    // IMMEDIATE: takes the write lock before the conditions are read, so that they still hold.
-    GALEN_RETURN_IF_ERROR(log_.Execute("BEGIN IMMEDIATE"));
-    open_ = true;
-    return absl::OkStatus();
-  }
-  absl::Status Commit() {
-    GALEN_RETURN_IF_ERROR(log_.Execute("COMMIT"));
-    open_ = false;
-    return absl::OkStatus();
-  }
-
- private:
-  SqliteEventLog& log_;
-  bool open_ = false;
-};
-
-// While it lives, commits do not wait for the disk. Good for leases alone: the next event
-// synchronises the write-ahead log up to itself, so a lease that a power cut takes back never wrote
-// a kept event.
-class SqliteEventLog::Unsynchronised {
- public:
-  explicit Unsynchronised(SqliteEventLog& log) : log_(log) {
-    log_.Execute("PRAGMA synchronous = NORMAL").IgnoreError();
-  }
-  ~Unsynchronised() { log_.Execute("PRAGMA synchronous = FULL").IgnoreError(); }
-
- private:
-  SqliteEventLog& log_;
-};
+// Leases alone are not written synchronously: the next event synchronises the write-ahead log up to
+// itself, so a lease that a power cut takes back never wrote a kept event.
+constexpr auto kSynchronous = GroupCommit::Durability::kSynchronous;
+constexpr auto kLater = GroupCommit::Durability::kLater;
 
 SqliteEventLog::SqliteEventLog(std::string file) : file_(std::move(file)) {}
 
 SqliteEventLog::~SqliteEventLog() {
-  statements_.reset();
+  reading_.reset();
+  if (read_db_ != db_) sqlite3_close_v2(read_db_);
+  writing_.reset();
   sqlite3_close_v2(db_);
 }
 
 absl::StatusOr<std::unique_ptr<SqliteEventLog>> SqliteEventLog::Open(const std::string& file) {
   std::unique_ptr<SqliteEventLog> log(new SqliteEventLog(file));
-  GALEN_RETURN_IF_ERROR(log->OpenFile());
+  GALEN_ASSIGN_OR_RETURN(log->db_, log->OpenFile());
   GALEN_RETURN_IF_ERROR(log->CheckSchema());
+  if (file == ":memory:") {
+    log->read_db_ = log->db_;
+    log->read_mu_ = &log->writing_mu_;
+  } else {
+    GALEN_ASSIGN_OR_RETURN(log->read_db_, log->OpenFile());
+  }
   GALEN_RETURN_IF_ERROR(log->PrepareAll());
+  GALEN_RETURN_IF_ERROR(log->group_.Open(log->db_, &log->writing_mu_, file));
   return log;
 }
 
-absl::Status SqliteEventLog::OpenFile() {
+absl::StatusOr<sqlite3*> SqliteEventLog::OpenFile() const {
+  sqlite3* db = nullptr;
   const int code =
-      sqlite3_open_v2(file_.c_str(), &db_,
+      sqlite3_open_v2(file_.c_str(), &db,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  if (code != SQLITE_OK) return SqliteError(db_, code, file_);
-  sqlite3_extended_result_codes(db_, 1);
-  sqlite3_busy_timeout(db_, 5000);
-  return absl::OkStatus();
+  if (code != SQLITE_OK) {
+    const absl::Status status = SqliteError(db, code, file_);
+    sqlite3_close_v2(db);
+    return status;
+  }
+  sqlite3_extended_result_codes(db, 1);
+  sqlite3_busy_timeout(db, 5000);
+  return db;
 }
 
 absl::Status SqliteEventLog::CheckSchema() {
   // One transaction: two processes that start at once must not both create the tables.
-  Transaction transaction(*this);
-  GALEN_RETURN_IF_ERROR(transaction.Begin());
+  GALEN_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
   GALEN_ASSIGN_OR_RETURN(const std::int64_t tables, Pragma("SELECT count(*) FROM sqlite_schema"));
   GALEN_ASSIGN_OR_RETURN(const std::int64_t application, Pragma("PRAGMA application_id"));
   GALEN_ASSIGN_OR_RETURN(const std::int64_t version, Pragma("PRAGMA user_version"));
@@ -152,52 +136,59 @@ absl::Status SqliteEventLog::CheckSchema() {
                                             ": run the galen that wrote it; nothing was changed"));
   }
   GALEN_RETURN_IF_ERROR(Execute(kAccounts));
-  GALEN_RETURN_IF_ERROR(transaction.Commit());
+  GALEN_RETURN_IF_ERROR(Execute("COMMIT"));
   GALEN_RETURN_IF_ERROR(Execute("PRAGMA journal_mode = WAL"));
-  GALEN_RETURN_IF_ERROR(Execute("PRAGMA synchronous = FULL"));
   return Execute("PRAGMA foreign_keys = ON");
 }
 
 absl::Status SqliteEventLog::PrepareAll() {
-  statements_ = std::make_unique<Statements>();
-  const std::pair<Statement*, const char*> all[] = {
-      {&statements_->find,
-       "SELECT id, last_sequence, lease_owner, lease_token, lease_expires FROM diagnoses "
-       "WHERE name = ?1"},
-      {&statements_->find_request,
+  constexpr char kFind[] =
+      "SELECT id, last_sequence, lease_owner, lease_token, lease_expires FROM diagnoses "
+      "WHERE name = ?1";
+  writing_ = std::make_unique<Writing>();
+  const std::pair<Statement*, const char*> writing[] = {
+      {&writing_->find, kFind},
+      {&writing_->find_request,
        "SELECT name FROM diagnoses WHERE parent = ?1 AND request_id = ?2 AND request_id <> ''"},
-      {&statements_->insert_diagnosis,
+      {&writing_->insert_diagnosis,
        "INSERT INTO diagnoses (name, parent, request_id, last_sequence) VALUES (?1, ?2, ?3, 1)"},
-      {&statements_->insert_event,
+      {&writing_->insert_event,
        "INSERT INTO events (diagnosis, sequence, event) VALUES (?1, ?2, ?3)"},
-      {&statements_->set_last, "UPDATE diagnoses SET last_sequence = ?2 WHERE id = ?1"},
-      {&statements_->read,
-       "SELECT sequence, event FROM events WHERE diagnosis = ?1 AND sequence > ?2 "
-       "ORDER BY sequence LIMIT ?3"},
-      {&statements_->list,
-       "SELECT id, name FROM diagnoses WHERE parent = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"},
-      {&statements_->list_all,
-       "SELECT id, name FROM diagnoses WHERE id < ?2 ORDER BY id DESC LIMIT ?3"},
-      {&statements_->orphans,
-       "SELECT name FROM diagnoses WHERE over = 0 AND lease_expires <= ?1 ORDER BY id"},
-      {&statements_->set_over, "UPDATE diagnoses SET over = ?2 WHERE name = ?1"},
-      {&statements_->set_lease,
+      {&writing_->set_last, "UPDATE diagnoses SET last_sequence = ?2 WHERE id = ?1"},
+      {&writing_->set_over, "UPDATE diagnoses SET over = ?2 WHERE name = ?1"},
+      {&writing_->set_lease,
        "UPDATE diagnoses SET lease_owner = ?2, lease_token = ?3, lease_expires = ?4 "
        "WHERE id = ?1"},
-      {&statements_->release_lease,
+      {&writing_->release_lease,
        "UPDATE diagnoses SET lease_owner = '', lease_expires = 0 "
        "WHERE name = ?1 AND lease_token = ?2"},
-      {&statements_->account,
+      {&writing_->account,
        "INSERT INTO model_accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET "
        "calls = calls + excluded.calls, input_tokens = input_tokens + excluded.input_tokens, "
        "output_tokens = output_tokens + excluded.output_tokens, "
        "cost_nanos = cost_nanos + excluded.cost_nanos"},
-      {&statements_->account_of,
+  };
+  for (const auto& [statement, sql] : writing) {
+    GALEN_RETURN_IF_ERROR(statement->Prepare(db_, file_, sql));
+  }
+  reading_ = std::make_unique<Reading>();
+  const std::pair<Statement*, const char*> reading[] = {
+      {&reading_->find, kFind},
+      {&reading_->read,
+       "SELECT sequence, event FROM events WHERE diagnosis = ?1 AND sequence > ?2 "
+       "ORDER BY sequence LIMIT ?3"},
+      {&reading_->list,
+       "SELECT id, name FROM diagnoses WHERE parent = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"},
+      {&reading_->list_all,
+       "SELECT id, name FROM diagnoses WHERE id < ?2 ORDER BY id DESC LIMIT ?3"},
+      {&reading_->orphans,
+       "SELECT name FROM diagnoses WHERE over = 0 AND lease_expires <= ?1 ORDER BY id"},
+      {&reading_->account_of,
        "SELECT calls, input_tokens, output_tokens, cost_nanos FROM model_accounts "
        "WHERE parent = ?1 AND day = ?2"},
   };
-  for (const auto& [statement, sql] : all) {
-    GALEN_RETURN_IF_ERROR(statement->Prepare(db_, file_, sql));
+  for (const auto& [statement, sql] : reading) {
+    GALEN_RETURN_IF_ERROR(statement->Prepare(read_db_, file_, sql));
   }
   return absl::OkStatus();
 }
@@ -215,8 +206,8 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Pragma(const char* sql) {
   return row ? run.Int(0) : 0;
 }
 
-absl::StatusOr<SqliteEventLog::Row> SqliteEventLog::Find(absl::string_view name) {
-  Statement::Run run(statements_->find);
+absl::StatusOr<SqliteEventLog::Row> SqliteEventLog::Find(Statement& find, absl::string_view name) {
+  Statement::Run run(find);
   run.Bind(1, name);
   GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
   if (!found) return NoSuchLogError(name);
@@ -233,7 +224,7 @@ absl::Status SqliteEventLog::InsertEvent(std::int64_t diagnosis, std::int64_t se
     stored.set_sequence(sequence);
     bytes = stored.SerializeAsString();
   }
-  Statement::Run run(statements_->insert_event);
+  Statement::Run run(writing_->insert_event);
   run.Bind(1, diagnosis);
   run.Bind(2, sequence);
   run.BindBlob(3, bytes);
@@ -241,44 +232,53 @@ absl::Status SqliteEventLog::InsertEvent(std::int64_t diagnosis, std::int64_t se
 }
 
 absl::StatusOr<std::string> SqliteEventLog::Create(const v1::DiagnosisEvent& event) {
+  absl::StatusOr<std::string> name = absl::UnknownError("was not run");
+  GALEN_RETURN_IF_ERROR(group_.Write(kSynchronous, [&] {
+    name = CreateNow(event);
+    return name.status();
+  }));
+  return name;
+}
+
+absl::StatusOr<std::string> SqliteEventLog::CreateNow(const v1::DiagnosisEvent& event) {
   const std::string& name = event.created().name();
   const std::string parent(ParentOf(name));
   if (parent.empty()) {
     return BadNameError(name);
   }
-  MutexLock lock(mu_);
-  Transaction transaction(*this);
-  GALEN_RETURN_IF_ERROR(transaction.Begin());
   {
-    Statement::Run run(statements_->find_request);
+    Statement::Run run(writing_->find_request);
     run.Bind(1, parent);
     run.Bind(2, event.created().request_id());
     GALEN_ASSIGN_OR_RETURN(const bool repeated, run.Next());
     if (repeated) return run.Text(0);
   }
-  if (const absl::StatusOr<Row> taken = Find(name); taken.ok()) {
+  if (const absl::StatusOr<Row> taken = Find(writing_->find, name); taken.ok()) {
     return TakenError(name);
   } else if (!absl::IsNotFound(taken.status())) {
     return taken.status();
   }
   {
-    Statement::Run run(statements_->insert_diagnosis);
+    Statement::Run run(writing_->insert_diagnosis);
     run.Bind(1, name);
     run.Bind(2, parent);
     run.Bind(3, event.created().request_id());
     GALEN_RETURN_IF_ERROR(run.Done());
   }
   GALEN_RETURN_IF_ERROR(InsertEvent(sqlite3_last_insert_rowid(db_), 1, event));
-  GALEN_RETURN_IF_ERROR(transaction.Commit());
   return name;
 }
 
 absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int64_t expected_last,
                                                     absl::Span<const v1::DiagnosisEvent> events) {
-  MutexLock lock(mu_);
-  Transaction transaction(*this);
-  GALEN_RETURN_IF_ERROR(transaction.Begin());
-  GALEN_ASSIGN_OR_RETURN(const Row row, Find(lease.diagnosis));
+  GALEN_RETURN_IF_ERROR(
+      group_.Write(kSynchronous, [&] { return AppendNow(lease, expected_last, events); }));
+  return expected_last + static_cast<std::int64_t>(events.size());
+}
+
+absl::Status SqliteEventLog::AppendNow(const Lease& lease, std::int64_t expected_last,
+                                       absl::Span<const v1::DiagnosisEvent> events) {
+  GALEN_ASSIGN_OR_RETURN(const Row row, Find(writing_->find, lease.diagnosis));
   if (row.lease_token != lease.token) return LeaseLostError(lease);
   if (row.last_sequence != expected_last) {
     return MovedOnError(lease.diagnosis, row.last_sequence, expected_last);
@@ -288,7 +288,7 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
     GALEN_RETURN_IF_ERROR(InsertEvent(row.id, ++sequence, event));
   }
   for (const auto& [day, spent] : SpentByDay(events)) {
-    Statement::Run run(statements_->account);
+    Statement::Run run(writing_->account);
     run.Bind(1, ParentOf(lease.diagnosis));
     run.Bind(2, day);
     run.Bind(3, spent.calls());
@@ -297,19 +297,15 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
     run.Bind(6, spent.cost_nanos());
     GALEN_RETURN_IF_ERROR(run.Done());
   }
-  {
-    Statement::Run run(statements_->set_last);
-    run.Bind(1, row.id);
-    run.Bind(2, sequence);
-    GALEN_RETURN_IF_ERROR(run.Done());
-  }
-  GALEN_RETURN_IF_ERROR(transaction.Commit());
-  return sequence;
+  Statement::Run run(writing_->set_last);
+  run.Bind(1, row.id);
+  run.Bind(2, sequence);
+  return run.Done();
 }
 
 absl::StatusOr<v1::Spent> SqliteEventLog::SpentOn(absl::string_view parent, absl::string_view day) {
-  MutexLock lock(mu_);
-  Statement::Run run(statements_->account_of);
+  MutexLock lock(*read_mu_);
+  Statement::Run run(reading_->account_of);
   run.Bind(1, parent);
   run.Bind(2, day);
   GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
@@ -325,10 +321,10 @@ absl::StatusOr<v1::Spent> SqliteEventLog::SpentOn(absl::string_view parent, absl
 absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventLog::Read(absl::string_view name,
                                                                      std::int64_t after_sequence,
                                                                      int limit) {
-  MutexLock lock(mu_);
-  GALEN_ASSIGN_OR_RETURN(const Row row, Find(name));
+  MutexLock lock(*read_mu_);
+  GALEN_ASSIGN_OR_RETURN(const Row row, Find(reading_->find, name));
   std::vector<v1::DiagnosisEvent> events;
-  Statement::Run run(statements_->read);
+  Statement::Run run(reading_->read);
   run.Bind(1, row.id);
   run.Bind(2, after_sequence);
   run.Bind(3, std::int64_t{limit});
@@ -352,8 +348,8 @@ absl::StatusOr<EventLog::Page> SqliteEventLog::List(absl::string_view parent, in
   if (!page_token.empty() && (!absl::SimpleAtoi(page_token, &before) || before < 1)) {
     return BadPageTokenError(page_token);
   }
-  MutexLock lock(mu_);
-  Statement::Run run(parent.empty() ? statements_->list_all : statements_->list);
+  MutexLock lock(*read_mu_);
+  Statement::Run run(parent.empty() ? reading_->list_all : reading_->list);
   if (!parent.empty()) run.Bind(1, parent);
   run.Bind(2, before);
   run.Bind(3, std::int64_t{page_size} + 1);  // one more tells whether there is another page
@@ -372,8 +368,8 @@ absl::StatusOr<EventLog::Page> SqliteEventLog::List(absl::string_view parent, in
 }
 
 absl::StatusOr<std::vector<std::string>> SqliteEventLog::ListOrphans(absl::Time now) {
-  MutexLock lock(mu_);
-  Statement::Run run(statements_->orphans);
+  MutexLock lock(*read_mu_);
+  Statement::Run run(reading_->orphans);
   run.Bind(1, absl::ToUnixMicros(now));
   std::vector<std::string> names;
   for (;;) {
@@ -384,46 +380,44 @@ absl::StatusOr<std::vector<std::string>> SqliteEventLog::ListOrphans(absl::Time 
 }
 
 absl::Status SqliteEventLog::SetOver(absl::string_view name, bool over) {
-  MutexLock lock(mu_);
-  Statement::Run run(statements_->set_over);
-  run.Bind(1, name);
-  run.Bind(2, std::int64_t{over});
-  GALEN_RETURN_IF_ERROR(run.Done());
-  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : NoSuchLogError(name);
+  // That it is over would be found out again; that it goes on, nobody would ask.
+  return group_.Write(over ? kLater : kSynchronous, [&] {
+    Statement::Run run(writing_->set_over);
+    run.Bind(1, name);
+    run.Bind(2, std::int64_t{over});
+    GALEN_RETURN_IF_ERROR(run.Done());
+    return sqlite3_changes(db_) == 1 ? absl::OkStatus() : NoSuchLogError(name);
+  });
 }
 
 absl::StatusOr<Lease> SqliteEventLog::AcquireLease(absl::string_view name, absl::string_view owner,
                                                    absl::Time now, absl::Duration ttl) {
-  MutexLock lock(mu_);
-  const Unsynchronised fast(*this);
-  Transaction transaction(*this);
-  GALEN_RETURN_IF_ERROR(transaction.Begin());
-  GALEN_ASSIGN_OR_RETURN(const Row row, Find(name));
-  if (row.lease_expires > absl::ToUnixMicros(now) && row.lease_owner != owner) {
-    return HeldError(name, row.lease_owner, absl::FromUnixMicros(row.lease_expires));
-  }
-  // A new token also for the same owner: after a restart its former self may still be writing.
-  Lease lease{std::string(name), std::string(owner), row.lease_token + 1, now + ttl};
-  {
-    Statement::Run run(statements_->set_lease);
+  Lease lease{std::string(name), std::string(owner), 0, now + ttl};
+  GALEN_RETURN_IF_ERROR(group_.Write(kLater, [&]() -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(const Row row, Find(writing_->find, name));
+    if (row.lease_expires > absl::ToUnixMicros(now) && row.lease_owner != owner) {
+      return HeldError(name, row.lease_owner, absl::FromUnixMicros(row.lease_expires));
+    }
+    // A new token also for the same owner: after a restart its former self may still be writing.
+    lease.token = row.lease_token + 1;
+    Statement::Run run(writing_->set_lease);
     run.Bind(1, row.id);
     run.Bind(2, lease.owner);
     run.Bind(3, lease.token);
     run.Bind(4, absl::ToUnixMicros(lease.expires));
-    GALEN_RETURN_IF_ERROR(run.Done());
-  }
-  GALEN_RETURN_IF_ERROR(transaction.Commit());
+    return run.Done();
+  }));
   return lease;
 }
 
 absl::Status SqliteEventLog::ReleaseLease(const Lease& lease) {
-  MutexLock lock(mu_);
-  const Unsynchronised fast(*this);
-  Statement::Run run(statements_->release_lease);
-  run.Bind(1, lease.diagnosis);
-  run.Bind(2, lease.token);
-  GALEN_RETURN_IF_ERROR(run.Done());
-  return sqlite3_changes(db_) == 1 ? absl::OkStatus() : LeaseLostError(lease);
+  return group_.Write(kLater, [&] {
+    Statement::Run run(writing_->release_lease);
+    run.Bind(1, lease.diagnosis);
+    run.Bind(2, lease.token);
+    GALEN_RETURN_IF_ERROR(run.Done());
+    return sqlite3_changes(db_) == 1 ? absl::OkStatus() : LeaseLostError(lease);
+  });
 }
 
 }  // namespace galen::store

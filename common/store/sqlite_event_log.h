@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -14,13 +13,16 @@
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
 #include "common/store/event_log.h"
+#include "common/store/sqlite_group_commit.h"
+#include "common/store/sqlite_statement.h"
 
 struct sqlite3;
 
 namespace galen::store {
 
 // Event logs in one SQLite file (write-ahead log beside it), for one or a few processes of one
-// machine. Events are on the disk when Append() and Create() return. Thread-safe: calls take turns.
+// machine. Events are on the disk when Append() and Create() return; what threads append at the
+// same time waits for the disk together. Thread-safe; who reads does not wait for who writes.
 class SqliteEventLog final : public EventLog {
  public:
   // Opens `file`, and creates it when there is none; ":memory:" lives as long as the object.
@@ -45,25 +47,34 @@ class SqliteEventLog final : public EventLog {
   absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) override;
 
  private:
-  struct Statements;
+  struct Writing;
+  struct Reading;
   struct Row;
-  class Transaction;
-  class Unsynchronised;
 
   explicit SqliteEventLog(std::string file);
-  absl::Status OpenFile();
+  absl::StatusOr<sqlite3*> OpenFile() const;
   absl::Status CheckSchema();
   absl::Status PrepareAll();
   absl::Status Execute(const char* sql);
   absl::StatusOr<std::int64_t> Pragma(const char* sql);
-  absl::StatusOr<Row> Find(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<Row> Find(Statement& find, absl::string_view name);
   absl::Status InsertEvent(std::int64_t diagnosis, std::int64_t sequence,
-                           const v1::DiagnosisEvent& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+                           const v1::DiagnosisEvent& event);
+  absl::Status AppendNow(const Lease& lease, std::int64_t expected_last,
+                         absl::Span<const v1::DiagnosisEvent> events);
+  absl::StatusOr<std::string> CreateNow(const v1::DiagnosisEvent& event);
 
   const std::string file_;
-  Mutex mu_;
+  // The connection that writes, and what it has prepared: for what GroupCommit runs.
   sqlite3* db_ = nullptr;
-  std::unique_ptr<Statements> statements_;
+  Mutex writing_mu_;
+  std::unique_ptr<Writing> writing_;
+  GroupCommit group_;
+  // The connection that reads, under a lock of its own; of a store in memory the same one.
+  sqlite3* read_db_ = nullptr;
+  Mutex reading_mu_;
+  Mutex* read_mu_ = &reading_mu_;
+  std::unique_ptr<Reading> reading_;
 };
 
 }  // namespace galen::store
