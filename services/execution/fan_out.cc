@@ -53,8 +53,9 @@ CheckResult ErrorResult(absl::string_view check, absl::string_view node,
 
 FanOut::FanOut(std::shared_ptr<const knowledge::Knowledge> knowledge,
                clients::OnMessage<CheckResult> on_result,
-               absl::AnyInvocable<void(absl::Status) &&> done, Tap tap)
+               absl::AnyInvocable<void(absl::Status) &&> done, Tap tap, bool compare)
     : knowledge_(std::move(knowledge)),
+      compare_(compare),
       on_result_(std::move(on_result)),
       done_(std::move(done)),
       tap_(std::move(tap)) {}
@@ -100,6 +101,19 @@ void FanOut::OnNodeDone(const std::string& node, const absl::Status& status,
   Close();
 }
 
+void FanOut::OnLate(const std::string& node, absl::Duration after, const std::string& part) {
+  MutexLock lock(mu_);
+  const auto wanted = wanted_.find({node, part});
+  if (wanted == wanted_.end()) return;
+  for (const std::string& check : wanted->second) {
+    CheckResult late = ErrorResult(check, node,
+                                   absl::StrCat("late: no answer for ", absl::FormatDuration(after),
+                                                "; the other nodes do not wait for it"));
+    late.set_status(CheckResult::RUNNING);
+    on_result_(std::move(late));
+  }
+}
+
 std::set<std::string> FanOut::Owed(const std::string& node, const std::string& part) {
   MutexLock lock(mu_);
   return wanted_[{node, part}];
@@ -119,7 +133,7 @@ void FanOut::Close() {
 }
 
 void FanOut::Emit(CheckResult result) {
-  const knowledge::v1::Check* spec = knowledge_->FindCheck(result.check());
+  const knowledge::v1::Check* spec = compare_ ? knowledge_->FindCheck(result.check()) : nullptr;
   if (spec != nullptr && !spec->comparisons().empty()) {
     held_[result.check()].push_back(std::move(result));
   } else {
