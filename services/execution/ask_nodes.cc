@@ -13,8 +13,10 @@ using galen::v1::CheckResult;
 
 constexpr std::size_t kReadersAsked = 2;
 
-bool Holds(const Batch& batch, const std::string& node) {
-  return std::binary_search(batch.nodes.begin(), batch.nodes.end(), node);
+// The batch's own name of the node, or of its first one.
+const std::string& NodeOf(const Batch& batch, const std::string& node) {
+  const auto at = std::lower_bound(batch.nodes.begin(), batch.nodes.end(), node);
+  return at != batch.nodes.end() && *at == node ? *at : batch.nodes.front();
 }
 
 }  // namespace
@@ -63,18 +65,20 @@ void NodeAsker::Ask(const Batch& batch, NodeCalls::Ended ended) {
 }
 
 void NodeAsker::AskExecutor(Batch batch, NodeCalls::Ended ended) {
-  std::vector<std::string> allowed;
-  const absl::Time now = parts_.clock.Now();
-  for (std::string& node : batch.nodes) {
-    const absl::Status may = parts_.breaker->Allow(parts_.registry.KeyOf(node), now);
-    if (may.ok()) {
-      allowed.push_back(std::move(node));
-    } else {
-      parts_.fan_out->OnNodeDone(node, may);
+  if (!parts_.breaker->quiet()) {
+    std::vector<std::string> allowed;
+    const absl::Time now = parts_.clock.Now();
+    for (std::string& node : batch.nodes) {
+      const absl::Status may = parts_.breaker->Allow(parts_.registry.KeyOf(node), now);
+      if (may.ok()) {
+        allowed.push_back(std::move(node));
+      } else {
+        parts_.fan_out->OnNodeDone(node, may);
+      }
     }
+    batch.nodes = std::move(allowed);
+    if (batch.nodes.empty()) return ended({});
   }
-  batch.nodes = std::move(allowed);
-  if (batch.nodes.empty()) return ended({});
   const absl::StatusOr<NodeRegistry::Node> client = parts_.registry.Live(batch.nodes.front());
   if (!client.ok()) {
     const bool unknown = absl::IsNotFound(client.status());
@@ -91,8 +95,7 @@ void NodeAsker::AskExecutor(Batch batch, NodeCalls::Ended ended) {
       call, NodeDeadline(),
       [self = shared_from_this(), asked](CheckResult result) {
         // One that speaks for a node that was not asked is caught as the first one's lie.
-        const std::string node =
-            Holds(*asked, result.node()) ? result.node() : asked->nodes.front();
+        const std::string& node = NodeOf(*asked, result.node());
         self->parts_.fan_out->OnResult(node, std::move(result));
       },
       [self = shared_from_this(), asked, client = *client, ended](const absl::Status& status) {
@@ -107,6 +110,17 @@ void NodeAsker::AskExecutor(Batch batch, NodeCalls::Ended ended) {
         }
         ended({});
       }));
+}
+
+void NodeAsker::Record(const Batch& batch, const absl::Status& status) {
+  if (status.ok() && parts_.breaker->quiet()) return;
+  const absl::Time now = parts_.clock.Now();
+  for (const std::string& node : batch.nodes) {
+    // Of many, those that did answer are not silent.
+    const bool answered =
+        !status.ok() && batch.nodes.size() > 1 && parts_.fan_out->Owed(node).empty();
+    parts_.breaker->Record(parts_.registry.KeyOf(node), answered ? absl::OkStatus() : status, now);
+  }
 }
 
 std::vector<Batch> NodeAsker::OwedOf(const Batch& batch) {
@@ -139,8 +153,7 @@ void NodeAsker::AskReplica(const Batch& batch, NodeCalls::Ended ended) {
   parts_.calls->Add((*client)->RunShare(
       share, NodeDeadline(),
       [self = shared_from_this(), asked](CheckResult result) {
-        if (!Holds(*asked, result.node())) return;
-        const std::string node = result.node();
+        const std::string& node = NodeOf(*asked, result.node());
         self->parts_.fan_out->OnResult(node, std::move(result));
       },
       [self = shared_from_this(), asked, client = *client, ended](const absl::Status& status) {

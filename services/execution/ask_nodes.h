@@ -54,6 +54,8 @@ class NodeAsker : public std::enable_shared_from_this<NodeAsker> {
   void AskReplica(const Batch& batch, NodeCalls::Ended ended);
   void AskReader(const std::string& node, std::size_t attempt, NodeCalls::Ended ended);
   void GiveUp(const Batch& batch, const absl::Status& status, const NodeCalls::Ended& ended);
+  // Which of the batch's nodes did not answer.
+  void Record(const Batch& batch, const absl::Status& status);
   // What the batch's nodes still owe, for this replica to ask.
   std::vector<Batch> OwedOf(const Batch& batch);
   absl::Time NodeDeadline() const;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
@@ -179,14 +180,16 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
     fan_out->Add(node, alone);
     for (const std::string& check : paired) fan_out->Add(node, {check}, check);
   }
-  std::map<std::string, std::set<std::string>> missing;
+  std::map<std::set<std::string>, std::vector<std::string>> missing;
   for (const std::string& node : nodes) {
-    std::set<std::string> owed =
-        FromCache(request.diagnosis(), node, alone, variants, *fan_out, "");
+    const std::set<std::string> owed =
+        request.diagnosis().empty()
+            ? alone
+            : FromCache(request.diagnosis(), node, alone, variants, *fan_out, "");
     if (owed.empty()) {
       fan_out->OnNodeDone(node, absl::OkStatus());
     } else {
-      missing[node] = std::move(owed);
+      missing[owed].push_back(node);
     }
   }
   v1::RunChecksRequest call = request;
@@ -222,51 +225,50 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   };
 }
 
-std::deque<Batch> CheckRunner::Plan(const std::map<std::string, std::set<std::string>>& missing,
-                                    bool bundle, bool share) const {
+std::deque<Batch> CheckRunner::Plan(
+    const std::map<std::set<std::string>, std::vector<std::string>>& missing, bool bundle,
+    bool share) const {
   std::deque<Batch> plan;
-  if (bundle) {
-    for (const auto& [node, checks] : missing) plan.push_back({{node}, checks, ""});
-    return plan;
-  }
-  // Those that only this replica knows of are its own, whatever the ring says.
-  std::vector<std::string> mine;
-  std::vector<std::string> divided;
-  for (const auto& [node, checks] : missing) {
-    (share || options_.peers == nullptr || !registry_.Registered(node) ? mine : divided)
-        .push_back(node);
-  }
-  std::map<std::string, std::vector<std::string>> shares;
-  if (!divided.empty()) shares = options_.peers->Divide(divided);
-  std::vector<std::string>& own = shares[""];
-  own.insert(own.end(), mine.begin(), mine.end());
-  std::sort(own.begin(), own.end());
-  // One batch of each owner in turn, so that none waits for the others to be done.
-  std::vector<std::deque<Batch>> queues;
-  for (const auto& [replica, nodes] : shares) {
-    // By place, and by the checks that are owed: what one call can ask.
-    std::map<std::pair<std::string, std::set<std::string>>, Batch> open;
-    std::deque<Batch>& queue = queues.emplace_back();
-    for (const std::string& node : nodes) {
-      const std::set<std::string>& checks = missing.at(node);
-      const std::string place = replica.empty() ? registry_.PlaceOf(node) : replica;
-      if (place.empty()) {
-        queue.push_back({{node}, checks, ""});
-        continue;
-      }
-      Batch& batch = open[{place, checks}];
-      batch.checks = checks;
-      batch.replica = replica;
-      batch.nodes.push_back(node);
-      if (batch.nodes.size() < options_.batch) continue;
-      queue.push_back(std::move(batch));
-      open.erase({place, checks});
+  // Of each replica, the batches that it asks.
+  std::map<std::string, std::deque<Batch>> queues;
+  for (const auto& [checks, owing] : missing) {
+    if (bundle) {
+      for (const std::string& node : owing) plan.push_back({{node}, checks, ""});
+      continue;
     }
-    for (auto& [key, batch] : open) queue.push_back(std::move(batch));
+    // Those that did not register are known to this replica alone.
+    std::vector<std::string> mine;
+    std::vector<std::string> divided;
+    for (const std::string& node : owing) {
+      (share || options_.peers == nullptr || !registry_.Registered(node) ? mine : divided)
+          .push_back(node);
+    }
+    std::map<std::string, std::vector<std::string>> shares;
+    if (!divided.empty()) shares = options_.peers->Divide(divided);
+    std::vector<std::string>& own = shares[""];
+    own.insert(own.end(), mine.begin(), mine.end());
+    std::sort(own.begin(), own.end());
+    for (const auto& [replica, nodes] : shares) {
+      absl::flat_hash_map<std::string, std::vector<std::string>> open;  // by place
+      std::deque<Batch>& queue = queues[replica];
+      for (const std::string& node : nodes) {
+        std::string place = replica.empty() ? registry_.PlaceOf(node) : replica;
+        if (place.empty()) place = node;
+        std::vector<std::string>& together = open[place];
+        together.push_back(node);
+        if (together.size() < options_.batch) continue;
+        queue.push_back({std::move(together), checks, replica});
+        open.erase(place);
+      }
+      for (auto& [place, together] : open) {
+        queue.push_back({std::move(together), checks, replica});
+      }
+    }
   }
+  // One batch of each replica in turn, so that none waits for the others to be done.
   for (bool more = true; more;) {
     more = false;
-    for (std::deque<Batch>& queue : queues) {
+    for (auto& [replica, queue] : queues) {
       if (queue.empty()) continue;
       plan.push_back(std::move(queue.front()));
       queue.pop_front();
@@ -299,7 +301,6 @@ std::set<std::string> CheckRunner::FromCache(const std::string& diagnosis, const
                                              const std::set<std::string>& checks,
                                              const std::map<std::string, std::string>& variants,
                                              FanOut& fan_out, const std::string& part) const {
-  if (diagnosis.empty()) return checks;
   std::set<std::string> missing;
   for (const std::string& check : checks) {
     std::optional<CheckResult> known =

@@ -100,9 +100,9 @@ class CheckRunner {
                       clients::OnMessage<galen::v1::CheckResult> on_result,
                       absl::AnyInvocable<void(absl::Status) &&> done,
                       const std::shared_ptr<Flow>& flow, bool share) const;
-  // Who asks what: `missing` are the checks that each node owes.
-  std::deque<Batch> Plan(const std::map<std::string, std::set<std::string>>& missing, bool bundle,
-                         bool share) const;
+  // Who asks what: the nodes by the checks that they owe.
+  std::deque<Batch> Plan(const std::map<std::set<std::string>, std::vector<std::string>>& missing,
+                         bool bundle, bool share) const;
   // Those of `checks` that are run by nodes in pairs.
   static std::set<std::string> PairChecksOf(const knowledge::Knowledge& book,
                                             const v1::RunChecksRequest& request,

@@ -6,10 +6,10 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -52,8 +52,15 @@ class FanOut {
                   const std::string& part = "");
 
  private:
-  using Part = std::pair<std::string, std::string>;  // node, name
+  // One part of what a node is asked: mostly the only one, with the name "".
+  struct Part {
+    std::string name;
+    std::set<std::string> wanted;
+    std::string fault;  // why something that it sent was dropped
+  };
 
+  // nullptr when there is none.
+  Part* Find(const std::string& node, const std::string& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Emit(galen::v1::CheckResult result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EmitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A part is over.
@@ -63,8 +70,7 @@ class FanOut {
   const bool compare_;
   Mutex mu_;
   std::size_t open_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<Part, std::set<std::string>> wanted_ ABSL_GUARDED_BY(mu_);
-  std::map<Part, std::string> faults_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, std::vector<Part>> parts_ ABSL_GUARDED_BY(mu_);  // by node
   // By check: results that wait for the other nodes.
   std::map<std::string, std::vector<galen::v1::CheckResult>> held_ ABSL_GUARDED_BY(mu_);
   clients::OnMessage<galen::v1::CheckResult> on_result_ ABSL_GUARDED_BY(mu_);

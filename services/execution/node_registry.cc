@@ -28,31 +28,29 @@ absl::StatusOr<NodeRegistry::Node> NodeRegistry::Live(absl::string_view node) co
     const std::string peer = by_name_ ? name : "";
     const auto fixed = fixed_.find(name);
     if (fixed != fixed_.end()) return pool_->Get(fixed->second, peer);
-    const std::shared_ptr<const Addresses> known = registered();
+    const std::shared_ptr<const Table> known = registered();
     const auto at = known->find(name);
     if (at != known->end()) return pool_->Get(at->second, peer);
   }
   return absl::NotFoundError("none is registered with execution");
 }
 
-bool NodeRegistry::Registered(absl::string_view node) const {
-  const std::string name(node);
-  return nodes_.count(name) == 0 && fixed_.count(name) == 0 && registered()->count(name) > 0;
+bool NodeRegistry::Registered(const std::string& node) const {
+  return nodes_.count(node) == 0 && fixed_.count(node) == 0 && registered()->contains(node);
 }
 
-std::string NodeRegistry::PlaceOf(absl::string_view node) const {
-  const std::string name(node);
-  if (nodes_.count(name) > 0) return name;
-  const std::shared_ptr<const Addresses> known = registered();
-  for (const Addresses* addresses : {&fixed_, known.get()}) {
-    const auto at = addresses->find(name);
-    if (at != addresses->end()) return by_name_ ? name : at->second;
-  }
-  return "";
+std::string NodeRegistry::PlaceOf(const std::string& node) const {
+  if (nodes_.count(node) > 0) return node;
+  const auto fixed = fixed_.find(node);
+  if (fixed != fixed_.end()) return by_name_ ? node : fixed->second;
+  const std::shared_ptr<const Table> known = registered();
+  const auto at = known->find(node);
+  if (at == known->end()) return "";
+  return by_name_ ? node : at->second;
 }
 
 std::string NodeRegistry::KeyOf(const std::string& node) const {
-  const std::shared_ptr<const Addresses> known = registered();
+  const std::shared_ptr<const Table> known = registered();
   const auto at = known->find(node);
   return at == known->end() || !Registered(node) ? node : absl::StrCat(node, " at ", at->second);
 }
@@ -71,14 +69,14 @@ std::vector<std::string> NodeRegistry::LiveNodes() const {
 }
 
 std::size_t NodeRegistry::size() const {
-  const std::shared_ptr<const Addresses> known = registered();
+  const std::shared_ptr<const Table> known = registered();
   std::size_t count = nodes_.size() + fixed_.size() + known->size();
   for (const auto& [name, address] : fixed_) count -= known->count(name);
   return count;
 }
 
-void NodeRegistry::SetRegistered(Addresses addresses) {
-  auto known = std::make_shared<const Addresses>(std::move(addresses));
+void NodeRegistry::SetRegistered(const Addresses& addresses) {
+  auto known = std::make_shared<const Table>(addresses.begin(), addresses.end());
   MutexLock lock(mu_);
   registered_.swap(known);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
@@ -39,9 +40,9 @@ class NodeRegistry {
   // The executor of a node. NOT_FOUND none is known; else why there is no client for it.
   absl::StatusOr<Node> Live(absl::string_view node) const;
   // Whether the node registered (and is not one of those named from the beginning).
-  bool Registered(absl::string_view node) const;
+  bool Registered(const std::string& node) const;
   // Nodes with the same place may be asked in one call. "" when no executor is known.
-  std::string PlaceOf(absl::string_view node) const;
+  std::string PlaceOf(const std::string& node) const;
   // What stands for the node where it is: one that has moved is another one.
   std::string KeyOf(const std::string& node) const;
   // The reader for a bundle's node: always the same one for a name, and with `attempt` the one
@@ -52,10 +53,12 @@ class NodeRegistry {
   std::size_t size() const;
 
   // Who is registered from now on.
-  void SetRegistered(Addresses addresses);
+  void SetRegistered(const Addresses& addresses);
 
  private:
-  std::shared_ptr<const Addresses> registered() const {
+  using Table = absl::flat_hash_map<std::string, std::string>;
+
+  std::shared_ptr<const Table> registered() const {
     MutexLock lock(mu_);
     return registered_;
   }
@@ -66,8 +69,7 @@ class NodeRegistry {
   NodePool* const pool_ = nullptr;
   const bool by_name_ = true;
   mutable Mutex mu_;
-  std::shared_ptr<const Addresses> registered_ ABSL_GUARDED_BY(mu_) =
-      std::make_shared<const Addresses>();
+  std::shared_ptr<const Table> registered_ ABSL_GUARDED_BY(mu_) = std::make_shared<const Table>();
 };
 
 }  // namespace galen::execution

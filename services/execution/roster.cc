@@ -99,18 +99,19 @@ absl::Status Roster::Withdraw(absl::string_view node, absl::string_view address)
 
 absl::Status Roster::Turn(bool read) {
   MutexLock turn(turn_mu_);
-  const absl::Status status = Exchange(read);
+  bool changed = read;
+  const absl::Status status = Exchange(read, changed);
   if (!status.ok() && !std::exchange(failing_, true)) {
     options_.tell(absl::StrCat("the store of nodes does not answer, those that are known stay: ",
                                status.message()));
   } else if (status.ok() && read && std::exchange(failing_, false)) {
     options_.tell("the store of nodes answers again");
   }
-  TellView(!failing_);
+  if (changed) TellView(!failing_);
   return status;
 }
 
-absl::Status Roster::Exchange(bool read) {
+absl::Status Roster::Exchange(bool read, bool& changed) {
   const absl::Time now = clock_.Now();
   Entries batch;
   std::vector<store::NodeEntry> entries;
@@ -119,7 +120,9 @@ absl::Status Roster::Exchange(bool read) {
     batch.swap(pending_);
     // What registered here is known here, whatever becomes of the store.
     for (const auto& [name, entry] : batch) {
-      known_[name] = entry;
+      store::NodeEntry& known = known_[name];
+      changed = changed || known.record != entry.record;
+      known = entry;
       entries.push_back(entry);
     }
     if (read && !address_.empty()) {

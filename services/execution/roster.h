@@ -64,8 +64,9 @@ class Roster {
   using Entries = std::map<std::string, store::NodeEntry>;
 
   void Loop();
-  absl::Status Exchange(bool read);
-  void TellView(bool expire);
+  // Sets `changed` when it learns of somebody new.
+  absl::Status Exchange(bool read, bool& changed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_mu_);
+  void TellView(bool expire) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_mu_);
 
   store::NodeTable& table_;
   const Clock& clock_;
