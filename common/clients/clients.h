@@ -56,6 +56,16 @@ class ExecutionClient {
   virtual Cancel RunChecks(const execution::v1::RunChecksRequest& request, absl::Time deadline,
                            OnMessage<v1::CheckResult> on_result,
                            absl::AnyInvocable<void(absl::Status) &&> done) = 0;
+  // As RunChecks(); between replicas of execution.
+  virtual Cancel RunShare(const execution::v1::RunChecksRequest& request, absl::Time deadline,
+                          OnMessage<v1::CheckResult> on_result,
+                          absl::AnyInvocable<void(absl::Status) &&> done) {
+    static_cast<void>(request);
+    static_cast<void>(deadline);
+    static_cast<void>(on_result);
+    std::move(done)(absl::UnimplementedError("this execution agent has no replicas"));
+    return NoCancel();
+  }
   // Never ends by itself. `on_event` must not block; `done` comes last.
   virtual Cancel WatchNodes(const execution::v1::WatchNodesRequest& request,
                             OnMessage<execution::v1::NodeEvent> on_event,
@@ -65,6 +75,16 @@ class ExecutionClient {
     std::move(done)(absl::UnimplementedError("this execution agent cannot watch nodes"));
     return NoCancel();
   }
+};
+
+// What node executors ask of execution.
+class RegistrationClient {
+ public:
+  virtual ~RegistrationClient() = default;
+  virtual void RegisterNode(const execution::v1::RegisterNodeRequest& request, absl::Time deadline,
+                            Done<execution::v1::RegisterNodeResponse> done) = 0;
+  virtual void WithdrawNode(const execution::v1::WithdrawNodeRequest& request, absl::Time deadline,
+                            Done<execution::v1::WithdrawNodeResponse> done) = 0;
 };
 
 class NodeClient {

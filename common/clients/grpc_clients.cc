@@ -171,6 +171,14 @@ class GrpcExecutionClient final : public ExecutionClient {
                                           stub_->async()->RunChecks(context, &request, reactor);
                                         });
   }
+  Cancel RunShare(const execution::v1::RunChecksRequest& request, absl::Time deadline,
+                  OnMessage<v1::CheckResult> on_result,
+                  absl::AnyInvocable<void(absl::Status) &&> done) override {
+    return Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
+                                        [&](auto* context, auto* reactor) {
+                                          stub_->async()->RunShare(context, &request, reactor);
+                                        });
+  }
   Cancel WatchNodes(const execution::v1::WatchNodesRequest& request,
                     OnMessage<execution::v1::NodeEvent> on_event,
                     absl::AnyInvocable<void(absl::Status) &&> done) override {
@@ -189,6 +197,27 @@ class GrpcExecutionClient final : public ExecutionClient {
   }
   std::unique_ptr<execution::v1::ExecutionService::Stub> stub_;
   const ClaimFor claim_for_;
+};
+
+class GrpcRegistrationClient final : public RegistrationClient {
+ public:
+  explicit GrpcRegistrationClient(std::shared_ptr<grpc::Channel> channel)
+      : stub_(execution::v1::ExecutionService::NewStub(std::move(channel))) {}
+  void RegisterNode(const execution::v1::RegisterNodeRequest& request, absl::Time deadline,
+                    Done<execution::v1::RegisterNodeResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->RegisterNode(context, &request, response, std::move(callback));
+    });
+  }
+  void WithdrawNode(const execution::v1::WithdrawNodeRequest& request, absl::Time deadline,
+                    Done<execution::v1::WithdrawNodeResponse> done) override {
+    Unary(deadline, std::move(done), [&](auto* context, auto* response, auto callback) {
+      stub_->async()->WithdrawNode(context, &request, response, std::move(callback));
+    });
+  }
+
+ private:
+  std::unique_ptr<execution::v1::ExecutionService::Stub> stub_;
 };
 
 class GrpcNodeClient final : public NodeClient {
@@ -268,6 +297,10 @@ std::unique_ptr<PlanningClient> MakeGrpcPlanningClient(std::shared_ptr<grpc::Cha
 std::unique_ptr<ExecutionClient> MakeGrpcExecutionClient(std::shared_ptr<grpc::Channel> channel,
                                                          ClaimFor claim_for) {
   return std::make_unique<GrpcExecutionClient>(std::move(channel), std::move(claim_for));
+}
+std::unique_ptr<RegistrationClient> MakeGrpcRegistrationClient(
+    std::shared_ptr<grpc::Channel> channel) {
+  return std::make_unique<GrpcRegistrationClient>(std::move(channel));
 }
 std::unique_ptr<NodeClient> MakeGrpcNodeClient(std::shared_ptr<grpc::Channel> channel) {
   return std::make_unique<GrpcNodeClient>(std::move(channel));

@@ -22,6 +22,7 @@ std::unique_ptr<PlanningClient> MakeGrpcPlanningClient(std::shared_ptr<grpc::Cha
 using ClaimFor = std::function<std::string(const std::string& diagnosis)>;
 std::unique_ptr<ExecutionClient> MakeGrpcExecutionClient(std::shared_ptr<grpc::Channel>,
                                                          ClaimFor claim_for = nullptr);
+std::unique_ptr<RegistrationClient> MakeGrpcRegistrationClient(std::shared_ptr<grpc::Channel>);
 std::unique_ptr<NodeClient> MakeGrpcNodeClient(std::shared_ptr<grpc::Channel>);
 std::unique_ptr<ReflectionClient> MakeGrpcReflectionClient(std::shared_ptr<grpc::Channel>);
 std::unique_ptr<ConclusionClient> MakeGrpcConclusionClient(std::shared_ptr<grpc::Channel>);

@@ -80,6 +80,12 @@ class ServerStream final : public grpc::ServerWriteReactor<Message>,
     return alive_;
   }
 
+  // Messages that wait. After there were any, OnReady()'s function is called once there are none.
+  std::size_t queued() {
+    MutexLock lock(mu_);
+    return queue_.size();
+  }
+
   // gRPC's side.
   void OnWriteDone(bool ok) override {
     absl::AnyInvocable<void()>* ready = nullptr;
@@ -128,7 +134,9 @@ class ServerStream final : public grpc::ServerWriteReactor<Message>,
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (writing_ || queue_.empty() || !alive_) return;
     writing_ = true;
-    this->StartWrite(&queue_.front());
+    // With more to come, gRPC may gather messages into one write to the socket.
+    this->StartWrite(&queue_.front(), queue_.size() > 1 ? grpc::WriteOptions().set_buffer_hint()
+                                                        : grpc::WriteOptions());
   }
   void FinishIfDrained() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (!finishing_ || finished_ || writing_ || (!queue_.empty() && alive_)) return;

@@ -9,6 +9,7 @@ constexpr Roles kEntries = {Role::kGateway, Role::kOperator, Role::kWatch};
 constexpr Roles kPeople = {Role::kGateway, Role::kOperator};
 constexpr Roles kOrchestrator = {Role::kOrchestrator};
 constexpr Roles kExecution = {Role::kExecution};
+constexpr Roles kNode = {Role::kNode};
 
 constexpr MethodRule kTable[] = {
     {"/galen.v1.DiagnosisService/CreateDiagnosis", kEntries, "parent"},
@@ -38,6 +39,10 @@ constexpr MethodRule kTable[] = {
      {Role::kOrchestrator, Role::kOperator},
      "diagnosis"},
     {"/galen.execution.v1.ExecutionService/WatchNodes", {Role::kOperator, Role::kWatch}},
+    // The replica that was called has held the claim against the request.
+    {"/galen.execution.v1.ExecutionService/RunShare", kExecution},
+    {"/galen.execution.v1.ExecutionService/RegisterNode", kNode},
+    {"/galen.execution.v1.ExecutionService/WithdrawNode", kNode},
 
     {"/galen.node.v1.NodeService/RunChecks", kExecution},
     {"/galen.node.v1.NodeService/Watch", kExecution},

@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "services/execution/ask_nodes.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/pair_sweep.h"
 
@@ -47,57 +49,6 @@ std::string VariantOf(const v1::RunChecksRequest& request, const std::string& ch
   return variant;
 }
 
-node::v1::RunChecksRequest CallOf(const v1::RunChecksRequest& request, const std::string& node,
-                                  const std::set<std::string>& checks) {
-  node::v1::RunChecksRequest call;
-  for (const std::string& check : checks) call.add_checks(check);
-  call.set_node(node);
-  call.set_bundle(request.bundle());
-  if (request.has_start_time()) *call.mutable_start_time() = request.start_time();
-  if (request.has_end_time()) *call.mutable_end_time() = request.end_time();
-  call.set_allow_intrusive(request.allow_intrusive());
-  call.set_allow_busy(request.allow_busy());
-  call.set_progress(request.progress());
-  for (const galen::v1::CheckParameters& parameters : request.parameters()) {
-    if (checks.count(parameters.check()) > 0) *call.add_parameters() = parameters;
-  }
-  return call;
-}
-
-// A bundle is read by any of the readers, so one that does not answer is no fact about the bundle.
-// Another one is asked for what is owed, once; without it the call can be made again.
-struct BundleRead {
-  const NodeRegistry& registry;
-  v1::RunChecksRequest request;
-  std::string node;
-  absl::Time deadline;
-  std::shared_ptr<FanOut> fan_out;
-  std::shared_ptr<CancelList> calls;
-};
-
-constexpr std::size_t kReadersAsked = 2;
-
-void AskReader(const std::shared_ptr<const BundleRead>& read, std::size_t attempt) {
-  const std::string& node = read->node;
-  clients::NodeClient* const reader = read->registry.ForBundle(node, attempt);
-  read->calls->Add(reader->RunChecks(
-      CallOf(read->request, node, read->fan_out->Owed(node)), read->deadline,
-      [read](CheckResult result) { read->fan_out->OnResult(read->node, std::move(result)); },
-      [read, attempt](const absl::Status& status) {
-        if (!absl::IsUnavailable(status)) {
-          read->fan_out->OnNodeDone(read->node, status);
-        } else if (attempt + 1 < kReadersAsked &&
-                   read->registry.ForBundle(read->node, attempt + 1) != nullptr) {
-          AskReader(read, attempt + 1);
-        } else {
-          read->fan_out->OnNobodyThere(
-              read->node,
-              absl::UnavailableError(absl::StrCat(
-                  "no reader of bundles answers (--bundle_readers): ", status.message())));
-        }
-      }));
-}
-
 }  // namespace
 
 CheckRunner::CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowledge> knowledge,
@@ -107,7 +58,9 @@ CheckRunner::CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowle
       clock_(clock),
       options_(std::move(options)),
       breaker_(std::make_shared<NodeBreaker>(options_.node_pause)),
-      cache_(std::make_shared<ResultCache>(ResultCache::Options())) {}
+      peer_breaker_(std::make_shared<NodeBreaker>(options_.peer_pause)),
+      cache_(std::make_shared<ResultCache>(ResultCache::Options())),
+      late_(std::make_unique<LateWatch>(clock_, options_.look)) {}
 
 absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
     const v1::ResolveNodesRequest& request) const {
@@ -138,7 +91,7 @@ std::shared_ptr<const prometheus::Collectable> CheckRunner::metrics() const {
   return metrics::SourceOf([this]() -> std::vector<prometheus::MetricFamily> {
     const auto number = [](std::size_t count) { return static_cast<double>(count); };
     return {numbers_->Results(metrics::kExecutionResults),
-            metrics::FamilyWith(metrics::kNodesKnown, {{{}, number(registry_.LiveNodes().size())}}),
+            metrics::FamilyWith(metrics::kNodesKnown, {{{}, number(registry_.size())}}),
             metrics::FamilyWith(metrics::kNodesSilent,
                                 {{{}, number(breaker_->SilentAt(clock_.Now()))}})};
   });
@@ -161,14 +114,38 @@ absl::StatusOr<CheckRunner::Book> CheckRunner::BookFor(const std::set<std::strin
 
 clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                                        clients::OnMessage<galen::v1::CheckResult> on_result,
-                                       absl::AnyInvocable<void(absl::Status) &&> done) const {
+                                       absl::AnyInvocable<void(absl::Status) &&> done,
+                                       const std::shared_ptr<Flow>& flow) const {
+  return Run(request, deadline, std::move(on_result), std::move(done), flow, /*share=*/false);
+}
+
+clients::Cancel CheckRunner::RunShare(const v1::RunChecksRequest& request, absl::Time deadline,
+                                      clients::OnMessage<galen::v1::CheckResult> on_result,
+                                      absl::AnyInvocable<void(absl::Status) &&> done,
+                                      const std::shared_ptr<Flow>& flow) const {
+  if (!request.bundle().empty()) {
+    std::move(done)(absl::InvalidArgumentError("bundle: is read by the replica that was asked"));
+    return clients::NoCancel();
+  }
+  return Run(request, deadline, std::move(on_result), std::move(done), flow, /*share=*/true);
+}
+
+clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time deadline,
+                                 clients::OnMessage<galen::v1::CheckResult> on_result,
+                                 absl::AnyInvocable<void(absl::Status) &&> done,
+                                 const std::shared_ptr<Flow>& flow, bool share) const {
   const std::set<std::string> checks(request.checks().begin(), request.checks().end());
   const absl::StatusOr<Book> book = BookFor(checks);
   if (!book.ok()) {
     std::move(done)(book.status());
     return clients::NoCancel();
   }
-  const std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
+  std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
+  if (share) {
+    for (auto node = nodes.begin(); node != nodes.end();) {
+      node = registry_.PlaceOf(*node).empty() ? nodes.erase(node) : std::next(node);
+    }
+  }
   if (checks.empty() || nodes.empty()) {
     std::move(done)(absl::OkStatus());
     return clients::NoCancel();
@@ -184,13 +161,18 @@ clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl
     numbers->CountResult(result.check(), result.status());
     tell(std::move(result));
   };
+  FanOut::Tap keep;
+  if (!request.diagnosis().empty()) {
+    keep = [cache = cache_, diagnosis = request.diagnosis(), variants,
+            &clock = clock_](const CheckResult& result) {
+      cache->Keep(diagnosis, variants.at(result.check()), result, clock.Now());
+    };
+  }
   auto fan_out = std::make_shared<FanOut>(*book, std::move(counted), std::move(done),
-                                          [cache = cache_, diagnosis = request.diagnosis(),
-                                           variants, &clock = clock_](const CheckResult& result) {
-                                            cache->Keep(diagnosis, variants.at(result.check()),
-                                                        result, clock.Now());
-                                          });
-  const std::set<std::string> paired = PairChecksOf(**book, request, checks, nodes);
+                                          std::move(keep), /*compare=*/!share);
+  // Another replica asks for these itself.
+  const std::set<std::string> paired =
+      share ? std::set<std::string>() : PairChecksOf(**book, request, checks, nodes);
   std::set<std::string> alone;
   std::set_difference(checks.begin(), checks.end(), paired.begin(), paired.end(),
                       std::inserter(alone, alone.end()));
@@ -198,38 +180,102 @@ clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl
     fan_out->Add(node, alone);
     for (const std::string& check : paired) fan_out->Add(node, {check}, check);
   }
-  const absl::Time node_deadline =
-      std::min(deadline, clock_.Now() + options_.node_timeout + long_checks);
+  std::map<std::set<std::string>, std::vector<std::string>> missing;
   for (const std::string& node : nodes) {
-    const std::set<std::string> missing =
-        FromCache(request.diagnosis(), node, alone, variants, *fan_out, "");
-    if (missing.empty()) {
+    const std::set<std::string> owed =
+        request.diagnosis().empty()
+            ? alone
+            : FromCache(request.diagnosis(), node, alone, variants, *fan_out, "");
+    if (owed.empty()) {
       fan_out->OnNodeDone(node, absl::OkStatus());
-      continue;
+    } else {
+      missing[owed].push_back(node);
     }
-    const absl::StatusOr<clients::NodeClient*> client = ClientOf(request.bundle(), node);
-    if (!client.ok()) {
-      fan_out->OnNodeDone(node, client.status());
-      continue;
-    }
-    if (!request.bundle().empty()) {
-      AskReader(std::make_shared<const BundleRead>(
-                    BundleRead{registry_, request, node, node_deadline, fan_out, calls}),
-                /*attempt=*/0);
-      continue;
-    }
-    calls->Add((*client)->RunChecks(
-        CallOf(request, node, missing), node_deadline,
-        [fan_out, node](CheckResult result) { fan_out->OnResult(node, std::move(result)); },
-        [fan_out, node, breaker = breaker_, &clock = clock_](const absl::Status& status) {
-          breaker->Record(node, status, clock.Now());
-          fan_out->OnNodeDone(node, status);
-        }));
   }
+  v1::RunChecksRequest call = request;
+  call.clear_nodes();
+  const auto asker = std::make_shared<NodeAsker>(
+      NodeAsker::Parts{registry_, clock_, options_.peers, breaker_, peer_breaker_, fan_out, calls},
+      std::move(call), options_.node_timeout + long_checks, deadline);
+  NodeCalls::Limits limits = options_.limits;
+  limits.late_after += long_checks;
+  std::function<void(const Batch&)> late;
+  if (request.progress()) {
+    late = [fan_out, after = limits.late_after](const Batch& batch) {
+      for (const std::string& node : batch.nodes) fan_out->OnLate(node, after);
+    };
+  }
+  const auto node_calls = std::make_shared<NodeCalls>(
+      limits, [&clock = clock_] { return clock.Now(); },
+      [asker, work = trace::Current()](const Batch& batch, NodeCalls::Ended ended) {
+        const trace::Scope scope(work);
+        asker->Ask(batch, std::move(ended));
+      },
+      std::move(late),
+      flow == nullptr ? nullptr : std::function<bool()>([flow] { return flow->full(); }));
+  if (flow != nullptr) flow->OnResume([node_calls] { node_calls->Resume(); });
+  late_->Add(node_calls);
+  node_calls->Begin(Plan(missing, !request.bundle().empty(), share));
   for (const std::string& check : paired) {
     RunPairs(*book, request, check, nodes, variants, deadline, fan_out, calls);
   }
-  return [calls] { calls->CancelAll(); };
+  return [calls, node_calls] {
+    calls->CancelAll();
+    node_calls->Cancel();
+  };
+}
+
+std::deque<Batch> CheckRunner::Plan(
+    const std::map<std::set<std::string>, std::vector<std::string>>& missing, bool bundle,
+    bool share) const {
+  std::deque<Batch> plan;
+  // Of each replica, the batches that it asks.
+  std::map<std::string, std::deque<Batch>> queues;
+  for (const auto& [checks, owing] : missing) {
+    if (bundle) {
+      for (const std::string& node : owing) plan.push_back({{node}, checks, ""});
+      continue;
+    }
+    // Those that did not register are known to this replica alone.
+    std::vector<std::string> mine;
+    std::vector<std::string> divided;
+    for (const std::string& node : owing) {
+      (share || options_.peers == nullptr || !registry_.Registered(node) ? mine : divided)
+          .push_back(node);
+    }
+    std::map<std::string, std::vector<std::string>> shares;
+    if (!divided.empty()) shares = options_.peers->Divide(divided);
+    std::vector<std::string>& own = shares[""];
+    own.insert(own.end(), mine.begin(), mine.end());
+    std::sort(own.begin(), own.end());
+    for (const auto& [replica, nodes] : shares) {
+      absl::flat_hash_map<std::string, std::vector<std::string>> open;  // by place
+      std::deque<Batch>& queue = queues[replica];
+      for (const std::string& node : nodes) {
+        std::string place = replica.empty() ? registry_.PlaceOf(node) : replica;
+        if (place.empty()) place = node;
+        std::vector<std::string>& together = open[place];
+        together.push_back(node);
+        if (together.size() < options_.batch) continue;
+        queue.push_back({std::move(together), checks, replica});
+        open.erase(place);
+      }
+      for (auto& [place, together] : open) {
+        queue.push_back({std::move(together), checks, replica});
+      }
+    }
+  }
+  // One batch of each replica in turn, so that none waits for the others to be done.
+  for (bool more = true; more;) {
+    more = false;
+    for (auto& [replica, queue] : queues) {
+      if (queue.empty()) continue;
+      plan.push_back(std::move(queue.front()));
+      queue.pop_front();
+      more = true;
+    }
+  }
+  return plan;
 }
 
 std::set<std::string> CheckRunner::PairChecksOf(const knowledge::Knowledge& book,
@@ -268,17 +314,9 @@ std::set<std::string> CheckRunner::FromCache(const std::string& diagnosis, const
   return missing;
 }
 
-absl::StatusOr<clients::NodeClient*> CheckRunner::ClientOf(const std::string& bundle,
-                                                           const std::string& node) const {
-  clients::NodeClient* client = bundle.empty() ? registry_.Live(node) : registry_.ForBundle(node);
-  if (client == nullptr) {
-    return absl::NotFoundError(bundle.empty() ? "none is registered with execution (--nodes)"
-                                              : "no executor may read bundles (--bundle_readers)");
-  }
-  if (!bundle.empty()) return client;
-  if (const absl::Status allowed = breaker_->Allow(node, clock_.Now()); !allowed.ok()) {
-    return allowed;
-  }
+absl::StatusOr<NodeRegistry::Node> CheckRunner::ClientOf(const std::string& node) const {
+  GALEN_ASSIGN_OR_RETURN(NodeRegistry::Node client, registry_.Live(node));
+  GALEN_RETURN_IF_ERROR(breaker_->Allow(registry_.KeyOf(node), clock_.Now()));
   return client;
 }
 
@@ -294,9 +332,9 @@ void CheckRunner::RunPairs(const Book& book, const v1::RunChecksRequest& request
                clock_.Now())
         .has_value();
   });
-  std::map<std::string, clients::NodeClient*> able;
+  std::map<std::string, NodeRegistry::Node> able;
   for (const std::string& node : nodes) {
-    const absl::StatusOr<clients::NodeClient*> client = ClientOf(request.bundle(), node);
+    const absl::StatusOr<NodeRegistry::Node> client = ClientOf(node);
     if (known) FromCache(request.diagnosis(), node, {check}, variants, *fan_out, check);
     if (known || !client.ok()) {
       fan_out->OnNodeDone(node, known ? absl::OkStatus() : client.status(), check);
@@ -316,9 +354,11 @@ void CheckRunner::RunPairs(const Book& book, const v1::RunChecksRequest& request
   }
   const knowledge::v1::Check& spec = *book->FindCheck(check);
   const bool progress = request.progress();
+  std::map<std::string, clients::NodeClient*> nodes_of_sweep;
+  for (const auto& [node, client] : able) nodes_of_sweep[node] = client.get();
   StartPairSweep(
       {.check = spec,
-       .nodes = able,
+       .nodes = std::move(nodes_of_sweep),
        .call = CallOf(request, "", {check}),
        .pair_time = options_.node_timeout + TimeLimit(spec),
        .deadline = deadline,
@@ -328,7 +368,7 @@ void CheckRunner::RunPairs(const Book& book, const v1::RunChecksRequest& request
         if (result.status() == CheckResult::RUNNING && !progress) return;
         fan_out->OnResult(node, std::move(result), check);
       },
-      [fan_out, check, able, book] {  // the sweep refers to its check
+      [fan_out, check, able, book] {  // the sweep refers to its check and clients
         for (const auto& [node, client] : able) {
           fan_out->OnNodeDone(node, absl::OkStatus(), check);
         }

@@ -1,11 +1,13 @@
 #ifndef SERVICES_EXECUTION_CHECK_RUNNER_H_
 #define SERVICES_EXECUTION_CHECK_RUNNER_H_
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
@@ -18,8 +20,12 @@
 #include "common/metrics/registry.h"
 #include "services/execution/cancel_list.h"
 #include "services/execution/fan_out.h"
+#include "services/execution/flow.h"
+#include "services/execution/late_watch.h"
 #include "services/execution/node_breaker.h"
+#include "services/execution/node_calls.h"
 #include "services/execution/node_registry.h"
+#include "services/execution/peers.h"
 #include "services/execution/result_cache.h"
 
 namespace galen::execution {
@@ -32,6 +38,17 @@ class CheckRunner {
     absl::Duration node_timeout = absl::Seconds(60);
     // How long a node that did not answer is left alone.
     absl::Duration node_pause = absl::Minutes(1);
+    // How many nodes of one call are asked at a time, and when they are late.
+    NodeCalls::Limits limits;
+    // How often late nodes are looked for; zero: LookForLate() is called instead.
+    absl::Duration look = absl::Milliseconds(250);
+    // Nodes at one place that are asked in one call, and nodes that another replica is asked for
+    // in one call.
+    std::size_t batch = 128;
+    // The other replicas, which must outlive the runner; null: there are none.
+    const Peers* peers = nullptr;
+    // How long a replica that did not answer is left alone.
+    absl::Duration peer_pause = absl::Seconds(5);
     // Names of the nodes of a bundle directory, sorted. Reads the directory, nothing else.
     std::function<absl::StatusOr<std::vector<std::string>>(const std::string& bundle)> bundle_nodes;
   };
@@ -52,10 +69,22 @@ class CheckRunner {
   // A live node that does not answer is a fact, and an ERROR result; where no reader of a bundle
   // answers the call ends with UNAVAILABLE instead, and may be made again for what is missing.
   //
-  // Cancelling it cancels the calls to the nodes; what they do not answer then is ERROR.
+  // Cancelling it cancels the calls to the nodes; what they do not answer then is ERROR. While
+  // `flow` is full no further node is asked; null: it never is.
   clients::Cancel RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                             clients::OnMessage<galen::v1::CheckResult> on_result,
-                            absl::AnyInvocable<void(absl::Status) &&> done) const;
+                            absl::AnyInvocable<void(absl::Status) &&> done,
+                            const std::shared_ptr<Flow>& flow = nullptr) const;
+
+  // The same for another replica, which compares: nodes that are not known here are left out, and
+  // no other replica is asked. INVALID_ARGUMENT a bundle.
+  clients::Cancel RunShare(const v1::RunChecksRequest& request, absl::Time deadline,
+                           clients::OnMessage<galen::v1::CheckResult> on_result,
+                           absl::AnyInvocable<void(absl::Status) &&> done,
+                           const std::shared_ptr<Flow>& flow = nullptr) const;
+
+  // Finds the calls to nodes that are late by now.
+  void LookForLate() const { late_->Look(); }
 
   // In numbers: results passed on, nodes known and silent. Must not be asked when this is gone.
   std::shared_ptr<const prometheus::Collectable> metrics() const;
@@ -67,6 +96,13 @@ class CheckRunner {
   // diagnosis that began before a check was taken out still asks for it. INVALID_ARGUMENT names a
   // check that neither declares.
   absl::StatusOr<Book> BookFor(const std::set<std::string>& checks) const;
+  clients::Cancel Run(const v1::RunChecksRequest& request, absl::Time deadline,
+                      clients::OnMessage<galen::v1::CheckResult> on_result,
+                      absl::AnyInvocable<void(absl::Status) &&> done,
+                      const std::shared_ptr<Flow>& flow, bool share) const;
+  // Who asks what: the nodes by the checks that they owe.
+  std::deque<Batch> Plan(const std::map<std::set<std::string>, std::vector<std::string>>& missing,
+                         bool bundle, bool share) const;
   // Those of `checks` that are run by nodes in pairs.
   static std::set<std::string> PairChecksOf(const knowledge::Knowledge& book,
                                             const v1::RunChecksRequest& request,
@@ -78,8 +114,7 @@ class CheckRunner {
                                   const std::map<std::string, std::string>& variants,
                                   FanOut& fan_out, const std::string& part) const;
   // Who runs checks for the node, or why nobody does.
-  absl::StatusOr<clients::NodeClient*> ClientOf(const std::string& bundle,
-                                                const std::string& node) const;
+  absl::StatusOr<NodeRegistry::Node> ClientOf(const std::string& node) const;
   void RunPairs(const Book& book, const v1::RunChecksRequest& request, const std::string& check,
                 const std::set<std::string>& nodes,
                 const std::map<std::string, std::string>& variants, absl::Time deadline,
@@ -92,8 +127,10 @@ class CheckRunner {
   const Options options_;
   // Shared with the calls in flight.
   const std::shared_ptr<NodeBreaker> breaker_;
+  const std::shared_ptr<NodeBreaker> peer_breaker_;
   const std::shared_ptr<ResultCache> cache_;
   const std::shared_ptr<metrics::CheckNumbers> numbers_ = std::make_shared<metrics::CheckNumbers>();
+  const std::unique_ptr<LateWatch> late_;
 };
 
 }  // namespace galen::execution

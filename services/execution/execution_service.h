@@ -7,23 +7,28 @@
 #include "common/rpc/tenant_guard.h"
 #include "galen/execution/v1/execution.grpc.pb.h"
 #include "services/execution/check_runner.h"
+#include "services/execution/roster.h"
 #include "services/execution/watch_nodes.h"
 
 namespace galen::execution {
 
-// Results that may wait for a slow caller: nodes times checks of a large incident.
+// With so many results waiting for a slow caller no further node is asked for it.
+inline constexpr std::size_t kEnoughQueuedResults = 1024;
+
+// Results that may wait at most: those of the nodes that were asked already, and of checks that
+// compare nodes, which come at once: nodes times checks of a large incident.
 inline constexpr std::size_t kMaxQueuedResults = 200000;
 
 // Events of nodes that may wait for a slow caller.
 inline constexpr std::size_t kMaxQueuedEvents = 4096;
 
-// gRPC's side of CheckRunner and NodeWatch: conversion only.
+// gRPC's side of CheckRunner, NodeWatch and Roster: conversion only.
 class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService {
  public:
   // All must outlive the service. `guard` holds each request against the tenant's claim that came
-  // with it; null where there are no claims.
+  // with it; null where there are no claims. `roster` null: no node can register.
   ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch, Executor& executor,
-                       rpc::TenantGuard* guard = nullptr);
+                       rpc::TenantGuard* guard = nullptr, Roster* roster = nullptr);
   grpc::ServerUnaryReactor* ResolveNodes(grpc::CallbackServerContext* context,
                                          const v1::ResolveNodesRequest* request,
                                          v1::ResolveNodesResponse* response) override;
@@ -31,12 +36,21 @@ class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService 
       grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) override;
   grpc::ServerWriteReactor<v1::NodeEvent>* WatchNodes(
       grpc::CallbackServerContext* context, const v1::WatchNodesRequest* request) override;
+  grpc::ServerWriteReactor<galen::v1::CheckResult>* RunShare(
+      grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) override;
+  grpc::ServerUnaryReactor* RegisterNode(grpc::CallbackServerContext* context,
+                                         const v1::RegisterNodeRequest* request,
+                                         v1::RegisterNodeResponse* response) override;
+  grpc::ServerUnaryReactor* WithdrawNode(grpc::CallbackServerContext* context,
+                                         const v1::WithdrawNodeRequest* request,
+                                         v1::WithdrawNodeResponse* response) override;
 
  private:
   const CheckRunner& runner_;
   NodeWatch& watch_;
   Executor& executor_;
   rpc::TenantGuard* const guard_;
+  Roster* const roster_;
 };
 
 }  // namespace galen::execution

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "services/execution/comparison.h"
 
 namespace galen::execution {
@@ -23,7 +24,10 @@ std::string Unsound(const CheckResult& result, absl::string_view node,
     return absl::StrCat("it answered check ", result.check(),
                         ", which was not asked or came twice");
   }
-  if (result.id() != absl::StrCat(result.check(), "@", node)) return "its evidence id is malformed";
+  absl::string_view id = result.id();
+  if (!absl::ConsumePrefix(&id, result.check()) || !absl::ConsumePrefix(&id, "@") || id != node) {
+    return "its evidence id is malformed";
+  }
   if (result.status() < CheckResult::PASS || result.status() > CheckResult::RUNNING) {
     return "its status is not one of PASS, FAIL, SKIPPED, ERROR, RUNNING";
   }
@@ -53,31 +57,42 @@ CheckResult ErrorResult(absl::string_view check, absl::string_view node,
 
 FanOut::FanOut(std::shared_ptr<const knowledge::Knowledge> knowledge,
                clients::OnMessage<CheckResult> on_result,
-               absl::AnyInvocable<void(absl::Status) &&> done, Tap tap)
+               absl::AnyInvocable<void(absl::Status) &&> done, Tap tap, bool compare)
     : knowledge_(std::move(knowledge)),
+      compare_(compare),
       on_result_(std::move(on_result)),
       done_(std::move(done)),
       tap_(std::move(tap)) {}
 
+FanOut::Part* FanOut::Find(const std::string& node, const std::string& part) {
+  const auto at = parts_.find(node);
+  if (at == parts_.end()) return nullptr;
+  for (Part& one : at->second) {
+    if (one.name == part) return &one;
+  }
+  return nullptr;
+}
+
 void FanOut::Add(const std::string& node, std::set<std::string> checks, const std::string& part) {
   MutexLock lock(mu_);
-  wanted_[{node, part}] = std::move(checks);
+  parts_[node].push_back({part, std::move(checks), ""});
   ++open_;
 }
 
 void FanOut::OnResult(const std::string& node, CheckResult result, const std::string& part) {
   MutexLock lock(mu_);
-  std::set<std::string>& wanted = wanted_[{node, part}];
-  const std::string fault = Unsound(result, node, wanted);
+  Part* const asked = Find(node, part);
+  if (asked == nullptr) return;
+  std::string fault = Unsound(result, node, asked->wanted);
   if (!fault.empty()) {
-    faults_[{node, part}] = fault;
+    asked->fault = std::move(fault);
     return;
   }
   if (result.status() == CheckResult::RUNNING) {
     on_result_(std::move(result));
     return;
   }
-  wanted.erase(result.check());
+  asked->wanted.erase(result.check());
   if (tap_) tap_(result);
   Emit(std::move(result));
 }
@@ -85,29 +100,44 @@ void FanOut::OnResult(const std::string& node, CheckResult result, const std::st
 void FanOut::OnNodeDone(const std::string& node, const absl::Status& status,
                         const std::string& part) {
   MutexLock lock(mu_);
-  std::string why;
-  if (!status.ok()) {
-    why = absl::StrCat("node executor of ", node, ": ", status.message(),
-                       "; see that galen-node runs there and can be reached");
-  } else {
-    why = absl::StrCat("node executor of ", node, " gave no sound answer");
-    const auto fault = faults_.find({node, part});
-    if (fault != faults_.end()) absl::StrAppend(&why, ": ", fault->second);
+  Part* const asked = Find(node, part);
+  if (asked != nullptr && !asked->wanted.empty()) {
+    std::string why;
+    if (!status.ok()) {
+      why = absl::StrCat("node executor of ", node, ": ", status.message(),
+                         "; see that galen-node runs there and can be reached");
+    } else {
+      why = absl::StrCat("node executor of ", node, " gave no sound answer",
+                         asked->fault.empty() ? "" : ": ", asked->fault);
+    }
+    for (const std::string& check : asked->wanted) Emit(ErrorResult(check, node, why));
+    asked->wanted.clear();
   }
-  std::set<std::string>& wanted = wanted_[{node, part}];
-  for (const std::string& check : wanted) Emit(ErrorResult(check, node, why));
-  wanted.clear();
   Close();
+}
+
+void FanOut::OnLate(const std::string& node, absl::Duration after, const std::string& part) {
+  MutexLock lock(mu_);
+  const Part* const asked = Find(node, part);
+  if (asked == nullptr) return;
+  for (const std::string& check : asked->wanted) {
+    CheckResult late = ErrorResult(check, node,
+                                   absl::StrCat("late: no answer for ", absl::FormatDuration(after),
+                                                "; the other nodes do not wait for it"));
+    late.set_status(CheckResult::RUNNING);
+    on_result_(std::move(late));
+  }
 }
 
 std::set<std::string> FanOut::Owed(const std::string& node, const std::string& part) {
   MutexLock lock(mu_);
-  return wanted_[{node, part}];
+  const Part* const asked = Find(node, part);
+  return asked == nullptr ? std::set<std::string>() : asked->wanted;
 }
 
 void FanOut::OnNobodyThere(const std::string& node, absl::Status status, const std::string& part) {
   MutexLock lock(mu_);
-  wanted_[{node, part}].clear();
+  if (Part* const asked = Find(node, part)) asked->wanted.clear();
   status_.Update(std::move(status));
   Close();
 }
@@ -119,7 +149,7 @@ void FanOut::Close() {
 }
 
 void FanOut::Emit(CheckResult result) {
-  const knowledge::v1::Check* spec = knowledge_->FindCheck(result.check());
+  const knowledge::v1::Check* spec = compare_ ? knowledge_->FindCheck(result.check()) : nullptr;
   if (spec != nullptr && !spec->comparisons().empty()) {
     held_[result.check()].push_back(std::move(result));
   } else {

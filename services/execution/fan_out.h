@@ -6,12 +6,13 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
@@ -29,16 +30,18 @@ class FanOut {
   using Tap = absl::AnyInvocable<void(const galen::v1::CheckResult&)>;
 
   // `on_result` and `done` are called from the threads of the calls below, never two at a time;
-  // `done` comes last, once.
+  // `done` comes last, once. `compare` false: nothing is held, somebody else compares.
   FanOut(std::shared_ptr<const knowledge::Knowledge> knowledge,
          clients::OnMessage<galen::v1::CheckResult> on_result,
-         absl::AnyInvocable<void(absl::Status) &&> done, Tap tap = nullptr);
+         absl::AnyInvocable<void(absl::Status) &&> done, Tap tap = nullptr, bool compare = true);
 
   // The node owes the results of `checks`; all parts of all nodes before the first result.
   void Add(const std::string& node, std::set<std::string> checks, const std::string& part = "");
   // The node's answer to one check, or a word of how far it is (RUNNING).
   void OnResult(const std::string& node, galen::v1::CheckResult result,
                 const std::string& part = "");
+  // Says of each check that the node owes in a part that it is late, with a word of progress.
+  void OnLate(const std::string& node, absl::Duration after, const std::string& part = "");
   // What the node still owes of a part.
   std::set<std::string> Owed(const std::string& node, const std::string& part = "");
   // Nobody can answer for the node now, and somebody may soon: the call ends with `status`, which
@@ -49,18 +52,25 @@ class FanOut {
                   const std::string& part = "");
 
  private:
-  using Part = std::pair<std::string, std::string>;  // node, name
+  // One part of what a node is asked: mostly the only one, with the name "".
+  struct Part {
+    std::string name;
+    std::set<std::string> wanted;
+    std::string fault;  // why something that it sent was dropped
+  };
 
+  // nullptr when there is none.
+  Part* Find(const std::string& node, const std::string& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Emit(galen::v1::CheckResult result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EmitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A part is over.
   void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
+  const bool compare_;
   Mutex mu_;
   std::size_t open_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<Part, std::set<std::string>> wanted_ ABSL_GUARDED_BY(mu_);
-  std::map<Part, std::string> faults_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, std::vector<Part>> parts_ ABSL_GUARDED_BY(mu_);  // by node
   // By check: results that wait for the other nodes.
   std::map<std::string, std::vector<galen::v1::CheckResult>> held_ ABSL_GUARDED_BY(mu_);
   clients::OnMessage<galen::v1::CheckResult> on_result_ ABSL_GUARDED_BY(mu_);

@@ -1,5 +1,5 @@
 // galen-execution: serves ExecutionService.
-#include <map>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,15 +22,28 @@
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
+#include "common/rpc/address.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
+#include "common/store/store.h"
 #include "services/execution/execution_service.h"
+#include "services/execution/node_registry.h"
+#include "services/execution/peers.h"
+#include "services/execution/roster.h"
 #include "services/execution/watch_nodes.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50053", "Address to serve gRPC on.");
 ABSL_FLAG(std::vector<std::string>, nodes, {},
-          "Node executors of live nodes: host=address, by comma.");
+          "Node executors of live nodes that need not register: host=address, by comma.");
+ABSL_FLAG(std::string, store, ":memory:",
+          "Where nodes and replicas of execution are registered: a Redis that all replicas share "
+          "(docs/store.md), an SQLite file, or memory, which is enough for one replica.");
+ABSL_FLAG(std::string, advertise, "",
+          "HOST:PORT where the other replicas reach this one; empty: that of --listen.");
+ABSL_FLAG(int, max_channels, 1024,
+          "Connections to node executors that are kept open although no call uses them.");
+ABSL_FLAG(int, max_nodes_at_once, 1024, "Nodes of one call that are asked at the same time.");
 ABSL_FLAG(std::vector<std::string>, bundle_readers, {},
           "Addresses of node executors that may read bundles, by comma.");
 ABSL_FLAG(std::vector<std::string>, bundle_root, {},
@@ -61,33 +74,57 @@ absl::Status Serve() {
 
   const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kExecution));
   if (!security.ok()) return security.status();
-  std::vector<std::unique_ptr<clients::NodeClient>> owned;
+  if (absl::GetFlag(FLAGS_max_channels) < 1 || absl::GetFlag(FLAGS_max_nodes_at_once) < 1) {
+    return absl::InvalidArgumentError("--max_channels and --max_nodes_at_once: must be 1 or more");
+  }
   // `host`: the node that must answer there, "" no matter which.
-  const auto connect = [&](const std::string& address,
-                           const std::string& host) -> absl::StatusOr<clients::NodeClient*> {
+  const auto connect =
+      [&security](const std::string& address,
+                  const std::string& host) -> absl::StatusOr<std::unique_ptr<clients::NodeClient>> {
     GALEN_ASSIGN_OR_RETURN(auto channel,
                            rpc::Connect(address, **security, {security::Role::kNode, host}));
-    owned.push_back(clients::MakeGrpcNodeClient(std::move(channel)));
-    return owned.back().get();
+    return clients::MakeGrpcNodeClient(std::move(channel));
   };
-  std::map<std::string, clients::NodeClient*> nodes;
+  NodeRegistry::Addresses nodes;
   for (const std::string& entry : absl::GetFlag(FLAGS_nodes)) {
     const std::vector<std::string> parts = absl::StrSplit(entry, absl::MaxSplits('=', 1));
     if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--nodes: \"", entry, "\" is not host=address"));
     }
-    GALEN_ASSIGN_OR_RETURN(nodes[parts[0]], connect(parts[1], parts[0]));
+    // Connections are made when they are needed; what no connection can be made to is told now.
+    GALEN_RETURN_IF_ERROR(
+        (*security)->ForChannel(parts[1], {security::Role::kNode, parts[0]}).status());
+    nodes[parts[0]] = parts[1];
   }
+  std::vector<std::unique_ptr<clients::NodeClient>> owned;
   std::vector<clients::NodeClient*> readers;
   for (const std::string& address : absl::GetFlag(FLAGS_bundle_readers)) {
-    GALEN_ASSIGN_OR_RETURN(clients::NodeClient * reader, connect(address, ""));
-    readers.push_back(reader);
+    GALEN_ASSIGN_OR_RETURN(owned.emplace_back(), connect(address, ""));
+    readers.push_back(owned.back().get());
   }
-  const NodeRegistry registry(std::move(nodes), std::move(readers));
+  const auto store = store::OpenStore(absl::GetFlag(FLAGS_store));
+  if (!store.ok()) return store.status();
+  for (const std::string& warning : (*store)->warnings()) {
+    log::Warning(absl::StrCat((*store)->Describe(), ": ", warning));
+  }
+  NodePool node_pool(connect,
+                     {.max_clients = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_channels))});
+  ExecutionPool peer_pool(
+      [&security](const std::string& address,
+                  const std::string&) -> absl::StatusOr<std::unique_ptr<clients::ExecutionClient>> {
+        GALEN_ASSIGN_OR_RETURN(auto channel,
+                               rpc::Connect(address, **security, {security::Role::kExecution}));
+        return clients::MakeGrpcExecutionClient(std::move(channel));
+      },
+      {.max_clients = 64});
+  NodeRegistry registry(std::move(nodes), std::move(readers), node_pool, (*security)->tls());
+  Peers peers(peer_pool);
   CheckRunner::Options options;
   options.node_timeout = absl::GetFlag(FLAGS_node_timeout);
   options.node_pause = absl::GetFlag(FLAGS_node_pause);
+  options.limits.nodes = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_nodes_at_once));
+  options.peers = &peers;
   options.bundle_nodes =
       [&roots](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
     const absl::StatusOr<std::string> path = host::ResolveWithin(directory, roots, "--bundle_root");
@@ -101,7 +138,14 @@ absl::Status Serve() {
   const CheckRunner runner(registry, book, clock, options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   NodeWatch watch(registry, clock, NodeWatch::Options());
-  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard());
+  Roster roster((*store)->nodes(), clock,
+                {.on_change =
+                     [&registry, &peers](const MeshView& view, const std::string& self) {
+                       registry.SetRegistered(view.nodes);
+                       peers.Use(self, view.replicas);
+                     },
+                 .tell = [](const std::string& news) { log::Warning(news); }});
+  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &roster);
   knowledge::Reloader reloader({.directories = *directories,
                                 .cache_directory = knowledge::DefaultCacheDirectory(),
                                 .apply =
@@ -117,11 +161,19 @@ absl::Status Serve() {
   numbers.Add(runner.metrics());
   const auto metrics_server = program::ServeMetrics(numbers);
   if (!metrics_server.ok()) return metrics_server.status();
-  return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
-                                .security = security->get(),
-                                .drain_grace = absl::GetFlag(FLAGS_drain_grace),
-                                .on_hangup = [&reloader] { reloader.Reload(); }},
-                               {&service});
+  return rpc::ServeUntilSignal(
+      {.address = absl::GetFlag(FLAGS_listen),
+       .security = security->get(),
+       .drain_grace = absl::GetFlag(FLAGS_drain_grace),
+       .on_listening =
+           [&roster](int port) {
+             const std::string address = absl::GetFlag(FLAGS_advertise);
+             roster.Start(address.empty() ? rpc::AddressOf(absl::GetFlag(FLAGS_listen), port)
+                                          : address);
+           },
+       .on_drain = [&roster] { roster.Stop(); },
+       .on_hangup = [&reloader] { reloader.Reload(); }},
+      {&service});
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ class NodeBreaker {
 
   // OK to ask the node at `now`, or the error of the call that it did not answer.
   absl::Status Allow(const std::string& node, absl::Time now) const;
+  // Whether all nodes answered when they were asked last.
+  bool quiet() const {
+    MutexLock lock(mu_);
+    return silent_.empty();
+  }
   // Nodes that are not asked at `now`.
   std::size_t SilentAt(absl::Time now) const;
 

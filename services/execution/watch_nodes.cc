@@ -176,12 +176,17 @@ struct NodeWatch::State {
     }
     // Without the lock: a client may answer at once.
     for (const auto& [node, call] : due) {
-      clients::Cancel cancel = registry.Live(node)->Watch(
+      const absl::StatusOr<NodeRegistry::Node> client = registry.Live(node);
+      if (!client.ok()) {  // its time was over
+        OnEnd(node, call, client.status());
+        continue;
+      }
+      clients::Cancel cancel = (*client)->Watch(
           node::v1::WatchRequest(),
           [self, node = node, call = call](node::v1::WatchEvent event) {
             self->OnEvent(node, call, std::move(event));
           },
-          [self, node = node, call = call](const absl::Status& status) {
+          [self, node = node, call = call, client = *client](const absl::Status& status) {
             self->OnEnd(node, call, status);
           });
       bool wanted = false;
@@ -236,7 +241,7 @@ NodeWatch::~NodeWatch() {
 absl::StatusOr<std::int64_t> NodeWatch::Watch(const v1::WatchNodesRequest& request, Push push) {
   std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
   for (const std::string& node : nodes) {
-    if (state_->registry.Live(node) == nullptr) {
+    if (state_->registry.PlaceOf(node).empty()) {
       return absl::NotFoundError(
           absl::StrCat("node \"", node, "\": is not registered with execution (--nodes)"));
     }

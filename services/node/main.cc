@@ -9,13 +9,18 @@
 #include "absl/flags/usage.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
+#include "common/base/status_macros.h"
+#include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
+#include "common/rpc/address.h"
+#include "common/rpc/channel.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
+#include "services/node/announcer.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
 #include "services/node/node_service.h"
@@ -26,6 +31,14 @@
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50054", "Address to serve gRPC on.");
 ABSL_FLAG(std::string, host, "", "Name of this machine; empty: its own.");
+ABSL_FLAG(
+    std::vector<std::string>, execution, {},
+    "Addresses of replicas of galen-execution to register with, by comma: with the first that "
+    "answers. None: galen-execution is told of this node with --nodes.");
+ABSL_FLAG(std::string, advertise, "",
+          "HOST:PORT where execution reaches this node; empty: that of --listen.");
+ABSL_FLAG(absl::Duration, register_ttl, absl::Seconds(30),
+          "For how long a registration is believed; it is repeated three times in that.");
 ABSL_FLAG(std::vector<std::string>, bundle_root, {},
           "Directories that bundles must lie below, by comma; none: no bundle is served.");
 ABSL_FLAG(std::string, job_pid_file, "",
@@ -104,18 +117,42 @@ absl::Status Serve() {
        .tell = [](const std::string& news) { log::Info(news); }},
       **knowledge);
   reloader.Start();
+  std::vector<std::unique_ptr<clients::RegistrationClient>> replicas;
+  std::vector<clients::RegistrationClient*> to_tell;
+  for (const std::string& address : absl::GetFlag(FLAGS_execution)) {
+    GALEN_ASSIGN_OR_RETURN(auto channel,
+                           rpc::Connect(address, **security, {security::Role::kExecution}));
+    replicas.push_back(clients::MakeGrpcRegistrationClient(std::move(channel)));
+    to_tell.push_back(replicas.back().get());
+  }
+  Announcer announcer(std::move(to_tell),
+                      {.node = hosts.name(),
+                       .ttl = absl::GetFlag(FLAGS_register_ttl),
+                       .tell = [](const std::string& news) { log::Info(news); }});
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("calls", executor));
   registry.Add(node.metrics());
   const auto metrics_server = program::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
-  return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
-                                .security = security->get(),
-                                .drain_grace = absl::GetFlag(FLAGS_drain_grace),
-                                .on_listening = [](int) { ReleaseUnusedMemory(); },
-                                .on_drain = [&hub] { hub.Close(); },
-                                .on_hangup = [&reloader] { reloader.Reload(); }},
-                               {&service});
+  return rpc::ServeUntilSignal(
+      {.address = absl::GetFlag(FLAGS_listen),
+       .security = security->get(),
+       .drain_grace = absl::GetFlag(FLAGS_drain_grace),
+       .on_listening =
+           [&announcer, &replicas](int port) {
+             ReleaseUnusedMemory();
+             if (replicas.empty()) return;
+             const std::string address = absl::GetFlag(FLAGS_advertise);
+             announcer.Start(address.empty() ? rpc::AddressOf(absl::GetFlag(FLAGS_listen), port)
+                                             : address);
+           },
+       .on_drain =
+           [&hub, &announcer] {
+             announcer.Stop();
+             hub.Close();
+           },
+       .on_hangup = [&reloader] { reloader.Reload(); }},
+      {&service});
 }
 
 }  // namespace

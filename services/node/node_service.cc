@@ -27,11 +27,20 @@ grpc::ServerWriteReactor<galen::v1::CheckResult>* NodeServiceImpl::RunChecks(
   return rpc::RunServerStream<galen::v1::CheckResult>(
       context, executor_,
       [this, request = *request](const rpc::Call& call,
-                                 rpc::StreamWriter<galen::v1::CheckResult>& writer) {
-        return node_.RunChecks(
-            request, call.deadline,
-            [&](galen::v1::CheckResult result) { writer.Write(std::move(result)); },
-            *call.cancelled);
+                                 rpc::StreamWriter<galen::v1::CheckResult>& writer) mutable {
+        const auto run = [&] {
+          return node_.RunChecks(
+              request, call.deadline,
+              [&](galen::v1::CheckResult result) { writer.Write(std::move(result)); },
+              *call.cancelled);
+        };
+        absl::Status status = run();
+        for (const std::string& node : request.more_nodes()) {
+          if (call.cancelled->cancelled()) break;
+          request.set_node(node);
+          status.Update(run());
+        }
+        return status;
       });
 }
 

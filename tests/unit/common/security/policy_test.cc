@@ -78,7 +78,9 @@ TEST(Policy, ATenantsMethodsNameTheFieldThatSaysWhose) {
     }
     // Methods that take no claim: what names a diagnosis there is only written down.
     static const std::set<std::string> kOnlyWritten = {
-        "/galen.conclusion.v1.ConclusionService/Conclude"};
+        "/galen.conclusion.v1.ConclusionService/Conclude",
+        // The replica that was called by others has held the claim against it.
+        "/galen.execution.v1.ExecutionService/RunShare"};
     if (kOnlyWritten.count(name) > 0) continue;
     for (const char* word : {"parent", "diagnosis", "tenant"}) {
       EXPECT_EQ(method->input_type()->FindFieldByName(word), nullptr)
@@ -114,13 +116,26 @@ TEST(Policy, AgentsAreAskedByTheOrchestratorAloneAndNodesByExecution) {
   }
 }
 
-TEST(Policy, AgentsAndNodesCallNobodyAndAMonitorAsksForHealthAlone) {
+TEST(Policy, AgentsCallNobodyNodesRegisterAndAMonitorAsksForHealthAlone) {
+  const std::set<std::string> registration = {
+      "/galen.execution.v1.ExecutionService/RegisterNode",
+      "/galen.execution.v1.ExecutionService/WithdrawNode"};
   for (const MethodRule& rule : PolicyTable()) {
     const bool health = rule.method.substr(0, 13) == "/grpc.health.";
+    const bool registers = registration.count(std::string(rule.method)) > 0;
     for (const Role role : {Role::kSummarization, Role::kPlanning, Role::kNode, Role::kReflection,
                             Role::kConclusion, Role::kAdvisor, Role::kMetrics}) {
-      EXPECT_EQ(Allowed(role, rule.method), health) << NameOf(role) << " " << rule.method;
+      EXPECT_EQ(Allowed(role, rule.method), health || (registers && role == Role::kNode))
+          << NameOf(role) << " " << rule.method;
     }
+  }
+}
+
+TEST(Policy, OnlyAReplicaOfExecutionAsksAnotherOneForItsShare) {
+  for (const Role role : AllRoles()) {
+    EXPECT_EQ(Allowed(role, "/galen.execution.v1.ExecutionService/RunShare"),
+              role == Role::kExecution)
+        << NameOf(role);
   }
 }
 
