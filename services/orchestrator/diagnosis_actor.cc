@@ -140,7 +140,8 @@ void DiagnosisActor::GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events)
       continue;
     }
     Take(CallFailedEvent(state_, it->second.effect,
-                         absl::DeadlineExceededError("no answer within the time limit")),
+                         absl::DeadlineExceededError("no answer within the time limit"),
+                         core_->options.patience),
          events);
     it->second.cancel();
     it = in_flight_.erase(it);
@@ -243,8 +244,8 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
       }
     };
     // An answer that came meanwhile waits in the inbox, for the lock that is held here.
-    in_flight_[effect.id].cancel =
-        StartCall(core_->agents, state_, effect, deadline, std::move(sink));
+    in_flight_[effect.id].cancel = StartCall(core_->agents, state_, effect, deadline,
+                                             core_->options.patience, std::move(sink));
   }
   for (const auto& [id, call] : in_flight_) wake = std::min(wake, call.deadline + kDeadlineGrace);
   WakeAt(wake);

@@ -54,6 +54,9 @@ ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question ma
 ABSL_FLAG(absl::Duration, summary_timeout, absl::Minutes(10),
           "What a summary may take, which reads the logs; half of it is for them.");
 ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of checks may take.");
+ABSL_FLAG(int, agent_attempts, galen::orchestrator::Patience().unreachable,
+          "How often a question is put to an agent that cannot be reached or takes no more, before "
+          "the diagnosis goes on without the answer: 5 take 3 s, 12 take 36 s.");
 ABSL_FLAG(std::string, site, "",
           "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
           "there as a past incident. Empty: confirmations are stored only.");
@@ -103,6 +106,10 @@ absl::StatusOr<Options> OptionsFromFlags() {
     if (limit > absl::ZeroDuration()) continue;
     return absl::InvalidArgumentError(
         "--call_timeout, --summary_timeout, --checks_timeout: must be more than 0");
+  }
+  options.patience.unreachable = absl::GetFlag(FLAGS_agent_attempts);
+  if (options.patience.unreachable < 1) {
+    return absl::InvalidArgumentError("--agent_attempts: must be 1 or more");
   }
   for (const auto& [limit, option] :
        {std::pair{absl::GetFlag(FLAGS_max_running), &options.max_running},

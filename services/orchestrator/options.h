@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "galen/v1/diagnosis.pb.h"
+#include "services/orchestrator/retry.h"
 
 namespace galen::orchestrator {
 
@@ -26,6 +27,8 @@ struct Options {
   absl::Duration call_timeout = absl::Seconds(60);
   absl::Duration summary_timeout = absl::Minutes(10);
   absl::Duration checks_timeout = absl::Minutes(10);
+  // How often a call to an agent is made.
+  Patience patience;
   // How often the store is searched for diagnoses whose orchestrator is gone.
   absl::Duration orphan_scan = absl::Seconds(5);
   // How long to wait before a diagnosis is read anew after the store refused an event.
