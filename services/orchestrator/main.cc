@@ -21,8 +21,8 @@
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
-#include "common/rpc/channel.h"
 #include "common/rpc/flags/security_flags.h"
+#include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
 #include "common/trace/trace.h"
@@ -35,11 +35,19 @@ ABSL_FLAG(
     "Where the diagnoses are: an SQLite file, created when there is none, or a Redis that many "
     "orchestrators share: redis://HOST:PORT, redis+sentinel://HOST:PORT,.../MASTER or "
     "redis+cluster://HOST:PORT,... (docs/store.md).");
-ABSL_FLAG(std::string, summarization, "127.0.0.1:50051", "Address of galen-summarization.");
-ABSL_FLAG(std::string, planning, "127.0.0.1:50052", "Address of galen-planning.");
-ABSL_FLAG(std::string, execution, "127.0.0.1:50053", "Address of galen-execution.");
-ABSL_FLAG(std::string, reflection, "127.0.0.1:50055", "Address of galen-reflection.");
-ABSL_FLAG(std::string, conclusion, "127.0.0.1:50056", "Address of galen-conclusion.");
+ABSL_FLAG(
+    std::string, summarization, "127.0.0.1:50051",
+    "Address of galen-summarization; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(std::string, planning, "127.0.0.1:50052",
+          "Address of galen-planning; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(std::string, execution, "127.0.0.1:50053",
+          "Address of galen-execution; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(
+    std::string, reflection, "127.0.0.1:50055",
+    "Address of galen-reflection; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(
+    std::string, conclusion, "127.0.0.1:50056",
+    "Address of galen-conclusion; of several replicas by comma, or a name that has them all.");
 ABSL_FLAG(
     std::string, owner, "",
     "Name under which this orchestrator holds leases: the same after a restart, so that it goes "
@@ -154,7 +162,7 @@ absl::Status Serve() {
   const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kOrchestrator));
   if (!security.ok()) return security.status();
   const auto connect = [&security](const std::string& target, security::Role role) {
-    return rpc::Connect(target, **security, {role});
+    return rpc::Replicas::Connect(target, **security, {role});
   };
   GALEN_ASSIGN_OR_RETURN(auto to_summarization, connect(absl::GetFlag(FLAGS_summarization),
                                                         security::Role::kSummarization));
