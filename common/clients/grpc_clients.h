@@ -15,7 +15,7 @@ class Replicas;
 }
 
 // The clients of clients.h over gRPC. A call goes to one of the replicas; where it does not reach
-// that one, once more to another one that is in order, but for a stream that has given something
+// that one, once more to another one, but for a stream that has given something
 // already. Callbacks run on gRPC's threads. A client outlives its calls,
 // and no callback destroys one: a thread of gRPC's own that gives up a channel last waits for
 // itself (gRPC 1.51 aborts).

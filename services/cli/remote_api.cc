@@ -49,6 +49,7 @@ class RemoteApi final : public DiagnosisApi {
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
     absl::Time give_up = SteadyNow() + kReconnectFor;
+    bool lost = false;
     for (;;) {
       v1::WatchDiagnosisRequest request;
       request.set_name(name);
@@ -56,6 +57,8 @@ class RemoteApi final : public DiagnosisApi {
       grpc::ClientContext context;
       AddClaim(name, context);
       rpc::Replicas::Turn turn = replicas_->Begin();
+      // Not a poll: returns as soon as the channel is up again.
+      if (lost) turn.replica().channel().WaitForConnected(ClockIn(absl::Seconds(2)));
       auto reader = turn.replica().Stub<v1::DiagnosisService>().WatchDiagnosis(&context, request);
       v1::DiagnosisEvent event;
       while (reader->Read(&event)) {
@@ -66,14 +69,8 @@ class RemoteApi final : public DiagnosisApi {
       const grpc::Status end = reader->Finish();
       const absl::Status status = rpc::StatusOf(end);
       if (!absl::IsUnavailable(status) || SteadyNow() >= give_up) return Explained(status);
-      const std::string lost = turn.replica().address();
-      const std::shared_ptr<grpc::Channel> channel = turn.replica().shared_channel();
       turn.End(!rpc::IsUnreachable(end));
-      // Not a poll: returns as soon as the channel is up again. Another replica need not be waited
-      // for.
-      if (!replicas_->BeginAgain(lost).has_value()) {
-        channel->WaitForConnected(ClockIn(absl::Seconds(2)));
-      }
+      lost = true;
     }
   }
 

@@ -39,7 +39,7 @@ std::optional<std::string> Picker::Pick(absl::string_view not_this) {
   };
   auto best = replicas_.end();
   for (auto it = replicas_.begin(); it != replicas_.end(); ++it) {
-    if (!not_this.empty() && (it->first == not_this || TierOf(it->second.health) == 2)) continue;
+    if (!not_this.empty() && it->first == not_this) continue;
     if (best == replicas_.end() || key(it->second) < key(best->second)) best = it;
   }
   if (best == replicas_.end()) return std::nullopt;

@@ -38,8 +38,8 @@ class Picker {
   // These are the replicas now. Those that stay keep what is known of them.
   void Set(const std::vector<std::string>& addresses);
 
-  // The replica for the next call, but not `not_this`; nothing when there is no other. With
-  // `not_this` only what is not put aside: it is for a second attempt.
+  // The replica for the next call, but not `not_this`, where a first attempt failed; nothing when
+  // there is no other.
   std::optional<std::string> Pick(absl::string_view not_this = "");
 
   // A call to it begins, and ends; `reached` tells whether anybody answered, be it with an error.

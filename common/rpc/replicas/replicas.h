@@ -107,8 +107,8 @@ class Replicas {
   };
   // The next call.
   Turn Begin();
-  // A second attempt at a call that did not reach `not_this`; nothing when no other replica is in
-  // order.
+  // A second attempt at a call that did not reach `not_this`; nothing when there is no other
+  // replica.
   std::optional<Turn> BeginAgain(const std::string& not_this);
 
   // Whether there is more than one now.
