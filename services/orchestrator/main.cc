@@ -73,6 +73,11 @@ ABSL_FLAG(
     "Diagnoses that run here at the same time. More wait in the store, where any orchestrator "
     "may start them; of the tenants that wait, the one of which the fewest run is next.");
 ABSL_FLAG(int, tenant_running, 1'000, "The same, of one tenant.");
+ABSL_FLAG(
+    int, max_calls, 256,
+    "Calls to agents under way at the same time. The tenants that have diagnoses running here "
+    "have equal shares of them: the closer to what the agents can work on at once, the less "
+    "a tenant waits for what another one asks.");
 ABSL_FLAG(int, tenant_waiting, 10'000,
           "Diagnoses of one tenant that may wait; more are refused with RESOURCE_EXHAUSTED.");
 ABSL_FLAG(int, threads, 4, "Calls and diagnoses worked on at the same time.");
@@ -122,10 +127,11 @@ absl::StatusOr<Options> OptionsFromFlags() {
   for (const auto& [limit, option] :
        {std::pair{absl::GetFlag(FLAGS_max_running), &options.max_running},
         {absl::GetFlag(FLAGS_tenant_running), &options.tenant_running},
-        {absl::GetFlag(FLAGS_tenant_waiting), &options.tenant_waiting}}) {
+        {absl::GetFlag(FLAGS_tenant_waiting), &options.tenant_waiting},
+        {absl::GetFlag(FLAGS_max_calls), &options.max_calls}}) {
     if (limit < 1) {
       return absl::InvalidArgumentError(
-          "--max_running, --tenant_running, --tenant_waiting: must be 1 or more");
+          "--max_running, --tenant_running, --tenant_waiting, --max_calls: must be 1 or more");
     }
     *option = static_cast<std::size_t>(limit);
   }

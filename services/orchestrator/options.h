@@ -40,6 +40,9 @@ struct Options {
   std::size_t max_running = 10'000;
   std::size_t tenant_running = 1'000;
   std::size_t tenant_waiting = 10'000;
+  // Calls to agents under way at the same time. Tenants that have diagnoses running here have equal
+  // shares of them, so that what a tenant waits for is not another one's flood.
+  std::size_t max_calls = 256;
   // False: no thread of its own, the owner calls Tick().
   bool own_timer = true;
   // Fault injection: called after each event is durable, with its sequence number, before anything
