@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "common/base/steady.h"
@@ -67,7 +68,7 @@ class ServerObserver final : public CallObserver {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       const grpc::StatusCode code = methods->GetSendStatus().error_code();
       End(code);
-      if (calls_are_logged.load(std::memory_order_relaxed)) Log(code);
+      if (calls_are_logged.load(std::memory_order_relaxed) && !IsHealthCheck()) Log(code);
     }
     methods->Proceed();
   }
@@ -80,6 +81,8 @@ class ServerObserver final : public CallObserver {
     metadata.erase(trace::kTraceparent);
     metadata.emplace(trace::kTraceparent, begun_trace_);
   }
+  // Each caller makes one every second.
+  bool IsHealthCheck() const { return absl::StartsWith(method().path(), "/grpc.health."); }
   void Log(grpc::StatusCode code) const {
     const trace::Scope scope(WorkOf(context_));
     log::Info("call", {{"method", method().path()},

@@ -1,14 +1,15 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
-#include "common/rpc/channel.h"
-#include "common/rpc/status.h"
+#include "common/rpc/replicas/replicas.h"
 #include "common/security/claims/claim.h"
 #include "galen/v1/diagnosis_service.grpc.pb.h"
 #include "services/cli/diagnosis_api.h"
@@ -23,14 +24,13 @@ constexpr absl::Duration kReconnectFor = absl::Seconds(30);
 class RemoteApi final : public DiagnosisApi {
  public:
   RemoteApi(const std::string& address, std::unique_ptr<rpc::Security> security,
-            std::shared_ptr<grpc::Channel> channel)
-      : address_(address),
-        security_(std::move(security)),
-        channel_(std::move(channel)),
-        stub_(v1::DiagnosisService::NewStub(channel_)) {}
+            std::unique_ptr<rpc::Replicas> replicas)
+      : address_(address), security_(std::move(security)), replicas_(std::move(replicas)) {}
 
   absl::StatusOr<v1::Diagnosis> Create(const v1::CreateDiagnosisRequest& request) override {
-    return Call(request, request.parent(), &v1::DiagnosisService::Stub::CreateDiagnosis);
+    // The request id makes a second one the same diagnosis.
+    return Call(request, request.parent(), &v1::DiagnosisService::Stub::CreateDiagnosis,
+                /*again=*/!request.request_id().empty());
   }
   absl::StatusOr<v1::Diagnosis> Get(const std::string& name) override {
     v1::GetDiagnosisRequest request;
@@ -38,7 +38,8 @@ class RemoteApi final : public DiagnosisApi {
     return Call(request, name, &v1::DiagnosisService::Stub::GetDiagnosis);
   }
   absl::StatusOr<v1::Diagnosis> SubmitFeedback(const v1::SubmitFeedbackRequest& request) override {
-    return Call(request, request.name(), &v1::DiagnosisService::Stub::SubmitFeedback);
+    return Call(request, request.name(), &v1::DiagnosisService::Stub::SubmitFeedback,
+                /*again=*/false);
   }
 
   absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest& request) {
@@ -48,39 +49,60 @@ class RemoteApi final : public DiagnosisApi {
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
     absl::Time give_up = SteadyNow() + kReconnectFor;
+    bool lost = false;
     for (;;) {
       v1::WatchDiagnosisRequest request;
       request.set_name(name);
       request.set_after_sequence(after_sequence);
       grpc::ClientContext context;
       AddClaim(name, context);
-      auto reader = stub_->WatchDiagnosis(&context, request);
+      rpc::Replicas::Turn turn = replicas_->Begin();
+      // Not a poll: returns as soon as the channel is up again.
+      if (lost) turn.replica().channel().WaitForConnected(ClockIn(absl::Seconds(2)));
+      auto reader = turn.replica().Stub<v1::DiagnosisService>().WatchDiagnosis(&context, request);
       v1::DiagnosisEvent event;
       while (reader->Read(&event)) {
         after_sequence = event.sequence();
         on_event(event);
         give_up = SteadyNow() + kReconnectFor;
       }
-      const absl::Status status = rpc::FromGrpcStatus(reader->Finish());
+      const grpc::Status end = reader->Finish();
+      const absl::Status status = rpc::StatusOf(end);
       if (!absl::IsUnavailable(status) || SteadyNow() >= give_up) return Explained(status);
-      // Not a poll: returns as soon as the channel is up again.
-      channel_->WaitForConnected(ClockIn(absl::Seconds(2)));
+      turn.End(!rpc::IsUnreachable(end));
+      lost = true;
     }
   }
 
  private:
+  // `again`: it may be made once more, at another replica, when the first was not reached.
   template <typename Request, typename Response>
   absl::StatusOr<Response> Call(const Request& request, const std::string& resource,
                                 grpc::Status (v1::DiagnosisService::Stub::*method)(
-                                    grpc::ClientContext*, const Request&, Response*)) {
-    grpc::ClientContext context;
-    AddClaim(resource, context);
-    context.set_deadline(ClockIn(kCallTimeout));
-    Response response;
-    const absl::Status status =
-        rpc::FromGrpcStatus((stub_.get()->*method)(&context, request, &response));
-    if (!status.ok()) return Explained(status);
-    return response;
+                                    grpc::ClientContext*, const Request&, Response*),
+                                bool again = true) {
+    std::optional<rpc::Replicas::Turn> turn = replicas_->Begin();
+    for (;;) {
+      grpc::ClientContext context;
+      AddClaim(resource, context);
+      context.set_deadline(ClockIn(kCallTimeout));
+      Response response;
+      rpc::Replica& replica = turn->replica();
+      const grpc::Status status =
+          (replica.Stub<v1::DiagnosisService>().*method)(&context, request, &response);
+      if (status.ok()) return response;
+      const std::string at = replica.address();
+      const bool reached = !rpc::IsUnreachable(status);
+      turn->End(reached);
+      turn.reset();
+      if (!reached && std::exchange(again, false)) {
+        if (std::optional<rpc::Replicas::Turn> other = replicas_->BeginAgain(at)) {
+          turn.emplace(*std::move(other));
+          continue;
+        }
+      }
+      return Explained(rpc::StatusOf(status));
+    }
   }
 
   void AddClaim(const std::string& resource, grpc::ClientContext& context) const {
@@ -96,17 +118,17 @@ class RemoteApi final : public DiagnosisApi {
   }
 
   const std::string address_;
-  const std::unique_ptr<rpc::Security> security_;  // outlives the channel
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<v1::DiagnosisService::Stub> stub_;
+  const std::unique_ptr<rpc::Security> security_;  // outlives the channels
+  const std::unique_ptr<rpc::Replicas> replicas_;
 };
 
 absl::StatusOr<std::unique_ptr<RemoteApi>> Open(const std::string& address,
                                                 const rpc::SecurityOptions& options) {
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<rpc::Security> security, rpc::Security::Open(options));
-  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel,
-                         rpc::Connect(address, *security, {security::Role::kOrchestrator}));
-  return std::make_unique<RemoteApi>(address, std::move(security), std::move(channel));
+  GALEN_ASSIGN_OR_RETURN(
+      std::unique_ptr<rpc::Replicas> replicas,
+      rpc::Replicas::Connect(address, *security, {security::Role::kOrchestrator}));
+  return std::make_unique<RemoteApi>(address, std::move(security), std::move(replicas));
 }
 
 }  // namespace

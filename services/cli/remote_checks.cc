@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/clients/grpc_clients.h"
-#include "common/rpc/channel.h"
+#include "common/rpc/replicas/replicas.h"
 
 namespace galen::cli {
 
@@ -25,10 +25,10 @@ absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& addr
   };
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Security> security,
                          rpc::Security::Open(options));
-  GALEN_ASSIGN_OR_RETURN(auto channel,
-                         rpc::Connect(address, *security, {security::Role::kExecution}));
+  GALEN_ASSIGN_OR_RETURN(auto replicas,
+                         rpc::Replicas::Connect(address, *security, {security::Role::kExecution}));
   const std::unique_ptr<clients::ExecutionClient> client =
-      clients::MakeGrpcExecutionClient(std::move(channel));
+      clients::MakeGrpcExecutionClient(std::move(replicas));
   const absl::Time deadline = absl::Now() + time_limit;
   if (request.nodes().empty()) {
     execution::v1::ResolveNodesRequest all;

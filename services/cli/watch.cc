@@ -19,7 +19,7 @@
 #include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/rules.h"
-#include "common/rpc/channel.h"
+#include "common/rpc/replicas/replicas.h"
 #include "services/cli/local_mesh.h"
 #include "services/node/watch/event_hub.h"
 #include "services/node/watch/watcher.h"
@@ -143,9 +143,10 @@ ExitCode WatchNodes(const WatchArguments& arguments, Console& console) {
   if (!arguments.server.empty()) {
     const auto security = rpc::Security::Open(arguments.security);
     if (!security.ok()) return refuse(security.status());
-    auto channel = rpc::Connect(arguments.server, **security, {security::Role::kExecution});
-    if (!channel.ok()) return refuse(channel.status());
-    const auto client = clients::MakeGrpcExecutionClient(*std::move(channel));
+    auto replicas =
+        rpc::Replicas::Connect(arguments.server, **security, {security::Role::kExecution});
+    if (!replicas.ok()) return refuse(replicas.status());
+    const auto client = clients::MakeGrpcExecutionClient(*std::move(replicas));
     const clients::Cancel cancel = client->WatchNodes(
         request, [inbox](execution::v1::NodeEvent event) { inbox->Put(std::move(event)); },
         [inbox](absl::Status status) { inbox->End(std::move(status)); });

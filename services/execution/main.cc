@@ -25,6 +25,7 @@
 #include "common/rpc/address.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/flags/security_flags.h"
+#include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
 #include "services/execution/execution_service.h"
@@ -115,7 +116,7 @@ absl::Status Serve() {
                   const std::string&) -> absl::StatusOr<std::unique_ptr<clients::ExecutionClient>> {
         GALEN_ASSIGN_OR_RETURN(auto channel,
                                rpc::Connect(address, **security, {security::Role::kExecution}));
-        return clients::MakeGrpcExecutionClient(std::move(channel));
+        return clients::MakeGrpcExecutionClient(rpc::Replicas::Of(std::move(channel)));
       },
       {.max_clients = 64});
   NodeRegistry registry(std::move(nodes), std::move(readers), node_pool, (*security)->tls());

@@ -11,18 +11,20 @@
 namespace galen::orchestrator {
 namespace {
 
-Outcome Failure(const Effect& effect, absl::Status error) {
-  return [effect, error = std::move(error)](const State& state) {
-    return std::optional(CallFailedEvent(state, effect, error));
+Outcome Failure(const Effect& effect, const Patience& patience, absl::Status error) {
+  return [effect, patience, error = std::move(error)](const State& state) {
+    return std::optional(CallFailedEvent(state, effect, error, patience));
   };
 }
 
 // A callback that hands `to_event(response)`, or the error, to the sink.
 template <typename Response, typename ToEvent>
-clients::Done<Response> Answer(const Effect& effect, OutcomeSink sink, ToEvent to_event) {
-  return [effect, sink = std::move(sink), to_event](absl::StatusOr<Response> response) mutable {
+clients::Done<Response> Answer(const Effect& effect, const Patience& patience, OutcomeSink sink,
+                               ToEvent to_event) {
+  return [effect, patience, sink = std::move(sink),
+          to_event](absl::StatusOr<Response> response) mutable {
     if (!response.ok()) {
-      sink(Failure(effect, response.status()), true);
+      sink(Failure(effect, patience, response.status()), true);
       return;
     }
     sink(
@@ -36,8 +38,8 @@ clients::Done<Response> Answer(const Effect& effect, OutcomeSink sink, ToEvent t
 // Summarize and ResolveNodes run side by side; their answers make one event.
 class SummarizeCall {
  public:
-  SummarizeCall(Effect effect, OutcomeSink sink)
-      : effect_(std::move(effect)), sink_(std::move(sink)) {}
+  SummarizeCall(Effect effect, const Patience& patience, OutcomeSink sink)
+      : effect_(std::move(effect)), patience_(patience), sink_(std::move(sink)) {}
 
   void OnSummary(absl::StatusOr<summarization::v1::SummarizeResponse> summary) {
     MutexLock lock(mu_);
@@ -54,7 +56,8 @@ class SummarizeCall {
   void FinishWhenBoth() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (!summary_.has_value() || !nodes_.has_value()) return;
     if (!summary_->ok() || !nodes_->ok()) {
-      sink_(Failure(effect_, summary_->ok() ? nodes_->status() : summary_->status()), true);
+      sink_(Failure(effect_, patience_, summary_->ok() ? nodes_->status() : summary_->status()),
+            true);
       return;
     }
     sink_(
@@ -65,6 +68,7 @@ class SummarizeCall {
   }
 
   const Effect effect_;
+  const Patience patience_;
   const OutcomeSink sink_;
   Mutex mu_;
   std::optional<absl::StatusOr<summarization::v1::SummarizeResponse>> summary_ ABSL_GUARDED_BY(mu_);
@@ -72,8 +76,8 @@ class SummarizeCall {
 };
 
 void StartSummarize(const Agents& agents, const State& state, const Effect& effect,
-                    absl::Time deadline, OutcomeSink sink) {
-  auto call = std::make_shared<SummarizeCall>(effect, std::move(sink));
+                    absl::Time deadline, const Patience& patience, OutcomeSink sink) {
+  auto call = std::make_shared<SummarizeCall>(effect, patience, std::move(sink));
   agents.summarization.Summarize(
       SummarizeRequestOf(state), deadline,
       [call](absl::StatusOr<summarization::v1::SummarizeResponse> summary) {
@@ -86,21 +90,22 @@ void StartSummarize(const Agents& agents, const State& state, const Effect& effe
 }
 
 // How a stream of results ended; one that ends well with results missing is a failure too.
-Outcome ChecksEnded(const Effect& effect, absl::Status status) {
-  return [effect,
+Outcome ChecksEnded(const Effect& effect, const Patience& patience, absl::Status status) {
+  return [effect, patience,
           status = std::move(status)](const State& state) -> std::optional<v1::DiagnosisEvent> {
-    if (!status.ok()) return CallFailedEvent(state, effect, status);
+    if (!status.ok()) return CallFailedEvent(state, effect, status, patience);
     const execution::v1::RunChecksRequest missing = RunChecksRequestOf(state, effect);
     if (missing.nodes().empty()) return std::nullopt;
     return CallFailedEvent(state, effect,
                            absl::InternalError(absl::StrCat(
                                "execution ended without all results of ", missing.nodes_size(),
-                               " nodes, the first of them ", missing.nodes(0))));
+                               " nodes, the first of them ", missing.nodes(0))),
+                           patience);
   };
 }
 
 clients::Cancel StartChecks(const Agents& agents, const State& state, const Effect& effect,
-                            absl::Time deadline, OutcomeSink sink) {
+                            absl::Time deadline, const Patience& patience, OutcomeSink sink) {
   return agents.execution.RunChecks(
       RunChecksRequestOf(state, effect), deadline,
       [effect, sink](v1::CheckResult result) {
@@ -108,82 +113,86 @@ clients::Cancel StartChecks(const Agents& agents, const State& state, const Effe
                  const State& now) mutable { return ResultEvent(now, effect, std::move(result)); },
              false);
       },
-      [effect, sink](absl::Status status) { sink(ChecksEnded(effect, std::move(status)), true); });
+      [effect, patience, sink](absl::Status status) {
+        sink(ChecksEnded(effect, patience, std::move(status)), true);
+      });
 }
 
 }  // namespace
 
 clients::Cancel StartCall(const Agents& agents, const State& state, const Effect& effect,
-                          absl::Time deadline, OutcomeSink sink) {
+                          absl::Time deadline, const Patience& patience, OutcomeSink sink) {
   switch (effect.kind) {
     case Effect::Kind::kSummarize:
-      StartSummarize(agents, state, effect, deadline, std::move(sink));
+      StartSummarize(agents, state, effect, deadline, patience, std::move(sink));
       break;
     case Effect::Kind::kChecks:
-      return StartChecks(agents, state, effect, deadline, std::move(sink));
+      return StartChecks(agents, state, effect, deadline, patience, std::move(sink));
     case Effect::Kind::kHistory:
       agents.planning.ProposeFromHistory(
           HistoryRequestOf(state), deadline,
           Answer<planning::v1::ProposeFromHistoryResponse>(
-              effect, std::move(sink),
+              effect, patience, std::move(sink),
               [](const State&, auto response) { return ProposedEvent(std::move(response)); }));
       break;
     case Effect::Kind::kAtOnce:
-      agents.planning.ProposeAtOnce(AtOnceRequestOf(state), deadline,
-                                    Answer<planning::v1::ProposeAtOnceResponse>(
-                                        effect, std::move(sink), [](const State&, auto response) {
-                                          return AtOnceEvent(std::move(response));
-                                        }));
+      agents.planning.ProposeAtOnce(
+          AtOnceRequestOf(state), deadline,
+          Answer<planning::v1::ProposeAtOnceResponse>(
+              effect, patience, std::move(sink),
+              [](const State&, auto response) { return AtOnceEvent(std::move(response)); }));
       break;
     case Effect::Kind::kListCauses:
-      agents.planning.ListCauses(planning::v1::ListCausesRequest(), deadline,
-                                 Answer<planning::v1::ListCausesResponse>(
-                                     effect, std::move(sink), [](const State&, auto response) {
-                                       return CausesListedEvent(std::move(response));
-                                     }));
+      agents.planning.ListCauses(
+          planning::v1::ListCausesRequest(), deadline,
+          Answer<planning::v1::ListCausesResponse>(
+              effect, patience, std::move(sink),
+              [](const State&, auto response) { return CausesListedEvent(std::move(response)); }));
       break;
     case Effect::Kind::kScreen:
-      agents.planning.Screen(ScreenRequestOf(state), deadline,
-                             Answer<planning::v1::ScreenResponse>(
-                                 effect, std::move(sink), [](const State&, auto response) {
-                                   return ScreenedEvent(std::move(response));
-                                 }));
+      agents.planning.Screen(
+          ScreenRequestOf(state), deadline,
+          Answer<planning::v1::ScreenResponse>(
+              effect, patience, std::move(sink),
+              [](const State&, auto response) { return ScreenedEvent(std::move(response)); }));
       break;
     case Effect::Kind::kRank:
       agents.planning.RankChildren(
           RankRequestOf(state, effect), deadline,
           Answer<planning::v1::RankChildrenResponse>(
-              effect, std::move(sink), [effect](const State&, auto response) {
+              effect, patience, std::move(sink), [effect](const State&, auto response) {
                 return RankedEvent(effect, std::move(response));
               }));
       break;
     case Effect::Kind::kJudge:
-      agents.reflection.Judge(JudgeRequestOf(state, effect), deadline,
-                              Answer<reflection::v1::JudgeResponse>(
-                                  effect, std::move(sink), [effect](const State&, auto response) {
-                                    return VerdictsEvent(effect, std::move(response));
-                                  }));
+      agents.reflection.Judge(
+          JudgeRequestOf(state, effect), deadline,
+          Answer<reflection::v1::JudgeResponse>(effect, patience, std::move(sink),
+                                                [effect](const State&, auto response) {
+                                                  return VerdictsEvent(effect, std::move(response));
+                                                }));
       break;
     case Effect::Kind::kCritique:
-      agents.reflection.Critique(CritiqueRequestOf(state), deadline,
-                                 Answer<reflection::v1::CritiqueResponse>(
-                                     effect, std::move(sink), [](const State& now, auto response) {
-                                       return CritiquedEvent(now, std::move(response));
-                                     }));
+      agents.reflection.Critique(
+          CritiqueRequestOf(state), deadline,
+          Answer<reflection::v1::CritiqueResponse>(
+              effect, patience, std::move(sink), [](const State& now, auto response) {
+                return CritiquedEvent(now, std::move(response));
+              }));
       break;
     case Effect::Kind::kExplore:
-      agents.planning.Explore(ExploreRequestOf(state), deadline,
-                              Answer<planning::v1::ExploreResponse>(
-                                  effect, std::move(sink), [](const State&, auto response) {
-                                    return ExploredEvent(std::move(response));
-                                  }));
+      agents.planning.Explore(
+          ExploreRequestOf(state), deadline,
+          Answer<planning::v1::ExploreResponse>(
+              effect, patience, std::move(sink),
+              [](const State&, auto response) { return ExploredEvent(std::move(response)); }));
       break;
     case Effect::Kind::kConclude:
-      agents.conclusion.Conclude(ConcludeRequestOf(state), deadline,
-                                 Answer<conclusion::v1::ConcludeResponse>(
-                                     effect, std::move(sink), [](const State&, auto response) {
-                                       return ConcludedEvent(std::move(response));
-                                     }));
+      agents.conclusion.Conclude(
+          ConcludeRequestOf(state), deadline,
+          Answer<conclusion::v1::ConcludeResponse>(
+              effect, patience, std::move(sink),
+              [](const State&, auto response) { return ConcludedEvent(std::move(response)); }));
       break;
   }
   return clients::NoCancel();

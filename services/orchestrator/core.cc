@@ -25,6 +25,7 @@ Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
       agents(agents_in),
       clock(clock_in),
       options(std::move(options_in)),
+      turnstile(options.max_calls),
       executor_(executor_in),
       admission_({options.max_running, options.tenant_running, options.tenant_waiting}) {}
 

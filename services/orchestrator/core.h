@@ -24,6 +24,7 @@
 #include "services/orchestrator/numbers.h"
 #include "services/orchestrator/options.h"
 #include "services/orchestrator/timers.h"
+#include "services/orchestrator/turnstile.h"
 #include "services/orchestrator/watchers.h"
 
 namespace galen::orchestrator {
@@ -85,6 +86,7 @@ class Core : public std::enable_shared_from_this<Core> {
   const Options options;
   Timers timers;
   Gate gate;
+  Turnstile turnstile;
   Watchers watchers;
   Numbers numbers;
 

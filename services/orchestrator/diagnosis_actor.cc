@@ -38,6 +38,7 @@ google::protobuf::Timestamp ToTimestamp(absl::Time time) {
 DiagnosisActor::DiagnosisActor(std::shared_ptr<Core> core, store::Lease lease, State state)
     : core_(std::move(core)),
       name_(lease.diagnosis),
+      tenant_(name_.substr(0, name_.find("/diagnoses/"))),
       lease_(std::move(lease)),
       state_(std::move(state)) {}
 
@@ -45,6 +46,7 @@ void DiagnosisActor::Start() {
   {
     MutexLock lock(mu_);
     if (stopped_) return;
+    presence_.emplace(core_->turnstile.Arrive(tenant_));
     const trace::Scope scope(Work());
     if (const absl::Status status = Advance({}); !status.ok()) StopOn(status);
   }
@@ -86,6 +88,7 @@ void DiagnosisActor::HandOver() {
   if (stopped_) return;
   stopped_ = true;
   for (const auto& [id, call] : in_flight_) call.cancel();
+  LetGo();
   core_->log.ReleaseLease(lease_).IgnoreError();
 }
 
@@ -101,17 +104,29 @@ void DiagnosisActor::Receive(Letter letter) {
   core_->Run([self = shared_from_this()] { self->EmptyInbox(); });
 }
 
+void DiagnosisActor::ReceivePlace(Turnstile::Place place) {
+  {
+    MutexLock lock(inbox_mu_);
+    given_.push_back(std::move(place));
+  }
+  Receive({});
+}
+
 void DiagnosisActor::EmptyInbox() {
   {
     MutexLock lock(mu_);
     std::vector<Letter> letters;
+    std::vector<Turnstile::Place> given;
     {
       // Under the lock that orders what is taken in: a later letter must not overtake.
       MutexLock inbox_lock(inbox_mu_);
       letters.swap(inbox_);
+      given.swap(given_);
       emptying_ = false;
     }
     if (stopped_) return;
+    waits_ -= given.size();
+    for (Turnstile::Place& place : given) places_.push_back(std::move(place));
     const trace::Scope scope(Work());
     if (wake_at_ <= core_->clock.Now()) wake_at_ = absl::InfiniteFuture();
     std::vector<v1::DiagnosisEvent> events;
@@ -140,7 +155,8 @@ void DiagnosisActor::GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events)
       continue;
     }
     Take(CallFailedEvent(state_, it->second.effect,
-                         absl::DeadlineExceededError("no answer within the time limit")),
+                         absl::DeadlineExceededError("no answer within the time limit"),
+                         core_->options.patience),
          events);
     it->second.cancel();
     it = in_flight_.erase(it);
@@ -221,20 +237,45 @@ absl::Status DiagnosisActor::RenewLease() {
   return absl::OkStatus();
 }
 
+// A place that was waited for, or one that is free.
+std::optional<Turnstile::Place> DiagnosisActor::PlaceForCall() {
+  if (places_.empty()) return core_->turnstile.TryBegin(tenant_);
+  std::optional<Turnstile::Place> place(std::move(places_.back()));
+  places_.pop_back();
+  return place;
+}
+
+void DiagnosisActor::WaitForPlaces(std::size_t count) {
+  for (; waits_ < count; ++waits_) {
+    core_->turnstile.Wait(tenant_, [self = weak_from_this()](Turnstile::Place place) {
+      if (const std::shared_ptr<DiagnosisActor> actor = self.lock()) {
+        actor->ReceivePlace(std::move(place));
+      }
+    });
+  }
+}
+
 void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
   const trace::Scope scope(Work());
   const absl::Time now = core_->clock.Now();
   absl::Time wake = lease_.expires - core_->options.lease_ttl / 2;
+  std::size_t without_place = 0;
   for (const Effect& effect : wanted) {
     if (in_flight_.count(effect.id) > 0) continue;
     if (effect.not_before > now) {
       wake = std::min(wake, effect.not_before);
       continue;
     }
+    std::optional<Turnstile::Place> place = PlaceForCall();
+    if (!place.has_value()) {
+      ++without_place;
+      continue;
+    }
     const absl::Time deadline = now + TimeFor(effect.kind, core_->options);
     if (effect.kind != Effect::Kind::kChecks) NoteTenantsDay(now);
     const std::int64_t call = ++last_call_;
-    in_flight_[effect.id] = {call, effect, deadline, clients::NoCancel()};
+    in_flight_.emplace(effect.id,
+                       InFlight{call, effect, deadline, clients::NoCancel(), *std::move(place)});
     // Weak: an answer that comes after the diagnosis has been dropped finds nobody.
     OutcomeSink sink = [self = weak_from_this(), id = effect.id, call](Outcome outcome,
                                                                        bool ends_call) {
@@ -243,9 +284,11 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
       }
     };
     // An answer that came meanwhile waits in the inbox, for the lock that is held here.
-    in_flight_[effect.id].cancel =
-        StartCall(core_->agents, state_, effect, deadline, std::move(sink));
+    in_flight_.find(effect.id)->second.cancel = StartCall(core_->agents, state_, effect, deadline,
+                                                          core_->options.patience, std::move(sink));
   }
+  WaitForPlaces(without_place);
+  places_.clear();  // what is not wanted any more another one may have
   for (const auto& [id, call] : in_flight_) wake = std::min(wake, call.deadline + kDeadlineGrace);
   WakeAt(wake);
 }
@@ -253,9 +296,7 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
 // What the tenant's diagnoses took today, for the question that is about to be asked. A store that
 // cannot tell lets the diagnosis go on by its own budget: the next append will tell of the store.
 void DiagnosisActor::NoteTenantsDay(absl::Time now) {
-  const std::size_t cut = name_.find("/diagnoses/");
-  const absl::StatusOr<v1::Spent> spent =
-      core_->log.SpentOn(name_.substr(0, cut), spending::DayOf(now));
+  const absl::StatusOr<v1::Spent> spent = core_->log.SpentOn(tenant_, spending::DayOf(now));
   *state_.spending.mutable_tenant_today() = spent.ok() ? *spent : state_.spending.diagnosis();
 }
 
@@ -283,10 +324,18 @@ void DiagnosisActor::CountRest() {
   }
 }
 
+// What others may have once this one has stopped.
+void DiagnosisActor::LetGo() {
+  in_flight_.clear();
+  places_.clear();
+  presence_.reset();
+}
+
 // Nobody needs to run this diagnosis now. If any of this is lost in a crash, the next scan for
 // orphans reads the log and does it again.
 void DiagnosisActor::Rest() {
   stopped_ = true;
+  LetGo();
   absl::Status status = core_->log.SetOver(name_, true);
   status.Update(core_->log.ReleaseLease(lease_));
   if (!status.ok()) core_->ReportProblem(name_, status);
@@ -297,7 +346,7 @@ void DiagnosisActor::Rest() {
 void DiagnosisActor::StopOn(const absl::Status& problem) {
   stopped_ = true;
   for (const auto& [id, call] : in_flight_) call.cancel();
-  in_flight_.clear();
+  LetGo();
   core_->ReportProblem(name_, problem);
   core_->Forget(name_, this);
   // Another orchestrator has it, or will have it: leave it alone.

@@ -19,6 +19,7 @@
 #include "services/orchestrator/calls.h"
 #include "services/orchestrator/core.h"
 #include "services/orchestrator/diagnosis_state.h"
+#include "services/orchestrator/turnstile.h"
 
 namespace galen::orchestrator {
 
@@ -58,9 +59,11 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
     Effect effect;
     absl::Time deadline;
     clients::Cancel cancel;  // set once the call is made
+    Turnstile::Place place;
   };
 
   void Receive(Letter letter);
+  void ReceivePlace(Turnstile::Place place);
   void EmptyInbox();
   void TakeIn(std::vector<Letter> letters, std::vector<v1::DiagnosisEvent>& events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -73,6 +76,9 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<Turnstile::Place> PlaceForCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WaitForPlaces(std::size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void NoteTenantsDay(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // What a call of the diagnosis, and its lines in the log, belong to.
   trace::Work Work() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -83,10 +89,12 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
 
   const std::shared_ptr<Core> core_;
   const std::string name_;
+  const std::string tenant_;  // "tenants/t"
 
   Mutex inbox_mu_;
   std::vector<Letter> inbox_ ABSL_GUARDED_BY(inbox_mu_);
   bool emptying_ ABSL_GUARDED_BY(inbox_mu_) = false;  // a task for it is under way
+  std::vector<Turnstile::Place> given_ ABSL_GUARDED_BY(inbox_mu_);
 
   Mutex mu_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;
@@ -95,7 +103,11 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   std::map<std::string, InFlight> in_flight_ ABSL_GUARDED_BY(mu_);  // by effect id
   std::int64_t last_call_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time wake_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
-  bool came_to_rest_ ABSL_GUARDED_BY(mu_) = false;  // by events that are not counted yet
+  // Counts it among the diagnoses of its tenant until it stops.
+  std::optional<Turnstile::Presence> presence_ ABSL_GUARDED_BY(mu_);
+  std::vector<Turnstile::Place> places_ ABSL_GUARDED_BY(mu_);  // for calls to be made now
+  std::size_t waits_ ABSL_GUARDED_BY(mu_) = 0;                 // places that are asked for
+  bool came_to_rest_ ABSL_GUARDED_BY(mu_) = false;             // by events that are not counted yet
 };
 
 }  // namespace galen::orchestrator

@@ -42,4 +42,14 @@ std::string EffectId(Effect::Kind kind, absl::string_view what, int round) {
                       : absl::StrCat(NameOf(kind), "/", what, "/", round);
 }
 
+absl::string_view AgentOf(absl::string_view effect_id) {
+  const absl::string_view kind = effect_id.substr(0, effect_id.find('/'));
+  if (kind == NameOf(Effect::Kind::kSummarize)) return "summarization, execution";
+  if (kind == NameOf(Effect::Kind::kChecks)) return "execution";
+  if (kind == NameOf(Effect::Kind::kJudge)) return "reflection";
+  if (kind == NameOf(Effect::Kind::kCritique)) return "reflection";
+  if (kind == NameOf(Effect::Kind::kConclude)) return "conclusion";
+  return "planning";
+}
+
 }  // namespace galen::orchestrator

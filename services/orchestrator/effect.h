@@ -59,6 +59,9 @@ std::string ScreenBatch(int step);
 // The id of an effect; `what` may be empty.
 std::string EffectId(Effect::Kind kind, absl::string_view what, int round);
 
+// The service that an effect of this id is a call to, "planning"; both of them for a summary.
+absl::string_view AgentOf(absl::string_view effect_id);
+
 }  // namespace galen::orchestrator
 
 #endif  // SERVICES_ORCHESTRATOR_EFFECT_H_

@@ -21,8 +21,8 @@
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
-#include "common/rpc/channel.h"
 #include "common/rpc/flags/security_flags.h"
+#include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
 #include "common/trace/trace.h"
@@ -35,11 +35,19 @@ ABSL_FLAG(
     "Where the diagnoses are: an SQLite file, created when there is none, or a Redis that many "
     "orchestrators share: redis://HOST:PORT, redis+sentinel://HOST:PORT,.../MASTER or "
     "redis+cluster://HOST:PORT,... (docs/store.md).");
-ABSL_FLAG(std::string, summarization, "127.0.0.1:50051", "Address of galen-summarization.");
-ABSL_FLAG(std::string, planning, "127.0.0.1:50052", "Address of galen-planning.");
-ABSL_FLAG(std::string, execution, "127.0.0.1:50053", "Address of galen-execution.");
-ABSL_FLAG(std::string, reflection, "127.0.0.1:50055", "Address of galen-reflection.");
-ABSL_FLAG(std::string, conclusion, "127.0.0.1:50056", "Address of galen-conclusion.");
+ABSL_FLAG(
+    std::string, summarization, "127.0.0.1:50051",
+    "Address of galen-summarization; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(std::string, planning, "127.0.0.1:50052",
+          "Address of galen-planning; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(std::string, execution, "127.0.0.1:50053",
+          "Address of galen-execution; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(
+    std::string, reflection, "127.0.0.1:50055",
+    "Address of galen-reflection; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(
+    std::string, conclusion, "127.0.0.1:50056",
+    "Address of galen-conclusion; of several replicas by comma, or a name that has them all.");
 ABSL_FLAG(
     std::string, owner, "",
     "Name under which this orchestrator holds leases: the same after a restart, so that it goes "
@@ -54,6 +62,9 @@ ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question ma
 ABSL_FLAG(absl::Duration, summary_timeout, absl::Minutes(10),
           "What a summary may take, which reads the logs; half of it is for them.");
 ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of checks may take.");
+ABSL_FLAG(int, agent_attempts, galen::orchestrator::Patience().unreachable,
+          "How often a question is put to an agent that cannot be reached or takes no more, before "
+          "the diagnosis goes on without the answer: 5 take 3 s, 12 take 36 s.");
 ABSL_FLAG(std::string, site, "",
           "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
           "there as a past incident. Empty: confirmations are stored only.");
@@ -62,6 +73,11 @@ ABSL_FLAG(
     "Diagnoses that run here at the same time. More wait in the store, where any orchestrator "
     "may start them; of the tenants that wait, the one of which the fewest run is next.");
 ABSL_FLAG(int, tenant_running, 1'000, "The same, of one tenant.");
+ABSL_FLAG(
+    int, max_calls, 256,
+    "Calls to agents under way at the same time. The tenants that have diagnoses running here "
+    "have equal shares of them: the closer to what the agents can work on at once, the less "
+    "a tenant waits for what another one asks.");
 ABSL_FLAG(int, tenant_waiting, 10'000,
           "Diagnoses of one tenant that may wait; more are refused with RESOURCE_EXHAUSTED.");
 ABSL_FLAG(int, threads, 4, "Calls and diagnoses worked on at the same time.");
@@ -104,13 +120,18 @@ absl::StatusOr<Options> OptionsFromFlags() {
     return absl::InvalidArgumentError(
         "--call_timeout, --summary_timeout, --checks_timeout: must be more than 0");
   }
+  options.patience.unreachable = absl::GetFlag(FLAGS_agent_attempts);
+  if (options.patience.unreachable < 1) {
+    return absl::InvalidArgumentError("--agent_attempts: must be 1 or more");
+  }
   for (const auto& [limit, option] :
        {std::pair{absl::GetFlag(FLAGS_max_running), &options.max_running},
         {absl::GetFlag(FLAGS_tenant_running), &options.tenant_running},
-        {absl::GetFlag(FLAGS_tenant_waiting), &options.tenant_waiting}}) {
+        {absl::GetFlag(FLAGS_tenant_waiting), &options.tenant_waiting},
+        {absl::GetFlag(FLAGS_max_calls), &options.max_calls}}) {
     if (limit < 1) {
       return absl::InvalidArgumentError(
-          "--max_running, --tenant_running, --tenant_waiting: must be 1 or more");
+          "--max_running, --tenant_running, --tenant_waiting, --max_calls: must be 1 or more");
     }
     *option = static_cast<std::size_t>(limit);
   }
@@ -147,7 +168,7 @@ absl::Status Serve() {
   const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kOrchestrator));
   if (!security.ok()) return security.status();
   const auto connect = [&security](const std::string& target, security::Role role) {
-    return rpc::Connect(target, **security, {role});
+    return rpc::Replicas::Connect(target, **security, {role});
   };
   GALEN_ASSIGN_OR_RETURN(auto to_summarization, connect(absl::GetFlag(FLAGS_summarization),
                                                         security::Role::kSummarization));

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "galen/v1/diagnosis.pb.h"
+#include "services/orchestrator/retry.h"
 
 namespace galen::orchestrator {
 
@@ -26,6 +27,8 @@ struct Options {
   absl::Duration call_timeout = absl::Seconds(60);
   absl::Duration summary_timeout = absl::Minutes(10);
   absl::Duration checks_timeout = absl::Minutes(10);
+  // How often a call to an agent is made.
+  Patience patience;
   // How often the store is searched for diagnoses whose orchestrator is gone.
   absl::Duration orphan_scan = absl::Seconds(5);
   // How long to wait before a diagnosis is read anew after the store refused an event.
@@ -37,6 +40,9 @@ struct Options {
   std::size_t max_running = 10'000;
   std::size_t tenant_running = 1'000;
   std::size_t tenant_waiting = 10'000;
+  // Calls to agents under way at the same time. Tenants that have diagnoses running here have equal
+  // shares of them, so that what a tenant waits for is not another one's flood.
+  std::size_t max_calls = 256;
   // False: no thread of its own, the owner calls Tick().
   bool own_timer = true;
   // Fault injection: called after each event is durable, with its sequence number, before anything

@@ -8,7 +8,6 @@
 
 #include "common/base/retry_hint.h"
 #include "google/rpc/error_details.pb.h"
-#include "services/orchestrator/retry.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -34,6 +33,18 @@ v1::DiagnosisEvent Proposed(Response response, v1::Hypothesis::Origin origin, in
     *proposed.add_hypotheses() = std::move(hypothesis);
   }
   return event;
+}
+
+// Whether a question to this agent was given up in this round as it could not be reached. Then it
+// has had its time to come back, and a search of many questions must not wait for it at each.
+bool WasGivenUp(const State& state, absl::string_view agent) {
+  return std::any_of(state.round.calls.begin(), state.round.calls.end(),
+                     [agent](const auto& entry) {
+                       const auto code = static_cast<absl::StatusCode>(entry.second.error.code());
+                       return entry.second.final && AgentOf(entry.first) == agent &&
+                              (code == absl::StatusCode::kUnavailable ||
+                               code == absl::StatusCode::kResourceExhausted);
+                     });
 }
 
 }  // namespace
@@ -161,7 +172,7 @@ std::optional<v1::DiagnosisEvent> ResultEvent(const State& state, const Effect& 
 }
 
 v1::DiagnosisEvent CallFailedEvent(const State& state, const Effect& effect,
-                                   const absl::Status& error) {
+                                   const absl::Status& error, const Patience& patience) {
   const auto it = state.round.calls.find(effect.id);
   const int attempt = it == state.round.calls.end() ? 1 : it->second.attempts + 1;
   v1::DiagnosisEvent event;
@@ -176,7 +187,11 @@ v1::DiagnosisEvent CallFailedEvent(const State& state, const Effect& effect,
         absl::ToInt64Seconds(absl::Ceil(*wait, absl::Seconds(1))));
     failed.mutable_error()->add_details()->PackFrom(info);
   }
-  failed.set_final(IsFinalFailure(error.code(), attempt));
+  Patience left = patience;
+  if (WasGivenUp(state, AgentOf(effect.id))) {
+    left.unreachable = std::min(left.unreachable, left.otherwise);
+  }
+  failed.set_final(IsFinalFailure(error.code(), attempt, left));
   return event;
 }
 

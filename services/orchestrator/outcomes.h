@@ -11,6 +11,7 @@
 #include "galen/summarization/v1/summarization.pb.h"
 #include "services/orchestrator/diagnosis_state.h"
 #include "services/orchestrator/effect.h"
+#include "services/orchestrator/retry.h"
 
 namespace galen::orchestrator {
 
@@ -40,7 +41,7 @@ std::optional<v1::DiagnosisEvent> ResultEvent(const State& state, const Effect& 
 
 // That the call failed once more, for good or not.
 v1::DiagnosisEvent CallFailedEvent(const State& state, const Effect& effect,
-                                   const absl::Status& error);
+                                   const absl::Status& error, const Patience& patience);
 
 }  // namespace galen::orchestrator
 

@@ -78,7 +78,7 @@ Decision Call(const State& state, Effect effect, bool answered) {
   if (answered) return decision;
   if (const CallRecord* call = FindCall(state, effect.id); call != nullptr) {
     if (call->final) return decision;
-    effect.not_before = call->failed_at + BackoffAfter(call->attempts, call->error);
+    effect.not_before = call->failed_at + BackoffAfter(state.name, call->attempts, call->error);
   }
   decision.effects.push_back(std::move(effect));
   return decision;

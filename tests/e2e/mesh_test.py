@@ -33,7 +33,7 @@ class MeshOfProcesses(unittest.TestCase):
             self.assertEqual(first["createTime"], again["createTime"])
 
     def test_a_dead_node_executor_is_an_error_result_not_a_hang(self):
-        with galen.Mesh(nodes=1) as mesh:
+        with galen.Mesh(nodes=1, orchestrator_arguments=["--agent_attempts=2"]) as mesh:
             mesh.nodes[0].stop()
             diagnosis, code = galen.diagnose(
                 "cublas-ecc", "--server", mesh.orchestrator.address)
@@ -44,7 +44,7 @@ class MeshOfProcesses(unittest.TestCase):
             self.assertTrue(diagnosis["report"]["notes"])
 
     def test_a_dead_agent_degrades_the_answer_and_says_so(self):
-        with galen.Mesh() as mesh:
+        with galen.Mesh(orchestrator_arguments=["--agent_attempts=2"]) as mesh:
             mesh.agents["planning"].stop()
             diagnosis, code = galen.diagnose("healthy", "--server", mesh.orchestrator.address)
             self.assertEqual(code, 3)

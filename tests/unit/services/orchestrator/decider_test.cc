@@ -254,14 +254,14 @@ TEST(Decider, JudgesWithoutChecksWhenNoNodeIsKnown) {
 
 TEST(Decider, RetriesAfterABackoffThatGrowsWithTheAttempts) {
   State state = Summarized();
-  for (int attempt = 1; attempt < kMaxAttempts; ++attempt) {
+  for (int attempt = 1; attempt < Patience().unreachable; ++attempt) {
     ApplyNext(state,
               Event(absl::StrCat("call_failed { call: 'history/1' attempt: ", attempt, "}")));
     const Decision decision = Decide(state);
     ASSERT_EQ(decision.effects.size(), 1u);
     EXPECT_EQ(decision.effects[0].id, "history/1");
-    EXPECT_EQ(decision.effects[0].not_before,
-              absl::FromUnixSeconds(1'000 + state.last_sequence) + BackoffAfter(attempt));
+    EXPECT_EQ(decision.effects[0].not_before, absl::FromUnixSeconds(1'000 + state.last_sequence) +
+                                                  BackoffAfter(state.name, attempt));
   }
 }
 
@@ -414,27 +414,6 @@ TEST(Decider, FailsADiagnosisWhoseStrategyIsNotKnown) {
   ApplyNext(state, Event("created { name: 'tenants/t/diagnoses/d' strategy: 'newer' }"));
   ApplyNext(state, Event("summarized {}"));
   EXPECT_THAT(Wants(state), ElementsAre(HasSubstr("is not known here, only direct, exhaustive, ")));
-}
-
-TEST(Retry, OnlyTransientErrorsAreTriedAgainAndNotForEver) {
-  for (const absl::StatusCode code :
-       {absl::StatusCode::kUnavailable, absl::StatusCode::kResourceExhausted,
-        absl::StatusCode::kDeadlineExceeded, absl::StatusCode::kAborted}) {
-    EXPECT_FALSE(IsFinalFailure(code, 1));
-    EXPECT_FALSE(IsFinalFailure(code, kMaxAttempts - 1));
-    EXPECT_TRUE(IsFinalFailure(code, kMaxAttempts));
-  }
-  for (const absl::StatusCode code :
-       {absl::StatusCode::kInvalidArgument, absl::StatusCode::kInternal,
-        absl::StatusCode::kNotFound, absl::StatusCode::kFailedPrecondition}) {
-    EXPECT_TRUE(IsFinalFailure(code, 1));
-  }
-}
-
-TEST(Retry, BacksOffLongerUpToALimit) {
-  EXPECT_EQ(BackoffAfter(1), absl::Milliseconds(200));
-  EXPECT_EQ(BackoffAfter(2), absl::Milliseconds(400));
-  EXPECT_EQ(BackoffAfter(100), absl::Seconds(5));
 }
 
 }  // namespace

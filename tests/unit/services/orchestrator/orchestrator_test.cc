@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/retry_hint.h"
 #include "common/store/sqlite_event_log.h"
@@ -68,8 +70,8 @@ class OrchestratorTest : public ::testing::Test {
   // Lets everything happen that happens within `time`.
   void Pass(absl::Duration time) {
     executor_.RunAll();
-    for (absl::Duration gone; gone < time; gone += absl::Milliseconds(100)) {
-      clock_.Advance(absl::Milliseconds(100));
+    for (absl::Duration left = time; left > absl::ZeroDuration(); left -= absl::Milliseconds(100)) {
+      clock_.Advance(std::min(left, absl::Milliseconds(100)));
       orchestrator_->Tick();
       executor_.RunAll();
     }
@@ -230,7 +232,7 @@ TEST_F(OrchestratorTest, WaitsAsLongAsAnAgentAsksForWithinReason) {
     Create(absl::StrCat("d", absl::ToInt64Seconds(asked)));
     Pass(waited - absl::Milliseconds(200));
     EXPECT_EQ(world_.calls("Summarize"), before + 1);
-    Pass(absl::Milliseconds(300));
+    Pass(waited / 2 + absl::Milliseconds(300));
     EXPECT_EQ(world_.calls("Summarize"), before + 2);
   }
 }
@@ -256,9 +258,10 @@ TEST_F(OrchestratorTest, WaitsBeforeItTriesAgain) {
   Create();
   executor_.RunAll();
   EXPECT_EQ(world_.calls("Summarize"), 1);
-  Pass(absl::Milliseconds(100));
+  const absl::Duration wait = BackoffAfter("tenants/t/diagnoses/d", 1);
+  Pass(wait - absl::Milliseconds(1));
   EXPECT_EQ(world_.calls("Summarize"), 1);
-  Pass(absl::Milliseconds(100));
+  Pass(absl::Milliseconds(1));
   EXPECT_EQ(world_.calls("Summarize"), 2);
 }
 

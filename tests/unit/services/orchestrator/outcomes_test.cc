@@ -105,13 +105,49 @@ TEST(Outcomes, CountTheAttemptsOfACall) {
   State state = Summarized();
   const Effect effect = Asked({}, {"X"});
   const absl::Status error = absl::UnavailableError("gone");
-  for (int attempt = 1; attempt <= 5; ++attempt) {
-    const v1::DiagnosisEvent event = CallFailedEvent(state, effect, error);
+  const Patience patience{.unreachable = 4, .otherwise = 3};
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    const v1::DiagnosisEvent event = CallFailedEvent(state, effect, error, patience);
     EXPECT_EQ(event.call_failed().attempt(), attempt);
-    EXPECT_EQ(event.call_failed().final(), attempt == 5);
+    EXPECT_EQ(event.call_failed().final(), attempt == 4);
     EXPECT_EQ(event.call_failed().error().message(), "gone");
     ApplyNext(state, event);
   }
+}
+
+// A search of twenty questions to an agent that is gone waits for it once, not twenty times.
+TEST(Outcomes, AnAgentThatWasGivenUpIsWaitedForLess) {
+  const Patience patience{.unreachable = 4, .otherwise = 2};
+  const absl::Status gone = absl::UnavailableError("gone");
+  State state = Summarized();
+  const auto attempts_of = [&](const char* id) {
+    Effect effect;
+    effect.id = id;
+    for (int attempt = 1;; ++attempt) {
+      const v1::DiagnosisEvent event = CallFailedEvent(state, effect, gone, patience);
+      ApplyNext(state, event);
+      if (event.call_failed().final()) return attempt;
+    }
+  };
+  EXPECT_EQ(attempts_of("history/1"), 4);
+  EXPECT_EQ(attempts_of("rank/GPU/1"), 2);
+  EXPECT_EQ(attempts_of("explore/1"), 2);
+  EXPECT_EQ(attempts_of("judge/history/1"), 4) << "another agent";
+  EXPECT_EQ(attempts_of("critique/1"), 2);
+  EXPECT_EQ(attempts_of("checks/history/1"), 4);
+  EXPECT_EQ(attempts_of("conclude/1"), 4);
+}
+
+TEST(Outcomes, AnAgentThatRefusedAQuestionIsNotGivenUp) {
+  State state = Summarized();
+  Effect effect;
+  effect.id = "history/1";
+  ApplyNext(state, CallFailedEvent(state, effect, absl::InvalidArgumentError("no"), Patience()));
+  effect.id = "rank/1";
+  const Patience patience{.unreachable = 2, .otherwise = 1};
+  EXPECT_FALSE(CallFailedEvent(state, effect, absl::UnavailableError("gone"), patience)
+                   .call_failed()
+                   .final());
 }
 
 }  // namespace

@@ -1,0 +1,75 @@
+#ifndef COMMON_RPC_REPLICAS_PICKER_H_
+#define COMMON_RPC_REPLICAS_PICKER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace galen::rpc {
+
+// Which replica of a service the next call goes to: of those in order the one with the fewest calls
+// under way, among equals each in its turn. Of those that were never heard of only when none is in
+// order, and of the others only when there is nothing else: an answer is worth a try.
+//
+// A replica is put aside when a call or a health check does not reach it, or when it says that it
+// does not serve. It comes back when a health check that began after that finds it serving; one
+// that was put aside by calls n times in a row, without an answer between them, when n checks in a
+// row do (8 at most): a replica that passes checks and drops calls gets few calls. Where health is
+// not checked (one replica alone), an answered call brings it back.
+//
+// Pure: no time, no threads, no network. Not thread-safe.
+class Picker {
+ public:
+  enum class Health {
+    kUnknown,      // not heard of yet
+    kServing,      //
+    kUnreachable,  // put aside
+    kNotServing,   // it said so: it starts up, or drains
+  };
+  // What the begin of a call or a check must hand to its end: what happened before does not count
+  // against what was found out later.
+  using Ticket = std::int64_t;
+
+  // These are the replicas now. Those that stay keep what is known of them.
+  void Set(const std::vector<std::string>& addresses);
+
+  // The replica for the next call, but not `not_this`, where a first attempt failed; nothing when
+  // there is no other.
+  std::optional<std::string> Pick(absl::string_view not_this = "");
+
+  // A call to it begins, and ends; `reached` tells whether anybody answered, be it with an error.
+  Ticket Began(absl::string_view address);
+  void Ended(absl::string_view address, Ticket ticket, bool reached);
+
+  // A health check begins, and ends.
+  Ticket CheckBegan(absl::string_view address) const;
+  void CheckEnded(absl::string_view address, Ticket ticket, Health found);
+
+  Health HealthOf(absl::string_view address) const;
+  std::size_t size() const { return replicas_.size(); }
+  // Whether any is put aside.
+  bool AnyAside() const;
+
+ private:
+  struct Replica {
+    Health health = Health::kUnknown;
+    std::int64_t put_aside = 0;  // how often
+    int dropped_calls = 0;       // how often by calls, in a row
+    int passed_checks = 0;       // since it was put aside, in a row
+    std::int64_t calls = 0;      // under way
+    std::int64_t last_turn = 0;
+  };
+  void PutAside(Replica& replica, Health health);
+
+  std::map<std::string, Replica, std::less<>> replicas_;
+  std::int64_t turn_ = 0;
+};
+
+}  // namespace galen::rpc
+
+#endif  // COMMON_RPC_REPLICAS_PICKER_H_

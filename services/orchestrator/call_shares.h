@@ -1,0 +1,60 @@
+#ifndef SERVICES_ORCHESTRATOR_CALL_SHARES_H_
+#define SERVICES_ORCHESTRATOR_CALL_SHARES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace galen::orchestrator {
+
+// Whose call to an agent is next. Agents answer questions as they come, so what one tenant has
+// under way there the others wait for: at most `most` calls are under way, and of one tenant at
+// most its equal share among the tenants that have diagnoses running, be they calling just now or
+// not; one at least. Of those that wait, the tenant with the fewest under way is next, among equals
+// each in its turn, and of one tenant who came first. Pure, not thread-safe.
+class CallShares {
+ public:
+  using Waiter = std::int64_t;
+  explicit CallShares(std::size_t most) : most_(most) {}
+
+  // A diagnosis of the tenant begins to run here, and ends.
+  void Arrive(const std::string& tenant);
+  void Leave(const std::string& tenant);
+
+  // Takes a place for a call; false when there is none for this tenant now.
+  bool TryBegin(const std::string& tenant);
+  void Ended(const std::string& tenant);
+
+  // `waiter` wants a place for a call.
+  void Wait(const std::string& tenant, Waiter waiter);
+  // The waiter that has a place from now on, and waits no more. To be asked until there is none
+  // after each Leave() and Ended().
+  std::optional<Waiter> Next();
+
+  std::size_t under_way() const { return under_way_; }
+
+ private:
+  struct Tenant {
+    std::size_t diagnoses = 0;
+    std::size_t under_way = 0;
+    std::deque<Waiter> waiting;
+  };
+  // What one tenant may have under way.
+  std::size_t Share() const;
+  void DropIfIdle(absl::string_view tenant);
+
+  const std::size_t most_;
+  std::map<std::string, Tenant, std::less<>> tenants_;
+  std::size_t active_ = 0;  // of them, those with diagnoses
+  std::size_t under_way_ = 0;
+  std::string last_;  // whose turn it was
+};
+
+}  // namespace galen::orchestrator
+
+#endif  // SERVICES_ORCHESTRATOR_CALL_SHARES_H_
