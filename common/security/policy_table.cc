@@ -37,6 +37,8 @@ constexpr MethodRule kTable[] = {
     {"/galen.execution.v1.ExecutionService/RunChecks",
      {Role::kOrchestrator, Role::kOperator},
      "diagnosis"},
+    {"/galen.watch.v1.WatchService/ReportHealth", {Role::kGateway, Role::kOperator, Role::kNode}},
+
     {"/galen.execution.v1.ExecutionService/WatchNodes", {Role::kOperator, Role::kWatch}},
 
     {"/galen.node.v1.NodeService/RunChecks", kExecution},
