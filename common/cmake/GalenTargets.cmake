@@ -14,7 +14,7 @@ set(GALEN_LAYERS
   "common/(llm|spending)"
   "common/clients"
   "common/(reasoner|curation|program)"
-  "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator)"
+  "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator|watch)"
   "services/cli"
   "(tests|bench)/.*")
 

@@ -23,6 +23,7 @@ inline constexpr absl::string_view kEveryService = "every service";
 inline constexpr absl::string_view kOrchestrator = "orchestrator";
 inline constexpr absl::string_view kExecution = "execution";
 inline constexpr absl::string_view kNode = "node";
+inline constexpr absl::string_view kWatch = "watch";
 inline constexpr absl::string_view kReasoners = "summarization, planning, reflection, conclusion";
 inline constexpr absl::string_view kAskers =
     "summarization, planning, reflection, conclusion, with `--llm`";
@@ -110,6 +111,19 @@ inline constexpr Description kNodesKnown = {"galen_execution_nodes", MetricType:
 inline constexpr Description kNodesSilent = {
     "galen_execution_nodes_silent", MetricType::Gauge,
     "Nodes that did not answer their last call and are left alone for a while", "", kExecution};
+
+// ---- watch
+inline constexpr Description kHealthEvents = {"galen_watch_events_total", MetricType::Counter,
+                                              "Health events that were made durable here", "",
+                                              kWatch};
+inline constexpr Description kHealthWaiting = {"galen_watch_events_waiting", MetricType::Gauge,
+                                               "Health events that wait for the store", "", kWatch};
+inline constexpr Description kOutbreaks = {"galen_watch_diagnoses_total", MetricType::Counter,
+                                           "Diagnoses that were opened here for grave events", "",
+                                           kWatch};
+inline constexpr Description kWatchLeads = {
+    "galen_watch_leads", MetricType::Gauge,
+    "1 where grave events are brought together: at one of those that share a store", "", kWatch};
 
 // ---- reasoners
 inline constexpr Description kReasonerCalls = {

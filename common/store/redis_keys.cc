@@ -43,6 +43,9 @@ std::string RedisKeys::Value(absl::string_view space, absl::string_view key) con
 std::string RedisKeys::Rate(absl::string_view key) const {
   return absl::StrCat(prefix_, ":rate:", key);
 }
+std::string RedisKeys::Journal(absl::string_view journal) const {
+  return absl::StrCat(prefix_, ":{journal:", journal, "}");
+}
 std::string RedisKeys::NodeRecords() const { return absl::StrCat(prefix_, ":{nodes}:records"); }
 std::string RedisKeys::NodeExpiry() const { return absl::StrCat(prefix_, ":{nodes}:expiry"); }
 

@@ -33,6 +33,7 @@ class RedisKeys {
   std::string QueueTickets(absl::string_view queue) const;  // hash: stream id by key
   std::string Value(absl::string_view space, absl::string_view key) const;
   std::string Rate(absl::string_view key) const;
+  std::string Journal(absl::string_view journal) const;  // stream
   std::string NodeRecords() const;  // hash
   std::string NodeExpiry() const;   // sorted set
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "common/store/journal.h"
 #include "common/store/key_value.h"
 #include "common/store/node_table.h"
 #include "common/store/rate_limits.h"
@@ -19,6 +20,8 @@ std::unique_ptr<KeyValue> MakeRedisKeyValue(redis::Client& client);
 // A Take() whose answer got lost is repeated, so it may count twice; it never counts less.
 std::unique_ptr<RateLimits> MakeRedisRateLimits(redis::Client& client);
 std::unique_ptr<NodeTable> MakeRedisNodeTable(redis::Client& client);
+// An Append() whose answer got lost is repeated.
+std::unique_ptr<Journal> MakeRedisJournal(redis::Client& client);
 
 // What a script of ours answered: an array of one or more texts.
 absl::StatusOr<std::vector<std::string>> AskScript(redis::Client& client, redis::Command command);

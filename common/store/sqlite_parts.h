@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "common/store/journal.h"
 #include "common/store/key_value.h"
 #include "common/store/node_table.h"
 #include "common/store/rate_limits.h"
@@ -58,6 +59,7 @@ std::unique_ptr<WorkQueue> MakeSqliteWorkQueue(SqliteTables& tables);
 std::unique_ptr<KeyValue> MakeSqliteKeyValue(SqliteTables& tables);
 std::unique_ptr<RateLimits> MakeSqliteRateLimits(SqliteTables& tables);
 std::unique_ptr<NodeTable> MakeSqliteNodeTable(SqliteTables& tables);
+std::unique_ptr<Journal> MakeSqliteJournal(SqliteTables& tables);
 
 }  // namespace galen::store
 

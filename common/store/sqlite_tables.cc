@@ -26,6 +26,11 @@ constexpr char kTables[] = R"sql(
     key TEXT PRIMARY KEY, tokens TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS nodes (
     name TEXT PRIMARY KEY, record BLOB NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journal_heads (
+    journal TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journals (
+    journal TEXT NOT NULL, position INTEGER NOT NULL, record BLOB NOT NULL,
+    PRIMARY KEY (journal, position)) WITHOUT ROWID;
 )sql";
 
 }  // namespace

@@ -24,6 +24,7 @@ class SqliteStore final : public Store {
   KeyValue& values() override { return *values_; }
   RateLimits& rates() override { return *rates_; }
   NodeTable& nodes() override { return *nodes_; }
+  Journal& journal() override { return *journal_; }
   std::string Describe() const override { return file_; }
   bool IsShared() const override { return false; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -36,6 +37,7 @@ class SqliteStore final : public Store {
   const std::unique_ptr<KeyValue> values_ = MakeSqliteKeyValue(*tables_);
   const std::unique_ptr<RateLimits> rates_ = MakeSqliteRateLimits(*tables_);
   const std::unique_ptr<NodeTable> nodes_ = MakeSqliteNodeTable(*tables_);
+  const std::unique_ptr<Journal> journal_ = MakeSqliteJournal(*tables_);
   const std::vector<std::string> warnings_;
 };
 
@@ -53,6 +55,7 @@ class RedisStore final : public Store {
   KeyValue& values() override { return *values_; }
   RateLimits& rates() override { return *rates_; }
   NodeTable& nodes() override { return *nodes_; }
+  Journal& journal() override { return *journal_; }
   std::string Describe() const override { return redis::Describe(client_.config()); }
   bool IsShared() const override { return true; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -64,6 +67,7 @@ class RedisStore final : public Store {
   const std::unique_ptr<KeyValue> values_ = MakeRedisKeyValue(client_);
   const std::unique_ptr<RateLimits> rates_ = MakeRedisRateLimits(client_);
   const std::unique_ptr<NodeTable> nodes_ = MakeRedisNodeTable(client_);
+  const std::unique_ptr<Journal> journal_ = MakeRedisJournal(client_);
   std::vector<std::string> warnings_;
 };
 

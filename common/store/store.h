@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/store/event_log.h"
+#include "common/store/journal.h"
 #include "common/store/key_value.h"
 #include "common/store/node_table.h"
 #include "common/store/rate_limits.h"
@@ -25,6 +26,7 @@ class Store {
   virtual KeyValue& values() = 0;
   virtual RateLimits& rates() = 0;
   virtual NodeTable& nodes() = 0;
+  virtual Journal& journal() = 0;
 
   // Where it is, without secrets.
   virtual std::string Describe() const = 0;

@@ -252,5 +252,76 @@ TEST_P(NodeTableTest, HoldsTenThousandNodes) {
 
 INSTANTIATE_STORE_TESTS(NodeTableTest);
 
+class JournalTest : public StoreTest {
+ protected:
+  std::vector<std::string> Read(std::int64_t after, int limit = 100) {
+    std::vector<std::string> entries;
+    const std::vector<JournalEntry> read = journal_->Read("j", after, limit).value();
+    for (const JournalEntry& entry : read) {
+      entries.push_back(absl::StrCat(entry.position, "=", entry.record));
+    }
+    return entries;
+  }
+  Journal* const journal_ = &store_->journal();
+};
+
+TEST_P(JournalTest, GivesWhatWasAppendedInOrderAndByPosition) {
+  EXPECT_THAT(Read(0), IsEmpty());
+  EXPECT_EQ(journal_->Append("j", {"a", "b"}).value(), 2);
+  EXPECT_EQ(journal_->Append("j", {"c"}).value(), 3);
+  EXPECT_EQ(journal_->Append("other", {"x"}).value(), 1);
+  EXPECT_THAT(Read(0), ElementsAre("1=a", "2=b", "3=c"));
+  EXPECT_THAT(Read(1, 1), ElementsAre("2=b"));
+  EXPECT_THAT(Read(3), IsEmpty());
+}
+
+TEST_P(JournalTest, KeepsRecordsByteForByte) {
+  const std::string record("\0\r\n\xff$5", 6);
+  ASSERT_THAT(journal_->Append("j", {record, ""}).status(), IsOk());
+  EXPECT_EQ(journal_->Read("j", 0, 1).value().at(0).record, record);
+  EXPECT_THAT(Read(1), ElementsAre("2="));
+}
+
+TEST_P(JournalTest, PositionsGoOnAfterAllWasTrimmed) {
+  ASSERT_THAT(journal_->Append("j", {"a", "b", "c"}).status(), IsOk());
+  ASSERT_THAT(journal_->Trim("j", 2), IsOk());
+  EXPECT_THAT(Read(0), ElementsAre("3=c"));
+  ASSERT_THAT(journal_->Trim("j", 3), IsOk());
+  ASSERT_THAT(journal_->Trim("j", 3), IsOk());
+  EXPECT_THAT(Read(0), IsEmpty());
+  EXPECT_EQ(journal_->Append("j", {"d"}).value(), 4);
+  EXPECT_THAT(Read(0), ElementsAre("4=d"));
+}
+
+TEST_P(JournalTest, RefusesNothingAndWhatIsTooLarge) {
+  EXPECT_THAT(journal_->Append("j", {}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no record")));
+  EXPECT_THAT(journal_->Append("j", {"a", std::string(kMaxRecordBytes + 1, 'x')}).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 8388608")));
+  EXPECT_THAT(Read(0), IsEmpty());
+}
+
+TEST_P(JournalTest, ManyWritersAtOnceLeaveNoGapAndMixNoAppend) {
+  constexpr int kAppends = 25;
+  std::vector<std::thread> writers;
+  for (int w = 0; w < 4; ++w) {
+    writers.emplace_back([&, w] {
+      for (int i = 0; i < kAppends; ++i) {
+        const std::string record = absl::StrCat(w, ".", i);
+        EXPECT_THAT(journal_->Append("j", {record, record}).status(), IsOk());
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::vector<JournalEntry> all = journal_->Read("j", 0, 1000).value();
+  ASSERT_EQ(all.size(), 4u * 2 * kAppends);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].position, static_cast<std::int64_t>(i) + 1);
+    EXPECT_EQ(all[i].record, all[i - i % 2].record);
+  }
+}
+
+INSTANTIATE_STORE_TESTS(JournalTest);
+
 }  // namespace
 }  // namespace galen::store

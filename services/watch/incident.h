@@ -1,0 +1,33 @@
+#ifndef SERVICES_WATCH_INCIDENT_H_
+#define SERVICES_WATCH_INCIDENT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/knowledge/knowledge.h"
+#include "galen/v1/diagnosis_service.pb.h"
+#include "galen/watch/v1/watch.pb.h"
+#include "services/watch/correlator.h"
+
+namespace galen::watch {
+
+// INVALID_ARGUMENT when a request is not as watch.proto says, with the field that is not.
+absl::Status CheckEvents(const v1::ReportHealthRequest& request);
+
+// What befell the machine, in the field's words: "system.kernel_log xid 79", "gpu.inventory
+// lost_gpus". Events of one kind are brought together.
+std::string KindOf(const v1::HealthEvent& event);
+
+// Whether the machine or a device of it does not work on: as who noticed says, else whether the
+// catalogue has the code as critical.
+bool IsGrave(const v1::HealthEvent& event, const knowledge::Knowledge& knowledge);
+
+// The incident of an outbreak, for `parent` ("tenants/t"): names every machine, and has what was
+// noticed as a log. Its request id is the same whenever it is made.
+galen::v1::CreateDiagnosisRequest IncidentOf(const Outbreak& outbreak,
+                                             const knowledge::Knowledge& knowledge,
+                                             const std::string& parent);
+
+}  // namespace galen::watch
+
+#endif  // SERVICES_WATCH_INCIDENT_H_
