@@ -38,7 +38,7 @@ constexpr MethodRule kTable[] = {
     {"/galen.execution.v1.ExecutionService/RunChecks",
      {Role::kOrchestrator, Role::kOperator},
      "diagnosis"},
-    {"/galen.watch.v1.WatchService/ReportHealth", {Role::kGateway, Role::kOperator, Role::kNode}},
+    {"/galen.watch.v1.WatchService/ReportHealth", kPeople},
 
     {"/galen.execution.v1.ExecutionService/WatchNodes", {Role::kOperator, Role::kWatch}},
     // The replica that was called has held the claim against the request.

@@ -15,6 +15,7 @@
 #include "galen/planning/v1/planning.grpc.pb.h"
 #include "galen/reflection/v1/reflection.grpc.pb.h"
 #include "galen/summarization/v1/summarization.grpc.pb.h"
+#include "galen/watch/v1/watch.grpc.pb.h"
 #include "services/execution/execution_service.h"
 #include "services/orchestrator/orchestrator_service.h"
 #include "tests/testing/status_matchers.h"
@@ -43,6 +44,7 @@ struct SecureMesh::Parts {
     Serve(mesh, Role::kReflection, reflection, "galen.reflection.v1.ReflectionService");
     Serve(mesh, Role::kConclusion, conclusion, "galen.conclusion.v1.ConclusionService");
     Serve(mesh, Role::kNode, node, "galen.node.v1.NodeService");
+    Serve(mesh, Role::kWatch, health, "galen.watch.v1.WatchService");
   }
   ~Parts() {
     for (const auto& [name, server] : servers) server.server->Shutdown();
@@ -76,6 +78,7 @@ struct SecureMesh::Parts {
   reflection::v1::ReflectionService::CallbackService reflection;
   conclusion::v1::ConclusionService::CallbackService conclusion;
   node::v1::NodeService::CallbackService node;
+  watch::v1::WatchService::CallbackService health;
   std::map<std::string, Server> servers;  // by service
 };
 
