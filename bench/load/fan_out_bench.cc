@@ -372,7 +372,7 @@ void BM_FanOut(benchmark::State& state) {
   Report(state, "to_stream", to_stream);
   Report(state, "to_calls", to_calls);
 }
-BENCHMARK(BM_FanOut)->ArgName("own_addresses")->Arg(0)->Arg(1)->Iterations(7)->UseRealTime();
+BENCHMARK(BM_FanOut)->ArgName("own_addresses")->Arg(0)->Arg(1)->Iterations(15)->UseRealTime();
 
 }  // namespace
 }  // namespace galen::load
