@@ -101,20 +101,23 @@ class Children {
     for (const pid_t pid : pids_) waitpid(pid, nullptr, 0);
   }
   // `work` writes the number of its port to the pipe, and never returns.
-  int Start(const std::function<void(int pipe)>& work) {
+  int Start(const std::function<void(int pipe)>& work, pid_t& pid) {
     int pipes[2];
     Require(pipe(pipes) == 0, "pipe");
-    Spawn([&] { work(pipes[1]); });
+    pid = Spawn([&] { work(pipes[1]); });
     int port = 0;
     Require(read(pipes[0], &port, sizeof(port)) == sizeof(port), "a server did not start");
     close(pipes[0]);
     close(pipes[1]);
     return port;
   }
-  void Spawn(const std::function<void()>& work) {
+  pid_t Spawn(const std::function<void()>& work) {
     const pid_t pid = fork();
     Require(pid >= 0, "fork");
-    if (pid > 0) return pids_.push_back(pid);
+    if (pid > 0) {
+      pids_.push_back(pid);
+      return pid;
+    }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     work();
     abort();
@@ -127,9 +130,25 @@ class Children {
 void Tell(int pipe, int port) { Require(write(pipe, &port, sizeof(port)) == sizeof(port), "pipe"); }
 
 struct Mesh {
-  int execution = 0;
+  int execution = 0;  // ports
   int nodes = 0;
+  pid_t execution_process = 0;
+  pid_t nodes_process = 0;
 };
+
+// Processor time of this process and the others, in seconds.
+double CpuOf(const std::vector<pid_t>& processes, bool own_too = true) {
+  timespec own{};
+  if (own_too) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+  double seconds = static_cast<double>(own.tv_sec) + static_cast<double>(own.tv_nsec) * 1e-9;
+  for (const pid_t pid : processes) {
+    clockid_t clock = 0;
+    timespec time{};
+    Require(clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &time) == 0, "a clock");
+    seconds += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  }
+  return seconds;
+}
 
 // Made before this process uses gRPC, which does not outlive a fork.
 class World {
@@ -139,6 +158,7 @@ class World {
     return world;
   }
   int bare = 0;
+  pid_t bare_process = 0;
   Mesh shared;  // all hosts at one address
   Mesh own;     // each at its own
 
@@ -148,16 +168,18 @@ class World {
     Require(getrlimit(RLIMIT_NOFILE, &files) == 0, "limits");
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
-    bare = children_.Start([](int pipe) {
-      BareService service;
-      grpc::ServerBuilder builder;
-      int port = 0;
-      builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-      builder.RegisterService(&service);
-      const auto server = builder.BuildAndStart();
-      Tell(pipe, port);
-      for (;;) pause();
-    });
+    bare = children_.Start(
+        [](int pipe) {
+          BareService service;
+          grpc::ServerBuilder builder;
+          int port = 0;
+          builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+          builder.RegisterService(&service);
+          const auto server = builder.BuildAndStart();
+          Tell(pipe, port);
+          for (;;) pause();
+        },
+        bare_process);
     shared = StartMesh(/*own_addresses=*/false);
     own = StartMesh(/*own_addresses=*/true);
   }
@@ -165,7 +187,7 @@ class World {
     Mesh mesh;
     mesh.execution = FreePort();
     const std::string target = absl::StrCat("127.0.0.1:", mesh.execution);
-    children_.Spawn([&target] {
+    mesh.execution_process = children_.Spawn([&target] {
       const std::string program = GALEN_BIN_DIR "/galen-execution";
       const std::string listen = "--listen=" + target;
       const std::string knowledge = "--knowledge=" GALEN_SOURCE_DIR "/knowledge";
@@ -173,16 +195,18 @@ class World {
       execl(program.c_str(), program.c_str(), listen.c_str(), knowledge.c_str(), channels.c_str(),
             nullptr);
     });
-    mesh.nodes = children_.Start([&](int pipe) {
-      Behaviour behaviour;
-      behaviour.hosts = kHosts;
-      behaviour.bytes = kBytes;
-      const auto nodes = SimulatedNodes::Start(behaviour);
-      Require(nodes.ok(), "simulated nodes");
-      Require(RegisterAll(**nodes, target, kHosts, own_addresses).ok(), "registration");
-      Tell(pipe, (*nodes)->port());
-      for (;;) pause();
-    });
+    mesh.nodes = children_.Start(
+        [&](int pipe) {
+          Behaviour behaviour;
+          behaviour.hosts = kHosts;
+          behaviour.bytes = kBytes;
+          const auto nodes = SimulatedNodes::Start(behaviour);
+          Require(nodes.ok(), "simulated nodes");
+          Require(RegisterAll(**nodes, target, kHosts, own_addresses).ok(), "registration");
+          Tell(pipe, (*nodes)->port());
+          for (;;) pause();
+        },
+        mesh.nodes_process);
     return mesh;
   }
   Children children_;
@@ -294,8 +318,10 @@ void Report(benchmark::State& state, const std::string& name, std::vector<double
 }
 
 // Argument: whether each host has an address, and so a connection, of its own. bare_stream,
-// bare_calls, galen: results a second, each the median with minimum and maximum; to_stream,
-// to_calls: Galen's rate by theirs of the same round.
+// bare_calls, galen: results a second, each the median with minimum and maximum; _cpu_us: processor
+// time of all processes that take part, a result, and
+// execution's part of it; to_stream, to_calls: Galen's rate by theirs of
+// the same round.
 void BM_FanOut(benchmark::State& state) {
   World& world = World::Get();
   const Mesh& mesh = state.range(0) != 0 ? world.own : world.shared;
@@ -307,7 +333,11 @@ void BM_FanOut(benchmark::State& state) {
   if (Galen(*execution, request) == 0) return state.SkipWithError("results are missing");
   BareStream(*bare);
   BareCalls(*nodes);
+  const std::vector<pid_t> processes[3] = {
+      {world.bare_process}, {mesh.nodes_process}, {mesh.nodes_process, mesh.execution_process}};
   std::vector<double> rates[3];
+  std::vector<double> cpu[3];
+  std::vector<double> execution_cpu;
   std::vector<double> to_stream;
   std::vector<double> to_calls;
   int first = 0;
@@ -315,11 +345,18 @@ void BM_FanOut(benchmark::State& state) {
     double rate[3] = {};
     for (int i = 0; i < 3; ++i) {
       const int kind = (first + i) % 3;
+      const double before = CpuOf(processes[kind]);
+      const double execution_before = CpuOf({mesh.execution_process}, false);
       rate[kind] = kind == 0   ? BareStream(*bare)
                    : kind == 1 ? BareCalls(*nodes)
                                : Galen(*execution, request);
       if (rate[kind] == 0) return state.SkipWithError("results are missing");
       rates[kind].push_back(rate[kind]);
+      cpu[kind].push_back((CpuOf(processes[kind]) - before) * 1e6 / kHosts);
+      if (kind == 2) {
+        execution_cpu.push_back((CpuOf({mesh.execution_process}, false) - execution_before) * 1e6 /
+                                kHosts);
+      }
     }
     ++first;
     to_stream.push_back(rate[2] / rate[0]);
@@ -328,6 +365,10 @@ void BM_FanOut(benchmark::State& state) {
   Report(state, "bare_stream", rates[0]);
   Report(state, "bare_calls", rates[1]);
   Report(state, "galen", rates[2]);
+  Report(state, "bare_stream_cpu_us", cpu[0]);
+  Report(state, "bare_calls_cpu_us", cpu[1]);
+  Report(state, "galen_cpu_us", cpu[2]);
+  Report(state, "execution_cpu_us", execution_cpu);
   Report(state, "to_stream", to_stream);
   Report(state, "to_calls", to_calls);
 }

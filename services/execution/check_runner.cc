@@ -140,11 +140,14 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
     std::move(done)(book.status());
     return clients::NoCancel();
   }
-  std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
+  std::vector<std::string> nodes(request.nodes().begin(), request.nodes().end());
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   if (share) {
-    for (auto node = nodes.begin(); node != nodes.end();) {
-      node = registry_.PlaceOf(*node).empty() ? nodes.erase(node) : std::next(node);
-    }
+    nodes.erase(
+        std::remove_if(nodes.begin(), nodes.end(),
+                       [this](const std::string& node) { return registry_.PlaceOf(node).empty(); }),
+        nodes.end());
   }
   if (checks.empty() || nodes.empty()) {
     std::move(done)(absl::OkStatus());
@@ -244,10 +247,12 @@ std::deque<Batch> CheckRunner::Plan(
           .push_back(node);
     }
     std::map<std::string, std::vector<std::string>> shares;
-    if (!divided.empty()) shares = options_.peers->Divide(divided);
+    if (!divided.empty()) shares = options_.peers->Divide(std::move(divided));
     std::vector<std::string>& own = shares[""];
-    own.insert(own.end(), mine.begin(), mine.end());
-    std::sort(own.begin(), own.end());
+    if (!mine.empty()) {
+      own.insert(own.end(), mine.begin(), mine.end());
+      std::sort(own.begin(), own.end());
+    }
     for (const auto& [replica, nodes] : shares) {
       absl::flat_hash_map<std::string, std::vector<std::string>> open;  // by place
       std::deque<Batch>& queue = queues[replica];
@@ -281,7 +286,7 @@ std::deque<Batch> CheckRunner::Plan(
 std::set<std::string> CheckRunner::PairChecksOf(const knowledge::Knowledge& book,
                                                 const v1::RunChecksRequest& request,
                                                 const std::set<std::string>& checks,
-                                                const std::set<std::string>& nodes) {
+                                                const std::vector<std::string>& nodes) {
   std::set<std::string> paired;
   if (!request.bundle().empty() || nodes.size() < 2) return paired;
   for (const std::string& check : checks) {
@@ -321,7 +326,7 @@ absl::StatusOr<NodeRegistry::Node> CheckRunner::ClientOf(const std::string& node
 }
 
 void CheckRunner::RunPairs(const Book& book, const v1::RunChecksRequest& request,
-                           const std::string& check, const std::set<std::string>& nodes,
+                           const std::string& check, const std::vector<std::string>& nodes,
                            const std::map<std::string, std::string>& variants, absl::Time deadline,
                            const std::shared_ptr<FanOut>& fan_out,
                            const std::shared_ptr<CancelList>& calls) const {

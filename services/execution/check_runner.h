@@ -38,13 +38,13 @@ class CheckRunner {
     absl::Duration node_timeout = absl::Seconds(60);
     // How long a node that did not answer is left alone.
     absl::Duration node_pause = absl::Minutes(1);
-    // How many nodes of one call are asked at a time, and when they are late.
+    // How many nodes of one call are asked at the same time, and when they are late.
     NodeCalls::Limits limits;
     // How often late nodes are looked for; zero: LookForLate() is called instead.
     absl::Duration look = absl::Milliseconds(250);
     // Nodes at one place that are asked in one call, and nodes that another replica is asked for
     // in one call.
-    std::size_t batch = 128;
+    std::size_t batch = 256;
     // The other replicas, which must outlive the runner; null: there are none.
     const Peers* peers = nullptr;
     // How long a replica that did not answer is left alone.
@@ -107,7 +107,7 @@ class CheckRunner {
   static std::set<std::string> PairChecksOf(const knowledge::Knowledge& book,
                                             const v1::RunChecksRequest& request,
                                             const std::set<std::string>& checks,
-                                            const std::set<std::string>& nodes);
+                                            const std::vector<std::string>& nodes);
   // Tells `fan_out` what the cache knows; gives the checks that it does not know.
   std::set<std::string> FromCache(const std::string& diagnosis, const std::string& node,
                                   const std::set<std::string>& checks,
@@ -116,7 +116,7 @@ class CheckRunner {
   // Who runs checks for the node, or why nobody does.
   absl::StatusOr<NodeRegistry::Node> ClientOf(const std::string& node) const;
   void RunPairs(const Book& book, const v1::RunChecksRequest& request, const std::string& check,
-                const std::set<std::string>& nodes,
+                const std::vector<std::string>& nodes,
                 const std::map<std::string, std::string>& variants, absl::Time deadline,
                 const std::shared_ptr<FanOut>& fan_out,
                 const std::shared_ptr<CancelList>& calls) const;

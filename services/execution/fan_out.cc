@@ -15,15 +15,10 @@ using galen::v1::CheckResult;
 constexpr int kMaxFindings = 10000;
 constexpr std::size_t kMaxResultBytes = 4 << 20;
 
-// What is wrong with a result that a node sent for one of `wanted`, "" when it is sound. A node
+// What is wrong with a result that a node sent, whatever it was asked; "" when it is sound. A node
 // may lie or be broken; it must not speak for others, nor flood us.
-std::string Unsound(const CheckResult& result, absl::string_view node,
-                    const std::set<std::string>& wanted) {
+std::string Unsound(const CheckResult& result, absl::string_view node) {
   if (result.node() != node) return absl::StrCat("it answered for node ", result.node());
-  if (wanted.count(result.check()) == 0) {
-    return absl::StrCat("it answered check ", result.check(),
-                        ", which was not asked or came twice");
-  }
   absl::string_view id = result.id();
   if (!absl::ConsumePrefix(&id, result.check()) || !absl::ConsumePrefix(&id, "@") || id != node) {
     return "its evidence id is malformed";
@@ -73,79 +68,144 @@ FanOut::Part* FanOut::Find(const std::string& node, const std::string& part) {
   return nullptr;
 }
 
-void FanOut::Add(const std::string& node, std::set<std::string> checks, const std::string& part) {
+int FanOut::PlaceOf(const std::string& check) const {
+  const auto at = std::find(names_.begin(), names_.end(), check);
+  return at == names_.end() ? -1 : static_cast<int>(at - names_.begin());
+}
+
+void FanOut::Add(const std::string& node, const std::set<std::string>& checks,
+                 const std::string& part) {
   MutexLock lock(mu_);
-  parts_[node].push_back({part, std::move(checks), ""});
+  Part& asked = parts_[node].emplace_back();
+  asked.name = part;
+  for (const std::string& check : checks) {
+    int place = PlaceOf(check);
+    if (place < 0) {
+      place = static_cast<int>(names_.size());
+      names_.push_back(check);
+    }
+    asked.wanted.push_back(place);
+  }
   ++open_;
 }
 
 void FanOut::OnResult(const std::string& node, CheckResult result, const std::string& part) {
-  MutexLock lock(mu_);
-  Part* const asked = Find(node, part);
-  if (asked == nullptr) return;
-  std::string fault = Unsound(result, node, asked->wanted);
-  if (!fault.empty()) {
-    asked->fault = std::move(fault);
-    return;
+  std::string fault = Unsound(result, node);
+  {
+    MutexLock lock(mu_);
+    Part* const asked = Find(node, part);
+    if (asked == nullptr) return;
+    const auto wanted =
+        std::find(asked->wanted.begin(), asked->wanted.end(), PlaceOf(result.check()));
+    if (wanted == asked->wanted.end() && result.node() == node) {
+      fault =
+          absl::StrCat("it answered check ", result.check(), ", which was not asked or came twice");
+    }
+    if (!fault.empty()) {
+      asked->fault = std::move(fault);
+      return;
+    }
+    if (result.status() == CheckResult::RUNNING) {
+      outbox_.push_back(std::move(result));
+    } else {
+      asked->wanted.erase(wanted);
+      if (tap_) tap_(result);
+      Emit(std::move(result));
+    }
   }
-  if (result.status() == CheckResult::RUNNING) {
-    on_result_(std::move(result));
-    return;
-  }
-  asked->wanted.erase(result.check());
-  if (tap_) tap_(result);
-  Emit(std::move(result));
+  Deliver();
 }
 
 void FanOut::OnNodeDone(const std::string& node, const absl::Status& status,
                         const std::string& part) {
-  MutexLock lock(mu_);
-  Part* const asked = Find(node, part);
-  if (asked != nullptr && !asked->wanted.empty()) {
-    std::string why;
-    if (!status.ok()) {
-      why = absl::StrCat("node executor of ", node, ": ", status.message(),
-                         "; see that galen-node runs there and can be reached");
-    } else {
-      why = absl::StrCat("node executor of ", node, " gave no sound answer",
-                         asked->fault.empty() ? "" : ": ", asked->fault);
+  {
+    MutexLock lock(mu_);
+    Part* const asked = Find(node, part);
+    if (asked != nullptr && !asked->wanted.empty()) {
+      std::string why;
+      if (!status.ok()) {
+        why = absl::StrCat("node executor of ", node, ": ", status.message(),
+                           "; see that galen-node runs there and can be reached");
+      } else {
+        why = absl::StrCat("node executor of ", node, " gave no sound answer",
+                           asked->fault.empty() ? "" : ": ", asked->fault);
+      }
+      for (const int check : asked->wanted) {
+        Emit(ErrorResult(names_[static_cast<std::size_t>(check)], node, why));
+      }
+      asked->wanted.clear();
     }
-    for (const std::string& check : asked->wanted) Emit(ErrorResult(check, node, why));
-    asked->wanted.clear();
+    Close();
   }
-  Close();
+  Deliver();
 }
 
 void FanOut::OnLate(const std::string& node, absl::Duration after, const std::string& part) {
-  MutexLock lock(mu_);
-  const Part* const asked = Find(node, part);
-  if (asked == nullptr) return;
-  for (const std::string& check : asked->wanted) {
-    CheckResult late = ErrorResult(check, node,
-                                   absl::StrCat("late: no answer for ", absl::FormatDuration(after),
-                                                "; the other nodes do not wait for it"));
-    late.set_status(CheckResult::RUNNING);
-    on_result_(std::move(late));
+  {
+    MutexLock lock(mu_);
+    const Part* const asked = Find(node, part);
+    if (asked == nullptr) return;
+    for (const int check : asked->wanted) {
+      CheckResult late =
+          ErrorResult(names_[static_cast<std::size_t>(check)], node,
+                      absl::StrCat("late: no answer for ", absl::FormatDuration(after),
+                                   "; the other nodes do not wait for it"));
+      late.set_status(CheckResult::RUNNING);
+      outbox_.push_back(std::move(late));
+    }
   }
+  Deliver();
 }
 
 std::set<std::string> FanOut::Owed(const std::string& node, const std::string& part) {
   MutexLock lock(mu_);
   const Part* const asked = Find(node, part);
-  return asked == nullptr ? std::set<std::string>() : asked->wanted;
+  std::set<std::string> owed;
+  if (asked == nullptr) return owed;
+  for (const int check : asked->wanted) owed.insert(names_[static_cast<std::size_t>(check)]);
+  return owed;
 }
 
 void FanOut::OnNobodyThere(const std::string& node, absl::Status status, const std::string& part) {
-  MutexLock lock(mu_);
-  if (Part* const asked = Find(node, part)) asked->wanted.clear();
-  status_.Update(std::move(status));
-  Close();
+  {
+    MutexLock lock(mu_);
+    if (Part* const asked = Find(node, part)) asked->wanted.clear();
+    status_.Update(std::move(status));
+    Close();
+  }
+  Deliver();
 }
 
 void FanOut::Close() {
   if (--open_ != 0) return;
   if (status_.ok()) EmitHeld();
-  std::move(done_)(status_);
+  over_ = true;
+}
+
+void FanOut::Deliver() {
+  std::vector<CheckResult> results;
+  absl::Status end;
+  {
+    MutexLock lock(mu_);
+    if (delivering_) return;
+    delivering_ = true;
+  }
+  while (true) {
+    {
+      MutexLock lock(mu_);
+      results.swap(outbox_);
+      if (results.empty()) {
+        delivering_ = false;
+        if (!over_) return;
+        over_ = false;  // done_ is called once
+        end = status_;
+        break;
+      }
+    }
+    for (CheckResult& result : results) on_result_(std::move(result));
+    results.clear();
+  }
+  std::move(done_)(end);
 }
 
 void FanOut::Emit(CheckResult result) {
@@ -153,7 +213,7 @@ void FanOut::Emit(CheckResult result) {
   if (spec != nullptr && !spec->comparisons().empty()) {
     held_[result.check()].push_back(std::move(result));
   } else {
-    on_result_(std::move(result));
+    outbox_.push_back(std::move(result));
   }
 }
 
@@ -165,7 +225,7 @@ void FanOut::EmitHeld() {
     std::vector<CheckResult*> pointers;
     for (CheckResult& result : results) pointers.push_back(&result);
     CompareNodes(*knowledge_->FindCheck(check), pointers);
-    for (CheckResult& result : results) on_result_(std::move(result));
+    for (CheckResult& result : results) outbox_.push_back(std::move(result));
   }
   held_.clear();
 }

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -36,7 +37,8 @@ class FanOut {
          absl::AnyInvocable<void(absl::Status) &&> done, Tap tap = nullptr, bool compare = true);
 
   // The node owes the results of `checks`; all parts of all nodes before the first result.
-  void Add(const std::string& node, std::set<std::string> checks, const std::string& part = "");
+  void Add(const std::string& node, const std::set<std::string>& checks,
+           const std::string& part = "");
   // The node's answer to one check, or a word of how far it is (RUNNING).
   void OnResult(const std::string& node, galen::v1::CheckResult result,
                 const std::string& part = "");
@@ -55,26 +57,38 @@ class FanOut {
   // One part of what a node is asked: mostly the only one, with the name "".
   struct Part {
     std::string name;
-    std::set<std::string> wanted;
-    std::string fault;  // why something that it sent was dropped
+    absl::InlinedVector<int, 4> wanted;  // places in names_
+    std::string fault;                   // why something that it sent was dropped
   };
 
+  // The place of a check in names_; -1: it was not asked of any node.
+  int PlaceOf(const std::string& check) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // nullptr when there is none.
   Part* Find(const std::string& node, const std::string& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Puts a result where the next Deliver() finds it, or holds it.
   void Emit(galen::v1::CheckResult result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EmitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A part is over.
   void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Gives the caller what there is. One thread at a time does, and the others leave theirs to it:
+  // so nodes that answer at the same time do not wait for each other, nor for the caller's stream.
+  void Deliver();
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   const bool compare_;
   Mutex mu_;
+  std::vector<std::string> names_ ABSL_GUARDED_BY(mu_);  // of checks
   std::size_t open_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::flat_hash_map<std::string, std::vector<Part>> parts_ ABSL_GUARDED_BY(mu_);  // by node
+  absl::flat_hash_map<std::string, absl::InlinedVector<Part, 1>> parts_
+      ABSL_GUARDED_BY(mu_);  // by node
   // By check: results that wait for the other nodes.
   std::map<std::string, std::vector<galen::v1::CheckResult>> held_ ABSL_GUARDED_BY(mu_);
-  clients::OnMessage<galen::v1::CheckResult> on_result_ ABSL_GUARDED_BY(mu_);
-  absl::AnyInvocable<void(absl::Status) &&> done_ ABSL_GUARDED_BY(mu_);
+  std::vector<galen::v1::CheckResult> outbox_ ABSL_GUARDED_BY(mu_);
+  bool delivering_ ABSL_GUARDED_BY(mu_) = false;
+  bool over_ ABSL_GUARDED_BY(mu_) = false;  // `done_` is due
+  // Of the thread that delivers.
+  clients::OnMessage<galen::v1::CheckResult> on_result_;
+  absl::AnyInvocable<void(absl::Status) &&> done_;
   Tap tap_ ABSL_GUARDED_BY(mu_);
   absl::Status status_ ABSL_GUARDED_BY(mu_);
 };

@@ -44,7 +44,8 @@ ABSL_FLAG(std::string, advertise, "",
           "HOST:PORT where the other replicas reach this one; empty: that of --listen.");
 ABSL_FLAG(int, max_channels, 1024,
           "Connections to node executors that are kept open although no call uses them.");
-ABSL_FLAG(int, max_nodes_at_once, 1024, "Nodes of one call that are asked at the same time.");
+ABSL_FLAG(int, max_node_calls, 1024,
+          "Calls to node executors that are made at the same time for one call of a client.");
 ABSL_FLAG(std::vector<std::string>, bundle_readers, {},
           "Addresses of node executors that may read bundles, by comma.");
 ABSL_FLAG(std::vector<std::string>, bundle_root, {},
@@ -75,8 +76,8 @@ absl::Status Serve() {
 
   const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kExecution));
   if (!security.ok()) return security.status();
-  if (absl::GetFlag(FLAGS_max_channels) < 1 || absl::GetFlag(FLAGS_max_nodes_at_once) < 1) {
-    return absl::InvalidArgumentError("--max_channels and --max_nodes_at_once: must be 1 or more");
+  if (absl::GetFlag(FLAGS_max_channels) < 1 || absl::GetFlag(FLAGS_max_node_calls) < 1) {
+    return absl::InvalidArgumentError("--max_channels and --max_node_calls: must be 1 or more");
   }
   // `host`: the node that must answer there, "" no matter which.
   const auto connect =
@@ -124,7 +125,7 @@ absl::Status Serve() {
   CheckRunner::Options options;
   options.node_timeout = absl::GetFlag(FLAGS_node_timeout);
   options.node_pause = absl::GetFlag(FLAGS_node_pause);
-  options.limits.nodes = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_nodes_at_once));
+  options.limits.calls = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_node_calls));
   options.peers = &peers;
   options.bundle_nodes =
       [&roots](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {

@@ -33,7 +33,8 @@ bool NodeCalls::MayStart() const {
   if (cancelled_) return true;
   if (outside_->full && outside_->full()) return false;
   // One batch may be more than the limit.
-  return (on_time_ == 0 || on_time_ + waiting_.front().nodes.size() <= limits_.nodes);
+  return on_time_ == 0 || (on_time_calls_ < limits_.calls &&
+                           on_time_ + waiting_.front().nodes.size() <= limits_.nodes);
 }
 
 void NodeCalls::Pump() {
@@ -46,7 +47,7 @@ void NodeCalls::Pump() {
     pumping_ = true;
   }
   while (true) {
-    Batch batch;
+    std::shared_ptr<const Batch> batch;
     std::int64_t id = 0;
     std::shared_ptr<const Outside> outside;
     {
@@ -58,14 +59,15 @@ void NodeCalls::Pump() {
         }
         return;
       }
-      batch = std::move(waiting_.front());
+      batch = std::make_shared<const Batch>(std::move(waiting_.front()));
       waiting_.pop_front();
       id = next_id_++;
-      on_time_ += batch.nodes.size();
+      ++on_time_calls_;
+      on_time_ += batch->nodes.size();
       calls_[id] = {batch, now_()};
       outside = outside_;
     }
-    outside->start(batch, [self = shared_from_this(), id](std::vector<Batch> again) {
+    outside->start(*batch, [self = shared_from_this(), id](std::vector<Batch> again) {
       self->End(id, std::move(again));
     });
   }
@@ -75,7 +77,8 @@ void NodeCalls::End(std::int64_t id, std::vector<Batch> again) {
   {
     MutexLock lock(mu_);
     const auto call = calls_.find(id);
-    (call->second.late ? too_late_ : on_time_) -= call->second.batch.nodes.size();
+    (call->second.late ? too_late_ : on_time_) -= call->second.batch->nodes.size();
+    if (!call->second.late) --on_time_calls_;
     calls_.erase(call);
     waiting_.insert(waiting_.begin(), std::make_move_iterator(again.begin()),
                     std::make_move_iterator(again.end()));
@@ -84,23 +87,24 @@ void NodeCalls::End(std::int64_t id, std::vector<Batch> again) {
 }
 
 void NodeCalls::Look(absl::Time now) {
-  std::vector<Batch> found;
+  std::vector<std::shared_ptr<const Batch>> found;
   std::shared_ptr<const Outside> outside;
   {
     MutexLock lock(mu_);
     outside = outside_;
     for (auto& [id, call] : calls_) {
       if (call.late || call.since + limits_.late_after > now) continue;
-      if (too_late_ + call.batch.nodes.size() > limits_.late_nodes) break;
+      if (too_late_ + call.batch->nodes.size() > limits_.late_nodes) break;
       call.late = true;
-      on_time_ -= call.batch.nodes.size();
-      too_late_ += call.batch.nodes.size();
+      --on_time_calls_;
+      on_time_ -= call.batch->nodes.size();
+      too_late_ += call.batch->nodes.size();
       found.push_back(call.batch);
     }
   }
   if (found.empty()) return;
   if (outside->late) {
-    for (const Batch& batch : found) outside->late(batch);
+    for (const auto& batch : found) outside->late(*batch);
   }
   Pump();
 }

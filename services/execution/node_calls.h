@@ -24,14 +24,17 @@ struct Batch {
   std::string replica;  // that asks them; "": this one
 };
 
-// Begins the calls of one RunChecks, so many nodes at a time and none while its reader is behind. A
+// Begins the calls of one RunChecks, so many at a time and none while its reader is behind. A
 // call that takes long is late: it no longer keeps others from beginning. Knows nothing of what a
 // call is. Thread-safe; made with std::make_shared.
 class NodeCalls : public std::enable_shared_from_this<NodeCalls> {
  public:
   struct Limits {
-    std::size_t nodes = 1024;  // under way and not late
-    // Late ones beyond this keep others from beginning after all.
+    // Under way and not late: calls, each perhaps a connection, and the nodes that they ask, each
+    // of which may answer at any moment.
+    std::size_t calls = 1024;
+    std::size_t nodes = 8192;
+    // Late nodes beyond this keep others from beginning after all.
     std::size_t late_nodes = 8192;
     // A call is late after this time.
     absl::Duration late_after = absl::Seconds(2);
@@ -58,7 +61,7 @@ class NodeCalls : public std::enable_shared_from_this<NodeCalls> {
 
  private:
   struct Call {
-    Batch batch;
+    std::shared_ptr<const Batch> batch;
     absl::Time since;
     bool late = false;
   };
@@ -79,6 +82,7 @@ class NodeCalls : public std::enable_shared_from_this<NodeCalls> {
   std::deque<Batch> waiting_ ABSL_GUARDED_BY(mu_);
   std::map<std::int64_t, Call> calls_ ABSL_GUARDED_BY(mu_);
   std::int64_t next_id_ ABSL_GUARDED_BY(mu_) = 0;
+  std::size_t on_time_calls_ ABSL_GUARDED_BY(mu_) = 0;
   std::size_t on_time_ ABSL_GUARDED_BY(mu_) = 0;  // nodes
   std::size_t too_late_ ABSL_GUARDED_BY(mu_) = 0;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;

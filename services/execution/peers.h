@@ -29,8 +29,7 @@ class Peers {
 
   // The nodes by the address of the replica that owns them; "" is this one. Replicas that do not
   // agree on who there is ask a node from two places, or none of them from its own: no harm.
-  std::map<std::string, std::vector<std::string>> Divide(
-      const std::vector<std::string>& nodes) const;
+  std::map<std::string, std::vector<std::string>> Divide(std::vector<std::string> nodes) const;
 
   absl::StatusOr<std::shared_ptr<clients::ExecutionClient>> Connect(
       const std::string& address) const {
@@ -41,6 +40,7 @@ class Peers {
   struct Division {
     std::string self;
     HashRing ring;
+    bool alone;
   };
 
   ExecutionPool& pool_;

@@ -1,12 +1,13 @@
 """Nodes that register: two replicas of execution on one Redis, as processes, and what becomes of nodes and replicas that die."""
 import json
+import os
 import signal
 import subprocess
 import time
 import unittest
 
 import galen
-from redis_server import Redis
+from redis_server import Redis, die_with_parent
 
 CHECK = "system.memory"
 
@@ -35,9 +36,9 @@ def wait_for(what, holds, seconds=60):
 class Registry:
     """Replicas of galen-execution on one store, and nodes that register with them."""
 
-    def __init__(self, store, replicas=2, nodes=3):
+    def __init__(self, store, replicas=2, nodes=3, execution=()):
         self.processes = []
-        self.replicas = [self.start("galen-execution", f"--store={store}") for _ in range(replicas)]
+        self.replicas = [self.start("galen-execution", f"--store={store}", *execution) for _ in range(replicas)]
         self.nodes = [self.start_node(f"n{i}", self.replicas[i % replicas:] + self.replicas[:i % replicas])
                       for i in range(nodes)]
 
@@ -55,6 +56,41 @@ class Registry:
     def __exit__(self, *_):
         for process in reversed(self.processes):
             process.stop()
+
+
+class Simulated:
+    """Many hosts in one process, of which some misbehave."""
+
+    def __init__(self, execution, *arguments):
+        self.process = subprocess.Popen(
+            [f"{os.path.dirname(galen.BIN)}/tests/galen-simulate-nodes", f"--execution={execution}", *arguments],
+            text=True, stderr=subprocess.PIPE, preexec_fn=die_with_parent)
+        said = self.process.stderr.readline()
+        if "hosts" not in said:
+            raise AssertionError(said)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stderr.close()
+
+
+class ManyNodes(unittest.TestCase):
+    def test_those_that_misbehave_are_errors_of_their_own(self):
+        """Each at its own address; and all at one, whose executor is believed for all of them, so that none lies."""
+        for own, lying in (("--own_addresses", 5), ("--noown_addresses", 0)):
+            with self.subTest(own), Redis() as redis, \
+                    Registry(redis.url, nodes=0, execution=("--node_timeout=4s",)) as mesh, \
+                    Simulated(mesh.replicas[0].address, "--hosts=600", "--slow=5", "--slow_by=1s", "--hanging=5",
+                              f"--lying={lying}", own):
+                for replica in mesh.replicas:
+                    results = wait_for("600 hosts", lambda r=replica: (found := ask(r.address)) and len(found) == 600
+                                       and found)
+                    bad = {name for name, result in results.items() if result["status"] == "ERROR"}
+                    self.assertEqual(bad, {f"sim-{i}" for i in range(5, 10 + lying)})
 
 
 class NodesThatRegister(unittest.TestCase):

@@ -10,6 +10,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/serve.h"
 #include "common/store/sqlite_event_log.h"
+#include "common/store/store.h"
 #include "galen/conclusion/v1/conclusion.grpc.pb.h"
 #include "galen/node/v1/node.grpc.pb.h"
 #include "galen/planning/v1/planning.grpc.pb.h"
@@ -17,6 +18,7 @@
 #include "galen/summarization/v1/summarization.grpc.pb.h"
 #include "galen/watch/v1/watch.grpc.pb.h"
 #include "services/execution/execution_service.h"
+#include "services/execution/roster.h"
 #include "services/orchestrator/orchestrator_service.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/orchestrator/fake_agents.h"
@@ -35,7 +37,7 @@ struct SecureMesh::Parts {
                    std::make_shared<const knowledge::Knowledge>(knowledge::v1::KnowledgeBase())),
                clock, {}),
         watch(registry, clock, execution::NodeWatch::Options()),
-        checks(runner, watch, executor, mesh.Of(Role::kExecution).guard()) {
+        checks(runner, watch, executor, mesh.Of(Role::kExecution).guard(), &roster) {
     EXPECT_THAT(orchestrator.Start(), IsOk());
     Serve(mesh, Role::kOrchestrator, diagnoses, "galen.v1.DiagnosisService");
     Serve(mesh, Role::kExecution, checks, "galen.execution.v1.ExecutionService");
@@ -72,6 +74,8 @@ struct SecureMesh::Parts {
   const execution::NodeRegistry registry;
   const execution::CheckRunner runner;
   execution::NodeWatch watch;
+  const std::unique_ptr<store::Store> store = store::OpenStore(":memory:").value();
+  execution::Roster roster{store->nodes(), clock, {}};
   execution::ExecutionServiceImpl checks;
   summarization::v1::SummarizationService::CallbackService summarization;
   planning::v1::PlanningService::CallbackService planning;

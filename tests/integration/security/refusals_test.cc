@@ -9,6 +9,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/serve.h"
 #include "common/security/policy.h"
+#include "galen/execution/v1/execution.pb.h"
 #include "tests/integration/security/mesh.h"
 #include "tests/testing/status_matchers.h"
 
@@ -60,7 +61,8 @@ TEST_F(RefusalsTest, AStrangersChannelWithAGoodCertificateGetsThroughToThePolicy
                      name, RequestOf(*method, "", ""));
       EXPECT_THAT(status.error_code(),
                   AnyOf(grpc::StatusCode::OK, grpc::StatusCode::UNIMPLEMENTED,
-                        grpc::StatusCode::NOT_FOUND, grpc::StatusCode::PERMISSION_DENIED))
+                        grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::NOT_FOUND,
+                        grpc::StatusCode::PERMISSION_DENIED))
           << name << ": " << status.error_message();
       if (FindRule(name)->tenant_field.empty()) {
         EXPECT_NE(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << name;
@@ -70,6 +72,28 @@ TEST_F(RefusalsTest, AStrangersChannelWithAGoodCertificateGetsThroughToThePolicy
       break;
     }
   }
+}
+
+TEST_F(RefusalsTest, ANodeRegistersTheHostOfItsCertificateAndNoOther) {
+  const std::string service = "/galen.execution.v1.ExecutionService/";
+  const auto code = [&](const std::string& instance, const std::string& method,
+                        const google::protobuf::Message& request) {
+    return CallMethod(StrangersChannel(
+                          mesh_.ServerOf(service + method), mesh_.authority().certificate,
+                          IssueFor(mesh_.authority(), Role::kNode, GoodNow(), kDomain, instance)),
+                      service + method, request.SerializeAsString())
+        .error_code();
+  };
+  execution::v1::RegisterNodeRequest comes;
+  comes.set_node("gpu-1");
+  comes.set_address("127.0.0.1:50054");
+  execution::v1::WithdrawNodeRequest goes;
+  goes.set_node("gpu-1");
+  goes.set_address("127.0.0.1:50054");
+  EXPECT_EQ(code("gpu-1", "RegisterNode", comes), grpc::StatusCode::OK);
+  EXPECT_EQ(code("gpu-2", "RegisterNode", comes), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(code("gpu-2", "WithdrawNode", goes), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(code("gpu-1", "WithdrawNode", goes), grpc::StatusCode::OK);
 }
 
 TEST_F(RefusalsTest, WithoutTls) {

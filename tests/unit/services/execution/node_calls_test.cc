@@ -54,6 +54,17 @@ TEST_F(NodeCallsTest, SoManyAreUnderWayAndTheNextBeginsWhenOneEnds) {
   EXPECT_THAT(begun_, ElementsAre("n0", "n1", "n2", "n3"));
 }
 
+TEST_F(NodeCallsTest, CallsAreCountedAsWellAsTheirNodes) {
+  const auto calls = Make({.calls = 2, .nodes = 100});
+  calls->Begin(Nodes(4));
+  EXPECT_THAT(begun_, ElementsAre("n0", "n1"));
+  now_ += absl::Seconds(5);
+  calls->Look(now_);
+  EXPECT_THAT(begun_, ElementsAre("n0", "n1", "n2", "n3")) << "late ones do not count";
+  End("n0");
+  End("n3");
+}
+
 TEST_F(NodeCallsTest, CallsThatEndBeforeTheyHaveBegunNeedNoStack) {
   at_once_ = true;
   const auto calls = Make({.nodes = 1});
