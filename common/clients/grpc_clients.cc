@@ -313,10 +313,11 @@ class GrpcExecutionClient final : public ExecutionClient {
   Cancel RunShare(const execution::v1::RunChecksRequest& request, absl::Time deadline,
                   OnMessage<v1::CheckResult> on_result,
                   absl::AnyInvocable<void(absl::Status) &&> done) override {
-    return Reader<v1::CheckResult>::Run(deadline, std::move(on_result), std::move(done),
-                                        [&](auto* context, auto* reactor) {
-                                          stub_->async()->RunShare(context, &request, reactor);
-                                        });
+    return ServerStream<Service>(*replicas_, Kept(request, *replicas_), deadline,
+                                 std::move(on_result), std::move(done),
+                                 [](auto& stub, auto* context, auto* sent, auto* reactor) {
+                                   stub.async()->RunShare(context, sent, reactor);
+                                 });
   }
   Cancel WatchNodes(const execution::v1::WatchNodesRequest& request,
                     OnMessage<execution::v1::NodeEvent> on_event,

@@ -18,6 +18,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
 import galen  # noqa: E402
+import link  # noqa: E402
 from redis_server import Redis  # noqa: E402
 
 READ_LOGS = os.environ.get("GALEN_READ_LOGS", f"{os.path.dirname(galen.BIN)}/tests/galen-read-logs")
@@ -71,7 +72,12 @@ class RedisService:
 
     def __init__(self):
         self.redis = Redis()
+        self.port = self.redis.port
         self.lock = threading.Lock()
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
 
     def kill(self, pause):
         with self.lock:
@@ -87,15 +93,25 @@ class RedisService:
 
 
 class Mesh:
-    """Two orchestrators and two nodes, one of each agent."""
+    """Two orchestrators and two nodes, one of each agent. With `partitions` there is a link to cut between each that calls
+    and each that it calls, Redis too."""
 
-    def __init__(self):
+    def __init__(self, partitions=False):
+        self.links = []
+
+        def way(caller, name, service):
+            if not partitions:
+                return service.address
+            self.links.append(link.Link(f"{caller} to {name}", lambda: service.port))
+            return self.links[-1].address
+
         self.redis = RedisService()
         knowledge = f"--knowledge={galen.ROOT}/knowledge"
         bundles = f"--bundle_root={galen.EXAMPLES}"
         self.nodes = [Service("node", "galen-node", knowledge, bundles, f"--host=node{i}") for i in range(2)]
-        readers = ",".join(node.address for node in self.nodes)
-        live = ",".join(f"node{i}={node.address}" for i, node in enumerate(self.nodes))
+        ways = [way("execution", f"node{i}", node) for i, node in enumerate(self.nodes)]
+        readers = ",".join(ways)
+        live = ",".join(f"node{i}={address}" for i, address in enumerate(ways))
         agents = {
             "summarization": Service("summarization", "galen-summarization", knowledge, f"--log_root={galen.EXAMPLES}"),
             "planning": Service("planning", "galen-planning", knowledge),
@@ -105,14 +121,17 @@ class Mesh:
             "conclusion": Service("conclusion", "galen-conclusion", knowledge),
         }
         self.orchestrators = [
-            Service("orchestrator", "galen-orchestrator", f"--store={self.redis.redis.url}", f"--owner=o{i}", LEASE,
-                    *[f"--{name}={agent.address}" for name, agent in agents.items()])
+            Service("orchestrator", "galen-orchestrator",
+                    f"--store=redis://{way(f'orchestrator {i}', 'redis', self.redis)}", f"--owner=o{i}", LEASE,
+                    *[f"--{name}={way(f'orchestrator {i}', name, agent)}" for name, agent in agents.items()])
             for i in range(2)]
         self.all = [self.redis, *self.nodes, *agents.values(), *self.orchestrators]
 
     def stop(self):
         for service in reversed(self.all[1:]):
             service.stop()
+        for one in self.links:
+            one.close()
 
 
 class Load:
@@ -164,7 +183,7 @@ class Load:
 
 
 class Monkey:
-    """Kills and freezes what the seed says, while there is load, until it has done `kills` of them. Runs in the main
+    """Kills, freezes and cuts off what the seed says, while there is load, until it has done `kills` of them. Runs in the main
     thread: what a thread started dies with it (PR_SET_PDEATHSIG)."""
 
     def __init__(self, mesh, seed, kills, pause):
@@ -179,6 +198,14 @@ class Monkey:
         begin = time.monotonic()
         while going_on() and sum(n for (fault, _), n in self.done.items() if fault == "kill") < self.kills:
             time.sleep(self.random.uniform(0, 2 * self.pause))
+            if self.mesh.links and self.random.random() < 0.4:
+                cut, pause, breaks = link.pick(self.mesh.links, self.random)
+                self.log.append(f"{time.monotonic() - begin:8.3f} s  cut {cut.name} for {pause:.3f} s"
+                                f"{', its connections are lost' if breaks else ''}")
+                # Beside what else happens meanwhile.
+                threading.Thread(target=cut.cut, args=(pause, time.sleep, breaks), daemon=True).start()
+                self.done["cut", "link"] += 1
+                continue
             victim = self.random.choice(self.mesh.all)
             fault = "freeze" if self.random.random() < 0.15 else "kill"
             pause = self.random.uniform(0, 1.5 if fault == "freeze" else 0.3)
@@ -223,7 +250,7 @@ def quantile(values, share):
 
 def run(arguments):
     expected = expected_reports()
-    mesh = Mesh()
+    mesh = Mesh(arguments.partitions)
     try:
         load = Load(mesh, arguments.seed, arguments.diagnoses, arguments.clients)
         monkey = Monkey(mesh, arguments.seed, arguments.kills, arguments.pause)
@@ -260,7 +287,7 @@ def run(arguments):
     kills = {role: n for (fault, role), n in sorted(monkey.done.items()) if fault == "kill"}
     freezes = {role: n for (fault, role), n in sorted(monkey.done.items()) if fault == "freeze"}
     print(f"seed {arguments.seed}: {len(load.answers)} diagnoses in {took:.1f} s, asked {load.asked} times; "
-          f"{sum(kills.values())} kills, {sum(freezes.values())} freezes")
+          f"{sum(kills.values())} kills, {sum(freezes.values())} freezes, {monkey.done['cut', 'link']} partitions")
     print("kills:   " + ", ".join(f"{role} {n}" for role, n in kills.items()))
     print("freezes: " + ", ".join(f"{role} {n}" for role, n in freezes.items()))
     print(f"seconds to an answer, p50 / p90 / p99 / max: " +
@@ -286,6 +313,7 @@ def main():
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--clients", type=int, default=8, help="that ask at the same time")
     parser.add_argument("--pause", type=float, default=0.3, help="mean seconds between two faults")
+    parser.add_argument("--partitions", action="store_true", help="also cut what one process says to another")
     parser.add_argument("--quiet", action="store_true", help="no progress, no list of faults")
     sys.exit(run(parser.parse_args()))
 
