@@ -34,8 +34,8 @@ class RedisKeys {
   std::string Value(absl::string_view space, absl::string_view key) const;
   std::string Rate(absl::string_view key) const;
   std::string Journal(absl::string_view journal) const;  // stream
-  std::string NodeRecords() const;  // hash
-  std::string NodeExpiry() const;   // sorted set
+  std::string NodeRecords() const;                       // hash
+  std::string NodeExpiry() const;                        // sorted set
 
  private:
   const std::string prefix_;

@@ -283,11 +283,15 @@ class ManyProcesses(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.mesh = galen.Mesh(nodes=2, everywhere=("--metrics=127.0.0.1:0", "--log_calls"))
+        cls.watch = galen.Process("galen-watch", f"--knowledge={galen.ROOT}/knowledge",
+                                  f"--store={cls.mesh.scratch.name}/watch.db",
+                                  f"--orchestrator={cls.mesh.orchestrator.address}", *cls.mesh.everywhere)
         cls.diagnosis, cls.code = galen.diagnose_with(
             EXAMPLE, {"TRACEPARENT": TRACEPARENT}, "--server", cls.mesh.orchestrator.address)
 
     @classmethod
     def tearDownClass(cls):
+        cls.watch.stop()
         cls.mesh.__exit__()
 
     def lines(self, process):
@@ -296,7 +300,7 @@ class ManyProcesses(unittest.TestCase):
     def test_what_each_tells_is_on_the_list_as_it_stands_there(self):
         listed = catalogue()
         seen = set()
-        for process in self.mesh.processes:
+        for process in (*self.mesh.processes, self.watch):
             for line in scrape(metrics_port(process)).splitlines():
                 kind = re.match(r"# TYPE (\S+) (\S+)", line)
                 if kind:

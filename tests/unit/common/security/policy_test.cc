@@ -105,7 +105,8 @@ TEST(Policy, AgentsAreAskedByTheOrchestratorAloneAndNodesByExecution) {
     const std::string service(method->service()->full_name());
     Roles expected;
     if (service == "galen.v1.DiagnosisService" ||
-        service == "galen.execution.v1.ExecutionService") {
+        service == "galen.execution.v1.ExecutionService" ||
+        service == "galen.watch.v1.WatchService") {
       continue;
     }
     expected = service == "galen.node.v1.NodeService" ? Roles{Role::kExecution}
@@ -116,10 +117,17 @@ TEST(Policy, AgentsAreAskedByTheOrchestratorAloneAndNodesByExecution) {
   }
 }
 
+TEST(Policy, HealthEventsAreReportedByEntriesBehindWhichAMonitorStands) {
+  for (const Role role : AllRoles()) {
+    EXPECT_EQ(Allowed(role, "/galen.watch.v1.WatchService/ReportHealth"),
+              Roles({Role::kGateway, Role::kOperator}).Has(role))
+        << NameOf(role);
+  }
+}
+
 TEST(Policy, AgentsCallNobodyNodesRegisterAndAMonitorAsksForHealthAlone) {
-  const std::set<std::string> registration = {
-      "/galen.execution.v1.ExecutionService/RegisterNode",
-      "/galen.execution.v1.ExecutionService/WithdrawNode"};
+  const std::set<std::string> registration = {"/galen.execution.v1.ExecutionService/RegisterNode",
+                                              "/galen.execution.v1.ExecutionService/WithdrawNode"};
   for (const MethodRule& rule : PolicyTable()) {
     const bool health = rule.method.substr(0, 13) == "/grpc.health.";
     const bool registers = registration.count(std::string(rule.method)) > 0;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -96,8 +97,8 @@ class FlakyTable final : public store::NodeTable {
     if (away) return Away();
     return table_.Sweep(now);
   }
-  bool away = false;
-  int writes = 0;
+  std::atomic<bool> away = false;
+  std::atomic<int> writes = 0;
 
  private:
   static absl::Status Away() { return absl::UnavailableError("away"); }
