@@ -15,7 +15,7 @@ sys.path.insert(0, f"{ROOT}/tests/e2e")
 import galen  # noqa: E402
 import redis_server  # noqa: E402
 
-LOAD = f"{os.path.dirname(galen.BIN)}/bench/load"
+LOAD = f"{os.path.dirname(galen.BIN)}/bench/instant_load"
 BUNDLE = f"{ROOT}/docs/examples/cublas-ecc"
 COMMON = (f"--knowledge={ROOT}/knowledge", f"--bundle={BUNDLE}")
 
@@ -41,7 +41,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     arguments = parser.parse_args()
     redis = redis_server.Redis() if arguments.redis else None
-    nodes = galen.Process("../bench/load", "nodes", *COMMON)
+    nodes = galen.Process("../bench/instant_load", "nodes", *COMMON)
     live = {name: nodes.address for name in sorted(os.listdir(f"{BUNDLE}/nodes"))}
     mesh = galen.Mesh(nodes=0, live=live, store=redis.url if redis else None)
     try:

@@ -1,7 +1,8 @@
 // The two ends of a load on a mesh of processes; whole.py starts what is between them.
-//   load nodes --bundle=DIR --listen=127.0.0.1:0    node executor of each node of the bundle, whose
+//   instant_load nodes --bundle=DIR --listen=127.0.0.1:0    node executor of each node of the
+//   bundle, whose
 //                                                   checks were made once and take no time
-//   load drive --bundle=DIR --server=ADDRESS --count=1000 --at_once=32    prints JSON
+//   instant_load drive --bundle=DIR --server=ADDRESS --count=1000 --at_once=32    prints JSON
 #include <grpcpp/grpcpp.h>
 
 #include <iostream>
@@ -86,6 +87,6 @@ int main(int argc, char** argv) {
   const std::vector<char*> words = absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   const absl::Status status = galen::load::Run(words.size() == 2 ? words[1] : "");
-  if (!status.ok()) std::cerr << "load: " << status.message() << std::endl;
+  if (!status.ok()) std::cerr << "instant_load: " << status.message() << std::endl;
   return status.ok() ? 0 : 1;
 }
