@@ -15,6 +15,7 @@
 #include "common/base/current.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
+#include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
 #include "common/log/log.h"
@@ -22,6 +23,7 @@
 #include "common/program/program.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/flags/security_flags.h"
+#include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
@@ -104,11 +106,13 @@ absl::Status Serve() {
   options.parent = absl::GetFlag(FLAGS_parent);
   options.on_problem = tell;
   HealthDesk desk(**store, book, clock, open, options);
+  std::unique_ptr<clients::ExecutionClient> nodes;
   std::unique_ptr<NodeFollower> follower;
   if (const std::string execution = absl::GetFlag(FLAGS_execution); !execution.empty()) {
-    GALEN_ASSIGN_OR_RETURN(auto to_execution,
-                           rpc::Connect(execution, **security, {security::Role::kExecution}));
-    follower = std::make_unique<NodeFollower>(std::move(to_execution), desk, tell);
+    GALEN_ASSIGN_OR_RETURN(auto to_execution, rpc::Replicas::Connect(execution, **security,
+                                                                     {security::Role::kExecution}));
+    nodes = clients::MakeGrpcExecutionClient(std::move(to_execution));
+    follower = std::make_unique<NodeFollower>(*nodes, desk, tell);
   }
   WatchServiceImpl service(desk);
   knowledge::Reloader reloader(

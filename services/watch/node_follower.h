@@ -8,12 +8,8 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "common/clients/clients.h"
 #include "services/watch/desk.h"
-
-namespace grpc {
-class Channel;
-class ClientContext;
-}  // namespace grpc
 
 namespace galen::watch {
 
@@ -22,25 +18,34 @@ namespace galen::watch {
 // checks, but not reported.
 class NodeFollower {
  public:
-  // `desk` must outlive the follower. `on_problem` hears why nothing is heard, once each time.
-  NodeFollower(std::shared_ptr<grpc::Channel> execution, HealthDesk& desk,
+  // `execution` and `desk` must outlive the follower. `on_problem` hears why nothing is heard, once
+  // each time; from several threads.
+  NodeFollower(clients::ExecutionClient& execution, HealthDesk& desk,
                std::function<void(const absl::Status& problem)> on_problem);
   ~NodeFollower();
   NodeFollower(const NodeFollower&) = delete;
   NodeFollower& operator=(const NodeFollower&) = delete;
 
  private:
-  void Loop();
-  absl::Status Follow();
+  // Of the call under way, which may outlast the follower's interest in it.
+  struct Call {
+    std::mutex mu;
+    std::condition_variable changed;
+    bool heard = false;
+    bool ended = false;
+    absl::Status status;
+  };
 
-  const std::shared_ptr<grpc::Channel> channel_;
+  void Loop();
+  void Begin(const std::shared_ptr<Call>& call);
+
+  clients::ExecutionClient& execution_;
   HealthDesk& desk_;
   const std::function<void(const absl::Status&)> on_problem_;
   std::mutex mu_;
   std::condition_variable ended_;
   bool ending_ = false;
-  bool heard_ = false;                      // in the call that ended last
-  grpc::ClientContext* context_ = nullptr;  // of the call under way
+  clients::Cancel cancel_;  // the call under way
   std::thread thread_;
 };
 

@@ -150,7 +150,7 @@ class Machines:
                 machine.wait("rdma link | grep -q ACTIVE")
             live = {name: f"127.0.0.1:{machine.port}" for name, machine in self.guests.items()}
             self.certs = f"{self.scratch.name}/certs"
-            self.mesh = galen.Mesh(nodes=0, live=live, arguments=(f"--certs={self.certs}",))
+            self.mesh = galen.Mesh(nodes=0, live=live, everywhere=(f"--certs={self.certs}",))
         except BaseException:
             self.stop()
             raise
