@@ -55,7 +55,7 @@ namespace {
 constexpr absl::Duration kOpenTimeout = absl::Seconds(20);
 
 std::string Owner() {
-  const std::string owner = absl::GetFlag(FLAGS_owner);
+  std::string owner = absl::GetFlag(FLAGS_owner);
   if (!owner.empty()) return owner;
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);

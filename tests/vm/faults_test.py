@@ -249,7 +249,7 @@ class FaultsInAMachine(unittest.TestCase):
     @on_whole_machines
     def test_2_no_cause_is_found_in_healthy_machines(self):
         run = galen.galen("diagnose", "training is slow", "--json", "--server", self.machines.mesh.orchestrator.address,
-                          "--node", "vm-a", "--node", "vm-b", timeout=300)
+                          "--certs", self.machines.certs, "--node", "vm-a", "--node", "vm-b", timeout=300)
         self.assertEqual(run.returncode, 3, run.stderr)
         diagnosis = json.loads(run.stdout)
         self.assertNotIn("primaryCause", diagnosis["report"])
