@@ -39,8 +39,13 @@ class Nodes final : public node::v1::NodeService::CallbackService {
   grpc::ServerWriteReactor<galen::v1::CheckResult>* RunChecks(
       grpc::CallbackServerContext*, const node::v1::RunChecksRequest* request) override {
     auto stream = rpc::ServerStream<galen::v1::CheckResult>::Start();
-    for (const std::string& check : request->checks()) {
-      stream->Push(recording_.ResultOf(check, request->node()));
+    // Nodes at one address are asked in one call.
+    std::vector<std::string> nodes(request->more_nodes().begin(), request->more_nodes().end());
+    nodes.push_back(request->node());
+    for (const std::string& node : nodes) {
+      for (const std::string& check : request->checks()) {
+        stream->Push(recording_.ResultOf(check, node));
+      }
     }
     stream->End(absl::OkStatus());
     return stream.get();
