@@ -99,13 +99,8 @@ void NodeAsker::AskExecutor(Batch batch, NodeCalls::Ended ended) {
         self->parts_.fan_out->OnResult(node, std::move(result));
       },
       [self = shared_from_this(), asked, client = *client, ended](const absl::Status& status) {
-        const absl::Time end = self->parts_.clock.Now();
+        self->Record(*asked, status);
         for (const std::string& node : asked->nodes) {
-          // Of many, those that did answer are not silent.
-          const bool answered =
-              !status.ok() && asked->nodes.size() > 1 && self->parts_.fan_out->Owed(node).empty();
-          self->parts_.breaker->Record(self->parts_.registry.KeyOf(node),
-                                       answered ? absl::OkStatus() : status, end);
           self->parts_.fan_out->OnNodeDone(node, status);
         }
         ended({});

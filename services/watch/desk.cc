@@ -50,9 +50,6 @@ HealthDesk::~HealthDesk() {
   }
   news_.notify_all();
   follower_.join();
-  for (Waiting& each : waiting_) {
-    std::move(each.done)(absl::UnavailableError("this service ends: report it again"));
-  }
 }
 
 void HealthDesk::Report(v1::ReportHealthRequest request,
@@ -61,7 +58,7 @@ void HealthDesk::Report(v1::ReportHealthRequest request,
   const auto count = static_cast<std::size_t>(request.events_size());
   {
     const std::lock_guard<std::mutex> lock(mu_);
-    if (!stopping_ && waiting_events_ + count <= options_.most_waiting) {
+    if (waiting_events_ + count <= options_.most_waiting) {
       waiting_events_ += count;
       waiting_.push_back({std::move(request), std::move(done)});
       came_.notify_one();

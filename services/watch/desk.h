@@ -50,7 +50,8 @@ class HealthDesk {
   // `store` and `clock` must outlive the desk.
   HealthDesk(store::Store& store, Current<knowledge::Knowledge> knowledge, const Clock& clock,
              Open open, Options options);
-  // What was not answered ends UNAVAILABLE; the lead is given back.
+  // Everything that was reported is answered before; the lead is given back. Nothing may be
+  // reported any more.
   ~HealthDesk();
   HealthDesk(const HealthDesk&) = delete;
   HealthDesk& operator=(const HealthDesk&) = delete;
