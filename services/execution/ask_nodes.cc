@@ -48,7 +48,7 @@ void NodeAsker::GiveUp(const Batch& batch, const absl::Status& status,
   ended({});
 }
 
-void NodeAsker::Ask(const Batch& batch, NodeCalls::Ended ended) {
+void NodeAsker::Ask(const Batch& batch, const NodeCalls::Ended& ended) {
   if (parts_.calls->cancelled()) {
     GiveUp(batch, absl::CancelledError("it was not asked: the call was cancelled"), ended);
   } else if (parts_.clock.Now() >= deadline_) {
@@ -56,15 +56,15 @@ void NodeAsker::Ask(const Batch& batch, NodeCalls::Ended ended) {
            absl::DeadlineExceededError("it was not asked: the time of the call was over before"),
            ended);
   } else if (!request_.bundle().empty()) {
-    AskReader(batch.nodes.front(), /*attempt=*/0, std::move(ended));
+    AskReader(batch.nodes.front(), /*attempt=*/0, ended);
   } else if (!batch.replica.empty()) {
-    AskReplica(batch, std::move(ended));
+    AskReplica(batch, ended);
   } else {
-    AskExecutor(batch, std::move(ended));
+    AskExecutor(batch, ended);
   }
 }
 
-void NodeAsker::AskExecutor(Batch batch, NodeCalls::Ended ended) {
+void NodeAsker::AskExecutor(Batch batch, const NodeCalls::Ended& ended) {
   if (!parts_.breaker->quiet()) {
     std::vector<std::string> allowed;
     const absl::Time now = parts_.clock.Now();
@@ -132,11 +132,12 @@ std::vector<Batch> NodeAsker::OwedOf(const Batch& batch) {
     mine.checks = checks;
   }
   std::vector<Batch> batches;
+  batches.reserve(owed.size());
   for (auto& [key, mine] : owed) batches.push_back(std::move(mine));
   return batches;
 }
 
-void NodeAsker::AskReplica(const Batch& batch, NodeCalls::Ended ended) {
+void NodeAsker::AskReplica(const Batch& batch, const NodeCalls::Ended& ended) {
   const absl::Status may = parts_.peer_breaker->Allow(batch.replica, parts_.clock.Now());
   const auto client = may.ok() ? parts_.peers->Connect(batch.replica) : may;
   if (!client.ok()) return ended(OwedOf(batch));
@@ -162,7 +163,8 @@ void NodeAsker::AskReplica(const Batch& batch, NodeCalls::Ended ended) {
 
 // A bundle is read by any of the readers, so one that does not answer is no fact about the bundle.
 // Another one is asked for what is owed, once; without it the call can be made again.
-void NodeAsker::AskReader(const std::string& node, std::size_t attempt, NodeCalls::Ended ended) {
+void NodeAsker::AskReader(const std::string& node, std::size_t attempt,
+                          const NodeCalls::Ended& ended) {
   clients::NodeClient* const reader = parts_.registry.ForBundle(node, attempt);
   if (reader == nullptr) {
     parts_.fan_out->OnNodeDone(

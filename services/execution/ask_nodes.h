@@ -47,12 +47,12 @@ class NodeAsker : public std::enable_shared_from_this<NodeAsker> {
         deadline_(deadline) {}
 
   // Asks a batch; NodeCalls::Start.
-  void Ask(const Batch& batch, NodeCalls::Ended ended);
+  void Ask(const Batch& batch, const NodeCalls::Ended& ended);
 
  private:
-  void AskExecutor(Batch batch, NodeCalls::Ended ended);
-  void AskReplica(const Batch& batch, NodeCalls::Ended ended);
-  void AskReader(const std::string& node, std::size_t attempt, NodeCalls::Ended ended);
+  void AskExecutor(Batch batch, const NodeCalls::Ended& ended);
+  void AskReplica(const Batch& batch, const NodeCalls::Ended& ended);
+  void AskReader(const std::string& node, std::size_t attempt, const NodeCalls::Ended& ended);
   void GiveUp(const Batch& batch, const absl::Status& status, const NodeCalls::Ended& ended);
   // Which of the batch's nodes did not answer.
   void Record(const Batch& batch, const absl::Status& status);
