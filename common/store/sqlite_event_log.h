@@ -13,10 +13,9 @@
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
 #include "common/store/event_log.h"
-#include "common/store/sqlite_group_commit.h"
-#include "common/store/sqlite_statement.h"
-
-struct sqlite3;
+#include "common/store/sqlite_event_file.h"
+#include "common/store/sqlite_event_reader.h"
+#include "common/store/sqlite_event_writer.h"
 
 namespace galen::store {
 
@@ -29,7 +28,6 @@ class SqliteEventLog final : public EventLog {
   // UNAVAILABLE when it cannot be opened or written; DATA_LOSS when it is damaged, is no store of
   // galen, or was written by a newer galen. A file that is not understood is never changed.
   static absl::StatusOr<std::unique_ptr<SqliteEventLog>> Open(const std::string& file);
-  ~SqliteEventLog() override;
 
   absl::StatusOr<std::string> Create(const v1::DiagnosisEvent& event) override;
   absl::StatusOr<std::int64_t> Append(const Lease& lease, std::int64_t expected_last,
@@ -47,34 +45,16 @@ class SqliteEventLog final : public EventLog {
   absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) override;
 
  private:
-  struct Writing;
-  struct Reading;
-  struct Row;
+  SqliteEventLog() = default;
 
-  explicit SqliteEventLog(std::string file);
-  absl::StatusOr<sqlite3*> OpenFile() const;
-  absl::Status CheckSchema();
-  absl::Status PrepareAll();
-  absl::Status Execute(const char* sql);
-  absl::StatusOr<std::int64_t> Pragma(const char* sql);
-  absl::StatusOr<Row> Find(Statement& find, absl::string_view name);
-  absl::Status InsertEvent(std::int64_t diagnosis, std::int64_t sequence,
-                           const v1::DiagnosisEvent& event);
-  absl::Status AppendNow(const Lease& lease, std::int64_t expected_last,
-                         absl::Span<const v1::DiagnosisEvent> events);
-  absl::StatusOr<std::string> CreateNow(const v1::DiagnosisEvent& event);
-
-  const std::string file_;
-  // The connection that writes, and what it has prepared: for what GroupCommit runs.
-  sqlite3* db_ = nullptr;
+  // The connection that writes, and the one that reads, under locks of their own; of a store in
+  // memory there is only the first.
   Mutex writing_mu_;
-  std::unique_ptr<Writing> writing_;
-  GroupCommit group_;
-  // The connection that reads, under a lock of its own; of a store in memory the same one.
-  sqlite3* read_db_ = nullptr;
+  SqliteConnection db_;
+  std::unique_ptr<SqliteEventWriter> writer_;
   Mutex reading_mu_;
-  Mutex* read_mu_ = &reading_mu_;
-  std::unique_ptr<Reading> reading_;
+  SqliteConnection read_db_;
+  std::unique_ptr<SqliteEventReader> reader_;
 };
 
 }  // namespace galen::store

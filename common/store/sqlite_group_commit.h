@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -29,13 +30,21 @@ class GroupCommit {
     kSynchronous,  // on the disk when Write() returns
     kLater,        // with the next synchronous one: a crash of the machine may take it back
   };
+  // What is done around the works of each transaction, with the connection held. An error of the
+  // first two is the transaction's.
+  struct Frame {
+    std::function<absl::Status()> begun = [] { return absl::OkStatus(); };
+    std::function<absl::Status()> before_commit = [] { return absl::OkStatus(); };
+    std::function<void(bool kept)> ended = [](bool) {};
+  };
 
   // `connection` is held for each transaction. Both must outlive the object.
-  absl::Status Open(sqlite3* db, Mutex* connection, const std::string& file);
+  absl::Status Open(sqlite3* db, Mutex* connection, const std::string& file, Frame frame);
 
   // Runs `work` with the connection held, maybe on another thread and beside the works of others,
-  // none of which it sees half done. What it wrote is kept when it gives OK, and gone otherwise.
-  // Its error, or that of the transaction: then nothing was kept.
+  // none of which it sees half done. What it wrote is kept when it gives OK, and gone otherwise;
+  // where one refuses after it has written, all are taken back and run again, each alone. Its
+  // error, or that of the transaction: then nothing was kept.
   absl::Status Write(Durability durability, absl::FunctionRef<absl::Status()> work);
 
   // How many gather for the next transaction.
@@ -50,22 +59,29 @@ class GroupCommit {
     absl::FunctionRef<absl::Status()> work;
     absl::Status status = absl::OkStatus();
     bool done = false;
+
+    // Each waits for itself alone: of many that are woken together, none waits for another's lock.
+    std::mutex mu;
+    std::condition_variable changed;
+    bool woken = false;  // it is done, or is to carry out the next transaction
+    void Wait();
+    void Wake();
   };
 
   void Carry(const std::vector<Job*>& group);
-  absl::Status RunAll(const std::vector<Job*>& group);
-  absl::Status RunOne(Job& job, bool alone);
+  absl::Status Transact(const std::vector<Job*>& group, bool& torn);
+  absl::Status RunAll(const std::vector<Job*>& group, bool& torn);
   absl::Status Synchronise(bool full);
 
   sqlite3* db_ = nullptr;
   Mutex* connection_ = nullptr;
   std::string file_;
-  Statement begin_, commit_, rollback_, savepoint_, release_, rollback_to_;
+  Frame frame_{};
+  Statement begin_, commit_, rollback_;
   bool is_full_ = true;
 
   // Guards what follows. Not galen::Mutex, which knows no wait with a limit.
   std::mutex mu_;
-  std::condition_variable done_;
   std::condition_variable came_;
   bool carrying_ = false;
   std::vector<Job*> waiting_;

@@ -16,6 +16,8 @@ constexpr int kReadBatch = 1000;
 constexpr absl::Duration kFullExecutorDelay = absl::Milliseconds(10);
 constexpr std::size_t kMaxProblems = 1000;
 constexpr std::size_t kMaxRests = 1000;
+// A diagnosis of some forty events takes 20 to 200 KB.
+constexpr std::size_t kMostRecentBytes = std::size_t{32} << 20;
 
 }  // namespace
 
@@ -26,6 +28,7 @@ Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
       clock(clock_in),
       options(std::move(options_in)),
       turnstile(options.max_calls),
+      recent(kMostRecentBytes),
       executor_(executor_in),
       admission_({options.max_running, options.tenant_running, options.tenant_waiting}) {}
 
@@ -87,6 +90,7 @@ absl::StatusOr<std::shared_ptr<DiagnosisActor>> Core::Open(absl::string_view nam
     log.ReleaseLease(lease).IgnoreError();
     return state.status();
   }
+  recent.EndsWith(name, state->last_sequence);
   auto actor =
       std::make_shared<DiagnosisActor>(shared_from_this(), std::move(lease), *std::move(state));
   MutexLock lock(mu_);
@@ -230,9 +234,17 @@ absl::StatusOr<EventBatch> Core::ReadBatch(const std::string& name, std::int64_t
   EventBatch batch;
   // Before the read: what ends after this look wakes the watcher once more.
   const bool runs_here = Find(name) != nullptr;
-  GALEN_ASSIGN_OR_RETURN(batch.events, log.Read(name, after_sequence, kWatchBatch));
+  std::optional<std::vector<v1::DiagnosisEvent>> known =
+      recent.After(name, after_sequence, kWatchBatch);
+  // That nothing follows is known here only of what nobody else may append to.
+  const bool is_known = known.has_value() && (runs_here || !known->empty());
+  if (is_known) {
+    batch.events = *std::move(known);
+  } else {
+    GALEN_ASSIGN_OR_RETURN(batch.events, log.Read(name, after_sequence, kWatchBatch));
+  }
   if (batch.events.size() == kWatchBatch) return batch;
-  if (batch.events.empty() && after_sequence > 0) {
+  if (!is_known && batch.events.empty() && after_sequence > 0) {
     GALEN_ASSIGN_OR_RETURN(const std::vector<v1::DiagnosisEvent> last,
                            log.Read(name, after_sequence - 1, 1));
     if (last.empty()) {

@@ -23,6 +23,7 @@
 #include "services/orchestrator/gate.h"
 #include "services/orchestrator/numbers.h"
 #include "services/orchestrator/options.h"
+#include "services/orchestrator/recent_events.h"
 #include "services/orchestrator/timers.h"
 #include "services/orchestrator/turnstile.h"
 #include "services/orchestrator/watchers.h"
@@ -88,6 +89,7 @@ class Core : public std::enable_shared_from_this<Core> {
   Gate gate;
   Turnstile turnstile;
   Watchers watchers;
+  RecentEvents recent;
   Numbers numbers;
 
  private:

@@ -191,7 +191,7 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
     for (v1::DiagnosisEvent& event : decision.events) Take(std::move(event), events);
     decision = Decide(state_);
   }
-  GALEN_RETURN_IF_ERROR(Store(events, expected_last));
+  GALEN_RETURN_IF_ERROR(Store(std::move(events), expected_last));
 
   std::set<std::string> wanted;
   for (const Effect& effect : decision.effects) wanted.insert(effect.id);
@@ -213,7 +213,7 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
   return absl::OkStatus();
 }
 
-absl::Status DiagnosisActor::Store(const std::vector<v1::DiagnosisEvent>& events,
+absl::Status DiagnosisActor::Store(std::vector<v1::DiagnosisEvent> events,
                                    std::int64_t expected_last) {
   if (events.empty()) return absl::OkStatus();
   const absl::Time begun = absl::Now();
@@ -226,6 +226,7 @@ absl::Status DiagnosisActor::Store(const std::vector<v1::DiagnosisEvent>& events
   if (core_->options.after_append) {
     for (const v1::DiagnosisEvent& event : events) core_->options.after_append(event.sequence());
   }
+  core_->recent.Add(name_, std::move(events));
   return absl::OkStatus();
 }
 

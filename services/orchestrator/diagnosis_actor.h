@@ -72,7 +72,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   void Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEvent>& events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Advance(std::vector<v1::DiagnosisEvent> events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status Store(const std::vector<v1::DiagnosisEvent>& events, std::int64_t expected_last)
+  absl::Status Store(std::vector<v1::DiagnosisEvent> events, std::int64_t expected_last)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

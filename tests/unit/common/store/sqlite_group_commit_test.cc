@@ -29,7 +29,7 @@ class GroupCommitTest : public ::testing::Test {
   GroupCommitTest() {
     EXPECT_EQ(sqlite3_open(":memory:", &db_), SQLITE_OK);
     EXPECT_THAT(Execute("CREATE TABLE numbers (number INTEGER PRIMARY KEY)"), IsOk());
-    EXPECT_THAT(group_->Open(db_, &connection_, "a file"), IsOk());
+    EXPECT_THAT(group_->Open(db_, &connection_, "a file", {}), IsOk());
     sqlite3_commit_hook(
         db_,
         [](void* self) {
