@@ -2,9 +2,11 @@
 #define COMMON_STORE_EVENT_LOG_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -39,6 +41,16 @@ class EventLog {
   // ABORTED when the log has moved on; FAILED_PRECONDITION when the lease is no longer the newest.
   virtual absl::StatusOr<std::int64_t> Append(const Lease& lease, std::int64_t expected_last,
                                               absl::Span<const v1::DiagnosisEvent> events) = 0;
+
+  // The same without a thread that waits for the disk, where the store can. Returns the result when
+  // it is known at once; otherwise `done` gets it, on a thread of the store, which it must not hold
+  // up. `events` must live until then.
+  using OnAppended = absl::AnyInvocable<void(absl::StatusOr<std::int64_t>) &&>;
+  virtual std::optional<absl::StatusOr<std::int64_t>> AppendLater(
+      const Lease& lease, std::int64_t expected_last, absl::Span<const v1::DiagnosisEvent> events,
+      OnAppended /*done*/) {
+    return Append(lease, expected_last, events);
+  }
 
   // Events after `after_sequence`, oldest first, at most `limit`. NOT_FOUND when there is no such
   // log.

@@ -16,8 +16,9 @@ namespace galen::store {
 namespace {
 
 constexpr int kApplicationId = 0x47414c4e;  // "GALN" in the file's header: whose file it is
-// SQLite writes its log into the file when it has 1000 pages of 4 KiB, and then begins it anew.
-constexpr off_t kWalBytes = (off_t{4} << 20) + (off_t{256} << 10);
+// What of the write-ahead log is made ready when the file is opened. It takes some milliseconds;
+// what the log needs beyond that it gets by growing, once.
+constexpr off_t kWalBytes = off_t{4} << 20;
 constexpr int kSchemaVersion = 2;  // 1: no fresh events beside those in their place
 
 constexpr char kSchema[] = R"sql(
@@ -90,15 +91,16 @@ absl::Status MakeTables(const SqliteConnection& db, const std::string& file) {
   }
   if (version == 1) {
     GALEN_RETURN_IF_ERROR(Execute(db, file, kFreshSchema));
-    GALEN_RETURN_IF_ERROR(Execute(db, file, absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
+    GALEN_RETURN_IF_ERROR(
+        Execute(db, file, absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
   }
   GALEN_RETURN_IF_ERROR(Execute(db, file, kAccounts));
   return Execute(db, file, "COMMIT");
 }
 
-// Writes zeros to where the write-ahead log will grow until it is written into the file for the first
-// time. To make an event durable in a part of a file that was written before takes the disk half
-// as long as where the file grows, since the file's length is not to be made durable as well.
+// Writes zeros to where the write-ahead log will grow until it is written into the file for the
+// first time. To make an event durable in a part of a file that was written before takes the disk
+// half as long as where the file grows, since the file's length is not to be made durable as well.
 // SQLite takes zeros for what they are: no frame of its own.
 absl::Status PrepareWal(const SqliteConnection& db, const std::string& file) {
   // Nobody else appends to it meanwhile.
@@ -144,6 +146,8 @@ absl::StatusOr<SqliteConnection> OpenEventFile(const std::string& file) {
   GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA foreign_keys = ON"));
   // Pages that are used again at once need not be overwritten with zeros first, as Debian has it.
   GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA secure_delete = OFF"));
+  // In pages of 4 KiB. What the log has of a page many times goes into the file once.
+  GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA wal_autocheckpoint = 4096"));
   // Room in memory for what moves at a time (sqlite_fresh.h) with all that it touches.
   GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA cache_size = -8192"));
   if (file != ":memory:") GALEN_RETURN_IF_ERROR(PrepareWal(db, file));

@@ -32,6 +32,14 @@ absl::StatusOr<std::int64_t> SqliteEventLog::Append(const Lease& lease, std::int
   return writer_->Append(lease, expected_last, events);
 }
 
+std::optional<absl::StatusOr<std::int64_t>> SqliteEventLog::AppendLater(
+    const Lease& lease, std::int64_t expected_last, absl::Span<const v1::DiagnosisEvent> events,
+    OnAppended done) {
+  if (read_db_ == nullptr) return Append(lease, expected_last, events);  // there is no disk
+  writer_->AppendLater(lease, expected_last, events, std::move(done));
+  return std::nullopt;
+}
+
 absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventLog::Read(absl::string_view name,
                                                                      std::int64_t after_sequence,
                                                                      int limit) {

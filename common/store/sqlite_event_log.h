@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ class SqliteEventLog final : public EventLog {
   absl::StatusOr<std::string> Create(const v1::DiagnosisEvent& event) override;
   absl::StatusOr<std::int64_t> Append(const Lease& lease, std::int64_t expected_last,
                                       absl::Span<const v1::DiagnosisEvent> events) override;
+  std::optional<absl::StatusOr<std::int64_t>> AppendLater(
+      const Lease& lease, std::int64_t expected_last, absl::Span<const v1::DiagnosisEvent> events,
+      OnAppended done) override;
   absl::StatusOr<std::vector<v1::DiagnosisEvent>> Read(absl::string_view name,
                                                        std::int64_t after_sequence,
                                                        int limit) override;

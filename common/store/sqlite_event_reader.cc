@@ -36,8 +36,7 @@ absl::StatusOr<std::unique_ptr<SqliteEventReader>> SqliteEventReader::Make(
        "ORDER BY sequence LIMIT ?3"},
       {&all.list,
        "SELECT id, name FROM diagnoses WHERE parent = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"},
-      {&all.list_all,
-       "SELECT id, name FROM diagnoses WHERE id < ?2 ORDER BY id DESC LIMIT ?3"},
+      {&all.list_all, "SELECT id, name FROM diagnoses WHERE id < ?2 ORDER BY id DESC LIMIT ?3"},
       {&all.orphans,
        "SELECT name FROM diagnoses WHERE over = 0 AND lease_expires <= ?1 ORDER BY id"},
       {&all.account_of,
@@ -51,8 +50,9 @@ absl::StatusOr<std::unique_ptr<SqliteEventReader>> SqliteEventReader::Make(
   return reader;
 }
 
-absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventReader::Read(
-    absl::string_view name, std::int64_t after_sequence, int limit) {
+absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventReader::Read(absl::string_view name,
+                                                                        std::int64_t after_sequence,
+                                                                        int limit) {
   MutexLock lock(*mu_);
   // One state of the file: events that move meanwhile are neither missed nor met twice.
   GALEN_RETURN_IF_ERROR(Statement::Run(statements_->begin).Done());
@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventReader::ReadNow(
 }
 
 absl::StatusOr<EventLog::Page> SqliteEventReader::List(absl::string_view parent, int page_size,
-                                                    absl::string_view page_token) {
+                                                       absl::string_view page_token) {
   std::int64_t before = INT64_MAX;
   if (!page_token.empty() && (!absl::SimpleAtoi(page_token, &before) || before < 1)) {
     return BadPageTokenError(page_token);
@@ -149,7 +149,8 @@ absl::StatusOr<std::vector<std::string>> SqliteEventReader::ListOrphans(absl::Ti
   }
 }
 
-absl::StatusOr<v1::Spent> SqliteEventReader::SpentOn(absl::string_view parent, absl::string_view day) {
+absl::StatusOr<v1::Spent> SqliteEventReader::SpentOn(absl::string_view parent,
+                                                     absl::string_view day) {
   MutexLock lock(*mu_);
   Statement::Run run(statements_->account_of);
   run.Bind(1, parent);

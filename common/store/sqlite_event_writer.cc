@@ -154,6 +154,18 @@ absl::StatusOr<std::int64_t> SqliteEventWriter::Append(
   return expected_last + static_cast<std::int64_t>(events.size());
 }
 
+void SqliteEventWriter::AppendLater(const Lease& lease, std::int64_t expected_last,
+                                    absl::Span<const v1::DiagnosisEvent> events,
+                                    EventLog::OnAppended done) {
+  group_.WriteLater(
+      kSynchronous,
+      [this, lease, expected_last, events] { return AppendNow(lease, expected_last, events); },
+      [last = expected_last + static_cast<std::int64_t>(events.size()),
+       done = std::move(done)](absl::Status status) mutable {
+        std::move(done)(status.ok() ? absl::StatusOr<std::int64_t>(last) : std::move(status));
+      });
+}
+
 absl::Status SqliteEventWriter::AppendNow(const Lease& lease, std::int64_t expected_last,
                                           absl::Span<const v1::DiagnosisEvent> events) {
   GALEN_ASSIGN_OR_RETURN(const Row* const row, Find(lease.diagnosis));

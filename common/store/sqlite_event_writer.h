@@ -31,6 +31,8 @@ class SqliteEventWriter {
   absl::StatusOr<std::string> Create(const v1::DiagnosisEvent& event);
   absl::StatusOr<std::int64_t> Append(const Lease& lease, std::int64_t expected_last,
                                       absl::Span<const v1::DiagnosisEvent> events);
+  void AppendLater(const Lease& lease, std::int64_t expected_last,
+                   absl::Span<const v1::DiagnosisEvent> events, EventLog::OnAppended done);
   absl::Status SetOver(absl::string_view name, bool over);
   absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                      absl::Time now, absl::Duration ttl);

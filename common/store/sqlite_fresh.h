@@ -64,8 +64,8 @@ class FreshWriter {
   Statement version_, moved_, read_, insert_, insert_event_, set_last_, clear_, set_moved_;
   std::string file_;
   std::int64_t seen_version_ = -1;
-  std::int64_t seen_ = 0;       // id of the last row that is known here
-  std::size_t bytes_ = 0;       // of the rows since the last move, about
+  std::int64_t seen_ = 0;  // id of the last row that is known here
+  std::size_t bytes_ = 0;  // of the rows since the last move, about
   // The last event of each diagnosis that has fresh ones; old entries do no harm.
   absl::flat_hash_map<std::int64_t, std::int64_t> last_;
 

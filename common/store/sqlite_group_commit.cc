@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -50,50 +51,127 @@ absl::Status GroupCommit::Synchronise(bool full) {
   return absl::OkStatus();
 }
 
-void GroupCommit::Job::Wait() {
-  std::unique_lock<std::mutex> lock(mu);
-  changed.wait(lock, [this] { return woken; });
-}
+// Of a thread that waits for it. Each waits for itself alone: of many that are woken together, none
+// waits for another's lock.
+class GroupCommit::WaitingJob final : public Job {
+ public:
+  using Job::Job;
+  void Finish() override { Wake(/*is_done=*/true); }
+  // It is this job's thread that carries out the next transaction.
+  void Lead() { Wake(/*is_done=*/false); }
+  // False when it is to lead.
+  bool Wait() {
+    std::unique_lock<std::mutex> lock(mu_);
+    changed_.wait(lock, [this] { return woken_; });
+    return is_done_;
+  }
 
-// Under the lock: who was woken takes it before the job goes away.
-void GroupCommit::Job::Wake() {
-  const std::lock_guard<std::mutex> lock(mu);
-  woken = true;
-  changed.notify_one();
+ private:
+  void Wake(bool is_done) {
+    // Under the lock: who is woken takes it before the job goes away.
+    const std::lock_guard<std::mutex> lock(mu_);
+    woken_ = true;
+    is_done_ = is_done;
+    changed_.notify_one();
+  }
+
+  std::mutex mu_;
+  std::condition_variable changed_;
+  bool woken_ = false;
+  bool is_done_ = false;
+};
+
+// Deletes itself.
+class GroupCommit::LaterJob final : public Job {
+ public:
+  LaterJob(Durability durability_in, absl::AnyInvocable<absl::Status() const> work_in,
+           absl::AnyInvocable<void(absl::Status) &&> done)
+      : Job(durability_in, own_), own_(std::move(work_in)), done_(std::move(done)) {}
+  void Finish() override {
+    std::move(done_)(std::move(status));
+    delete this;
+  }
+
+ private:
+  absl::AnyInvocable<absl::Status() const> own_;
+  absl::AnyInvocable<void(absl::Status) &&> done_;
+};
+
+GroupCommit::~GroupCommit() {
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    stopping_ = true;
+  }
+  thread_is_due_.notify_one();
+  if (thread_.joinable()) thread_.join();
 }
 
 absl::Status GroupCommit::Write(Durability durability, absl::FunctionRef<absl::Status()> work) {
-  using Steady = std::chrono::steady_clock;
-  Job job{durability, work};
+  WaitingJob job(durability, work);
   std::unique_lock<std::mutex> lock(mu_);
   waiting_.push_back(&job);
   if (std::exchange(carrying_, true)) {
     if (waiting_.size() == usual_) came_.notify_one();
     lock.unlock();
-    job.Wait();
-    if (job.done) return job.status;
+    if (job.Wait()) return std::move(job.status);
     lock.lock();
   }
+  CarryOne(lock);
+  // Its own job, too, was finished.
+  return std::move(job.status);
+}
+
+void GroupCommit::WriteLater(Durability durability, absl::AnyInvocable<absl::Status() const> work,
+                             absl::AnyInvocable<void(absl::Status) &&> done) {
+  auto job = std::make_unique<LaterJob>(durability, std::move(work), std::move(done));
+  const std::lock_guard<std::mutex> lock(mu_);
+  waiting_.push_back(job.release());
+  ++later_;
+  if (std::exchange(carrying_, true)) {
+    if (waiting_.size() == usual_) came_.notify_one();
+    return;
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { CarryLater(); });
+  is_due_ = true;
+  thread_is_due_.notify_one();
+}
+
+void GroupCommit::CarryLater() {
+  std::unique_lock<std::mutex> lock(mu_);
+  for (;;) {
+    thread_is_due_.wait(lock, [this] { return is_due_ || (stopping_ && later_ == 0); });
+    if (!std::exchange(is_due_, false)) return;
+    CarryOne(lock);
+  }
+}
+
+void GroupCommit::CarryOne(std::unique_lock<std::mutex>& lock) {
+  using Steady = std::chrono::steady_clock;
   came_.wait_for(lock, took_ / kPatience, [&] { return waiting_.size() >= usual_; });
   std::vector<Job*> group;
-  group.swap(waiting_);  // this one among them
+  group.swap(waiting_);
+  later_ = 0;
   lock.unlock();
   const Steady::time_point begun = Steady::now();
   Carry(group);
+  const Steady::duration took = Steady::now() - begun;
   lock.lock();
-  took_ = Steady::now() - begun;
+  took_ = took;
   usual_ = std::max(group.size(), usual_ / 2);
-  Job* const next = waiting_.empty() ? nullptr : waiting_.front();
-  carrying_ = next != nullptr;
-  lock.unlock();
-  // First who goes on with the disk. A job is its writer's, and gone once that one is woken.
-  if (next != nullptr) next->Wake();
-  for (Job* each : group) {
-    if (each == &job) continue;
-    each->done = true;
-    each->Wake();
+  // First who goes on with the disk.
+  WaitingJob* next = nullptr;
+  carrying_ = !waiting_.empty();
+  if (later_ > 0) {
+    if (!thread_.joinable()) thread_ = std::thread([this] { CarryLater(); });
+    is_due_ = true;
+    thread_is_due_.notify_one();
+  } else if (carrying_) {
+    next = static_cast<WaitingJob*>(waiting_.front());
   }
-  return job.status;
+  lock.unlock();
+  if (next != nullptr) next->Lead();
+  for (Job* job : group) job->Finish();
+  lock.lock();
 }
 
 void GroupCommit::Carry(const std::vector<Job*>& group) {

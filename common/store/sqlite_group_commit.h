@@ -7,9 +7,11 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "common/base/mutex.h"
@@ -23,9 +25,12 @@ namespace galen::store {
 // once, together. One thread of them carries it out while those that come meanwhile gather for the
 // next; where the last transaction was of many, it first waits a little for them to come back, as
 // otherwise the first one would go alone and keep all others for a whole turn of the disk.
-// Thread-safe.
+// Thread-safe. The destructor waits for what is to be written later.
 class GroupCommit {
  public:
+  GroupCommit() = default;
+  ~GroupCommit();
+
   enum class Durability {
     kSynchronous,  // on the disk when Write() returns
     kLater,        // with the next synchronous one: a crash of the machine may take it back
@@ -47,6 +52,11 @@ class GroupCommit {
   // error, or that of the transaction: then nothing was kept.
   absl::Status Write(Durability durability, absl::FunctionRef<absl::Status()> work);
 
+  // The same without waiting: a thread of this object carries it out, and calls `done`, which must
+  // not hold it up.
+  void WriteLater(Durability durability, absl::AnyInvocable<absl::Status() const> work,
+                  absl::AnyInvocable<void(absl::Status) &&> done);
+
   // How many gather for the next transaction.
   std::size_t waiting() {
     const std::lock_guard<std::mutex> lock(mu_);
@@ -54,20 +64,25 @@ class GroupCommit {
   }
 
  private:
-  struct Job {
-    Durability durability;
-    absl::FunctionRef<absl::Status()> work;
+  // What one writer wants written.
+  class Job {
+   public:
+    Job(Durability durability_in, absl::FunctionRef<absl::Status()> work_in)
+        : durability(durability_in), work(work_in) {}
+    virtual ~Job() = default;
+    // The last that is done to it: it may be gone afterwards.
+    virtual void Finish() = 0;
+
+    const Durability durability;
+    const absl::FunctionRef<absl::Status()> work;
     absl::Status status = absl::OkStatus();
-    bool done = false;
-
-    // Each waits for itself alone: of many that are woken together, none waits for another's lock.
-    std::mutex mu;
-    std::condition_variable changed;
-    bool woken = false;  // it is done, or is to carry out the next transaction
-    void Wait();
-    void Wake();
   };
+  class WaitingJob;
+  class LaterJob;
 
+  // Carries out one transaction of all that wait.
+  void CarryOne(std::unique_lock<std::mutex>& lock);
+  void CarryLater();
   void Carry(const std::vector<Job*>& group);
   absl::Status Transact(const std::vector<Job*>& group, bool& torn);
   absl::Status RunAll(const std::vector<Job*>& group, bool& torn);
@@ -83,8 +98,14 @@ class GroupCommit {
   // Guards what follows. Not galen::Mutex, which knows no wait with a limit.
   std::mutex mu_;
   std::condition_variable came_;
-  bool carrying_ = false;
+  bool carrying_ = false;  // some thread is at it, or is told to be
   std::vector<Job*> waiting_;
+  std::size_t later_ = 0;  // of them, those that no thread waits for
+  // Carries out transactions while there are such; begun when there is the first.
+  std::thread thread_;
+  std::condition_variable thread_is_due_;
+  bool is_due_ = false;
+  bool stopping_ = false;
   // How many a transaction was of lately, and how long it took.
   std::size_t usual_ = 1;
   std::chrono::nanoseconds took_{0};

@@ -45,7 +45,7 @@ DiagnosisActor::DiagnosisActor(std::shared_ptr<Core> core, store::Lease lease, S
 void DiagnosisActor::Start() {
   {
     MutexLock lock(mu_);
-    if (stopped_) return;
+    if (stopped_ || storing_.has_value()) return;
     presence_.emplace(core_->turnstile.Arrive(tenant_));
     const trace::Scope scope(Work());
     if (const absl::Status status = Advance({}); !status.ok()) StopOn(status);
@@ -57,6 +57,7 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
   absl::StatusOr<v1::Diagnosis> diagnosis;
   {
     MutexLock lock(mu_);
+    FinishWhatIsStored();
     if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
     absl::StatusOr<std::optional<v1::DiagnosisEvent>> event = command(state_);
     const absl::Status refused = event.status();
@@ -66,7 +67,9 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
       (*event)->set_trace_id(trace::TraceIdOf(trace::Current().context));
       Take(**std::move(event), events);
     }
-    if (const absl::Status status = Advance(std::move(events)); !status.ok()) {
+    absl::Status status = Advance(std::move(events));
+    if (status.ok() && storing_.has_value()) status = FinishStoring(*WaitForStore());
+    if (!status.ok()) {
       StopOn(status);
       return absl::UnavailableError(
           absl::StrCat(status.message(), ": try again, the diagnosis is being taken up anew"));
@@ -79,6 +82,7 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
 
 absl::StatusOr<v1::Diagnosis> DiagnosisActor::View(bool listed) {
   MutexLock lock(mu_);
+  FinishWhatIsStored();
   if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
   return listed ? ToListedDiagnosis(state_) : ToDiagnosis(state_);
 }
@@ -87,6 +91,7 @@ void DiagnosisActor::HandOver() {
   MutexLock lock(mu_);
   if (stopped_) return;
   stopped_ = true;
+  WaitForStore();
   for (const auto& [id, call] : in_flight_) call.cancel();
   LetGo();
   core_->log.ReleaseLease(lease_).IgnoreError();
@@ -117,24 +122,59 @@ void DiagnosisActor::EmptyInbox() {
     MutexLock lock(mu_);
     std::vector<Letter> letters;
     std::vector<Turnstile::Place> given;
+    std::optional<absl::Status> stored;
     {
       // Under the lock that orders what is taken in: a later letter must not overtake.
       MutexLock inbox_lock(inbox_mu_);
+      emptying_ = false;
+      stored.swap(stored_);
+      // They stay there until the store has answered, which leads here again.
+      if (storing_.has_value() && !stored.has_value()) return;
       letters.swap(inbox_);
       given.swap(given_);
-      emptying_ = false;
     }
     if (stopped_) return;
     waits_ -= given.size();
     for (Turnstile::Place& place : given) places_.push_back(std::move(place));
     const trace::Scope scope(Work());
     if (wake_at_ <= core_->clock.Now()) wake_at_ = absl::InfiniteFuture();
-    std::vector<v1::DiagnosisEvent> events;
-    TakeIn(std::move(letters), events);
-    GiveUpOverdueCalls(events);
-    if (const absl::Status status = Advance(std::move(events)); !status.ok()) StopOn(status);
+    absl::Status status;
+    if (storing_.has_value()) status = FinishStoring(*std::move(stored));
+    // What was stored may have been the end; or its calls were answered at once.
+    if (status.ok() && !stopped_ && (!stored.has_value() || !letters.empty())) {
+      std::vector<v1::DiagnosisEvent> events;
+      TakeIn(std::move(letters), events);
+      GiveUpOverdueCalls(events);
+      status = Advance(std::move(events));
+    }
+    if (!status.ok()) StopOn(status);
   }
   core_->NotifyWatchers(name_);
+}
+
+void DiagnosisActor::Stored(absl::Status status) {
+  {
+    MutexLock lock(inbox_mu_);
+    stored_ = std::move(status);
+  }
+  stored_changed_.notify_all();
+  Receive({});
+}
+
+// What became of the events that are on their way to the store, when there are such.
+std::optional<absl::Status> DiagnosisActor::WaitForStore() {
+  if (!storing_.has_value()) return std::nullopt;
+  MutexLock lock(inbox_mu_);
+  while (!stored_.has_value()) inbox_mu_.Wait(stored_changed_);
+  return std::exchange(stored_, std::nullopt);
+}
+
+// For who needs the state as it is stored.
+void DiagnosisActor::FinishWhatIsStored() {
+  const std::optional<absl::Status> stored = WaitForStore();
+  if (!stored.has_value() || stopped_) return;
+  const trace::Scope scope(Work());
+  if (const absl::Status status = FinishStoring(*stored); !status.ok()) StopOn(status);
 }
 
 void DiagnosisActor::TakeIn(std::vector<Letter> letters, std::vector<v1::DiagnosisEvent>& events) {
@@ -191,10 +231,38 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
     for (v1::DiagnosisEvent& event : decision.events) Take(std::move(event), events);
     decision = Decide(state_);
   }
-  GALEN_RETURN_IF_ERROR(Store(std::move(events), expected_last));
+  if (events.empty()) return GoOn(decision.effects);
+  storing_ = {std::move(events), std::move(decision.effects), absl::Now()};
+  // Holds this object, as the store reads the events.
+  std::optional<absl::StatusOr<std::int64_t>> stored =
+      core_->log.AppendLater(lease_, expected_last, storing_->events,
+                             [self = shared_from_this()](const absl::StatusOr<std::int64_t>& last) {
+                               self->Stored(last.status());
+                             });
+  return stored.has_value() ? FinishStoring(stored->status()) : absl::OkStatus();
+}
 
+// Does what was to be done once the events are stored.
+absl::Status DiagnosisActor::FinishStoring(absl::Status stored) {
+  Storing storing = *std::move(storing_);
+  storing_.reset();
+  if (!stored.ok()) {
+    core_->numbers.append_failures.Add();
+    return stored;
+  }
+  core_->numbers.appends.Add(absl::Now() - storing.begun);
+  if (core_->options.after_append) {
+    for (const v1::DiagnosisEvent& event : storing.events) {
+      core_->options.after_append(event.sequence());
+    }
+  }
+  core_->recent.Add(name_, std::move(storing.events));
+  return GoOn(storing.effects);
+}
+
+absl::Status DiagnosisActor::GoOn(const std::vector<Effect>& effects) {
   std::set<std::string> wanted;
-  for (const Effect& effect : decision.effects) wanted.insert(effect.id);
+  for (const Effect& effect : effects) wanted.insert(effect.id);
   for (auto it = in_flight_.begin(); it != in_flight_.end();) {
     if (wanted.count(it->first) > 0) {
       ++it;
@@ -209,24 +277,7 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
     return absl::OkStatus();
   }
   GALEN_RETURN_IF_ERROR(RenewLease());
-  StartCalls(decision.effects);
-  return absl::OkStatus();
-}
-
-absl::Status DiagnosisActor::Store(std::vector<v1::DiagnosisEvent> events,
-                                   std::int64_t expected_last) {
-  if (events.empty()) return absl::OkStatus();
-  const absl::Time begun = absl::Now();
-  if (absl::Status status = core_->log.Append(lease_, expected_last, events).status();
-      !status.ok()) {
-    core_->numbers.append_failures.Add();
-    return status;
-  }
-  core_->numbers.appends.Add(absl::Now() - begun);
-  if (core_->options.after_append) {
-    for (const v1::DiagnosisEvent& event : events) core_->options.after_append(event.sequence());
-  }
-  core_->recent.Add(name_, std::move(events));
+  StartCalls(effects);
   return absl::OkStatus();
 }
 

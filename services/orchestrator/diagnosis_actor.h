@@ -1,6 +1,7 @@
 #ifndef SERVICES_ORCHESTRATOR_DIAGNOSIS_ACTOR_H_
 #define SERVICES_ORCHESTRATOR_DIAGNOSIS_ACTOR_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,8 +28,9 @@ namespace galen::orchestrator {
 // what comes of them. Outcomes go through an inbox that is emptied on the executor, so calls never
 // wait for each other and no thread waits for a diagnosis.
 //
-// An event is in the store before anything is done about it. When the store refuses one, the actor
-// stops and is made anew from the store: what a crash does, and the same way back. Thread-safe.
+// An event is in the store before anything is done about it, or anybody sees it; letters that come
+// while it is on its way there wait. When the store refuses one, the actor stops and is made anew
+// from the store: what a crash does, and the same way back. Thread-safe.
 class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
  public:
   DiagnosisActor(std::shared_ptr<Core> core, store::Lease lease, State state);
@@ -62,6 +64,13 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
     Turnstile::Place place;
   };
 
+  // What is on its way to the store, and what is to be done then.
+  struct Storing {
+    std::vector<v1::DiagnosisEvent> events;
+    std::vector<Effect> effects;
+    absl::Time begun;
+  };
+
   void Receive(Letter letter);
   void ReceivePlace(Turnstile::Place place);
   void EmptyInbox();
@@ -72,8 +81,11 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   void Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEvent>& events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Advance(std::vector<v1::DiagnosisEvent> events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status Store(std::vector<v1::DiagnosisEvent> events, std::int64_t expected_last)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Stored(absl::Status status);
+  std::optional<absl::Status> WaitForStore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status FinishStoring(absl::Status stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FinishWhatIsStored() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status GoOn(const std::vector<Effect>& effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::optional<Turnstile::Place> PlaceForCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -95,11 +107,14 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   std::vector<Letter> inbox_ ABSL_GUARDED_BY(inbox_mu_);
   bool emptying_ ABSL_GUARDED_BY(inbox_mu_) = false;  // a task for it is under way
   std::vector<Turnstile::Place> given_ ABSL_GUARDED_BY(inbox_mu_);
+  std::optional<absl::Status> stored_ ABSL_GUARDED_BY(inbox_mu_);  // what became of storing_
+  std::condition_variable stored_changed_;
 
   Mutex mu_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;
   store::Lease lease_ ABSL_GUARDED_BY(mu_);
-  State state_ ABSL_GUARDED_BY(mu_);
+  State state_ ABSL_GUARDED_BY(mu_);  // with the events of storing_
+  std::optional<Storing> storing_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, InFlight> in_flight_ ABSL_GUARDED_BY(mu_);  // by effect id
   std::int64_t last_call_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time wake_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();

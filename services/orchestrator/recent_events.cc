@@ -19,8 +19,7 @@ void RecentEvents::Add(const std::string& name, std::vector<v1::DiagnosisEvent> 
   for (const v1::DiagnosisEvent& event : events) bytes += event.ByteSizeLong();
   MutexLock lock(mu_);
   if (const auto it = logs_.find(name);
-      it != logs_.end() &&
-      it->second.events.back().sequence() + 1 != events.front().sequence()) {
+      it != logs_.end() && it->second.events.back().sequence() + 1 != events.front().sequence()) {
     Drop(name);
   }
   if (bytes > most_bytes_) return Drop(name);

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
@@ -103,6 +105,29 @@ TEST_P(EventLogTest, AppendsInOrderAndNumbersDensely) {
   const Lease lease = Create(kName);
   EXPECT_EQ(log_->Append(lease, 1, {CheckEvent("a"), CheckEvent("b")}).value(), 3);
   EXPECT_EQ(log_->Append(lease, 3, {CheckEvent("c")}).value(), 4);
+  EXPECT_THAT(Ids(1, 10), ElementsAre("2:a", "3:b", "4:c"));
+}
+
+TEST_P(EventLogTest, AppendsLaterWithTheSameAnswers) {
+  const Lease lease = Create(kName);
+  // What is asked for together is answered in order, each once.
+  const std::vector<std::vector<v1::DiagnosisEvent>> events = {
+      {CheckEvent("a"), CheckEvent("b")}, {CheckEvent("x")}, {CheckEvent("c")}};
+  const std::int64_t expected[] = {1, 1, 3};
+  std::vector<absl::StatusOr<std::int64_t>> answers(events.size(), absl::UnknownError("none"));
+  std::latch answered(static_cast<std::ptrdiff_t>(events.size()));
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const auto take = [&answers, &answered, i](absl::StatusOr<std::int64_t> last) {
+      answers[i] = std::move(last);
+      answered.count_down();
+    };
+    auto at_once = log_->AppendLater(lease, expected[i], events[i], take);
+    if (at_once.has_value()) take(*std::move(at_once));
+  }
+  answered.wait();
+  EXPECT_EQ(answers[0].value(), 3);
+  EXPECT_THAT(answers[1], StatusIs(absl::StatusCode::kAborted, HasSubstr(kName)));
+  EXPECT_EQ(answers[2].value(), 4);
   EXPECT_THAT(Ids(1, 10), ElementsAre("2:a", "3:b", "4:c"));
 }
 

@@ -39,8 +39,9 @@ TEST(FreshRecords, AreReadAsTheyWereWritten) {
   EncodeRecord({1, 2, "one"}, records);
   EncodeRecord({std::int64_t{1} << 40, 300, ""}, records);
   EncodeRecord({3, 1, std::string(3, '\0')}, records);
-  EXPECT_THAT(Decoded(records), ElementsAre("1/2=one", "1099511627776/300=",
-                                            absl::StrCat("3/1=", std::string(3, '\0'))));
+  EXPECT_THAT(
+      Decoded(records),
+      ElementsAre("1/2=one", "1099511627776/300=", absl::StrCat("3/1=", std::string(3, '\0'))));
   EXPECT_THAT(Decoded(""), ElementsAre());
 }
 
@@ -178,7 +179,8 @@ TEST_F(FreshEventsTest, ADamagedRowIsDataLossAndNothingIsAppendedBehindIt) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     EXPECT_THAT(other->Read(Name(0), 0, 10),
                 StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr(file_), HasSubstr("row 2"))));
-    EXPECT_THAT(other->Append(leases_[0], 1, {Event(1)}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
+    EXPECT_THAT(other->Append(leases_[0], 1, {Event(1)}),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("")));
   }
 }
 
@@ -186,8 +188,7 @@ TEST_F(FreshEventsTest, AFileOfTheFormerFormatGoesOn) {
   log_.reset();
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(file_.c_str(), &db), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db,
-                         "DROP TABLE fresh; DROP TABLE fresh_moved; PRAGMA user_version = 1;",
+  ASSERT_EQ(sqlite3_exec(db, "DROP TABLE fresh; DROP TABLE fresh_moved; PRAGMA user_version = 1;",
                          nullptr, nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(db);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <latch>
 #include <optional>
 #include <string>
 #include <thread>
@@ -98,6 +99,52 @@ TEST_F(GroupCommitTest, WritesThatGatherAreOneTransaction) {
   EXPECT_THAT(RunTogether({one, two, three}), ElementsAre(IsOk(), IsOk(), IsOk()));
   EXPECT_EQ(commits_, 1);
   EXPECT_THAT(Numbers(), ElementsAre(1, 2, 3));
+}
+
+TEST_F(GroupCommitTest, WhatIsWrittenLaterGathersWithWhatIsWaitedFor) {
+  std::vector<absl::Status> later(2, absl::UnknownError("none"));
+  std::latch answered(2);
+  std::thread waits;
+  EXPECT_THAT(group_->Write(kSynchronous,
+                            [&] {
+                              for (int i = 0; i < 2; ++i) {
+                                group_->WriteLater(
+                                    kSynchronous, [this, i] { return Insert(i); },
+                                    [&later, &answered, i](absl::Status status) {
+                                      later[i] = std::move(status);
+                                      answered.count_down();
+                                    });
+                              }
+                              waits = std::thread([&] {
+                                EXPECT_THAT(group_->Write(kSynchronous, [&] { return Insert(1); }),
+                                            StatusIs(absl::StatusCode::kUnavailable,
+                                                     ::testing::HasSubstr("UNIQUE")));
+                              });
+                              while (group_->waiting() < 3) std::this_thread::yield();
+                              commits_ = -1;
+                              return absl::OkStatus();
+                            }),
+              IsOk());
+  answered.wait();
+  waits.join();
+  EXPECT_THAT(later, ElementsAre(IsOk(), IsOk()));
+  EXPECT_EQ(commits_, 1) << "all in one";
+  EXPECT_THAT(Numbers(), ElementsAre(0, 1));
+}
+
+TEST_F(GroupCommitTest, WritesWhatIsLeftBeforeItGoes) {
+  std::atomic<int> answered = 0;
+  for (int i = 0; i < 100; ++i) {
+    group_->WriteLater(
+        kSynchronous, [this, i] { return Insert(i); },
+        [&answered](absl::Status status) {
+          EXPECT_THAT(status, IsOk());
+          ++answered;
+        });
+  }
+  group_.reset();
+  EXPECT_EQ(answered, 100);
+  EXPECT_EQ(Numbers().size(), 100u);
 }
 
 TEST_F(GroupCommitTest, WhatOneRefusesIsTakenBackAloneEvenWhatItWrote) {

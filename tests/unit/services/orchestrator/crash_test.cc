@@ -12,6 +12,7 @@
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/orchestrator/events.h"
 #include "tests/unit/services/orchestrator/fake_agents.h"
+#include "tests/unit/services/orchestrator/later_event_log.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -99,25 +100,30 @@ Options OptionsOf(const std::string& owner) {
 // after event `dies_after` and another coming up on what it left.
 class Life {
  public:
-  explicit Life(void (*set_up)(FakeAgents&), std::string strategy = "")
-      : strategy_(std::move(strategy)) {
+  // `later`: on a store that answers later.
+  explicit Life(void (*set_up)(FakeAgents&), std::string strategy = "", bool later = false)
+      : strategy_(std::move(strategy)), later_(later) {
     set_up(world_);
   }
 
   Ending Run(std::int64_t dies_after, const std::string& next_owner) {
     DyingEventLog dying(*log_, dies_after);
     {
-      Orchestrator first(dying, world_.agents(), clock_, executor_, OptionsOf("a"));
+      LaterEventLog dying_later(dying);
+      store::EventLog& log = later_ ? static_cast<store::EventLog&>(dying_later) : dying;
+      Orchestrator first(log, world_.agents(), clock_, executor_, OptionsOf("a"));
       EXPECT_THAT(first.Start(), IsOk());
       first.Create(Request()).IgnoreError();
-      Settle(first);
+      Settle(first, dying_later);
     }
     executor_.RunAll();  // what was under way comes to nothing
     // Its former self goes on at once; another waits until the lease of the dead runs out.
     if (next_owner != "a") clock_.Advance(absl::Seconds(16));
-    Orchestrator second(*log_, world_.agents(), clock_, executor_, OptionsOf(next_owner));
+    LaterEventLog on_later(*log_);
+    store::EventLog& log = later_ ? static_cast<store::EventLog&>(on_later) : *log_;
+    Orchestrator second(log, world_.agents(), clock_, executor_, OptionsOf(next_owner));
     EXPECT_THAT(second.Start(), IsOk());
-    Settle(second);
+    Settle(second, on_later);
     v1::GetDiagnosisRequest get;
     get.set_name(kName);
     const v1::Diagnosis diagnosis = second.Get(get).value();
@@ -143,16 +149,21 @@ class Life {
     request.mutable_diagnosis()->set_strategy(strategy_);
     return request;
   }
-  void Settle(Orchestrator& orchestrator) {
-    executor_.RunAll();
+  void Settle(Orchestrator& orchestrator, LaterEventLog& log) {
+    const auto run_all = [&] {
+      do executor_.RunAll();
+      while (log.Drain());
+    };
+    run_all();
     for (int i = 0; i < 50; ++i) {
       clock_.Advance(absl::Milliseconds(200));
       orchestrator.Tick();
-      executor_.RunAll();
+      run_all();
     }
   }
 
   const std::string strategy_;
+  const bool later_;
   const std::unique_ptr<store::EventLog> log_ = store::SqliteEventLog::Open(":memory:").value();
   FakeAgents world_;
   FakeClock clock_;
@@ -165,10 +176,12 @@ void CrashAtEveryEvent(void (*set_up)(FakeAgents&), v1::Diagnosis::State expecte
                        const std::string& strategy = "") {
   const Ending undisturbed = Life(set_up, strategy).Run(kNever, "a");
   ASSERT_EQ(undisturbed.state, expected);
-  for (std::int64_t n = 1; n <= undisturbed.last_sequence; ++n) {
-    SCOPED_TRACE(absl::StrCat("crash after event ", n));
-    Life life(set_up, strategy);
-    const Ending ending = life.Run(n, n % 2 == 0 ? "a" : "b");
+  for (std::int64_t n = 1; n <= 2 * undisturbed.last_sequence; ++n) {
+    const bool later = n > undisturbed.last_sequence;
+    const std::int64_t dies_after = later ? n - undisturbed.last_sequence : n;
+    SCOPED_TRACE(absl::StrCat("crash after event ", dies_after, later ? ", answered later" : ""));
+    Life life(set_up, strategy, later);
+    const Ending ending = life.Run(dies_after, n % 2 == 0 ? "a" : "b");
     ASSERT_EQ(ending.state, expected);
     ASSERT_EQ(ending.report, undisturbed.report);
     ASSERT_EQ(ending.results, undisturbed.results);
