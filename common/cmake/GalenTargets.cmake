@@ -95,14 +95,26 @@ function(galen_library)
   add_library(${alias} ALIAS ${target})
 endfunction()
 
-# galen_binary(name SRCS ... DEPS ...): a program that ships, in build/bin; target `programs` is all.
+# Memory for programs that build and take apart many messages at a time: an eighth of the processor time of a
+# diagnosis less than with glibc's. Sanitizers have their own.
+add_library(galen_allocator INTERFACE)
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)
+  target_link_libraries(galen_allocator INTERFACE PkgConfig::jemalloc)
+endif()
+
+# galen_binary(name SRCS ... DEPS ... [SMALL]): a program that ships, in build/bin; target `programs` is all.
+# SMALL: one whose memory at rest counts for more than its speed.
 add_custom_target(programs)
 function(galen_binary name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "SRCS;DEPS" ${ARGN})
   galen_name(target alias rel)
   galen_check_edges(${rel} TRUE ${ARG_DEPS})
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} galen_warnings)
+  if(NOT ARG_SMALL)
+    target_link_libraries(${name} PRIVATE galen_allocator)
+  endif()
   add_dependencies(programs ${name})
 endfunction()
 
@@ -145,5 +157,5 @@ function(galen_bench name)
   add_executable(${name} ${ARG_SRCS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
   target_compile_definitions(${name} PRIVATE GALEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} benchmark::benchmark_main galen_warnings)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} benchmark::benchmark_main galen_warnings galen_allocator)
 endfunction()

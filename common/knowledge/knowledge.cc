@@ -60,6 +60,7 @@ Knowledge::Knowledge(v1::KnowledgeBase base) : base_(std::move(base)) {
   for (const v1::Hardware& hardware : base_.hardware()) {
     hardware_patterns_.push_back(std::make_unique<RE2>(hardware.match(), RE2::Quiet));
   }
+  for (const auto& [name, label] : labels_) checks_for_.emplace(name, FindChecksFor(*label));
 }
 
 Knowledge::~Knowledge() = default;
@@ -122,7 +123,13 @@ std::vector<const v1::Label*> Knowledge::Children(absl::string_view label) const
   return children;
 }
 
-std::vector<std::string> Knowledge::ChecksFor(const v1::Label& label) const {
+const std::vector<std::string>& Knowledge::ChecksFor(const v1::Label& label) const {
+  static const auto* const none = new std::vector<std::string>;
+  const auto it = checks_for_.find(label.label());
+  return it == checks_for_.end() ? *none : it->second;
+}
+
+std::vector<std::string> Knowledge::FindChecksFor(const v1::Label& label) const {
   std::vector<const v1::Check*> checks;
   absl::flat_hash_set<const v1::Check*> seen;
   const auto add = [&](absl::string_view name) {

@@ -45,13 +45,16 @@ class Knowledge {
   std::vector<const v1::Label*> Children(absl::string_view label) const;
 
   // Checks that decide a leaf (those its rules name) or guide the search below an inner label (its
-  // first checks): passive ones only, each once, cheapest first.
-  std::vector<std::string> ChecksFor(const v1::Label& label) const;
+  // first checks): passive ones only, each once, cheapest first. Of a label of this knowledge.
+  const std::vector<std::string>& ChecksFor(const v1::Label& label) const;
 
  private:
+  std::vector<std::string> FindChecksFor(const v1::Label& label) const;
+
   v1::KnowledgeBase base_;
   absl::flat_hash_map<std::string, const v1::Label*> labels_;
   absl::flat_hash_map<std::string, const v1::Check*> checks_;
+  absl::flat_hash_map<std::string, std::vector<std::string>> checks_for_;  // by label
   absl::flat_hash_map<std::string, const v1::SignalPattern*> signals_;
   absl::flat_hash_map<std::string, const v1::ErrorCode*> error_codes_;
   std::vector<std::unique_ptr<re2::RE2>> hardware_patterns_;

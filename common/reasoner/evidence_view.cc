@@ -26,6 +26,10 @@ EvidenceView::EvidenceView(const galen::v1::EvidenceSet& evidence) : evidence_(e
   std::sort(nodes_.begin(), nodes_.end());
   for (const galen::v1::Signal& signal : evidence.summary().signals()) {
     signals_.emplace(signal.id(), &signal);
+    for (const std::string& label : signal.labels()) {
+      std::vector<const galen::v1::Signal*>& those = signals_for_[label];
+      if (those.empty() || those.back() != &signal) those.push_back(&signal);
+    }
   }
 }
 
@@ -43,6 +47,12 @@ const galen::v1::Signal* EvidenceView::FindSignal(absl::string_view id) const {
 const galen::v1::CheckResult* EvidenceView::FindResult(absl::string_view id) const {
   const auto it = by_id_.find(id);
   return it == by_id_.end() ? nullptr : it->second;
+}
+
+absl::Span<const galen::v1::Signal* const> EvidenceView::SignalsFor(absl::string_view label) const {
+  const auto it = signals_for_.find(label);
+  if (it == signals_for_.end()) return {};
+  return it->second;
 }
 
 }  // namespace galen::reasoner

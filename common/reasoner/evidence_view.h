@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "galen/v1/evidence.pb.h"
 
 namespace galen::reasoner {
@@ -29,6 +30,8 @@ class EvidenceView {
   // nullptr when there is none. By evidence id.
   const galen::v1::Signal* FindSignal(absl::string_view id) const;
   const galen::v1::CheckResult* FindResult(absl::string_view id) const;
+  // The signals that name the label, in the order of the summary.
+  absl::Span<const galen::v1::Signal* const> SignalsFor(absl::string_view label) const;
 
  private:
   const galen::v1::EvidenceSet& evidence_;
@@ -39,6 +42,7 @@ class EvidenceView {
       by_check_and_node_;
   absl::flat_hash_map<absl::string_view, const galen::v1::CheckResult*> by_id_;
   absl::flat_hash_map<absl::string_view, const galen::v1::Signal*> signals_;
+  absl::flat_hash_map<absl::string_view, std::vector<const galen::v1::Signal*>> signals_for_;
 };
 
 // The check ran to its end, whatever it saw. SKIPPED and ERROR are no evidence.

@@ -345,12 +345,12 @@ void Tell(const Case& the_case, const Label& leaf, const Assessment& assessment,
 }
 
 void TellSignals(const Case& the_case, const Label& leaf, Verdict& verdict) {
-  for (const Signal& signal : the_case.evidence.summary().signals()) {
-    if (!SpeaksFor(signal, leaf) || signal.strength() < galen::v1::STRONG) continue;
+  for (const Signal* signal : the_case.evidence.SignalsFor(leaf.label())) {
+    if (signal->strength() < galen::v1::STRONG) continue;
     Reason& reason = *verdict.add_reasons();
     reason.set_direction(Reason::SUPPORTS);
-    reason.set_text(Describe(signal));
-    reason.add_evidence_ids(signal.id());
+    reason.set_text(Describe(*signal));
+    reason.add_evidence_ids(signal->id());
   }
 }
 

@@ -10,6 +10,10 @@
 namespace galen::reasoner {
 namespace {
 
+// Answers that are kept, and how long their texts may be: 8 MiB at most.
+constexpr size_t kMostKept = 512;
+constexpr size_t kMostTextKept = size_t{16} << 10;
+
 std::string TextOf(const knowledge::v1::Label& leaf) {
   return absl::StrCat(absl::StrReplaceAll(leaf.label(), {{".", " "}, {"_", " "}}), "\n",
                       leaf.title(), "\n", leaf.title(), "\n", leaf.description(), "\n",
@@ -39,6 +43,20 @@ LikenessIndex::LikenessIndex(const knowledge::Knowledge& knowledge) {
 }
 
 std::vector<std::string> LikenessIndex::Nearest(absl::string_view text, size_t limit) const {
+  if (text.size() > kMostTextKept) return Search(text, limit);
+  std::pair<std::string, size_t> key(text, limit);
+  {
+    MutexLock lock(mu_);
+    if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
+  }
+  std::vector<std::string> labels = Search(text, limit);
+  MutexLock lock(mu_);
+  if (answers_.size() >= kMostKept) answers_.clear();
+  answers_.emplace(std::move(key), labels);
+  return labels;
+}
+
+std::vector<std::string> LikenessIndex::Search(absl::string_view text, size_t limit) const {
   std::vector<std::string> labels;
   for (const retrieval::Hit& hit :
        retrieval::Search(leaves_, embedder_, text, {.limit = limit}).hits) {

@@ -9,9 +9,6 @@
 // What the signals of an incident say of a leaf. All pure.
 namespace galen::reasoner {
 
-// The leaf is among the signal's labels.
-bool SpeaksFor(const galen::v1::Signal& signal, const knowledge::v1::Label& leaf);
-
 // A signal of the fault itself, not of what follows from it.
 bool IsDirect(const galen::v1::Signal& signal);
 

@@ -32,12 +32,6 @@ double Weight(const Signal& signal) {
 
 }  // namespace
 
-Outlooks::Outlooks(const Case& the_case) : case_(the_case) {
-  for (const Signal& signal : the_case.evidence.summary().signals()) {
-    for (const std::string& label : signal.labels()) signals_[label].push_back(&signal);
-  }
-}
-
 Outlook Outlooks::Of(const Label& leaf) const {
   Outlook outlook;
   outlook.log_odds = PriorLogOdds(leaf);
@@ -54,11 +48,9 @@ Outlook Outlooks::Of(const Label& leaf) const {
 }
 
 void Outlooks::AddSignals(const Label& leaf, Outlook& outlook) const {
-  const auto it = signals_.find(leaf.label());
-  if (it == signals_.end()) return;
   std::set<absl::string_view> counted;
   double heaviest = 0;
-  for (const Signal* signal : it->second) {
+  for (const Signal* signal : case_.evidence.SignalsFor(leaf.label())) {
     if (!counted.insert(signal->signal()).second) continue;
     const double weight = Weight(*signal);
     // Many weak words do not make a strong one.

@@ -2,9 +2,7 @@
 #define COMMON_REASONER_OUTLOOK_H_
 
 #include <string>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "common/reasoner/judge.h"
 
 namespace galen::reasoner {
@@ -25,7 +23,7 @@ struct Outlook {
 // The outlooks of one case, which must outlive it.
 class Outlooks {
  public:
-  explicit Outlooks(const Case& the_case);
+  explicit Outlooks(const Case& the_case) : case_(the_case) {}
   Outlook Of(const knowledge::v1::Label& leaf) const;
 
  private:
@@ -33,7 +31,6 @@ class Outlooks {
   void AddFindings(const knowledge::v1::Label& leaf, Outlook& outlook) const;
 
   const Case& case_;
-  absl::flat_hash_map<std::string, std::vector<const galen::v1::Signal*>> signals_;
 };
 
 }  // namespace galen::reasoner

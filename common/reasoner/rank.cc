@@ -40,7 +40,7 @@ constexpr double kCheapSeconds = 1.0;
 
 bool IsCheap(const knowledge::Knowledge& knowledge, const Label& leaf) {
   double seconds = 0;
-  const std::vector<std::string> checks = knowledge.ChecksFor(leaf);
+  const std::vector<std::string>& checks = knowledge.ChecksFor(leaf);
   for (const std::string& name : checks) seconds += CostSeconds(knowledge, name);
   return !checks.empty() && seconds <= kCheapSeconds;
 }

@@ -115,7 +115,7 @@ class Screening {
     const double odds = std::exp(log_odds);
     double belief = odds / (1 + odds);
 
-    const std::vector<std::string> checks = case_.knowledge.ChecksFor(leaf);
+    const std::vector<std::string>& checks = case_.knowledge.ChecksFor(leaf);
     std::vector<std::string> open;
     double seconds = kQuestionSeconds;
     for (const std::string& check : checks) {

@@ -134,7 +134,7 @@ std::string Verify(const knowledge::Knowledge& knowledge, const Report& report) 
   std::string step = "Verify the presumed cause before anything is done about it";
   const knowledge::v1::Label* label = knowledge.FindLabel(report.presumed_cause().label());
   if (label == nullptr) return step;
-  const std::vector<std::string> checks = knowledge.ChecksFor(*label);
+  const std::vector<std::string>& checks = knowledge.ChecksFor(*label);
   if (!checks.empty()) absl::StrAppend(&step, ": what decides it is ", absl::StrJoin(checks, ", "));
   return step;
 }

@@ -44,7 +44,7 @@ RankedChild MakeChild(const knowledge::Knowledge& knowledge, const Label& label)
   child.set_label(label.label());
   child.set_title(label.title());
   child.set_leaf(knowledge::IsLeaf(label));
-  for (std::string& check : knowledge.ChecksFor(label)) child.add_checks(std::move(check));
+  for (const std::string& check : knowledge.ChecksFor(label)) child.add_checks(check);
   return child;
 }
 
@@ -65,7 +65,7 @@ ProposedHypothesis MakeProposed(const knowledge::Knowledge& knowledge, const Lab
   hypothesis.set_title(label.title());
   hypothesis.set_origin(origin);
   hypothesis.set_status(Hypothesis::PENDING);
-  for (std::string& check : knowledge.ChecksFor(label)) proposed.add_checks(std::move(check));
+  for (const std::string& check : knowledge.ChecksFor(label)) proposed.add_checks(check);
   return proposed;
 }
 

@@ -137,7 +137,7 @@ absl::StatusOr<v1::CritiqueResponse> Reflector::Critique(const v1::CritiqueReque
     hypothesis.set_origin(Hypothesis::CRITIQUE);
     hypothesis.set_status(Hypothesis::PENDING);
     hypothesis.set_reason("evidence that no confirmed cause explains points to it");
-    for (std::string& check : knowledge_.ChecksFor(*label)) proposed.add_checks(std::move(check));
+    for (const std::string& check : knowledge_.ChecksFor(*label)) proposed.add_checks(check);
   }
   *response.mutable_remarks() = std::move(*answer.mutable_remarks());
   return response;

@@ -225,8 +225,8 @@ TEST(Screen, OfTheShippedKnowledgeEndsWithEachCheckAskedForOnce) {
     const auto answer = ScreenOf(book, scene, judged);
     std::vector<std::string> checks(answer.checks().begin(), answer.checks().end());
     for (const std::string& label : Suspects(answer)) {
-      for (std::string& check : book.ChecksFor(*book.FindLabel(label))) {
-        if (!asked.contains(check)) checks.push_back(std::move(check));
+      for (const std::string& check : book.ChecksFor(*book.FindLabel(label))) {
+        if (!asked.contains(check)) checks.push_back(check);
       }
     }
     if (checks.empty() && answer.suspects().empty()) break;
