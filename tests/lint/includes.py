@@ -12,6 +12,8 @@ import sys
 OWNERS = {
     "grpcpp/": [r"^common/rpc/", r"^bench/(load|rpc)/", r"^common/clients/grpc_clients", r"_service\.(h|cc)$",
                 r"^services/cli/(remote_api|up)", r"^tests/", r"^bench/micro/observed_hop_bench", r"/main\.cc$"],
+    "boost/": [r"^services/gateway/http/", r"^tests/unit/services/gateway/http/"],
+    "zlib": [r"^services/gateway/http/gzip\.cc$", r"^tests/unit/services/gateway/http/"],
     "curl/": [r"^common/llm/http\.cc$"],
     "hiredis/": [r"^common/store/"],
     "openssl/": [r"^common/security/", r"^common/knowledge/files\.cc$", r"^common/reasoner/llm/prompt\.cc$",
