@@ -14,7 +14,7 @@ set(GALEN_LAYERS
   "common/(llm|spending)"
   "common/clients"
   "common/(reasoner|curation|program)"
-  "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator|watch)"
+  "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"
   "services/cli"
   "(tests|bench)/.*")
 

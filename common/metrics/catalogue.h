@@ -24,6 +24,7 @@ inline constexpr absl::string_view kOrchestrator = "orchestrator";
 inline constexpr absl::string_view kExecution = "execution";
 inline constexpr absl::string_view kNode = "node";
 inline constexpr absl::string_view kWatch = "watch";
+inline constexpr absl::string_view kGateway = "gateway";
 inline constexpr absl::string_view kReasoners = "summarization, planning, reflection, conclusion";
 inline constexpr absl::string_view kAskers =
     "summarization, planning, reflection, conclusion, with `--llm`";
@@ -54,6 +55,32 @@ inline constexpr Description kQueued = {
     "galen_queue_depth", MetricType::Gauge,
     "Tasks that wait for a thread; calls beyond the queue's length are refused", "queue",
     kEveryService};
+
+// ---- gateway
+inline constexpr Description kHttpRequests = {
+    "galen_http_requests_total", MetricType::Counter,
+    "Requests over HTTP that were answered, by the method of the API and its status code",
+    "rpc_service,rpc_method,code", kGateway};
+inline constexpr Description kHttpInFlight = {"galen_http_in_flight", MetricType::Gauge,
+                                              "Requests over HTTP that are being answered",
+                                              "rpc_service,rpc_method", kGateway};
+inline constexpr Description kHttpSeconds = {
+    "galen_http_seconds", MetricType::Histogram,
+    "Time from a request over HTTP to its answer; of a stream, as long as it lasted",
+    "rpc_service,rpc_method", kGateway};
+inline constexpr Description kHttpConnections = {"galen_http_connections", MetricType::Gauge,
+                                                 "Connections of HTTP clients that are open", "",
+                                                 kGateway};
+inline constexpr Description kHttpAccepted = {"galen_http_connections_total", MetricType::Counter,
+                                              "Connections of HTTP clients that were accepted", "",
+                                              kGateway};
+inline constexpr Description kHttpCut = {
+    "galen_http_connections_cut_total", MetricType::Counter,
+    "Connections that were closed on clients: too slow, or to make room for newer ones", "why",
+    kGateway};
+inline constexpr Description kHttpRefused = {
+    "galen_http_refused_total", MetricType::Counter,
+    "Requests that were refused before they were read whole: too large, or not HTTP", "", kGateway};
 
 // ---- orchestrator
 inline constexpr Description kDiagnoses = {

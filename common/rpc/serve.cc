@@ -32,6 +32,13 @@ void BlockTerminationSignals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+void AwaitTermination() {
+  BlockTerminationSignals();
+  const sigset_t signals = TerminationSignals();
+  int received = 0;
+  sigwait(&signals, &received);
+}
+
 void BlockHangup() {
   sigset_t signals;
   sigemptyset(&signals);

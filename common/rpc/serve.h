@@ -39,6 +39,8 @@ struct ServeOptions {
 
 // Keeps SIGTERM and SIGINT for ServeUntilSignal: call it in main() before any thread is made.
 void BlockTerminationSignals();
+// Waits for one of them: for programs that serve something else.
+void AwaitTermination();
 // Likewise SIGHUP, for programs that set ServeOptions::on_hangup.
 void BlockHangup();
 

@@ -13,17 +13,23 @@ struct RateLimit {
   double burst = 1;
 };
 
+struct RateGrant {
+  // Zero: it was let through. Else after how long it will be, unless others are quicker.
+  absl::Duration wait;
+  double left = 0;  // tokens, after this
+};
+
 // How much each tenant (or whatever `key` names) may ask for, counted over all processes that use
 // the store. Thread-safe. Errors: UNAVAILABLE; DATA_LOSS.
 class RateLimits {
  public:
   virtual ~RateLimits() = default;
 
-  // Takes `cost` tokens and returns zero; or takes none and returns after how long they will be
-  // there, unless others are quicker. INVALID_ARGUMENT when the limit or the cost is not positive,
-  // or the cost is more than the burst, so that it would never be let through.
-  virtual absl::StatusOr<absl::Duration> Take(absl::string_view key, const RateLimit& limit,
-                                              double cost, absl::Time now) = 0;
+  // Takes `cost` tokens; or takes none and says how long to wait. INVALID_ARGUMENT when the limit
+  // or the cost is not positive, or the cost is more than the burst, so that it would never be let
+  // through.
+  virtual absl::StatusOr<RateGrant> Take(absl::string_view key, const RateLimit& limit, double cost,
+                                         absl::Time now) = 0;
 };
 
 // INVALID_ARGUMENT as above.

@@ -62,7 +62,7 @@ class RedisKeyValue final : public KeyValue {
   const RedisKeys keys_;
 };
 
-// KEYS rate; ARGV now, per second, burst, cost -> MICROSECONDS to wait
+// KEYS rate; ARGV now, per second, burst, cost -> MICROSECONDS to wait, tokens LEFT
 const redis::Script& TakeTokensScript() {
   static const auto* const script = new redis::Script(R"lua(
     local had = redis.call('HMGET', KEYS[1], 'tokens', 'at')
@@ -74,14 +74,15 @@ const redis::Script& TakeTokensScript() {
       tokens = math.min(burst, tonumber(had[1]) + (at - tonumber(had[2])) / 1e6 * rate)
     end
     if tokens + 1e-9 < cost then
-      return {string.format('%.0f', math.max(1, math.ceil((cost - tokens) / rate * 1e6 - 1e-3)))}
+      return {string.format('%.0f', math.max(1, math.ceil((cost - tokens) / rate * 1e6 - 1e-3))),
+              string.format('%.17g', tokens)}
     end
     tokens = math.max(0, tokens - cost)
     redis.call('HSET', KEYS[1], 'tokens', string.format('%.17g', tokens),
                'at', string.format('%.0f', at))
     local full = math.min((burst - tokens) / rate * 1000 + 1000, 3e11)
     redis.call('PEXPIRE', KEYS[1], string.format('%.0f', math.ceil(full)))
-    return {'0'}
+    return {'0', string.format('%.17g', tokens)}
   )lua");
   return *script;
 }
@@ -91,8 +92,8 @@ class RedisRateLimits final : public RateLimits {
   explicit RedisRateLimits(redis::Client& client)
       : client_(client), keys_(client.config().prefix) {}
 
-  absl::StatusOr<absl::Duration> Take(absl::string_view key, const RateLimit& limit, double cost,
-                                      absl::Time now) override {
+  absl::StatusOr<RateGrant> Take(absl::string_view key, const RateLimit& limit, double cost,
+                                 absl::Time now) override {
     GALEN_RETURN_IF_ERROR(CheckRateLimit(key, limit, cost));
     GALEN_ASSIGN_OR_RETURN(
         const std::vector<std::string> answer,
@@ -101,10 +102,13 @@ class RedisRateLimits final : public RateLimits {
                                         absl::StrFormat("%.17g", limit.burst),
                                         absl::StrFormat("%.17g", cost)})));
     std::int64_t micros = 0;
-    if (!absl::SimpleAtoi(answer[0], &micros) || micros < 0) {
+    RateGrant grant;
+    if (answer.size() != 2 || !absl::SimpleAtoi(answer[0], &micros) || micros < 0 ||
+        !absl::SimpleAtod(answer[1], &grant.left)) {
       return absl::UnavailableError(absl::StrCat(key, ": Redis gives no time to wait"));
     }
-    return absl::Microseconds(micros);
+    grant.wait = absl::Microseconds(micros);
+    return grant;
   }
 
  private:

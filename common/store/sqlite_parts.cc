@@ -195,10 +195,10 @@ class SqliteRateLimits final : public RateLimits {
  public:
   explicit SqliteRateLimits(SqliteTables& tables) : tables_(tables) {}
 
-  absl::StatusOr<absl::Duration> Take(absl::string_view key, const RateLimit& limit, double cost,
-                                      absl::Time now) override {
+  absl::StatusOr<RateGrant> Take(absl::string_view key, const RateLimit& limit, double cost,
+                                 absl::Time now) override {
     GALEN_RETURN_IF_ERROR(CheckRateLimit(key, limit, cost));
-    absl::Duration wait;
+    RateGrant grant;
     const absl::Status done = tables_.Run(false, [&](Access& access) -> absl::Status {
       double tokens = limit.burst;
       std::int64_t at = absl::ToUnixMicros(now);
@@ -218,13 +218,15 @@ class SqliteRateLimits final : public RateLimits {
       }
       if (tokens + 1e-9 < cost) {
         const double micros = std::ceil((cost - tokens) / limit.per_second * 1e6 - 1e-3);
-        wait = std::max(micros, 1.0) * absl::Microseconds(1);
+        grant.wait = std::max(micros, 1.0) * absl::Microseconds(1);
+        grant.left = tokens;
         return absl::OkStatus();
       }
       Statement put;
       GALEN_RETURN_IF_ERROR(access.Prepare(
           put, "INSERT OR REPLACE INTO rates (key, tokens, at) VALUES (?1, ?2, ?3)"));
-      const std::string left = absl::StrFormat("%.17g", std::max(0.0, tokens - cost));
+      grant.left = std::max(0.0, tokens - cost);
+      const std::string left = absl::StrFormat("%.17g", grant.left);
       Statement::Run run(put);
       run.Bind(1, key);
       run.Bind(2, left);
@@ -232,7 +234,7 @@ class SqliteRateLimits final : public RateLimits {
       return run.Done();
     });
     if (!done.ok()) return done;
-    return wait;
+    return grant;
   }
 
  private:

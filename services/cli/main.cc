@@ -30,6 +30,7 @@
 #include "services/cli/eval/eval_command.h"
 #include "services/cli/feedback.h"
 #include "services/cli/kb/kb_command.h"
+#include "services/cli/keys/keys_command.h"
 #include "services/cli/llm/llm_command.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
@@ -76,6 +77,7 @@ struct Arguments {
   std::string show_reasoning;
   rpc::SecurityOptions security;
   CertsArguments certs;
+  KeysArguments keys;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -520,6 +522,7 @@ int Main(int argc, char** argv) {
                  "Append a JSON line for each call: who did what, and what was refused")
       ->type_name("FILE");
   const CLI::App* certs = DeclareCerts(app, arguments.certs);
+  const CLI::App* keys = DeclareKeys(app, arguments.keys);
   const CLI::App* top = top::DeclareTop(app, arguments.top);
 
   const CLI::App* kb = DeclareKb(app, arguments.kb);
@@ -540,6 +543,7 @@ int Main(int argc, char** argv) {
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
   if (*diagnose) return RunDiagnose(arguments, console);
   if (*certs) return RunCerts(*certs, arguments.certs, console);
+  if (*keys) return RunKeys(*keys, arguments.keys, console);
   if (*llm) return CheckLlm(arguments.check_llm, console);
   if (*eval) return eval::RunEval(arguments.eval, console);
   if (*up) return RunUp(arguments, console);

@@ -1,5 +1,6 @@
 """What a mesh tells of itself: metrics against their list, a dashboard and alert rules against a real Prometheus,
 one trace through every process, and log lines that a collector can read."""
+import contextlib
 import json
 import os
 import pty
@@ -286,11 +287,16 @@ class ManyProcesses(unittest.TestCase):
         cls.watch = galen.Process("galen-watch", f"--knowledge={galen.ROOT}/knowledge",
                                   f"--store={cls.mesh.scratch.name}/watch.db",
                                   f"--orchestrator={cls.mesh.orchestrator.address}", *cls.mesh.everywhere)
+        cls.gateway = galen.Process("galen-gateway", f"--store={cls.mesh.scratch.name}/keys.db",
+                                    f"--orchestrator={cls.mesh.orchestrator.address}", *cls.mesh.everywhere)
+        with contextlib.suppress(urllib.error.HTTPError):
+            urllib.request.urlopen(f"http://{cls.gateway.address}/v1/tenants/t/diagnoses")  # without a key
         cls.diagnosis, cls.code = galen.diagnose_with(
             EXAMPLE, {"TRACEPARENT": TRACEPARENT}, "--server", cls.mesh.orchestrator.address)
 
     @classmethod
     def tearDownClass(cls):
+        cls.gateway.stop()
         cls.watch.stop()
         cls.mesh.__exit__()
 
@@ -300,7 +306,7 @@ class ManyProcesses(unittest.TestCase):
     def test_what_each_tells_is_on_the_list_as_it_stands_there(self):
         listed = catalogue()
         seen = set()
-        for process in (*self.mesh.processes, self.watch):
+        for process in (*self.mesh.processes, self.watch, self.gateway):
             for line in scrape(metrics_port(process)).splitlines():
                 kind = re.match(r"# TYPE (\S+) (\S+)", line)
                 if kind:

@@ -10,12 +10,14 @@ import sys
 
 # header prefix: folders (regular expressions over paths) that may include it
 OWNERS = {
-    "grpcpp/": [r"^common/rpc/", r"^bench/(load|rpc)/", r"^common/clients/grpc_clients", r"_service\.(h|cc)$",
+    "grpcpp/": [r"^common/rpc/", r"^services/gateway/upstream/", r"^bench/(load|rpc)/", r"^common/clients/grpc_clients", r"_service\.(h|cc)$",
                 r"^services/cli/(remote_api|up)", r"^tests/", r"^bench/micro/observed_hop_bench", r"/main\.cc$"],
+    "boost/": [r"^services/gateway/http/", r"^tests/unit/services/gateway/http/"],
+    "zlib": [r"^services/gateway/http/gzip\.cc$", r"^tests/unit/services/gateway/http/"],
     "curl/": [r"^common/llm/http\.cc$"],
     "hiredis/": [r"^common/store/"],
     "openssl/": [r"^common/security/", r"^common/knowledge/files\.cc$", r"^common/reasoner/llm/prompt\.cc$",
-                 r"^common/store/redis/command\.cc$", r"^services/cli/certs/directory\.cc$", r"^tests/"],
+                 r"^common/store/redis/command\.cc$", r"^services/cli/certs/directory\.cc$", r"^services/gateway/access/api_key\.cc$", r"^tests/"],
     "sqlite3.h": [r"^common/store/", r"^tests/unit/common/store/"],
     "hnswlib/": [r"^common/retrieval/graph\.cc$"],
     "xapian": [r"^bench/retrieval/"],

@@ -162,7 +162,7 @@ INSTANTIATE_STORE_TESTS(KeyValueTest);
 class RateLimitsTest : public StoreTest {
  protected:
   absl::Duration Take(const std::string& key, double cost, absl::Time now) {
-    return store_->rates().Take(key, {.per_second = 2, .burst = 4}, cost, now).value();
+    return store_->rates().Take(key, {.per_second = 2, .burst = 4}, cost, now).value().wait;
   }
 };
 
@@ -172,6 +172,16 @@ TEST_P(RateLimitsTest, LetsABurstThroughThenTheRate) {
   EXPECT_EQ(Take("acme", 1, kNow + absl::Milliseconds(499)), absl::Milliseconds(1));
   EXPECT_EQ(Take("acme", 1, kNow + absl::Milliseconds(500)), absl::ZeroDuration());
   EXPECT_GT(Take("acme", 1, kNow + absl::Milliseconds(500)), absl::ZeroDuration());
+}
+
+TEST_P(RateLimitsTest, SaysWhatIsLeft) {
+  const auto left = [this](double cost, absl::Time now) {
+    return store_->rates().Take("acme", {.per_second = 2, .burst = 4}, cost, now).value().left;
+  };
+  EXPECT_DOUBLE_EQ(left(1, kNow), 3);
+  EXPECT_DOUBLE_EQ(left(3, kNow), 0);
+  EXPECT_DOUBLE_EQ(left(2, kNow + absl::Milliseconds(500)), 1);  // refused: it keeps what it has
+  EXPECT_DOUBLE_EQ(left(2, kNow + absl::Seconds(1)), 0);
 }
 
 TEST_P(RateLimitsTest, OneTenantDoesNotUseUpAnothersTokens) {

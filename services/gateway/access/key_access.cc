@@ -1,0 +1,59 @@
+#include "services/gateway/access/key_access.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace galen::gateway {
+
+KeyAccess::KeyAccess(KeyBook& book, const Clock& clock,
+                     std::function<void(const std::string&)> tell, absl::Duration refresh)
+    : book_(book), clock_(clock), tell_(std::move(tell)), refresh_(refresh), thread_([this] {
+        Loop();
+      }) {}
+
+KeyAccess::~KeyAccess() {
+  {
+    const std::lock_guard lock(mu_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+absl::StatusOr<Principal> KeyAccess::Authenticate(const http::Request& request) {
+  constexpr absl::string_view kBearer = "bearer ";
+  // Of two keys, nobody knows which one is meant.
+  if (request.headers.Count("Authorization") + request.headers.Count("X-API-Key") > 1) {
+    return absl::UnauthenticatedError("send one API key, not several");
+  }
+  absl::string_view text = request.headers.Get("X-API-Key");
+  if (text.empty()) {
+    text = request.headers.Get("Authorization");
+    if (!absl::StartsWithIgnoreCase(text, kBearer)) {
+      return absl::UnauthenticatedError("send an API key: Authorization: Bearer KEY");
+    }
+    text.remove_prefix(kBearer.size());
+  }
+  return book_.Find(absl::StripAsciiWhitespace(text), clock_.Now());
+}
+
+void KeyAccess::Loop() {
+  bool away = false;
+  std::unique_lock lock(mu_);
+  while (
+      !changed_.wait_for(lock, absl::ToChronoNanoseconds(refresh_), [this] { return stopping_; })) {
+    lock.unlock();
+    const absl::Status status = book_.Refresh();
+    if (!status.ok() && !std::exchange(away, true)) {
+      tell_(absl::StrCat("API keys cannot be read, the known ones stay good: ", status.message()));
+    } else if (status.ok() && std::exchange(away, false)) {
+      tell_("API keys can be read again");
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace galen::gateway

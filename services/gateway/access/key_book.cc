@@ -1,0 +1,152 @@
+#include "services/gateway/access/key_book.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "services/gateway/access/api_key.h"
+
+namespace galen::gateway {
+namespace {
+
+constexpr absl::string_view kJournal = "gateway.keys";
+constexpr int kBatch = 1000;
+constexpr std::size_t kMaxNote = 256;
+
+bool IsTenant(absl::string_view text) {
+  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_islower(static_cast<unsigned char>(c)) ||
+           absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
+  });
+}
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+absl::Status CheckNew(const KeyBook::NewKey& wanted) {
+  if (wanted.tenant == "*" && wanted.role == UserRole::kCustomer) {
+    return absl::InvalidArgumentError("tenant: a customer's key is of one tenant, not of \"*\"");
+  }
+  if (wanted.tenant != "*" && !IsTenant(wanted.tenant)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tenant: \"", CleanText(wanted.tenant, 80),
+                     "\" is neither 1 to 63 of a-z, 0-9 and \"-\" nor \"*\""));
+  }
+  for (const std::string& scope : wanted.scopes) {
+    if (scope == kScopeRead || scope == kScopeWrite) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "scope: \"", CleanText(scope, 80), "\" is none of ", kScopeRead, ", ", kScopeWrite));
+  }
+  if (wanted.lifetime <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("lifetime: must be more than 0");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> KeyBook::Create(const NewKey& wanted, absl::Time now) {
+  GALEN_RETURN_IF_ERROR(CheckNew(wanted));
+  GALEN_ASSIGN_OR_RETURN(const KeyText text, NewKeyText());
+  v1::KeyRecord record;
+  v1::ApiKey& key = *record.mutable_created();
+  key.set_id(text.id);
+  key.set_tenant(wanted.tenant);
+  key.set_role(std::string(NameOf(wanted.role)));
+  for (const std::string& scope : wanted.scopes) key.add_scopes(scope);
+  if (wanted.scopes.empty()) {
+    key.add_scopes(std::string(kScopeRead));
+    key.add_scopes(std::string(kScopeWrite));
+  }
+  key.set_secret_sha256(HashSecret(text.secret));
+  key.mutable_create_time()->set_seconds(absl::ToUnixSeconds(now));
+  if (wanted.lifetime < absl::Hours(24 * 365 * 1000)) {
+    key.mutable_expire_time()->set_seconds(absl::ToUnixSeconds(now + wanted.lifetime));
+  }
+  key.set_note(CleanText(wanted.note, kMaxNote));
+  GALEN_RETURN_IF_ERROR(Append(record));
+  return FormatKey(text);
+}
+
+absl::Status KeyBook::Revoke(const std::string& id) {
+  GALEN_RETURN_IF_ERROR(Refresh());
+  {
+    const MutexLock lock(mu_);
+    if (keys_.count(id) == 0) {
+      return absl::NotFoundError(
+          absl::StrCat(CleanText(id, 80), ": there is no key with this id; see galen keys list"));
+    }
+  }
+  v1::KeyRecord record;
+  record.set_revoked(id);
+  return Append(record);
+}
+
+absl::Status KeyBook::Append(const v1::KeyRecord& record) {
+  // (Made twice by an attempt whose answer got lost, a record says the same twice.)
+  GALEN_RETURN_IF_ERROR(journal_.Append(kJournal, {record.SerializeAsString()}).status());
+  return Refresh();
+}
+
+absl::Status KeyBook::Refresh() {
+  const MutexLock one(refreshing_);
+  for (;;) {
+    std::int64_t after = 0;
+    {
+      const MutexLock lock(mu_);
+      after = position_;
+    }
+    GALEN_ASSIGN_OR_RETURN(const std::vector<store::JournalEntry> entries,
+                           journal_.Read(kJournal, after, kBatch));
+    const MutexLock lock(mu_);
+    for (const store::JournalEntry& entry : entries) {
+      v1::KeyRecord record;
+      if (!record.ParseFromString(entry.record)) {
+        return absl::DataLossError(absl::StrCat("journal ", kJournal, ", position ", entry.position,
+                                                ": is no record of a key"));
+      }
+      if (record.has_created()) keys_[record.created().id()] = record.created();
+      if (record.has_revoked()) keys_.erase(record.revoked());
+      position_ = entry.position;
+    }
+    if (entries.size() < static_cast<std::size_t>(kBatch)) return absl::OkStatus();
+  }
+}
+
+std::vector<v1::ApiKey> KeyBook::List() const {
+  std::vector<v1::ApiKey> all;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [id, key] : keys_) all.push_back(key);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const v1::ApiKey& a, const v1::ApiKey& b) {
+    return a.create_time().seconds() < b.create_time().seconds();
+  });
+  return all;
+}
+
+absl::StatusOr<Principal> KeyBook::Find(absl::string_view text, absl::Time now) const {
+  const std::optional<KeyText> given = ParseKey(text);
+  if (!given) return absl::UnauthenticatedError("this is no API key of Galen");
+  // The same for all who do not know the secret.
+  const absl::Status wrong =
+      absl::UnauthenticatedError("this API key is not known: it may have been revoked");
+  const std::string hash = HashSecret(given->secret);
+  const MutexLock lock(mu_);
+  const auto it = keys_.find(given->id);
+  if (it == keys_.end() || !SameHash(it->second.secret_sha256(), hash)) return wrong;
+  const v1::ApiKey& key = it->second;
+  if (key.has_expire_time() && TimeOf(key.expire_time()) <= now) {
+    return absl::UnauthenticatedError("this API key has expired");
+  }
+  const std::optional<UserRole> role = ParseUserRole(key.role());
+  if (!role) return wrong;  // written by a newer Galen
+  return Principal{key.id(), key.tenant(), *role, {key.scopes().begin(), key.scopes().end()}};
+}
+
+}  // namespace galen::gateway

@@ -1,0 +1,57 @@
+#ifndef SERVICES_GATEWAY_ACCESS_KEY_BOOK_H_
+#define SERVICES_GATEWAY_ACCESS_KEY_BOOK_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/mutex.h"
+#include "common/store/journal.h"
+#include "galen/gateway/v1/keys.pb.h"
+#include "services/gateway/api/access.h"
+
+namespace galen::gateway {
+
+// The API keys of a mesh, in a journal of its store. What is asked of it is answered from memory,
+// as of the last Refresh(). Thread-safe.
+class KeyBook {
+ public:
+  // `journal` must outlive it.
+  explicit KeyBook(store::Journal& journal) : journal_(journal) {}
+
+  struct NewKey {
+    std::string tenant;
+    UserRole role = UserRole::kCustomer;
+    std::vector<std::string> scopes;  // none: all that there are
+    absl::Duration lifetime = absl::InfiniteDuration();
+    std::string note;
+  };
+  // Makes a key and gives its text, which can never be had again. INVALID_ARGUMENT a tenant that is
+  // none, or "*" for a customer, a scope that there is not, a lifetime that is not positive.
+  absl::StatusOr<std::string> Create(const NewKey& wanted, absl::Time now);
+  // NOT_FOUND there is no such key. Idempotent.
+  absl::Status Revoke(const std::string& id);
+
+  // Reads what others have written since. What cannot be read as a record is DATA_LOSS.
+  absl::Status Refresh();
+  // All that are not revoked, oldest first.
+  std::vector<v1::ApiKey> List() const;
+
+  // Who has this key. UNAUTHENTICATED when it is none, is not known, is revoked, or has expired.
+  absl::StatusOr<Principal> Find(absl::string_view text, absl::Time now) const;
+
+ private:
+  absl::Status Append(const v1::KeyRecord& record);
+
+  store::Journal& journal_;
+  Mutex refreshing_;  // one reads at a time; before mu_
+  mutable Mutex mu_;
+  std::int64_t position_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<std::string, v1::ApiKey> keys_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_ACCESS_KEY_BOOK_H_

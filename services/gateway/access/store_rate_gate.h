@@ -1,0 +1,43 @@
+#ifndef SERVICES_GATEWAY_ACCESS_STORE_RATE_GATE_H_
+#define SERVICES_GATEWAY_ACCESS_STORE_RATE_GATE_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/executor.h"
+#include "common/store/rate_limits.h"
+#include "services/gateway/api/access.h"
+
+namespace galen::gateway {
+
+// Counts the requests of tenants in the store, so that several gateways share one count. While the
+// store is away requests are let through: the orchestrator has limits of its own, and a limit is no
+// reason to be away, too.
+class StoreRateGate final : public RateGate {
+ public:
+  struct Options {
+    store::RateLimit requests = {.per_second = 50, .burst = 200};
+    store::RateLimit diagnoses = {.per_second = 2, .burst = 50};  // started
+  };
+  // All must outlive it. `executor` waits for the store.
+  StoreRateGate(store::RateLimits& rates, const Clock& clock, Executor& executor, Options options,
+                std::function<void(const absl::Status&)> on_problem);
+
+  void Take(const std::string& tenant, bool starts,
+            absl::AnyInvocable<void(absl::StatusOr<Allowance>) &&> done) override;
+
+ private:
+  absl::StatusOr<Allowance> Count(const std::string& tenant, bool starts);
+
+  store::RateLimits& rates_;
+  const Clock& clock_;
+  Executor& executor_;
+  const Options options_;
+  const std::function<void(const absl::Status&)> on_problem_;
+};
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_ACCESS_STORE_RATE_GATE_H_

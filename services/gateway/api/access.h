@@ -1,0 +1,67 @@
+#ifndef SERVICES_GATEWAY_API_ACCESS_H_
+#define SERVICES_GATEWAY_API_ACCESS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/gateway/http/message.h"
+
+// Who asks, and how much they may. What the API needs to know of it; services/gateway/access has
+// it from API keys.
+namespace galen::gateway {
+
+// In ascending order: each may do what those before it may.
+enum class UserRole : std::uint8_t { kCustomer, kOperator, kApprover, kAdmin };
+absl::string_view NameOf(UserRole role);
+std::optional<UserRole> ParseUserRole(absl::string_view name);
+
+// What a credential was given for.
+inline constexpr absl::string_view kScopeRead = "diagnoses.read";
+inline constexpr absl::string_view kScopeWrite = "diagnoses.write";
+
+// Who asks.
+struct Principal {
+  std::string id;      // of the credential, for logs: no secret
+  std::string tenant;  // "*": any, of those that are no customers
+  UserRole role = UserRole::kCustomer;
+  std::vector<std::string> scopes;
+
+  bool Has(absl::string_view scope) const;
+  bool MaySee(absl::string_view tenant_of_resource) const;
+};
+
+// Tells who sent a request. Thread-safe, and blocks for nothing.
+class Access {
+ public:
+  virtual ~Access() = default;
+  // UNAUTHENTICATED. The message never repeats what was sent.
+  virtual absl::StatusOr<Principal> Authenticate(const http::Request& request) = 0;
+};
+
+// What is left to a tenant.
+struct Allowance {
+  absl::Duration wait;  // above zero: this request is one too many, until then
+  std::int64_t limit = 0;
+  std::int64_t left = 0;
+  absl::Duration full_in;  // until all of it is there again
+};
+
+// How much a tenant may ask for. Thread-safe.
+class RateGate {
+ public:
+  virtual ~RateGate() = default;
+  // Counts one request of a tenant: one that starts a diagnosis, or any other. `done` is called
+  // once, on any thread.
+  virtual void Take(const std::string& tenant, bool starts,
+                    absl::AnyInvocable<void(absl::StatusOr<Allowance>) &&> done) = 0;
+};
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_API_ACCESS_H_

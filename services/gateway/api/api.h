@@ -1,0 +1,60 @@
+#ifndef SERVICES_GATEWAY_API_API_H_
+#define SERVICES_GATEWAY_API_API_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/metrics/calls.h"
+#include "services/gateway/api/access.h"
+#include "services/gateway/api/routes.h"
+#include "services/gateway/api/upstream.h"
+#include "services/gateway/api/watch_stream.h"
+#include "services/gateway/http/handler.h"
+
+namespace galen::gateway {
+
+// The public API over HTTP: finds the method of a request, who sends it and whether they may, puts
+// it to the mesh and writes the answer as JSON. Knows the methods by their descriptors alone.
+// Thread-safe.
+class Api final : public http::Handler {
+ public:
+  struct Options {
+    // What a call may take when the client does not say (X-Server-Timeout: seconds), and at most.
+    absl::Duration timeout = absl::Seconds(30);
+    absl::Duration most_timeout = absl::Seconds(120);
+    WatchStreams::Options watch;
+  };
+  // `openapi`: the description of all routes, as JSON. All references must outlive it.
+  Api(std::vector<Route> routes, Upstream& upstream, Access& access, RateGate& rates,
+      std::string openapi, Options options);
+
+  void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
+  http::Response Refuse(int status, const std::string& why) override;
+
+  // Ends the streams; their clients go on elsewhere.
+  void EndStreams() { streams_.EndAll(); }
+  std::size_t streams() const { return streams_.open(); }
+  // Requests by method and status code.
+  const std::shared_ptr<metrics::Calls>& calls() const { return calls_; }
+
+ private:
+  class Inquiry;
+  void Find(const std::shared_ptr<Inquiry>& inquiry);
+  void Admit(const std::shared_ptr<Inquiry>& inquiry);
+  void Ask(const std::shared_ptr<Inquiry>& inquiry);
+
+  const RouteTable table_;
+  Upstream& upstream_;
+  Access& access_;
+  RateGate& rates_;
+  const std::string openapi_;
+  const Options options_;
+  const std::shared_ptr<metrics::Calls> calls_;
+  WatchStreams streams_;
+};
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_API_API_H_

@@ -1,0 +1,17 @@
+#ifndef SERVICES_GATEWAY_API_CUSTOMER_RULES_H_
+#define SERVICES_GATEWAY_API_CUSTOMER_RULES_H_
+
+#include <google/protobuf/message.h>
+
+#include "absl/status/status.h"
+
+namespace galen::gateway {
+
+// A customer sends what it reports; it does not name files of the machines that Galen runs on.
+// INVALID_ARGUMENT with the field when a request does: the bundle of an incident, or a log without
+// its content. OK for requests that have no such fields. Pure.
+absl::Status CheckForCustomer(const google::protobuf::Message& request);
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_API_CUSTOMER_RULES_H_

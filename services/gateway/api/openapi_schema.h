@@ -1,0 +1,37 @@
+#ifndef SERVICES_GATEWAY_API_OPENAPI_SCHEMA_H_
+#define SERVICES_GATEWAY_API_OPENAPI_SCHEMA_H_
+
+#include <google/protobuf/descriptor.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace galen::gateway {
+
+// JSON Schemas (2020-12) of messages as ProtoJSON writes them, each once, under its name.
+class SchemaBook {
+ public:
+  // {"$ref": ...}; the message is put into schemas() with all that it refers to.
+  nlohmann::ordered_json Ref(const google::protobuf::Descriptor& message);
+  // Of one field; without its comment.
+  nlohmann::ordered_json Of(const google::protobuf::FieldDescriptor& field);
+  // An object of the fields of a message that `leave_out` does not name.
+  nlohmann::ordered_json Object(const google::protobuf::Descriptor& message,
+                                const std::set<std::string>& leave_out = {});
+  const nlohmann::ordered_json& schemas() const { return schemas_; }
+
+ private:
+  nlohmann::ordered_json Single(const google::protobuf::FieldDescriptor& field);
+  nlohmann::ordered_json schemas_ = nlohmann::ordered_json::object();
+};
+
+// The comment before a descriptor, or behind it, as running text; "" when there is none.
+template <typename Descriptor>
+std::string CommentOf(const Descriptor& descriptor);
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_API_OPENAPI_SCHEMA_H_

@@ -1,0 +1,76 @@
+#ifndef SERVICES_GATEWAY_API_WATCH_STREAM_H_
+#define SERVICES_GATEWAY_API_WATCH_STREAM_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/gateway/api/field_filter.h"
+#include "services/gateway/api/upstream.h"
+#include "services/gateway/http/handler.h"
+
+namespace galen::gateway {
+
+// Streams of events to HTTP clients as server-sent events (WHATWG HTML, section 9.2): `id` is the
+// sequence of the event, from which a client that lost the stream goes on (`Last-Event-ID`). The
+// log is the queue of each: an event is asked for when the one before has found room, so a slow
+// client holds one event and what the server's limit for streams allows. docs/api.md has the wire.
+// Thread-safe.
+class WatchStreams {
+ public:
+  struct Options {
+    absl::Duration heartbeat = absl::Seconds(15);
+    // A stream on which nothing has come by then is begun without anything.
+    absl::Duration begin_after = absl::Milliseconds(500);
+    absl::Duration tick = absl::Milliseconds(100);
+    // When a client that lost its stream tries again.
+    absl::Duration retry = absl::Seconds(2);
+  };
+  struct Stream {
+    std::shared_ptr<http::Exchange> exchange;
+    Upstream::Call call;  // its request has a field `after_sequence`
+    FieldFilter filter;
+    http::Headers headers;  // of the answer, beside those of an event stream
+    // Told how it ended, once; CANCELLED when the client went.
+    absl::AnyInvocable<void(const absl::Status&) &&> on_end;
+  };
+
+  // `upstream` must outlive the streams.
+  WatchStreams(Upstream& upstream, Options options);
+  ~WatchStreams();
+  WatchStreams(const WatchStreams&) = delete;
+  WatchStreams& operator=(const WatchStreams&) = delete;
+
+  void Start(Stream stream);
+  // Ends all and those that come later, so that their clients go on elsewhere: what a server does
+  // before it goes.
+  void EndAll();
+  std::size_t open() const;
+
+ private:
+  class Session;
+  void Loop();
+  void Remove(std::int64_t id);
+
+  Upstream& upstream_;
+  const Options options_;
+  mutable std::mutex mu_;  // galen::Mutex cannot wait until a time
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  bool ending_ = false;
+  std::int64_t last_ = 0;
+  std::map<std::int64_t, std::shared_ptr<Session>> sessions_;
+  std::thread thread_;
+};
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_API_WATCH_STREAM_H_

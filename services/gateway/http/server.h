@@ -1,0 +1,87 @@
+#ifndef SERVICES_GATEWAY_HTTP_SERVER_H_
+#define SERVICES_GATEWAY_HTTP_SERVER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/gateway/http/handler.h"
+
+namespace galen::gateway::http {
+
+// Where a server's certificate is, PEM both; read again when they change. Empty: no TLS.
+struct TlsFiles {
+  std::string certificate;  // with the chain
+  std::string key;
+};
+
+struct ServerOptions {
+  // "127.0.0.1:8080", "[::]:8443"; a port of 0 chooses a free one.
+  std::string address;
+  TlsFiles tls;
+  int threads = 2;
+  // Connections at the same time. When there are that many, a new one takes the place of the one
+  // that has been sending its request (or nothing) the longest, so that those who send slowly
+  // harm each other alone.
+  std::size_t max_connections = 10'000;
+  std::size_t max_header_bytes = 16 << 10;
+  std::size_t max_body_bytes = 4 << 20;
+  // Bodies of all requests together, from their first byte to the handler; beyond it 503.
+  std::size_t max_bodies_bytes = 256 << 20;
+  // What may wait for a slow client in a streamed answer.
+  std::size_t max_stream_bytes = 1 << 20;
+  // From the first byte of a request to the end of its head, and on to the end of its body; with
+  // TLS also the handshake. These are whole times: a byte now and then does not stretch them.
+  absl::Duration header_timeout = absl::Seconds(10);
+  absl::Duration body_timeout = absl::Seconds(60);
+  // Between two requests, and before the first.
+  absl::Duration idle_timeout = absl::Seconds(75);
+  // For each 64 KiB of an answer, or less, to be taken by the client's side.
+  absl::Duration write_timeout = absl::Seconds(30);
+  // Answers smaller than this are not compressed.
+  std::size_t gzip_from_bytes = 1 << 10;
+  // Told in a sentence of certificates that are taken up or refused.
+  std::function<void(const std::string& news)> tell;
+};
+
+// Counted since the start.
+struct ServerCounts {
+  std::uint64_t connections = 0;  // accepted
+  std::uint64_t open = 0;         // now
+  std::uint64_t evicted = 0;      // gave place to newer ones
+  std::uint64_t timed_out = 0;    // too slow to send or to take
+  std::uint64_t refused = 0;      // requests that no handler saw
+};
+
+// An HTTP/1.1 server. One instance has a few threads for all its connections.
+class Server {
+ public:
+  // Listens and serves. INVALID_ARGUMENT the address, or TLS files that are not sound; UNAVAILABLE
+  // it cannot be listened on. `handler` must outlive the server.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options, Handler& handler);
+  // Closes every connection at once.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  int port() const;
+  ServerCounts counts() const;
+
+  // Accepts no further connection, closes those that wait for a request, lets the others end their
+  // answer, and returns when there are none or `grace` is over. Streamed answers end when the
+  // handler ends them.
+  void Drain(absl::Duration grace);
+
+ private:
+  struct Parts;
+  explicit Server(std::shared_ptr<Parts> parts);
+  const std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace galen::gateway::http
+
+#endif  // SERVICES_GATEWAY_HTTP_SERVER_H_

@@ -1,0 +1,96 @@
+#include "services/gateway/http/shared.h"
+
+namespace galen::gateway::http {
+
+std::int64_t Shared::Enter(const std::shared_ptr<Closable>& connection) {
+  const std::lock_guard lock(mu_);
+  if (draining()) return 0;
+  connections.fetch_add(1, std::memory_order_relaxed);
+  entries_[++last_].connection = connection;
+  return last_;
+}
+
+void Shared::Leave(std::int64_t id) {
+  const std::lock_guard lock(mu_);
+  const auto it = entries_.find(id);
+  if (it == entries_.end()) return;
+  waiting_.erase(it->second.since);
+  entries_.erase(it);
+  fewer_.notify_all();
+}
+
+void Shared::Waiting(std::int64_t id) {
+  const std::lock_guard lock(mu_);
+  const auto it = entries_.find(id);
+  if (it == entries_.end() || it->second.since != 0) return;
+  it->second.since = ++last_;
+  waiting_[last_] = id;
+}
+
+void Shared::Working(std::int64_t id) {
+  const std::lock_guard lock(mu_);
+  const auto it = entries_.find(id);
+  if (it == entries_.end()) return;
+  waiting_.erase(it->second.since);
+  it->second.since = 0;
+}
+
+bool Shared::MakeRoom() {
+  std::shared_ptr<Closable> oldest;
+  {
+    const std::lock_guard lock(mu_);
+    if (entries_.size() < options.max_connections) return true;
+    if (waiting_.empty()) return false;
+    const std::int64_t id = waiting_.begin()->second;
+    waiting_.erase(waiting_.begin());
+    Entry& entry = entries_[id];
+    entry.since = 0;
+    oldest = entry.connection.lock();
+  }
+  evicted.fetch_add(1, std::memory_order_relaxed);
+  if (oldest != nullptr) oldest->Close();
+  return true;
+}
+
+bool Shared::TakeBody(std::size_t bytes) {
+  const std::size_t now = bodies_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (now <= options.max_bodies_bytes) return true;
+  GiveBody(bytes);
+  return false;
+}
+
+void Shared::GiveBody(std::size_t bytes) { bodies_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+std::vector<std::shared_ptr<Closable>> Shared::All() const {
+  const std::lock_guard lock(mu_);
+  std::vector<std::shared_ptr<Closable>> all;
+  for (const auto& [id, entry] : entries_) {
+    if (auto connection = entry.connection.lock()) all.push_back(std::move(connection));
+  }
+  return all;
+}
+
+void Shared::Drain() {
+  {
+    const std::lock_guard lock(mu_);
+    draining_.store(true, std::memory_order_release);
+  }
+  for (const auto& connection : All()) connection->Drain();
+}
+
+void Shared::CloseAll() {
+  for (const auto& connection : All()) connection->Close();
+}
+
+bool Shared::WaitUntilNone(absl::Duration limit) {
+  std::unique_lock lock(mu_);
+  return fewer_.wait_for(lock, absl::ToChronoNanoseconds(limit),
+                         [this] { return entries_.empty(); });
+}
+
+std::size_t Shared::open() const {
+  const std::lock_guard lock(mu_);
+  return entries_.size();
+}
+
+}  // namespace galen::gateway::http

@@ -1,0 +1,42 @@
+#ifndef SERVICES_GATEWAY_HTTP_TLS_H_
+#define SERVICES_GATEWAY_HTTP_TLS_H_
+
+#include <boost/asio/ssl/context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/base/mutex.h"
+#include "services/gateway/http/server.h"
+
+namespace galen::gateway::http {
+
+// The certificate that a server shows, which is exchanged when its files are: what is new is taken
+// up once certificate and key can be read and fit each other; until then the old one is shown.
+class Tls {
+ public:
+  // An error, which names the file, when they are not sound now.
+  static absl::StatusOr<std::unique_ptr<Tls>> Open(
+      const TlsFiles& files, std::function<void(const std::string& news)> tell);
+
+  // For the next connection.
+  std::shared_ptr<boost::asio::ssl::context> Now() const;
+  // Looks whether the files have changed. Not two at a time.
+  void Look();
+
+ private:
+  Tls(TlsFiles files, std::function<void(const std::string& news)> tell, std::string looks,
+      std::shared_ptr<boost::asio::ssl::context> context);
+
+  const TlsFiles files_;
+  const std::function<void(const std::string& news)> tell_;
+  std::string looks_;    // of the files when last taken up or refused
+  std::string pending_;  // when last found unsound
+  mutable Mutex mu_;
+  std::shared_ptr<boost::asio::ssl::context> current_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace galen::gateway::http
+
+#endif  // SERVICES_GATEWAY_HTTP_TLS_H_

@@ -1,0 +1,163 @@
+// galen-gateway: serves the public API over HTTP, and calls galen-orchestrator for it.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/executor.h"
+#include "common/base/status_macros.h"
+#include "common/log/log.h"
+#include "common/metrics/process.h"
+#include "common/program/program.h"
+#include "common/rpc/flags/security_flags.h"
+#include "common/rpc/replicas/replicas.h"
+#include "common/rpc/serve.h"
+#include "common/security/loopback.h"
+#include "common/store/store.h"
+#include "galen/v1/diagnosis_service.pb.h"
+#include "services/gateway/access/key_access.h"
+#include "services/gateway/access/key_book.h"
+#include "services/gateway/access/store_rate_gate.h"
+#include "services/gateway/api/api.h"
+#include "services/gateway/api/openapi.h"
+#include "services/gateway/gateway_metrics.h"
+#include "services/gateway/http/server.h"
+#include "services/gateway/upstream/grpc_upstream.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:8080",
+          "IP address and port to serve HTTP on. Off loopback only with --https_cert, or with "
+          "--plain_http behind what ends TLS.");
+ABSL_FLAG(std::string, https_cert, "",
+          "PEM file of the certificate that clients are shown, with its chain; taken up anew when "
+          "it changes. Empty: plain HTTP.");
+ABSL_FLAG(std::string, https_key, "", "PEM file of its key.");
+ABSL_FLAG(bool, plain_http, false,
+          "Serve plain HTTP off loopback, too: API keys then cross the network in the clear unless "
+          "something in front ends TLS.");
+ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050",
+          "Address of galen-orchestrator; of several replicas by comma, or a name that has them "
+          "all.");
+ABSL_FLAG(std::string, store, "",
+          "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
+          "Required; several gateways share one.");
+ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average.");
+ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
+ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
+ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
+ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
+ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
+ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
+ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
+
+namespace galen::gateway {
+namespace {
+
+absl::StatusOr<http::ServerOptions> HttpOptions() {
+  http::ServerOptions options;
+  options.address = absl::GetFlag(FLAGS_listen);
+  options.tls = {absl::GetFlag(FLAGS_https_cert), absl::GetFlag(FLAGS_https_key)};
+  if (options.tls.certificate.empty() != options.tls.key.empty()) {
+    return absl::InvalidArgumentError("--https_cert, --https_key: one needs the other");
+  }
+  if (options.tls.certificate.empty() && !absl::GetFlag(FLAGS_plain_http) &&
+      !security::IsLoopback(options.address)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--listen=", options.address,
+                     ": is not loopback, and API keys would cross the network in the clear; give "
+                     "--https_cert and --https_key, or --plain_http where something ends TLS"));
+  }
+  for (const int number : {absl::GetFlag(FLAGS_max_connections), absl::GetFlag(FLAGS_http_threads),
+                           absl::GetFlag(FLAGS_threads)}) {
+    if (number >= 1) continue;
+    return absl::InvalidArgumentError(
+        "--max_connections, --http_threads, --threads: must be 1 or more");
+  }
+  options.max_connections = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_connections));
+  options.threads = absl::GetFlag(FLAGS_http_threads);
+  options.tell = [](const std::string& news) { log::Info(news); };
+  return options;
+}
+
+absl::StatusOr<StoreRateGate::Options> RateOptions() {
+  StoreRateGate::Options options;
+  options.requests = {absl::GetFlag(FLAGS_requests_per_second),
+                      absl::GetFlag(FLAGS_requests_burst)};
+  options.diagnoses = {absl::GetFlag(FLAGS_diagnoses_per_second),
+                       absl::GetFlag(FLAGS_diagnoses_burst)};
+  GALEN_RETURN_IF_ERROR(store::CheckRateLimit("--requests_...", options.requests, 1));
+  GALEN_RETURN_IF_ERROR(store::CheckRateLimit("--diagnoses_...", options.diagnoses, 1));
+  return options;
+}
+
+absl::Status Serve() {
+  if (absl::GetFlag(FLAGS_store).empty()) {
+    return absl::InvalidArgumentError("--store: name an SQLite file or a Redis URL");
+  }
+  GALEN_ASSIGN_OR_RETURN(const http::ServerOptions http_options, HttpOptions());
+  GALEN_ASSIGN_OR_RETURN(const StoreRateGate::Options rate_options, RateOptions());
+  const auto store = store::OpenStore(absl::GetFlag(FLAGS_store));
+  if (!store.ok()) return store.status();
+  for (const std::string& warning : (*store)->warnings()) {
+    log::Warning(absl::StrCat((*store)->Describe(), ": ", warning));
+  }
+  const auto security = rpc::Security::Open(rpc::SecurityFromFlags(security::Role::kGateway));
+  if (!security.ok()) return security.status();
+  GALEN_ASSIGN_OR_RETURN(auto to_orchestrator,
+                         rpc::Replicas::Connect(absl::GetFlag(FLAGS_orchestrator), **security,
+                                                {security::Role::kOrchestrator}));
+  std::unique_ptr<Upstream> upstream =
+      MakeGrpcUpstream(std::move(to_orchestrator), [&security](const std::string& resource) {
+        return (*security)->ClaimFor(resource, security::Role::kOrchestrator);
+      });
+  const SystemClock clock;
+  KeyBook keys((*store)->journal());
+  GALEN_RETURN_IF_ERROR(keys.Refresh());
+  if (keys.List().empty()) log::Warning("there is no API key yet: galen keys create makes one");
+  KeyAccess access(keys, clock, [](const std::string& news) { log::Warning(news); });
+  auto executor = std::make_unique<ThreadPool>(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
+  StoreRateGate rates(
+      (*store)->rates(), clock, *executor, rate_options, [](const absl::Status& problem) {
+        log::Warning(absl::StrCat("requests are let through uncounted: ", problem.message()));
+      });
+  const auto* service = galen::v1::CreateDiagnosisRequest::descriptor()->file()->FindServiceByName(
+      "DiagnosisService");
+  GALEN_ASSIGN_OR_RETURN(std::vector<Route> routes, RoutesOf(*service));
+  GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
+  Api api(std::move(routes), *upstream, access, rates, std::move(openapi), Api::Options());
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
+                         http::Server::Start(http_options, api));
+  metrics::Registry registry;
+  registry.Add(metrics::QueueNumbers("store", *executor));
+  registry.Add(api.calls());
+  registry.Add(HttpNumbers([&server] { return server->counts(); }));
+  auto metrics_server = program::ServeMetrics(registry);
+  if (!metrics_server.ok()) return metrics_server.status();
+  log::Info(absl::StrCat("serving ", http_options.tls.certificate.empty() ? "HTTP" : "HTTPS",
+                         " at ", http_options.address, " (port ", server->port(), ")"));
+  rpc::AwaitTermination();
+  log::Info(absl::StrCat("draining for at most ",
+                         absl::FormatDuration(absl::GetFlag(FLAGS_drain_grace))));
+  api.EndStreams();
+  server->Drain(absl::GetFlag(FLAGS_drain_grace));
+  // What asks goes before what answers; each waits for what is under way.
+  metrics_server->reset();
+  server.reset();
+  executor.reset();
+  upstream.reset();
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace galen::gateway
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("serves the public API over HTTP");
+  absl::ParseCommandLine(argc, argv);
+  galen::rpc::BlockTerminationSignals();
+  return galen::program::Run("galen-gateway", &galen::gateway::Serve);
+}

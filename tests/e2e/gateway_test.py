@@ -1,0 +1,301 @@
+"""The public API over HTTP: galen-gateway in front of a mesh of processes, asked as a customer would."""
+import contextlib
+import gzip
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import galen
+
+# Without a bundle or nodes of its own: nothing to check, so it ends by itself, awaiting feedback.
+INCIDENT = {"incident": {"description": "NCCL WARN Connect failed: Connection refused on every rank"}}
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Client:
+    """Asks one gateway with one key."""
+
+    def __init__(self, address, key):
+        self.address, self.key = address, key
+
+    def ask(self, method, path, body=None, headers=None):
+        request = urllib.request.Request(
+            f"http://{self.address}{path}", method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", **(headers or {})})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return Answer(answer.status, answer.headers, answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, error.headers, error.read())
+
+    def watch(self, name, last=None, most=None):
+        """The events of a stream, as (id, event, data), until it ends, or until there are `most`."""
+        headers = {"Authorization": f"Bearer {self.key}"}
+        if last is not None:
+            headers["Last-Event-ID"] = last
+        request = urllib.request.Request(f"http://{self.address}/v1/{name}:watch", headers=headers)
+        events, identity, kind = [], None, "message"
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                if answer.status == 204:
+                    return events
+                for line in answer:
+                    field, _, value = line.decode().rstrip("\n").partition(": ")
+                    if field == "id":
+                        identity = value
+                    elif field == "event":
+                        kind = value
+                    elif field == "data":
+                        events.append((identity, kind, json.loads(value)))
+                        kind = "message"
+                        if most is not None and len(events) == most:
+                            return events
+        except urllib.error.HTTPError:
+            raise
+        except (http.client.HTTPException, OSError):
+            pass  # the stream was lost: the caller goes on
+        return events
+
+
+class Gateway(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.mesh = galen.Mesh()
+        cls.gateway = cls.start_gateway()
+        cls.key = cls.make_key("--tenant", "acme")
+        cls.client = Client(cls.gateway.address, cls.key)
+        cls.await_key(cls.client)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.mesh.__exit__()
+
+    @classmethod
+    def start_gateway(cls, *arguments, port=0):
+        return cls.mesh.start("galen-gateway", f"--store={cls.mesh.store}",
+                              f"--orchestrator={cls.mesh.orchestrator.address}", *arguments, port=port)
+
+    @classmethod
+    def make_key(cls, *arguments):
+        made = galen.galen("keys", "create", "--store", cls.mesh.store, *arguments)
+        assert made.returncode == 0, made.stderr
+        return made.stdout.strip()
+
+    @classmethod
+    def await_key(cls, client, good=True):
+        while (client.ask("GET", "/v1/tenants/acme/diagnoses").status != 401) != good:
+            time.sleep(0.05)
+
+    def create(self, body=None, **more):
+        answer = self.client.ask("POST", "/v1/tenants/acme/diagnoses", body or INCIDENT, **more)
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json["name"]
+
+    def assert_whole(self, events):
+        """Every event once and in order, and the end."""
+        self.assertEqual([int(identity) for identity, kind, _ in events if kind == "message"],
+                         list(range(1, len(events))))
+        self.assertEqual(events[-1][1], "end")
+        for identity, kind, data in events[:-1]:
+            self.assertEqual((kind, data["sequence"]), ("message", identity))
+
+    def test_a_diagnosis_from_creation_to_report(self):
+        name = self.create()
+        self.assert_whole(self.client.watch(name))
+        diagnosis = self.client.ask("GET", f"/v1/{name}").json
+        self.assertEqual(diagnosis["state"], "AWAITING_FEEDBACK")
+        self.assertIn("ticket", diagnosis["report"])
+        self.assertEqual(self.client.ask("GET", f"/v1/{name}?fields=state,report.outcome").json,
+                         {"state": "AWAITING_FEEDBACK", "report": {"outcome": "NO_CAUSE_CONFIRMED"}})
+        escalated = self.client.ask("POST", f"/v1/{name}:escalate", {"reason": "for a person"})
+        self.assertEqual(escalated.json["state"], "ESCALATED", escalated.body)
+        again = self.client.ask("POST", f"/v1/{name}:cancel", {})
+        self.assertEqual((again.status, again.json["error"]["status"]), (400, "FAILED_PRECONDITION"))
+
+    def test_the_same_report_as_over_grpc(self):
+        operator = Client(self.gateway.address, self.make_key("--tenant", "*", "--role", "operator"))
+        self.await_key(operator)
+        incident = {"description": "torch.distributed: CUDA error: uncorrectable ECC error encountered",
+                    "bundle": f"{galen.EXAMPLES}/cublas-ecc"}
+        made = operator.ask("POST", "/v1/tenants/default/diagnoses", {"incident": incident})
+        self.assertEqual(made.status, 200, made.body)
+        self.assert_whole(operator.watch(made.json["name"]))
+        report = operator.ask("GET", f"/v1/{made.json['name']}").json["report"]
+        self.assertEqual(report["primaryCause"]["label"], galen.CAUSES["cublas-ecc"][0])
+
+    def test_lists_page_by_page(self):
+        names = {self.create() for _ in range(3)}
+        found, token = set(), ""
+        while True:
+            page = self.client.ask("GET", f"/v1/tenants/acme/diagnoses?pageSize=2&pageToken={token}").json
+            found.update(diagnosis["name"] for diagnosis in page.get("diagnoses", []))
+            token = page.get("nextPageToken", "")
+            if not token:
+                break
+        self.assertLessEqual(names, found)
+        bad = self.client.ask("GET", "/v1/tenants/acme/diagnoses?pageToken=bogus")
+        self.assertEqual(bad.status, 400, bad.body)
+
+    def test_an_idempotency_key_makes_one_diagnosis(self):
+        names = set()
+        threads = [threading.Thread(target=lambda: names.add(self.create(headers={"Idempotency-Key": "ticket-9"})))
+                   for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(names), 1)
+
+    def test_says_which_field_is_wrong(self):
+        for body, field in (({"incident": {"descripton": "x"}}, "diagnosis.incident.descripton"),
+                            ({"incident": {}}, "diagnosis.incident.description"),
+                            ({"incident": {"description": "x", "bundle": "/etc"}}, "diagnosis.incident.bundle")):
+            answer = self.client.ask("POST", "/v1/tenants/acme/diagnoses", body)
+            self.assertEqual(answer.status, 400)
+            details = {detail["@type"].rsplit(".", 1)[1]: detail for detail in answer.json["error"]["details"]}
+            self.assertEqual(details["BadRequest"]["fieldViolations"][0]["field"], field)
+            self.assertEqual(details["ErrorInfo"]["domain"], "galen")
+
+    def test_another_tenants_diagnosis_is_not_there(self):
+        name = self.create()
+        other = Client(self.gateway.address, self.make_key("--tenant", "other"))
+        while other.ask("GET", "/v1/tenants/other/diagnoses").status == 401:
+            time.sleep(0.05)
+        for method, path in (("GET", ""), ("GET", ":watch"), ("POST", ":cancel"), ("POST", ":escalate"),
+                             ("POST", ":submitFeedback")):
+            answer = other.ask(method, f"/v1/{name}{path}", {} if method == "POST" else None)
+            self.assertEqual(answer.status, 404, path)
+        self.assertEqual(other.ask("GET", f"/v1/{name.replace('acme', 'other')}").status, 404)
+
+    def test_a_revoked_key_is_refused(self):
+        key = self.make_key("--tenant", "acme", "--note", "to be lost")
+        client = Client(self.gateway.address, key)
+        self.await_key(client)
+        identity = key.split("_")[1]
+        listed = galen.galen("keys", "list", "--store", self.mesh.store).stdout
+        self.assertIn(identity, listed)
+        self.assertNotIn(key.split("_")[2], listed)
+        self.assertEqual(galen.galen("keys", "revoke", identity, "--store", self.mesh.store).returncode, 0)
+        self.await_key(client, good=False)
+
+    def test_reconnecting_loses_and_doubles_nothing(self):
+        name = self.create()
+        whole = self.client.watch(name)
+        self.assert_whole(whole)
+        last, pieces = None, []
+        while True:
+            part = self.client.watch(name, last, most=20)  # hangs up in mid-stream
+            pieces += part
+            if part[-1][1] == "end":
+                break
+            last = part[-1][0]
+        self.assertEqual(pieces, whole)
+        last = whole[-2][0]
+        self.assertEqual(self.client.watch(name, last), [])  # 204: there is nothing newer
+
+    def test_a_gateway_that_is_killed_in_mid_stream_costs_a_reconnection(self):
+        gateway = self.start_gateway()
+        client = Client(gateway.address, self.key)
+        name = self.create()
+        events = client.watch(name, most=2)
+        gateway.stop(signal.SIGKILL)
+        gateway = self.start_gateway(port=gateway.port)
+        self.await_key(client)
+        events += client.watch(name, last=events[-1][0])
+        self.assert_whole(events)
+        gateway.stop()
+
+    def test_a_place_beyond_the_log_begins_anew_and_says_so(self):
+        name = self.create()
+        events = self.client.watch(name, last="99999")
+        self.assertEqual(events[0][1], "reset")
+        self.assert_whole(events[1:])
+
+    def test_a_gateway_drains_on_sigterm(self):
+        gateway = self.start_gateway()
+        with contextlib.closing(http.client.HTTPConnection(gateway.address, timeout=60)) as idle:
+            idle.request("GET", "/healthz")
+            self.assertEqual(idle.getresponse().read(), b"ok\n")
+            self.assertEqual(gateway.stop(), 0)
+        with self.assertRaises(OSError):
+            Client(gateway.address, self.key).ask("GET", "/healthz")
+
+    def test_slow_senders_harm_nobody_else(self):
+        gateway = self.start_gateway("--max_connections=64")
+        slow = []
+        for _ in range(300):
+            connection = socket.create_connection(("127.0.0.1", gateway.port))
+            connection.sendall(b"POST /v1/tenants/acme/diagnoses HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+            slow.append(connection)
+        client = Client(gateway.address, self.key)
+        for _ in range(20):
+            self.assertEqual(client.ask("GET", "/v1/tenants/acme/diagnoses?pageSize=1").status, 200)
+        for connection in slow:
+            connection.close()
+        self.assertEqual(gateway.stop(), 0)
+
+    def test_ten_gigabytes_are_refused_before_they_are_sent(self):
+        with socket.create_connection(("127.0.0.1", self.gateway.port), timeout=60) as connection:
+            connection.sendall(b"POST /v1/tenants/acme/diagnoses HTTP/1.1\r\nHost: x\r\nContent-Length: 10737418240\r\n"
+                               b"Authorization: Bearer " + self.key.encode() + b"\r\n\r\n")
+            answer = b""
+            while piece := connection.recv(4096):
+                answer += piece
+        self.assertTrue(answer.startswith(b"HTTP/1.1 413 "), answer)
+        self.assertEqual(json.loads(answer.split(b"\r\n\r\n", 1)[1])["error"]["details"][0]["reason"],
+                         "REQUEST_TOO_LARGE")
+        self.assertEqual(self.client.ask("GET", "/healthz").status, 200)
+
+    def test_too_many_requests_are_told_when_to_come_back(self):
+        gateway = self.start_gateway("--requests_burst=3", "--requests_per_second=0.01")
+        client = Client(gateway.address, self.make_key("--tenant", "busy"))
+        path = "/v1/tenants/busy/diagnoses"
+        while client.ask("GET", path).status == 401:
+            time.sleep(0.05)
+        answers = [client.ask("GET", path) for _ in range(3)]
+        self.assertEqual([answer.status for answer in answers], [200, 200, 429])
+        self.assertEqual(answers[1].headers["X-RateLimit-Remaining"], "0")
+        self.assertGreaterEqual(int(answers[2].headers["Retry-After"]), 1)
+        # Others are not touched.
+        self.assertEqual(Client(gateway.address, self.key).ask("GET", "/v1/tenants/acme/diagnoses").status, 200)
+        gateway.stop()
+
+    def test_large_answers_are_compressed_for_those_who_take_it(self):
+        plain = self.client.ask("GET", "/openapi.json")
+        packed = self.client.ask("GET", "/openapi.json", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(packed.headers["Content-Encoding"], "gzip")
+        self.assertEqual(gzip.decompress(packed.body), plain.body)
+        self.assertEqual(plain.json["openapi"], "3.1.0")
+
+    def test_an_orchestrator_that_is_away_is_said(self):
+        gateway = self.mesh.start("galen-gateway", f"--store={self.mesh.store}", "--orchestrator=127.0.0.1:1")
+        answer = Client(gateway.address, self.key).ask("GET", "/v1/tenants/acme/diagnoses")
+        self.assertEqual((answer.status, answer.json["error"]["status"]), (503, "UNAVAILABLE"))
+        gateway.stop()
+
+    def test_api_keys_do_not_cross_a_network_in_the_clear(self):
+        refused = subprocess.run([f"{galen.BIN}/galen-gateway", f"--store={self.mesh.store}", "--listen=0.0.0.0:0"],
+                                 text=True, capture_output=True, timeout=60)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("--https_cert", refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/store/store.h"
+#include "services/gateway/access/api_key.h"
+#include "services/gateway/access/key_access.h"
+#include "services/gateway/access/key_book.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::gateway {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
+constexpr absl::StatusCode kUnauthenticated = absl::StatusCode::kUnauthenticated;
+
+class KeyTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
+  KeyBook book_{store_->journal()};
+};
+
+TEST(ApiKey, CanBeReadAgainAndNoByteOfItMayDiffer) {
+  const KeyText key = NewKeyText().value();
+  const std::string text = FormatKey(key);
+  ASSERT_TRUE(ParseKey(text).has_value());
+  EXPECT_EQ(ParseKey(text)->secret, key.secret);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string other = text;
+    other[i] = other[i] == '0' ? '1' : '0';
+    EXPECT_FALSE(ParseKey(other).has_value()) << i;
+    EXPECT_FALSE(ParseKey(text.substr(0, i)).has_value()) << i;
+  }
+  EXPECT_FALSE(ParseKey(text + "0").has_value());
+  EXPECT_FALSE(ParseKey(std::string(1 << 20, '_')).has_value());
+}
+
+TEST_F(KeyTest, TellsWhoHasIt) {
+  const auto text = book_.Create(
+      {.tenant = "acme", .role = UserRole::kApprover, .scopes = {std::string(kScopeRead)}}, kNow);
+  ASSERT_THAT(text, IsOk());
+  const auto found = book_.Find(*text, kNow);
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ(found->tenant, "acme");
+  EXPECT_EQ(found->role, UserRole::kApprover);
+  EXPECT_THAT(found->scopes, ElementsAre(kScopeRead));
+  EXPECT_TRUE(absl::StrContains(*text, found->id));
+}
+
+TEST_F(KeyTest, ASecretIsStoredNowhere) {
+  const std::string text = book_.Create({.tenant = "acme"}, kNow).value();
+  const auto entries = store_->journal().Read("gateway.keys", 0, 10);
+  ASSERT_THAT(entries, IsOk());
+  ASSERT_EQ(entries->size(), 1u);
+  EXPECT_THAT((*entries)[0].record, Not(HasSubstr(ParseKey(text)->secret)));
+}
+
+TEST_F(KeyTest, AnotherSecretWithTheSameIdIsRefused) {
+  const std::string text = book_.Create({.tenant = "acme"}, kNow).value();
+  KeyText other = NewKeyText().value();
+  other.id = ParseKey(text)->id;
+  EXPECT_THAT(book_.Find(FormatKey(other), kNow), StatusIs(kUnauthenticated, _));
+  // What is said does not tell whether the id is known.
+  const std::string unknown = FormatKey(NewKeyText().value());
+  EXPECT_EQ(book_.Find(FormatKey(other), kNow).status(), book_.Find(unknown, kNow).status());
+}
+
+TEST_F(KeyTest, Expires) {
+  const std::string text =
+      book_.Create({.tenant = "acme", .lifetime = absl::Hours(1)}, kNow).value();
+  EXPECT_THAT(book_.Find(text, kNow + absl::Minutes(59)), IsOk());
+  EXPECT_THAT(book_.Find(text, kNow + absl::Hours(1)),
+              StatusIs(kUnauthenticated, HasSubstr("expired")));
+}
+
+TEST_F(KeyTest, IsRevokedForThoseWhoReadTheSameStore) {
+  KeyBook other(store_->journal());
+  const std::string text = book_.Create({.tenant = "acme"}, kNow).value();
+  EXPECT_FALSE(other.Find(text, kNow).ok());
+  ASSERT_THAT(other.Refresh(), IsOk());
+  EXPECT_THAT(other.Find(text, kNow), IsOk());
+  ASSERT_THAT(book_.Revoke(ParseKey(text)->id), IsOk());
+  EXPECT_FALSE(book_.Find(text, kNow).ok());
+  ASSERT_THAT(other.Refresh(), IsOk());
+  EXPECT_THAT(other.Find(text, kNow), StatusIs(kUnauthenticated, _));
+  EXPECT_TRUE(other.List().empty());
+  EXPECT_THAT(book_.Revoke("nonsense"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nonsense")));
+}
+
+TEST_F(KeyTest, IsRefusedToThoseWhoCouldSeeTooMuch) {
+  constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_THAT(book_.Create({.tenant = "*"}, kNow), StatusIs(kInvalid, HasSubstr("customer")));
+  EXPECT_THAT(book_.Create({.tenant = "*", .role = UserRole::kOperator}, kNow), IsOk());
+  for (const char* tenant : {"", "a/b", "A", "a b", "tenants/a"}) {
+    EXPECT_THAT(book_.Create({.tenant = tenant}, kNow), StatusIs(kInvalid, HasSubstr("tenant")));
+  }
+  EXPECT_THAT(book_.Create({.tenant = "a", .scopes = {"all"}}, kNow),
+              StatusIs(kInvalid, HasSubstr("all")));
+  EXPECT_THAT(book_.Create({.tenant = "a", .lifetime = absl::ZeroDuration()}, kNow),
+              StatusIs(kInvalid, HasSubstr("lifetime")));
+}
+
+TEST_F(KeyTest, ARecordThatCannotBeReadIsSaid) {
+  ASSERT_THAT(store_->journal().Append("gateway.keys", {"\xff\xff"}), IsOk());
+  EXPECT_THAT(book_.Refresh(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("gateway.keys")));
+}
+
+TEST_F(KeyTest, IsReadFromTheHeadersThatClientsUse) {
+  const SystemClock clock;
+  const std::string text = book_.Create({.tenant = "acme"}, clock.Now()).value();
+  KeyAccess access(book_, clock, [](const std::string&) {});
+  const auto ask = [&access](const std::vector<std::pair<std::string, std::string>>& headers) {
+    http::Request request;
+    for (const auto& [name, value] : headers) request.headers.Add(name, value);
+    return access.Authenticate(request);
+  };
+  EXPECT_THAT(ask({{"Authorization", "Bearer " + text}}), IsOk());
+  EXPECT_THAT(ask({{"authorization", "bearer  " + text + " "}}), IsOk());
+  EXPECT_THAT(ask({{"X-API-Key", text}}), IsOk());
+  for (const auto& headers : std::vector<std::vector<std::pair<std::string, std::string>>>{
+           {},
+           {{"Authorization", text}},
+           {{"Authorization", "Basic " + text}},
+           {{"Authorization", "Bearer "}},
+           {{"Authorization", "Bearer " + text}, {"X-API-Key", text}}}) {
+    const auto refused = ask(headers);
+    EXPECT_THAT(refused, StatusIs(kUnauthenticated, Not(HasSubstr(text))));
+  }
+}
+
+TEST_F(KeyTest, AKeyThatIsMadeElsewhereIsTakenUp) {
+  const SystemClock clock;
+  KeyBook elsewhere(store_->journal());
+  KeyAccess access(
+      book_, clock, [](const std::string&) {}, absl::Milliseconds(5));
+  const std::string text = elsewhere.Create({.tenant = "acme"}, clock.Now()).value();
+  http::Request request;
+  request.headers.Add("X-API-Key", text);
+  while (!access.Authenticate(request).ok()) std::this_thread::yield();
+  ASSERT_THAT(elsewhere.Revoke(ParseKey(text)->id), IsOk());
+  while (access.Authenticate(request).ok()) std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace galen::gateway

@@ -1,0 +1,288 @@
+#include "services/gateway/api/api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_replace.h"
+#include "common/base/retry_hint.h"
+#include "tests/unit/services/gateway/api/fakes.h"
+
+namespace galen::gateway {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+// Each word is a key of its own.
+class FakeAccess final : public Access {
+ public:
+  absl::StatusOr<Principal> Authenticate(const http::Request& request) override {
+    const std::string key(request.headers.Get("Authorization"));
+    const auto it = keys.find(key);
+    if (it == keys.end()) return absl::UnauthenticatedError("not known");
+    return it->second;
+  }
+  const std::vector<std::string> both{std::string(kScopeRead), std::string(kScopeWrite)};
+  std::map<std::string, Principal> keys = {
+      {"customer", {"1", "acme", UserRole::kCustomer, both}},
+      {"operator", {"2", "*", UserRole::kOperator, both}},
+      {"reader", {"3", "acme", UserRole::kCustomer, {std::string(kScopeRead)}}},
+      {"writer", {"4", "acme", UserRole::kCustomer, {std::string(kScopeWrite)}}},
+      {"forged", {"5", "*", UserRole::kCustomer, both}},
+  };
+};
+
+class FakeRates final : public RateGate {
+ public:
+  void Take(const std::string& tenant, bool starts,
+            absl::AnyInvocable<void(absl::StatusOr<Allowance>) &&> done) override {
+    taken.emplace_back(tenant, starts);
+    std::move(done)(allowance);
+  }
+  Allowance allowance{absl::ZeroDuration(), 10, 9, absl::Milliseconds(100)};
+  std::vector<std::pair<std::string, bool>> taken;
+};
+
+class ApiTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<FakeExchange> Begin(
+      const std::string& method, const std::string& target, const std::string& key = "customer",
+      const std::string& body = "",
+      const std::vector<std::pair<std::string, std::string>>& headers = {}) {
+    http::Request request;
+    request.method = method;
+    request.target = target;
+    request.body = body;
+    if (!key.empty()) request.headers.Add("Authorization", key);
+    for (const auto& [name, value] : headers) request.headers.Add(name, value);
+    auto exchange = std::make_shared<FakeExchange>();
+    api_.Handle(std::move(request), exchange);
+    return exchange;
+  }
+  template <typename... Arguments>
+  http::Response Ask(const Arguments&... arguments) {
+    return Begin(arguments...)->AwaitResponse();
+  }
+  static std::string ReasonOf(const http::Response& response) {
+    return json::parse(response.body)["error"]["details"][0]["reason"];
+  }
+  // A path of the route that is about something of this tenant.
+  static std::string PathOf(const Route& route, const std::string& tenant) {
+    std::string path = route.path.text();
+    for (const PathTemplate::Field& field : route.path.fields()) {
+      std::string name = absl::StrReplaceAll(field.pattern, {{"tenants/*", "tenants/" + tenant}});
+      name = absl::StrReplaceAll(name, {{"*", "x"}});
+      path = absl::StrReplaceAll(path, {{"{" + field.name + "=" + field.pattern + "}", name}});
+    }
+    return path;
+  }
+
+  FakeUpstream upstream_;
+  FakeAccess access_;
+  FakeRates rates_;
+  Api api_{PublicRoutes(), upstream_, access_, rates_, "{\"openapi\":\"3.1.0\"}", {}};
+};
+
+constexpr char kOne[] = "/v1/tenants/acme/diagnoses/d";
+constexpr char kAll[] = "/v1/tenants/acme/diagnoses";
+constexpr char kIncident[] = R"({"incident": {"description": "slow"}})";
+
+TEST_F(ApiTest, AnswersWithTheResourceAsJson) {
+  upstream_.response.set_name("tenants/acme/diagnoses/d");
+  upstream_.response.set_last_sequence(7);
+  const http::Response response = Ask("GET", kOne);
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.headers.Get("Content-Type"), "application/json");
+  EXPECT_EQ(json::parse(response.body),
+            json::parse(R"({"name": "tenants/acme/diagnoses/d", "lastSequence": "7"})"));
+  ASSERT_EQ(upstream_.calls.size(), 1u);
+  EXPECT_EQ(upstream_.calls[0].resource, "tenants/acme/diagnoses/d");
+  EXPECT_EQ(json::parse(Ask("GET", std::string(kOne) + "?fields=name").body).size(), 1u);
+}
+
+TEST_F(ApiTest, PassesOnWhatTheMeshSaysOfARequest) {
+  upstream_.status = WithRetryAfter(absl::ResourceExhaustedError("too many"), absl::Seconds(3));
+  const http::Response response = Ask("POST", kAll, "customer", kIncident);
+  EXPECT_EQ(response.status, 429);
+  EXPECT_EQ(response.headers.Get("Retry-After"), "3");
+  EXPECT_EQ(json::parse(response.body)["error"]["message"], "too many");
+}
+
+// Every method there is, so also those that are yet to come.
+TEST_F(ApiTest, NoMethodTellsACustomerAnythingOfAnotherTenant) {
+  for (const Route& route : PublicRoutes()) {
+    for (const char* key : {"customer", "forged"}) {
+      const http::Response other =
+          Ask(route.verb, PathOf(route, "victim"), key, route.body.empty() ? "" : "{}");
+      EXPECT_EQ(other.status, 404) << route.name;
+      EXPECT_EQ(ReasonOf(other), "NOT_FOUND") << route.name;
+    }
+  }
+  EXPECT_TRUE(upstream_.calls.empty());
+  EXPECT_TRUE(upstream_.streams.empty());
+  // Not even how much it asks for.
+  EXPECT_TRUE(rates_.taken.empty());
+}
+
+TEST_F(ApiTest, EveryMethodServesTheOwnTenant) {
+  std::size_t asked = 0;
+  for (const Route& route : PublicRoutes()) {
+    Begin(route.verb, PathOf(route, "acme"), "customer", route.body.empty() ? "" : "{}");
+    EXPECT_EQ(upstream_.calls.size() + upstream_.streams.size(), ++asked) << route.name;
+  }
+}
+
+TEST_F(ApiTest, AnOperatorOfAllTenantsActsForTheOneThatThePathNames) {
+  EXPECT_EQ(Ask("GET", "/v1/tenants/victim/diagnoses/d", "operator").status, 200);
+  EXPECT_EQ(upstream_.calls[0].resource, "tenants/victim/diagnoses/d");
+}
+
+TEST_F(ApiTest, EveryMethodAsksForAKey) {
+  for (const Route& route : PublicRoutes()) {
+    for (const char* key : {"", "rubbish"}) {
+      const http::Response response = Ask(route.verb, PathOf(route, "acme"), key);
+      EXPECT_EQ(response.status, 401) << route.name;
+      EXPECT_EQ(response.headers.Get("WWW-Authenticate"), "Bearer");
+    }
+  }
+  EXPECT_TRUE(upstream_.calls.empty());
+}
+
+TEST_F(ApiTest, EveryMethodAsksForItsScope) {
+  for (const Route& route : PublicRoutes()) {
+    const http::Response response =
+        Ask(route.verb, PathOf(route, "acme"), route.writes() ? "reader" : "writer");
+    EXPECT_EQ(response.status, 403) << route.name;
+    EXPECT_EQ(ReasonOf(response), "MISSING_SCOPE");
+  }
+  EXPECT_TRUE(upstream_.calls.empty());
+}
+
+TEST_F(ApiTest, ACustomerNamesNoFileOfTheServer) {
+  for (const char* body :
+       {R"({"incident": {"description": "x", "bundle": "/etc"}})",
+        R"({"incident": {"description": "x", "logs": [{"path": "/etc/passwd"}]}})"}) {
+    const http::Response response = Ask("POST", kAll, "customer", body);
+    EXPECT_EQ(response.status, 400);
+    EXPECT_EQ(ReasonOf(response), "SERVER_PATH");
+    EXPECT_EQ(Ask("POST", "/v1/tenants/acme/diagnoses", "operator", body).status, 200);
+  }
+}
+
+TEST_F(ApiTest, SaysHowMuchIsLeft) {
+  const http::Response response = Ask("GET", kOne);
+  EXPECT_EQ(response.headers.Get("RateLimit"), "\"tenant\";r=9;t=1");
+  EXPECT_EQ(response.headers.Get("RateLimit-Policy"), "\"tenant\";q=10");
+  EXPECT_EQ(response.headers.Get("X-RateLimit-Remaining"), "9");
+}
+
+TEST_F(ApiTest, RefusesWhatIsTooMuchAndSaysWhenToTryAgain) {
+  rates_.allowance.wait = absl::Milliseconds(2500);
+  const http::Response response = Ask("POST", kAll, "customer", kIncident);
+  EXPECT_EQ(response.status, 429);
+  EXPECT_EQ(ReasonOf(response), "RATE_LIMITED");
+  EXPECT_EQ(response.headers.Get("Retry-After"), "3");
+  EXPECT_TRUE(upstream_.calls.empty());
+  EXPECT_EQ(rates_.taken, (std::vector<std::pair<std::string, bool>>{{"acme", true}}));
+}
+
+TEST_F(ApiTest, OnlyStartsOfDiagnosesCountAsSuch) {
+  Ask("GET", kOne);
+  Ask("POST", std::string(kOne) + ":cancel", "customer", "{}");
+  EXPECT_EQ(rates_.taken,
+            (std::vector<std::pair<std::string, bool>>{{"acme", false}, {"acme", false}}));
+}
+
+TEST_F(ApiTest, RefusesPathsAndMethodsThatThereAreNot) {
+  EXPECT_EQ(Ask("GET", "/v1/nothing").status, 404);
+  const http::Response response = Ask("DELETE", kOne);
+  EXPECT_EQ(response.status, 405);
+  EXPECT_EQ(response.headers.Get("Allow"), "GET");
+  EXPECT_EQ(Ask("HEAD", kOne).status, 200);
+}
+
+TEST_F(ApiTest, ServesItsDescriptionAndItsHealthWithoutAKey) {
+  EXPECT_THAT(Ask("GET", "/openapi.json", "").body, HasSubstr("3.1.0"));
+  EXPECT_EQ(Ask("GET", "/healthz", "").status, 200);
+}
+
+TEST_F(ApiTest, EndsTheCallWhenTheClientHangsUp) {
+  upstream_.answers = false;
+  const auto exchange = Begin("GET", kOne);
+  EXPECT_EQ(upstream_.cancelled, 0);
+  exchange->HangUp();
+  EXPECT_EQ(upstream_.cancelled, 1);
+  std::move(upstream_.unanswered[0])(absl::CancelledError("cancelled"));
+}
+
+TEST_F(ApiTest, PutsALimitOnTheTimeOfACall) {
+  upstream_.answers = false;
+  const auto within = [this](const char* wanted) {
+    Begin("GET", kOne, "customer", "", {{"X-Server-Timeout", wanted}});
+    return upstream_.calls.back().deadline - absl::Now();
+  };
+  EXPECT_LE(within("5"), absl::Seconds(5));
+  EXPECT_LE(within("1e30"), absl::Seconds(120));
+  for (const char* bad : {"-1", "0", "soon", "nan"}) {
+    EXPECT_EQ(Ask("GET", kOne, "customer", "",
+                  std::vector<std::pair<std::string, std::string>>{{"X-Server-Timeout", bad}})
+                  .status,
+              400)
+        << bad;
+  }
+}
+
+TEST_F(ApiTest, OnlyWhatDoesNothingTwiceIsMadeAgain) {
+  Ask("GET", kOne);
+  EXPECT_TRUE(upstream_.calls.back().again);
+  Ask("POST", kAll, "customer", kIncident);
+  EXPECT_FALSE(upstream_.calls.back().again);
+  Ask("POST", std::string(kAll) + "?requestId=r", "customer", kIncident);
+  EXPECT_TRUE(upstream_.calls.back().again);
+  Ask("POST", std::string(kOne) + ":cancel", "customer", "{}");
+  EXPECT_FALSE(upstream_.calls.back().again);
+}
+
+TEST_F(ApiTest, AStreamGoesOnBehindTheLastEventThatWasSeen) {
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  const auto after = [this](const Headers& headers, const std::string& query = "") {
+    Begin("GET", std::string(kOne) + ":watch" + query, "customer", "", headers);
+    return dynamic_cast<const galen::v1::WatchDiagnosisRequest&>(
+               *upstream_.streams.back()->call.request)
+        .after_sequence();
+  };
+  EXPECT_EQ(after({}), 0);
+  EXPECT_EQ(after({{"Last-Event-ID", "42"}}), 42);
+  EXPECT_EQ(after({}, "?afterSequence=7"), 7);
+  EXPECT_EQ(after({{"Last-Event-ID", "42"}}, "?afterSequence=7"), 42);
+  // Of another server, or made up: beyond every log, which begins anew.
+  EXPECT_EQ(after({{"Last-Event-ID", "0xff"}}), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(after({{"Last-Event-ID", "-1"}}), std::numeric_limits<std::int64_t>::max());
+}
+
+TEST_F(ApiTest, CountsRequestsByMethodAndCode) {
+  Ask("GET", kOne);
+  Ask("GET", kOne, "rubbish");
+  Ask("GET", "/v1/nothing");
+  Begin("GET", std::string(kOne) + ":watch")->HangUp();
+  std::map<std::pair<std::string, std::string>, double> counted;
+  for (const prometheus::MetricFamily& family : api_.calls()->Collect()) {
+    if (family.name != "galen_http_requests_total") continue;
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      std::map<std::string, std::string> labels;
+      for (const auto& label : metric.label) labels[label.name] = label.value;
+      if (metric.counter.value == 0) continue;
+      counted[{labels["rpc_method"], labels["code"]}] = metric.counter.value;
+    }
+  }
+  EXPECT_EQ(counted, (std::map<std::pair<std::string, std::string>, double>{
+                         {{"GetDiagnosis", "OK"}, 1},
+                         {{"GetDiagnosis", "UNAUTHENTICATED"}, 1},
+                         {{"(no method)", "NOT_FOUND"}, 1},
+                         {{"WatchDiagnosis", "CANCELLED"}, 1}}));
+}
+
+}  // namespace
+}  // namespace galen::gateway
