@@ -1,11 +1,13 @@
 #include "services/orchestrator/core.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "services/orchestrator/diagnosis_actor.h"
 #include "services/orchestrator/orchestrator_metrics.h"
 
@@ -17,6 +19,13 @@ constexpr absl::Duration kFullExecutorDelay = absl::Milliseconds(10);
 constexpr std::size_t kMaxProblems = 1000;
 constexpr std::size_t kMaxRests = 1000;
 
+// What waits are measured by.
+std::function<absl::Time()> TimescaleOf(const Options& options, const Clock& clock) {
+  if (options.steady != nullptr) return [steady = options.steady] { return steady->Now(); };
+  if (options.own_timer) return SteadyNow;
+  return [&clock] { return clock.Now(); };
+}
+
 }  // namespace
 
 Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
@@ -25,6 +34,7 @@ Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
       agents(agents_in),
       clock(clock_in),
       options(std::move(options_in)),
+      timers(TimescaleOf(options, clock)),
       turnstile(options.max_calls),
       executor_(executor_in),
       admission_({options.max_running, options.tenant_running, options.tenant_waiting}) {}
@@ -52,7 +62,7 @@ void Core::Run(absl::AnyInvocable<void() &&> task) {
     if (pass) std::move (*shared)();
   });
   if (taken) return;
-  timers.At(clock.Now() + kFullExecutorDelay, [weak = weak_from_this(), shared] {
+  timers.After(kFullExecutorDelay, [weak = weak_from_this(), shared] {
     const std::shared_ptr<Core> core = weak.lock();
     if (core == nullptr) return;
     const Gate::Pass pass(core->gate);
@@ -129,8 +139,8 @@ void Core::StartWaiting() {
   }
 }
 
-void Core::ResumeAt(absl::Time when, const std::string& name) {
-  timers.At(when, [weak = weak_from_this(), name] {
+void Core::ResumeAfter(absl::Duration wait, const std::string& name) {
+  timers.After(wait, [weak = weak_from_this(), name] {
     if (const std::shared_ptr<Core> core = weak.lock()) core->Resume(name);
   });
 }

@@ -57,7 +57,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   struct InFlight {
     std::int64_t call = 0;  // tells late answers of an earlier call from those of this one
     Effect effect;
-    absl::Time deadline;
+    absl::Time deadline;     // by what waits are measured by, as all times below
     clients::Cancel cancel;  // set once the call is made
     Turnstile::Place place;
   };
@@ -74,6 +74,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   absl::Status Advance(std::vector<v1::DiagnosisEvent> events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Store(const std::vector<v1::DiagnosisEvent>& events, std::int64_t expected_last)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status FailFor(const absl::Status& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::optional<Turnstile::Place> PlaceForCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -85,6 +86,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   void CountRest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StopOn(const absl::Status& problem) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Time DueTime(const Effect& effect) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeAt(absl::Time when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::shared_ptr<Core> core_;
@@ -99,7 +101,13 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   Mutex mu_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;
   store::Lease lease_ ABSL_GUARDED_BY(mu_);
+  absl::Time renew_at_ ABSL_GUARDED_BY(mu_);
   State state_ ABSL_GUARDED_BY(mu_);
+  struct Due {
+    absl::Time not_before;  // by the time of day, as the log says it
+    absl::Time due;
+  };
+  std::map<std::string, Due> due_ ABSL_GUARDED_BY(mu_);             // by effect id, of retries
   std::map<std::string, InFlight> in_flight_ ABSL_GUARDED_BY(mu_);  // by effect id
   std::int64_t last_call_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time wake_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();

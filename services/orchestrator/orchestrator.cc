@@ -82,7 +82,7 @@ absl::StatusOr<v1::Diagnosis> ViewOf(Core& core, absl::string_view name, bool li
 
 // Does `action` every `period`, for as long as the core stands.
 void Repeat(const std::shared_ptr<Core>& core, absl::Duration period, void (*action)(Core&)) {
-  core->timers.At(core->clock.Now() + period, [weak = std::weak_ptr(core), period, action] {
+  core->timers.After(period, [weak = std::weak_ptr(core), period, action] {
     const std::shared_ptr<Core> still = weak.lock();
     if (still == nullptr) return;
     action(*still);
@@ -115,7 +115,7 @@ absl::Status Orchestrator::Start() {
   return absl::OkStatus();
 }
 
-void Orchestrator::Tick() { core_->timers.RunDue(core_->clock.Now()); }
+void Orchestrator::Tick() { core_->timers.RunDue(); }
 
 std::shared_ptr<const prometheus::Collectable> Orchestrator::metrics() const {
   return metrics::SourceOf([weak = std::weak_ptr(core_)] {
