@@ -48,10 +48,7 @@ void Core::Close() {
     actors.swap(actors_);
   }
   for (const auto& [name, actor] : actors) actor->HandOver();
-  for (Watcher& watcher : watchers.Close()) {
-    std::move(watcher.on_events)(
-        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
-  }
+  for (Watcher& watcher : watchers.Close()) EndWatch(std::move(watcher));
 }
 
 void Core::Run(absl::AnyInvocable<void() &&> task) {
@@ -209,8 +206,7 @@ void Core::ServeWatcher(std::int64_t ticket, Watcher watcher) {
   // First in the list, then the look into the store: an event that comes in between is seen by one
   // of the two.
   if (!watchers.Add(ticket, watcher)) {
-    std::move(watcher.on_events)(
-        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
+    EndWatch(std::move(watcher));
     return;
   }
   absl::StatusOr<EventBatch> batch = ReadBatch(name, after);
@@ -222,8 +218,8 @@ void Core::ServeWatcher(std::int64_t ticket, Watcher watcher) {
 
 void Core::NotifyWatchers(absl::string_view name) {
   for (auto& [ticket, watcher] : watchers.TakeAll(name)) {
-    Run([this, number = ticket, waiting = std::move(watcher)]() mutable {
-      ServeWatcher(number, std::move(waiting));
+    Run([this, number = ticket, held = HeldWatcher(std::move(watcher))]() mutable {
+      ServeWatcher(number, std::move(held).Take());
     });
   }
 }

@@ -250,8 +250,8 @@ std::int64_t Orchestrator::WatchNext(const v1::WatchDiagnosisRequest& request, O
   const std::int64_t ticket = core_->watchers.NewTicket();
   Watcher watcher{request.name(), std::max<std::int64_t>(request.after_sequence(), 0),
                   std::move(on_events)};
-  core_->Run([core = core_.get(), ticket, watcher = std::move(watcher)]() mutable {
-    core->ServeWatcher(ticket, std::move(watcher));
+  core_->Run([core = core_.get(), ticket, held = HeldWatcher(std::move(watcher))]() mutable {
+    core->ServeWatcher(ticket, std::move(held).Take());
   });
   return ticket;
 }
@@ -259,10 +259,7 @@ std::int64_t Orchestrator::WatchNext(const v1::WatchDiagnosisRequest& request, O
 void Orchestrator::StopWatching(std::int64_t ticket) { core_->watchers.Take(ticket); }
 
 void Orchestrator::EndWatches() {
-  for (Watcher& watcher : core_->watchers.Close()) {
-    std::move(watcher.on_events)(
-        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
-  }
+  for (Watcher& watcher : core_->watchers.Close()) EndWatch(std::move(watcher));
 }
 
 absl::Status Orchestrator::Watch(const v1::WatchDiagnosisRequest& request,

@@ -32,10 +32,11 @@ void Timers::Start() {
 }
 
 void Timers::Stop() {
+  std::multimap<absl::Time, absl::AnyInvocable<void() &&>> dropped;  // without the lock
   {
     const std::lock_guard<std::mutex> lock(mu_);
     stopping_ = true;
-    actions_.clear();
+    dropped.swap(actions_);
   }
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
