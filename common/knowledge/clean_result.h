@@ -13,7 +13,7 @@ inline constexpr int kMaxFindings = 10'000;
 inline constexpr std::size_t kMaxMessageBytes = 1024;
 inline constexpr std::size_t kMaxExcerptBytes = 4096;
 
-// Cleans and cuts every text of a finding. Pure.
+// Cleans and cuts every text of a finding; a time that there is not goes. Pure.
 void CleanFinding(galen::v1::Finding& finding);
 
 // The same of a whole result, but for its id, its check and its node, which say whose it is. Pure.

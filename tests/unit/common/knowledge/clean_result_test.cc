@@ -1,8 +1,11 @@
 #include "common/knowledge/clean_result.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "common/base/text.h"
@@ -43,6 +46,20 @@ TEST(CleanResult, LeavesNothingLongNorUnreadable) {
     EXPECT_TRUE(IsUtf8(text));
     EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("\x1b")));
     EXPECT_THAT(text, ::testing::StartsWith("red"));
+  }
+}
+
+TEST(CleanResult, TakesOutTimesThatThereAreNot) {
+  for (const std::int64_t seconds :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+    galen::v1::CheckResult result;
+    result.mutable_duration()->set_seconds(seconds);
+    result.add_findings()->mutable_event_value()->mutable_time()->set_seconds(seconds);
+    CleanResult(result);
+    std::string json;
+    EXPECT_TRUE(google::protobuf::util::MessageToJsonString(result, &json).ok());
+    EXPECT_FALSE(result.has_duration());
+    EXPECT_FALSE(result.findings(0).event_value().has_time());
   }
 }
 
