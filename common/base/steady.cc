@@ -19,6 +19,8 @@ absl::Time SteadyNow() {
 
 absl::Time ToSteady(absl::Time time_of_day) { return SteadyNow() + (time_of_day - TimeOfDay()); }
 
+absl::Time ToTimeOfDay(absl::Time steady) { return TimeOfDay() + (steady - SteadyNow()); }
+
 std::chrono::system_clock::time_point ClockIn(absl::Duration left) {
   return absl::ToChronoTime(TimeOfDay() + left);
 }

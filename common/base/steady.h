@@ -18,6 +18,10 @@ absl::Time SteadyNow();
 // came from outside. Keeps InfiniteFuture and InfinitePast.
 absl::Time ToSteady(absl::Time time_of_day);
 
+// The other way: for a deadline that was kept while the clock may have been set, and goes on to who
+// reads the clock. Keeps both likewise.
+absl::Time ToTimeOfDay(absl::Time steady);
+
 // What gRPC takes for a deadline that is `left` from now.
 std::chrono::system_clock::time_point ClockIn(absl::Duration left);
 

@@ -15,6 +15,7 @@
 #include "common/base/cancellation.h"
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
+#include "common/base/steady.h"
 #include "common/rpc/observe.h"
 #include "common/rpc/status.h"
 #include "common/rpc/unary.h"
@@ -183,13 +184,14 @@ grpc::ServerWriteReactor<Message>* RunServerStream(
   stream->OnReady([cancelled, raw = stream.get()] {
     if (!raw->alive()) cancelled->Cancel();
   });
-  const Call call{DeadlineOf(*context), cancelled};
+  // The clock may be set while the call waits for its turn.
+  const absl::Time due = ToSteady(DeadlineOf(*context));
   // The context is gone once the stream has ended, which may be before its turn.
   const bool taken = executor.TrySchedule(
-      [stream, call, work = WorkOf(*context), handler = std::move(handler)]() mutable {
+      [stream, due, cancelled, work = WorkOf(*context), handler = std::move(handler)]() mutable {
         const trace::Scope scope(std::move(work));
         StreamWriter<Message> writer(*stream);
-        const absl::Status status = std::move(handler)(call, writer);
+        const absl::Status status = std::move(handler)(Call{ToTimeOfDay(due), cancelled}, writer);
         TellFault(status);
         stream->End(status);
       });

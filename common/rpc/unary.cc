@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/retry_hint.h"
+#include "common/base/steady.h"
 #include "common/rpc/observe.h"
 #include "common/trace/trace.h"
 
@@ -24,16 +25,17 @@ absl::Status OverloadedError() {
 grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context, Executor& executor,
                                    absl::AnyInvocable<absl::Status(const Call&) &&> handler) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const Call call{DeadlineOf(*context)};
+  // The clock may be set while the call waits for its turn.
+  const absl::Time due = ToSteady(DeadlineOf(*context));
   const bool taken = executor.TrySchedule([=, handler = std::move(handler)]() mutable {
     const trace::Scope scope(WorkOf(*context));
     if (context->IsCancelled()) {
       reactor->Finish(grpc::Status::CANCELLED);
-    } else if (context->deadline() <= std::chrono::system_clock::now()) {
+    } else if (due <= SteadyNow()) {
       reactor->Finish(
           ToGrpcStatus(absl::DeadlineExceededError("the deadline passed in the queue")));
     } else {
-      const absl::Status status = std::move(handler)(call);
+      const absl::Status status = std::move(handler)(Call{ToTimeOfDay(due)});
       TellFault(status);
       reactor->Finish(ToGrpcStatus(status));
     }

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/text.h"
+#include "common/knowledge/clean_result.h"
 #include "services/execution/comparison.h"
 
 namespace galen::execution {
@@ -12,13 +14,16 @@ namespace {
 
 using galen::v1::CheckResult;
 
-constexpr int kMaxFindings = 10000;
 constexpr std::size_t kMaxResultBytes = 4 << 20;
+// Of a name that a node gave, where it is told what is wrong with it.
+constexpr std::size_t kMaxToldBytes = 100;
 
 // What is wrong with a result that a node sent, whatever it was asked; "" when it is sound. A node
 // may lie or be broken; it must not speak for others, nor flood us.
 std::string Unsound(const CheckResult& result, absl::string_view node) {
-  if (result.node() != node) return absl::StrCat("it answered for node ", result.node());
+  if (result.node() != node) {
+    return absl::StrCat("it answered for node ", CleanText(result.node(), kMaxToldBytes));
+  }
   absl::string_view id = result.id();
   if (!absl::ConsumePrefix(&id, result.check()) || !absl::ConsumePrefix(&id, "@") || id != node) {
     return "its evidence id is malformed";
@@ -26,12 +31,13 @@ std::string Unsound(const CheckResult& result, absl::string_view node) {
   if (result.status() < CheckResult::PASS || result.status() > CheckResult::RUNNING) {
     return "its status is not one of PASS, FAIL, SKIPPED, ERROR, RUNNING";
   }
-  if (result.findings_size() > kMaxFindings || result.ByteSizeLong() > kMaxResultBytes) {
+  if (result.findings_size() > knowledge::kMaxFindings || result.ByteSizeLong() > kMaxResultBytes) {
     return "it sent more than 10,000 findings or 4 MiB";
   }
   for (const galen::v1::Finding& finding : result.findings()) {
     if (!finding.subject().node().empty() && finding.subject().node() != node) {
-      return absl::StrCat("a finding is about node ", finding.subject().node());
+      return absl::StrCat("a finding is about node ",
+                          CleanText(finding.subject().node(), kMaxToldBytes));
     }
   }
   return "";
@@ -46,7 +52,7 @@ CheckResult ErrorResult(absl::string_view check, absl::string_view node,
   result.set_check(std::string(check));
   result.set_node(std::string(node));
   result.set_status(CheckResult::ERROR);
-  result.set_message(std::string(message));
+  result.set_message(CleanText(message, knowledge::kMaxMessageBytes));
   return result;
 }
 
@@ -91,6 +97,8 @@ void FanOut::Add(const std::string& node, const std::set<std::string>& checks,
 
 void FanOut::OnResult(const std::string& node, CheckResult result, const std::string& part) {
   std::string fault = Unsound(result, node);
+  // As an honest node has done already.
+  if (fault.empty()) knowledge::CleanResult(result);
   {
     MutexLock lock(mu_);
     Part* const asked = Find(node, part);
@@ -98,8 +106,8 @@ void FanOut::OnResult(const std::string& node, CheckResult result, const std::st
     const auto wanted =
         std::find(asked->wanted.begin(), asked->wanted.end(), PlaceOf(result.check()));
     if (wanted == asked->wanted.end() && result.node() == node) {
-      fault =
-          absl::StrCat("it answered check ", result.check(), ", which was not asked or came twice");
+      fault = absl::StrCat("it answered check ", CleanText(result.check(), kMaxToldBytes),
+                           ", which was not asked or came twice");
     }
     if (!fault.empty()) {
       asked->fault = std::move(fault);

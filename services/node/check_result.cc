@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/text.h"
+#include "common/knowledge/clean_result.h"
 #include "common/knowledge/limits.h"
 
 namespace galen::node {
@@ -15,11 +16,10 @@ using galen::v1::CheckResult;
 using galen::v1::Finding;
 using knowledge::v1::FindingSpec;
 
-constexpr std::size_t kMaxFindings = 10000;
-constexpr std::size_t kMaxExcerptBytes = 4096;
-constexpr std::size_t kMaxMessageBytes = 1024;
-constexpr std::size_t kMaxValueBytes = 1024;
-constexpr std::size_t kMaxNameBytes = 256;
+using knowledge::kMaxExcerptBytes;
+using knowledge::kMaxFindings;
+using knowledge::kMaxMessageBytes;
+
 // The one word that stands for a number (see knowledge::Compare).
 constexpr absl::string_view kUnlimited = "unlimited";
 
@@ -56,22 +56,6 @@ bool HasDeclaredType(const Finding& finding, const FindingSpec& spec) {
   return false;
 }
 
-void Clean(std::string& text, std::size_t max_bytes) { text = CleanText(text, max_bytes); }
-
-void CleanFinding(Finding& finding) {
-  galen::v1::Device& subject = *finding.mutable_subject();
-  Clean(*subject.mutable_node(), kMaxNameBytes);
-  Clean(*subject.mutable_device(), kMaxNameBytes);
-  Clean(*subject.mutable_pci_address(), kMaxNameBytes);
-  Clean(*subject.mutable_serial(), kMaxNameBytes);
-  Clean(*finding.mutable_expected(), kMaxValueBytes);
-  if (finding.has_text_value()) Clean(*finding.mutable_text_value(), kMaxValueBytes);
-  if (finding.has_event_value()) {
-    Clean(*finding.mutable_event_value()->mutable_code(), kMaxNameBytes);
-    Clean(*finding.mutable_event_value()->mutable_text(), kMaxValueBytes);
-  }
-}
-
 }  // namespace
 
 CheckResult ResultWithoutFindings(absl::string_view check, absl::string_view node,
@@ -95,12 +79,13 @@ CheckResult MakeResult(const knowledge::v1::Check& spec, absl::string_view node,
   for (const FindingSpec& finding : spec.findings()) declared[finding.name()] = &finding;
 
   CheckResult result = ResultWithoutFindings(spec.name(), node, CheckResult::PASS, output->message);
-  if (output->findings.size() > kMaxFindings) {
-    result.set_message(CleanText(
-        absl::StrCat(output->findings.size() - kMaxFindings, " of ", output->findings.size(),
-                     " findings were left out; ", output->message),
-        kMaxMessageBytes));
-    output->findings.resize(kMaxFindings);
+  constexpr auto kMost = static_cast<std::size_t>(kMaxFindings);
+  if (output->findings.size() > kMost) {
+    result.set_message(
+        CleanText(absl::StrCat(output->findings.size() - kMost, " of ", output->findings.size(),
+                               " findings were left out; ", output->message),
+                  kMaxMessageBytes));
+    output->findings.resize(kMost);
   }
   for (Finding& finding : output->findings) {
     const auto found = declared.find(finding.name());
@@ -113,7 +98,8 @@ CheckResult MakeResult(const knowledge::v1::Check& spec, absl::string_view node,
                        "; this is a defect of the check"));
     }
     if (finding.unit().empty()) finding.set_unit(found->second->unit());
-    CleanFinding(finding);
+    finding.mutable_subject();  // there is always one, if only an empty one
+    knowledge::CleanFinding(finding);
     *result.add_findings() = std::move(finding);
   }
   result.set_excerpt(CleanText(output->excerpt, kMaxExcerptBytes));

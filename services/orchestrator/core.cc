@@ -1,11 +1,13 @@
 #include "services/orchestrator/core.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "services/orchestrator/diagnosis_actor.h"
 #include "services/orchestrator/orchestrator_metrics.h"
 
@@ -19,6 +21,13 @@ constexpr std::size_t kMaxRests = 1000;
 // A diagnosis of some forty events takes 20 to 200 KB.
 constexpr std::size_t kMostRecentBytes = std::size_t{32} << 20;
 
+// What waits are measured by.
+std::function<absl::Time()> TimescaleOf(const Options& options, const Clock& clock) {
+  if (options.steady != nullptr) return [steady = options.steady] { return steady->Now(); };
+  if (options.own_timer) return SteadyNow;
+  return [&clock] { return clock.Now(); };
+}
+
 }  // namespace
 
 Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
@@ -27,6 +36,7 @@ Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
       agents(agents_in),
       clock(clock_in),
       options(std::move(options_in)),
+      timers(TimescaleOf(options, clock)),
       turnstile(options.max_calls),
       recent(kMostRecentBytes),
       executor_(executor_in),
@@ -41,10 +51,7 @@ void Core::Close() {
     actors.swap(actors_);
   }
   for (const auto& [name, actor] : actors) actor->HandOver();
-  for (Watcher& watcher : watchers.Close()) {
-    std::move(watcher.on_events)(
-        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
-  }
+  for (Watcher& watcher : watchers.Close()) EndWatch(std::move(watcher));
 }
 
 void Core::Run(absl::AnyInvocable<void() &&> task) {
@@ -55,7 +62,7 @@ void Core::Run(absl::AnyInvocable<void() &&> task) {
     if (pass) std::move (*shared)();
   });
   if (taken) return;
-  timers.At(clock.Now() + kFullExecutorDelay, [weak = weak_from_this(), shared] {
+  timers.After(kFullExecutorDelay, [weak = weak_from_this(), shared] {
     const std::shared_ptr<Core> core = weak.lock();
     if (core == nullptr) return;
     const Gate::Pass pass(core->gate);
@@ -133,8 +140,8 @@ void Core::StartWaiting() {
   }
 }
 
-void Core::ResumeAt(absl::Time when, const std::string& name) {
-  timers.At(when, [weak = weak_from_this(), name] {
+void Core::ResumeAfter(absl::Duration wait, const std::string& name) {
+  timers.After(wait, [weak = weak_from_this(), name] {
     if (const std::shared_ptr<Core> core = weak.lock()) core->Resume(name);
   });
 }
@@ -203,8 +210,7 @@ void Core::ServeWatcher(std::int64_t ticket, Watcher watcher) {
   // First in the list, then the look into the store: an event that comes in between is seen by one
   // of the two.
   if (!watchers.Add(ticket, watcher)) {
-    std::move(watcher.on_events)(
-        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
+    EndWatch(std::move(watcher));
     return;
   }
   absl::StatusOr<EventBatch> batch = ReadBatch(name, after);
@@ -216,8 +222,8 @@ void Core::ServeWatcher(std::int64_t ticket, Watcher watcher) {
 
 void Core::NotifyWatchers(absl::string_view name) {
   for (auto& [ticket, watcher] : watchers.TakeAll(name)) {
-    Run([this, number = ticket, waiting = std::move(watcher)]() mutable {
-      ServeWatcher(number, std::move(waiting));
+    Run([this, number = ticket, held = HeldWatcher(std::move(watcher))]() mutable {
+      ServeWatcher(number, std::move(held).Take());
     });
   }
 }

@@ -57,7 +57,7 @@ class Core : public std::enable_shared_from_this<Core> {
   absl::StatusOr<std::shared_ptr<DiagnosisActor>> Open(absl::string_view name);
   // Lets a diagnosis go on when it is its turn; what stands in the way is reported.
   void Resume(const std::string& name);
-  void ResumeAt(absl::Time when, const std::string& name);
+  void ResumeAfter(absl::Duration wait, const std::string& name);
   // Resumes every unfinished diagnosis whose lease has expired.
   absl::Status ResumeOrphans();
   // The same, and those that are still under a lease of this owner's name: of its former self.
@@ -83,7 +83,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
   store::EventLog& log;
   const Agents agents;
-  const Clock& clock;
+  const Clock& clock;  // the time of day: for stamps and leases, never for waits
   const Options options;
   Timers timers;
   Gate gate;

@@ -10,6 +10,7 @@
 #include "common/spending/spending.h"
 #include "services/orchestrator/decider.h"
 #include "services/orchestrator/outcomes.h"
+#include "services/orchestrator/retry.h"
 #include "services/orchestrator/view.h"
 
 namespace galen::orchestrator {
@@ -40,6 +41,7 @@ DiagnosisActor::DiagnosisActor(std::shared_ptr<Core> core, store::Lease lease, S
       name_(lease.diagnosis),
       tenant_(name_.substr(0, name_.find("/diagnoses/"))),
       lease_(std::move(lease)),
+      renew_at_(core_->timers.Now() + core_->options.lease_ttl / 2),
       state_(std::move(state)) {}
 
 void DiagnosisActor::Start() {
@@ -137,7 +139,7 @@ void DiagnosisActor::EmptyInbox() {
     waits_ -= given.size();
     for (Turnstile::Place& place : given) places_.push_back(std::move(place));
     const trace::Scope scope(Work());
-    if (wake_at_ <= core_->clock.Now()) wake_at_ = absl::InfiniteFuture();
+    if (wake_at_ <= core_->timers.Now()) wake_at_ = absl::InfiniteFuture();
     absl::Status status;
     if (storing_.has_value()) status = FinishStoring(*std::move(stored));
     // What was stored may have been the end; or its calls were answered at once.
@@ -188,7 +190,7 @@ void DiagnosisActor::TakeIn(std::vector<Letter> letters, std::vector<v1::Diagnos
 }
 
 void DiagnosisActor::GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events) {
-  const absl::Time now = core_->clock.Now();
+  const absl::Time now = core_->timers.Now();
   for (auto it = in_flight_.begin(); it != in_flight_.end();) {
     if (now < it->second.deadline + kDeadlineGrace) {
       ++it;
@@ -248,7 +250,7 @@ absl::Status DiagnosisActor::FinishStoring(absl::Status stored) {
   storing_.reset();
   if (!stored.ok()) {
     core_->numbers.append_failures.Add();
-    return stored;
+    return absl::IsInvalidArgument(stored) ? FailFor(stored) : stored;
   }
   core_->numbers.appends.Add(absl::Now() - storing.begun);
   if (core_->options.after_append) {
@@ -281,11 +283,31 @@ absl::Status DiagnosisActor::GoOn(const std::vector<Effect>& effects) {
   return absl::OkStatus();
 }
 
+// The store will never take these events, so the diagnosis ends where its log does.
+absl::Status DiagnosisActor::FailFor(const absl::Status& refused) {
+  GALEN_ASSIGN_OR_RETURN(state_, core_->Load(name_));
+  const std::int64_t expected_last = state_.last_sequence;
+  v1::DiagnosisEvent failed;
+  google::rpc::Status& error = *failed.mutable_failed()->mutable_error();
+  error.set_code(static_cast<int>(absl::StatusCode::kInternal));
+  error.set_message(absl::StrCat("what it found cannot be stored: ", refused.message()));
+  std::vector<v1::DiagnosisEvent> events;
+  Take(std::move(failed), events);
+  GALEN_RETURN_IF_ERROR(core_->log.Append(lease_, expected_last, events).status());
+  core_->recent.Add(name_, std::move(events));
+  for (const auto& [id, call] : in_flight_) call.cancel();
+  if (std::exchange(came_to_rest_, false)) CountRest();
+  Rest();
+  return absl::OkStatus();
+}
+
 absl::Status DiagnosisActor::RenewLease() {
-  const absl::Time now = core_->clock.Now();
+  const absl::Time now = core_->timers.Now();
   const absl::Duration ttl = core_->options.lease_ttl;
-  if (lease_.expires - now > ttl / 2) return absl::OkStatus();
-  GALEN_ASSIGN_OR_RETURN(lease_, core_->log.AcquireLease(name_, core_->options.owner, now, ttl));
+  if (now < renew_at_) return absl::OkStatus();
+  GALEN_ASSIGN_OR_RETURN(
+      lease_, core_->log.AcquireLease(name_, core_->options.owner, core_->clock.Now(), ttl));
+  renew_at_ = now + ttl / 2;
   return absl::OkStatus();
 }
 
@@ -309,13 +331,14 @@ void DiagnosisActor::WaitForPlaces(std::size_t count) {
 
 void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
   const trace::Scope scope(Work());
-  const absl::Time now = core_->clock.Now();
-  absl::Time wake = lease_.expires - core_->options.lease_ttl / 2;
+  const absl::Time today = core_->clock.Now();
+  const absl::Time now = core_->timers.Now();
+  absl::Time wake = renew_at_;
   std::size_t without_place = 0;
   for (const Effect& effect : wanted) {
     if (in_flight_.count(effect.id) > 0) continue;
-    if (effect.not_before > now) {
-      wake = std::min(wake, effect.not_before);
+    if (const absl::Time due = DueTime(effect); due > now) {
+      wake = std::min(wake, due);
       continue;
     }
     std::optional<Turnstile::Place> place = PlaceForCall();
@@ -323,11 +346,11 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
       ++without_place;
       continue;
     }
-    const absl::Time deadline = now + TimeFor(effect.kind, core_->options);
-    if (effect.kind != Effect::Kind::kChecks) NoteTenantsDay(now);
+    const absl::Duration limit = TimeFor(effect.kind, core_->options);
+    if (effect.kind != Effect::Kind::kChecks) NoteTenantsDay(today);
     const std::int64_t call = ++last_call_;
     in_flight_.emplace(effect.id,
-                       InFlight{call, effect, deadline, clients::NoCancel(), *std::move(place)});
+                       InFlight{call, effect, now + limit, clients::NoCancel(), *std::move(place)});
     // Weak: an answer that comes after the diagnosis has been dropped finds nobody.
     OutcomeSink sink = [self = weak_from_this(), id = effect.id, call](Outcome outcome,
                                                                        bool ends_call) {
@@ -336,8 +359,8 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
       }
     };
     // An answer that came meanwhile waits in the inbox, for the lock that is held here.
-    in_flight_.find(effect.id)->second.cancel = StartCall(core_->agents, state_, effect, deadline,
-                                                          core_->options.patience, std::move(sink));
+    in_flight_.find(effect.id)->second.cancel = StartCall(
+        core_->agents, state_, effect, today + limit, core_->options.patience, std::move(sink));
   }
   WaitForPlaces(without_place);
   places_.clear();  // what is not wanted any more another one may have
@@ -352,10 +375,22 @@ void DiagnosisActor::NoteTenantsDay(absl::Time now) {
   *state_.spending.mutable_tenant_today() = spent.ok() ? *spent : state_.spending.diagnosis();
 }
 
+// When a call may be made, by what waits are measured by. The log says it by the time of day, which
+// may have been set since: so it is reckoned once, and no wait is longer than any that is meant.
+absl::Time DiagnosisActor::DueTime(const Effect& effect) {
+  if (effect.not_before == absl::InfinitePast()) return absl::InfinitePast();
+  const auto [at, fresh] = due_.try_emplace(effect.id);
+  if (fresh || at->second.not_before != effect.not_before) {
+    const absl::Duration wait = effect.not_before - core_->clock.Now();
+    at->second = {effect.not_before, core_->timers.Now() + std::min(wait, kLongestBackoff)};
+  }
+  return at->second.due;
+}
+
 void DiagnosisActor::WakeAt(absl::Time when) {
   if (when >= wake_at_) return;  // woken earlier, and asked again then
   wake_at_ = when;
-  core_->timers.At(when, [self = weak_from_this()] {
+  core_->timers.After(when - core_->timers.Now(), [self = weak_from_this()] {
     if (const std::shared_ptr<DiagnosisActor> actor = self.lock()) actor->Receive({});
   });
 }
@@ -406,7 +441,7 @@ void DiagnosisActor::StopOn(const absl::Status& problem) {
     core_->numbers.leases_lost.Add();
     return;
   }
-  core_->ResumeAt(core_->clock.Now() + core_->options.store_retry, name_);
+  core_->ResumeAfter(core_->options.store_retry, name_);
 }
 
 }  // namespace galen::orchestrator

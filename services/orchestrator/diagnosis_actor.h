@@ -59,7 +59,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   struct InFlight {
     std::int64_t call = 0;  // tells late answers of an earlier call from those of this one
     Effect effect;
-    absl::Time deadline;
+    absl::Time deadline;     // by what waits are measured by, as all times below
     clients::Cancel cancel;  // set once the call is made
     Turnstile::Place place;
   };
@@ -86,6 +86,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   absl::Status FinishStoring(absl::Status stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FinishWhatIsStored() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status GoOn(const std::vector<Effect>& effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status FailFor(const absl::Status& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::optional<Turnstile::Place> PlaceForCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -97,6 +98,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   void CountRest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StopOn(const absl::Status& problem) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Time DueTime(const Effect& effect) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeAt(absl::Time when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::shared_ptr<Core> core_;
@@ -113,8 +115,14 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   Mutex mu_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;
   store::Lease lease_ ABSL_GUARDED_BY(mu_);
+  absl::Time renew_at_ ABSL_GUARDED_BY(mu_);
   State state_ ABSL_GUARDED_BY(mu_);  // with the events of storing_
   std::optional<Storing> storing_ ABSL_GUARDED_BY(mu_);
+  struct Due {
+    absl::Time not_before;  // by the time of day, as the log says it
+    absl::Time due;
+  };
+  std::map<std::string, Due> due_ ABSL_GUARDED_BY(mu_);             // by effect id, of retries
   std::map<std::string, InFlight> in_flight_ ABSL_GUARDED_BY(mu_);  // by effect id
   std::int64_t last_call_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time wake_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();

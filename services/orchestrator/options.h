@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/clock.h"
 #include "galen/v1/diagnosis.pb.h"
 #include "services/orchestrator/retry.h"
 
@@ -45,6 +46,9 @@ struct Options {
   std::size_t max_calls = 256;
   // False: no thread of its own, the owner calls Tick().
   bool own_timer = true;
+  // What waits are measured by; must outlive the orchestrator. nullptr: SteadyNow(), and without a
+  // thread of its own the clock that it is given.
+  const Clock* steady = nullptr;
   // Fault injection: called after each event is durable, with its sequence number, before anything
   // is done about it.
   std::function<void(std::int64_t sequence)> after_append;

@@ -82,7 +82,7 @@ absl::StatusOr<v1::Diagnosis> ViewOf(Core& core, absl::string_view name, bool li
 
 // Does `action` every `period`, for as long as the core stands.
 void Repeat(const std::shared_ptr<Core>& core, absl::Duration period, void (*action)(Core&)) {
-  core->timers.At(core->clock.Now() + period, [weak = std::weak_ptr(core), period, action] {
+  core->timers.After(period, [weak = std::weak_ptr(core), period, action] {
     const std::shared_ptr<Core> still = weak.lock();
     if (still == nullptr) return;
     action(*still);
@@ -115,7 +115,7 @@ absl::Status Orchestrator::Start() {
   return absl::OkStatus();
 }
 
-void Orchestrator::Tick() { core_->timers.RunDue(core_->clock.Now()); }
+void Orchestrator::Tick() { core_->timers.RunDue(); }
 
 std::shared_ptr<const prometheus::Collectable> Orchestrator::metrics() const {
   return metrics::SourceOf([weak = std::weak_ptr(core_)] {
@@ -250,8 +250,8 @@ std::int64_t Orchestrator::WatchNext(const v1::WatchDiagnosisRequest& request, O
   const std::int64_t ticket = core_->watchers.NewTicket();
   Watcher watcher{request.name(), std::max<std::int64_t>(request.after_sequence(), 0),
                   std::move(on_events)};
-  core_->Run([core = core_.get(), ticket, watcher = std::move(watcher)]() mutable {
-    core->ServeWatcher(ticket, std::move(watcher));
+  core_->Run([core = core_.get(), ticket, held = HeldWatcher(std::move(watcher))]() mutable {
+    core->ServeWatcher(ticket, std::move(held).Take());
   });
   return ticket;
 }
@@ -259,10 +259,7 @@ std::int64_t Orchestrator::WatchNext(const v1::WatchDiagnosisRequest& request, O
 void Orchestrator::StopWatching(std::int64_t ticket) { core_->watchers.Take(ticket); }
 
 void Orchestrator::EndWatches() {
-  for (Watcher& watcher : core_->watchers.Close()) {
-    std::move(watcher.on_events)(
-        absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
-  }
+  for (Watcher& watcher : core_->watchers.Close()) EndWatch(std::move(watcher));
 }
 
 absl::Status Orchestrator::Watch(const v1::WatchDiagnosisRequest& request,

@@ -45,7 +45,7 @@ absl::Duration BackoffAfter(absl::string_view diagnosis, int attempts) {
 
 absl::Duration BackoffAfter(absl::string_view diagnosis, int attempts,
                             const google::rpc::Status& error) {
-  constexpr absl::Duration kMostAskedFor = absl::Seconds(30);
+  const absl::Duration kMostAskedFor = kLongestBackoff / 1.5;
   absl::Duration wait = BackoffAfter(diagnosis, attempts);
   for (const google::protobuf::Any& detail : error.details()) {
     google::rpc::RetryInfo info;

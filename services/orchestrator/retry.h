@@ -24,6 +24,8 @@ struct Patience {
 // itself, or enough was tried. Every call only reads, so a timeout may be retried too.
 bool IsFinalFailure(absl::StatusCode code, int attempt, const Patience& patience);
 
+// What no wait is longer than.
+inline constexpr absl::Duration kLongestBackoff = absl::Seconds(45);
 // How long to wait after `attempts` failed ones: 0.2 s, twice as long after each, at most 5 s; and
 // of that half as much up to half as much again, by `diagnosis` (its name) and the attempt, so that
 // those that fail at the same time do not come back at the same time. Pure: the same after a

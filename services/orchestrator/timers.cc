@@ -4,20 +4,19 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
-
 namespace galen::orchestrator {
 
-void Timers::At(absl::Time when, absl::AnyInvocable<void() &&> action) {
+void Timers::After(absl::Duration wait, absl::AnyInvocable<void() &&> action) {
   {
     const std::lock_guard<std::mutex> lock(mu_);
     if (stopping_) return;
-    actions_.emplace(when, std::move(action));
+    actions_.emplace(Now() + wait, std::move(action));
   }
   changed_.notify_one();
 }
 
-void Timers::RunDue(absl::Time now) {
+void Timers::RunDue() {
+  const absl::Time now = Now();
   std::vector<absl::AnyInvocable<void() &&>> due;
   {
     const std::lock_guard<std::mutex> lock(mu_);
@@ -33,10 +32,11 @@ void Timers::Start() {
 }
 
 void Timers::Stop() {
+  std::multimap<absl::Time, absl::AnyInvocable<void() &&>> dropped;  // without the lock
   {
     const std::lock_guard<std::mutex> lock(mu_);
     stopping_ = true;
-    actions_.clear();
+    dropped.swap(actions_);
   }
   changed_.notify_one();
   if (thread_.joinable()) thread_.join();
@@ -47,15 +47,15 @@ void Timers::Loop() {
     {
       std::unique_lock<std::mutex> lock(mu_);
       if (stopping_) return;
-      const absl::Time now = absl::Now();
-      // At most a minute, so that a clock that was set does not leave an action behind for ever.
-      const absl::Time next = actions_.empty() ? absl::InfiniteFuture() : actions_.begin()->first;
-      if (next > now) {
-        changed_.wait_until(lock, absl::ToChronoTime(std::min(next, now + absl::Minutes(1))));
+      const absl::Duration wait =
+          actions_.empty() ? absl::Hours(1) : actions_.begin()->first - Now();
+      if (wait > absl::ZeroDuration()) {
+        // By the steady clock.
+        changed_.wait_for(lock, absl::ToChronoNanoseconds(std::min(wait, absl::Hours(1))));
         continue;
       }
     }
-    RunDue(absl::Now());
+    RunDue();
   }
 }
 

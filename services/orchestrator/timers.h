@@ -2,28 +2,34 @@
 #define SERVICES_ORCHESTRATOR_TIMERS_H_
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "common/base/steady.h"
 
 namespace galen::orchestrator {
 
-// Actions at points in time. Who owns it runs what is due (RunDue), or lets a thread of its own do
-// so (Start). Actions run without a lock held and must be short. Thread-safe.
+// Actions after a while, by a scale of time that goes on evenly whatever the time of day is set to.
+// Who owns it runs what is due (RunDue), or lets a thread of its own do so (Start). Actions run
+// without a lock held and must be short. Thread-safe.
 class Timers {
  public:
-  Timers() = default;
+  // `now` gives the time on that scale; Start() is for SteadyNow alone.
+  explicit Timers(std::function<absl::Time()> now = SteadyNow) : now_(std::move(now)) {}
   ~Timers() { Stop(); }
   Timers(const Timers&) = delete;
   Timers& operator=(const Timers&) = delete;
 
-  void At(absl::Time when, absl::AnyInvocable<void() &&> action);
+  absl::Time Now() const { return now_(); }
+  void After(absl::Duration wait, absl::AnyInvocable<void() &&> action);
   // Runs every action whose time has come, in order of time.
-  void RunDue(absl::Time now);
-  // Runs actions when they are due by the system's clock, until Stop().
+  void RunDue();
+  // Runs actions when they are due, until Stop().
   void Start();
   // Returns when no action runs any more; those that wait are dropped.
   void Stop();
@@ -31,6 +37,7 @@ class Timers {
  private:
   void Loop();
 
+  const std::function<absl::Time()> now_;
   // Not the annotated Mutex: it has no wait with a time limit.
   std::mutex mu_;
   std::condition_variable changed_;

@@ -2,6 +2,11 @@
 
 namespace galen::orchestrator {
 
+void EndWatch(Watcher watcher) {
+  std::move(watcher.on_events)(
+      absl::UnavailableError("this orchestrator shuts down: watch again elsewhere"));
+}
+
 bool Watchers::Add(std::int64_t ticket, Watcher& watcher) {
   MutexLock lock(mu_);
   if (closed_) return false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,28 @@ struct Watcher {
   std::string name;
   std::int64_t after_sequence = 0;
   OnEvents on_events;
+};
+
+// Tells a watcher that it is to watch again elsewhere.
+void EndWatch(Watcher watcher);
+
+// A watcher on its way through a queue. If it is dropped there, because the orchestrator is gone,
+// it is told so.
+class HeldWatcher {
+ public:
+  explicit HeldWatcher(Watcher watcher) : watcher_(std::make_unique<Watcher>(std::move(watcher))) {}
+  HeldWatcher(HeldWatcher&&) = default;
+  HeldWatcher& operator=(HeldWatcher&&) = delete;
+  ~HeldWatcher() {
+    if (watcher_ != nullptr) EndWatch(std::move(*watcher_));
+  }
+  Watcher Take() && {
+    const std::unique_ptr<Watcher> taken = std::move(watcher_);
+    return std::move(*taken);
+  }
+
+ private:
+  std::unique_ptr<Watcher> watcher_;
 };
 
 // The watchers that wait, by ticket. The log itself is the queue of each: a slow one reads later,

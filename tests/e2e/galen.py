@@ -41,13 +41,14 @@ def diagnose_with(example, environment, *arguments):
 
 
 class Process:
-    """A service on a free port of the loopback interface."""
+    """A service on a free port of the loopback interface, or of another `host`, where words before the command (`prefix`)
+    bring it there. `program` may also be a path."""
 
-    def __init__(self, program, *arguments, port=0):
+    def __init__(self, program, *arguments, port=0, host="127.0.0.1", prefix=(), environment=None):
         self.program = program
         self.process = subprocess.Popen(
-            [f"{BIN}/{program}", *arguments, f"--listen=127.0.0.1:{port}"], text=True, cwd=ROOT,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            [*prefix, os.path.join(BIN, program), *arguments, f"--listen={host}:{port}"], text=True, cwd=ROOT,
+            env={**os.environ, **(environment or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.log = []
         self.port = None
         for line in self.process.stderr:

@@ -1,5 +1,6 @@
 """A real redis-server for the tests that need one."""
 import ctypes
+import os
 import signal
 import socket
 import subprocess
@@ -11,33 +12,46 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-class Redis:
-    """A redis-server on a free port of the loopback interface, that syncs before it answers."""
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
-    def __init__(self):
-        self.scratch = tempfile.TemporaryDirectory()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+
+class Redis:
+    """A redis-server on a free port of the loopback interface, that syncs before it answers. On another `host` words
+    before the command (`prefix`) bring it there; `arguments` are further ones of the server."""
+
+    def __init__(self, *arguments, host="127.0.0.1", prefix=(), environment=None, directory=None):
+        self.scratch = tempfile.TemporaryDirectory(dir=directory)
+        self.host = host
+        self.prefix = prefix
+        self.environment = environment or {}
+        self.arguments = arguments
+        self.port = free_port()
         self.start()
 
     @property
     def url(self):
-        return f"redis://127.0.0.1:{self.port}"
+        return f"redis://{self.host}:{self.port}"
 
     def start(self):
+        self.run(["--port", str(self.port), "--bind", self.host, "--protected-mode", "no", "--dir", self.scratch.name,
+                  "--appendonly", "yes", "--appendfsync", "always", *self.arguments])
+
+    def run(self, words):
+        """Starts the server with these words, and waits until it answers."""
         self.process = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.scratch.name,
-             "--appendonly", "yes", "--appendfsync", "always"],
-            stdout=subprocess.DEVNULL, preexec_fn=die_with_parent)
+            [*self.prefix, "redis-server", *words], stdout=subprocess.DEVNULL, env={**os.environ, **self.environment},
+            preexec_fn=die_with_parent)
         while self.cli("PING") != "PONG":
             if self.process.poll() is not None:
                 raise AssertionError("redis-server ended at its start")
             time.sleep(0.02)
 
     def cli(self, *words):
-        return subprocess.run(["redis-cli", "-p", str(self.port), *words], text=True, capture_output=True,
-                              timeout=60).stdout.strip()
+        return subprocess.run(["redis-cli", "-h", self.host, "-p", str(self.port), *words], text=True,
+                              capture_output=True, timeout=60).stdout.strip()
 
     def kill(self):
         self.process.kill()

@@ -51,11 +51,21 @@ TEST_P(Steady, ADeadlineGivenAfterTheClockWasSetIsAsFarAway) {
   EXPECT_GT(said, absl::Minutes(1));
 }
 
+TEST_P(Steady, ADeadlineKeptWhileTheClockIsSetIsAsFarAway) {
+  const absl::Time kept = ToSteady(TimeOfDay() + absl::Minutes(2));
+  clock_set_by_seconds = GetParam();
+  const absl::Duration left = ToTimeOfDay(kept) - TimeOfDay();
+  EXPECT_LT(left, absl::Minutes(3));
+  EXPECT_GT(left, absl::Minutes(1));
+}
+
 INSTANTIATE_TEST_SUITE_P(Clock, Steady, testing::Values(300, -300));
 
 TEST(SteadyTime, NoDeadlineStaysNone) {
   EXPECT_EQ(ToSteady(absl::InfiniteFuture()), absl::InfiniteFuture());
   EXPECT_EQ(ToSteady(absl::InfinitePast()), absl::InfinitePast());
+  EXPECT_EQ(ToTimeOfDay(absl::InfiniteFuture()), absl::InfiniteFuture());
+  EXPECT_EQ(ToTimeOfDay(absl::InfinitePast()), absl::InfinitePast());
 }
 
 }  // namespace

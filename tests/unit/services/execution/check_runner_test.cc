@@ -287,6 +287,24 @@ TEST_F(CheckRunnerTest, ANodeThatLiesIsNotBelievedAndSpeaksForNobodyElse) {
   }
 }
 
+TEST_F(CheckRunnerTest, ANodeCannotFloodAReportWithItsWords) {
+  const std::string flood(std::size_t{3} << 20, 'x');
+  FakeNodeClient liar([&](const node::v1::RunChecksRequest& request, auto& on_result) {
+    galen::v1::CheckResult result = Result("gpu.ecc", request.node());
+    result.set_message(flood);
+    result.set_excerpt("\x1b[2J");
+    on_result(result);
+    on_result(Result(flood, request.node()));
+    return absl::OkStatus();
+  });
+  const NodeRegistry registry({{"liar", &liar}}, {});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  const Outcome outcome = Run(runner, {"gpu.ecc", "system.memory"}, {"liar"});
+  EXPECT_THAT(outcome.results.at("gpu.ecc@liar").message(), ::testing::SizeIs(1024));
+  EXPECT_EQ(outcome.results.at("gpu.ecc@liar").excerpt(), "");
+  EXPECT_LT(outcome.results.at("system.memory@liar").message().size(), 1024u);
+}
+
 TEST_F(CheckRunnerTest, ASecondResultOfTheSameCheckIsDropped) {
   FakeNodeClient repeating([](const node::v1::RunChecksRequest& request, auto& on_result) {
     on_result(Result("gpu.ecc", request.node()));

@@ -51,10 +51,20 @@ class WatchTest : public ::testing::Test {
   const std::unique_ptr<store::EventLog> log_ = store::SqliteEventLog::Open(":memory:").value();
   FakeAgents world_;
   FakeClock clock_;
+  std::vector<absl::StatusOr<EventBatch>> batches_;  // outlives the tasks that tell it
   ManualExecutor executor_;
-  std::vector<absl::StatusOr<EventBatch>> batches_;
   std::unique_ptr<Orchestrator> orchestrator_;
 };
+
+TEST_F(WatchTest, IsToldToGoElsewhereWhenTheOrchestratorEndsBeforeItsTurn) {
+  ASSERT_THAT(orchestrator_->Create(CreateRequest()), IsOk());
+  Next(0);
+  orchestrator_->EndWatches();
+  orchestrator_.reset();
+  executor_.RunAll();
+  ASSERT_EQ(batches_.size(), 1u);
+  EXPECT_THAT(batches_[0], StatusIs(absl::StatusCode::kUnavailable, HasSubstr("elsewhere")));
+}
 
 TEST_F(WatchTest, GivesWhatIsThereAndThenTheRestToTheEnd) {
   ASSERT_THAT(orchestrator_->Create(CreateRequest()), IsOk());

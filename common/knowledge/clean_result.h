@@ -1,0 +1,24 @@
+#ifndef COMMON_KNOWLEDGE_CLEAN_RESULT_H_
+#define COMMON_KNOWLEDGE_CLEAN_RESULT_H_
+
+#include <cstddef>
+
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::knowledge {
+
+// What a check result may hold, whoever made it: its texts are foreign, and all of them end up in
+// event logs, reports and terminals.
+inline constexpr int kMaxFindings = 10'000;
+inline constexpr std::size_t kMaxMessageBytes = 1024;
+inline constexpr std::size_t kMaxExcerptBytes = 4096;
+
+// Cleans and cuts every text of a finding; a time that there is not goes. Pure.
+void CleanFinding(galen::v1::Finding& finding);
+
+// The same of a whole result, but for its id, its check and its node, which say whose it is. Pure.
+void CleanResult(galen::v1::CheckResult& result);
+
+}  // namespace galen::knowledge
+
+#endif  // COMMON_KNOWLEDGE_CLEAN_RESULT_H_

@@ -1,0 +1,45 @@
+"""What the verdict of a chaos run says of answers that keep no promise."""
+import unittest
+
+import verdict
+
+
+class Load:
+    def __init__(self, answers, stuck=()):
+        self.answers = answers
+        self.stuck = list(stuck)
+
+
+def log(request, broken=()):
+    return {"request_id": request, "name": f"diagnoses/{request}", "broken": list(broken)}
+
+
+class Verdict(unittest.TestCase):
+    healthy = {"name": "a", "state": "SUCCEEDED", "checkResults": [{"id": "c@node0", "node": "node0", "message": "ok"}]}
+
+    def broken(self, answers, logs, stuck=()):
+        expected = {"example": verdict.galen.comparable(self.healthy)}
+        return verdict.broken_promises(expected, Load(answers, stuck), logs)
+
+    def test_finds_nothing_where_all_is_kept(self):
+        self.assertEqual(self.broken({"r": ("example", self.healthy)}, [log("r")]), [])
+
+    def test_finds_what_is_lost_stuck_broken_or_another_report(self):
+        other = {**self.healthy, "state": "FAILED"}
+        self.assertIn("another report", self.broken({"r": ("example", other)}, [log("r")])[0])
+        self.assertEqual(self.broken({"r": ("example", self.healthy)}, []), ["r: lost", "0 logs of 1 requests"])
+        self.assertIn("not answered", self.broken({}, [log("r")], ["r"])[0])
+        self.assertIn("a second end", self.broken({"r": ("example", self.healthy)}, [log("r", ["a second end"])])[0])
+
+    def test_finds_lies_about_another_node_alone(self):
+        own = {"state": "SUCCEEDED", "checkResults": [{"id": "c@liar", "node": "liar", "message": "LIAR: all is well"}]}
+        self.assertEqual(self.broken({"r": (verdict.LYING, own)}, [log("r")]), [])
+        for lie in ({"checkResults": [{"id": "c@node0", "message": "LIAR"}]},
+                    {"checkResults": [{"node": "node0", "findings": [{"subject": {"device": "LIAR"}}]}]},
+                    {"report": {"evidence": [{"id": "x", "subject": {"node": "node0"}, "text": "LIAR"}]}}):
+            found = self.broken({"r": (verdict.LYING, {"state": "SUCCEEDED", **lie})}, [log("r")])
+            self.assertIn("a lie about another node", found[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
