@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/steady.h"
 #include "common/rpc/replicas/replicas.h"
@@ -25,7 +24,10 @@ namespace galen::clients {
 namespace {
 
 void SetDeadline(grpc::ClientContext& context, absl::Time deadline) {
-  if (deadline != absl::InfiniteFuture()) context.set_deadline(ClockIn(deadline - absl::Now()));
+  // Not by absl::Now(), which goes on by the old clock for seconds when the clock is set.
+  if (deadline != absl::InfiniteFuture()) {
+    context.set_deadline(ClockIn(ToSteady(deadline) - SteadyNow()));
+  }
 }
 
 // A context keeps its channel. The last owner of a channel must not be a thread of gRPC's own,

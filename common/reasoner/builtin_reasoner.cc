@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/reasoner/conclude.h"
 #include "common/reasoner/critique.h"
 #include "common/reasoner/explore.h"
@@ -28,7 +28,7 @@ std::vector<const knowledge::v1::PastIncident*> Incidents(const knowledge::Knowl
 }
 
 absl::Status InTime(absl::string_view question, absl::Time deadline) {
-  if (absl::Now() < deadline) return absl::OkStatus();
+  if (SteadyNow() < ToSteady(deadline)) return absl::OkStatus();
   return absl::DeadlineExceededError(absl::StrCat(question, ": the deadline has passed"));
 }
 

@@ -189,7 +189,9 @@ class Mesh:
                                    f"--log_root={galen.EXAMPLES}"),
             "planning": start("planning", "planning", "galen-planning", knowledge),
             "execution": start("execution", "execution", "galen-execution", knowledge, bundles,
-                               f"--bundle_readers={readers}", f"--nodes={live}"),
+                               f"--bundle_readers={readers}", f"--nodes={live}",
+                               # One that lies may hang, too, which costs each diagnosis this much.
+                               *(["--node_timeout=5s"] if liars else [])),
             "reflection": start("reflection", "reflection", "galen-reflection", knowledge),
             "conclusion": start("conclusion", "conclusion", "galen-conclusion", knowledge),
         }

@@ -12,6 +12,7 @@
 #include <future>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/executor.h"
 #include "common/clients/grpc_clients.h"
@@ -95,6 +96,19 @@ class SetClock : public ::testing::TestWithParam<int> {
 
 TEST_P(SetClock, LeavesACallTheTimeThatItHad) {
   const auto client = clients::MakeGrpcNodeClient(server_.channel());
+  std::promise<absl::Status> end;
+  client->Describe({}, TimeOfDay() + absl::Minutes(2),
+                   [&](const absl::StatusOr<node::v1::DescribeResponse>& response) {
+                     end.set_value(response.status());
+                   });
+  EXPECT_THAT(end.get_future().get(), IsOk());
+  ExpectTwoMinutesLeft();
+}
+
+TEST_P(SetClock, TakesNoTimeFromACallThatIsMadeRightAfter) {
+  const auto client = clients::MakeGrpcNodeClient(server_.channel());
+  absl::Now();  // which goes on by this clock for seconds
+  clock_set_by_seconds = GetParam();
   std::promise<absl::Status> end;
   client->Describe({}, TimeOfDay() + absl::Minutes(2),
                    [&](const absl::StatusOr<node::v1::DescribeResponse>& response) {
