@@ -183,6 +183,9 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
     fan_out->Add(node, alone);
     for (const std::string& check : paired) fan_out->Add(node, {check}, check);
   }
+  if (!share && !request.diagnosis().empty()) {
+    AddPeers(**book, request.diagnosis(), {nodes.begin(), nodes.end()}, alone, variants, *fan_out);
+  }
   std::map<std::set<std::string>, std::vector<std::string>> missing;
   for (const std::string& node : nodes) {
     const std::set<std::string> owed =
@@ -300,6 +303,19 @@ std::set<std::string> CheckRunner::PairChecksOf(const knowledge::Knowledge& book
     if (!by_hand) paired.insert(check);
   }
   return paired;
+}
+
+void CheckRunner::AddPeers(const knowledge::Knowledge& book, const std::string& diagnosis,
+                           const std::set<std::string>& nodes, const std::set<std::string>& checks,
+                           const std::map<std::string, std::string>& variants,
+                           FanOut& fan_out) const {
+  for (const std::string& check : checks) {
+    if (book.FindCheck(check)->comparisons().empty()) continue;
+    for (CheckResult& peer :
+         cache_->OfOthers(diagnosis, variants.at(check), check, nodes, clock_.Now())) {
+      fan_out.AddPeer(std::move(peer));
+    }
+  }
 }
 
 std::set<std::string> CheckRunner::FromCache(const std::string& diagnosis, const std::string& node,

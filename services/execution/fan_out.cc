@@ -225,6 +225,11 @@ void FanOut::Emit(CheckResult result) {
   }
 }
 
+void FanOut::AddPeer(CheckResult result) {
+  MutexLock lock(mu_);
+  peers_[result.check()].push_back(std::move(result));
+}
+
 void FanOut::EmitHeld() {
   for (auto& [check, results] : held_) {
     // In the order of their names, so that the same nodes always read the same.
@@ -232,6 +237,9 @@ void FanOut::EmitHeld() {
               [](const CheckResult& a, const CheckResult& b) { return a.node() < b.node(); });
     std::vector<CheckResult*> pointers;
     for (CheckResult& result : results) pointers.push_back(&result);
+    for (CheckResult& peer : peers_[check]) pointers.push_back(&peer);
+    std::sort(pointers.begin(), pointers.end(),
+              [](const CheckResult* a, const CheckResult* b) { return a->node() < b->node(); });
     CompareNodes(*knowledge_->FindCheck(check), pointers);
     for (CheckResult& result : results) outbox_.push_back(std::move(result));
   }

@@ -39,6 +39,9 @@ class FanOut {
   // The node owes the results of `checks`; all parts of all nodes before the first result.
   void Add(const std::string& node, const std::set<std::string>& checks,
            const std::string& part = "");
+  // What a node that is not asked now answered before to a check that compares nodes: a call that
+  // was broken off is made again for the rest, which must look as it would have beside all.
+  void AddPeer(galen::v1::CheckResult result);
   // The node's answer to one check, or a word of how far it is (RUNNING).
   void OnResult(const std::string& node, galen::v1::CheckResult result,
                 const std::string& part = "");
@@ -83,6 +86,7 @@ class FanOut {
       ABSL_GUARDED_BY(mu_);  // by node
   // By check: results that wait for the other nodes.
   std::map<std::string, std::vector<galen::v1::CheckResult>> held_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, std::vector<galen::v1::CheckResult>> peers_ ABSL_GUARDED_BY(mu_);
   std::vector<galen::v1::CheckResult> outbox_ ABSL_GUARDED_BY(mu_);
   bool delivering_ ABSL_GUARDED_BY(mu_) = false;
   bool over_ ABSL_GUARDED_BY(mu_) = false;  // `done_` is due

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace galen::execution {
@@ -64,6 +65,29 @@ std::optional<CheckResult> ResultCache::Find(const std::string& diagnosis,
     return std::nullopt;
   }
   return found->second.result;
+}
+
+std::vector<CheckResult> ResultCache::OfOthers(const std::string& diagnosis,
+                                               const std::string& variant,
+                                               const std::string& check,
+                                               const std::set<std::string>& nodes,
+                                               absl::Time now) {
+  std::vector<CheckResult> others;
+  MutexLock lock(mu_);
+  const auto known = by_name_.find(diagnosis);
+  if (known == by_name_.end()) return others;
+  const std::map<std::string, Entry>& results = known->second->results;
+  const std::string prefix = absl::StrCat(check, "@");
+  for (auto it = results.lower_bound(prefix);
+       it != results.end() && absl::StartsWith(it->first, prefix); ++it) {
+    const CheckResult& result = it->second.result;
+    if (it->first != Key(variant, result.id()) || nodes.count(result.node()) > 0 ||
+        now - it->second.kept > options_.max_age) {
+      continue;
+    }
+    others.push_back(result);
+  }
+  return others;
 }
 
 }  // namespace galen::execution

@@ -5,7 +5,9 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
@@ -34,6 +36,12 @@ class ResultCache {
   std::optional<galen::v1::CheckResult> Find(const std::string& diagnosis,
                                              const std::string& variant, const std::string& id,
                                              absl::Time now);
+
+  // What other nodes than `nodes` answered to the same check.
+  std::vector<galen::v1::CheckResult> OfOthers(const std::string& diagnosis,
+                                               const std::string& variant,
+                                               const std::string& check,
+                                               const std::set<std::string>& nodes, absl::Time now);
 
  private:
   struct Entry {

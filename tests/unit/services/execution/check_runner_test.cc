@@ -89,6 +89,9 @@ class CheckRunnerTest : public ::testing::Test {
     request.set_bundle(bundle);
     for (const std::string& check : checks) request.add_checks(check);
     for (const std::string& node : nodes) request.add_nodes(node);
+    return Run(runner, request);
+  }
+  static Outcome Run(const CheckRunner& runner, const v1::RunChecksRequest& request) {
     Outcome outcome;
     runner.RunChecks(
         request, absl::InfiniteFuture(),
@@ -421,6 +424,23 @@ TEST_F(CheckRunnerTest, ACheckThatComparesNodesAnswersOnceAllHaveAnswered) {
   EXPECT_FALSE(outcome.results.at("gpu.ecc@a").findings(1).bool_value());
   EXPECT_TRUE(outcome.results.at("gpu.ecc@c").findings(1).bool_value());
   EXPECT_EQ(outcome.results.at("gpu.ecc@d").status(), galen::v1::CheckResult::ERROR);
+
+  // A call for a diagnosis that was broken off, and is made again for the node that was not heard.
+  v1::RunChecksRequest request;
+  request.set_diagnosis("tenants/t/diagnoses/d");
+  request.add_checks("gpu.ecc");
+  for (const char* node : {"a", "b", "c"}) request.add_nodes(node);
+  const Outcome whole = Run(runner, request);
+  request.clear_nodes();
+  request.add_nodes("c");
+  const Outcome rest = Run(runner, request);
+  ASSERT_EQ(rest.results.size(), 1u);
+  EXPECT_EQ(rest.results.at("gpu.ecc@c").DebugString(),
+            whole.results.at("gpu.ecc@c").DebugString());
+  EXPECT_TRUE(rest.results.at("gpu.ecc@c").findings(1).bool_value());
+  request.set_diagnosis("tenants/t/diagnoses/other");
+  EXPECT_FALSE(Run(runner, request).results.at("gpu.ecc@c").findings(1).has_bool_value())
+      << "alone, it cannot be told";
 }
 
 }  // namespace
