@@ -68,10 +68,8 @@ std::optional<CheckResult> ResultCache::Find(const std::string& diagnosis,
 }
 
 std::vector<CheckResult> ResultCache::OfOthers(const std::string& diagnosis,
-                                               const std::string& variant,
-                                               const std::string& check,
-                                               const std::set<std::string>& nodes,
-                                               absl::Time now) {
+                                               const std::string& variant, const std::string& check,
+                                               const std::set<std::string>& nodes, absl::Time now) {
   std::vector<CheckResult> others;
   MutexLock lock(mu_);
   const auto known = by_name_.find(diagnosis);

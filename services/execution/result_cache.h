@@ -39,8 +39,7 @@ class ResultCache {
 
   // What other nodes than `nodes` answered to the same check.
   std::vector<galen::v1::CheckResult> OfOthers(const std::string& diagnosis,
-                                               const std::string& variant,
-                                               const std::string& check,
+                                               const std::string& variant, const std::string& check,
                                                const std::set<std::string>& nodes, absl::Time now);
 
  private:

@@ -3,8 +3,10 @@
 // are cancelled, and orchestrators are destroyed and made anew in the middle.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <future>
 #include <map>
 #include <memory>
@@ -165,14 +167,16 @@ struct Seen {
 class InProcessChaos : public ::testing::TestWithParam<int> {
  protected:
   struct Mesh {
-    explicit Mesh(std::uint64_t seed, double percent)
+    // `file`: ":memory:", or one that the store is kept in and answers later for.
+    Mesh(std::uint64_t seed, double percent, const std::string& file)
         : dice(seed),
+          kept(store::SqliteEventLog::Open(file).value()),
           log(*kept, dice, percent),
           unsteady(real.agents(), dice, percent),
           orchestrators(log, unsteady.agents(), pool) {}
 
     Dice dice;
-    const std::unique_ptr<store::EventLog> kept = store::SqliteEventLog::Open(":memory:").value();
+    const std::unique_ptr<store::EventLog> kept;
     UnsteadyEventLog log;
     ThreadPool agents_pool{kThreads, 10'000};
     RealAgents real{Knowledge(), agents_pool};
@@ -248,7 +252,7 @@ class InProcessChaos : public ::testing::TestWithParam<int> {
   }
 
   static std::map<std::string, std::string> Undisturbed() {
-    Mesh mesh(0, 0);
+    Mesh mesh(0, 0, ":memory:");
     std::map<std::string, std::string> reports;
     for (std::size_t i = 0; i < kExamples.size(); ++i) {
       Seen seen;
@@ -282,7 +286,10 @@ class InProcessChaos : public ::testing::TestWithParam<int> {
 TEST_P(InProcessChaos, LosesNothingAndReportsWhatAnUndisturbedRunReports) {
   const std::map<std::string, std::string> expected = Undisturbed();
   const auto seed = static_cast<std::uint64_t>(GetParam());
-  Mesh mesh(seed, 2);
+  const std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / absl::StrCat("galen_chaos_", getpid());
+  std::filesystem::create_directories(directory);
+  Mesh mesh(seed, 2, seed % 2 == 0 ? ":memory:" : (directory / "galen.db").string());
   std::vector<Seen> seen(kDiagnoses);
   std::atomic<int> next = 0;
   std::atomic<bool> over = false;
@@ -324,6 +331,7 @@ TEST_P(InProcessChaos, LosesNothingAndReportsWhatAnUndisturbedRunReports) {
     EXPECT_EQ(Comparable(one.diagnosis), expected.at(one.example));
   }
   EXPECT_THAT(mesh.kept->List(kTenant, 1000, "").value().names, SizeIs(kDiagnoses));
+  std::filesystem::remove_all(directory);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, InProcessChaos, ::testing::Values(1, 2, 3));

@@ -1,6 +1,8 @@
 #ifndef TESTS_INTEGRATION_IN_PROCESS_UNSTEADY_EVENT_LOG_H_
 #define TESTS_INTEGRATION_IN_PROCESS_UNSTEADY_EVENT_LOG_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,22 @@ class UnsteadyEventLog final : public store::EventLog {
   absl::StatusOr<std::int64_t> Append(const store::Lease& lease, std::int64_t expected_last,
                                       absl::Span<const v1::DiagnosisEvent> events) override {
     return Try([&] { return real_.Append(lease, expected_last, events); });
+  }
+  std::optional<absl::StatusOr<std::int64_t>> AppendLater(
+      const store::Lease& lease, std::int64_t expected_last,
+      absl::Span<const v1::DiagnosisEvent> events, OnAppended done) override {
+    if (dice_.Falls(percent_)) return absl::UnavailableError("the store was not reached");
+    const bool is_lost = dice_.Falls(percent_);
+    std::optional<absl::StatusOr<std::int64_t>> at_once = real_.AppendLater(
+        lease, expected_last, events,
+        [is_lost, done = std::move(done)](absl::StatusOr<std::int64_t> last) mutable {
+          if (is_lost) last = absl::UnavailableError("the store's answer was lost");
+          std::move(done)(std::move(last));
+        });
+    if (at_once.has_value() && is_lost) {
+      return absl::UnavailableError("the store's answer was lost");
+    }
+    return at_once;
   }
   absl::StatusOr<std::vector<v1::DiagnosisEvent>> Read(absl::string_view name, std::int64_t after,
                                                        int limit) override {
