@@ -242,15 +242,16 @@ absl::StatusOr<EventBatch> Core::ReadBatch(const std::string& name, std::int64_t
   const bool runs_here = Find(name) != nullptr;
   std::optional<std::vector<v1::DiagnosisEvent>> known =
       recent.After(name, after_sequence, kWatchBatch);
-  // That nothing follows is known here only of what nobody else may append to.
-  const bool is_known = known.has_value() && (runs_here || !known->empty());
+  // Whether more follows only the store can tell: another orchestrator may have taken the lease,
+  // and this one has not noticed yet.
+  const bool is_known = known.has_value() && !known->empty();
   if (is_known) {
     batch.events = *std::move(known);
   } else {
     GALEN_ASSIGN_OR_RETURN(batch.events, log.Read(name, after_sequence, kWatchBatch));
   }
   if (batch.events.size() == kWatchBatch) return batch;
-  if (!is_known && batch.events.empty() && after_sequence > 0) {
+  if (batch.events.empty() && after_sequence > 0) {
     GALEN_ASSIGN_OR_RETURN(const std::vector<v1::DiagnosisEvent> last,
                            log.Read(name, after_sequence - 1, 1));
     if (last.empty()) {

@@ -113,7 +113,8 @@ class FreshEventsTest : public ::testing::Test {
     for (std::int64_t after = 0; after <= last; ++after) {
       const auto events = log.Read(Name(diagnosis), after, 1000).value();
       ASSERT_EQ(static_cast<std::int64_t>(events.size()), last - after);
-      for (const v1::DiagnosisEvent& event : log.Read(Name(diagnosis), after, 2).value()) {
+      const auto two = log.Read(Name(diagnosis), after, 2).value();
+      for (const v1::DiagnosisEvent& event : two) {
         EXPECT_GT(event.sequence(), after);
         EXPECT_LE(event.sequence(), after + 2);
       }

@@ -107,7 +107,7 @@ class FakeUpstream final : public Upstream {
       --asked;
       on_message(event);
     }
-    void Done(absl::Status status) { std::move(done)(std::move(status)); }
+    void Done(absl::Status end) { std::move(done)(std::move(end)); }
     Call call;
     int asked = 0;
     bool cancelled = false;
