@@ -74,7 +74,13 @@ v1::DiagnosisEvent FeedbackEvent(const v1::SubmitFeedbackRequest& request) {
 absl::StatusOr<v1::Diagnosis> ViewOf(Core& core, absl::string_view name, bool listed) {
   if (const std::shared_ptr<DiagnosisActor> actor = core.Find(name)) {
     absl::StatusOr<v1::Diagnosis> diagnosis = actor->View(listed);
-    if (!absl::IsAborted(diagnosis.status())) return diagnosis;
+    if (!diagnosis.ok() && !absl::IsAborted(diagnosis.status())) return diagnosis;
+    if (diagnosis.ok()) {
+      // Another orchestrator may have taken the lease, which this one notices when it writes: who
+      // watched to the end there must not be shown less here.
+      const auto later = core.log.Read(name, diagnosis->last_sequence(), 1);
+      if (!later.ok() || later->empty()) return diagnosis;
+    }
   }
   GALEN_ASSIGN_OR_RETURN(const State state, core.Load(name));
   return listed ? ToListedDiagnosis(state) : ToDiagnosis(state);
