@@ -47,6 +47,11 @@ class FakeRates final : public RateGate {
 
 class ApiTest : public ::testing::Test {
  protected:
+  // As the program does: what is still asked ends while there is an Api to hear of it.
+  ~ApiTest() override {
+    upstream_.unanswered.clear();
+    upstream_.streams.clear();
+  }
   std::shared_ptr<FakeExchange> Begin(
       const std::string& method, const std::string& target, const std::string& key = "customer",
       const std::string& body = "",
