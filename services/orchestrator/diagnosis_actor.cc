@@ -177,6 +177,7 @@ void DiagnosisActor::FinishWhatIsStored() {
   if (!stored.has_value() || stopped_) return;
   const trace::Scope scope(Work());
   if (const absl::Status status = FinishStoring(*stored); !status.ok()) StopOn(status);
+  core_->NotifyWatchers(name_);
 }
 
 void DiagnosisActor::TakeIn(std::vector<Letter> letters, std::vector<v1::DiagnosisEvent>& events) {
