@@ -141,7 +141,7 @@ void DiagnosisActor::EmptyInbox() {
     const trace::Scope scope(Work());
     if (wake_at_ <= core_->timers.Now()) wake_at_ = absl::InfiniteFuture();
     absl::Status status;
-    if (storing_.has_value()) status = FinishStoring(*std::move(stored));
+    if (storing_.has_value()) status = FinishStoring(*stored);
     // What was stored may have been the end; or its calls were answered at once.
     if (status.ok() && !stopped_ && (!stored.has_value() || !letters.empty())) {
       std::vector<v1::DiagnosisEvent> events;

@@ -26,8 +26,8 @@ class Turnstile {
    public:
     Counted(std::shared_ptr<State> state, std::string tenant)
         : state_(std::move(state)), tenant_(std::move(tenant)) {}
-    Counted(Counted&& other) = default;
-    Counted& operator=(Counted&& other) {
+    Counted(Counted&& other) noexcept = default;
+    Counted& operator=(Counted&& other) noexcept {
       std::swap(state_, other.state_);
       std::swap(tenant_, other.tenant_);
       return *this;
