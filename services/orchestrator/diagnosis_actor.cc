@@ -246,7 +246,7 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
 }
 
 // Does what was to be done once the events are stored.
-absl::Status DiagnosisActor::FinishStoring(absl::Status stored) {
+absl::Status DiagnosisActor::FinishStoring(const absl::Status& stored) {
   Storing storing = *std::move(storing_);
   storing_.reset();
   if (!stored.ok()) {

@@ -83,7 +83,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   absl::Status Advance(std::vector<v1::DiagnosisEvent> events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Stored(absl::Status status);
   std::optional<absl::Status> WaitForStore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status FinishStoring(absl::Status stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status FinishStoring(const absl::Status& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FinishWhatIsStored() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status GoOn(const std::vector<Effect>& effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status FailFor(const absl::Status& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
