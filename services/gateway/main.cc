@@ -26,6 +26,7 @@
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
 #include "services/gateway/upstream/grpc_upstream.h"
 
@@ -129,8 +130,9 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(std::vector<Route> routes, RoutesOf(*service));
   GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
   Api api(std::move(routes), *upstream, access, rates, std::move(openapi), Api::Options());
+  http::Front front(api);
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
-                         http::Server::Start(http_options, api));
+                         http::Server::Start(http_options, front));
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
