@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
+#include "common/knowledge/load.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
@@ -25,6 +26,7 @@
 #include "services/gateway/access/store_rate_gate.h"
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
+#include "services/gateway/audience/audience.h"
 #include "services/gateway/gateway_metrics.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
@@ -46,6 +48,9 @@ ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050",
 ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
           "Required; several gateways share one.");
+ABSL_FLAG(std::vector<std::string>, knowledge, {},
+          "Knowledge directories, by comma: of the last one that has it comes audience.txt, which "
+          "says what customers are not shown.");
 ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average.");
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
@@ -115,6 +120,9 @@ absl::Status Serve() {
       MakeGrpcUpstream(std::move(to_orchestrator), [&security](const std::string& resource) {
         return (*security)->ClaimFor(resource, security::Role::kOrchestrator);
       });
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+  GALEN_ASSIGN_OR_RETURN(const Audience audience, Audience::Load(directories));
   const SystemClock clock;
   KeyBook keys((*store)->journal());
   GALEN_RETURN_IF_ERROR(keys.Refresh());
@@ -129,7 +137,8 @@ absl::Status Serve() {
       "DiagnosisService");
   GALEN_ASSIGN_OR_RETURN(std::vector<Route> routes, RoutesOf(*service));
   GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
-  Api api(std::move(routes), *upstream, access, rates, std::move(openapi), Api::Options());
+  Api api(std::move(routes), *upstream, access, rates, audience, std::move(openapi),
+          Api::Options());
   http::Front front(api);
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
                          http::Server::Start(http_options, front));

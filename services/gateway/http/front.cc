@@ -29,8 +29,6 @@ void Front::Handle(Request request, std::shared_ptr<Exchange> exchange) {
   rest_.Handle(std::move(request), std::move(exchange));
 }
 
-Response Front::Refuse(int status, const std::string& why) {
-  return rest_.Refuse(status, why);
-}
+Response Front::Refuse(int status, const std::string& why) { return rest_.Refuse(status, why); }
 
 }  // namespace galen::gateway::http

@@ -32,9 +32,15 @@ TEST(Front, HandsARequestToTheLongestPrefixOfItsPath) {
     const char* target;
     Noting* to;
   } kCases[] = {
-      {"/v1/tenants/acme/diagnoses", &api}, {"/hooks/a", &hooks},   {"/hooks", &hooks},
-      {"/hooks?x=/hooks/slack/", &hooks},   {"/hooks2/a", &api},    {"/hooks/slack/a", &slack},
-      {"/hooks/slack", &slack},             {"/hooks/slacker", &hooks}, {"", &api},
+      {"/v1/tenants/acme/diagnoses", &api},
+      {"/hooks/a", &hooks},
+      {"/hooks", &hooks},
+      {"/hooks?x=/hooks/slack/", &hooks},
+      {"/hooks2/a", &api},
+      {"/hooks/slack/a", &slack},
+      {"/hooks/slack", &slack},
+      {"/hooks/slacker", &hooks},
+      {"", &api},
       {"*", &api},
   };
   for (const auto& expected : kCases) {
