@@ -65,7 +65,8 @@ absl::StatusOr<Audience> Audience::Parse(absl::string_view text, absl::string_vi
         absl::StrSplit(line, absl::MaxSplits(' ', 1));
     const std::string name(absl::StripAsciiWhitespace(rule.second));
     if (rule.first == "withhold") {
-      if (pool.FindFieldByName(name) == nullptr) return wrong(absl::StrCat(name, ": no such field"));
+      if (pool.FindFieldByName(name) == nullptr)
+        return wrong(absl::StrCat(name, ": no such field"));
       audience.withheld_.insert(name);
     } else if (rule.first == "own") {
       if (pool.FindFieldByName(name) == nullptr && pool.FindMessageTypeByName(name) == nullptr) {
@@ -141,7 +142,8 @@ class Audience::Pass {
     std::vector<const FieldDescriptor*> fields;
     reflection.ListFields(message, &fields);
     for (const FieldDescriptor* field : fields) {
-      if (rules_.own_.count(std::string(field->full_name())) > 0 || !visit(message, *field)) continue;
+      if (rules_.own_.count(std::string(field->full_name())) > 0 || !visit(message, *field))
+        continue;
       if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
       if (!field->is_repeated()) {
         Walk(*reflection.MutableMessage(&message, field), visit);
@@ -162,8 +164,8 @@ class Audience::Pass {
 
   std::string Cleaned(const std::string& text) const {
     std::map<std::string, int> counts;
-    return WithoutOtherTenants(
-        tenant_, rules_.redactor_.Redact(absl::StrReplaceAll(text, said_), counts));
+    return WithoutOtherTenants(tenant_,
+                               rules_.redactor_.Redact(absl::StrReplaceAll(text, said_), counts));
   }
 
   const Audience& rules_;

@@ -40,8 +40,7 @@ TEST(Audience, ACustomerDoesNotSeeSerialNumbersWhereverTheyStand) {
   EXPECT_EQ(diagnosis.report().evidence(0).excerpt(),
             "GPU Serial Number : [redacted]\nTemp : 40 C");
   EXPECT_EQ(diagnosis.report().primary_cause().devices(0).node(), "n1");
-  EXPECT_EQ(diagnosis.report().ticket(),
-            "replace gpu:1, serial [redacted] (serial: [redacted])");
+  EXPECT_EQ(diagnosis.report().ticket(), "replace gpu:1, serial [redacted] (serial: [redacted])");
   EXPECT_FALSE(absl::StrContains(diagnosis.DebugString(), "1652921000001"))
       << diagnosis.DebugString();
 }
@@ -53,7 +52,8 @@ TEST(Audience, TextsLoseWhatIsTheProvidersAndKeepTheRest) {
   } kCases[] = {
       {"Serial Number                         : 1320623012345",
        "Serial Number                         : [redacted]"},
-      {R"({"serial": "1320623012345", "uuid": "GPU-1"})", R"({"serial": "[redacted]", "uuid": "GPU-1"})"},
+      {R"({"serial": "1320623012345", "uuid": "GPU-1"})",
+       R"({"serial": "[redacted]", "uuid": "GPU-1"})"},
       {"S/N: AB12345", "S/N: [redacted]"},
       {"serial console: ttyS0", "serial console: ttyS0"},
       {"Serializing: checkpoint", "Serializing: checkpoint"},
@@ -82,7 +82,8 @@ TEST(Audience, WhatTheCustomerSaidItselfStaysAsItWas) {
 TEST(Audience, AWrongRuleIsNamedWithItsLine) {
   for (const char* rule : {"withhold galen.v1.Device.colour", "own galen.v1.Nothing",
                            "replace number", "replace number (", "hide galen.v1.Device.serial"}) {
-    const auto parsed = Audience::Parse(absl::StrCat("# head\n\n", rule, "\n"), "site/audience.txt");
+    const auto parsed =
+        Audience::Parse(absl::StrCat("# head\n\n", rule, "\n"), "site/audience.txt");
     ASSERT_FALSE(parsed.ok()) << rule;
     EXPECT_TRUE(absl::StrContains(parsed.status().message(), "site/audience.txt:3: "))
         << parsed.status();
