@@ -28,6 +28,7 @@
 #include "services/gateway/api/openapi.h"
 #include "services/gateway/audience/audience.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/http/cors.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
 #include "services/gateway/upstream/grpc_upstream.h"
@@ -55,6 +56,8 @@ ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average."
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
+ABSL_FLAG(std::vector<std::string>, cors_origins, {},
+          "Other sites whose pages may ask, by comma: https://ops.example.com; \"*\": every site.");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
@@ -140,8 +143,12 @@ absl::Status Serve() {
   Api api(std::move(routes), *upstream, access, rates, audience, std::move(openapi),
           Api::Options());
   http::Front front(api);
+  const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
+  if (!cors.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--cors_origins: ", cors.status().message()));
+  }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
-                         http::Server::Start(http_options, front));
+                         http::Server::Start(http_options, **cors));
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
