@@ -61,14 +61,15 @@ absl::StatusOr<TenantNodes> TenantNodes::Parse(absl::string_view text, absl::str
   TenantNodes all;
   for (const Yaml::Field& tenant : tenants->fields) {
     if (tenant.value.kind != Yaml::Kind::kList) {
-      return host::YamlError(tenant.value, file,
-                             absl::StrCat(CleanText(tenant.name, 64), ": is no list of host names"));
+      return host::YamlError(
+          tenant.value, file,
+          absl::StrCat(CleanText(tenant.name, 64), ": is no list of host names"));
     }
     Nodes& nodes = all.tenants_[tenant.name];
     for (const Yaml& node : tenant.value.items) {
       if (node.kind != Yaml::Kind::kScalar || node.scalar.empty()) {
-        return host::YamlError(
-            node, file, absl::StrCat(CleanText(tenant.name, 64), ": this is no host name"));
+        return host::YamlError(node, file,
+                               absl::StrCat(CleanText(tenant.name, 64), ": this is no host name"));
       }
       if (node.scalar.find_first_of("*?") == std::string::npos) {
         nodes.named.insert(node.scalar);

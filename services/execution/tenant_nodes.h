@@ -39,8 +39,8 @@ class TenantNodes {
   std::map<std::string, Nodes, std::less<>> tenants_;
 };
 
-// The same from a file that is read anew when it changes: looked at when somebody asks, at most once
-// a second. While it cannot be read, or is wrong, what was read last holds, and `tell` gets a
+// The same from a file that is read anew when it changes: looked at when somebody asks, at most
+// once a second. While it cannot be read, or is wrong, what was read last holds, and `tell` gets a
 // sentence. Thread-safe.
 class TenantNodesFile {
  public:

@@ -1,10 +1,14 @@
 #ifndef SERVICES_GATEWAY_API_API_H_
 #define SERVICES_GATEWAY_API_API_H_
 
+#include <google/protobuf/message.h>
+
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/metrics/calls.h"
 #include "services/gateway/api/access.h"
@@ -26,6 +30,10 @@ class Api final : public http::Handler {
     absl::Duration timeout = absl::Seconds(30);
     absl::Duration most_timeout = absl::Seconds(120);
     WatchStreams::Options watch;
+    // What is put into a request of a tenant before it goes out: uploads in place of their names.
+    // May block for the disk. Without it requests go out as they are.
+    std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>
+        fill_in;
   };
   // `audience`: what customers are not shown. `openapi`: the description of all routes, as JSON.
   // All references must outlive it.

@@ -99,8 +99,8 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
     } else {
       const std::unique_ptr<Message> some(event.New());
       some->CopyFrom(event);
-      filter_.Apply(*some);
       if (view_) view_(*some);
+      filter_.Apply(*some);
       json = ToJson(*some);
     }
     if (!json.ok()) return Finish(json.status());

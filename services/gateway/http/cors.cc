@@ -86,9 +86,7 @@ absl::StatusOr<std::unique_ptr<Cors>> Cors::Make(const std::vector<std::string>&
   return cors;
 }
 
-bool Cors::Allows(absl::string_view origin) const {
-  return every_ || origins_.contains(origin);
-}
+bool Cors::Allows(absl::string_view origin) const { return every_ || origins_.contains(origin); }
 
 void Cors::Handle(Request request, std::shared_ptr<Exchange> exchange) {
   const std::string origin(request.headers.Get("Origin"));

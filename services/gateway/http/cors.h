@@ -12,9 +12,9 @@
 
 namespace galen::gateway::http {
 
-// Lets pages of named other sites ask (the Fetch standard, CORS protocol): answers their preflights,
-// and says in every answer to them that they may read it. Cookies are never involved, so no answer
-// allows credentials. Everything else goes to the handler behind it. Thread-safe.
+// Lets pages of named other sites ask (the Fetch standard, CORS protocol): answers their
+// preflights, and says in every answer to them that they may read it. Cookies are never involved,
+// so no answer allows credentials. Everything else goes to the handler behind it. Thread-safe.
 class Cors final : public Handler {
  public:
   // `origins`: "https://ops.example.com", without a path; "*": every site. INVALID_ARGUMENT for

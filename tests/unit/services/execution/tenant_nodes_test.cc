@@ -28,10 +28,10 @@ TEST(TenantNodes, ATenantHasTheNodesThatItsPatternsName) {
     const char* node;
     bool has;
   } kCases[] = {
-      {"acme", "trn-a01", true},      {"acme", "trn-a011", false}, {"acme", "trn-b", true},
-      {"acme", "trn-b17.dc", true},   {"acme", "xtrn-b17", false}, {"acme", "n1-x", true},
-      {"acme", "n12-x", false},       {"acme", "", false},         {"operations", "trn-c9", true},
-      {"operations", "", true},       {"none", "trn-a01", false},  {"globex", "trn-a01", false},
+      {"acme", "trn-a01", true},    {"acme", "trn-a011", false}, {"acme", "trn-b", true},
+      {"acme", "trn-b17.dc", true}, {"acme", "xtrn-b17", false}, {"acme", "n1-x", true},
+      {"acme", "n12-x", false},     {"acme", "", false},         {"operations", "trn-c9", true},
+      {"operations", "", true},     {"none", "trn-a01", false},  {"globex", "trn-a01", false},
       {"", "trn-a01", false},
   };
   for (const auto& expected : kCases) {
@@ -70,7 +70,8 @@ class TenantNodesFileTest : public ::testing::Test {
 
 TEST_F(TenantNodesFileTest, IsReadAnewWhenItChanges) {
   Write("tenants: {acme: [n1]}");
-  auto file = TenantNodesFile::Open(path_, clock_, [&](const std::string& news) { told_.push_back(news); });
+  auto file =
+      TenantNodesFile::Open(path_, clock_, [&](const std::string& news) { told_.push_back(news); });
   ASSERT_TRUE(file.ok()) << file.status();
   Write("tenants: {acme: [n2]}");
   EXPECT_TRUE((*file)->Get()->Has("acme", "n1"));
@@ -82,7 +83,8 @@ TEST_F(TenantNodesFileTest, IsReadAnewWhenItChanges) {
 
 TEST_F(TenantNodesFileTest, WhatWasReadLastHoldsWhileTheFileIsWrong) {
   Write("tenants: {acme: [n1]}");
-  auto file = TenantNodesFile::Open(path_, clock_, [&](const std::string& news) { told_.push_back(news); });
+  auto file =
+      TenantNodesFile::Open(path_, clock_, [&](const std::string& news) { told_.push_back(news); });
   ASSERT_TRUE(file.ok()) << file.status();
   Write("tenants: acme");
   for (int i = 0; i < 3; ++i) {

@@ -54,6 +54,38 @@ TEST(Front, HandsARequestToTheLongestPrefixOfItsPath) {
   }
 }
 
+TEST(Front, TakesAStarForAnyOneSegmentAndTheRootForItselfAlone) {
+  Noting api;
+  Noting uploads;
+  Noting home;
+  Front front(api);
+  front.Add("/v1/tenants/*/uploads/", uploads);
+  front.Add("/", home);
+  const struct {
+    const char* target;
+    Noting* to;
+  } kCases[] = {
+      {"/v1/tenants/acme/uploads", &uploads},
+      {"/v1/tenants/acme/uploads/a?b", &uploads},
+      {"/v1/tenants//uploads", &api},
+      {"/v1/tenants/a/b/uploads", &api},
+      {"/v1/tenants/acme/uploads2", &api},
+      {"/v1/tenants/acme", &api},
+      {"/", &home},
+      {"/?x", &home},
+      {"/healthz", &api},
+  };
+  for (const auto& expected : kCases) {
+    for (Noting* part : {&api, &uploads, &home}) part->last = "nothing";
+    Request request;
+    request.target = expected.target;
+    front.Handle(std::move(request), nullptr);
+    for (Noting* part : {&api, &uploads, &home}) {
+      EXPECT_EQ(part->last, part == expected.to ? expected.target : "nothing") << expected.target;
+    }
+  }
+}
+
 TEST(Front, LetsTheRestRefuseWhatNobodyReads) {
   Noting api;
   Front front(api);
