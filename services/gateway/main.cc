@@ -36,6 +36,8 @@
 #include "services/gateway/http/cors.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
+#include "services/gateway/oidc/oidc_access.h"
+#include "services/gateway/oidc/oidc_config.h"
 #include "services/gateway/uploads/fill_in.h"
 #include "services/gateway/uploads/upload_store.h"
 #include "services/gateway/uploads/uploads_api.h"
@@ -65,6 +67,9 @@ ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average."
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
+ABSL_FLAG(std::string, oidc, "",
+          "YAML file of the identity providers whose tokens are taken beside API keys "
+          "(docs/api.md).");
 ABSL_FLAG(std::vector<std::string>, cors_origins, {},
           "Other sites whose pages may ask, by comma: https://ops.example.com; \"*\": every site.");
 ABSL_FLAG(std::string, uploads, "",
@@ -213,7 +218,15 @@ absl::Status Serve() {
   KeyBook keys((*store)->journal());
   GALEN_RETURN_IF_ERROR(keys.Refresh());
   if (keys.List().empty()) log::Warning("there is no API key yet: galen keys create makes one");
-  KeyAccess access(keys, clock, [](const std::string& news) { log::Warning(news); });
+  KeyAccess key_access(keys, clock, [](const std::string& news) { log::Warning(news); });
+  std::unique_ptr<OidcAccess> oidc;
+  if (const std::string path = absl::GetFlag(FLAGS_oidc); !path.empty()) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<OidcIssuer> issuers, LoadOidcConfig(path));
+    oidc = std::make_unique<OidcAccess>(
+        issuers, key_access, clock, [](const std::string& news) { log::Warning(news); },
+        OidcAccess::Options());
+  }
+  Access& access = oidc == nullptr ? static_cast<Access&>(key_access) : *oidc;
   auto executor = std::make_unique<ThreadPool>(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
   StoreRateGate rates(
       (*store)->rates(), clock, *executor, rate_options, [](const absl::Status& problem) {
