@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
+#include "common/knowledge/load.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
@@ -29,6 +30,8 @@
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
 #include "services/gateway/upstream/grpc_upstream.h"
+#include "services/gateway/webhooks/hook_metrics.h"
+#include "services/gateway/webhooks/webhooks.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8080",
           "IP address and port to serve HTTP on. Off loopback only with --https_cert, or with "
@@ -50,6 +53,12 @@ ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average."
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
+ABSL_FLAG(std::string, webhooks, "",
+          "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
+          "Empty: none.");
+ABSL_FLAG(std::vector<std::string>, knowledge, {},
+          "Knowledge directories, later ones over earlier ones: how senders of webhooks speak. "
+          "Default: $GALEN_KNOWLEDGE, or the one that came with this program.");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
@@ -95,6 +104,15 @@ absl::StatusOr<StoreRateGate::Options> RateOptions() {
   return options;
 }
 
+// Null without --webhooks.
+absl::StatusOr<std::unique_ptr<webhooks::Webhooks>> OpenWebhooks(
+    const webhooks::Webhooks::Needs& needs) {
+  if (absl::GetFlag(FLAGS_webhooks).empty()) return nullptr;
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+  return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), directories, needs);
+}
+
 absl::Status Serve() {
   if (absl::GetFlag(FLAGS_store).empty()) {
     return absl::InvalidArgumentError("--store: name an SQLite file or a Redis URL");
@@ -131,11 +149,16 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
   Api api(std::move(routes), *upstream, access, rates, std::move(openapi), Api::Options());
   http::Front front(api);
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<webhooks::Webhooks> hooks,
+                         OpenWebhooks({(*store)->journal(), *upstream, rates, clock, *executor,
+                                       [](const std::string& news) { log::Warning(news); }}));
+  if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
                          http::Server::Start(http_options, front));
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
+  if (hooks != nullptr) registry.Add(webhooks::NumbersOf(*hooks));
   registry.Add(HttpNumbers([&server] { return server->counts(); }));
   auto metrics_server = program::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
@@ -149,7 +172,9 @@ absl::Status Serve() {
   // What asks goes before what answers; each waits for what is under way.
   metrics_server->reset();
   server.reset();
+  if (hooks != nullptr) hooks->Stop();
   executor.reset();
+  hooks.reset();
   upstream.reset();
   return absl::OkStatus();
 }
