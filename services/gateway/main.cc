@@ -42,6 +42,8 @@
 #include "services/gateway/uploads/upload_store.h"
 #include "services/gateway/uploads/uploads_api.h"
 #include "services/gateway/upstream/grpc_upstream.h"
+#include "services/gateway/webhooks/hook_metrics.h"
+#include "services/gateway/webhooks/webhooks.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8080",
           "IP address and port to serve HTTP on. Off loopback only with --https_cert, or with "
@@ -81,6 +83,9 @@ ABSL_FLAG(std::int64_t, uploads_tenant_bytes, std::int64_t{32} << 30,
           "Bytes of one tenant's uploads, unpacked.");
 ABSL_FLAG(absl::Duration, uploads_keep, absl::Hours(24 * 7), "How long an upload is kept.");
 ABSL_FLAG(bool, console, true, "Serve the web console at /.");
+ABSL_FLAG(std::string, webhooks, "",
+          "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
+          "Empty: none.");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
@@ -190,6 +195,14 @@ struct ReadableKnowledge {
   Current<http::Asset> shown;
   std::unique_ptr<knowledge::Reloader> reloader;
 };
+// Null without --webhooks.
+absl::StatusOr<std::unique_ptr<webhooks::Webhooks>> OpenWebhooks(
+    const webhooks::Webhooks::Needs& needs) {
+  if (absl::GetFlag(FLAGS_webhooks).empty()) return nullptr;
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+  return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), directories, needs);
+}
 
 absl::Status Serve() {
   if (absl::GetFlag(FLAGS_store).empty()) {
@@ -258,6 +271,10 @@ absl::Status Serve() {
     front.Add("/", console);
     front.Add("/console/", console);
   }
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<webhooks::Webhooks> hooks,
+                         OpenWebhooks({(*store)->journal(), *upstream, rates, clock, *executor,
+                                       [](const std::string& news) { log::Warning(news); }}));
+  if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
   const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
   if (!cors.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--cors_origins: ", cors.status().message()));
@@ -267,6 +284,7 @@ absl::Status Serve() {
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
+  if (hooks != nullptr) registry.Add(webhooks::NumbersOf(*hooks));
   registry.Add(HttpNumbers([&server] { return server->counts(); }));
   auto metrics_server = program::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
@@ -280,7 +298,9 @@ absl::Status Serve() {
   // What asks goes before what answers; each waits for what is under way.
   metrics_server->reset();
   server.reset();
+  if (hooks != nullptr) hooks->Stop();
   executor.reset();
+  hooks.reset();
   uploads.reset();
   upstream.reset();
   return absl::OkStatus();
