@@ -1,6 +1,6 @@
 // What a diagnosis looks like after some of its events. Pure: the same events give the same picture, however they came.
 import type {
-  CheckResult, DiagnosisEvent, Hypothesis, Incident, ProposedHypothesis, Reason, ReasoningStep, Report, Suggestion, Summary, Verdict,
+  CheckResult, DiagnosisEvent, Incident, ProposedHypothesis, Reason, ReasoningStep, Report, Suggestion, Summary, Verdict,
 } from "./types.ts";
 
 export type LabelState = "open" | "testing" | "confirmed" | "rejected" | "inconclusive" | "pruned" | "left";
@@ -220,14 +220,15 @@ export function treeOf(picture: Picture): TreeNode[] {
   for (const label of Object.keys(picture.labels)) {
     let child = place(label);
     let at = label;
-    while (at.includes(".")) {
+    let known = false;
+    while (!known && at.includes(".")) {
       at = at.slice(0, at.lastIndexOf("."));
       const parent = place(at);
-      if (parent.children.includes(child)) break;
-      parent.children.push(child);
+      known = parent.children.includes(child);
+      if (!known) parent.children.push(child);
       child = parent;
     }
-    if (!at.includes(".") && !roots.includes(child)) roots.push(child);
+    if (!known && !roots.includes(child)) roots.push(child);
   }
   const first = (tree: TreeNode): number => Math.min(tree.node.order, ...tree.children.map(first));
   const rank = (tree: TreeNode): number => best(tree) * 1e9 + first(tree);
@@ -285,8 +286,11 @@ export function exhibitOf(picture: Picture, id: string): Exhibit | undefined {
 export const directionOf = (reason: Reason) =>
   reason.direction === "SUPPORTS" ? "supports" : reason.direction === "OPPOSES" ? "opposes" : "";
 
-export const wordsOf = (label: string) => label.split(".").map((part) => part.toLowerCase().replaceAll("_", " ")).join(" › ");
+const kProper: Record<string, string> = {
+  NVLINK: "NVLink", NVSWITCH: "NVSwitch", PCIE: "PCIe", GPU: "GPU", NCCL: "NCCL", TCP: "TCP", IP: "IP", RDMA: "RDMA", XGMI: "xGMI", IB: "IB",
+  CUDA: "CUDA", ECC: "ECC", NET: "net",
+};
 
-export function hypothesesOf(picture: Picture): Hypothesis[] {
-  return Object.values(picture.labels).filter((one) => one.leaf).map((one) => ({ label: one.label, title: one.title }));
-}
+/** A label in words. */
+export const wordsOf = (label: string) => label.split(".").map((part) => part.split("_").map((word, i) =>
+  kProper[word] ?? (i === 0 ? word.charAt(0) + word.slice(1).toLowerCase() : word.toLowerCase())).join(" ")).join(" › ");

@@ -31,7 +31,11 @@ export const secondsOf = (duration: string | undefined): number => Number.parseF
 export const instant = (time: string | undefined): string =>
   time ? `${time.slice(0, 10)} ${time.slice(11, 19)}Z` : "";
 
-export const clock = (time: string | undefined): string => (time ? `${time.slice(11, 23).padEnd(12, "0")}` : "");
+/** 02:21:37.604 */
+export const clock = (time: string | undefined): string => {
+  const found = /T(\d\d:\d\d:\d\d)(\.\d+)?/.exec(time ?? "");
+  return found ? `${found[1]}.${(found[2] ?? ".").slice(1, 4).padEnd(3, "0")}` : "";
+};
 
 export function bytes(count: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -62,6 +62,7 @@ export async function follow(wire: Wire, watcher: Watcher, signal: AbortSignal, 
           heard();
           const events: DiagnosisEvent[] = [];
           let over = false;
+          let fault = "";
           for (const frame of frames.take(decoder.decode(value, { stream: true }))) {
             if (frame.kind === "end") over = true;
             else if (frame.kind === "error") why = messageOf(frame.data) || why;
@@ -73,7 +74,10 @@ export async function follow(wire: Wire, watcher: Watcher, signal: AbortSignal, 
               const event = JSON.parse(frame.data) as DiagnosisEvent;
               const sequence = Number(event.sequence);
               if (sequence <= last) continue;  // given before
-              if (sequence !== last + 1) throw new Error(`event ${sequence} came after ${last}`);
+              if (sequence !== last + 1) {
+                fault = `event ${sequence} came after ${last}`;
+                break;
+              }
               last = sequence;
               events.push(event);
             }
@@ -82,6 +86,8 @@ export async function follow(wire: Wire, watcher: Watcher, signal: AbortSignal, 
             failures = 0;
             watcher.onEvents(events);
           }
+          // What came before it was given, and is not asked for again.
+          if (fault !== "") throw new Error(fault);
           if (over) {
             void reader.cancel().catch(() => undefined);
             watcher.onLine("ended", "");

@@ -45,7 +45,7 @@ function Browser({ all, text, chosen }: { all: Knowledge; text: string; chosen: 
   if (found) {
     if (found.labels.length + found.checks.length === 0) return <Empty title="Nothing known matches." />;
     return (
-      <ul class="found">
+      <ul class="hits">
         {found.labels.map((one) => <li key={one.label}><a data-row href={hashOf(one.label)} {...current(one.label === chosen)}>{one.title}
           <span class="dim small mono">{one.label}</span></a></li>)}
         {found.checks.map((one) => <li key={one.name}><a data-row href={hashOf(one.name)} {...current(one.name === chosen)}>{one.title}

@@ -6,7 +6,7 @@ import { Empty, Foreign } from "../parts.tsx";
 
 interface Happening { time: string; text: string; where: string; id: string }
 
-/** What the logs and checks date, oldest first. Not pure luck: what has no time of its own is not in it. */
+/** What the logs and checks date, oldest first. What has no time of its own is not in it. */
 export function happeningsOf(picture: Picture): Happening[] {
   const found = new Map<string, Happening>();
   const add = (one: Happening) => {
@@ -38,7 +38,8 @@ export function TimeTab({ picture, open }: { picture: Picture; open: (id: string
           {(start || end) && <p class="dim counts">reported window {start ? instant(start) : "…"} to {end ? instant(end) : "…"}</p>}</div>
         {happenings.length === 0 ? <Empty title="Nothing that was seen carries a time." />
           : <>{happenings.length > 1 && <Strip happenings={happenings} />}
-            <ol class="moments">{happenings.map((one, i) => <li key={i}><time dateTime={one.time} title={instant(one.time)}>{clock(one.time)}</time>
+            <ol class="moments">{happenings.map((one, i) => <li key={i}>{one.time.slice(0, 10) !== happenings[i - 1]?.time.slice(0, 10)
+              && <span class="day dim small">{one.time.slice(0, 10)}</span>}<time dateTime={one.time} title={instant(one.time)}>{clock(one.time)}</time>
               <span class="mono small what"><Foreign text={one.text} /></span>
               <button type="button" class="chip link" onClick={() => open(one.id)}><Foreign text={one.where || one.id} /></button></li>)}</ol></>}
       </section>
