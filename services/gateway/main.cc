@@ -29,9 +29,11 @@
 #include "services/gateway/access/store_rate_gate.h"
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
+#include "services/gateway/audience/audience.h"
 #include "services/gateway/browse/browse.h"
 #include "services/gateway/console/console.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/http/cors.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
 #include "services/gateway/uploads/fill_in.h"
@@ -55,10 +57,16 @@ ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050",
 ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
           "Required; several gateways share one.");
+ABSL_FLAG(
+    std::vector<std::string>, knowledge, {},
+    "Knowledge directories, by comma; later ones overlay earlier ones. For people to read; and "
+    "of the last one that has it comes audience.txt, which says what customers are not shown.");
 ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average.");
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
+ABSL_FLAG(std::vector<std::string>, cors_origins, {},
+          "Other sites whose pages may ask, by comma: https://ops.example.com; \"*\": every site.");
 ABSL_FLAG(std::string, uploads, "",
           "Directory for logs and bundles that customers send; also a --log_root of "
           "galen-summarization and a --bundle_root of galen-execution and galen-node. None: no "
@@ -67,8 +75,6 @@ ABSL_FLAG(std::int64_t, upload_bytes, std::int64_t{4} << 30, "Bytes of one uploa
 ABSL_FLAG(std::int64_t, uploads_tenant_bytes, std::int64_t{32} << 30,
           "Bytes of one tenant's uploads, unpacked.");
 ABSL_FLAG(absl::Duration, uploads_keep, absl::Hours(24 * 7), "How long an upload is kept.");
-ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, by comma, for people to read; later ones overlay earlier ones.");
 ABSL_FLAG(bool, console, true, "Serve the web console at /.");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
@@ -200,6 +206,9 @@ absl::Status Serve() {
       MakeGrpcUpstream(std::move(to_orchestrator), [&security](const std::string& resource) {
         return (*security)->ClaimFor(resource, security::Role::kOrchestrator);
       });
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+  GALEN_ASSIGN_OR_RETURN(const Audience audience, Audience::Load(directories));
   const SystemClock clock;
   KeyBook keys((*store)->journal());
   GALEN_RETURN_IF_ERROR(keys.Refresh());
@@ -222,7 +231,7 @@ absl::Status Serve() {
       return FillInUploads(*uploads->store, tenant, request);
     };
   }
-  Api api(std::move(routes), *upstream, access, rates, std::move(openapi), api_options);
+  Api api(std::move(routes), *upstream, access, rates, audience, std::move(openapi), api_options);
   http::Front front(api);
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
   const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open();
@@ -236,8 +245,12 @@ absl::Status Serve() {
     front.Add("/", console);
     front.Add("/console/", console);
   }
+  const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
+  if (!cors.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--cors_origins: ", cors.status().message()));
+  }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
-                         http::Server::Start(http_options, front));
+                         http::Server::Start(http_options, **cors));
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());

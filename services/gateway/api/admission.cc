@@ -35,10 +35,9 @@ void Admit(Access& access, RateGate& rates, const http::Request& request, Admiss
   absl::StatusOr<Principal> principal = access.Authenticate(request);
   if (!principal.ok()) return std::move(done)(principal.status());
   if (!principal->Has(wanted.scope)) {
-    return std::move(done)(WithReason(
-        absl::PermissionDeniedError(
-            absl::StrCat("this key does not have the scope ", wanted.scope)),
-        "MISSING_SCOPE"));
+    return std::move(done)(WithReason(absl::PermissionDeniedError(absl::StrCat(
+                                          "this key does not have the scope ", wanted.scope)),
+                                      "MISSING_SCOPE"));
   }
   const std::string tenant(security::TenantOf(wanted.resource));
   if (!principal->MaySee(tenant)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -133,11 +134,12 @@ class Api::Inquiry {
 };
 
 Api::Api(std::vector<gateway::Route> routes, Upstream& upstream, Access& access, RateGate& rates,
-         std::string openapi, Options options)
+         const Audience& audience, std::string openapi, Options options)
     : table_(std::move(routes)),
       upstream_(upstream),
       access_(access),
       rates_(rates),
+      audience_(audience),
       openapi_(std::move(openapi)),
       options_(options),
       calls_(std::make_shared<metrics::Calls>(metrics::Calls::Names{
@@ -216,14 +218,18 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
   absl::StatusOr<Transcoded> made =
       TranscodeRequest(inquiry->match, inquiry->query, inquiry->request);
   if (!made.ok()) return inquiry->Fail(made.status());
+  const std::string tenant(security::TenantOf(inquiry->match.fields[route.tenant_field]));
+  std::function<void(google::protobuf::Message&)> view;
   if (inquiry->principal.role == UserRole::kCustomer) {
     if (absl::Status status = CheckForCustomer(*made->request, options_.fill_in != nullptr);
         !status.ok()) {
       return inquiry->Fail(status);
     }
+    view = [this, tenant](google::protobuf::Message& answer) {
+      audience_.ForCustomer(tenant, answer);
+    };
   }
   if (options_.fill_in != nullptr) {
-    const std::string tenant(security::TenantOf(inquiry->match.fields[route.tenant_field]));
     if (absl::Status status = options_.fill_in(tenant, *made->request); !status.ok()) {
       return inquiry->Fail(status);
     }
@@ -240,6 +246,7 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
     streams_.Start({.exchange = inquiry->Take(),
                     .call = std::move(call),
                     .filter = std::move(made->filter),
+                    .view = std::move(view),
                     .headers = inquiry->headers,
                     .on_end = [inquiry](const absl::Status& status) { inquiry->End(status); }});
     return;
@@ -260,18 +267,21 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
   // The client may be gone before there is a call to cancel.
   auto hang_up = std::make_shared<HangUp>();
   exchange->OnHangUp([hang_up] { hang_up->Gone(); });
-  hang_up->Set(upstream_.Ask(std::move(call), [inquiry, filter = std::move(made->filter)](
-                                                  absl::StatusOr<Upstream::Answer> answer) {
-    if (!answer.ok()) return inquiry->Fail(answer.status());
-    filter.Apply(**answer);
-    absl::StatusOr<std::string> json = ToJson(**answer);
-    if (!json.ok()) return inquiry->Fail(json.status());
-    http::Response response;
-    response.headers.Add("Content-Type", "application/json");
-    response.headers.Add("Cache-Control", "no-store");
-    response.body = *std::move(json) + "\n";
-    inquiry->Answer(std::move(response));
-  }));
+  hang_up->Set(upstream_.Ask(std::move(call),
+                             [inquiry, filter = std::move(made->filter),
+                              view = std::move(view)](absl::StatusOr<Upstream::Answer> answer) {
+                               if (!answer.ok()) return inquiry->Fail(answer.status());
+                               // The whole answer tells what its texts must not say.
+                               if (view) view(**answer);
+                               filter.Apply(**answer);
+                               absl::StatusOr<std::string> json = ToJson(**answer);
+                               if (!json.ok()) return inquiry->Fail(json.status());
+                               http::Response response;
+                               response.headers.Add("Content-Type", "application/json");
+                               response.headers.Add("Cache-Control", "no-store");
+                               response.body = *std::move(json) + "\n";
+                               inquiry->Answer(std::move(response));
+                             }));
 }
 
 }  // namespace galen::gateway

@@ -15,6 +15,7 @@
 #include "services/gateway/api/routes.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/api/watch_stream.h"
+#include "services/gateway/audience/audience.h"
 #include "services/gateway/http/handler.h"
 
 namespace galen::gateway {
@@ -34,9 +35,10 @@ class Api final : public http::Handler {
     std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>
         fill_in;
   };
-  // `openapi`: the description of all routes, as JSON. All references must outlive it.
+  // `audience`: what customers are not shown. `openapi`: the description of all routes, as JSON.
+  // All references must outlive it.
   Api(std::vector<Route> routes, Upstream& upstream, Access& access, RateGate& rates,
-      std::string openapi, Options options);
+      const Audience& audience, std::string openapi, Options options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
   http::Response Refuse(int status, const std::string& why) override;
@@ -57,6 +59,7 @@ class Api final : public http::Handler {
   Upstream& upstream_;
   Access& access_;
   RateGate& rates_;
+  const Audience& audience_;
   const std::string openapi_;
   const Options options_;
   const std::shared_ptr<metrics::Calls> calls_;

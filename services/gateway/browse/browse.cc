@@ -39,8 +39,8 @@ absl::StatusOr<std::string> Browse::NodesJson() const {
   for (const store::NodeEntry& node : *nodes) {
     list.push_back({{"name", node.name},
                     {"address", node.record},
-                    {"expireTime", absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", node.expires,
-                                                    absl::UTCTimeZone())}});
+                    {"expireTime",
+                     absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", node.expires, absl::UTCTimeZone())}});
   }
   return Text(Json{{"nodes", std::move(list)}});
 }
@@ -71,9 +71,9 @@ void Browse::Handle(http::Request request, std::shared_ptr<http::Exchange> excha
                                                     {"uploads", uploads_}})));
   }
   if (!principal->Has(kScopeRead)) {
-    return fail(WithReason(
-        absl::PermissionDeniedError("this key does not have the scope diagnoses.read"),
-        "MISSING_SCOPE"));
+    return fail(
+        WithReason(absl::PermissionDeniedError("this key does not have the scope diagnoses.read"),
+                   "MISSING_SCOPE"));
   }
   if (path == "/v1/knowledge") {
     if (knowledge_ == nullptr) {

@@ -129,9 +129,8 @@ std::string KnowledgeJson(const knowledge::Knowledge& knowledge) {
   }
   Json checks = Json::array();
   for (const Check& check : knowledge.base().checks()) checks.push_back(CheckJson(check));
-  return Json{{"digest", knowledge.digest()},
-              {"labels", std::move(labels)},
-              {"checks", std::move(checks)}}
+  return Json{
+      {"digest", knowledge.digest()}, {"labels", std::move(labels)}, {"checks", std::move(checks)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -24,9 +24,7 @@ bool IsTenantName(absl::string_view text) {
   });
 }
 
-absl::string_view NameOf(UploadKind kind) {
-  return kind == UploadKind::kBundle ? "bundle" : "log";
-}
+absl::string_view NameOf(UploadKind kind) { return kind == UploadKind::kBundle ? "bundle" : "log"; }
 
 std::string SafeFileName(absl::string_view given) {
   given = given.substr(given.find_last_of("/\\") + 1);
@@ -60,7 +58,7 @@ absl::StatusOr<Upload> ParseRecord(const std::string& text) {
     Upload upload;
     upload.name = json.at("name").get<std::string>();
     upload.kind = json.at("kind") == NameOf(UploadKind::kBundle).data() ? UploadKind::kBundle
-                                                                       : UploadKind::kLog;
+                                                                        : UploadKind::kLog;
     upload.file_name = json.at("file_name").get<std::string>();
     upload.bytes = json.at("bytes").get<std::int64_t>();
     upload.disk_bytes = json.at("disk_bytes").get<std::int64_t>();

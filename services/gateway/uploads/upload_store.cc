@@ -129,7 +129,8 @@ absl::StatusOr<std::unique_ptr<UploadStore>> UploadStore::Open(Options options,
   if (!error) options.directory = fs::canonical(options.directory, error).string();
   if (error || access(options.directory.c_str(), W_OK) != 0) {
     return absl::PermissionDeniedError(
-        absl::StrCat("--uploads=", options.directory, ": cannot be written; name a directory that "
+        absl::StrCat("--uploads=", options.directory,
+                     ": cannot be written; name a directory that "
                      "the gateway may write and the services may read"));
   }
   std::unique_ptr<UploadStore> store(new UploadStore(std::move(options), clock));
@@ -265,8 +266,7 @@ absl::Status UploadStore::Incoming::Unpack(Upload& upload) {
                                     ? options.tenant_bytes
                                     : written_ * options.unpacked_ratio;
   const host::ArchiveLimits limits{
-      .files = options.files,
-      .bytes = std::min(left_, std::max(by_ratio, options.unpacked_floor))};
+      .files = options.files, .bytes = std::min(left_, std::max(by_ratio, options.unpacked_floor))};
   // What our disk calls it is nothing to the customer.
   const auto told = [&](const absl::Status& status) {
     std::string why(status.message());
@@ -349,8 +349,8 @@ absl::StatusOr<Upload> UploadStore::Named(const std::string& tenant, absl::strin
     absl::StatusOr<Upload> upload = Read(tenant, id);
     if (!absl::IsNotFound(upload.status())) return upload;
   }
-  return absl::NotFoundError(absl::StrCat(
-      field, ": ", CleanText(name, 120), " is no upload of this tenant, or has expired"));
+  return absl::NotFoundError(absl::StrCat(field, ": ", CleanText(name, 120),
+                                          " is no upload of this tenant, or has expired"));
 }
 
 absl::Status UploadStore::Resolve(const std::string& tenant, galen::v1::Incident& incident) const {
@@ -396,8 +396,8 @@ void UploadStore::Sweep() {
       std::error_code ignored;
       if (tenant == kIncoming) {
         const auto written = fs::last_write_time(in->path(), ignored);
-        if (!ignored && fs::file_time_type::clock::now() - written >
-                            absl::ToChronoNanoseconds(kStale)) {
+        if (!ignored &&
+            fs::file_time_type::clock::now() - written > absl::ToChronoNanoseconds(kStale)) {
           over.push_back(in->path());
         }
         continue;

@@ -34,7 +34,7 @@ class UploadStore {
     std::int64_t most_bytes = std::int64_t{4} << 30;     // of one upload as it is sent
     std::int64_t tenant_bytes = std::int64_t{32} << 30;  // of a tenant, unpacked
     int tenant_uploads = 1000;
-    int at_once = 16;         // that come in at the same time
+    int at_once = 16;  // that come in at the same time
     int tenant_at_once = 4;
     absl::Duration keep = absl::Hours(24 * 7);
     // A bundle may unpack to so many times its size, or to `unpacked_floor` where that is more.
@@ -77,8 +77,7 @@ class UploadStore {
   // `tenant` must be the name of one. RESOURCE_EXHAUSTED too many come in, or the tenant has used
   // up its share; `length`: what the client says, 0 when it does not.
   absl::StatusOr<std::unique_ptr<Incoming>> Begin(const std::string& tenant, UploadKind kind,
-                                                  absl::string_view file_name,
-                                                  std::int64_t length);
+                                                  absl::string_view file_name, std::int64_t length);
 
   // Newest first.
   absl::StatusOr<std::vector<Upload>> List(const std::string& tenant) const;

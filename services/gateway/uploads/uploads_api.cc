@@ -109,10 +109,10 @@ void UploadsApi::Handle(http::Request request, std::shared_ptr<http::Exchange> e
   const bool reads = method == "GET" || method == "HEAD";
   if (!reads && method != (collection ? "POST" : "DELETE")) {
     call->headers.Add("Allow", collection ? "GET, HEAD, POST" : "GET, HEAD, DELETE");
-    return call->Answer(ErrorResponse(
-        WithReason(absl::UnimplementedError("this path does not take that method"),
-                   "METHOD_NOT_ALLOWED"),
-        405));
+    return call->Answer(
+        ErrorResponse(WithReason(absl::UnimplementedError("this path does not take that method"),
+                                 "METHOD_NOT_ALLOWED"),
+                      405));
   }
   const std::string resource = collection ? collection->at("parent") : one->at("name");
   call->tenant = std::string(security::TenantOf(resource));
@@ -162,8 +162,8 @@ void UploadsApi::Begin(const std::shared_ptr<Call>& call) {
     } else if (name == "fileName" || name == "file_name") {
       call->file_name = value;
     } else {
-      return call->Fail(FieldError(name, name == "kind" ? "is neither log nor bundle"
-                                                        : "there is no such parameter"));
+      return call->Fail(FieldError(
+          name, name == "kind" ? "is neither log nor bundle" : "there is no such parameter"));
     }
   }
   if (!kind_given) return call->Fail(FieldError("kind", "say log or bundle"));

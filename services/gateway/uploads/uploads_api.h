@@ -13,8 +13,8 @@
 
 namespace galen::gateway {
 
-// Uploads over HTTP (docs/api.md#uploads): the body of a POST is the file itself, and goes to disk as
-// it comes. Thread-safe.
+// Uploads over HTTP (docs/api.md#uploads): the body of a POST is the file itself, and goes to disk
+// as it comes. Thread-safe.
 class UploadsApi final : public http::Handler {
  public:
   // All must outlive it. `executor` waits for the disk.
@@ -30,7 +30,8 @@ class UploadsApi final : public http::Handler {
   void Begin(const std::shared_ptr<Call>& call);
   void Next(const std::shared_ptr<Call>& call);
   void End(const std::shared_ptr<Call>& call);
-  void Later(const std::shared_ptr<Call>& call, void (UploadsApi::*work)(const std::shared_ptr<Call>&));
+  void Later(const std::shared_ptr<Call>& call,
+             void (UploadsApi::*work)(const std::shared_ptr<Call>&));
 
   UploadStore& store_;
   Access& access_;
