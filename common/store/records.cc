@@ -19,9 +19,8 @@ absl::Status CheckRecord(absl::string_view space, absl::string_view key, absl::s
         absl::StrCat(space, ": a key has 1 to ", kMaxRecordKey, " bytes, not ", key.size()));
   }
   if (value.size() > kMaxRecordValue) {
-    return absl::InvalidArgumentError(absl::StrCat(space, ": ", CleanText(key, 200), ": ",
-                                                   value.size(), " bytes; at most ",
-                                                   kMaxRecordValue));
+    return absl::InvalidArgumentError(absl::StrCat(
+        space, ": ", CleanText(key, 200), ": ", value.size(), " bytes; at most ", kMaxRecordValue));
   }
   return absl::OkStatus();
 }
@@ -45,8 +44,8 @@ class SqliteRecords final : public Records {
     std::optional<Record> found;
     const absl::Status done = tables_.Run(false, [&](Access& access) -> absl::Status {
       Statement read;
-      GALEN_RETURN_IF_ERROR(access.Prepare(
-          read, "SELECT value, version FROM records WHERE space = ?1 AND key = ?2"));
+      GALEN_RETURN_IF_ERROR(
+          access.Prepare(read, "SELECT value, version FROM records WHERE space = ?1 AND key = ?2"));
       Statement::Run run(read);
       run.Bind(1, space);
       run.Bind(2, key);
@@ -205,10 +204,10 @@ class RedisRecords final : public Records {
 
   absl::StatusOr<std::vector<Record>> List(absl::string_view space, absl::string_view after,
                                            int limit) override {
-    GALEN_ASSIGN_OR_RETURN(std::vector<std::string> answer,
-                           Ask(ListScript(), /*write=*/false, space,
-                               {after.empty() ? std::string("-") : absl::StrCat("(", after),
-                                absl::StrCat(limit)}));
+    GALEN_ASSIGN_OR_RETURN(
+        std::vector<std::string> answer,
+        Ask(ListScript(), /*write=*/false, space,
+            {after.empty() ? std::string("-") : absl::StrCat("(", after), absl::StrCat(limit)}));
     std::vector<Record> records;
     for (std::size_t i = 1; i + 1 < answer.size(); i += 2) {
       GALEN_ASSIGN_OR_RETURN(Record record, Parse(space, answer[i], answer[i + 1]));
@@ -221,9 +220,9 @@ class RedisRecords final : public Records {
   absl::StatusOr<std::vector<std::string>> Ask(const redis::Script& script, bool write,
                                                absl::string_view space,
                                                std::vector<std::string> arguments) {
-    return AskScript(client_, redis::Eval(script, write,
-                                          {keys_.RecordValues(space), keys_.RecordOrder(space)},
-                                          std::move(arguments)));
+    return AskScript(
+        client_, redis::Eval(script, write, {keys_.RecordValues(space), keys_.RecordOrder(space)},
+                             std::move(arguments)));
   }
 
   static absl::StatusOr<Record> Parse(absl::string_view space, absl::string_view key,

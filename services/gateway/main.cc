@@ -26,11 +26,11 @@
 #include "common/store/store.h"
 #include "galen/v1/action_service.pb.h"
 #include "galen/v1/diagnosis_service.pb.h"
-#include "services/gateway/actions/action_book.h"
-#include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/access/key_access.h"
 #include "services/gateway/access/key_book.h"
 #include "services/gateway/access/store_rate_gate.h"
+#include "services/gateway/actions/action_book.h"
+#include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
 #include "services/gateway/audience/audience.h"
@@ -40,11 +40,12 @@
 #include "services/gateway/http/cors.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
+#include "services/gateway/tickets/desk.h"
+#include "services/gateway/tickets/site.h"
+#include "services/gateway/tickets/ticket_metrics.h"
 #include "services/gateway/uploads/fill_in.h"
 #include "services/gateway/uploads/upload_store.h"
 #include "services/gateway/uploads/uploads_api.h"
-#include "services/gateway/tickets/desk.h"
-#include "services/gateway/tickets/site.h"
 #include "services/gateway/upstream/grpc_upstream.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8080",
@@ -208,7 +209,8 @@ struct Actions {
       : book(store.records()), upstream(mesh, book, pool, clock, audit) {}
 
   actions::ActionBook book;
-  ThreadPool pool{/*threads=*/2, /*max_queued=*/1000};  // goes after the mesh, whose answers need it
+  ThreadPool pool{/*threads=*/2,
+                  /*max_queued=*/1000};  // goes after the mesh, whose answers need it
   actions::ActionUpstream upstream;
 };
 
@@ -280,7 +282,8 @@ absl::Status Serve() {
       return FillInUploads(*uploads->store, tenant, request);
     };
   }
-  Api api(std::move(routes), actions.upstream, access, rates, audience, std::move(openapi), api_options);
+  Api api(std::move(routes), actions.upstream, access, rates, audience, std::move(openapi),
+          api_options);
   http::Front front(api);
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
   const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open();
@@ -303,7 +306,9 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<tickets::TicketDesk> ticket_desk,
                          OpenTickets(**store, *upstream, clock, audience, directories));
   metrics::Registry registry;
-  if (ticket_desk != nullptr) registry.Add(ticket_desk->Numbers());
+  if (ticket_desk != nullptr) {
+    registry.Add(tickets::TicketNumbers([&ticket_desk] { return ticket_desk->counts(); }));
+  }
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
   registry.Add(HttpNumbers([&server] { return server->counts(); }));

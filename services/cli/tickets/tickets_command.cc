@@ -95,7 +95,8 @@ absl::Status Replay(TicketBook& book, const TicketsArguments& arguments, Console
     GALEN_RETURN_IF_ERROR(book.Replay(letter.target, letter.due.diagnosis(), absl::Now()));
     ++count;
   }
-  if (count == 0) return absl::NotFoundError("there is no such dead letter; see galen tickets dead");
+  if (count == 0)
+    return absl::NotFoundError("there is no such dead letter; see galen tickets dead");
   console.out << count << (count == 1 ? " ticket is" : " tickets are")
               << " due again; a gateway with this target tries it within a second or two"
               << std::endl;
@@ -126,7 +127,8 @@ absl::Status Run(const CLI::App& tickets, const TicketsArguments& arguments, Con
 }  // namespace
 
 CLI::App* DeclareTickets(CLI::App& app, TicketsArguments& arguments) {
-  CLI::App* tickets = app.add_subcommand("tickets", "Tickets that the gateway files (docs/tickets.md)");
+  CLI::App* tickets =
+      app.add_subcommand("tickets", "Tickets that the gateway files (docs/tickets.md)");
   tickets->require_subcommand(1);
   CLI::App* list = tickets->add_subcommand("list", "The tickets that there are");
   CLI::App* due = tickets->add_subcommand("due", "What a target is yet to be told of");

@@ -26,8 +26,8 @@ absl::Time TimeOf(const google::protobuf::Timestamp& time) {
 void SetTime(absl::Time time, google::protobuf::Timestamp& to) {
   const std::int64_t seconds = absl::ToUnixSeconds(time);
   to.set_seconds(seconds);
-  to.set_nanos(static_cast<std::int32_t>(
-      absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+  to.set_nanos(
+      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
 }
 
 std::string RandomText() {
@@ -64,11 +64,12 @@ absl::Status CheckDecision(const ActionBook::Decision& decision) {
     return absl::InvalidArgumentError("etag: is required; list the actions to have it");
   }
   if (decision.reason.size() > kMostReason) {
-    return absl::InvalidArgumentError(absl::StrCat("reason: has more than ", kMostReason, " bytes"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("reason: has more than ", kMostReason, " bytes"));
   }
   if (decision.lifetime <= absl::ZeroDuration() || decision.lifetime > kMostLifetime) {
-    return absl::InvalidArgumentError(absl::StrCat("lifetime: is not within 0s to ",
-                                                   absl::FormatDuration(kMostLifetime)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("lifetime: is not within 0s to ", absl::FormatDuration(kMostLifetime)));
   }
   return absl::OkStatus();
 }
@@ -93,8 +94,8 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
   std::set<std::string> names;
   for (const galen::v1::Action& proposed : ProposedBy(diagnosis)) {
     GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(proposed.name()));
-    actions.push_back(Merged(proposed, kept ? &kept->decision : nullptr, kept ? kept->version : 0,
-                             now));
+    actions.push_back(
+        Merged(proposed, kept ? &kept->decision : nullptr, kept ? kept->version : 0, now));
     names.insert(proposed.name());
     // What was decided about it in another form.
     if (kept && kept->decision.action().content_hash() != proposed.content_hash()) {
@@ -139,9 +140,8 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
                     current.state() == galen::v1::Action::EXPIRED ||
                     (current.state() == galen::v1::Action::APPROVED && !decision.approve);
   if (!open) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(decision.name, ": is ", galen::v1::Action::State_Name(current.state()),
-                     " already"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        decision.name, ": is ", galen::v1::Action::State_Name(current.state()), " already"));
   }
   v1::ActionDecision put;
   galen::v1::Action& action = *put.mutable_action();
@@ -182,8 +182,7 @@ absl::StatusOr<galen::v1::Action> ActionBook::Consume(const std::string& name,
   action.set_state(galen::v1::Action::CONSUMED);
   action.set_consumed_by(run);
   SetTime(now, *action.mutable_consume_time());
-  const auto stored =
-      records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version);
+  const auto stored = records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version);
   if (absl::IsAborted(stored.status())) return denied("another run took it, or it was rejected");
   if (!stored.ok()) return stored.status();
   return action;

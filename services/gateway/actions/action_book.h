@@ -41,8 +41,8 @@ class ActionBook {
     absl::Duration lifetime = kUsualLifetime;  // of an approval
     bool approve = false;                      // else: reject
   };
-  // NOT_FOUND, ABORTED, FAILED_PRECONDITION as of ActionService; INVALID_ARGUMENT a lifetime that is
-  // not above 0 and at most kMostLifetime, no etag, a reason of more than 1,000 bytes.
+  // NOT_FOUND, ABORTED, FAILED_PRECONDITION as of ActionService; INVALID_ARGUMENT a lifetime that
+  // is not above 0 and at most kMostLifetime, no etag, a reason of more than 1,000 bytes.
   absl::StatusOr<galen::v1::Action> Decide(const galen::v1::Diagnosis& diagnosis,
                                            const Decision& decision, absl::Time now);
 
@@ -51,8 +51,8 @@ class ActionBook {
   // PERMISSION_DENIED it is not approved, not this way, no longer, or was taken by another run. The
   // same run may take it twice, so that it can ask again when an answer got lost.
   absl::StatusOr<galen::v1::Action> Consume(const std::string& name,
-                                            const std::string& content_hash,
-                                            const std::string& run, absl::Time now);
+                                            const std::string& content_hash, const std::string& run,
+                                            absl::Time now);
 
  private:
   struct Kept {

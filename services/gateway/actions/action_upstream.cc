@@ -113,8 +113,8 @@ clients::Cancel ActionUpstream::Ask(Call call, clients::Done<Answer> done) {
   read.resource = request->name();
   read.deadline = call.deadline;
   read.again = true;
-  const auto shared = std::make_shared<std::pair<Call, clients::Done<Answer>>>(std::move(call),
-                                                                               std::move(done));
+  const auto shared =
+      std::make_shared<std::pair<Call, clients::Done<Answer>>>(std::move(call), std::move(done));
   const auto end = [this, shared, work](absl::StatusOr<Answer> answer) {
     const trace::Scope scope(work);
     Audit(shared->first, answer.status());

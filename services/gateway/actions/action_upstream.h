@@ -21,9 +21,9 @@ class ActionUpstream final : public Upstream {
                  security::AuditLog* audit);
 
   clients::Cancel Ask(Call call, clients::Done<Answer> done) override;
-  std::shared_ptr<Feed> Follow(Call call,
-                               absl::AnyInvocable<void(const google::protobuf::Message&)> on_message,
-                               absl::AnyInvocable<void(absl::Status) &&> done) override;
+  std::shared_ptr<Feed> Follow(
+      Call call, absl::AnyInvocable<void(const google::protobuf::Message&)> on_message,
+      absl::AnyInvocable<void(absl::Status) &&> done) override;
 
  private:
   absl::StatusOr<Answer> Do(const Call& call, const galen::v1::Diagnosis& diagnosis);

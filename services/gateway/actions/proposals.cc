@@ -42,9 +42,9 @@ void Propose(const galen::v1::Diagnosis& diagnosis, const galen::v1::Cause& caus
 }  // namespace
 
 std::string ContentHash(const galen::v1::Action& action) {
-  return tickets::Sha256Hex(Joined({"galen.action/1", action.name(), action.label(), action.text(),
-                                    action.target().node(), action.target().device(),
-                                    action.target().pci_address()}));
+  return tickets::Sha256Hex(
+      Joined({"galen.action/1", action.name(), action.label(), action.text(),
+              action.target().node(), action.target().device(), action.target().pci_address()}));
 }
 
 std::vector<galen::v1::Action> ProposedBy(const galen::v1::Diagnosis& diagnosis) {

@@ -194,8 +194,8 @@ std::string Escape(absl::string_view text, Form form) {
     case Form::kMarkdown:
       return EscapeMarkdown(text);
     case Form::kSlack:
-      return absl::StrReplaceAll(
-          text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"@", kQuietAt}});
+      return absl::StrReplaceAll(text,
+                                 {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"@", kQuietAt}});
     case Form::kHtml:
       // (In ServiceNow "[code]" and "[/code]" begin and end what is taken for HTML.)
       return absl::StrReplaceAll(text, {{"&", "&amp;"},

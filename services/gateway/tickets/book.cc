@@ -105,9 +105,8 @@ absl::StatusOr<std::vector<TicketBook::Due>> TicketBook::ListDue(const std::stri
 }
 
 absl::Status TicketBook::PutDue(const std::string& target, Due& due) {
-  GALEN_ASSIGN_OR_RETURN(due.version,
-                         records_.Put(DueSpace(target), due.value.diagnosis(),
-                                      due.value.SerializeAsString(), due.version));
+  GALEN_ASSIGN_OR_RETURN(due.version, records_.Put(DueSpace(target), due.value.diagnosis(),
+                                                   due.value.SerializeAsString(), due.version));
   return absl::OkStatus();
 }
 

@@ -144,11 +144,10 @@ absl::StatusOr<HttpAnswer> CurlSender::Send(const HttpCall& call, absl::Duration
   Prepare(call, timeout, easy, transfer, error);
   const CURLcode code = curl_easy_perform(easy.handle);
   if (code != CURLE_OK) {
-    const std::string what = transfer.too_large
-                                 ? "the answer is too large"
-                                 : CleanText(error[0] == '\0' ? curl_easy_strerror(code)
-                                                              : error.data(),
-                                             200);
+    const std::string what =
+        transfer.too_large
+            ? "the answer is too large"
+            : CleanText(error[0] == '\0' ? curl_easy_strerror(code) : error.data(), 200);
     if (NeverSent(easy.handle, code)) return absl::FailedPreconditionError(what);
     return absl::UnavailableError(what);
   }

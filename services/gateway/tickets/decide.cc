@@ -30,7 +30,8 @@ Decision ForTicket(const Target& target, const Situation& situation) {
   // What a person closed stays as the person left it.
   if (ticket.has_close_time() || ticket.resolved()) return {Step::kDone, {}};
   // Another round is under way: its end is told.
-  if (situation.state == galen::v1::Diagnosis::PENDING || situation.state == galen::v1::Diagnosis::RUNNING) {
+  if (situation.state == galen::v1::Diagnosis::PENDING ||
+      situation.state == galen::v1::Diagnosis::RUNNING) {
     return {Step::kDone, {}};
   }
   const std::int64_t sequence = situation.due.sequence();
@@ -56,8 +57,8 @@ absl::Time TimeOf(const google::protobuf::Timestamp& time) {
 void SetTime(absl::Time time, google::protobuf::Timestamp& to) {
   const std::int64_t seconds = absl::ToUnixSeconds(time);
   to.set_seconds(seconds);
-  to.set_nanos(static_cast<std::int32_t>(
-      absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+  to.set_nanos(
+      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
 }
 
 absl::string_view NameOf(Step step) {
@@ -94,9 +95,9 @@ Decision Decide(const Target& target, const Situation& situation, absl::Time now
   }
   if (find == nullptr) return {Step::kOpen, {}};
   if (situation.looked) {
-    return {target.when.count(std::string(StateWord(situation.state))) > 0 ? Step::kOpen
-                                                                           : Step::kDone,
-            {}};
+    return {
+        target.when.count(std::string(StateWord(situation.state))) > 0 ? Step::kOpen : Step::kDone,
+        {}};
   }
   if (due.has_opening_last()) {
     const absl::Time known = TimeOf(due.opening_last()) + find->settles;

@@ -10,8 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
-#include "common/metrics/catalogue.h"
-#include "common/metrics/registry.h"
 #include "common/trace/trace.h"
 
 namespace galen::gateway::tickets {
@@ -38,8 +36,8 @@ absl::StatusOr<galen::v1::Diagnosis> UpstreamSource::Ask(
     absl::string_view method, const std::string& name,
     std::shared_ptr<google::protobuf::Message> request) {
   const trace::Scope scope({trace::NewTrace(), name});
-  const auto* service = galen::v1::GetDiagnosisRequest::descriptor()->file()->FindServiceByName(
-      "DiagnosisService");
+  const auto* service =
+      galen::v1::GetDiagnosisRequest::descriptor()->file()->FindServiceByName("DiagnosisService");
   Upstream::Call call;
   call.method = service->FindMethodByName(std::string(method));
   call.request = std::move(request);
@@ -69,10 +67,9 @@ absl::Status UpstreamSource::Submit(const galen::v1::SubmitFeedbackRequest& requ
       .status();
 }
 
-TicketDesk::TicketDesk(
-    Site site, store::Store& store, Upstream& upstream, const Clock& clock,
-    std::function<void(const std::string& tenant, galen::v1::Diagnosis&)> redact,
-    std::function<void(const std::string&)> tell)
+TicketDesk::TicketDesk(Site site, store::Store& store, Upstream& upstream, const Clock& clock,
+                       std::function<void(const std::string& tenant, galen::v1::Diagnosis&)> redact,
+                       std::function<void(const std::string&)> tell)
     : site_(std::move(site)),
       clock_(clock),
       tell_(std::move(tell)),
@@ -89,10 +86,11 @@ TicketDesk::TicketDesk(
         Courier::World{&store.records(), &source_, &sender_, &clock_, &Chance, owner, redact}));
   }
   threads_.emplace_back([this] {
-    Loop("event logs are not looked through for tickets", [this]() -> absl::StatusOr<absl::Duration> {
-      GALEN_RETURN_IF_ERROR(scanner_.Scan());
-      return kScanEvery;
-    });
+    Loop("event logs are not looked through for tickets",
+         [this]() -> absl::StatusOr<absl::Duration> {
+           GALEN_RETURN_IF_ERROR(scanner_.Scan());
+           return kScanEvery;
+         });
   });
   for (const std::unique_ptr<Courier>& courier : couriers_) {
     for (int i = 0; i < courier->target().concurrency; ++i) {
@@ -135,29 +133,12 @@ void TicketDesk::Loop(const std::string& what,
   }
 }
 
-std::shared_ptr<const prometheus::Collectable> TicketDesk::Numbers() const {
-  return metrics::SourceOf([this] {
-    std::vector<metrics::Sample> requests;
-    std::vector<metrics::Sample> due;
-    std::vector<metrics::Sample> oldest;
-    std::vector<metrics::Sample> dead;
-    for (const std::unique_ptr<Courier>& courier : couriers_) {
-      const Courier::Counts counts = courier->counts();
-      const std::string& name = courier->target().name;
-      for (const auto& [what, count] : counts.requests) {
-        requests.push_back({{{"target", name}, {"step", what.first}, {"outcome", what.second}},
-                            static_cast<double>(count)});
-      }
-      due.push_back({{{"target", name}}, static_cast<double>(counts.due)});
-      oldest.push_back({{{"target", name}}, absl::ToDoubleSeconds(counts.oldest)});
-      dead.push_back({{{"target", name}}, static_cast<double>(counts.dead)});
-    }
-    return std::vector<prometheus::MetricFamily>{
-        metrics::FamilyWith(metrics::kTickets, requests),
-        metrics::FamilyWith(metrics::kTicketsDue, due),
-        metrics::FamilyWith(metrics::kTicketsOldest, oldest),
-        metrics::FamilyWith(metrics::kTicketsDead, dead)};
-  });
+std::map<std::string, Courier::Counts> TicketDesk::counts() const {
+  std::map<std::string, Courier::Counts> counts;
+  for (const std::unique_ptr<Courier>& courier : couriers_) {
+    counts[courier->target().name] = courier->counts();
+  }
+  return counts;
 }
 
 }  // namespace galen::gateway::tickets

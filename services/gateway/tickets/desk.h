@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
 #include "common/store/store.h"
-#include "prometheus/collectable.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/tickets/courier.h"
 #include "services/gateway/tickets/curl_sender.h"
@@ -52,8 +52,8 @@ class TicketDesk {
   // For webhooks of ticket systems.
   NewsDesk& news() { return news_; }
   const Site& site() const { return site_; }
-  // galen_tickets_*; must not outlive this.
-  std::shared_ptr<const prometheus::Collectable> Numbers() const;
+  // By target.
+  std::map<std::string, Courier::Counts> counts() const;
 
  private:
   // Calls `work` until the end; it gives the time to wait.

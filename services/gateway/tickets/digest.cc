@@ -30,8 +30,7 @@ std::string Sha256Hex(absl::string_view data) {
 }
 
 absl::StatusOr<std::string> StandardSignature(absl::string_view secret, absl::string_view id,
-                                              absl::string_view timestamp,
-                                              absl::string_view body) {
+                                              absl::string_view timestamp, absl::string_view body) {
   std::string key;
   if (!absl::ConsumePrefix(&secret, "whsec_") || !absl::Base64Unescape(secret, &key) ||
       key.size() < 24 || key.size() > 64) {

@@ -113,10 +113,9 @@ void AddTested(const google::protobuf::RepeatedPtrField<galen::v1::Cause>& cause
   if (causes.empty()) return;
   body.push_back({Kind::kHeading, std::string(heading), "", ""});
   for (int i = 0; i < causes.size() && i < kMostTested; ++i) {
-    body.push_back({Kind::kItem, Line(causes[i].explanation()),
-                    absl::StrCat(Line(causes[i].title(), 200), " (", Line(causes[i].label(), 120),
-                                 "):"),
-                    ""});
+    body.push_back(
+        {Kind::kItem, Line(causes[i].explanation()),
+         absl::StrCat(Line(causes[i].title(), 200), " (", Line(causes[i].label(), 120), "):"), ""});
   }
   if (causes.size() > kMostTested) {
     body.push_back(
@@ -154,9 +153,8 @@ void AddEvidence(const galen::v1::Report& report, std::vector<Block>& body) {
   if (evidence.empty()) return;
   body.push_back({Kind::kHeading, "Evidence", "", ""});
   for (std::size_t i = 0; i < evidence.size() && i < kMostEvidence; ++i) {
-    body.push_back(
-        {Kind::kText, Line(evidence[i]->text()), absl::StrCat(Line(evidence[i]->id(), 120), ":"),
-         ""});
+    body.push_back({Kind::kText, Line(evidence[i]->text()),
+                    absl::StrCat(Line(evidence[i]->id(), 120), ":"), ""});
     if (!evidence[i]->excerpt().empty()) {
       body.push_back({Kind::kCode, CleanText(evidence[i]->excerpt(), kExcerpt), "", ""});
     }
@@ -190,9 +188,8 @@ void AddActions(const galen::v1::Report& report, Reader audience, std::vector<Bl
     }
     first = false;
     body.push_back({Kind::kItem, Line(cause->mitigation()),
-                    absl::StrCat(DevicesOf(*cause, audience).empty()
-                                     ? Line(cause->label(), 120)
-                                     : DevicesOf(*cause, audience),
+                    absl::StrCat(DevicesOf(*cause, audience).empty() ? Line(cause->label(), 120)
+                                                                     : DevicesOf(*cause, audience),
                                  ":"),
                     ""});
   }
@@ -218,10 +215,10 @@ void AddReport(const galen::v1::Report& report, Reader audience, std::vector<Blo
     body.push_back({Kind::kHeading, "Ideas beyond what Galen knows (not verified)", "", ""});
     for (int i = 0; i < report.suggestions_size() && i < kMostSteps; ++i) {
       const galen::v1::Suggestion& idea = report.suggestions(i);
-      body.push_back({Kind::kItem,
-                      Line(absl::StrCat(idea.rationale(), " ", absl::StrJoin(idea.steps(), "; ")),
-                           800),
-                      absl::StrCat(Line(idea.title(), 200), ":"), ""});
+      body.push_back(
+          {Kind::kItem,
+           Line(absl::StrCat(idea.rationale(), " ", absl::StrJoin(idea.steps(), "; ")), 800),
+           absl::StrCat(Line(idea.title(), 200), ":"), ""});
     }
   }
   AddList(report.notes(), "What limited the answer", body);
@@ -260,11 +257,10 @@ TicketDocument DocumentOf(const galen::v1::Diagnosis& diagnosis, absl::string_vi
   values["severity"] = SeverityOf(diagnosis);
   values["node"] = cause.devices().empty() ? "" : Line(cause.devices(0).node(), 200);
   values["device"] = DevicesOf(cause, audience);
-  values["time"] = absl::FormatTime(
-      "%Y-%m-%dT%H:%M:%E3SZ",
-      absl::FromUnixSeconds(diagnosis.update_time().seconds()) +
-          absl::Nanoseconds(diagnosis.update_time().nanos()),
-      absl::UTCTimeZone());
+  values["time"] = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ",
+                                    absl::FromUnixSeconds(diagnosis.update_time().seconds()) +
+                                        absl::Nanoseconds(diagnosis.update_time().nanos()),
+                                    absl::UTCTimeZone());
   values["sequence"] = absl::StrCat(diagnosis.last_sequence());
   values["url"] = console.empty() ? "" : absl::StrCat(console, "/", name);
 
@@ -281,7 +277,8 @@ TicketDocument DocumentOf(const galen::v1::Diagnosis& diagnosis, absl::string_vi
   if (diagnosis.has_error()) {
     body.push_back({Kind::kText, Line(diagnosis.error().message()), "Error:", ""});
   }
-  if (!values["url"].empty()) body.push_back({Kind::kLink, "Open the diagnosis", "", values["url"]});
+  if (!values["url"].empty())
+    body.push_back({Kind::kLink, "Open the diagnosis", "", values["url"]});
   if (diagnosis.has_report()) {
     AddReport(report, audience, body);
   } else {

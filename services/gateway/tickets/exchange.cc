@@ -85,8 +85,8 @@ Values ValuesFor(const Target& target, const TicketDocument& document, const v1:
   for (const auto& [name, value] : document.values) values[name] = value;
   values["user"] = target.user;
   values["body"] = Render(document.body, target.system.form, target.system.most_text);
-  values["plain"] = Render(document.body, Form::kPlain, std::min<std::size_t>(
-                                                            target.system.most_text, 4000));
+  values["plain"] =
+      Render(document.body, Form::kPlain, std::min<std::size_t>(target.system.most_text, 4000));
   values["comment"] = Render(document.comment, target.system.form, target.system.most_comment);
   values["id"] = ticket == nullptr ? "" : ticket->id();
   values["key"] = ticket == nullptr ? "" : ticket->key();
@@ -96,9 +96,8 @@ Values ValuesFor(const Target& target, const TicketDocument& document, const v1:
   if (target.auth.kind == "body") values["secret"] = target.secret.Reveal();
   for (const auto& [name, map] : target.system.maps) {
     const auto from = values.find(map.from);
-    const std::string word = from != values.end() && from->second.is_string()
-                                 ? from->second.get<std::string>()
-                                 : "";
+    const std::string word =
+        from != values.end() && from->second.is_string() ? from->second.get<std::string>() : "";
     const auto it = map.words.find(word);
     values[name] =
         it != map.words.end() ? it->second : FillText(map.otherwise, values, Escaping::kNone);
@@ -122,8 +121,7 @@ absl::StatusOr<HttpCall> MakeCall(const Target& target, const RequestForm& form,
     }
   }
   if (form.body) {
-    call.body = FillJson(*form.body, values)
-                    .dump(-1, ' ', false, Json::error_handler_t::replace);
+    call.body = FillJson(*form.body, values).dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   const TicketSystem::Auth& auth = target.auth;
   if (auth.kind == "header") {
@@ -131,9 +129,8 @@ absl::StatusOr<HttpCall> MakeCall(const Target& target, const RequestForm& form,
     call.headers.emplace_back(auth.header, FillText(auth.value, known, Escaping::kHeader));
   } else if (auth.kind == "basic") {
     call.headers.emplace_back(
-        "Authorization",
-        absl::StrCat("Basic ",
-                     absl::Base64Escape(absl::StrCat(target.user, ":", target.secret.Reveal()))));
+        "Authorization", absl::StrCat("Basic ", absl::Base64Escape(absl::StrCat(
+                                                    target.user, ":", target.secret.Reveal()))));
   } else if (auth.kind == "standard_webhooks") {
     const std::string timestamp = absl::StrCat(absl::ToUnixSeconds(now));
     GALEN_ASSIGN_OR_RETURN(
@@ -150,8 +147,8 @@ Outcome ReadAnswer(const Target& target, absl::string_view step, const RequestFo
   Outcome outcome;
   if (!answer.ok()) {
     outcome.kind = Outcome::Kind::kAgain;
-    outcome.may_have_happened = !absl::IsNotFound(answer.status()) &&
-                                !absl::IsFailedPrecondition(answer.status());
+    outcome.may_have_happened =
+        !absl::IsNotFound(answer.status()) && !absl::IsFailedPrecondition(answer.status());
     outcome.detail = Shown(target, answer.status().message());
     return outcome;
   }

@@ -48,9 +48,10 @@ std::string ConfirmedIn(absl::string_view text) {
       continue;
     }
     const absl::string_view label = words[2];
-    const bool good = label.size() <= 200 && std::all_of(label.begin(), label.end(), [](char c) {
-      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
-    });
+    const bool good =
+        label.size() <= 200 && std::all_of(label.begin(), label.end(), [](char c) {
+          return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
+        });
     if (good) return std::string(label);
   }
   return "";

@@ -43,9 +43,9 @@ struct NewsResult {
 using SubmitFeedback = std::function<absl::Status(const galen::v1::SubmitFeedbackRequest&)>;
 
 // Makes feedback of what people do with tickets. A comment is feedback as it is; one with a line
-// "galen confirm LABEL" confirms that cause, and so does closing a ticket with such a line, or, where
-// the target has close_confirms, without one: then the report's primary cause. Who writes in a ticket
-// acts for the tenant whose diagnosis it is, and approves nothing. Thread-safe; blocks.
+// "galen confirm LABEL" confirms that cause, and so does closing a ticket with such a line, or,
+// where the target has close_confirms, without one: then the report's primary cause. Who writes in
+// a ticket acts for the tenant whose diagnosis it is, and approves nothing. Thread-safe; blocks.
 class NewsDesk {
  public:
   // All must outlive it.

@@ -26,7 +26,8 @@ constexpr absl::Duration kAfterEnd = absl::Hours(1);
 constexpr absl::Duration kLongestLook = absl::Seconds(30);
 
 // "concluded", ... after this event; nothing when it changes nothing that a ticket tells.
-std::optional<std::string> StateAfter(const galen::v1::DiagnosisEvent& event, const std::string& before) {
+std::optional<std::string> StateAfter(const galen::v1::DiagnosisEvent& event,
+                                      const std::string& before) {
   switch (event.event_case()) {
     case galen::v1::DiagnosisEvent::kConcluded:
       if (before == "escalated") return before;
@@ -64,8 +65,7 @@ Scanner::Scanner(store::EventLog& events, store::Records& records, const Site& s
 
 absl::Status Scanner::PutScan() {
   GALEN_ASSIGN_OR_RETURN(
-      scan_.version,
-      records_.Put(kScan, "scan", scan_.value.SerializeAsString(), scan_.version));
+      scan_.version, records_.Put(kScan, "scan", scan_.value.SerializeAsString(), scan_.version));
   return absl::OkStatus();
 }
 
@@ -183,8 +183,8 @@ absl::Status Scanner::Look(const std::string& name, const store::Record& record)
     GALEN_RETURN_IF_ERROR(MakeDue(name, followed.state, telling));
     v1::TicketWatch watch;
     watch.set_last_sequence(telling);
-    GALEN_ASSIGN_OR_RETURN(
-        version, records_.Put(kWatch, name, watch.SerializeAsString(), record.version));
+    GALEN_ASSIGN_OR_RETURN(version,
+                           records_.Put(kWatch, name, watch.SerializeAsString(), record.version));
     followed.told = telling;
   }
   const absl::Duration age = now - followed.last_event;

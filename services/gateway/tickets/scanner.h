@@ -18,9 +18,9 @@
 
 namespace galen::gateway::tickets {
 
-// Finds in the event logs what ticket systems are to be told of, and makes it due. It asks nobody to
-// tell it: what was concluded while no gateway ran is found when one does. Of several that share a
-// store one scans at a time; two at once would do the same thing. Not thread-safe.
+// Finds in the event logs what ticket systems are to be told of, and makes it due. It asks nobody
+// to tell it: what was concluded while no gateway ran is found when one does. Of several that share
+// a store one scans at a time; two at once would do the same thing. Not thread-safe.
 class Scanner {
  public:
   // `owner` names this process. All must outlive it.

@@ -55,8 +55,8 @@ void ReadVariables(YamlMap& map, Target& target) {
   map.TextMap("variables", given);
   for (const auto& [name, value] : given) {
     if (target.system.variables.count(name) == 0) {
-      map.Wrong("variables", absl::StrCat(name, ": system ", target.system.id,
-                                          " has no such variable"));
+      map.Wrong("variables",
+                absl::StrCat(name, ": system ", target.system.id, " has no such variable"));
     }
     target.variables[name] = value;
   }

@@ -21,8 +21,8 @@ struct Target {
   std::string name;  // names its records in the store: not to be changed
   TicketSystem system;
   std::set<std::string> tenants;  // "*": all
-  // In which states a ticket is opened: "concluded", "escalated", "awaiting_feedback", "failed". One
-  // that is open is told of every further state.
+  // In which states a ticket is opened: "concluded", "escalated", "awaiting_feedback", "failed".
+  // One that is open is told of every further state.
   std::set<std::string> when;
   std::map<std::string, std::string> variables;
   TicketSystem::Auth auth;
@@ -48,8 +48,8 @@ struct Site {
   std::vector<Target> targets;
 };
 
-// Reads what a site says of its ticket systems (docs/tickets.md). Files of secrets are read now, and
-// are relative to the directory of `file`. INVALID_ARGUMENT "file:line: what; remedy".
+// Reads what a site says of its ticket systems (docs/tickets.md). Files of secrets are read now,
+// and are relative to the directory of `file`. INVALID_ARGUMENT "file:line: what; remedy".
 absl::StatusOr<Site> ParseSite(absl::string_view text, const std::string& file,
                                const std::map<std::string, TicketSystem>& systems);
 absl::StatusOr<Site> LoadSite(const std::string& file,

@@ -23,10 +23,9 @@ constexpr absl::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH"};
 
 // What a document and its surroundings give to every template.
 constexpr absl::string_view kGiven[] = {
-    "mark",  "uuid",     "diagnosis", "tenant", "state", "headline", "cause", "cause_label",
-    "owner", "severity", "node",      "device", "time",  "sequence", "url",   "body",
-    "plain", "id",    "key",      "page",      "since",  "since_epoch", "comment", "user"};
-
+    "mark",  "uuid",     "diagnosis", "tenant", "state", "headline",    "cause",   "cause_label",
+    "owner", "severity", "node",      "device", "time",  "sequence",    "url",     "body",
+    "plain", "id",       "key",       "page",   "since", "since_epoch", "comment", "user"};
 
 RequestForm ReadRequest(const host::Yaml& node, absl::string_view file, absl::string_view name,
                         const Knows& known, YamlMap& outer) {
@@ -101,7 +100,8 @@ void ReadAuths(YamlMap& map, absl::string_view file, TicketSystem& system) {
     if (std::find(std::begin(kKinds), std::end(kKinds), read.kind) == std::end(kKinds)) {
       auth.Wrong("kind", "is none of header, basic, standard_webhooks, body, none");
     }
-    if (read.kind == "header" && (read.header.empty() || !absl::StrContains(read.value, "${secret}"))) {
+    if (read.kind == "header" &&
+        (read.header.empty() || !absl::StrContains(read.value, "${secret}"))) {
       auth.Wrong("", "give header, and value with ${secret}");
     }
     if (const absl::Status status = CheckText(read.value, known); !status.ok()) {
@@ -226,8 +226,8 @@ absl::StatusOr<std::map<std::string, TicketSystem>> LoadSystems(
       std::ostringstream text;
       text << in.rdbuf();
       if (!in || text.str().size() > kMostFile) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path.string(), ": cannot be read, or has more than ", kMostFile, " bytes"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            path.string(), ": cannot be read, or has more than ", kMostFile, " bytes"));
       }
       GALEN_ASSIGN_OR_RETURN(TicketSystem system, ParseSystem(text.str(), path.string()));
       const std::string id = system.id;

@@ -63,8 +63,8 @@ struct TicketSystem {
   std::size_t most_text = 10'000;     // bytes of ${body}
   std::size_t most_comment = 10'000;  // bytes of ${comment}
 
-  // Values made of others: "impact" from "severity", with what stands for the rest under "else"; that may
-  // hold ${values} of a document.
+  // Values made of others: "impact" from "severity", with what stands for the rest under "else";
+  // that may hold ${values} of a document.
   struct Map {
     std::string from;
     std::map<std::string, std::string> words;

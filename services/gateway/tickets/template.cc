@@ -43,8 +43,8 @@ std::optional<Slot> NextSlot(absl::string_view text, std::size_t from) {
     absl::string_view filter = slot.name.substr(bar + 1);
     slot.name = slot.name.substr(0, bar);
     std::uint32_t limit = 0;
-    slot.good = absl::ConsumePrefix(&filter, "limit:") && absl::SimpleAtoi(filter, &limit) &&
-                limit > 0;
+    slot.good =
+        absl::ConsumePrefix(&filter, "limit:") && absl::SimpleAtoi(filter, &limit) && limit > 0;
     slot.limit = limit;
   }
   return slot;
@@ -157,9 +157,8 @@ absl::Status CheckText(absl::string_view text, const Knows& known) {
     from = slot->end;
     const absl::string_view shown = text.substr(slot->begin, slot->end - slot->begin);
     if (!slot->good) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", CleanText(shown, 80),
-                       "\" cannot be read; write ${name} or ${name|limit:80}"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", CleanText(shown, 80), "\" cannot be read; write ${name} or ${name|limit:80}"));
     }
     if (!known(slot->name)) {
       return absl::InvalidArgumentError(

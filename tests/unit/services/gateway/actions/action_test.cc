@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/store/store.h"
+#include "galen/v1/diagnosis_service.pb.h"
 #include "services/gateway/actions/action_book.h"
 #include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/actions/proposals.h"
-#include "galen/v1/diagnosis_service.pb.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
@@ -232,9 +232,9 @@ class ActionServiceTest : public ActionsTest {
     return text.str();
   }
 
-  const std::string path_ = absl::StrCat(
-      ::testing::TempDir(), "/audit-",
-      ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".log");
+  const std::string path_ =
+      absl::StrCat(::testing::TempDir(), "/audit-",
+                   ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".log");
   std::unique_ptr<security::AuditLog> audit_ = security::AuditLog::Open(path_).value();
   OneDiagnosis mesh_;
   AtOnce executor_;

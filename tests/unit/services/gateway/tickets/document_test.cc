@@ -37,8 +37,7 @@ TEST(TicketDocument, TellsCauseEvidenceActionsAndHowEachHypothesisWasRuledOut) {
 
 TEST(TicketDocument, SerialNumbersAreForProvidersAlone) {
   EXPECT_THAT(TextOf(ADiagnosis(kName), Form::kPlain), Not(HasSubstr("SERIAL-4711")));
-  EXPECT_THAT(TextOf(ADiagnosis(kName), Form::kPlain, Reader::kProvider),
-              HasSubstr("SERIAL-4711"));
+  EXPECT_THAT(TextOf(ADiagnosis(kName), Form::kPlain, Reader::kProvider), HasSubstr("SERIAL-4711"));
 }
 
 TEST(TicketDocument, NamesADiagnosisTheSameWayEverywhereAndNoOtherSo) {
@@ -105,16 +104,15 @@ TEST(TicketDocument, AnEscalationWithoutAReportTellsTheVerdicts) {
 }
 
 TEST(TicketTemplate, FillsTextsAndTreesAndLeavesOutWhatIsEmpty) {
-  const Values values = {{"a", "x y/z"}, {"long", "abcdefghij"}, {"none", ""},
-                         {"tree", Json({{"k", 1}})}};
+  const Values values = {
+      {"a", "x y/z"}, {"long", "abcdefghij"}, {"none", ""}, {"tree", Json({{"k", 1}})}};
   EXPECT_EQ(FillText("1${a}2", values, Escaping::kNone), "1x y/z2");
   EXPECT_EQ(FillText("/p/${a}", values, Escaping::kUrl), "/p/x%20y%2Fz");
   EXPECT_EQ(FillText("${long|limit:6}", values, Escaping::kNone), "abc...");
   const Json tree = Json::parse(
       R"({"a": "${a}", "b": "${none}", "c": ["${none}", 1], "d": "${tree}",
           "e": {"$if": "none", "x": 1}, "f": {"$if": "a", "x": 2}})");
-  EXPECT_EQ(FillJson(tree, values).dump(),
-            R"({"a":"x y/z","c":[1],"d":{"k":1},"f":{"x":2}})");
+  EXPECT_EQ(FillJson(tree, values).dump(), R"({"a":"x y/z","c":[1],"d":{"k":1},"f":{"x":2}})");
 }
 
 TEST(TicketTemplate, AValueIsNotReadAsATemplateAgain) {

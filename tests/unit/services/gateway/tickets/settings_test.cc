@@ -36,11 +36,12 @@ class SiteTest : public ::testing::Test {
     return ParseSite(text, Path("tickets.yaml"), ShippedSystems());
   }
   static std::string Target(const std::string& more) {
-    return absl::StrCat("console_url: https://galen.example/\ntargets:\n  - name: acme-jira\n"
-                        "    system: jira\n    tenants: [acme]\n    user: bot\n"
-                        "    secret_file: secret\n    variables: {base_url: "
-                        "\"https://acme.atlassian.net\", project: GPU}\n",
-                        more);
+    return absl::StrCat(
+        "console_url: https://galen.example/\ntargets:\n  - name: acme-jira\n"
+        "    system: jira\n    tenants: [acme]\n    user: bot\n"
+        "    secret_file: secret\n    variables: {base_url: "
+        "\"https://acme.atlassian.net\", project: GPU}\n",
+        more);
   }
 };
 
@@ -69,13 +70,13 @@ TEST_F(SiteTest, RefusesWhatIsWrongWithFileAndLine) {
       {"targets:\n  - name: x\n    system: nothing\n    tenants: [a]\n",
        "tickets.yaml:3: system: is none of generic, github, jira, pagerduty, servicenow, slack"},
       {"targets:\n  - name: x\n    system: jira\n    tenants: [a]\n    variables: {base_url: "
-           "\"http://jira.example\", project: P}\n    secret_file: secret\n",
+       "\"http://jira.example\", project: P}\n    secret_file: secret\n",
        "is no https:// address"},
       {"targets:\n  - name: x\n    system: jira\n    tenants: [a]\n    variables: {base_url: "
-           "\"https://jira.example\", project: P}\n    secret_file: not-there\n",
+       "\"https://jira.example\", project: P}\n    secret_file: not-there\n",
        "not-there: cannot be read"},
       {"targets:\n  - name: x\n    system: generic\n    tenants: [a]\n    variables: {url_to: "
-           "\"https://x.example\"}\n    secret_file: secret\n",
+       "\"https://x.example\"}\n    secret_file: secret\n",
        "is not \"whsec_\""},
       {"targets: []\n", "is no list of targets"},
   };
@@ -134,11 +135,10 @@ requests:
   target.system = *system;
   target.auth = system->auths[0].second;
   target.secret = llm::Secret("k");
-  const auto call = MakeCall(
-      target, *system->Find("open"),
-      ValuesFor(target, DocumentOf(ADiagnosis(kName), "", Reader::kCustomer), nullptr,
-                absl::UnixEpoch()),
-      absl::UnixEpoch());
+  const auto call = MakeCall(target, *system->Find("open"),
+                             ValuesFor(target, DocumentOf(ADiagnosis(kName), "", Reader::kCustomer),
+                                       nullptr, absl::UnixEpoch()),
+                             absl::UnixEpoch());
   ASSERT_THAT(call, IsOk());
   const Json body = Json::parse(call->body);
   EXPECT_EQ(body["alias"], MarkOf(kName));
@@ -149,11 +149,11 @@ requests:
 
 TEST(TicketExchange, SignsAsStandardWebhooksDo) {
   // The example of the specification's libraries.
-  EXPECT_EQ(StandardSignature("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-                              "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330",
-                              R"({"test": 2432232314})")
-                .value(),
-            "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+  EXPECT_EQ(
+      StandardSignature("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek",
+                        "1614265330", R"({"test": 2432232314})")
+          .value(),
+      "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
 }
 
 TEST(TicketExchange, TellsNobodyTheSecret) {
@@ -185,7 +185,8 @@ TEST(TicketExchange, ReadsWhatAnswersMean) {
       {"jira", "find", 200, R"({"issues": []})", Kind::kNone, false},
       {"jira", "find", 200, R"({"issues": [{"key": "GPU-7"}]})", Kind::kDone, false},
       {"jira", "find", 200, R"({"error": 1})", Kind::kAgain, false},
-      {"slack", "open", 200, R"({"ok": false, "error": "channel_not_found"})", Kind::kRefused, true},
+      {"slack", "open", 200, R"({"ok": false, "error": "channel_not_found"})", Kind::kRefused,
+       true},
       {"slack", "open", 200, R"({"ok": false, "error": "ratelimited"})", Kind::kAgain, true},
       {"slack", "open", 200, R"({"ok": true, "ts": "1.2"})", Kind::kDone, false},
       {"pagerduty", "open", 202, "", Kind::kDone, false},
@@ -194,8 +195,8 @@ TEST(TicketExchange, ReadsWhatAnswersMean) {
     SCOPED_TRACE(absl::StrCat(expected.system, " ", expected.step, " ", expected.body));
     Target target = TargetOf(expected.system);
     const Outcome outcome =
-        ReadAnswer(target, expected.step, *target.system.Find(expected.step),
-                   {{"mark", "galen-1"}}, HttpAnswer{expected.status, expected.body, std::nullopt});
+        ReadAnswer(target, expected.step, *target.system.Find(expected.step), {{"mark", "galen-1"}},
+                   HttpAnswer{expected.status, expected.body, std::nullopt});
     EXPECT_EQ(outcome.kind, expected.kind);
     EXPECT_EQ(outcome.may_have_happened, expected.may_have_happened);
   }

@@ -168,8 +168,9 @@ HttpAnswer FakeTicketSystem::Do(const HttpCall& call) {
       ++(call.method == "PUT" ? it->updates : it->comments);
       return {204, "", std::nullopt};
     }
-    return Open(body.at("fields").at("labels").at(1), body.dump(), 201,
-                [](const Ticket& ticket) { return Json({{"key", ticket.id}}); });
+    return Open(body.at("fields").at("labels").at(1), body.dump(), 201, [](const Ticket& ticket) {
+      return Json({{"key", ticket.id}});
+    });
   }
   if (system_ == "github") {
     if (call.method == "GET") {
@@ -209,7 +210,9 @@ HttpAnswer FakeTicketSystem::Do(const HttpCall& call) {
     return {200, R"({"ok": true})", std::nullopt};
   }
   return Open(body.at("metadata").at("event_payload").at("mark"), body.dump(), 200,
-              [](const Ticket& ticket) { return Json({{"ok", true}, {"ts", ticket.id}}); });
+              [](const Ticket& ticket) {
+                return Json({{"ok", true}, {"ts", ticket.id}});
+              });
 }
 
 absl::StatusOr<HttpAnswer> FakeTicketSystem::Send(const HttpCall& call, absl::Duration timeout) {
