@@ -40,6 +40,8 @@
 #include "services/gateway/http/cors.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
+#include "services/gateway/oidc/oidc_access.h"
+#include "services/gateway/oidc/oidc_config.h"
 #include "services/gateway/tickets/desk.h"
 #include "services/gateway/tickets/site.h"
 #include "services/gateway/tickets/ticket_metrics.h"
@@ -47,6 +49,8 @@
 #include "services/gateway/uploads/upload_store.h"
 #include "services/gateway/uploads/uploads_api.h"
 #include "services/gateway/upstream/grpc_upstream.h"
+#include "services/gateway/webhooks/hook_metrics.h"
+#include "services/gateway/webhooks/webhooks.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8080",
           "IP address and port to serve HTTP on. Off loopback only with --https_cert, or with "
@@ -72,6 +76,9 @@ ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average."
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
+ABSL_FLAG(std::string, oidc, "",
+          "YAML file of the identity providers whose tokens are taken beside API keys "
+          "(docs/api.md).");
 ABSL_FLAG(std::vector<std::string>, cors_origins, {},
           "Other sites whose pages may ask, by comma: https://ops.example.com; \"*\": every site.");
 ABSL_FLAG(std::string, uploads, "",
@@ -86,6 +93,9 @@ ABSL_FLAG(std::string, tickets, "",
           "YAML file that says which ticket systems are told of what (docs/tickets.md). Empty: "
           "none.");
 ABSL_FLAG(bool, console, true, "Serve the web console at /.");
+ABSL_FLAG(std::string, webhooks, "",
+          "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
+          "Empty: none.");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
@@ -195,6 +205,14 @@ struct ReadableKnowledge {
   Current<http::Asset> shown;
   std::unique_ptr<knowledge::Reloader> reloader;
 };
+// Null without --webhooks.
+absl::StatusOr<std::unique_ptr<webhooks::Webhooks>> OpenWebhooks(
+    const webhooks::Webhooks::Needs& needs) {
+  if (absl::GetFlag(FLAGS_webhooks).empty()) return nullptr;
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+  return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), directories, needs);
+}
 
 // Where decisions of persons are written down; null where nobody asked for it.
 absl::StatusOr<std::unique_ptr<security::AuditLog>> OpenAudit() {
@@ -256,7 +274,15 @@ absl::Status Serve() {
   KeyBook keys((*store)->journal());
   GALEN_RETURN_IF_ERROR(keys.Refresh());
   if (keys.List().empty()) log::Warning("there is no API key yet: galen keys create makes one");
-  KeyAccess access(keys, clock, [](const std::string& news) { log::Warning(news); });
+  KeyAccess key_access(keys, clock, [](const std::string& news) { log::Warning(news); });
+  std::unique_ptr<OidcAccess> oidc;
+  if (const std::string path = absl::GetFlag(FLAGS_oidc); !path.empty()) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<OidcIssuer> issuers, LoadOidcConfig(path));
+    oidc = std::make_unique<OidcAccess>(
+        issuers, key_access, clock, [](const std::string& news) { log::Warning(news); },
+        OidcAccess::Options());
+  }
+  Access& access = oidc == nullptr ? static_cast<Access&>(key_access) : *oidc;
   auto executor = std::make_unique<ThreadPool>(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
   StoreRateGate rates(
       (*store)->rates(), clock, *executor, rate_options, [](const absl::Status& problem) {
@@ -297,6 +323,10 @@ absl::Status Serve() {
     front.Add("/", console);
     front.Add("/console/", console);
   }
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<webhooks::Webhooks> hooks,
+                         OpenWebhooks({(*store)->journal(), *upstream, rates, clock, *executor,
+                                       [](const std::string& news) { log::Warning(news); }}));
+  if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
   const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
   if (!cors.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--cors_origins: ", cors.status().message()));
@@ -311,6 +341,7 @@ absl::Status Serve() {
   }
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
+  if (hooks != nullptr) registry.Add(webhooks::NumbersOf(*hooks));
   registry.Add(HttpNumbers([&server] { return server->counts(); }));
   auto metrics_server = program::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
@@ -324,7 +355,9 @@ absl::Status Serve() {
   // What asks goes before what answers; each waits for what is under way.
   metrics_server->reset();
   server.reset();
+  if (hooks != nullptr) hooks->Stop();
   executor.reset();
+  hooks.reset();
   uploads.reset();
   ticket_desk.reset();
   upstream.reset();

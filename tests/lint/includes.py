@@ -17,7 +17,7 @@ OWNERS = {
     "curl/": [r"^common/llm/http\.cc$", r"^services/gateway/tickets/curl_sender\.cc$"],
     "hiredis/": [r"^common/store/"],
     "openssl/": [r"^common/security/", r"^common/knowledge/files\.cc$", r"^common/reasoner/llm/prompt\.cc$",
-                 r"^common/store/redis/command\.cc$", r"^services/cli/certs/directory\.cc$", r"^services/gateway/access/api_key\.cc$", r"^services/gateway/tickets/digest\.cc$", r"^tests/"],
+                 r"^common/store/redis/command\.cc$", r"^services/cli/certs/directory\.cc$", r"^services/gateway/oidc/jwk_set\.h$", r"^services/gateway/(access/api_key|oidc/jwk_set|tickets/digest|webhooks/signature)\.cc$", r"^tests/"],
     "sqlite3.h": [r"^common/store/", r"^tests/unit/common/store/"],
     "hnswlib/": [r"^common/retrieval/graph\.cc$"],
     "xapian": [r"^bench/retrieval/"],

@@ -19,8 +19,7 @@ std::shared_ptr<const prometheus::Collectable> TicketNumbers(
     prometheus::MetricFamily dead = metrics::FamilyOf(metrics::kTicketsDead);
     for (const auto& [name, of_target] : now) {
       for (const auto& [what, count] : of_target.requests) {
-        metrics::AddTo(requests,
-                       {{"target", name}, {"step", what.first}, {"outcome", what.second}},
+        metrics::AddTo(requests, {{"target", name}, {"step", what.first}, {"outcome", what.second}},
                        static_cast<double>(count));
       }
       metrics::AddTo(due, {{"target", name}}, static_cast<double>(of_target.due));
