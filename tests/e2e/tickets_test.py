@@ -1,4 +1,7 @@
 """Tickets out: a gateway with six ticket systems, which are servers of ours on loopback that behave as theirs do."""
+import base64
+import hashlib
+import hmac
 import http.server
 import json
 import os
@@ -131,9 +134,6 @@ class TicketSystems:
         return True, (200, {"ok": True, "ts": number})
 
     def generic(self, _method, _path, body, headers):
-        import base64
-        import hashlib
-        import hmac
         signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + json.dumps(
             body, separators=(",", ":"), ensure_ascii=False).encode()
         mac = hmac.new(base64.b64decode(SECRET[6:]), signed, hashlib.sha256).digest()
@@ -180,17 +180,22 @@ class Tickets(unittest.TestCase):
             address = "url_to" if system == "generic" else "base_url"
             targets.append({
                 "name": system, "system": system, "tenants": ["default"], "user": "galen", "timeout": "3s",
+                "when": ["concluded", "escalated", *(["awaiting_feedback"] if system == "github" else [])],
                 "secret_file": {"pagerduty": "routing", "generic": "whsec"}.get(system, "secret"),
                 "variables": {address: f"{self.systems.url}/{system}/" if system == "generic" else
                               f"{self.systems.url}/{system}", **VARIABLES.get(system, {})}})
         self.config = f"{scratch.name}/tickets.yaml"
         with open(self.config, "w", encoding="utf-8") as file:
             json.dump({"console_url": "https://galen.example", "targets": targets}, file)  # JSON is YAML
+        self.hooks = f"{scratch.name}/hooks.yaml"
+        with open(self.hooks, "w", encoding="utf-8") as file:
+            json.dump({"endpoints": [{"endpoint": "issues", "sender": "github", "tenant": "default",
+                                      "secrets": ["whsec"], "tickets": "github"}]}, file)
         self.start_gateway()
         self.operator = self.make_key("operator")
 
     def start_gateway(self):
-        self.gateway = self.mesh.start("galen-gateway", f"--store={self.mesh.store}", f"--tickets={self.config}",
+        self.gateway = self.mesh.start("galen-gateway", f"--store={self.mesh.store}", f"--tickets={self.config}", f"--webhooks={self.hooks}",
                                        f"--orchestrator={self.mesh.orchestrator.address}",
                                        f"--audit_log={self.config}.audit")
         # The first look begins the tickets: what is concluded before it gets none.
@@ -327,6 +332,46 @@ class Tickets(unittest.TestCase):
         self.assertIn("1 ticket is due again", self.command("replay", name))
         self.await_tickets(1, ["jira"])
         self.assertNotIn(name, self.command("dead"))
+
+    def hear(self, event, body):
+        data = json.dumps(body).encode()
+        signature = hmac.new(SECRET.encode(), data, hashlib.sha256).hexdigest()
+        request = urllib.request.Request(
+            f"http://{self.gateway.address}/hooks/issues", method="POST", data=data,
+            headers={"X-GitHub-Event": event, "X-Hub-Signature-256": f"sha256={signature}",
+                     "Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.loads(answer.read())
+
+    def test_a_comment_becomes_feedback_and_a_closing_confirms(self):
+        status, made = self.ask("POST", "tenants/default/diagnoses", {"incident": {
+            "description": "NCCL WARN Connect failed: Connection refused on every rank"}})
+        self.assertEqual(status, 200, made)
+        name = made["name"]
+        self.await_tickets(1, ["github"])
+        while name not in (listed := self.command("list", "--target", "github")):
+            time.sleep(0.1)
+        number = int(re.search(rf"{name} +(\d+)", listed)[1])
+        issue = {"id": 1, "number": number, "labels": [{"name": "gpu-incident"}]}
+        comment = {"action": "created", "issue": issue, "sender": {"login": "ana"},
+                   "comment": {"body": "the firewall was changed", "author_association": "MEMBER"}}
+        for _ in range(2):  # told twice, taken once
+            status, answer = self.hear("issue_comment", comment)
+            self.assertEqual((status, answer["ignored"]), (202, ["it is about a ticket that Galen filed"]), answer)
+        while not (feedback := self.ask("GET", name)[1].get("feedback")):
+            time.sleep(0.1)
+        self.assertEqual(feedback, ["ana (github): the firewall was changed"])
+        label = galen.CAUSES["cublas-ecc"][0]
+        while self.ask("GET", name)[1]["state"] != "AWAITING_FEEDBACK":
+            time.sleep(0.1)
+        self.hear("issue_comment", {**comment, "comment": {**comment["comment"], "body": f"galen confirm {label}"}})
+        while "confirmation" not in (diagnosis := self.ask("GET", name)[1]):
+            time.sleep(0.1)
+        self.assertEqual((diagnosis["confirmation"]["label"], diagnosis["confirmation"]["by"]), (label, "ana (github)"))
+        self.hear("issues", {"action": "closed", "issue": issue, "sender": {"login": "ana"}})
+        while "closed by ana" not in self.command("list", "--target", "github"):
+            time.sleep(0.1)
+        self.assertEqual(len(self.ask("GET", name)[1]["feedback"]), 1)
 
     def test_an_approver_approves_one_action_once(self):
         name = self.diagnose()

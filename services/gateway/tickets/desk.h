@@ -49,17 +49,22 @@ class TicketDesk {
   TicketDesk(const TicketDesk&) = delete;
   TicketDesk& operator=(const TicketDesk&) = delete;
 
-  // For webhooks of ticket systems.
-  NewsDesk& news() { return news_; }
+  // For webhooks of ticket systems: true when it is about a ticket of `tenant` that we filed; then
+  // it is stored, and given to the diagnosis by and by. `about` false: it is neither a comment nor
+  // a closing, and only the ticket is looked for.
+  absl::StatusOr<bool> Hear(const std::string& tenant, const TicketNews& news, bool about);
   const Site& site() const { return site_; }
   // By target.
   std::map<std::string, Courier::Counts> counts() const;
 
  private:
+  // Gives what was heard to its diagnoses.
+  absl::Status PassOn();
   // Calls `work` until the end; it gives the time to wait.
   void Loop(const std::string& what, const std::function<absl::StatusOr<absl::Duration>()>& work);
 
   const Site site_;
+  store::Records& records_;
   const Clock& clock_;
   const std::function<void(const std::string&)> tell_;
   UpstreamSource source_;
