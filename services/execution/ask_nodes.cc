@@ -21,6 +21,10 @@ const std::string& NodeOf(const Batch& batch, const std::string& node) {
 
 }  // namespace
 
+absl::Status NoExecutor() {
+  return absl::NotFoundError("none is registered with execution, nor named by --nodes");
+}
+
 node::v1::RunChecksRequest CallOf(const v1::RunChecksRequest& request, const std::string& node,
                                   const std::set<std::string>& checks) {
   node::v1::RunChecksRequest call;
@@ -82,11 +86,7 @@ void NodeAsker::AskExecutor(Batch batch, const NodeCalls::Ended& ended) {
   const absl::StatusOr<NodeRegistry::Node> client = parts_.registry.Live(batch.nodes.front());
   if (!client.ok()) {
     const bool unknown = absl::IsNotFound(client.status());
-    return GiveUp(
-        batch,
-        unknown ? absl::NotFoundError("none is registered with execution, nor named by --nodes")
-                : client.status(),
-        ended);
+    return GiveUp(batch, unknown ? NoExecutor() : client.status(), ended);
   }
   node::v1::RunChecksRequest call = CallOf(request_, batch.nodes.front(), batch.checks);
   for (std::size_t i = 1; i < batch.nodes.size(); ++i) call.add_more_nodes(batch.nodes[i]);

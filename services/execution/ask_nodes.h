@@ -21,6 +21,9 @@
 
 namespace galen::execution {
 
+// Why a node is not asked that nobody runs checks for, or whose executor the caller is not shown.
+absl::Status NoExecutor();
+
 // What a node executor is asked for one of its nodes.
 node::v1::RunChecksRequest CallOf(const v1::RunChecksRequest& request, const std::string& node,
                                   const std::set<std::string>& checks);

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/security/identity.h"
 #include "services/execution/ask_nodes.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/pair_sweep.h"
@@ -67,6 +68,10 @@ absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
   std::vector<std::string> known;
   if (request.bundle().empty()) {
     known = registry_.LiveNodes();
+    const auto seen = SeenBy(request.diagnosis());
+    known.erase(std::remove_if(known.begin(), known.end(),
+                               [&](const std::string& node) { return !seen(node); }),
+                known.end());
   } else {
     GALEN_ASSIGN_OR_RETURN(known, options_.bundle_nodes(request.bundle()));
   }
@@ -85,6 +90,17 @@ absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
     response.add_nodes(node);
   }
   return response;
+}
+
+std::function<bool(const std::string& node)> CheckRunner::SeenBy(
+    const std::string& diagnosis) const {
+  if (options_.tenant_nodes == nullptr || diagnosis.empty()) {
+    return [](const std::string&) { return true; };
+  }
+  return [nodes = options_.tenant_nodes->Get(),
+          tenant = std::string(security::TenantOf(diagnosis))](const std::string& node) {
+    return nodes->Has(tenant, node);
+  };
 }
 
 std::shared_ptr<const prometheus::Collectable> CheckRunner::metrics() const {
@@ -149,7 +165,16 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
                        [this](const std::string& node) { return registry_.PlaceOf(node).empty(); }),
         nodes.end());
   }
-  if (checks.empty() || nodes.empty()) {
+  // Another tenant's nodes, which are not told from those that there are not. A replica that asks
+  // for its share has told them apart.
+  std::vector<std::string> unseen;
+  if (!share && request.bundle().empty()) {
+    const auto first =
+        std::stable_partition(nodes.begin(), nodes.end(), SeenBy(request.diagnosis()));
+    unseen.assign(first, nodes.end());
+    nodes.erase(first, nodes.end());
+  }
+  if (checks.empty() || (nodes.empty() && unseen.empty())) {
     std::move(done)(absl::OkStatus());
     return clients::NoCancel();
   }
@@ -183,6 +208,7 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
     fan_out->Add(node, alone);
     for (const std::string& check : paired) fan_out->Add(node, {check}, check);
   }
+  for (const std::string& node : unseen) fan_out->Add(node, checks);
   if (!share && !request.diagnosis().empty()) {
     AddPeers(**book, request.diagnosis(), {nodes.begin(), nodes.end()}, alone, variants, *fan_out);
   }
@@ -221,6 +247,7 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
       flow == nullptr ? nullptr : std::function<bool()>([flow] { return flow->full(); }));
   if (flow != nullptr) flow->OnResume([node_calls] { node_calls->Resume(); });
   late_->Add(node_calls);
+  for (const std::string& node : unseen) fan_out->OnNodeDone(node, NoExecutor());
   node_calls->Begin(Plan(missing, !request.bundle().empty(), share));
   for (const std::string& check : paired) {
     RunPairs(*book, request, check, nodes, variants, deadline, fan_out, calls);

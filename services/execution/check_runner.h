@@ -27,6 +27,7 @@
 #include "services/execution/node_registry.h"
 #include "services/execution/peers.h"
 #include "services/execution/result_cache.h"
+#include "services/execution/tenant_nodes.h"
 
 namespace galen::execution {
 
@@ -49,6 +50,9 @@ class CheckRunner {
     const Peers* peers = nullptr;
     // How long a replica that did not answer is left alone.
     absl::Duration peer_pause = absl::Seconds(5);
+    // Whose nodes are whose: a diagnosis sees those of its tenant alone, all others are as if they
+    // were not registered. Must outlive the runner; null: every node is everybody's.
+    TenantNodesFile* tenant_nodes = nullptr;
     // Names of the nodes of a bundle directory, sorted. Reads the directory, nothing else.
     std::function<absl::StatusOr<std::vector<std::string>>(const std::string& bundle)> bundle_nodes;
   };
@@ -117,6 +121,8 @@ class CheckRunner {
                                   const std::set<std::string>& checks,
                                   const std::map<std::string, std::string>& variants,
                                   FanOut& fan_out, const std::string& part) const;
+  // Whether the diagnosis is shown this live node; without one, an operator asks.
+  std::function<bool(const std::string& node)> SeenBy(const std::string& diagnosis) const;
   // Who runs checks for the node, or why nobody does.
   absl::StatusOr<NodeRegistry::Node> ClientOf(const std::string& node) const;
   void RunPairs(const Book& book, const v1::RunChecksRequest& request, const std::string& check,

@@ -32,6 +32,7 @@
 #include "services/execution/node_registry.h"
 #include "services/execution/peers.h"
 #include "services/execution/roster.h"
+#include "services/execution/tenant_nodes.h"
 #include "services/execution/watch_nodes.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50053", "Address to serve gRPC on.");
@@ -52,6 +53,9 @@ ABSL_FLAG(std::vector<std::string>, bundle_root, {},
           "Directories that bundles must lie below, by comma.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, by comma; later ones overlay earlier ones.");
+ABSL_FLAG(std::string, tenant_nodes, "",
+          "YAML file that says whose machines are whose (docs/security.md); read anew when it "
+          "changes. Empty: every tenant sees every node.");
 ABSL_FLAG(absl::Duration, node_timeout, absl::Seconds(60), "What one node may take for one call.");
 ABSL_FLAG(absl::Duration, node_pause, absl::Minutes(1),
           "How long a node that did not answer is left alone.");
@@ -136,6 +140,14 @@ absl::Status Serve() {
     return (*bundle)->nodes();
   };
   const SystemClock clock;
+  std::unique_ptr<TenantNodesFile> tenant_nodes;
+  if (const std::string path = absl::GetFlag(FLAGS_tenant_nodes); !path.empty()) {
+    GALEN_ASSIGN_OR_RETURN(tenant_nodes,
+                           TenantNodesFile::Open(path, clock, [](const std::string& news) {
+                             log::Warning(absl::StrCat("--tenant_nodes: ", news));
+                           }));
+    options.tenant_nodes = tenant_nodes.get();
+  }
   Current<knowledge::Knowledge> book(*knowledge);
   const CheckRunner runner(registry, book, clock, options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);

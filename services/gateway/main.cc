@@ -1,4 +1,5 @@
 // galen-gateway: serves the public API over HTTP, and calls galen-orchestrator for it.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,9 +10,11 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
+#include "common/knowledge/reload.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
@@ -26,9 +29,18 @@
 #include "services/gateway/access/store_rate_gate.h"
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
+#include "services/gateway/audience/audience.h"
+#include "services/gateway/browse/browse.h"
+#include "services/gateway/console/console.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/http/cors.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
+#include "services/gateway/oidc/oidc_access.h"
+#include "services/gateway/oidc/oidc_config.h"
+#include "services/gateway/uploads/fill_in.h"
+#include "services/gateway/uploads/upload_store.h"
+#include "services/gateway/uploads/uploads_api.h"
 #include "services/gateway/upstream/grpc_upstream.h"
 #include "services/gateway/webhooks/hook_metrics.h"
 #include "services/gateway/webhooks/webhooks.h"
@@ -49,6 +61,10 @@ ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050",
 ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
           "Required; several gateways share one.");
+ABSL_FLAG(
+    std::vector<std::string>, knowledge, {},
+    "Knowledge directories, by comma; later ones overlay earlier ones. For people to read; and "
+    "of the last one that has it comes audience.txt, which says what customers are not shown.");
 ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average.");
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
@@ -56,9 +72,20 @@ ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once
 ABSL_FLAG(std::string, webhooks, "",
           "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
           "Empty: none.");
-ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, later ones over earlier ones: how senders of webhooks speak. "
-          "Default: $GALEN_KNOWLEDGE, or the one that came with this program.");
+ABSL_FLAG(std::string, oidc, "",
+          "YAML file of the identity providers whose tokens are taken beside API keys "
+          "(docs/api.md).");
+ABSL_FLAG(std::vector<std::string>, cors_origins, {},
+          "Other sites whose pages may ask, by comma: https://ops.example.com; \"*\": every site.");
+ABSL_FLAG(std::string, uploads, "",
+          "Directory for logs and bundles that customers send; also a --log_root of "
+          "galen-summarization and a --bundle_root of galen-execution and galen-node. None: no "
+          "uploads.");
+ABSL_FLAG(std::int64_t, upload_bytes, std::int64_t{4} << 30, "Bytes of one upload as it is sent.");
+ABSL_FLAG(std::int64_t, uploads_tenant_bytes, std::int64_t{32} << 30,
+          "Bytes of one tenant's uploads, unpacked.");
+ABSL_FLAG(absl::Duration, uploads_keep, absl::Hours(24 * 7), "How long an upload is kept.");
+ABSL_FLAG(bool, console, true, "Serve the web console at /.");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
@@ -106,12 +133,75 @@ absl::StatusOr<StoreRateGate::Options> RateOptions() {
 
 // Null without --webhooks.
 absl::StatusOr<std::unique_ptr<webhooks::Webhooks>> OpenWebhooks(
-    const webhooks::Webhooks::Needs& needs) {
+    const std::vector<std::string>& directories, const webhooks::Webhooks::Needs& needs) {
   if (absl::GetFlag(FLAGS_webhooks).empty()) return nullptr;
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
-                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
   return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), directories, needs);
 }
+
+// Uploads of a gateway; nothing where it takes none.
+struct Uploads {
+  static absl::StatusOr<std::unique_ptr<Uploads>> Open(Access& access, RateGate& rates,
+                                                       const Clock& clock) {
+    UploadStore::Options options;
+    options.directory = absl::GetFlag(FLAGS_uploads);
+    if (options.directory.empty()) return nullptr;
+    options.most_bytes = absl::GetFlag(FLAGS_upload_bytes);
+    options.tenant_bytes = absl::GetFlag(FLAGS_uploads_tenant_bytes);
+    options.keep = absl::GetFlag(FLAGS_uploads_keep);
+    if (options.most_bytes < 1 || options.tenant_bytes < 1 ||
+        options.keep <= absl::ZeroDuration()) {
+      return absl::InvalidArgumentError(
+          "--upload_bytes, --uploads_tenant_bytes, --uploads_keep: must be more than 0");
+    }
+    auto uploads = std::make_unique<Uploads>();
+    GALEN_ASSIGN_OR_RETURN(uploads->store, UploadStore::Open(options, clock));
+    uploads->disk = std::make_unique<ThreadPool>(/*threads=*/4, /*max_queued=*/1000);
+    uploads->api = std::make_unique<UploadsApi>(*uploads->store, access, rates, *uploads->disk);
+    return uploads;
+  }
+
+  std::unique_ptr<UploadStore> store;
+  std::unique_ptr<UploadsApi> api;
+  std::unique_ptr<ThreadPool> disk;  // ends what it has to do before the others go
+};
+
+// What people may read of the knowledge, kept as new as its files.
+struct ReadableKnowledge {
+  static http::Asset AssetOf(const knowledge::Knowledge& knowledge) {
+    return {"application/json", KnowledgeJson(knowledge)};
+  }
+  // Null where there is none: what the console shows of it is then missing, and no more.
+  static std::unique_ptr<ReadableKnowledge> Open() {
+    const auto directories = knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge));
+    const std::string cache = knowledge::DefaultCacheDirectory();
+    const auto loaded = directories.ok() ? knowledge::Load(*directories, {.cache_directory = cache})
+                                         : directories.status();
+    if (!loaded.ok()) {
+      log::Warning(absl::StrCat("no knowledge to show: ", loaded.status().message()));
+      return nullptr;
+    }
+    auto readable = std::make_unique<ReadableKnowledge>(**loaded);
+    Current<http::Asset>& shown = readable->shown;
+    readable->reloader = std::make_unique<knowledge::Reloader>(
+        knowledge::ReloadOptions{
+            .directories = *directories,
+            .cache_directory = cache,
+            .apply =
+                [&shown](const std::shared_ptr<const knowledge::Knowledge>& newer) {
+                  shown.Set(std::make_shared<http::Asset>(AssetOf(*newer)));
+                  return absl::OkStatus();
+                },
+            .tell = [](const std::string& news) { log::Info(news); }},
+        **loaded);
+    readable->reloader->Start();
+    return readable;
+  }
+  explicit ReadableKnowledge(const knowledge::Knowledge& knowledge)
+      : shown(std::make_shared<http::Asset>(AssetOf(knowledge))) {}
+
+  Current<http::Asset> shown;
+  std::unique_ptr<knowledge::Reloader> reloader;
+};
 
 absl::Status Serve() {
   if (absl::GetFlag(FLAGS_store).empty()) {
@@ -133,11 +223,22 @@ absl::Status Serve() {
       MakeGrpcUpstream(std::move(to_orchestrator), [&security](const std::string& resource) {
         return (*security)->ClaimFor(resource, security::Role::kOrchestrator);
       });
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+  GALEN_ASSIGN_OR_RETURN(const Audience audience, Audience::Load(directories));
   const SystemClock clock;
   KeyBook keys((*store)->journal());
   GALEN_RETURN_IF_ERROR(keys.Refresh());
   if (keys.List().empty()) log::Warning("there is no API key yet: galen keys create makes one");
-  KeyAccess access(keys, clock, [](const std::string& news) { log::Warning(news); });
+  KeyAccess key_access(keys, clock, [](const std::string& news) { log::Warning(news); });
+  std::unique_ptr<OidcAccess> oidc;
+  if (const std::string path = absl::GetFlag(FLAGS_oidc); !path.empty()) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<OidcIssuer> issuers, LoadOidcConfig(path));
+    oidc = std::make_unique<OidcAccess>(
+        issuers, key_access, clock, [](const std::string& news) { log::Warning(news); },
+        OidcAccess::Options());
+  }
+  Access& access = oidc == nullptr ? static_cast<Access&>(key_access) : *oidc;
   auto executor = std::make_unique<ThreadPool>(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
   StoreRateGate rates(
       (*store)->rates(), clock, *executor, rate_options, [](const absl::Status& problem) {
@@ -147,14 +248,39 @@ absl::Status Serve() {
       "DiagnosisService");
   GALEN_ASSIGN_OR_RETURN(std::vector<Route> routes, RoutesOf(*service));
   GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
-  Api api(std::move(routes), *upstream, access, rates, std::move(openapi), Api::Options());
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads, Uploads::Open(access, rates, clock));
+  Api::Options api_options;
+  if (uploads != nullptr) {
+    api_options.fill_in = [&uploads](const std::string& tenant,
+                                     google::protobuf::Message& request) {
+      return FillInUploads(*uploads->store, tenant, request);
+    };
+  }
+  Api api(std::move(routes), *upstream, access, rates, audience, std::move(openapi), api_options);
   http::Front front(api);
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<webhooks::Webhooks> hooks,
-                         OpenWebhooks({(*store)->journal(), *upstream, rates, clock, *executor,
-                                       [](const std::string& news) { log::Warning(news); }}));
+  GALEN_ASSIGN_OR_RETURN(
+      std::unique_ptr<webhooks::Webhooks> hooks,
+      OpenWebhooks(directories, {(*store)->journal(), *upstream, rates, clock, *executor,
+                                 [](const std::string& news) { log::Warning(news); }}));
   if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
+  if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
+  const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open();
+  Browse browse(access, (*store)->nodes(), clock, *executor,
+                readable == nullptr ? nullptr : &readable->shown, uploads != nullptr);
+  for (const char* const path : {"/v1/whoami/", "/v1/knowledge/", "/v1/nodes/"}) {
+    front.Add(path, browse);
+  }
+  Console console;
+  if (absl::GetFlag(FLAGS_console)) {
+    front.Add("/", console);
+    front.Add("/console/", console);
+  }
+  const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
+  if (!cors.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--cors_origins: ", cors.status().message()));
+  }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
-                         http::Server::Start(http_options, front));
+                         http::Server::Start(http_options, **cors));
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
@@ -175,6 +301,7 @@ absl::Status Serve() {
   if (hooks != nullptr) hooks->Stop();
   executor.reset();
   hooks.reset();
+  uploads.reset();
   upstream.reset();
   return absl::OkStatus();
 }

@@ -130,8 +130,7 @@ void Call(absl::string_view text) {
 // A body alone: what was read is written and read again as the same.
 void Json(absl::string_view text) {
   std::string allowed;
-  static const Match match =
-      Table().Find("POST", "/v1/tenants/acme/diagnoses", allowed).value();
+  static const Match match = Table().Find("POST", "/v1/tenants/acme/diagnoses", allowed).value();
   http::Request request;
   request.method = "POST";
   request.target = "/v1/tenants/acme/diagnoses";

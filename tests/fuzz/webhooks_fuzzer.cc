@@ -184,10 +184,9 @@ void SenderFile(absl::string_view text) {
 }
 
 void SiteFile(absl::string_view text) {
-  const auto site = ParseSite(text, "hooks.yaml", Senders(),
-                              +[](const std::string&) -> absl::StatusOr<std::string> {
-                                return std::string(kSecret);
-                              });
+  const auto site = ParseSite(
+      text, "hooks.yaml", Senders(),
+      +[](const std::string&) -> absl::StatusOr<std::string> { return std::string(kSecret); });
   if (!site.ok()) {
     Require(!absl::StrContains(site.status().message(), kSecret));
     return;
@@ -201,8 +200,8 @@ void SiteFile(absl::string_view text) {
 
 absl::Span<const Parser> Parsers() {
   static const std::vector<Parser> parsers = {
-      {"proof", Proof}, {"body", Body}, {"item", Item},   {"form", Form},
-      {"json", Json},   {"fill", Fill}, {"time", Time},   {"sender_file", SenderFile},
+      {"proof", Proof},        {"body", Body}, {"item", Item}, {"form", Form},
+      {"json", Json},          {"fill", Fill}, {"time", Time}, {"sender_file", SenderFile},
       {"site_file", SiteFile},
   };
   return parsers;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -15,10 +15,10 @@
 #include "common/base/mutex.h"
 #include "common/base/retry_hint.h"
 #include "common/base/steady.h"
-#include "common/base/text.h"
 #include "common/metrics/catalogue.h"
 #include "common/security/identity.h"
 #include "common/trace/trace.h"
+#include "services/gateway/api/admission.h"
 #include "services/gateway/api/customer_rules.h"
 #include "services/gateway/api/errors.h"
 #include "services/gateway/api/transcode.h"
@@ -33,20 +33,6 @@ trace::Work WorkOf(const http::Request& request) {
                           ? trace::Parse(request.headers.Get(trace::kTraceparent))
                           : std::nullopt;
   return {parent ? trace::ChildOf(*parent) : trace::NewTrace(), ""};
-}
-
-std::int64_t WholeSeconds(absl::Duration duration) {
-  return static_cast<std::int64_t>(std::ceil(std::max(0.0, absl::ToDoubleSeconds(duration))));
-}
-
-// As draft-ietf-httpapi-ratelimit-headers-10 has them, and as most clients know them.
-void AddRateHeaders(const Allowance& allowance, http::Headers& headers) {
-  const std::int64_t reset = WholeSeconds(allowance.full_in);
-  headers.Set("RateLimit-Policy", absl::StrCat("\"tenant\";q=", allowance.limit));
-  headers.Set("RateLimit", absl::StrCat("\"tenant\";r=", allowance.left, ";t=", reset));
-  headers.Set("X-RateLimit-Limit", absl::StrCat(allowance.limit));
-  headers.Set("X-RateLimit-Remaining", absl::StrCat(allowance.left));
-  headers.Set("X-RateLimit-Reset", absl::StrCat(reset));
 }
 
 // Where a client that lost its stream goes on: what it says last it saw. A text that is no number
@@ -148,11 +134,12 @@ class Api::Inquiry {
 };
 
 Api::Api(std::vector<gateway::Route> routes, Upstream& upstream, Access& access, RateGate& rates,
-         std::string openapi, Options options)
+         const Audience& audience, std::string openapi, Options options)
     : table_(std::move(routes)),
       upstream_(upstream),
       access_(access),
       rates_(rates),
+      audience_(audience),
       openapi_(std::move(openapi)),
       options_(options),
       calls_(std::make_shared<metrics::Calls>(metrics::Calls::Names{
@@ -212,36 +199,17 @@ void Api::Find(const std::shared_ptr<Inquiry>& inquiry) {
 
 void Api::Admit(const std::shared_ptr<Inquiry>& inquiry) {
   const gateway::Route& route = *inquiry->match.route;
-  absl::StatusOr<Principal> principal = access_.Authenticate(inquiry->request);
-  if (!principal.ok()) return inquiry->Fail(principal.status());
-  inquiry->principal = *std::move(principal);
-  const absl::string_view scope = route.writes() ? kScopeWrite : kScopeRead;
-  if (!inquiry->principal.Has(scope)) {
-    return inquiry->Fail(WithReason(
-        absl::PermissionDeniedError(absl::StrCat("this key does not have the scope ", scope)),
-        "MISSING_SCOPE"));
-  }
   const std::string& resource = inquiry->match.fields[route.tenant_field];
-  const std::string tenant(security::TenantOf(resource));
-  if (!inquiry->principal.MaySee(tenant)) {
-    // The same whether it exists or not: nothing is told of other tenants.
-    return inquiry->Fail(absl::NotFoundError(
-        absl::StrCat(CleanText(resource, 200), ": there is nothing of that name")));
-  }
-  rates_.Take(tenant, /*starts=*/route.writes() && route.body != "*",
-              [this, inquiry](absl::StatusOr<Allowance> allowance) {
-                if (!allowance.ok()) return inquiry->Fail(allowance.status());
-                AddRateHeaders(*allowance, inquiry->headers);
-                if (allowance->wait > absl::ZeroDuration()) {
-                  return inquiry->Fail(WithRetryAfter(
-                      WithReason(absl::ResourceExhaustedError(
-                                     absl::StrCat("too many requests of this tenant; try again in ",
-                                                  WholeSeconds(allowance->wait), "s")),
-                                 "RATE_LIMITED"),
-                      allowance->wait));
-                }
-                Ask(inquiry);
-              });
+  // A create names its collection in the path, the rest "*".
+  Admission wanted{.resource = resource,
+                   .scope = route.writes() ? kScopeWrite : kScopeRead,
+                   .starts = route.writes() && route.body != "*"};
+  gateway::Admit(access_, rates_, inquiry->request, wanted, inquiry->headers,
+                 [this, inquiry](absl::StatusOr<Principal> principal) {
+                   if (!principal.ok()) return inquiry->Fail(principal.status());
+                   inquiry->principal = *std::move(principal);
+                   Ask(inquiry);
+                 });
 }
 
 void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
@@ -250,8 +218,19 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
   absl::StatusOr<Transcoded> made =
       TranscodeRequest(inquiry->match, inquiry->query, inquiry->request);
   if (!made.ok()) return inquiry->Fail(made.status());
+  const std::string tenant(security::TenantOf(inquiry->match.fields[route.tenant_field]));
+  std::function<void(google::protobuf::Message&)> view;
   if (inquiry->principal.role == UserRole::kCustomer) {
-    if (absl::Status status = CheckForCustomer(*made->request); !status.ok()) {
+    if (absl::Status status = CheckForCustomer(*made->request, options_.fill_in != nullptr);
+        !status.ok()) {
+      return inquiry->Fail(status);
+    }
+    view = [this, tenant](google::protobuf::Message& answer) {
+      audience_.ForCustomer(tenant, answer);
+    };
+  }
+  if (options_.fill_in != nullptr) {
+    if (absl::Status status = options_.fill_in(tenant, *made->request); !status.ok()) {
       return inquiry->Fail(status);
     }
   }
@@ -267,6 +246,7 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
     streams_.Start({.exchange = inquiry->Take(),
                     .call = std::move(call),
                     .filter = std::move(made->filter),
+                    .view = std::move(view),
                     .headers = inquiry->headers,
                     .on_end = [inquiry](const absl::Status& status) { inquiry->End(status); }});
     return;
@@ -287,18 +267,21 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
   // The client may be gone before there is a call to cancel.
   auto hang_up = std::make_shared<HangUp>();
   exchange->OnHangUp([hang_up] { hang_up->Gone(); });
-  hang_up->Set(upstream_.Ask(std::move(call), [inquiry, filter = std::move(made->filter)](
-                                                  absl::StatusOr<Upstream::Answer> answer) {
-    if (!answer.ok()) return inquiry->Fail(answer.status());
-    filter.Apply(**answer);
-    absl::StatusOr<std::string> json = ToJson(**answer);
-    if (!json.ok()) return inquiry->Fail(json.status());
-    http::Response response;
-    response.headers.Add("Content-Type", "application/json");
-    response.headers.Add("Cache-Control", "no-store");
-    response.body = *std::move(json) + "\n";
-    inquiry->Answer(std::move(response));
-  }));
+  hang_up->Set(upstream_.Ask(std::move(call),
+                             [inquiry, filter = std::move(made->filter),
+                              view = std::move(view)](absl::StatusOr<Upstream::Answer> answer) {
+                               if (!answer.ok()) return inquiry->Fail(answer.status());
+                               // The whole answer tells what its texts must not say.
+                               if (view) view(**answer);
+                               filter.Apply(**answer);
+                               absl::StatusOr<std::string> json = ToJson(**answer);
+                               if (!json.ok()) return inquiry->Fail(json.status());
+                               http::Response response;
+                               response.headers.Add("Content-Type", "application/json");
+                               response.headers.Add("Cache-Control", "no-store");
+                               response.body = *std::move(json) + "\n";
+                               inquiry->Answer(std::move(response));
+                             }));
 }
 
 }  // namespace galen::gateway

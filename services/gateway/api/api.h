@@ -1,16 +1,21 @@
 #ifndef SERVICES_GATEWAY_API_API_H_
 #define SERVICES_GATEWAY_API_API_H_
 
+#include <google/protobuf/message.h>
+
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/metrics/calls.h"
 #include "services/gateway/api/access.h"
 #include "services/gateway/api/routes.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/api/watch_stream.h"
+#include "services/gateway/audience/audience.h"
 #include "services/gateway/http/handler.h"
 
 namespace galen::gateway {
@@ -25,10 +30,15 @@ class Api final : public http::Handler {
     absl::Duration timeout = absl::Seconds(30);
     absl::Duration most_timeout = absl::Seconds(120);
     WatchStreams::Options watch;
+    // What is put into a request of a tenant before it goes out: uploads in place of their names.
+    // May block for the disk. Without it requests go out as they are.
+    std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>
+        fill_in;
   };
-  // `openapi`: the description of all routes, as JSON. All references must outlive it.
+  // `audience`: what customers are not shown. `openapi`: the description of all routes, as JSON.
+  // All references must outlive it.
   Api(std::vector<Route> routes, Upstream& upstream, Access& access, RateGate& rates,
-      std::string openapi, Options options);
+      const Audience& audience, std::string openapi, Options options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
   http::Response Refuse(int status, const std::string& why) override;
@@ -49,6 +59,7 @@ class Api final : public http::Handler {
   Upstream& upstream_;
   Access& access_;
   RateGate& rates_;
+  const Audience& audience_;
   const std::string openapi_;
   const Options options_;
   const std::shared_ptr<metrics::Calls> calls_;

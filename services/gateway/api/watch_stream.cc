@@ -41,6 +41,7 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
         id_(id),
         call_(std::move(stream.call)),
         filter_(std::move(stream.filter)),
+        view_(std::move(stream.view)),
         headers_(std::move(stream.headers)),
         exchange_(std::move(stream.exchange)),
         on_end_(std::move(stream.on_end)),
@@ -93,11 +94,12 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
   void OnEvent(const Message& event) {
     std::string text = absl::StrCat("id: ", SequenceOf(event), "\n");
     absl::StatusOr<std::string> json;
-    if (filter_.all()) {
+    if (filter_.all() && !view_) {
       json = ToJson(event);
     } else {
       const std::unique_ptr<Message> some(event.New());
       some->CopyFrom(event);
+      if (view_) view_(*some);
       filter_.Apply(*some);
       json = ToJson(*some);
     }
@@ -215,6 +217,7 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
   const std::int64_t id_;
   Upstream::Call call_;
   const FieldFilter filter_;
+  const std::function<void(Message&)> view_;
   const http::Headers headers_;
   Mutex mu_;
   std::shared_ptr<http::Exchange> exchange_ ABSL_GUARDED_BY(mu_);  // null once it is over

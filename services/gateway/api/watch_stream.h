@@ -1,9 +1,12 @@
 #ifndef SERVICES_GATEWAY_API_WATCH_STREAM_H_
 #define SERVICES_GATEWAY_API_WATCH_STREAM_H_
 
+#include <google/protobuf/message.h>
+
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,6 +41,8 @@ class WatchStreams {
     std::shared_ptr<http::Exchange> exchange;
     Upstream::Call call;  // its request has a field `after_sequence`
     FieldFilter filter;
+    // What of an event this client is shown, beside that; empty: all.
+    std::function<void(google::protobuf::Message& event)> view;
     http::Headers headers;  // of the answer, beside those of an event stream
     // Told how it ended, once; CANCELLED when the client went.
     absl::AnyInvocable<void(const absl::Status&) &&> on_end;

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -30,6 +31,7 @@ using tcp = asio::ip::tcp;
 constexpr std::size_t kReadAhead = 4 << 10;
 constexpr std::size_t kReadBuffer = 64 << 10;
 constexpr std::size_t kWriteSlice = 64 << 10;
+constexpr std::size_t kPiece = 64 << 10;
 constexpr std::size_t kLingerBytes = 1 << 20;
 constexpr absl::Duration kLinger = absl::Seconds(2);
 constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -41,6 +43,7 @@ absl::string_view View(beast::string_view text) { return {text.data(), text.size
 template <typename Stream>
 class Connection final : public Closable,
                          public Wire,
+                         public BodyPieces,
                          public std::enable_shared_from_this<Connection<Stream>> {
   static constexpr bool kTls = !std::is_same_v<Stream, tcp::socket>;
 
@@ -90,10 +93,15 @@ class Connection final : public Closable,
     if (closed_.load(std::memory_order_acquire)) return;
     OnStrand([this] { SendNext(); });
   }
+  void Read(absl::AnyInvocable<void(absl::StatusOr<std::string>) &&> take) override {
+    OnStrand([this, take = std::move(take)]() mutable { NextPiece(std::move(take)); });
+  }
 
  private:
   enum class State { kIdle, kReading, kAnswering, kLingering, kClosed };
   using Parser = beast::http::request_parser<beast::http::string_body>;
+  using PieceParser = beast::http::request_parser<beast::http::buffer_body>;
+  using Take = absl::AnyInvocable<void(absl::StatusOr<std::string>) &&>;
 
   tcp::socket& Socket() {
     if constexpr (kTls) {
@@ -114,7 +122,7 @@ class Connection final : public Closable,
     timer.async_wait([self = this->shared_from_this(), &timer](const error_code& error) {
       // It may have been put off when this was on its way already.
       if (error || timer.expiry() > std::chrono::steady_clock::now()) return;
-      if (self->state_ == State::kReading || &timer == &self->write_timer_) {
+      if (self->state_ == State::kReading || self->take_ || &timer == &self->write_timer_) {
         self->shared_->timed_out.fetch_add(1, std::memory_order_relaxed);
       }
       self->Shut();
@@ -161,7 +169,7 @@ class Connection final : public Closable,
     Limit(read_timer_, shared_->options.header_timeout);
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(shared_->options.max_header_bytes));
-    parser_->body_limit(shared_->options.max_body_bytes);
+    parser_->body_limit(boost::none);  // that depends on what the head says
     reading_ = true;
     beast::http::async_read_header(
         stream_, buffer_, *parser_,
@@ -181,18 +189,44 @@ class Connection final : public Closable,
     if (head.version() == 11 && head.count(beast::http::field::host) != 1) {
       return Refuse(400, "the request must have one Host field");
     }
+    request_ = Request();
+    request_.method = std::string(View(head.method_string()));
+    request_.target = std::string(View(head.target()));
+    for (const auto& field : head) {
+      request_.headers.Add(View(field.name_string()), View(field.value()));
+    }
+    request_.peer = peer_;
+    form_ = AnswerForm();
+    form_.head = request_.method == "HEAD";
+    form_.http_1_0 = head.version() == 10;
+    form_.keep_alive = parser_->keep_alive();
+    form_.gzip = AcceptsGzip(request_.headers.Get("Accept-Encoding"));
+    continue_ = absl::EqualsIgnoreCase(View(head[beast::http::field::expect]), "100-continue");
+    const std::optional<BodyRules> rules =
+        parser_->is_done() ? std::nullopt : shared_->handler.TakesPieces(request_);
+    most_body_ = rules ? rules->max_bytes : shared_->options.max_body_bytes;
+    if (const auto length = parser_->content_length(); length && *length > most_body_) {
+      return RefuseRead(make_error_code(beast::http::error::body_limit));
+    }
+    parser_->body_limit(most_body_);
+    if (rules) return HandlePieces(*rules);
     Limit(read_timer_, shared_->options.body_timeout);
     parser_->eager(true);
-    if (parser_->is_done() ||
-        !absl::EqualsIgnoreCase(View(head[beast::http::field::expect]), "100-continue")) {
-      return ReadBody();
-    }
-    asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
-                      [self = this->shared_from_this()](const error_code& error, std::size_t) {
-                        if (self->state_ == State::kClosed) return;
-                        if (error) return self->Shut();
-                        self->ReadBody();
-                      });
+    if (parser_->is_done() || !std::exchange(continue_, false)) return ReadBody();
+    SendContinue([this] { ReadBody(); });
+  }
+
+  template <typename Then>
+  void SendContinue(Then then) {
+    writing_ = true;
+    asio::async_write(
+        stream_, asio::buffer(kContinue.data(), kContinue.size()),
+        [self = this->shared_from_this(), then](const error_code& error, std::size_t) {
+          self->writing_ = false;
+          if (self->state_ == State::kClosed) return;
+          if (error) return self->Shut();
+          then();
+        });
   }
 
   void ReadBody() {
@@ -216,27 +250,95 @@ class Connection final : public Closable,
   void Handle() {
     NoLimit(read_timer_);
     shared_->Working(id_);
-    Parser::value_type message = parser_->release();
+    request_.body = std::move(parser_->get().body());
     parser_.reset();
     GiveBody();
-    Request request;
-    request.method = std::string(View(message.method_string()));
-    request.target = std::string(View(message.target()));
-    for (const auto& field : message) {
-      request.headers.Add(View(field.name_string()), View(field.value()));
-    }
-    request.body = std::move(message.body());
-    request.peer = peer_;
-    AnswerForm form;
-    form.head = request.method == "HEAD";
-    form.http_1_0 = message.version() == 10;
-    form.keep_alive = message.keep_alive();
-    form.gzip = AcceptsGzip(request.headers.Get("Accept-Encoding"));
+    Answer();
+    ReadAhead();
+    Hand();
+  }
+
+  void Answer() {
     state_ = State::kAnswering;
     outbox_ = std::make_shared<Outbox>(shared_->options.max_stream_bytes);
-    ReadAhead();
-    shared_->handler.Handle(std::move(request),
-                            MakeExchange(form, shared_, outbox_, this->shared_from_this()));
+  }
+  void Hand() {
+    shared_->handler.Handle(std::exchange(request_, Request()),
+                            MakeExchange(form_, shared_, outbox_, this->shared_from_this()));
+  }
+
+  // ---- a body that is taken in pieces, while the request is being answered
+  void HandlePieces(const BodyRules& rules) {
+    NoLimit(read_timer_);
+    shared_->Working(id_);
+    pieces_.emplace(std::move(*parser_));
+    parser_.reset();
+    pieces_until_ = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(rules.timeout);
+    // What is left of the body stands between this request and a next one.
+    form_.keep_alive = false;
+    request_.pieces = std::shared_ptr<BodyPieces>(this->shared_from_this());
+    Answer();
+    Hand();
+  }
+
+  void NextPiece(Take take) {
+    if (state_ != State::kAnswering) return std::move(take)(absl::CancelledError("too late"));
+    if (!pieces_) return std::move(take)(std::string());
+    take_ = std::move(take);
+    shared_->Waiting(id_);
+    const auto left = pieces_until_ - std::chrono::steady_clock::now();
+    Limit(read_timer_, std::min(shared_->options.body_timeout, absl::FromChrono(left)));
+    if (!std::exchange(continue_, false) || writing_ || outbox_->begun()) return ReadPiece();
+    SendContinue([this] {
+      SendNext();
+      ReadPiece();
+    });
+  }
+
+  void ReadPiece() {
+    if (reading_ || !pieces_) return;
+    piece_.resize(kPiece);
+    pieces_->get().body().data = piece_.data();
+    pieces_->get().body().size = piece_.size();
+    reading_ = true;
+    beast::http::async_read_some(stream_, buffer_, *pieces_,
+                                 [self = this->shared_from_this()](error_code error, std::size_t) {
+                                   self->reading_ = false;
+                                   if (self->state_ == State::kClosed) return;
+                                   if (self->state_ == State::kLingering) return self->Discard();
+                                   if (error == make_error_code(beast::http::error::need_buffer))
+                                     error = {};
+                                   self->OnPiece(error);
+                                 });
+  }
+
+  void OnPiece(const error_code& error) {
+    using Fault = beast::http::error;
+    if (error == make_error_code(Fault::body_limit)) {
+      return Give(absl::ResourceExhaustedError(
+          absl::StrCat("the body of this request has at most ", most_body_, " bytes")));
+    }
+    if (error == make_error_code(Fault::end_of_stream) ||
+        error == make_error_code(Fault::partial_message) ||
+        error.category() != make_error_code(Fault::end_of_stream).category()) {
+      if (error) return Shut();
+    } else if (error) {
+      return Give(absl::InvalidArgumentError(absl::StrCat("not HTTP: ", error.message())));
+    }
+    piece_.resize(piece_.size() - pieces_->get().body().size);
+    const bool over = pieces_->is_done();
+    if (piece_.empty() && !over) return ReadPiece();
+    if (over) pieces_.reset();
+    Give(std::exchange(piece_, std::string()));
+    // From now on reading tells whether the client hangs up.
+    if (over && state_ == State::kAnswering) ReadAhead();
+  }
+
+  void Give(absl::StatusOr<std::string> piece) {
+    NoLimit(read_timer_);
+    shared_->Working(id_);
+    Take take = std::exchange(take_, nullptr);
+    if (take) std::move(take)(std::move(piece));
   }
 
   // ---- what is refused before any handler sees it
@@ -248,8 +350,7 @@ class Connection final : public Closable,
                                       shared_->options.max_header_bytes, " bytes"));
     }
     if (is(Fault::body_limit)) {
-      return Refuse(413, absl::StrCat("the body of a request has at most ",
-                                      shared_->options.max_body_bytes, " bytes"));
+      return Refuse(413, absl::StrCat("the body of a request has at most ", most_body_, " bytes"));
     }
     const bool spoken = error.category() == make_error_code(Fault::end_of_stream).category();
     if (!spoken || is(Fault::end_of_stream) || is(Fault::partial_message)) return Shut();
@@ -356,6 +457,9 @@ class Connection final : public Closable,
     Socket().close(ignored);
     GiveBody();
     shared_->Leave(id_);
+    if (Take take = std::exchange(take_, nullptr)) {
+      std::move(take)(absl::CancelledError("the client is gone, or was too slow"));
+    }
     if (const std::shared_ptr<Outbox> outbox = std::exchange(outbox_, nullptr)) outbox->TellGone();
   }
 
@@ -372,6 +476,14 @@ class Connection final : public Closable,
   beast::flat_buffer buffer_{kReadBuffer};
   std::optional<Parser> parser_;
   std::size_t body_bytes_ = 0;  // of the request that is being read
+  std::uint64_t most_body_ = 0;
+  Request request_;  // until it is handed on
+  AnswerForm form_;
+  bool continue_ = false;              // the client waits for "100 Continue"
+  std::optional<PieceParser> pieces_;  // until the end of its body
+  std::chrono::steady_clock::time_point pieces_until_;
+  std::string piece_;
+  Take take_;  // who waits for a piece
   bool reading_ = false;
   bool writing_ = false;
   std::shared_ptr<Outbox> outbox_;

@@ -5,8 +5,27 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace galen::gateway::http {
+namespace {
+
+bool Begins(absl::string_view path, absl::string_view prefix) {
+  if (prefix == "/") return path == prefix;
+  while (true) {
+    const std::size_t star = prefix.find('*');
+    if (star == absl::string_view::npos) {
+      return absl::StartsWith(path, prefix) || path == prefix.substr(0, prefix.size() - 1);
+    }
+    if (!absl::ConsumePrefix(&path, prefix.substr(0, star))) return false;
+    const std::size_t end = path.find('/');
+    if (end == 0 || end == absl::string_view::npos) return false;
+    path.remove_prefix(end);
+    prefix.remove_prefix(star + 1);
+  }
+}
+
+}  // namespace
 
 void Front::Add(std::string prefix, Handler& part) {
   parts_.erase(std::remove_if(parts_.begin(), parts_.end(),
@@ -18,19 +37,24 @@ void Front::Add(std::string prefix, Handler& part) {
   parts_.emplace(shorter, std::move(prefix), &part);
 }
 
-void Front::Handle(Request request, std::shared_ptr<Exchange> exchange) {
+Handler& Front::PartOf(const Request& request) const {
   const absl::string_view target = request.target;
   const absl::string_view path = target.substr(0, target.find('?'));
   for (const auto& [prefix, part] : parts_) {
-    const absl::string_view itself = absl::string_view(prefix).substr(0, prefix.size() - 1);
-    if (!absl::StartsWith(path, prefix) && path != itself) continue;
-    return part->Handle(std::move(request), std::move(exchange));
+    if (Begins(path, prefix)) return *part;
   }
-  rest_.Handle(std::move(request), std::move(exchange));
+  return rest_;
 }
 
-Response Front::Refuse(int status, const std::string& why) {
-  return rest_.Refuse(status, why);
+void Front::Handle(Request request, std::shared_ptr<Exchange> exchange) {
+  Handler& part = PartOf(request);
+  part.Handle(std::move(request), std::move(exchange));
 }
+
+std::optional<BodyRules> Front::TakesPieces(const Request& head) {
+  return PartOf(head).TakesPieces(head);
+}
+
+Response Front::Refuse(int status, const std::string& why) { return rest_.Refuse(status, why); }
 
 }  // namespace galen::gateway::http

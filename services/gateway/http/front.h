@@ -2,6 +2,7 @@
 #define SERVICES_GATEWAY_HTTP_FRONT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,9 @@ namespace galen::gateway::http {
 
 // Hands each request to the handler of the longest prefix that its path begins with: the parts of
 // the gateway (API, webhooks, console) do not know each other. A prefix ends with '/', which a path
-// may lack that is the prefix itself: "/hooks/" has "/hooks", "/hooks/a", and not "/hooks2".
+// may lack that is the prefix itself: "/hooks/" has "/hooks", "/hooks/a", and not "/hooks2". A
+// segment `*` of a prefix is any one segment: "/v1/tenants/*/uploads/". The prefix "/" has the path
+// "/" alone.
 // Thread-safe once every part was added.
 class Front final : public Handler {
  public:
@@ -23,9 +26,12 @@ class Front final : public Handler {
   void Add(std::string prefix, Handler& part);
 
   void Handle(Request request, std::shared_ptr<Exchange> exchange) override;
+  std::optional<BodyRules> TakesPieces(const Request& head) override;
   Response Refuse(int status, const std::string& why) override;
 
  private:
+  Handler& PartOf(const Request& request) const;
+
   Handler& rest_;
   std::vector<std::pair<std::string, Handler*>> parts_;  // the longest prefix first
 };

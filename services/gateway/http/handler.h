@@ -2,10 +2,14 @@
 #define SERVICES_GATEWAY_HTTP_HANDLER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "services/gateway/http/message.h"
 
 namespace galen::gateway::http {
@@ -36,12 +40,33 @@ class Exchange {
   virtual void OnHangUp(absl::AnyInvocable<void()> gone) = 0;
 };
 
+// A body on its way. The client sends no faster than it is asked for here; until the first Read() a
+// client that waits for "100 Continue" sends nothing of it. Thread-safe; nothing blocks.
+class BodyPieces {
+ public:
+  virtual ~BodyPieces() = default;
+  // Asks for the next piece, of at most 64 KiB; "" is the end. Called back once, on a thread of the
+  // server, before which there is no other Read(). CANCELLED: the client is gone, or was too slow;
+  // RESOURCE_EXHAUSTED: there is more than the rules allow; INVALID_ARGUMENT: it is no HTTP.
+  virtual void Read(absl::AnyInvocable<void(absl::StatusOr<std::string>) &&> take) = 0;
+};
+
+// What a body that is taken in pieces may have, and may take in all.
+struct BodyRules {
+  std::uint64_t max_bytes = 0;
+  absl::Duration timeout;
+};
+
 // What answers requests.
 class Handler {
  public:
   virtual ~Handler() = default;
   // Answers now or later. On a thread of the server: must not block.
   virtual void Handle(Request request, std::shared_ptr<Exchange> exchange) = 0;
+  // Whether the body of this request, of which only the head is there yet, is to be taken in
+  // pieces, and how much of it: Handle() then comes before the body, and the connection closes
+  // behind the answer. Nothing: the body is read whole first, within the server's own limits.
+  virtual std::optional<BodyRules> TakesPieces(const Request& /*head*/) { return std::nullopt; }
   // The answer to a request that the server itself refuses, which then closes the connection:
   // 400, 408, 413, 431, 503 with a sentence why.
   virtual Response Refuse(int status, const std::string& why) = 0;

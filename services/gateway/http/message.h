@@ -2,6 +2,7 @@
 #define SERVICES_GATEWAY_HTTP_MESSAGE_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,12 +30,16 @@ class Headers {
   std::vector<std::pair<std::string, std::string>> all_;
 };
 
+class BodyPieces;
+
 struct Request {
   std::string method;  // as it came: "GET"
   std::string target;  // as it came: path and query, still encoded
   Headers headers;
   std::string body;
   std::string peer;  // address of the other end, without the port
+  // Set in place of `body` where the handler takes it in pieces (handler.h).
+  std::shared_ptr<BodyPieces> pieces;
 };
 
 struct Response {

@@ -16,8 +16,7 @@ http::Response Json(int status, const json& body) {
   response.status = status;
   response.headers.Add("Content-Type", "application/json");
   response.headers.Add("Cache-Control", "no-store");
-  response.body =
-      body.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace) + "\n";
+  response.body = body.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace) + "\n";
   return response;
 }
 
@@ -33,9 +32,9 @@ http::Response AcceptedAnswer(Sender::Answer form, const std::vector<Outcome>& o
                               const std::vector<std::string>& ignored) {
   if (form == Sender::Answer::kSlack) {
     if (!outcomes.empty() && !outcomes[0].name.empty()) {
-      return ForSlack(absl::StrCat("Diagnosis ", outcomes[0].name, " ",
-                                   outcomes[0].what == Outcome::kOpened ? "is started."
-                                                                        : "was started before."));
+      return ForSlack(absl::StrCat(
+          "Diagnosis ", outcomes[0].name, " ",
+          outcomes[0].what == Outcome::kOpened ? "is started." : "was started before."));
     }
     return ForSlack("Nothing is started: say in a sentence what is wrong, and on which nodes.");
   }

@@ -120,8 +120,8 @@ void Courier::WriteDown() {
       tell_(absl::StrCat("endpoint ", landing.endpoint, ": ", name,
                          " is refused for good: ", landing.status.message()));
     }
-    delivered.push_back({landing.endpoint, name,
-                         landing.status.ok() ? "" : std::string(landing.status.message())});
+    delivered.push_back(
+        {landing.endpoint, name, landing.status.ok() ? "" : std::string(landing.status.message())});
   }
   // What is not written down will be asked for once more, and be found there.
   absl::Status marked;
@@ -216,8 +216,9 @@ void Courier::Ended(const Landing& landing) {
     if (first) wait = pause;
   }
   if (wait == absl::ZeroDuration()) return;
-  tell_(absl::StrCat("endpoint ", landing.endpoint, ": diagnosis ", landing.id, " waits, next try in ",
-                     absl::FormatDuration(wait), ": ", landing.status.message()));
+  tell_(absl::StrCat("endpoint ", landing.endpoint, ": diagnosis ", landing.id,
+                     " waits, next try in ", absl::FormatDuration(wait), ": ",
+                     landing.status.message()));
 }
 
 }  // namespace galen::gateway::webhooks

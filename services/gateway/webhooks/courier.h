@@ -20,8 +20,8 @@ namespace galen::gateway::webhooks {
 
 // Brings what the ledger holds to the orchestrator: at once where it can, later where the
 // orchestrator is away or full, and once more where nobody knows whether it arrived, which makes no
-// second diagnosis. Several gateways of one store share the work: what another one has just taken is
-// left to it for a while.
+// second diagnosis. Several gateways of one store share the work: what another one has just taken
+// is left to it for a while.
 class Courier {
  public:
   struct Options {

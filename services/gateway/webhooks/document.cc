@@ -78,8 +78,8 @@ absl::StatusOr<Pointer> Pointer::Parse(absl::string_view text) {
   Pointer pointer;
   if (text.empty()) return pointer;
   if (text[0] != '/') {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "\"", CleanText(text, 80), "\" is no place in a body: it begins with \"/\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", CleanText(text, 80), "\" is no place in a body: it begins with \"/\""));
   }
   for (const absl::string_view step : absl::StrSplit(text.substr(1), '/')) {
     pointer.steps_.push_back(absl::StrReplaceAll(step, {{"~1", "/"}, {"~0", "~"}}));
@@ -135,8 +135,8 @@ std::vector<const Document::Json*> Document::Find(const Pointer& pointer) const 
       } else if (at->is_object()) {
         const auto it = at->find(step);
         if (it != at->end()) next.push_back(&*it);
-      } else if (std::size_t index = 0; at->is_array() && absl::SimpleAtoi(step, &index) &&
-                                        index < at->size()) {
+      } else if (std::size_t index = 0;
+                 at->is_array() && absl::SimpleAtoi(step, &index) && index < at->size()) {
         next.push_back(&(*at)[index]);
       }
     }

@@ -62,8 +62,9 @@ class SiteReader {
     }
     if (endpoint.keys.empty()) {
       context_.Error(fields.line(),
-                     absl::StrCat("endpoint \"", endpoint.name, "\" has no secret: anybody could "
-                                                                "send"),
+                     absl::StrCat("endpoint \"", endpoint.name,
+                                  "\" has no secret: anybody could "
+                                  "send"),
                      "add `secrets: [FILE]`");
     }
     ReadPoll(fields, endpoint);
@@ -83,8 +84,7 @@ class SiteReader {
  private:
   void CheckSegment(const Fields& fields, absl::string_view key, const std::string& text) {
     if (text.empty() || IsSegment(text)) return;
-    context_.Error(fields.Find(key)->line,
-                   absl::StrCat("\"", key, "\" is \"", text, "\""),
+    context_.Error(fields.Find(key)->line, absl::StrCat("\"", key, "\" is \"", text, "\""),
                    "write 1 to 63 of a-z, 0-9 and \"-\"");
   }
 
@@ -104,17 +104,17 @@ class SiteReader {
   void ChooseScheme(const Fields& fields, Endpoint& endpoint) {
     const std::vector<Scheme>& schemes = endpoint.sender->schemes;
     const std::string name = fields.Text("scheme");
-    const auto it =
-        name.empty() ? schemes.begin()
-                     : std::find_if(schemes.begin(), schemes.end(),
-                                    [&](const Scheme& scheme) { return scheme.name == name; });
+    const auto it = name.empty()
+                        ? schemes.begin()
+                        : std::find_if(schemes.begin(), schemes.end(),
+                                       [&](const Scheme& scheme) { return scheme.name == name; });
     if (it == schemes.end()) {
       std::vector<absl::string_view> names;
       for (const Scheme& scheme : schemes) names.push_back(scheme.name);
-      context_.Error(fields.Find("scheme")->line,
-                     absl::StrCat("sender \"", endpoint.sender->name, "\" has no scheme \"", name,
-                                  "\""),
-                     knowledge::Suggest(name, names));
+      context_.Error(
+          fields.Find("scheme")->line,
+          absl::StrCat("sender \"", endpoint.sender->name, "\" has no scheme \"", name, "\""),
+          knowledge::Suggest(name, names));
       return;
     }
     endpoint.scheme = *it;
@@ -175,10 +175,10 @@ class SiteReader {
     poll.settings = endpoint.sender->poll->settings;
     for (const auto& [name, value] : reader.TextMap("settings")) {
       if (poll.settings.count(name) == 0) {
-        context_.Error(of_poll.Find("settings")->line,
-                       absl::StrCat("a poll of \"", endpoint.sender->name, "\" has no setting \"",
-                                    name, "\""),
-                       "remove it");
+        context_.Error(
+            of_poll.Find("settings")->line,
+            absl::StrCat("a poll of \"", endpoint.sender->name, "\" has no setting \"", name, "\""),
+            "remove it");
       }
       poll.settings[name] = value;
     }
@@ -204,8 +204,7 @@ class SiteReader {
 }  // namespace
 
 bool Endpoint::MayName(const std::string& node) const {
-  return nodes.empty() ||
-         std::any_of(nodes.begin(), nodes.end(), [&](const std::string& pattern) {
+  return nodes.empty() || std::any_of(nodes.begin(), nodes.end(), [&](const std::string& pattern) {
            return fnmatch(pattern.c_str(), node.c_str(), 0) == 0;
          });
 }

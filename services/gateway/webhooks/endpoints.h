@@ -27,8 +27,8 @@ struct Endpoint {
   const Sender* sender = nullptr;
   std::string tenant;
   Scheme scheme;
-  std::vector<Key> keys;  // of each of them a signature is good
-  std::vector<std::string> nodes;  // patterns of host names that may be named; none: any
+  std::vector<Key> keys;                   // of each of them a signature is good
+  std::vector<std::string> nodes;          // patterns of host names that may be named; none: any
   std::vector<std::string> default_nodes;  // of an event that names none
   std::vector<Condition> only;             // what opens an incident must hold this, too
   std::vector<std::string> own_authors;    // whose events are passed over: those that we cause

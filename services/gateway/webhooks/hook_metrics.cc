@@ -29,7 +29,8 @@ std::shared_ptr<const prometheus::Collectable> NumbersOf(const Webhooks& webhook
     }
     prometheus::MetricFamily last = metrics::FamilyOf(metrics::kWebhookLast);
     for (const auto& [endpoint, time] : numbers.last()) {
-      metrics::AddTo(last, {{"endpoint", endpoint}}, absl::ToDoubleSeconds(time - absl::UnixEpoch()));
+      metrics::AddTo(last, {{"endpoint", endpoint}},
+                     absl::ToDoubleSeconds(time - absl::UnixEpoch()));
     }
     return std::vector<prometheus::MetricFamily>{
         ByOutcome(metrics::kWebhookDeliveries, numbers.deliveries()),

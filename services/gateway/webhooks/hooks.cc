@@ -87,8 +87,7 @@ http::Response Hooks::Refuse(int status, const std::string& why) {
 }
 
 void Hooks::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
-  const auto delivery =
-      std::make_shared<Delivery>(*this, std::move(request), std::move(exchange));
+  const auto delivery = std::make_shared<Delivery>(*this, std::move(request), std::move(exchange));
   const http::Request& asked = delivery->request;
   const auto it = site_.endpoints.find(std::string(EndpointIn(asked.target)));
   const bool known = it != site_.endpoints.end();
@@ -101,12 +100,11 @@ void Hooks::Handle(http::Request request, std::shared_ptr<http::Exchange> exchan
     return delivery->Answer(std::move(response), "malformed");
   }
   if (asked.body.size() > options_.most_body_bytes) {
-    return delivery->Fail(
-        WithReason(absl::InvalidArgumentError(absl::StrCat(
-                       "body: has ", asked.body.size(), " bytes, at most ",
-                       options_.most_body_bytes, " are taken")),
-                   "REQUEST_TOO_LARGE"),
-        "malformed", 413);
+    return delivery->Fail(WithReason(absl::InvalidArgumentError(absl::StrCat(
+                                         "body: has ", asked.body.size(), " bytes, at most ",
+                                         options_.most_body_bytes, " are taken")),
+                                     "REQUEST_TOO_LARGE"),
+                          "malformed", 413);
   }
   if (asked.headers.Has("Content-Encoding") &&
       !absl::EqualsIgnoreCase(asked.headers.Get("Content-Encoding"), "identity")) {
@@ -115,8 +113,8 @@ void Hooks::Handle(http::Request request, std::shared_ptr<http::Exchange> exchan
                    "CONTENT_ENCODING"),
         "malformed");
   }
-  const absl::Status busy = WithRetryAfter(
-      absl::UnavailableError("too many deliveries at a time: try again"), kTryAgain);
+  const absl::Status busy =
+      WithRetryAfter(absl::UnavailableError("too many deliveries at a time: try again"), kTryAgain);
   // Of an endpoint that there is not nothing may be told, and so no more than this either.
   const auto overloaded = [&] {
     if (delivery->endpoint != nullptr) return delivery->Later(busy);

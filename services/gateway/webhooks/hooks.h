@@ -17,9 +17,9 @@
 
 namespace galen::gateway::webhooks {
 
-// POST /hooks/{endpoint}: whether the sender is who it says, what it says, and whether that is kept;
-// then 202 with the name of the diagnosis. The diagnosis itself is asked for later, by the courier.
-// Thread-safe.
+// POST /hooks/{endpoint}: whether the sender is who it says, what it says, and whether that is
+// kept; then 202 with the name of the diagnosis. The diagnosis itself is asked for later, by the
+// courier. Thread-safe.
 class Hooks final : public http::Handler {
  public:
   struct Options {

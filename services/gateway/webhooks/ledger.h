@@ -23,8 +23,8 @@
 namespace galen::gateway::webhooks {
 
 // Keeps events: what it has taken is durable, each event counts once, and each incident that is
-// open has one diagnosis, over all gateways of one store. The truth is a journal; what is decided is
-// decided by the order of its records. What comes while the store is busy is written together.
+// open has one diagnosis, over all gateways of one store. The truth is a journal; what is decided
+// is decided by the order of its records. What comes while the store is busy is written together.
 // Thread-safe.
 class Ledger {
  public:

@@ -183,8 +183,7 @@ void Poller::Loop() {
         if (stopping_) return;
       }
       if (task.due <= SteadyNow()) {
-        const absl::StatusOr<int> found =
-            PollOnce(*task.endpoint, task.fetch, ledger_, clock_);
+        const absl::StatusOr<int> found = PollOnce(*task.endpoint, task.fetch, ledger_, clock_);
         numbers_.Polled(task.endpoint->name, found.ok() ? "ok" : "failed");
         if (!found.ok() && !task.failed) {
           tell_(absl::StrCat("endpoint ", task.endpoint->name,

@@ -18,16 +18,16 @@ using knowledge::FileContext;
 using knowledge::YamlNode;
 
 constexpr absl::string_view kSenderKeys[] = {
-    "sender", "title", "body",     "answer", "schemes", "expect",   "events",  "event", "incident",
-    "time",   "author", "rules", "opens",  "overload", "retries", "poll"};
+    "sender",   "title", "body",   "answer", "schemes", "expect",   "events",  "event",
+    "incident", "time",  "author", "rules",  "opens",   "overload", "retries", "poll"};
 constexpr absl::string_view kSchemeKeys[] = {
-    "scheme", "kind",  "header",    "query",            "prefix",   "separator", "encoding",
-    "secret", "signs", "id_header", "timestamp_header", "tolerance"};
+    "scheme",   "kind",   "header", "query",     "prefix",           "separator",
+    "encoding", "secret", "signs",  "id_header", "timestamp_header", "tolerance"};
 constexpr absl::string_view kOpensKeys[] = {"title", "text",   "nodes", "job",
                                             "start", "labels", "links", "ticket"};
-constexpr absl::string_view kPollKeys[] = {"url",     "settings", "page_size", "first_page",
-                                           "items",   "updated",  "since",     "put",
-                                           "set",     "headers"};
+constexpr absl::string_view kPollKeys[] = {"url",   "settings", "page_size", "first_page",
+                                           "items", "updated",  "since",     "put",
+                                           "set",   "headers"};
 
 constexpr knowledge::Word<Scheme::Kind> kKinds[] = {{"hmac-sha256", Scheme::Kind::kHmacSha256},
                                                     {"ed25519", Scheme::Kind::kEd25519},

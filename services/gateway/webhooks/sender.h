@@ -67,9 +67,9 @@ struct Poll {
   int page_size = 100;
   int first_page = 1;
   Pointer items;
-  Selector updated;       // of an item: its last change
-  std::string since;      // how {since} is written, as absl::FormatTime() has it, in UTC
-  Pointer put;            // an item stands there in the body that it is turned into
+  Selector updated;   // of an item: its last change
+  std::string since;  // how {since} is written, as absl::FormatTime() has it, in UTC
+  Pointer put;        // an item stands there in the body that it is turned into
   std::map<std::string, std::string> set;      // what else stands there, by pointer
   std::map<std::string, std::string> headers;  // and in the headers
 };
@@ -83,9 +83,9 @@ struct Sender {
   std::string title;
   Body body = Body::kJson;
   Answer answer = Answer::kGalen;
-  std::vector<Scheme> schemes;    // the first is what endpoints use that name none
-  std::vector<Condition> expect;  // of every body but a probe's; otherwise it is refused
-  std::optional<Pointer> events;  // parts that are events of their own
+  std::vector<Scheme> schemes;     // the first is what endpoints use that name none
+  std::vector<Condition> expect;   // of every body but a probe's; otherwise it is refused
+  std::optional<Pointer> events;   // parts that are events of their own
   std::vector<Selector> event;     // which event; none: the whole body tells
   std::vector<Selector> incident;  // which incident
   std::optional<Selector> time;    // when it happened
@@ -103,7 +103,8 @@ std::optional<Sender> ParseSender(absl::string_view text, const std::string& fil
 
 // All of webhooks/*.yaml below the directories; of the same name the last one counts.
 // INVALID_ARGUMENT with every problem; NOT_FOUND a directory that cannot be read.
-absl::StatusOr<std::map<std::string, Sender>> LoadSenders(absl::Span<const std::string> directories);
+absl::StatusOr<std::map<std::string, Sender>> LoadSenders(
+    absl::Span<const std::string> directories);
 
 }  // namespace galen::gateway::webhooks
 

@@ -67,9 +67,9 @@ bool VerifyEd25519(const Scheme& scheme, absl::string_view key, absl::string_vie
       Encode(scheme.encoding, signature) != presented) {
     return false;
   }
-  const PublicKey made(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, Bytes(key),
-                                                   key.size()),
-                       &EVP_PKEY_free);
+  const PublicKey made(
+      EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, Bytes(key), key.size()),
+      &EVP_PKEY_free);
   const Digest digest(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   return made != nullptr && digest != nullptr &&
          EVP_DigestVerifyInit(digest.get(), nullptr, nullptr, nullptr, made.get()) == 1 &&
@@ -108,9 +108,8 @@ absl::StatusOr<std::string> OneParameter(const http::Request& request, const std
     if (sides.first == name) found.emplace_back(sides.second);
   }
   if (found.size() != 1 || found[0].empty()) {
-    return absl::UnauthenticatedError(
-        absl::StrCat("the parameter ", name, " of the URL is ",
-                     found.size() > 1 ? "there twice" : "missing"));
+    return absl::UnauthenticatedError(absl::StrCat("the parameter ", name, " of the URL is ",
+                                                   found.size() > 1 ? "there twice" : "missing"));
   }
   return found[0];
 }
@@ -126,8 +125,9 @@ absl::Status CheckTime(const Scheme& scheme, const std::string& timestamp, absl:
   const absl::Duration off = absl::AbsDuration(now - absl::FromUnixSeconds(seconds));
   if (off < scheme.tolerance) return absl::OkStatus();
   return absl::UnauthenticatedError(absl::StrCat(
-      "the header ", scheme.timestamp_header, " is ", absl::FormatDuration(absl::Trunc(off, absl::Seconds(1))),
-      " away from the time here, ", absl::FormatDuration(scheme.tolerance), " are allowed"));
+      "the header ", scheme.timestamp_header, " is ",
+      absl::FormatDuration(absl::Trunc(off, absl::Seconds(1))), " away from the time here, ",
+      absl::FormatDuration(scheme.tolerance), " are allowed"));
 }
 
 absl::Status VerifyToken(const Scheme& scheme, absl::Span<const Key> keys,
@@ -138,8 +138,8 @@ absl::Status VerifyToken(const Scheme& scheme, absl::Span<const Key> keys,
   } else {
     GALEN_ASSIGN_OR_RETURN(presented, OneHeader(request, scheme.header));
     if (!absl::StartsWithIgnoreCase(presented, scheme.prefix)) {
-      return absl::UnauthenticatedError(
-          absl::StrCat("the header ", scheme.header, " is not of the form \"", scheme.prefix, "...\""));
+      return absl::UnauthenticatedError(absl::StrCat(
+          "the header ", scheme.header, " is not of the form \"", scheme.prefix, "...\""));
     }
     presented.erase(0, scheme.prefix.size());
   }
@@ -209,8 +209,8 @@ absl::StatusOr<Key> Key::Make(const Scheme& scheme, absl::string_view text) {
                          &EVP_PKEY_free);
     std::size_t size = kEd25519Bytes;
     if (pair == nullptr ||
-        EVP_PKEY_get_raw_public_key(
-            pair.get(), reinterpret_cast<unsigned char*>(key.bytes_.data()), &size) != 1) {
+        EVP_PKEY_get_raw_public_key(pair.get(), reinterpret_cast<unsigned char*>(key.bytes_.data()),
+                                    &size) != 1) {
       return absl::InvalidArgumentError("the key of Ed25519 is not sound");
     }
   }
@@ -237,8 +237,8 @@ absl::Status Verify(const Scheme& scheme, absl::Span<const Key> keys, const http
   std::vector<absl::string_view> signatures = {presented};
   if (scheme.separator != '\0') signatures = absl::StrSplit(presented, scheme.separator);
   if (signatures.size() > kMostSignatures) {
-    return absl::UnauthenticatedError(
-        absl::StrCat("the header ", scheme.header, " has more than ", kMostSignatures, " signatures"));
+    return absl::UnauthenticatedError(absl::StrCat("the header ", scheme.header, " has more than ",
+                                                   kMostSignatures, " signatures"));
   }
   bool good = false;
   for (absl::string_view signature : signatures) {
@@ -275,10 +275,9 @@ absl::StatusOr<std::string> Sign(const Scheme& scheme, const Key& key, absl::str
                                              ? absl::Base64Escape(key.bytes())
                                              : key.bytes());
     case Scheme::Kind::kHmacSha256:
-      return absl::StrCat(
-          scheme.prefix,
-          Encode(scheme.encoding,
-                 HmacSha256(key.bytes(), SignedText(scheme, id, timestamp, body))));
+      return absl::StrCat(scheme.prefix,
+                          Encode(scheme.encoding,
+                                 HmacSha256(key.bytes(), SignedText(scheme, id, timestamp, body))));
     case Scheme::Kind::kEd25519:
       break;
   }

@@ -57,8 +57,7 @@ std::optional<Outcome> State::Apply(std::int64_t position, const v1::WebhookReco
   return ApplyEvent(position, TimeOf(record.time()), record);
 }
 
-Outcome State::ApplyEvent(std::int64_t position, absl::Time time,
-                          const v1::WebhookRecord& record) {
+Outcome State::ApplyEvent(std::int64_t position, absl::Time time, const v1::WebhookRecord& record) {
   const v1::WebhookEvent& event = record.event();
   const std::string key = KeyOf(record.endpoint(), event.event());
   if (const auto it = events_.find(key); it != events_.end()) {
@@ -76,15 +75,14 @@ Outcome State::ApplyEvent(std::int64_t position, absl::Time time,
   Outcome outcome;
   if (event.action() == v1::WebhookEvent::OPEN) {
     // One that tells of a time before the incident was closed came late.
-    const bool stale = known && !it->second.open && event.has_event_time() &&
-                       EventTime(event) < it->second.closed;
+    const bool stale =
+        known && !it->second.open && event.has_event_time() && EventTime(event) < it->second.closed;
     if (known && (it->second.open || stale)) {
       outcome = {Outcome::kRepeated, it->second.name};
     } else {
       const std::string id = DiagnosisIdOf(record.endpoint(), event);
       outcome = {Outcome::kOpened, absl::StrCat(event.request().parent(), "/diagnoses/", id)};
-      incidents_[incident_key] = {outcome.name, true, time, EventTime(event),
-                                  absl::InfinitePast()};
+      incidents_[incident_key] = {outcome.name, true, time, EventTime(event), absl::InfinitePast()};
       Waiting& waiting = waiting_[outcome.name];
       waiting = {event.request(), record.endpoint(), time, position};
       waiting.request.set_diagnosis_id(id);

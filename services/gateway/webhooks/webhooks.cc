@@ -19,16 +19,15 @@ absl::StatusOr<std::unique_ptr<Webhooks>> Webhooks::Open(
 Webhooks::Webhooks(Site site, const Needs& needs)
     : site_(std::move(site)),
       ledger_(needs.journal, needs.clock, needs.executor, Ledger::Options()),
-      hooks_(site_, ledger_, needs.rates, needs.clock, needs.executor, numbers_,
-             Hooks::Options()) {}
+      hooks_(site_, ledger_, needs.rates, needs.clock, needs.executor, numbers_, Hooks::Options()) {
+}
 
 absl::Status Webhooks::Begin(const Needs& needs) {
   GALEN_RETURN_IF_ERROR(ledger_.Open());
-  courier_ =
-      std::make_unique<Courier>(ledger_, needs.upstream, Courier::Options(), needs.tell);
+  courier_ = std::make_unique<Courier>(ledger_, needs.upstream, Courier::Options(), needs.tell);
   ledger_.OnWaiting([courier = courier_.get()] { courier->Wake(); });
-  poller_ = std::make_unique<Poller>(site_, &MakeHttpFetch, ledger_, needs.clock, numbers_,
-                                     needs.tell);
+  poller_ =
+      std::make_unique<Poller>(site_, &MakeHttpFetch, ledger_, needs.clock, numbers_, needs.tell);
   return absl::OkStatus();
 }
 

@@ -21,8 +21,8 @@
 
 namespace galen::gateway::webhooks {
 
-// All that a gateway has for webhooks, put together: what hears them, keeps them, delivers them, and
-// looks for those that never came.
+// All that a gateway has for webhooks, put together: what hears them, keeps them, delivers them,
+// and looks for those that never came.
 class Webhooks {
  public:
   struct Needs {

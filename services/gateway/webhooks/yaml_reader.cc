@@ -22,8 +22,8 @@ constexpr absl::string_view kSelectorRemedy =
 
 absl::Status ToStatus(const std::vector<knowledge::Problem>& problems) {
   if (problems.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(
-      problems, "\n", [](std::string* out, const knowledge::Problem& problem) {
+  return absl::InvalidArgumentError(
+      absl::StrJoin(problems, "\n", [](std::string* out, const knowledge::Problem& problem) {
         absl::StrAppend(out, knowledge::ToString(problem));
       }));
 }
@@ -104,8 +104,7 @@ std::vector<Selector> PartReader::Selectors(absl::string_view key) const {
 Template PartReader::TemplateAt(absl::string_view key) const {
   const YamlNode* const node = fields_.Find(key);
   if (node == nullptr) return {};
-  return Take(Template::Parse(fields_.Text(key)), node->line, kSelectorRemedy)
-      .value_or(Template());
+  return Take(Template::Parse(fields_.Text(key)), node->line, kSelectorRemedy).value_or(Template());
 }
 
 std::map<std::string, Template> PartReader::Templates(absl::string_view key) const {

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
@@ -114,6 +117,47 @@ TEST_F(CheckRunnerTest, GivesOneResultForEachPairOfCheckAndNode) {
   const Outcome outcome = Run(runner, {"gpu.ecc", "system.memory"}, {"n1", "n2"});
   EXPECT_THAT(outcome.status, IsOk());
   EXPECT_EQ(outcome.results.size(), 4u);
+}
+
+TEST_F(CheckRunnerTest, AnotherTenantsNodesAreAsIfThereWereNone) {
+  const std::string path = ::testing::TempDir() + "/check-runner-tenant-nodes.yaml";
+  std::ofstream(path) << "tenants: {acme: ['a*'], globex: ['g*']}";
+  auto file = TenantNodesFile::Open(path, clock_, [](const std::string&) {});
+  std::remove(path.c_str());
+  ASSERT_THAT(file.status(), IsOk());
+  FakeNodeClient others(Honest);
+  const NodeRegistry registry({{"a1", &honest_}, {"g1", &others}, {"x1", &others}}, {});
+  CheckRunner::Options options = Options();
+  options.tenant_nodes = file->get();
+  const CheckRunner runner(registry, knowledge_, clock_, options);
+
+  v1::ResolveNodesRequest resolve;
+  resolve.set_diagnosis("tenants/acme/diagnoses/d");
+  EXPECT_THAT(runner.ResolveNodes(resolve)->nodes(), ElementsAre("a1"));
+  resolve.clear_diagnosis();  // an operator
+  EXPECT_THAT(runner.ResolveNodes(resolve)->nodes(), ElementsAre("a1", "g1", "x1"));
+
+  v1::RunChecksRequest request;
+  request.add_checks("gpu.ecc");
+  for (const char* node : {"a1", "g1", "x1", "there-is-none"}) request.add_nodes(node);
+  request.set_diagnosis("tenants/acme/diagnoses/d");
+  Outcome outcome = Run(runner, request);
+  EXPECT_THAT(outcome.status, IsOk());
+  EXPECT_TRUE(others.calls.empty());
+  EXPECT_EQ(outcome.results["gpu.ecc@a1"].status(), galen::v1::CheckResult::PASS);
+  const std::string& none = outcome.results["gpu.ecc@there-is-none"].message();
+  for (const char* node : {"g1", "x1"}) {
+    const galen::v1::CheckResult& result = outcome.results[absl::StrCat("gpu.ecc@", node)];
+    EXPECT_EQ(result.status(), galen::v1::CheckResult::ERROR);
+    EXPECT_EQ(absl::StrReplaceAll(result.message(), {{node, "there-is-none"}}), none);
+  }
+  // A bundle is what the tenant itself sent.
+  request.set_bundle("b");
+  request.clear_nodes();
+  request.add_nodes("b1");
+  const NodeRegistry with_reader({}, {&honest_});
+  const CheckRunner reading(with_reader, knowledge_, clock_, options);
+  EXPECT_EQ(Run(reading, request).results["gpu.ecc@b1"].status(), galen::v1::CheckResult::PASS);
 }
 
 TEST_F(CheckRunnerTest, TellsResultsAndSilentNodesInNumbers) {

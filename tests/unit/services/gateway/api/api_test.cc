@@ -87,7 +87,9 @@ class ApiTest : public ::testing::Test {
   FakeUpstream upstream_;
   FakeAccess access_;
   FakeRates rates_;
-  Api api_{PublicRoutes(), upstream_, access_, rates_, "{\"openapi\":\"3.1.0\"}", {}};
+  const Audience audience_ =
+      *Audience::Parse("withhold galen.v1.Device.serial\nown galen.v1.Incident", "audience.txt");
+  Api api_{PublicRoutes(), upstream_, access_, rates_, audience_, "{\"openapi\":\"3.1.0\"}", {}};
 };
 
 constexpr char kOne[] = "/v1/tenants/acme/diagnoses/d";
@@ -173,6 +175,24 @@ TEST_F(ApiTest, ACustomerNamesNoFileOfTheServer) {
     EXPECT_EQ(response.status, 400);
     EXPECT_EQ(ReasonOf(response), "SERVER_PATH");
     EXPECT_EQ(Ask("POST", "/v1/tenants/acme/diagnoses", "operator", body).status, 200);
+  }
+}
+
+TEST_F(ApiTest, ACustomerIsNotShownWhatConcernsTheProvider) {
+  galen::v1::Device& device =
+      *upstream_.response.add_check_results()->add_findings()->mutable_subject();
+  device.set_device("gpu:1");
+  device.set_serial("1652921000001");
+  EXPECT_FALSE(absl::StrContains(Ask("GET", kOne).body, "1652921000001"));
+  EXPECT_TRUE(absl::StrContains(Ask("GET", kOne, "operator").body, "1652921000001"));
+
+  galen::v1::DiagnosisEvent event;
+  *event.mutable_check_completed()->mutable_result() = upstream_.response.check_results(0);
+  for (const auto& [key, shown] : {std::pair("customer", false), std::pair("operator", true)}) {
+    const auto exchange = Begin("GET", absl::StrCat(kOne, ":watch"), key);
+    upstream_.streams.back()->on_message(event);
+    const std::string text = exchange->AwaitText("gpu:1");
+    EXPECT_EQ(absl::StrContains(text, "1652921000001"), shown) << key << text;
   }
 }
 

@@ -63,24 +63,29 @@ TEST(EndpointsTest, ReadsASite) {
 }
 
 TEST(EndpointsTest, SaysFileAndLineOfWhatIsWrong) {
-  const std::string begin = "endpoints:\n  - endpoint: a\n    sender: alertmanager\n    tenant: acme\n";
+  const std::string begin =
+      "endpoints:\n  - endpoint: a\n    sender: alertmanager\n    tenant: acme\n";
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"", "hooks.yaml: error: a file of endpoints"},
       {"endpoints: []\n", "there is no endpoint"},
       {begin, "has no secret: anybody could send"},
-      {begin + "    secrets: [nowhere]\n", "hooks.yaml:5: error: /etc/galen/nowhere: there is no such file"},
+      {begin + "    secrets: [nowhere]\n",
+       "hooks.yaml:5: error: /etc/galen/nowhere: there is no such file"},
       {begin + "    secrets: [empty]\n", "hooks.yaml:5: error: empty: the secret is empty"},
       {begin + "    secrets: [good]\n    scheme: bearrer\n", "did you mean \"bearer\""},
       {begin + "    secrets: [good]\n    sekrets: [good]\n", "unknown key \"sekrets\""},
       {begin + "    secrets: [good]\n    poll: {}\n", "cannot be looked at"},
-      {"endpoints:\n  - {endpoint: A/b, sender: github, tenant: acme, secrets: [good]}\n", "\"endpoint\" is \"A/b\""},
-      {"endpoints:\n  - {endpoint: a, sender: githup, tenant: acme, secrets: [good]}\n", "did you mean \"github\""},
+      {"endpoints:\n  - {endpoint: A/b, sender: github, tenant: acme, secrets: [good]}\n",
+       "\"endpoint\" is \"A/b\""},
+      {"endpoints:\n  - {endpoint: a, sender: githup, tenant: acme, secrets: [good]}\n",
+       "did you mean \"github\""},
       {"endpoints:\n  - {endpoint: a, sender: github, tenant: acme, secrets: [good], poll: {}}\n",
        "the setting \"repository\" is missing"},
       {"endpoints:\n  - {endpoint: a, sender: github, tenant: acme, secrets: [good]}\n"
        "  - {endpoint: a, sender: jira, tenant: acme, secrets: [good]}\n",
        "hooks.yaml:3: error: endpoint \"a\" stands twice"},
-      {"endpoints:\n  - {endpoint: a, sender: servicenow, tenant: acme, secrets: [short]}\n", "no base64"},
+      {"endpoints:\n  - {endpoint: a, sender: servicenow, tenant: acme, secrets: [short]}\n",
+       "no base64"},
   };
   for (const auto& [text, message] : wrong) {
     EXPECT_THAT(Parse(text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)))
@@ -89,8 +94,8 @@ TEST(EndpointsTest, SaysFileAndLineOfWhatIsWrong) {
 }
 
 TEST(EndpointsTest, WarnsOfWhatIsLostAndOfWhatCanBeGuessed) {
-  const auto site = Parse(
-      "endpoints:\n  - {endpoint: a, sender: github, tenant: acme, secrets: [short]}\n");
+  const auto site =
+      Parse("endpoints:\n  - {endpoint: a, sender: github, tenant: acme, secrets: [short]}\n");
   ASSERT_THAT(site, IsOk());
   EXPECT_THAT(site->warnings,
               ElementsAre(HasSubstr("short"), HasSubstr("never sends again what was lost")));
@@ -98,7 +103,8 @@ TEST(EndpointsTest, WarnsOfWhatIsLostAndOfWhatCanBeGuessed) {
 
 TEST(EndpointsTest, SecretsStandInNoMessage) {
   const auto site = Parse(
-      "endpoints:\n  - {endpoint: a, sender: servicenow, tenant: acme, secrets: [/etc/galen/short]}\n");
+      "endpoints:\n  - {endpoint: a, sender: servicenow, tenant: acme, secrets: "
+      "[/etc/galen/short]}\n");
   EXPECT_FALSE(site.ok());
   EXPECT_EQ(std::string(site.status().message()).find("short\""), std::string::npos);
 }

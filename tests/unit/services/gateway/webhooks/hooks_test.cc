@@ -23,8 +23,8 @@
 namespace galen::gateway::webhooks {
 namespace {
 
-using nlohmann::json;
 using ::galen::testing::IsOk;
+using nlohmann::json;
 using ::testing::HasSubstr;
 
 // The orchestrator, as the gateway sees it.
@@ -34,8 +34,7 @@ class Orchestrator final : public Upstream {
     absl::Status status;
     {
       const MutexLock lock(mu_);
-      const auto& request =
-          static_cast<const galen::v1::CreateDiagnosisRequest&>(*call.request);
+      const auto& request = static_cast<const galen::v1::CreateDiagnosisRequest&>(*call.request);
       asked_.push_back(request);
       resources_.push_back(call.resource);
       status = status_;
@@ -98,21 +97,22 @@ class HooksTest : public ::testing::Test {
       absl::StrAppend(&text, "  - {endpoint: ", sender, ", sender: ", sender,
                       ", tenant: acme, secrets: [/secret]}\n");
     }
-    auto site = ParseSite(text, "/hooks.yaml", ShippedSenders(),
-                          +[](const std::string&) -> absl::StatusOr<std::string> {
-                            return std::string(kSecret);
-                          });
+    auto site = ParseSite(
+        text, "/hooks.yaml", ShippedSenders(),
+        +[](const std::string&) -> absl::StatusOr<std::string> { return std::string(kSecret); });
     ASSERT_THAT(site, IsOk());
     site_ = *std::move(site);
     executor_ = std::make_unique<ThreadPool>(2, most_queued_);
     ledger_ = std::make_unique<Ledger>((*store_)->journal(), clock_, *executor_, Ledger::Options());
     ASSERT_THAT(ledger_->Open(), IsOk());
-    courier_ = std::make_unique<Courier>(
-        *ledger_, orchestrator_,
-        Courier::Options{.first_pause = absl::Milliseconds(1), .leave_to_others = absl::ZeroDuration(), .look = absl::Milliseconds(5)},
-        [](const std::string&) {});
+    courier_ = std::make_unique<Courier>(*ledger_, orchestrator_,
+                                         Courier::Options{.first_pause = absl::Milliseconds(1),
+                                                          .leave_to_others = absl::ZeroDuration(),
+                                                          .look = absl::Milliseconds(5)},
+                                         [](const std::string&) {});
     ledger_->OnWaiting([this] { courier_->Wake(); });
-    hooks_ = std::make_unique<Hooks>(site_, *ledger_, rates_, clock_, *executor_, numbers_, options_);
+    hooks_ =
+        std::make_unique<Hooks>(site_, *ledger_, rates_, clock_, *executor_, numbers_, options_);
   }
   void Stop() {
     if (courier_ != nullptr) courier_->Stop();
@@ -171,8 +171,7 @@ TEST_F(HooksTest, AnswersWithTheNameAndHandsTheDiagnosisOn) {
   const json body = json::parse(response.body);
   EXPECT_EQ(body["events"][0]["outcome"], "opened");
   const auto asked = orchestrator_.AwaitAsked(1);
-  EXPECT_EQ(body["name"],
-            absl::StrCat(asked[0].parent(), "/diagnoses/", asked[0].diagnosis_id()));
+  EXPECT_EQ(body["name"], absl::StrCat(asked[0].parent(), "/diagnoses/", asked[0].diagnosis_id()));
   EXPECT_EQ(asked[0].request_id(), asked[0].diagnosis_id());
   EXPECT_EQ(asked[0].diagnosis().incident().nodes(0), "n1");
   EXPECT_EQ(orchestrator_.resources()[0], "tenants/acme");
@@ -291,7 +290,8 @@ TEST_F(HooksTest, SlackIsAnsweredAsItWants) {
       Send(Signed("slack", "command=%2Fgalen&text=job+hangs+on+n1&trigger_id=1.2.3")).body);
   EXPECT_EQ(body["response_type"], "ephemeral");
   EXPECT_THAT(body["text"].get<std::string>(), HasSubstr("tenants/acme/diagnoses/wh-"));
-  EXPECT_EQ(orchestrator_.AwaitAsked(1)[0].diagnosis().incident().description(), "job hangs on n1\n");
+  EXPECT_EQ(orchestrator_.AwaitAsked(1)[0].diagnosis().incident().description(),
+            "job hangs on n1\n");
   const json empty =
       json::parse(Send(Signed("slack", "command=%2Fgalen&text=&trigger_id=1.2.4")).body);
   EXPECT_THAT(empty["text"].get<std::string>(), HasSubstr("say in a sentence"));

@@ -94,14 +94,13 @@ class LedgerTest : public ::testing::Test {
   absl::StatusOr<Outcome> Take(Ledger& ledger, v1::WebhookEvent event,
                                const std::string& endpoint = "in") {
     absl::StatusOr<Outcome> got = absl::InternalError("not called");
-    ledger.Take(endpoint, {std::move(event)},
-                [&](absl::StatusOr<std::vector<Outcome>> outcomes) {
-                  if (outcomes.ok()) {
-                    got = outcomes->at(0);
-                  } else {
-                    got = outcomes.status();
-                  }
-                });
+    ledger.Take(endpoint, {std::move(event)}, [&](absl::StatusOr<std::vector<Outcome>> outcomes) {
+      if (outcomes.ok()) {
+        got = outcomes->at(0);
+      } else {
+        got = outcomes.status();
+      }
+    });
     return got;
   }
   Outcome Taken(Ledger& ledger, v1::WebhookEvent event, const std::string& endpoint = "in") {
@@ -251,7 +250,8 @@ TEST_F(LedgerTest, RefusesMoreThanItCanHold) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("wait for the orchestrator")));
   executor_.full = true;
   const auto other = OpenLedger();
-  EXPECT_THAT(Take(*other, Open("4", "4")), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("tasks")));
+  EXPECT_THAT(Take(*other, Open("4", "4")),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("tasks")));
   executor_.full = false;
   EXPECT_THAT(Take(*other, Open("4", "4")), IsOk());
 }

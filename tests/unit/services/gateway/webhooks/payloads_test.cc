@@ -19,8 +19,8 @@
 namespace galen::gateway::webhooks {
 namespace {
 
-using nlohmann::json;
 using ::galen::testing::IsOk;
+using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -111,7 +111,7 @@ TEST_F(Payloads, PublishedSignatureVectorsVerify) {
 struct Expected {
   std::string sender;
   std::vector<v1::WebhookEvent::Action> actions;
-  std::string description;           // is in it
+  std::string description;  // is in it
   std::vector<std::string> nodes;
   std::map<std::string, std::string> attributes;  // are among them
 };
@@ -144,7 +144,11 @@ TEST_F(Payloads, InboundBodiesAreRead) {
         {"ord1-gpu-0173"},
         {{"ticket.key", "INC0091472"}}}},
       {"jira.webhook.issue_created.json",
-       {"jira", {E::OPEN}, "Watchdog caught collective operation timeout", {}, {{"ticket.key", "GPU-2291"}}}},
+       {"jira",
+        {E::OPEN},
+        "Watchdog caught collective operation timeout",
+        {},
+        {{"ticket.key", "GPU-2291"}}}},
       {"jira.webhook.issue_updated.json", {"jira", {E::UPDATE}, "", {}, {}}},
       {"github.webhook.issues.opened.json",
        {"github",
@@ -185,7 +189,8 @@ TEST_F(Payloads, InboundBodiesAreRead) {
     http::Request request = Post(ReadPayload(file));
     if (file == "slack.slash_command.json") request.body = json::parse(request.body)["raw_body"];
     if (file == "slack.block_actions.json") request.body = "payload=%7B%7D";
-    if (file == "github.webhook.issues.opened.json") request.headers.Add("X-GitHub-Event", "issues");
+    if (file == "github.webhook.issues.opened.json")
+      request.headers.Add("X-GitHub-Event", "issues");
     if (wanted.sender == "standard-webhooks") request.headers.Add("webhook-id", "msg_1");
     const auto reading = ReadDelivery(EndpointOf(wanted.sender), request);
     ASSERT_THAT(reading, IsOk()) << file;
@@ -213,8 +218,7 @@ TEST_F(Payloads, InboundBodiesAreRead) {
 
 TEST_F(Payloads, AResolvedGroupIsTheIncidentThatFired) {
   const Endpoint endpoint = EndpointOf("alertmanager");
-  const auto fired =
-      ReadDelivery(endpoint, Post(ReadPayload("alertmanager.webhook.firing.json")));
+  const auto fired = ReadDelivery(endpoint, Post(ReadPayload("alertmanager.webhook.firing.json")));
   const auto resolved =
       ReadDelivery(endpoint, Post(ReadPayload("alertmanager.webhook.resolved.json")));
   ASSERT_THAT(fired, IsOk());

@@ -83,8 +83,9 @@ TEST_F(PollerTest, TakesWhatNeverCameAndGoesOnBehindIt) {
                          Issue(2, "2023-11-14T22:30:00Z", "open", "question"), ",",
                          Issue(3, "2023-11-14T22:40:00Z", "closed"), "]")};
   EXPECT_EQ(Poll().value(), 3);
-  EXPECT_THAT(urls_, ElementsAre("https://api.github.com/repos/acme/llm/issues?state=all&sort=updated&"
-                                 "direction=asc&since=2023-11-14T22%3A11%3A20Z&per_page=100&page=1"));
+  EXPECT_THAT(urls_,
+              ElementsAre("https://api.github.com/repos/acme/llm/issues?state=all&sort=updated&"
+                          "direction=asc&since=2023-11-14T22%3A11%3A20Z&per_page=100&page=1"));
   ASSERT_THAT(ledger_.Waiting(10), SizeIs(1));
   EXPECT_EQ(ledger_.Waiting(10)[0].request.diagnosis().incident().environment().attributes().at(
                 "ticket.id"),
@@ -98,12 +99,13 @@ TEST_F(PollerTest, TakesWhatNeverCameAndGoesOnBehindIt) {
 }
 
 TEST_F(PollerTest, AnIncidentThatWasDeliveredIsOneWithWhatALookFinds) {
-  http::Request request = Post(absl::StrCat(
-      R"({"action":"labeled","issue":)", Issue(1, "2023-11-14T22:19:00Z"), "}"));
+  http::Request request =
+      Post(absl::StrCat(R"({"action":"labeled","issue":)", Issue(1, "2023-11-14T22:19:00Z"), "}"));
   request.headers.Add("X-GitHub-Event", "issues");
   auto reading = ReadDelivery(endpoint_, request);
   ASSERT_THAT(reading, IsOk());
-  ledger_.Take("in", std::move(reading->events), [](const absl::StatusOr<std::vector<Outcome>>&) {});
+  ledger_.Take("in", std::move(reading->events),
+               [](const absl::StatusOr<std::vector<Outcome>>&) {});
   ASSERT_THAT(Poll(), IsOk());
   pages_ = {absl::StrCat("[", Issue(1, "2023-11-14T22:20:00Z"), "]")};
   ASSERT_THAT(Poll(), IsOk());

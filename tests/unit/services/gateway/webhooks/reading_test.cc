@@ -24,9 +24,10 @@ using ::testing::SizeIs;
 const absl::Time kSomeTime = absl::FromUnixSeconds(1'794'971'564);  // 2026-11-18T03:12:44Z
 
 std::string Group(const std::string& status, const std::string& alerts) {
-  return absl::StrCat(R"({"version":"4","receiver":"r","status":")", status,
-                      R"(","groupKey":"{}:{alertname=\"X\"}","commonLabels":{"severity":"critical"},)",
-                      R"("truncatedAlerts":3,"alerts":[)", alerts, "]}");
+  return absl::StrCat(
+      R"({"version":"4","receiver":"r","status":")", status,
+      R"(","groupKey":"{}:{alertname=\"X\"}","commonLabels":{"severity":"critical"},)",
+      R"("truncatedAlerts":3,"alerts":[)", alerts, "]}");
 }
 std::string Alert(const std::string& status, const std::string& node) {
   return absl::StrCat(R"({"status":")", status, R"(","fingerprint":"f-)", node,
@@ -40,10 +41,10 @@ std::vector<std::string> NodesOf(const v1::WebhookEvent& event) {
 }
 
 TEST(ReadingTest, AGroupOfManyAlertsIsOneIncidentWithTheNodesOfAll) {
-  const auto reading =
-      ReadDelivery(EndpointOf("alertmanager"),
-                   Post(Group("firing", absl::StrCat(Alert("firing", "n1"), ",", Alert("firing", "n2"),
-                                                     ",", Alert("resolved", "n1")))));
+  const auto reading = ReadDelivery(
+      EndpointOf("alertmanager"),
+      Post(Group("firing", absl::StrCat(Alert("firing", "n1"), ",", Alert("firing", "n2"), ",",
+                                        Alert("resolved", "n1")))));
   ASSERT_THAT(reading, IsOk());
   ASSERT_THAT(reading->events, SizeIs(1));
   EXPECT_THAT(NodesOf(reading->events[0]), ElementsAre("n1", "n2"));
@@ -60,7 +61,8 @@ TEST(ReadingTest, WhatAnAlertmanagerSaysAgainIsTheSameEvent) {
   const auto first = ReadDelivery(endpoint, Post(Group("firing", Alert("firing", "n1"))));
   const auto again = ReadDelivery(endpoint, Post(Group("firing", Alert("firing", "n1")) + "\n"));
   const auto more = ReadDelivery(
-      endpoint, Post(Group("firing", absl::StrCat(Alert("firing", "n1"), ",", Alert("firing", "n2")))));
+      endpoint,
+      Post(Group("firing", absl::StrCat(Alert("firing", "n1"), ",", Alert("firing", "n2")))));
   ASSERT_THAT(first, IsOk());
   ASSERT_THAT(again, IsOk());
   ASSERT_THAT(more, IsOk());
@@ -72,8 +74,8 @@ TEST(ReadingTest, WhatAnAlertmanagerSaysAgainIsTheSameEvent) {
 TEST(ReadingTest, RefusesABodyThatIsNotItsSenders) {
   for (const std::string& body :
        {std::string("{"), std::string(""), std::string("[]"), std::string("\"x\""),
-        std::string(R"({"version":"1","groupKey":"k","status":"firing"})"),
-        std::string("\xff\xfe"), std::string(100'000, '[')}) {
+        std::string(R"({"version":"1","groupKey":"k","status":"firing"})"), std::string("\xff\xfe"),
+        std::string(100'000, '[')}) {
     EXPECT_THAT(ReadDelivery(EndpointOf("alertmanager"), Post(body)),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("body: ")))
         << body.substr(0, 40);
@@ -91,16 +93,15 @@ TEST(ReadingTest, ManyPartsOfABodyAreBounded) {
 }
 
 TEST(ReadingTest, WhatComesInIsTextAndBounded) {
-  http::Request request = Post(absl::StrCat(
-      R"({"type":"incident.opened","data":{"id":"1","description":"\u001b[31m)",
-      std::string(900'000, 'x'),
-      R"(","nodes":["good-1","../../etc","-rf","a b","host:9400","`id`",7,null],)",
-      R"("severity":")", std::string(5'000, 's'), R"("}})"));
+  http::Request request = Post(
+      absl::StrCat(R"({"type":"incident.opened","data":{"id":"1","description":"\u001b[31m)",
+                   std::string(900'000, 'x'),
+                   R"(","nodes":["good-1","../../etc","-rf","a b","host:9400","`id`",7,null],)",
+                   R"("severity":")", std::string(5'000, 's'), R"("}})"));
   request.headers.Add("webhook-id", "m1");
   const auto reading = ReadDelivery(EndpointOf("standard-webhooks"), request);
   ASSERT_THAT(reading, IsOk());
-  const galen::v1::Incident& incident =
-      reading->events[0].request().diagnosis().incident();
+  const galen::v1::Incident& incident = reading->events[0].request().diagnosis().incident();
   EXPECT_LE(incident.description().size(), 64U << 10);
   EXPECT_THAT(incident.description(), Not(HasSubstr("\x1b")));
   EXPECT_THAT(NodesOf(reading->events[0]), ElementsAre("good-1", "host", "7"));
@@ -111,7 +112,8 @@ TEST(ReadingTest, AnEndpointNamesNoNodesButItsOwn) {
   Endpoint endpoint = EndpointOf("alertmanager");
   endpoint.nodes = {"ord1-*", "n1"};
   auto reading = ReadDelivery(
-      endpoint, Post(Group("firing", absl::StrCat(Alert("firing", "n1"), ",", Alert("firing", "n2")))));
+      endpoint,
+      Post(Group("firing", absl::StrCat(Alert("firing", "n1"), ",", Alert("firing", "n2")))));
   ASSERT_THAT(reading, IsOk());
   EXPECT_THAT(NodesOf(reading->events[0]), ElementsAre("n1"));
   // None of its own, or none at all, which would mean all that there are.
@@ -223,8 +225,9 @@ TEST(ReadingTest, WhatAPollFindsIsTheEventThatWasSent) {
   const Endpoint endpoint = EndpointOf("servicenow");
   const auto sent = ReadDelivery(
       endpoint,
-      Post(R"({"type":"servicenow.incident.created","data":{"sys_id":"abc","sys_mod_count":"4",)"
-           R"("state":"1","short_description":"hangs","cmdb_ci":{"value":"1","display_value":"n1"}}})"));
+      Post(
+          R"({"type":"servicenow.incident.created","data":{"sys_id":"abc","sys_mod_count":"4",)"
+          R"("state":"1","short_description":"hangs","cmdb_ci":{"value":"1","display_value":"n1"}}})"));
   const auto item = Document::FromJson(
       R"({"sys_id":{"display_value":"abc","value":"abc"},"sys_mod_count":{"display_value":"4",)"
       R"("value":"4"},"state":{"display_value":"New","value":"1"},"short_description":)"
@@ -245,7 +248,7 @@ TEST(ReadingTest, ReadsTimesAsSendersWriteThem) {
     EXPECT_EQ(ParseEventTime(text), kSomeTime) << text;
   }
   for (const char* const text : {"", "0001-01-01T00:00:00Z", "yesterday", "0", "-5",
-                                  "9223372036854775807", "infinite-future"}) {
+                                 "9223372036854775807", "infinite-future"}) {
     EXPECT_EQ(ParseEventTime(text), std::nullopt) << text;
   }
 }

@@ -47,7 +47,8 @@ TEST(SenderTest, SaysFileAndLineOfWhatIsWrong) {
       {"sender: x\ntitle: t\nscheems: []\n", "did you mean \"schemes\""},
       {"sender: x\ntitle: t\nschemes:\n  - {scheme: a, kind: hmac-sha257, header: X}\n",
        "own.yaml:4: error: \"kind\" is \"hmac-sha257\""},
-      {"sender: x\ntitle: t\nschemes:\n  - {scheme: a, kind: hmac-sha256, header: X, signs: \"{id}\"}\n",
+      {"sender: x\ntitle: t\nschemes:\n  - {scheme: a, kind: hmac-sha256, header: X, signs: "
+       "\"{id}\"}\n",
        "leaves out {body}"},
       {"sender: x\ntitle: t\nincident: [id]\n", "begins with \"/\""},
       {"sender: x\ntitle: t\nopens:\n  title: \"{/a\"\n", "own.yaml:4: error: "},
@@ -83,7 +84,8 @@ TEST(SenderTest, DirectoriesThatAreNotThereHaveNoSenders) {
 }
 
 TEST(SelectorTest, FindsWhatPointersSay) {
-  const auto body = Document::FromJson(R"({"a":{"b/c":[1,2.5,true,null,{"d":"x"}]},"e":"","~":"t"})");
+  const auto body =
+      Document::FromJson(R"({"a":{"b/c":[1,2.5,true,null,{"d":"x"}]},"e":"","~":"t"})");
   const Event event{*body, {}};
   const auto texts = [&](const std::string& selector) {
     return Selector::Parse(selector).value().Texts(event);

@@ -64,8 +64,7 @@ std::vector<std::pair<std::string, std::string>> Schemes(bool timed) {
   return all;
 }
 
-std::string NameOfScheme(
-    const ::testing::TestParamInfo<std::pair<std::string, std::string>>& of) {
+std::string NameOfScheme(const ::testing::TestParamInfo<std::pair<std::string, std::string>>& of) {
   return absl::StrReplaceAll(absl::StrCat(of.param.first, "_", of.param.second), {{"-", "_"}});
 }
 
@@ -113,11 +112,12 @@ TEST_P(EveryScheme, RefusesEachTamperedByte) {
   }
   if (!scheme_.query.empty()) {
     const std::size_t begin = good.target.rfind('=') + 1;
-    each_byte(good.target.substr(begin), [&](const std::string& tampered, const std::string& where) {
-      http::Request bad = good;
-      bad.target = good.target.substr(0, begin) + tampered;
-      expect_refused(bad, absl::StrCat("query, ", where));
-    });
+    each_byte(good.target.substr(begin),
+              [&](const std::string& tampered, const std::string& where) {
+                http::Request bad = good;
+                bad.target = good.target.substr(0, begin) + tampered;
+                expect_refused(bad, absl::StrCat("query, ", where));
+              });
   }
 }
 
@@ -149,8 +149,8 @@ TEST_P(EveryScheme, TakesEachSecretOfARotationAndNoOther) {
 TEST_P(TimedScheme, RefusesWhatWasSignedLongAgoOrAhead) {
   const std::int64_t window = absl::ToInt64Seconds(scheme_.tolerance);
   for (const std::int64_t off : {std::int64_t{0}, window - 1, 1 - window}) {
-    EXPECT_THAT(
-        Verify(scheme_, {&key_, 1}, Signed(scheme_, key_, body_, kNow + off), kNowTime), IsOk())
+    EXPECT_THAT(Verify(scheme_, {&key_, 1}, Signed(scheme_, key_, body_, kNow + off), kNowTime),
+                IsOk())
         << off;
   }
   for (const std::int64_t off : {-window, window, -window - 1, window * 100, -kNow}) {
@@ -163,8 +163,8 @@ TEST_P(TimedScheme, RefusesWhatWasSignedLongAgoOrAhead) {
 TEST(SignatureTest, RefusesATimeThatIsNoNumberEvenWhenItIsSigned) {
   const Scheme& scheme = SchemeOf("slack", "signature");
   const Key key = Key::Make(scheme, kSecret).value();
-  for (const char* const time : {"", " 1794972100", "+1794972100", "1794972100.0", "0x6afd",
-                                  "17949721001794972100", "-1"}) {
+  for (const char* const time :
+       {"", " 1794972100", "+1794972100", "1794972100.0", "0x6afd", "17949721001794972100", "-1"}) {
     http::Request request = Post("x");
     request.headers.Add(scheme.timestamp_header, time);
     request.headers.Add(scheme.header, Sign(scheme, key, "", time, "x").value());
@@ -176,9 +176,8 @@ TEST(SignatureTest, FindsItsOwnAmongSeveralSignatures) {
   const Scheme& scheme = SchemeOf("pagerduty", "signature");
   const Key key = Key::Make(scheme, kSecret).value();
   const std::string good = Sign(scheme, key, "", "", "x").value();
-  for (const std::string& header :
-       {absl::StrCat("v1=", std::string(64, '0'), ",", good), absl::StrCat("v2=abc, ", good),
-        absl::StrCat(good, ",v1=")}) {
+  for (const std::string& header : {absl::StrCat("v1=", std::string(64, '0'), ",", good),
+                                    absl::StrCat("v2=abc, ", good), absl::StrCat(good, ",v1=")}) {
     http::Request request = Post("x");
     request.headers.Add(scheme.header, header);
     EXPECT_THAT(Verify(scheme, {&key, 1}, request, kNowTime), IsOk()) << header;

@@ -1,0 +1,30 @@
+#ifndef SERVICES_GATEWAY_API_ADMISSION_H_
+#define SERVICES_GATEWAY_API_ADMISSION_H_
+
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/gateway/api/access.h"
+#include "services/gateway/http/message.h"
+
+namespace galen::gateway {
+
+// What a request is about, and what it takes to make it.
+struct Admission {
+  std::string resource;  // "tenants/t/..."
+  absl::string_view scope = kScopeRead;
+  bool starts = false;  // a diagnosis, which has a limit of its own
+};
+
+// Whether a request may be made: by a key that is known, has the scope, may see the tenant, and is
+// within the tenant's limits. `done` gets who asks, once, on any thread: UNAUTHENTICATED,
+// PERMISSION_DENIED the scope, NOT_FOUND the tenant (whether it exists or not), RESOURCE_EXHAUSTED
+// the limits. What is left of them is put into `headers`, which must live until then.
+void Admit(Access& access, RateGate& rates, const http::Request& request, Admission wanted,
+           http::Headers& headers, absl::AnyInvocable<void(absl::StatusOr<Principal>) &&> done);
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_API_ADMISSION_H_

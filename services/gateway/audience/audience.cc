@@ -1,0 +1,182 @@
+#include "services/gateway/audience/audience.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <cstddef>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+
+namespace galen::gateway {
+namespace {
+
+using google::protobuf::DescriptorPool;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr absl::string_view kTenants = "tenants/";
+constexpr std::size_t kLeastNoted = 6;
+
+bool IsNameChar(char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; }
+
+// "tenants/globex/..." in a text of acme's: a name that Galen gave to what is another's.
+std::string WithoutOtherTenants(absl::string_view tenant, std::string text) {
+  std::size_t at = 0;
+  while ((at = text.find(kTenants.data(), at, kTenants.size())) != std::string::npos) {
+    const std::size_t begin = at + kTenants.size();
+    std::size_t end = begin;
+    while (end < text.size() && IsNameChar(text[end])) ++end;
+    at = end;
+    const absl::string_view named = absl::string_view(text).substr(begin, end - begin);
+    if (named.empty() || named == tenant) continue;
+    // With all that the name has below it.
+    while (end < text.size() && (IsNameChar(text[end]) || text[end] == '/')) ++end;
+    text.replace(begin, end - begin, host::kRedacted.data(), host::kRedacted.size());
+    at = begin + host::kRedacted.size();
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<Audience> Audience::Parse(absl::string_view text, absl::string_view file) {
+  const DescriptorPool& pool = *DescriptorPool::generated_pool();
+  Audience audience;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || line[0] == '#') continue;
+    const auto wrong = [&](absl::string_view what) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file, ":", number, ": ", what, "; the head of knowledge/audience.txt says how"));
+    };
+    const std::pair<absl::string_view, absl::string_view> rule =
+        absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    const std::string name(absl::StripAsciiWhitespace(rule.second));
+    if (rule.first == "withhold") {
+      if (pool.FindFieldByName(name) == nullptr)
+        return wrong(absl::StrCat(name, ": no such field"));
+      audience.withheld_.insert(name);
+    } else if (rule.first == "own") {
+      if (pool.FindFieldByName(name) == nullptr && pool.FindMessageTypeByName(name) == nullptr) {
+        return wrong(absl::StrCat(name, ": no such message or field"));
+      }
+      audience.own_.insert(name);
+    } else if (rule.first == "replace") {
+      const std::pair<std::string, std::string> pattern =
+          absl::StrSplit(name, absl::MaxSplits(' ', 1));
+      if (pattern.second.empty()) return wrong("this is no \"replace KIND PATTERN\"");
+      const absl::Status added = audience.redactor_.AddPattern(
+          absl::StrReplaceAll(pattern.first, {{"-", " "}}), pattern.second);
+      if (!added.ok()) return wrong(added.message());
+    } else {
+      return wrong(absl::StrCat("\"", rule.first, "\" is no rule"));
+    }
+  }
+  return audience;
+}
+
+absl::StatusOr<Audience> Audience::Load(const std::vector<std::string>& knowledge_directories) {
+  for (auto directory = knowledge_directories.rbegin(); directory != knowledge_directories.rend();
+       ++directory) {
+    const std::string path = absl::StrCat(*directory, "/audience.txt");
+    std::ifstream in(path, std::ios::binary);
+    if (!in.is_open()) continue;
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    return Parse(text, path);
+  }
+  return absl::NotFoundError(
+      "knowledge: no directory holds audience.txt, which says what customers are not shown");
+}
+
+class Audience::Pass {
+ public:
+  Pass(const Audience& rules, absl::string_view tenant) : rules_(rules), tenant_(tenant) {}
+
+  // Takes out the withheld fields, and notes what they said.
+  void Withhold(Message& message) {
+    Walk(message, [this](Message& holder, const FieldDescriptor& field) {
+      if (rules_.withheld_.count(std::string(field.full_name())) == 0) return true;
+      Note(holder, field);
+      holder.GetReflection()->ClearField(&holder, &field);
+      return false;
+    });
+  }
+
+  void Clean(Message& message) {
+    Walk(message, [this](Message& holder, const FieldDescriptor& field) {
+      // Bytes are a log that the customer sent; they come in its own incident only.
+      if (field.type() != FieldDescriptor::TYPE_STRING) return true;
+      const Reflection& reflection = *holder.GetReflection();
+      if (!field.is_repeated()) {
+        const std::string text = reflection.GetString(holder, &field);
+        std::string clean = Cleaned(text);
+        if (clean != text) reflection.SetString(&holder, &field, std::move(clean));
+        return false;
+      }
+      for (int i = 0; i < reflection.FieldSize(holder, &field); ++i) {
+        const std::string text = reflection.GetRepeatedString(holder, &field, i);
+        std::string clean = Cleaned(text);
+        if (clean != text) reflection.SetRepeatedString(&holder, &field, i, std::move(clean));
+      }
+      return false;
+    });
+  }
+
+ private:
+  // `visit` gets every field that is set and not the customer's own; true: goes on below it.
+  void Walk(Message& message, const std::function<bool(Message&, const FieldDescriptor&)>& visit) {
+    if (rules_.own_.count(std::string(message.GetDescriptor()->full_name())) > 0) return;
+    const Reflection& reflection = *message.GetReflection();
+    std::vector<const FieldDescriptor*> fields;
+    reflection.ListFields(message, &fields);
+    for (const FieldDescriptor* field : fields) {
+      if (rules_.own_.count(std::string(field->full_name())) > 0 || !visit(message, *field))
+        continue;
+      if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+      if (!field->is_repeated()) {
+        Walk(*reflection.MutableMessage(&message, field), visit);
+        continue;
+      }
+      for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+        Walk(*reflection.MutableRepeatedMessage(&message, field, i), visit);
+      }
+    }
+  }
+
+  void Note(const Message& holder, const FieldDescriptor& field) {
+    if (field.type() != FieldDescriptor::TYPE_STRING || field.is_repeated()) return;
+    std::string said = holder.GetReflection()->GetString(holder, &field);
+    // What is shorter may as well be a word of its own.
+    if (said.size() >= kLeastNoted) said_.emplace(std::move(said), host::kRedacted);
+  }
+
+  std::string Cleaned(const std::string& text) const {
+    std::map<std::string, int> counts;
+    return WithoutOtherTenants(tenant_,
+                               rules_.redactor_.Redact(absl::StrReplaceAll(text, said_), counts));
+  }
+
+  const Audience& rules_;
+  const absl::string_view tenant_;
+  std::map<std::string, std::string> said_;  // of withheld fields, and what stands for it
+};
+
+void Audience::ForCustomer(absl::string_view tenant, Message& message) const {
+  Pass pass(*this, tenant);
+  pass.Withhold(message);
+  pass.Clean(message);
+}
+
+}  // namespace galen::gateway

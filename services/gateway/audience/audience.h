@@ -1,0 +1,42 @@
+#ifndef SERVICES_GATEWAY_AUDIENCE_AUDIENCE_H_
+#define SERVICES_GATEWAY_AUDIENCE_AUDIENCE_H_
+
+#include <google/protobuf/message.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/host/redact.h"
+
+namespace galen::gateway {
+
+// One finding has two audiences: the provider sees hardware, hosts and fabric, the customer sees
+// what concerns it. Which is which stands in knowledge/audience.txt. Thread-safe once made.
+class Audience {
+ public:
+  // INVALID_ARGUMENT with file and line: a rule that is none, a field that the API does not have, a
+  // pattern that RE2 refuses.
+  static absl::StatusOr<Audience> Parse(absl::string_view text, absl::string_view file);
+  // audience.txt of the last of the directories that has one; NOT_FOUND when none does: without
+  // rules nothing may be shown.
+  static absl::StatusOr<Audience> Load(const std::vector<std::string>& knowledge_directories);
+
+  // Takes out of an answer what a customer of `tenant` ("acme") is not shown. What a withheld field
+  // says is taken out of the texts, too.
+  void ForCustomer(absl::string_view tenant, google::protobuf::Message& message) const;
+
+ private:
+  Audience() = default;
+  class Pass;  // over one answer
+
+  std::set<std::string> withheld_;  // full names of fields
+  std::set<std::string> own_;       // of fields, and of messages
+  host::Redactor redactor_;
+};
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_AUDIENCE_AUDIENCE_H_
