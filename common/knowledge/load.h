@@ -14,6 +14,9 @@ namespace galen::knowledge {
 
 // Folder of a knowledge directory that holds what waits for a person's review; it is not loaded.
 inline constexpr absl::string_view kProposalsFolder = "proposals";
+// Folder of a knowledge directory that says how senders of webhooks speak, which is the gateway's
+// alone to read (docs/webhooks.md).
+inline constexpr absl::string_view kWebhooksFolder = "webhooks";
 
 // A mistake in the knowledge, for the person who wrote it.
 struct Problem {

@@ -6,7 +6,9 @@ namespace {
 constexpr Description kAll[] = {
     kServerCalls,      kServerInFlight,   kServerSeconds,    kClientCalls,      kClientInFlight,
     kClientSeconds,    kQueued,           kHttpRequests,     kHttpInFlight,     kHttpSeconds,
-    kHttpConnections,  kHttpAccepted,     kHttpCut,          kHttpRefused,      kDiagnoses,
+    kHttpConnections,  kHttpAccepted,     kHttpCut,          kHttpRefused,      kWebhookDeliveries,
+    kWebhookSeconds,   kWebhookLast,      kWebhookWaiting,   kWebhookLost,      kWebhookPolls,
+    kTickets,          kTicketsDue,       kTicketsOldest,    kTicketsDead,      kDiagnoses,
     kDiagnosesCreated, kDiagnosesShed,    kDiagnosesEnded,   kDiagnosisSeconds, kStepFailures,
     kLeasesHeld,       kLeasesTaken,      kLeasesLost,       kAppendSeconds,    kAppendFailures,
     kNodeResults,      kNodeCheckSeconds, kNodeStuck,        kExecutionResults, kNodesKnown,

@@ -82,6 +82,39 @@ inline constexpr Description kHttpRefused = {
     "galen_http_refused_total", MetricType::Counter,
     "Requests that were refused before they were read whole: too large, or not HTTP", "", kGateway};
 
+inline constexpr Description kWebhookDeliveries = {
+    "galen_webhook_deliveries_total", MetricType::Counter,
+    "Deliveries of webhooks, by what became of them", "endpoint,outcome", kGateway};
+inline constexpr Description kWebhookSeconds = {"galen_webhook_seconds", MetricType::Histogram,
+                                                "Time from a delivery of a webhook to its answer",
+                                                "", kGateway};
+inline constexpr Description kWebhookLast = {
+    "galen_webhook_last_delivery_timestamp_seconds", MetricType::Gauge,
+    "When the last delivery came that proved its origin, seconds since 1970", "endpoint", kGateway};
+inline constexpr Description kWebhookWaiting = {
+    "galen_webhook_events_waiting", MetricType::Gauge,
+    "Stored events whose diagnosis the orchestrator has not taken yet", "", kGateway};
+inline constexpr Description kWebhookLost = {
+    "galen_webhook_events_refused_total", MetricType::Counter,
+    "Stored events whose diagnosis the orchestrator refused for good", "", kGateway};
+inline constexpr Description kWebhookPolls = {
+    "galen_webhook_polls_total", MetricType::Counter,
+    "Looks at a sender's own interface for events that never came", "endpoint,outcome", kGateway};
+
+inline constexpr Description kTickets = {
+    "galen_tickets_total", MetricType::Counter,
+    "Requests to ticket systems, by what they were for and what became of them",
+    "target,step,outcome", kGateway};
+inline constexpr Description kTicketsDue = {
+    "galen_tickets_due", MetricType::Gauge,
+    "Diagnoses that a ticket system is yet to be told of, as last seen", "target", kGateway};
+inline constexpr Description kTicketsOldest = {
+    "galen_tickets_oldest_due_seconds", MetricType::Gauge,
+    "How long the oldest of these has been waiting", "target", kGateway};
+inline constexpr Description kTicketsDead = {"galen_tickets_dead_total", MetricType::Counter,
+                                             "Dead letters that were made here", "target",
+                                             kGateway};
+
 // ---- orchestrator
 inline constexpr Description kDiagnoses = {
     "galen_diagnoses", MetricType::Gauge,

@@ -17,13 +17,6 @@ constexpr absl::string_view kJournal = "gateway.keys";
 constexpr int kBatch = 1000;
 constexpr std::size_t kMaxNote = 256;
 
-bool IsTenant(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_islower(static_cast<unsigned char>(c)) ||
-           absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
-  });
-}
-
 absl::Time TimeOf(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+
 namespace galen::gateway {
 namespace {
 
@@ -17,6 +19,13 @@ std::optional<UserRole> ParseUserRole(absl::string_view name) {
     if (NameOf(role) == name) return role;
   }
   return std::nullopt;
+}
+
+bool IsTenant(absl::string_view text) {
+  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_islower(static_cast<unsigned char>(c)) ||
+           absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
+  });
 }
 
 bool Principal::Has(absl::string_view scope) const {

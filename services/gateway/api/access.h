@@ -21,6 +21,9 @@ enum class UserRole : std::uint8_t { kCustomer, kOperator, kApprover, kAdmin };
 absl::string_view NameOf(UserRole role);
 std::optional<UserRole> ParseUserRole(absl::string_view name);
 
+// Whether it may be the name of a tenant: 1 to 63 of a-z, 0-9 and "-".
+bool IsTenant(absl::string_view text);
+
 // What a credential was given for.
 inline constexpr absl::string_view kScopeRead = "diagnoses.read";
 inline constexpr absl::string_view kScopeWrite = "diagnoses.write";

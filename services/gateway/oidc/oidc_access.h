@@ -1,0 +1,54 @@
+#ifndef SERVICES_GATEWAY_OIDC_OIDC_ACCESS_H_
+#define SERVICES_GATEWAY_OIDC_OIDC_ACCESS_H_
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "services/gateway/api/access.h"
+#include "services/gateway/oidc/provider_keys.h"
+
+namespace galen::gateway {
+
+// Knows who asks by a token of an identity provider, `Authorization: Bearer TOKEN`; whoever brings
+// none is asked for an API key. The providers' keys are fetched on a thread of its own: a request
+// never waits for a provider. Thread-safe.
+class OidcAccess final : public Access {
+ public:
+  struct Options {
+    ProviderKeys::Times times;
+    absl::Duration tick = absl::Milliseconds(200);
+    FetchDocument fetch = &FetchOverHttp;
+  };
+  // `keys` (of those without a token) and `clock` must outlive it. `tell` gets a sentence when a
+  // provider cannot be asked, and when it can be again.
+  OidcAccess(const std::vector<OidcIssuer>& issuers, Access& keys, const Clock& clock,
+             std::function<void(const std::string&)> tell, Options options);
+  ~OidcAccess() override;
+  OidcAccess(const OidcAccess&) = delete;
+  OidcAccess& operator=(const OidcAccess&) = delete;
+
+  absl::StatusOr<Principal> Authenticate(const http::Request& request) override;
+
+ private:
+  void Loop();
+
+  std::vector<std::unique_ptr<ProviderKeys>> providers_;
+  Access& keys_;
+  const Clock& clock_;
+  const std::function<void(const std::string&)> tell_;
+  const Options options_;
+  std::mutex mu_;  // galen::Mutex cannot wait until a time
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_OIDC_OIDC_ACCESS_H_

@@ -1,0 +1,86 @@
+#ifndef SERVICES_GATEWAY_WEBHOOKS_COURIER_H_
+#define SERVICES_GATEWAY_WEBHOOKS_COURIER_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/gateway/api/upstream.h"
+#include "services/gateway/webhooks/ledger.h"
+
+namespace galen::gateway::webhooks {
+
+// Brings what the ledger holds to the orchestrator: at once where it can, later where the
+// orchestrator is away or full, and once more where nobody knows whether it arrived, which makes no
+// second diagnosis. Several gateways of one store share the work: what another one has just taken
+// is left to it for a while.
+class Courier {
+ public:
+  struct Options {
+    std::size_t most_at_once = 16;
+    absl::Duration first_pause = absl::Seconds(1);  // after a failure; doubles
+    absl::Duration longest_pause = absl::Minutes(1);
+    absl::Duration leave_to_others = absl::Seconds(10);
+    absl::Duration look = absl::Seconds(1);  // for what others left
+    absl::Duration trim = absl::Hours(1);
+  };
+  // Both must outlive it. `tell` gets a sentence about what goes wrong.
+  Courier(Ledger& ledger, Upstream& upstream, Options options,
+          std::function<void(const std::string&)> tell);
+  ~Courier();
+  Courier(const Courier&) = delete;
+  Courier& operator=(const Courier&) = delete;
+
+  // Breaks off what is under way: it is asked for again at the next start. Once.
+  void Stop();
+  // There is something new, from this gateway.
+  void Wake();
+  // How many were refused for good.
+  std::uint64_t refused() const;
+
+ private:
+  struct Attempt {
+    absl::Time due;
+    absl::Duration pause;
+    bool flying = false;
+  };
+  struct Landing {
+    std::string endpoint;
+    std::string parent;
+    std::string id;
+    absl::Status status;
+  };
+  void Loop();
+  void WriteDown();
+  void SendWhatIsDue(bool fresh);
+  void Send(const State::Waiting& waiting);
+  void Ended(const Landing& landing);
+
+  Ledger& ledger_;
+  Upstream& upstream_;
+  const Options options_;
+  const std::function<void(const std::string&)> tell_;
+  mutable std::mutex mu_;  // galen::Mutex cannot wait until a time
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  bool woken_ = false;
+  std::size_t flying_ = 0;
+  std::vector<Landing> landed_;  // and not written down yet
+  std::uint64_t refused_ = 0;
+  std::map<std::string, Attempt> attempts_;         // by the id of the diagnosis
+  std::map<std::string, clients::Cancel> cancels_;  // of those that fly
+  bool away_ = false;                               // of the thread alone
+  std::thread thread_;
+};
+
+}  // namespace galen::gateway::webhooks
+
+#endif  // SERVICES_GATEWAY_WEBHOOKS_COURIER_H_

@@ -1,0 +1,54 @@
+#ifndef SERVICES_GATEWAY_WEBHOOKS_HOOKS_H_
+#define SERVICES_GATEWAY_WEBHOOKS_HOOKS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/executor.h"
+#include "services/gateway/api/access.h"
+#include "services/gateway/http/handler.h"
+#include "services/gateway/webhooks/endpoints.h"
+#include "services/gateway/webhooks/hook_numbers.h"
+#include "services/gateway/webhooks/ledger.h"
+
+namespace galen::gateway::webhooks {
+
+// POST /hooks/{endpoint}: whether the sender is who it says, what it says, and whether that is
+// kept; then 202 with the name of the diagnosis. The diagnosis itself is asked for later, by the
+// courier. Thread-safe.
+class Hooks final : public http::Handler {
+ public:
+  struct Options {
+    std::size_t most_body_bytes = std::size_t{1} << 20;
+    std::size_t most_at_once = 512;
+  };
+  // All must outlive it, and it must outlive the tasks of `executor`.
+  Hooks(const Site& site, Ledger& ledger, RateGate& rates, const Clock& clock, Executor& executor,
+        HookNumbers& numbers, Options options);
+
+  void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
+  http::Response Refuse(int status, const std::string& why) override;
+
+ private:
+  class Delivery;
+  void Check(const std::shared_ptr<Delivery>& delivery);
+  void Read(const std::shared_ptr<Delivery>& delivery);
+  void Keep(const std::shared_ptr<Delivery>& delivery);
+
+  const Site& site_;
+  Ledger& ledger_;
+  RateGate& rates_;
+  const Clock& clock_;
+  Executor& executor_;
+  HookNumbers& numbers_;
+  const Options options_;
+  std::atomic<std::size_t> at_once_ = 0;
+};
+
+}  // namespace galen::gateway::webhooks
+
+#endif  // SERVICES_GATEWAY_WEBHOOKS_HOOKS_H_

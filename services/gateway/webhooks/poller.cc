@@ -1,0 +1,206 @@
+#include "services/gateway/webhooks/poller.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/base/steady.h"
+#include "common/llm/http.h"
+#include "services/gateway/webhooks/reading.h"
+
+namespace galen::gateway::webhooks {
+namespace {
+
+constexpr absl::Duration kFetchTime = absl::Seconds(30);
+constexpr std::size_t kMostPageBytes = std::size_t{8} << 20;
+constexpr int kMostPages = 50;  // in one look; the next one goes on
+// Looked at once more: what changed just before, and clocks that do not agree.
+constexpr absl::Duration kOverlap = absl::Minutes(2);
+
+std::string PercentEncode(absl::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      absl::StrAppendFormat(&out, "%%%02X", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+// Ledger::Take() for a thread that may wait.
+absl::Status TakeAndWait(Ledger& ledger, const std::string& endpoint,
+                         std::vector<v1::WebhookEvent> events) {
+  struct Answer {
+    Mutex mu;
+    std::condition_variable changed;
+    std::optional<absl::Status> status ABSL_GUARDED_BY(mu);
+  };
+  const auto answer = std::make_shared<Answer>();
+  ledger.Take(endpoint, std::move(events),
+              [answer](const absl::StatusOr<std::vector<Outcome>>& outcomes) {
+                const MutexLock lock(answer->mu);
+                answer->status = outcomes.status();
+                answer->changed.notify_all();
+              });
+  const MutexLock lock(answer->mu);
+  while (!answer->status.has_value()) answer->mu.Wait(answer->changed);
+  return *answer->status;
+}
+
+// What one page has: its events are taken. The number of its items, and the last change of any.
+absl::StatusOr<int> TakePage(const Endpoint& endpoint, const std::string& page, Ledger& ledger,
+                             absl::Time& latest) {
+  const Poll& poll = *endpoint.sender->poll;
+  GALEN_ASSIGN_OR_RETURN(const Document whole, Document::FromJson(page));
+  const std::vector<Document> lists = whole.Parts(poll.items);
+  GALEN_ASSIGN_OR_RETURN(const Pointer each, Pointer::Parse("/*"));
+  if (lists.empty()) return absl::DataLossError("the answer has no list of items in it");
+  const std::vector<Document> items = lists[0].Parts(each);
+  std::vector<v1::WebhookEvent> events;
+  for (const Document& item : items) {
+    Event at;
+    at.body = item;
+    for (const std::string& text : poll.updated.Texts(at)) {
+      const std::optional<absl::Time> time = ParseEventTime(text);
+      if (time.has_value()) latest = std::max(latest, *time);
+    }
+    // One that cannot be read is no reason to lose the others.
+    absl::StatusOr<Reading> reading = ReadItem(endpoint, item);
+    if (!reading.ok()) continue;
+    for (v1::WebhookEvent& event : reading->events) events.push_back(std::move(event));
+  }
+  if (!events.empty()) {
+    GALEN_RETURN_IF_ERROR(TakeAndWait(ledger, endpoint.name, std::move(events)));
+  }
+  return static_cast<int>(items.size());
+}
+
+}  // namespace
+
+Fetch MakeHttpFetch(const EndpointPoll& poll) {
+  llm::Endpoint to;
+  to.ca_file = poll.ca_file;
+  to.concurrency = 1;
+  const auto http = std::make_shared<llm::Http>(to);
+  const auto token = std::make_shared<const llm::Secret>(poll.token);
+  return [http, token](const std::string& url) -> absl::StatusOr<std::string> {
+    llm::HttpRequest request;
+    request.url = url;
+    request.deadline = absl::Now() + kFetchTime;
+    request.most_bytes = kMostPageBytes;
+    int sent = 0;
+    GALEN_ASSIGN_OR_RETURN(llm::HttpReply reply, http->Send(request, *token, sent));
+    if (reply.code == 200) return std::move(reply.body);
+    const std::string what = absl::StrCat("the sender's interface answers ", reply.code);
+    if (reply.code == 401 || reply.code == 403) {
+      return absl::PermissionDeniedError(absl::StrCat(what, ": see whether the token is good"));
+    }
+    return absl::UnavailableError(what);
+  };
+}
+
+std::string FillUrl(const std::string& template_url,
+                    const std::map<std::string, std::string>& settings,
+                    const std::map<std::string, std::string>& values) {
+  std::vector<std::pair<std::string, std::string>> replacements;
+  for (const auto& [name, value] : settings) {
+    replacements.emplace_back(absl::StrCat("{", name, "}"), value);
+  }
+  for (const auto& [name, value] : values) {
+    replacements.emplace_back(absl::StrCat("{", name, "}"), PercentEncode(value));
+  }
+  return absl::StrReplaceAll(template_url, replacements);
+}
+
+absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch, Ledger& ledger,
+                             const Clock& clock) {
+  const Poll& poll = *endpoint.sender->poll;
+  const auto save = [&](absl::Time time) {
+    return ledger.SetCursor(endpoint.name,
+                            absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone()));
+  };
+  const std::optional<absl::Time> cursor = ParseEventTime(ledger.CursorOf(endpoint.name));
+  if (!cursor.has_value()) {
+    GALEN_RETURN_IF_ERROR(save(clock.Now()));
+    return 0;
+  }
+  absl::Time latest = *cursor;
+  int found = 0;
+  for (int page = 0; page < kMostPages; ++page) {
+    const std::map<std::string, std::string> values = {
+        {"since", absl::FormatTime(poll.since, *cursor - kOverlap, absl::UTCTimeZone())},
+        {"page", absl::StrCat(page + poll.first_page)},
+        {"offset", absl::StrCat(page * poll.page_size)},
+        {"page_size", absl::StrCat(poll.page_size)}};
+    GALEN_ASSIGN_OR_RETURN(const std::string body,
+                           fetch(FillUrl(poll.url, endpoint.poll->settings, values)));
+    GALEN_ASSIGN_OR_RETURN(const int items, TakePage(endpoint, body, ledger, latest));
+    found += items;
+    // A time that lies ahead would hide what comes before it.
+    GALEN_RETURN_IF_ERROR(save(std::min(latest, clock.Now())));
+    if (items < poll.page_size) break;
+  }
+  return found;
+}
+
+Poller::Poller(const Site& site, std::function<Fetch(const EndpointPoll&)> make_fetch,
+               Ledger& ledger, const Clock& clock, HookNumbers& numbers,
+               std::function<void(const std::string&)> tell)
+    : ledger_(ledger), clock_(clock), numbers_(numbers), tell_(std::move(tell)) {
+  for (const auto& [name, endpoint] : site.endpoints) {
+    if (!endpoint.poll.has_value()) continue;
+    tasks_.push_back({&endpoint, make_fetch(*endpoint.poll), SteadyNow()});
+  }
+  if (!tasks_.empty()) thread_ = std::thread([this] { Loop(); });
+}
+
+Poller::~Poller() {
+  {
+    const std::lock_guard lock(mu_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Poller::Loop() {
+  for (;;) {
+    absl::Time next = absl::InfiniteFuture();
+    for (Task& task : tasks_) {
+      {
+        const std::lock_guard lock(mu_);
+        if (stopping_) return;
+      }
+      if (task.due <= SteadyNow()) {
+        const absl::StatusOr<int> found = PollOnce(*task.endpoint, task.fetch, ledger_, clock_);
+        numbers_.Polled(task.endpoint->name, found.ok() ? "ok" : "failed");
+        if (!found.ok() && !task.failed) {
+          tell_(absl::StrCat("endpoint ", task.endpoint->name,
+                             " cannot be looked at: ", found.status().message()));
+        } else if (found.ok() && task.failed) {
+          tell_(absl::StrCat("endpoint ", task.endpoint->name, " can be looked at again"));
+        }
+        task.failed = !found.ok();
+        task.due = SteadyNow() + task.endpoint->poll->every;
+      }
+      next = std::min(next, task.due);
+    }
+    std::unique_lock lock(mu_);
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(next - SteadyNow()),
+                      [this] { return stopping_; });
+    if (stopping_) return;
+  }
+}
+
+}  // namespace galen::gateway::webhooks
