@@ -229,6 +229,38 @@ claim("a bundle is sent, its cause found, its evidence opened, and its report sh
   assert.equal((await api("GET", name)).confirmation.by, "Ada");
 });
 
+claim("an approver approves the very action, typed by hand, and takes it back; others cannot", async () => {
+  const name = await createFromBundle();
+  await open(`#/${name}/report`);
+  await page.getByRole("heading", { name: "Proposed actions" }).waitFor();
+  await page.getByText("This key is of no approver.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Review…" }).count(), 0);
+  const approver = await newContext("light", env("APPROVER_KEY"));
+  const theirs = await approver.newPage();
+  await theirs.goto(`${proxy.base}/#/${name}/report`);
+  await theirs.getByRole("button", { name: "Review…" }).first().click();
+  const dialog = theirs.getByRole("dialog");
+  await dialog.getByText("Drain the node").waitFor();
+  if (shots) await theirs.screenshot({ path: `${shots}/approve-light.png` });
+  assert.deepEqual(await faultsOf(theirs, "approve"), []);
+  const approve = dialog.getByRole("button", { name: "Approve", exact: true });
+  assert.equal(await approve.isDisabled(), true);
+  await dialog.getByLabel("Why").fill("node is drained");
+  await theirs.keyboard.press("Enter");  // is not enough
+  assert.equal((await api("GET", `${name}/actions`)).actions[0].state, "PROPOSED");
+  await dialog.getByLabel("To approve").fill("volta-34");
+  await approve.click();
+  await dialog.waitFor({ state: "detached" });
+  await theirs.locator(".proposed .badge", { hasText: "approved" }).waitFor();
+  const [action] = (await api("GET", `${name}/actions`)).actions;
+  assert.deepEqual([action.state, action.reason], ["APPROVED", "node is drained"]);
+  await theirs.getByRole("button", { name: "Review…" }).first().click();
+  await dialog.getByRole("button", { name: "Take it back" }).click();
+  await theirs.locator(".proposed .badge", { hasText: "refused" }).waitFor();
+  assert.equal((await api("GET", `${name}/actions`)).actions[0].state, "REJECTED");
+  await approver.close();
+});
+
 claim("another tenant's diagnosis is not there", async () => {
   expected = ["404"];
   await open("#/tenants/other/diagnoses/none");
