@@ -13,7 +13,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONSOLE = f"{ROOT}/services/gateway/console"
-DIST = ["app.css", "app.js", "icon.svg", "index.html"]
+DIST = ["app.css", "app.js", "icon.svg", "index.html", "licences.txt"]
 
 # What would make markup or code of text, or ask another server.
 FORBIDDEN = [
