@@ -54,6 +54,7 @@ def main():
                 return made.stdout.strip()
 
             keys = {"KEY": key("--tenant", "acme"), "READER_KEY": key("--tenant", "acme", "--scope", "diagnoses.read"),
+                    "APPROVER_KEY": key("--tenant", "acme", "--role", "approver"),
                     "OPERATOR_KEY": key("--tenant", "*", "--role", "operator")}
             for text in keys.values():
                 request = urllib.request.Request(f"http://{gateway.address}/v1/whoami", headers={"Authorization": f"Bearer {text}"})

@@ -2,8 +2,9 @@
 import net from "node:net";
 
 export class Proxy {
-  /** Bytes after which each stream of events is cut, "" for never; and held back, until release(). */
+  /** Bytes after which each stream of events is cut, "" for never, for so many streams; and held back, until release(). */
   cutAfter = Infinity;
+  cutsLeft = 0;
   holdAfter = Infinity;
   away = false;
   cuts = 0;
@@ -37,13 +38,15 @@ export class Proxy {
     });
     upstream.on("data", (bytes) => {
       if (!watches) return void client.write(bytes);
-      const room = Math.min(this.cutAfter, this.holdAfter) - sent;
+      const cutAfter = this.cutsLeft > 0 ? this.cutAfter : Infinity;
+      const room = Math.min(cutAfter, this.holdAfter) - sent;
       if (bytes.length <= room) {
         sent += bytes.length;
         return void client.write(bytes);
       }
-      if (this.cutAfter <= this.holdAfter) {
+      if (cutAfter <= this.holdAfter) {
         this.cuts += 1;
+        this.cutsLeft -= 1;
         return void client.end(bytes.subarray(0, Math.max(0, room)), end);
       }
       client.write(bytes.subarray(0, Math.max(0, room)));

@@ -1,5 +1,5 @@
 // How the page asks the gateway. The key lives in this tab's session storage, and goes out in a header, to our own origin only.
-import type { Diagnosis, Knowledge, NodeEntry, Upload, Whoami } from "./types.ts";
+import type { Action, Diagnosis, Knowledge, NodeEntry, Upload, Whoami } from "./types.ts";
 
 export class ApiError extends Error {
   constructor(readonly status: number, readonly reason: string, message: string, readonly requestId: string, readonly field = "") {
@@ -78,6 +78,10 @@ export const cancel = (name: string, reason: string) => ask<Diagnosis>("POST", `
 export const escalate = (name: string, reason: string) => ask<Diagnosis>("POST", `/v1/${enc(name)}:escalate`, { reason });
 export const submitFeedback = (name: string, body: { text: string; requestId: string; confirmedLabel?: string; confirmedBy?: string }) =>
   ask<Diagnosis>("POST", `/v1/${enc(name)}:submitFeedback`, body);
+
+export const actions = (name: string) => ask<{ actions?: Action[] }>("GET", `/v1/${enc(name)}/actions`);
+export const decide = (action: Action, verb: "approve" | "reject", reason: string) =>
+  ask<Action>("POST", `/v1/${enc(action.name)}:${verb}`, { etag: action.etag, reason });
 
 /** Sends a file as it is; `fetch` cannot say how far it is. */
 export function upload(tenant: string, kind: "log" | "bundle", file: File, progress: (share: number) => void, signal: AbortSignal): Promise<Upload> {

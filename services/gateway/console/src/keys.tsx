@@ -61,9 +61,9 @@ export function Help() {
       <label class="check"><input type="checkbox" checked={keysOn.value} onChange={(event) => setKeysOn(event.currentTarget.checked)} />
         Single keys are short cuts</label>
       <h3>Signs</h3>
-      <p>✓ holds, ✕ does not, ? cannot be told, ⧉ set aside as irrelevant, ● under way, – skipped. What was skipped or could not be told is
+      <p>✓ holds, ✕ does not, ? cannot be told, ◇ set aside as irrelevant, ● under way, – skipped. What was skipped or could not be told is
         never counted as healthy.</p>
-      <p class="dim small">Made with Preact and its signals (MIT). This page talks to its own server only, and keeps your key in this tab.</p>
+      <p class="dim small">Made with Preact and its signals (<a href="/console/licences.txt">MIT</a>). This page talks to its own server only, and keeps your key in this tab.</p>
     </Dialog>
   );
 }

@@ -10,8 +10,10 @@ const kWords: Record<string, [string, string, string]> = {
   PENDING: ["◌", "Waiting", "info"], RUNNING: ["●", "Running", "info"], AWAITING_FEEDBACK: ["?", "Needs your answer", "unsure"],
   SUCCEEDED: ["✓", "Cause found", "ok"], FAILED: ["✕", "Failed", "bad"], CANCELLED: ["–", "Cancelled", "quiet"],
   ESCALATED: ["↗", "With a person", "unsure"],
+  PROPOSED: ["○", "proposed", "info"], APPROVED: ["✓", "approved", "ok"], REJECTED: ["✕", "refused", "quiet"], EXPIRED: ["–", "approval ran out", "unsure"],
+  CONSUMED: ["✓", "begun", "ok"], WITHDRAWN: ["–", "no longer proposed", "quiet"],
   confirmed: ["✓", "confirmed", "bad"], rejected: ["✕", "ruled out", "quiet"], inconclusive: ["?", "undecided", "unsure"],
-  testing: ["●", "testing", "info"], open: ["○", "open", "quiet"], pruned: ["⧉", "set aside", "quiet"], left: ["·", "searched", "quiet"],
+  testing: ["●", "testing", "info"], open: ["○", "open", "quiet"], pruned: ["◇", "set aside", "quiet"], left: ["·", "searched", "quiet"],
   PASS: ["✓", "pass", "ok"], FAIL: ["✕", "fail", "bad"], SKIPPED: ["–", "skipped", "quiet"], ERROR: ["!", "error", "unsure"],
 };
 

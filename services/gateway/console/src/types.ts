@@ -90,3 +90,7 @@ export interface KnownCheck {
 }
 export interface Knowledge { digest: string; labels: KnownLabel[]; checks: KnownCheck[] }
 export interface NodeEntry { name: string; address: string; expireTime: Time }
+export interface Action {
+  name: string; state?: string; label?: string; text?: string; target?: Device; contentHash?: string; etag?: string; decidedBy?: string;
+  decideTime?: Time; reason?: string; expireTime?: Time; consumedBy?: string; consumeTime?: Time;
+}

@@ -3,16 +3,18 @@ import { useRef, useState } from "preact/hooks";
 import { cancel, escalate, newRequestId, submitFeedback } from "../api.ts";
 import { isLive, isOver, type Picture } from "../fold.ts";
 import { Dialog, Foreign, Trouble } from "../parts.tsx";
+import { diagnosisHash } from "../route.ts";
 import type { Diagnosis } from "../types.ts";
 
-interface Props { name: string; state: string; picture: Picture; mayWrite: boolean; onDone: (answer: Diagnosis) => void }
+interface Props { name: string; state: string; full: boolean; picture: Picture; mayWrite: boolean; onDone: (answer: Diagnosis) => void }
 
-export function Actions({ name, state, picture, mayWrite, onDone }: Props) {
+export function Actions({ name, state, full, picture, mayWrite, onDone }: Props) {
   const [asked, ask] = useState<"" | "cancel" | "escalate" | "confirm">("");
   if (!mayWrite) return isLive(state) || state === "AWAITING_FEEDBACK" ? <p class="dim small">This key may read only: it can neither answer nor cancel.</p> : null;
   return (
     <>
-      {state === "AWAITING_FEEDBACK" && <Answer name={name} picture={picture} onDone={onDone} />}
+      {state === "AWAITING_FEEDBACK" && (full ? <Answer name={name} picture={picture} onDone={onDone} />
+        : <p class="asked">No cause is confirmed. <a href={diagnosisHash(name, "report")}>What can you add?</a></p>)}
       <div class="actions quietactions">
         {isLive(state) && <button type="button" onClick={() => ask("cancel")}>Cancel…</button>}
         {!isOver(state) && <button type="button" onClick={() => ask("escalate")}>Give to a person…</button>}
@@ -41,7 +43,7 @@ function useSend(onDone: (answer: Diagnosis) => void) {
   return { busy, error, send };
 }
 
-function Answer({ name, picture, onDone }: Omit<Props, "state" | "mayWrite">) {
+function Answer({ name, picture, onDone }: Omit<Props, "state" | "mayWrite" | "full">) {
   const [text, setText] = useState("");
   const id = useRef(newRequestId());
   const { busy, error, send } = useSend((answer) => {

@@ -127,7 +127,7 @@ export function DiagnosisView({ name }: { name: string }) {
         {picture.nodes.length > 0 && <> · <Foreign text={picture.nodes.slice(0, 4).join(", ")} />{picture.nodes.length > 4 && ` and ${picture.nodes.length - 4} more`}</>}</p>
       {line === "refused" && <Trouble error={why} again={again} />}
       {isLive(state) && <Awaited picture={picture} name={name} line={line} />}
-      <Actions name={name} state={state} picture={picture} mayWrite={me.value?.mayWrite ?? false} onDone={(answer) => { take(answer); again(); }} />
+      <Actions name={name} state={state} full={tab === "report"} picture={picture} mayWrite={me.value?.mayWrite ?? false} onDone={(answer) => { take(answer); again(); }} />
       <nav class="tabs" aria-label="Parts of the diagnosis">{kTabs.map((one) => (
         <a key={one} href={diagnosisHash(name, one)} {...(one === tab ? { "aria-current": "page" as const } : {})}>{kTitles[one]}</a>))}</nav>
       <div class="tab">

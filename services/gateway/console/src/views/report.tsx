@@ -4,6 +4,7 @@ import { belief, deviceText, instant, lastPart } from "../format.ts";
 import { CopyButton, Empty, Foreign } from "../parts.tsx";
 import { diagnosisHash } from "../route.ts";
 import type { Cause, Diagnosis } from "../types.ts";
+import { Approvals } from "./approvals.tsx";
 import { Chips } from "./search.tsx";
 
 interface Props { picture: Picture; whole: Diagnosis | undefined; name: string; open: (id: string) => void }
@@ -41,6 +42,7 @@ export function ReportTab({ picture, whole, name, open }: Props) {
             <ul class="small">{report.notes?.map((note, i) => <li key={i}><Foreign text={note} /></li>)}</ul></details>}
         </section>
       </div>
+      {report.primaryCause && <Approvals name={name} />}
       <div class="actions noprint"><CopyButton text={share} label="Copy link" />
         {report.ticket && <CopyButton text={report.ticket} label="Copy as Markdown" />}
         <button type="button" onClick={() => print()}>Print</button></div>
