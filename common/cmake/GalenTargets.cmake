@@ -78,14 +78,14 @@ function(galen_precompile pch headers)
   add_library(${pch} OBJECT ${PROJECT_BINARY_DIR}/${pch}.cc)
   target_precompile_headers(${pch} PRIVATE ${headers})
   target_link_libraries(${pch} PRIVATE absl::any_invocable absl::status absl::statusor absl::strings absl::time protobuf::libprotobuf
-    Threads::Threads galen_warnings ${ARGN})
-  target_compile_options(${pch} PRIVATE $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+    galen_warnings ${ARGN})
+  target_compile_options(${pch} PRIVATE -pthread $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
 endfunction()
 
 # Lets `target` use what `pch` compiled.
 function(galen_use_precompiled target pch)
   target_precompile_headers(${target} REUSE_FROM ${pch})
-  target_link_libraries(${target} PRIVATE Threads::Threads)  # what it defines, the headers were compiled with
+  target_compile_options(${target} PRIVATE -pthread)  # as the headers were: it defines _REENTRANT
   # So that ccache can tell what is in it.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()

@@ -40,6 +40,7 @@
 #include "services/gateway/http/cors.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
+#include "services/gateway/mcp/mcp.h"
 #include "services/gateway/oidc/oidc_access.h"
 #include "services/gateway/oidc/oidc_config.h"
 #include "services/gateway/tickets/desk.h"
@@ -343,6 +344,9 @@ absl::Status Serve() {
                                        [](const std::string& news) { log::Warning(news); },
                                        Heard(ticket_desk.get())}));
   if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
+  ThreadPool assistants(/*threads=*/2, /*max_queued=*/10'000);
+  mcp::Mcp mcp(front, assistants, {.origins = absl::GetFlag(FLAGS_cors_origins), .version = "1"});
+  front.Add("/mcp/", mcp);
   const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
   if (!cors.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--cors_origins: ", cors.status().message()));

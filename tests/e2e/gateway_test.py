@@ -3,6 +3,7 @@ import contextlib
 import gzip
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -128,6 +129,59 @@ class Gateway(unittest.TestCase):
         self.assertEqual(escalated.json["state"], "ESCALATED", escalated.body)
         again = self.client.ask("POST", f"/v1/{name}:cancel", {})
         self.assertEqual((again.status, again.json["error"]["status"]), (400, "FAILED_PRECONDITION"))
+
+    def test_the_example_client_needs_nothing_but_curl(self):
+        run = subprocess.run(["docs/examples/clients/diagnose.sh", 'rank 3: "NCCL WARN" \\ lost\nCUDA error'], cwd=galen.ROOT, text=True,
+                             capture_output=True, timeout=120,
+                             env={**os.environ, "GALEN_API": f"http://{self.gateway.address}", "GALEN_KEY": self.key, "GALEN_TENANT": "acme"})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        lines = run.stdout.splitlines()
+        self.assertRegex(lines[0], "^tenants/acme/diagnoses/")
+        self.assertEqual(lines[1], "1 created")
+        self.assertEqual(json.loads(lines[-1])["state"], "AWAITING_FEEDBACK")
+        incident = self.client.ask("GET", f"/v1/{lines[0]}").json["incident"]
+        self.assertEqual(incident["description"], 'rank 3: "NCCL WARN" \\ lost\nCUDA error')
+
+    def test_the_example_client_with_generated_stubs(self):
+        try:
+            import grpc_tools  # noqa: F401
+        except ImportError:
+            self.skipTest("grpcio-tools is not installed (pip install grpcio grpcio-tools)")
+        run = subprocess.run(["python3", "docs/examples/clients/diagnose.py", INCIDENT["incident"]["description"],
+                              "--server", self.mesh.orchestrator.address], cwd=galen.ROOT, text=True, capture_output=True, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        lines = run.stdout.splitlines()
+        self.assertEqual(lines[1], "1 created")
+        self.assertRegex(lines[-1], "^AWAITING_FEEDBACK ")
+
+    def mcp(self, method, params, **headers):
+        answer = self.client.ask("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+                                 headers={"MCP-Protocol-Version": "2025-11-25", **headers})
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json["result"]
+
+    def test_an_assistant_diagnoses_reads_and_answers(self):
+        self.assertEqual(self.mcp("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                 "clientInfo": {"name": "test", "version": "1"}})["serverInfo"]["name"], "galen")
+        tools = [tool["name"] for tool in self.mcp("tools/list", {})["tools"]]
+        self.assertIn("diagnose", tools)
+        made = self.mcp("tools/call", {"name": "diagnose", "arguments": {**INCIDENT["incident"], "requestId": "mcp-1"}})
+        self.assertFalse(made["isError"], made)
+        diagnosis = made["structuredContent"]
+        self.assertEqual(diagnosis["state"], "AWAITING_FEEDBACK")
+        again = self.mcp("tools/call", {"name": "diagnose", "arguments": {**INCIDENT["incident"], "requestId": "mcp-1"}})
+        self.assertEqual(again["structuredContent"]["name"], diagnosis["name"])
+        signal_id = self.client.ask("GET", f"/v1/{diagnosis['name']}").json["summary"]["signals"][0]["id"]
+        evidence = self.mcp("tools/call", {"name": "get_evidence", "arguments": {"name": diagnosis["name"], "id": signal_id}})
+        self.assertIn("Connect failed", evidence["content"][0]["text"])
+        answered = self.mcp("tools/call", {"name": "submit_feedback", "arguments": {
+            "name": diagnosis["name"], "text": "the switch was replaced yesterday"}})
+        self.assertEqual(answered["structuredContent"]["state"], "AWAITING_FEEDBACK", answered)
+        listed = self.mcp("tools/call", {"name": "list_diagnoses", "arguments": {}})
+        self.assertIn(diagnosis["name"], [one["name"] for one in listed["structuredContent"]["diagnoses"]])
+        other = self.mcp("tools/call", {"name": "get_diagnosis", "arguments": {"name": "tenants/globex/diagnoses/d"}})
+        self.assertTrue(other["isError"])
+        self.assertIn("NOT_FOUND", other["content"][0]["text"])
 
     def test_the_same_report_as_over_grpc(self):
         operator = Client(self.gateway.address, self.make_key("--tenant", "*", "--role", "operator"))

@@ -1,0 +1,48 @@
+#ifndef SERVICES_GATEWAY_MCP_MCP_H_
+#define SERVICES_GATEWAY_MCP_MCP_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "common/base/executor.h"
+#include "services/gateway/http/handler.h"
+#include "services/gateway/mcp/message.h"
+
+namespace galen::gateway::mcp {
+
+// The Model Context Protocol at POST /mcp, so that assistants can have Galen diagnose: streamable
+// HTTP in both eras, without sessions. Each tool is a request of the public API in the name of
+// whoever asks, so keys, tenants, limits and what customers are not shown hold here without being
+// known here. Thread-safe.
+class Mcp final : public http::Handler {
+ public:
+  struct Options {
+    // Sites whose pages may ask, as of --cors_origins. A page of any other site is refused: it may
+    // have been led here by a name server (MCP 2026-07-28, transports, DNS rebinding).
+    std::vector<std::string> origins;
+    std::string version;  // of Galen
+  };
+  // `api` serves /v1/...; both must outlive this.
+  Mcp(http::Handler& api, Executor& executor, Options options);
+
+  void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
+  http::Response Refuse(int status, const std::string& why) override {
+    return api_.Refuse(status, why);
+  }
+
+ private:
+  class Call;
+  nlohmann::json Discovered(const Ask& ask) const;
+  void CallTool(Ask ask, const http::Request& request, std::shared_ptr<http::Exchange> exchange);
+
+  http::Handler& api_;
+  Executor& executor_;
+  const Options options_;
+  const absl::flat_hash_set<std::string> origins_;
+};
+
+}  // namespace galen::gateway::mcp
+
+#endif  // SERVICES_GATEWAY_MCP_MCP_H_
