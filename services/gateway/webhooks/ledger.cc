@@ -75,7 +75,7 @@ void Ledger::Work() {
       }
     }
     const absl::Status status = Write(jobs);
-    bool opened = false;
+    std::vector<std::string> opened;
     for (Job& job : jobs) {
       if (!status.ok()) {
         std::move(job.done)(WithRetryAfter(
@@ -85,19 +85,19 @@ void Ledger::Work() {
       }
       std::vector<Outcome> outcomes;
       for (std::optional<Outcome>& outcome : job.outcomes) {
-        opened = opened || outcome->what == Outcome::kOpened;
+        if (outcome->what == Outcome::kOpened) opened.push_back(outcome->name);
         outcomes.push_back(*std::move(outcome));
       }
       std::move(job.done)(std::move(outcomes));
     }
-    if (opened && on_waiting_) on_waiting_();
+    if (!opened.empty() && on_opened_) on_opened_(opened);
   }
 }
 
 absl::Status Ledger::Write(std::vector<Job>& jobs) {
   const MutexLock one(reading_);
-  // What other gateways wrote counts before what is written now. The order of the records tells that
-  // of all but of what is not written at all, for want of an incident that is open.
+  // What other gateways wrote counts before what is written now. The order of the records tells
+  // that of all but of what is not written at all, for want of an incident that is open.
   bool look = false;
   {
     const MutexLock lock(mu_);
