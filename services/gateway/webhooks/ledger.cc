@@ -49,6 +49,7 @@ void Ledger::Take(std::string endpoint, std::vector<v1::WebhookEvent> events, Do
       queue_.push_back({std::move(endpoint), std::move(events), std::move(done), {}, {}});
     }
   }
+  // NOLINTNEXTLINE(bugprone-use-after-move): then it was not moved
   if (!refused.ok()) return std::move(done)(refused);
   if (!begin || executor_.TrySchedule([this] { Work(); })) return;
   std::deque<Job> dropped;
