@@ -1,5 +1,5 @@
 # The newcomer's commands. Developers use the CMake presets: see CONTRIBUTING.md.
-.PHONY: help packages build run test test-default test-asan test-tsan fuzz bench clean
+.PHONY: help packages console-tools build run test test-default test-asan test-tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 configure = cmake --preset $(1) --log-level=WARNING >/dev/null
@@ -10,11 +10,16 @@ help:
 	@echo "make run    install what is missing, build, and diagnose an example incident"
 	@echo "make test   the same set-up, then every test, also under the sanitizers"
 	@echo "make build  programs in build/bin"
+	@echo "make console-tools  Chromium and npm packages, for the tests of the web console"
 	@echo "make fuzz   every fuzzer, ten million inputs each: takes hours"
 	@echo "make bench  benchmarks (bench/README.md)"
 
 packages:
 	@common/cmake/install_packages.sh
+
+# What the tests of the web console need beside packages.txt; without it they are skipped.
+console-tools:
+	@services/gateway/console/install_tools.sh
 
 build: packages
 	@echo "configure: build/"
@@ -40,7 +45,7 @@ test-default: packages
 test-asan: packages
 	@echo "build: AddressSanitizer and UndefinedBehaviorSanitizer"
 	@$(call configure,asan)
-	@$(call build,build/asan,)
+	@$(call build,build/asan,test_programs fuzzers)
 	@echo "test: under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@ctest --preset asan
 

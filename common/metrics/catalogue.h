@@ -101,6 +101,20 @@ inline constexpr Description kWebhookPolls = {
     "galen_webhook_polls_total", MetricType::Counter,
     "Looks at a sender's own interface for events that never came", "endpoint,outcome", kGateway};
 
+inline constexpr Description kTickets = {
+    "galen_tickets_total", MetricType::Counter,
+    "Requests to ticket systems, by what they were for and what became of them",
+    "target,step,outcome", kGateway};
+inline constexpr Description kTicketsDue = {
+    "galen_tickets_due", MetricType::Gauge,
+    "Diagnoses that a ticket system is yet to be told of, as last seen", "target", kGateway};
+inline constexpr Description kTicketsOldest = {
+    "galen_tickets_oldest_due_seconds", MetricType::Gauge,
+    "How long the oldest of these has been waiting", "target", kGateway};
+inline constexpr Description kTicketsDead = {"galen_tickets_dead_total", MetricType::Counter,
+                                             "Dead letters that were made here", "target",
+                                             kGateway};
+
 // ---- orchestrator
 inline constexpr Description kDiagnoses = {
     "galen_diagnoses", MetricType::Gauge,

@@ -46,6 +46,12 @@ std::string RedisKeys::Rate(absl::string_view key) const {
 std::string RedisKeys::Journal(absl::string_view journal) const {
   return absl::StrCat(prefix_, ":{journal:", journal, "}");
 }
+std::string RedisKeys::RecordValues(absl::string_view space) const {
+  return absl::StrCat(prefix_, ":{records:", space, "}:values");
+}
+std::string RedisKeys::RecordOrder(absl::string_view space) const {
+  return absl::StrCat(prefix_, ":{records:", space, "}:order");
+}
 std::string RedisKeys::NodeRecords() const { return absl::StrCat(prefix_, ":{nodes}:records"); }
 std::string RedisKeys::NodeExpiry() const { return absl::StrCat(prefix_, ":{nodes}:expiry"); }
 

@@ -33,9 +33,11 @@ class RedisKeys {
   std::string QueueTickets(absl::string_view queue) const;  // hash: stream id by key
   std::string Value(absl::string_view space, absl::string_view key) const;
   std::string Rate(absl::string_view key) const;
-  std::string Journal(absl::string_view journal) const;  // stream
-  std::string NodeRecords() const;                       // hash
-  std::string NodeExpiry() const;                        // sorted set
+  std::string Journal(absl::string_view journal) const;     // stream
+  std::string RecordValues(absl::string_view space) const;  // hash: version and value by key
+  std::string RecordOrder(absl::string_view space) const;   // sorted set: the keys
+  std::string NodeRecords() const;                          // hash
+  std::string NodeExpiry() const;                           // sorted set
 
  private:
   const std::string prefix_;

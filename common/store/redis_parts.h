@@ -7,6 +7,7 @@
 #include "common/store/key_value.h"
 #include "common/store/node_table.h"
 #include "common/store/rate_limits.h"
+#include "common/store/records.h"
 #include "common/store/redis/client.h"
 #include "common/store/work_queue.h"
 
@@ -22,6 +23,7 @@ std::unique_ptr<RateLimits> MakeRedisRateLimits(redis::Client& client);
 std::unique_ptr<NodeTable> MakeRedisNodeTable(redis::Client& client);
 // An Append() whose answer got lost is repeated.
 std::unique_ptr<Journal> MakeRedisJournal(redis::Client& client);
+std::unique_ptr<Records> MakeRedisRecords(redis::Client& client);
 
 // What a script of ours answered: an array of one or more texts.
 absl::StatusOr<std::vector<std::string>> AskScript(redis::Client& client, redis::Command command);

@@ -12,6 +12,7 @@
 #include "common/store/key_value.h"
 #include "common/store/node_table.h"
 #include "common/store/rate_limits.h"
+#include "common/store/records.h"
 #include "common/store/sqlite_statement.h"
 #include "common/store/work_queue.h"
 
@@ -60,6 +61,7 @@ std::unique_ptr<KeyValue> MakeSqliteKeyValue(SqliteTables& tables);
 std::unique_ptr<RateLimits> MakeSqliteRateLimits(SqliteTables& tables);
 std::unique_ptr<NodeTable> MakeSqliteNodeTable(SqliteTables& tables);
 std::unique_ptr<Journal> MakeSqliteJournal(SqliteTables& tables);
+std::unique_ptr<Records> MakeSqliteRecords(SqliteTables& tables);
 
 }  // namespace galen::store
 

@@ -31,6 +31,9 @@ constexpr char kTables[] = R"sql(
   CREATE TABLE IF NOT EXISTS journals (
     journal TEXT NOT NULL, position INTEGER NOT NULL, record BLOB NOT NULL,
     PRIMARY KEY (journal, position)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS records (
+    space TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, version INTEGER NOT NULL,
+    PRIMARY KEY (space, key)) WITHOUT ROWID;
 )sql";
 
 }  // namespace

@@ -25,6 +25,7 @@ class SqliteStore final : public Store {
   RateLimits& rates() override { return *rates_; }
   NodeTable& nodes() override { return *nodes_; }
   Journal& journal() override { return *journal_; }
+  Records& records() override { return *records_; }
   std::string Describe() const override { return file_; }
   bool IsShared() const override { return false; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -38,6 +39,7 @@ class SqliteStore final : public Store {
   const std::unique_ptr<RateLimits> rates_ = MakeSqliteRateLimits(*tables_);
   const std::unique_ptr<NodeTable> nodes_ = MakeSqliteNodeTable(*tables_);
   const std::unique_ptr<Journal> journal_ = MakeSqliteJournal(*tables_);
+  const std::unique_ptr<Records> records_ = MakeSqliteRecords(*tables_);
   const std::vector<std::string> warnings_;
 };
 
@@ -56,6 +58,7 @@ class RedisStore final : public Store {
   RateLimits& rates() override { return *rates_; }
   NodeTable& nodes() override { return *nodes_; }
   Journal& journal() override { return *journal_; }
+  Records& records() override { return *records_; }
   std::string Describe() const override { return redis::Describe(client_.config()); }
   bool IsShared() const override { return true; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -68,6 +71,7 @@ class RedisStore final : public Store {
   const std::unique_ptr<RateLimits> rates_ = MakeRedisRateLimits(client_);
   const std::unique_ptr<NodeTable> nodes_ = MakeRedisNodeTable(client_);
   const std::unique_ptr<Journal> journal_ = MakeRedisJournal(client_);
+  const std::unique_ptr<Records> records_ = MakeRedisRecords(client_);
   std::vector<std::string> warnings_;
 };
 

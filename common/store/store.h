@@ -12,6 +12,7 @@
 #include "common/store/key_value.h"
 #include "common/store/node_table.h"
 #include "common/store/rate_limits.h"
+#include "common/store/records.h"
 #include "common/store/work_queue.h"
 
 namespace galen::store {
@@ -27,6 +28,7 @@ class Store {
   virtual RateLimits& rates() = 0;
   virtual NodeTable& nodes() = 0;
   virtual Journal& journal() = 0;
+  virtual Records& records() = 0;
 
   // Where it is, without secrets.
   virtual std::string Describe() const = 0;

@@ -35,6 +35,7 @@
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/show_check.h"
+#include "services/cli/tickets/tickets_command.h"
 #include "services/cli/top/top_command.h"
 #include "services/cli/up.h"
 #include "services/cli/watch.h"
@@ -78,6 +79,7 @@ struct Arguments {
   rpc::SecurityOptions security;
   CertsArguments certs;
   KeysArguments keys;
+  TicketsArguments tickets;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -523,6 +525,7 @@ int Main(int argc, char** argv) {
       ->type_name("FILE");
   const CLI::App* certs = DeclareCerts(app, arguments.certs);
   const CLI::App* keys = DeclareKeys(app, arguments.keys);
+  const CLI::App* tickets = DeclareTickets(app, arguments.tickets);
   const CLI::App* top = top::DeclareTop(app, arguments.top);
 
   const CLI::App* kb = DeclareKb(app, arguments.kb);
@@ -544,6 +547,7 @@ int Main(int argc, char** argv) {
   if (*diagnose) return RunDiagnose(arguments, console);
   if (*certs) return RunCerts(*certs, arguments.certs, console);
   if (*keys) return RunKeys(*keys, arguments.keys, console);
+  if (*tickets) return RunTickets(*tickets, arguments.tickets, console);
   if (*llm) return CheckLlm(arguments.check_llm, console);
   if (*eval) return eval::RunEval(arguments.eval, console);
   if (*up) return RunUp(arguments, console);

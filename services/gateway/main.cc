@@ -21,12 +21,16 @@
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
+#include "common/security/audit/audit_log.h"
 #include "common/security/loopback.h"
 #include "common/store/store.h"
+#include "galen/v1/action_service.pb.h"
 #include "galen/v1/diagnosis_service.pb.h"
 #include "services/gateway/access/key_access.h"
 #include "services/gateway/access/key_book.h"
 #include "services/gateway/access/store_rate_gate.h"
+#include "services/gateway/actions/action_book.h"
+#include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
 #include "services/gateway/audience/audience.h"
@@ -38,6 +42,9 @@
 #include "services/gateway/http/server.h"
 #include "services/gateway/oidc/oidc_access.h"
 #include "services/gateway/oidc/oidc_config.h"
+#include "services/gateway/tickets/desk.h"
+#include "services/gateway/tickets/site.h"
+#include "services/gateway/tickets/ticket_metrics.h"
 #include "services/gateway/uploads/fill_in.h"
 #include "services/gateway/uploads/upload_store.h"
 #include "services/gateway/uploads/uploads_api.h"
@@ -69,9 +76,6 @@ ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average."
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
-ABSL_FLAG(std::string, webhooks, "",
-          "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
-          "Empty: none.");
 ABSL_FLAG(std::string, oidc, "",
           "YAML file of the identity providers whose tokens are taken beside API keys "
           "(docs/api.md).");
@@ -85,7 +89,13 @@ ABSL_FLAG(std::int64_t, upload_bytes, std::int64_t{4} << 30, "Bytes of one uploa
 ABSL_FLAG(std::int64_t, uploads_tenant_bytes, std::int64_t{32} << 30,
           "Bytes of one tenant's uploads, unpacked.");
 ABSL_FLAG(absl::Duration, uploads_keep, absl::Hours(24 * 7), "How long an upload is kept.");
+ABSL_FLAG(std::string, tickets, "",
+          "YAML file that says which ticket systems are told of what (docs/tickets.md). Empty: "
+          "none.");
 ABSL_FLAG(bool, console, true, "Serve the web console at /.");
+ABSL_FLAG(std::string, webhooks, "",
+          "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
+          "Empty: none.");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
@@ -129,13 +139,6 @@ absl::StatusOr<StoreRateGate::Options> RateOptions() {
   GALEN_RETURN_IF_ERROR(store::CheckRateLimit("--requests_...", options.requests, 1));
   GALEN_RETURN_IF_ERROR(store::CheckRateLimit("--diagnoses_...", options.diagnoses, 1));
   return options;
-}
-
-// Null without --webhooks.
-absl::StatusOr<std::unique_ptr<webhooks::Webhooks>> OpenWebhooks(
-    const std::vector<std::string>& directories, const webhooks::Webhooks::Needs& needs) {
-  if (absl::GetFlag(FLAGS_webhooks).empty()) return nullptr;
-  return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), directories, needs);
 }
 
 // Uploads of a gateway; nothing where it takes none.
@@ -202,6 +205,60 @@ struct ReadableKnowledge {
   Current<http::Asset> shown;
   std::unique_ptr<knowledge::Reloader> reloader;
 };
+// Null without --webhooks.
+absl::StatusOr<std::unique_ptr<webhooks::Webhooks>> OpenWebhooks(
+    const webhooks::Webhooks::Needs& needs) {
+  if (absl::GetFlag(FLAGS_webhooks).empty()) return nullptr;
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+  return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), directories, needs);
+}
+
+// Where decisions of persons are written down; null where nobody asked for it.
+absl::StatusOr<std::unique_ptr<security::AuditLog>> OpenAudit() {
+  const std::string file = rpc::SecurityFromFlags(security::Role::kGateway).audit_log;
+  if (file.empty()) return nullptr;
+  return security::AuditLog::Open(file);
+}
+
+// What is proposed to be done, and who approved it.
+struct Actions {
+  Actions(Upstream& mesh, store::Store& store, const Clock& clock, security::AuditLog* audit)
+      : book(store.records()), upstream(mesh, book, pool, clock, audit) {}
+
+  actions::ActionBook book;
+  ThreadPool pool{/*threads=*/2,
+                  /*max_queued=*/1000};  // goes after the mesh, whose answers need it
+  actions::ActionUpstream upstream;
+};
+
+// Tells ticket systems what was concluded; null where there are none.
+absl::StatusOr<std::unique_ptr<tickets::TicketDesk>> OpenTickets(
+    store::Store& store, Upstream& mesh, const Clock& clock, const Audience& audience,
+    const std::vector<std::string>& knowledge) {
+  const std::string file = absl::GetFlag(FLAGS_tickets);
+  if (file.empty()) return nullptr;
+  GALEN_ASSIGN_OR_RETURN(tickets::Site site, tickets::LoadSite(file, knowledge));
+  return std::make_unique<tickets::TicketDesk>(
+      std::move(site), store, mesh, clock,
+      [&audience](const std::string& tenant, galen::v1::Diagnosis& diagnosis) {
+        audience.ForCustomer(tenant, diagnosis);
+      },
+      [](const std::string& news) { log::Warning(news); });
+}
+
+// What webhooks tell of tickets; null where none are filed.
+webhooks::TicketHeard Heard(tickets::TicketDesk* desk) {
+  if (desk == nullptr) return nullptr;
+  return [desk](const webhooks::TicketNote& note) {
+    using Kind = webhooks::TicketNote::Kind;
+    const auto kind = note.kind == Kind::kClosed ? tickets::TicketNews::Kind::kClosed
+                                                 : tickets::TicketNews::Kind::kComment;
+    return desk->Hear(note.tenant,
+                      {note.target, note.ticket, kind, note.author, note.text, note.delivery},
+                      /*about=*/note.kind != Kind::kOther);
+  };
+}
 
 absl::Status Serve() {
   if (absl::GetFlag(FLAGS_store).empty()) {
@@ -244,9 +301,17 @@ absl::Status Serve() {
       (*store)->rates(), clock, *executor, rate_options, [](const absl::Status& problem) {
         log::Warning(absl::StrCat("requests are let through uncounted: ", problem.message()));
       });
+  const auto audit = OpenAudit();
+  if (!audit.ok()) return audit.status();
+  Actions actions(*upstream, **store, clock, audit->get());
   const auto* service = galen::v1::CreateDiagnosisRequest::descriptor()->file()->FindServiceByName(
       "DiagnosisService");
   GALEN_ASSIGN_OR_RETURN(std::vector<Route> routes, RoutesOf(*service));
+  for (const google::protobuf::ServiceDescriptor* more :
+       {galen::v1::ListActionsRequest::descriptor()->file()->FindServiceByName("ActionService")}) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<Route> of_it, RoutesOf(*more));
+    routes.insert(routes.end(), of_it.begin(), of_it.end());
+  }
   GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads, Uploads::Open(access, rates, clock));
   Api::Options api_options;
@@ -256,13 +321,9 @@ absl::Status Serve() {
       return FillInUploads(*uploads->store, tenant, request);
     };
   }
-  Api api(std::move(routes), *upstream, access, rates, audience, std::move(openapi), api_options);
+  Api api(std::move(routes), actions.upstream, access, rates, audience, std::move(openapi),
+          api_options);
   http::Front front(api);
-  GALEN_ASSIGN_OR_RETURN(
-      std::unique_ptr<webhooks::Webhooks> hooks,
-      OpenWebhooks(directories, {(*store)->journal(), *upstream, rates, clock, *executor,
-                                 [](const std::string& news) { log::Warning(news); }}));
-  if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
   const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open();
   Browse browse(access, (*store)->nodes(), clock, *executor,
@@ -275,6 +336,13 @@ absl::Status Serve() {
     front.Add("/", console);
     front.Add("/console/", console);
   }
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<tickets::TicketDesk> ticket_desk,
+                         OpenTickets(**store, *upstream, clock, audience, directories));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<webhooks::Webhooks> hooks,
+                         OpenWebhooks({(*store)->journal(), *upstream, rates, clock, *executor,
+                                       [](const std::string& news) { log::Warning(news); },
+                                       Heard(ticket_desk.get())}));
+  if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
   const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
   if (!cors.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--cors_origins: ", cors.status().message()));
@@ -282,6 +350,9 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
                          http::Server::Start(http_options, **cors));
   metrics::Registry registry;
+  if (ticket_desk != nullptr) {
+    registry.Add(tickets::TicketNumbers([&ticket_desk] { return ticket_desk->counts(); }));
+  }
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
   if (hooks != nullptr) registry.Add(webhooks::NumbersOf(*hooks));
@@ -302,6 +373,7 @@ absl::Status Serve() {
   executor.reset();
   hooks.reset();
   uploads.reset();
+  ticket_desk.reset();
   upstream.reset();
   return absl::OkStatus();
 }

@@ -237,6 +237,7 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
   Upstream::Call call;
   call.method = route.method;
   call.resource = inquiry->match.fields[route.tenant_field];
+  call.asker = inquiry->principal;
   if (route.streams) {
     if (inquiry->request.method != "GET") {
       return inquiry->Fail(absl::UnimplementedError("a stream is read with GET"));

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/clients/call.h"
+#include "services/gateway/api/access.h"
 
 namespace galen::gateway {
 
@@ -29,6 +30,8 @@ class Upstream {
     absl::Time deadline = absl::InfiniteFuture();
     // Whether it may be made once more when it never reached anybody.
     bool again = false;
+    // Who asks; for calls that nobody asked for, a customer without a name.
+    Principal asker;
   };
   using Answer = std::unique_ptr<google::protobuf::Message>;
 

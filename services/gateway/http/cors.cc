@@ -110,6 +110,10 @@ void Cors::Handle(Request request, std::shared_ptr<Exchange> exchange) {
   behind_.Handle(std::move(request), std::make_shared<Shared>(std::move(exchange), origin));
 }
 
+std::optional<BodyRules> Cors::TakesPieces(const Request& head) {
+  return behind_.TakesPieces(head);
+}
+
 Response Cors::Refuse(int status, const std::string& why) { return behind_.Refuse(status, why); }
 
 }  // namespace galen::gateway::http

@@ -2,6 +2,7 @@
 #define SERVICES_GATEWAY_HTTP_CORS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ class Cors final : public Handler {
                                                     Handler& behind);
 
   void Handle(Request request, std::shared_ptr<Exchange> exchange) override;
+  std::optional<BodyRules> TakesPieces(const Request& head) override;
   Response Refuse(int status, const std::string& why) override;
 
  private:

@@ -104,8 +104,7 @@ absl::StatusOr<TokenParts> ParseToken(absl::string_view text) {
 
 absl::Status CheckToken(const TokenParts& token, const JwkSet& keys, absl::string_view issuer,
                         absl::string_view audience, absl::Time now) {
-  if (absl::Status status =
-          keys.Verify(token.kid, token.alg, token.signed_text, token.signature);
+  if (absl::Status status = keys.Verify(token.kid, token.alg, token.signed_text, token.signature);
       !status.ok()) {
     return status;
   }

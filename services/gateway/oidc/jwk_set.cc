@@ -35,10 +35,14 @@ struct Algorithm {
   std::size_t half = 0;  // bytes of each number of an ECDSA signature
 };
 constexpr Algorithm kAlgorithms[] = {
-    {"RS256", "RSA", &EVP_sha256},          {"RS384", "RSA", &EVP_sha384},
-    {"RS512", "RSA", &EVP_sha512},          {"PS256", "RSA", &EVP_sha256, true},
-    {"PS384", "RSA", &EVP_sha384, true},    {"PS512", "RSA", &EVP_sha512, true},
-    {"ES256", "P-256", &EVP_sha256, false, 32}, {"ES384", "P-384", &EVP_sha384, false, 48},
+    {"RS256", "RSA", &EVP_sha256},
+    {"RS384", "RSA", &EVP_sha384},
+    {"RS512", "RSA", &EVP_sha512},
+    {"PS256", "RSA", &EVP_sha256, true},
+    {"PS384", "RSA", &EVP_sha384, true},
+    {"PS512", "RSA", &EVP_sha512, true},
+    {"ES256", "P-256", &EVP_sha256, false, 32},
+    {"ES384", "P-384", &EVP_sha384, false, 48},
     {"EdDSA", "Ed25519", nullptr},
 };
 
@@ -153,7 +157,8 @@ absl::StatusOr<JwkSet::Key> JwkSet::ParseKey(const void* pointer) {
   const std::string use = TextOf(jwk, "use");
   if (!use.empty() && use != "sig") return none;
   if (const auto ops = jwk.find("key_ops"); ops != jwk.end()) {
-    if (!ops->is_array() || std::find(ops->begin(), ops->end(), "verify") == ops->end()) return none;
+    if (!ops->is_array() || std::find(ops->begin(), ops->end(), "verify") == ops->end())
+      return none;
   }
   const std::string type = TextOf(jwk, "kty");
   const std::string curve = TextOf(jwk, "crv");
@@ -172,8 +177,7 @@ absl::StatusOr<JwkSet::Key> JwkSet::ParseKey(const void* pointer) {
     key.kind = curve;
     const std::string x = Decoded(jwk, "x");
     if (x.size() == 32) {
-      key.key = Shared(
-          EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, Bytes(x), x.size()));
+      key.key = Shared(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, Bytes(x), x.size()));
     }
   }
   if (key.key == nullptr) return none;
@@ -223,8 +227,8 @@ absl::Status JwkSet::Verify(absl::string_view kid, absl::string_view alg, absl::
   const DigestContextPtr context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* parameters = nullptr;
   const EVP_MD* const digest = algorithm->digest == nullptr ? nullptr : algorithm->digest();
-  bool good = context != nullptr && EVP_DigestVerifyInit(context.get(), &parameters, digest, nullptr,
-                                                         key.key.get()) == 1;
+  bool good = context != nullptr &&
+              EVP_DigestVerifyInit(context.get(), &parameters, digest, nullptr, key.key.get()) == 1;
   if (good && algorithm->pss) {
     good = EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1 &&
            EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST) == 1;

@@ -47,8 +47,7 @@ absl::StatusOr<Principal> OidcAccess::Authenticate(const http::Request& request)
       if (absl::IsUnavailable(keys.status())) changed_.notify_all();
       return keys.status();
     }
-    GALEN_RETURN_IF_ERROR(
-        CheckToken(token, **keys, issuer.issuer, issuer.audience, clock_.Now()));
+    GALEN_RETURN_IF_ERROR(CheckToken(token, **keys, issuer.issuer, issuer.audience, clock_.Now()));
     return PrincipalOf(issuer, token.claims);
   }
   return absl::UnauthenticatedError("the token is of no issuer that is known here");

@@ -68,10 +68,11 @@ absl::Status ReadRoles(const Yaml& value, absl::string_view file, OidcIssuer& is
 absl::StatusOr<OidcIssuer> ReadIssuer(const Yaml& value, absl::string_view file) {
   if (value.kind != Yaml::Kind::kMap) return host::YamlError(value, file, "an issuer is a map");
   OidcIssuer issuer;
-  const std::pair<absl::string_view, std::string*> texts[] = {
-      {"issuer", &issuer.issuer}, {"audience", &issuer.audience},
-      {"jwks", &issuer.jwks},     {"ca_file", &issuer.ca_file},
-      {"scopes", &issuer.scope_claim}};
+  const std::pair<absl::string_view, std::string*> texts[] = {{"issuer", &issuer.issuer},
+                                                              {"audience", &issuer.audience},
+                                                              {"jwks", &issuer.jwks},
+                                                              {"ca_file", &issuer.ca_file},
+                                                              {"scopes", &issuer.scope_claim}};
   for (const Yaml::Field& field : value.fields) {
     const auto text = std::find_if(std::begin(texts), std::end(texts),
                                    [&](const auto& known) { return known.first == field.name; });
@@ -172,8 +173,7 @@ absl::StatusOr<Principal> PrincipalOf(const OidcIssuer& issuer, const json& clai
   if (!issuer.tenant_claim.empty()) {
     const auto it = claims.find(issuer.tenant_claim);
     // A claim never opens all tenants: whoever fills it in need not be the provider.
-    if (it == claims.end() || !it->is_string() ||
-        !IsTenant(it->get_ref<const std::string&>())) {
+    if (it == claims.end() || !it->is_string() || !IsTenant(it->get_ref<const std::string&>())) {
       return absl::PermissionDeniedError("the token names no tenant");
     }
     principal.tenant = it->get<std::string>();

@@ -14,12 +14,12 @@ namespace galen::gateway {
 
 // One identity provider, and what its tokens are worth here. docs/api.md has the file.
 struct OidcIssuer {
-  std::string issuer;       // as it stands in `iss`, to the byte
-  std::string audience;     // that must be in `aud`
-  std::string jwks;         // URL of the keys; "": as the provider's discovery document says
-  std::string ca_file;      // instead of the system's authorities
-  std::string tenant;       // of everybody with such a token; "*": any (roles above customer)
-  std::string tenant_claim; // or the claim that names the tenant
+  std::string issuer;        // as it stands in `iss`, to the byte
+  std::string audience;      // that must be in `aud`
+  std::string jwks;          // URL of the keys; "": as the provider's discovery document says
+  std::string ca_file;       // instead of the system's authorities
+  std::string tenant;        // of everybody with such a token; "*": any (roles above customer)
+  std::string tenant_claim;  // or the claim that names the tenant
   std::string role_claim = "groups";
   // Role by what the claim holds; the highest one counts. Nobody else is let in.
   std::vector<std::pair<UserRole, std::vector<std::string>>> roles;
@@ -33,8 +33,8 @@ absl::StatusOr<std::vector<OidcIssuer>> ParseOidcConfig(absl::string_view text,
 // The same from a file; NOT_FOUND when it cannot be read.
 absl::StatusOr<std::vector<OidcIssuer>> LoadOidcConfig(const std::string& path);
 
-// Who has a token of this issuer with these claims, which were checked. PERMISSION_DENIED: a role or
-// a tenant is not given. Pure.
+// Who has a token of this issuer with these claims, which were checked. PERMISSION_DENIED: a role
+// or a tenant is not given. Pure.
 absl::StatusOr<Principal> PrincipalOf(const OidcIssuer& issuer, const nlohmann::json& claims);
 
 }  // namespace galen::gateway

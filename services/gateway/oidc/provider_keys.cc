@@ -19,15 +19,14 @@ constexpr std::size_t kMostBytes = 256 << 10;
 // OpenID Connect Discovery 1.0 section 4. The document must speak for the issuer that was asked.
 absl::StatusOr<std::string> KeysUrl(const OidcIssuer& issuer, const FetchDocument& fetch) {
   if (!issuer.jwks.empty()) return issuer.jwks;
-  const std::string url = absl::StrCat(absl::StripSuffix(issuer.issuer, "/"),
-                                       "/.well-known/openid-configuration");
+  const std::string url =
+      absl::StrCat(absl::StripSuffix(issuer.issuer, "/"), "/.well-known/openid-configuration");
   GALEN_ASSIGN_OR_RETURN(const std::string text, fetch(issuer, url));
   const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto text_of = [&](const char* name) {
     const auto it = document.is_object() ? document.find(name) : document.end();
-    return document.is_object() && it != document.end() && it->is_string()
-               ? it->get<std::string>()
-               : std::string();
+    return document.is_object() && it != document.end() && it->is_string() ? it->get<std::string>()
+                                                                           : std::string();
   };
   if (text_of("issuer") != issuer.issuer) {
     return absl::FailedPreconditionError(
@@ -55,8 +54,7 @@ absl::StatusOr<std::string> FetchOverHttp(const OidcIssuer& issuer, const std::s
   int sent = 0;
   absl::StatusOr<llm::HttpReply> reply = http.Send(request, llm::Secret(), sent);
   if (!reply.ok()) {
-    return absl::Status(reply.status().code(),
-                        absl::StrCat(url, ": ", reply.status().message()));
+    return absl::Status(reply.status().code(), absl::StrCat(url, ": ", reply.status().message()));
   }
   if (reply->code != 200) {
     return absl::UnavailableError(absl::StrCat(url, ": answers HTTP ", reply->code));

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
@@ -261,6 +265,85 @@ TEST_P(NodeTableTest, HoldsTenThousandNodes) {
 }
 
 INSTANTIATE_STORE_TESTS(NodeTableTest);
+
+class RecordsTest : public StoreTest {
+ protected:
+  std::vector<std::string> Keys(const std::string& after = "", int limit = 100) {
+    std::vector<std::string> keys;
+    const std::vector<Record> listed = records_->List("s", after, limit).value();
+    for (const Record& record : listed) keys.push_back(record.key);
+    return keys;
+  }
+  Records* const records_ = &store_->records();
+};
+
+TEST_P(RecordsTest, ChangesOnlyWhatTheWriterSaw) {
+  EXPECT_EQ(records_->Get("s", "a").value(), std::nullopt);
+  EXPECT_EQ(records_->Put("s", "a", "one", 0).value(), 1);
+  EXPECT_THAT(records_->Put("s", "a", "two", 0).status(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("read it again")));
+  EXPECT_EQ(records_->Put("s", "a", "two", 1).value(), 2);
+  EXPECT_THAT(records_->Put("s", "a", "three", 1).status(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("read it again")));
+  EXPECT_THAT(records_->Put("s", "b", "x", 7).status(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("read it again")));
+  const std::optional<Record> read = records_->Get("s", "a").value();
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->value, "two");
+  EXPECT_EQ(read->version, 2);
+  EXPECT_EQ(records_->Get("other", "a").value(), std::nullopt);
+}
+
+TEST_P(RecordsTest, ARepetitionOfTheSameChangeSucceedsAndChangesNothing) {
+  EXPECT_EQ(records_->Put("s", "a", "one", 0).value(), 1);
+  EXPECT_EQ(records_->Put("s", "a", "one", 0).value(), 1);
+  EXPECT_EQ(records_->Put("s", "a", "two", 1).value(), 2);
+  EXPECT_EQ(records_->Put("s", "a", "two", 1).value(), 2);
+  EXPECT_EQ(records_->Get("s", "a").value()->version, 2);
+}
+
+TEST_P(RecordsTest, RemovesOnlyWhatTheWriterSaw) {
+  ASSERT_THAT(records_->Put("s", "a", "one", 0).status(), IsOk());
+  EXPECT_THAT(records_->Remove("s", "a", 2),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("read it again")));
+  EXPECT_EQ(Keys(), std::vector<std::string>{"a"});
+  EXPECT_THAT(records_->Remove("s", "a", 1), IsOk());
+  EXPECT_THAT(records_->Remove("s", "a", 1), IsOk());
+  EXPECT_TRUE(Keys().empty());
+}
+
+TEST_P(RecordsTest, ListsByKeyInPages) {
+  for (const char* key : {"b", "a/2", "c", "a/1"}) {
+    ASSERT_THAT(records_->Put("s", key, key, 0).status(), IsOk());
+  }
+  EXPECT_EQ(Keys(), (std::vector<std::string>{"a/1", "a/2", "b", "c"}));
+  EXPECT_EQ(Keys("", 2), (std::vector<std::string>{"a/1", "a/2"}));
+  EXPECT_EQ(Keys("a/2", 2), (std::vector<std::string>{"b", "c"}));
+}
+
+TEST_P(RecordsTest, OfManyWhoDecideTheSameThingOneWins) {
+  std::atomic<int> winners = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      if (records_->Put("s", "who", absl::StrCat("worker ", i), 0).ok()) ++winners;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(winners, 1);
+}
+
+TEST_P(RecordsTest, KeepsValuesByteForByteAndRefusesWhatIsTooLarge) {
+  const std::string value("a\0b\n\xff 1", 8);
+  ASSERT_THAT(records_->Put("s", "a", value, 0).status(), IsOk());
+  EXPECT_EQ(records_->Get("s", "a").value()->value, value);
+  EXPECT_THAT(records_->Put("s", "b", std::string(kMaxRecordValue + 1, 'x'), 0).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most")));
+  EXPECT_THAT(records_->Put("s", "", "x", 0).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a key")));
+}
+
+INSTANTIATE_STORE_TESTS(RecordsTest);
 
 class JournalTest : public StoreTest {
  protected:

@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
+#include "services/gateway/http/cors.h"
+#include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
 #include "tests/unit/services/gateway/http/raw_client.h"
 
@@ -107,7 +109,7 @@ class Pieces : public ::testing::Test {
     ServerOptions options;
     options.address = "127.0.0.1:0";
     options.max_body_bytes = 100;
-    auto started = Server::Start(options, handler_);
+    auto started = Server::Start(options, *cors_);
     EXPECT_TRUE(started.ok()) << started.status();
     server_ = *std::move(started);
   }
@@ -115,6 +117,9 @@ class Pieces : public ::testing::Test {
     return absl::StrCat("POST ", target, " HTTP/1.1\r\nHost: x\r\n", fields, "\r\n");
   }
   Taker handler_;
+  // What stands before every handler of the gateway must hand the question on, too.
+  Front front_{handler_};
+  const std::unique_ptr<Cors> cors_ = Cors::Make({"*"}, front_).value();
   std::unique_ptr<Server> server_;
 };
 

@@ -30,10 +30,10 @@ namespace {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
+using nlohmann::json;
 using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using nlohmann::json;
 
 constexpr char kIssuer[] = "https://login.example.com/realms/ops";
 constexpr absl::StatusCode kUnauthenticated = absl::StatusCode::kUnauthenticated;
@@ -53,11 +53,16 @@ class Signer {
   static Signer Ed() { return Signer(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")); }
 
   json RsaJwk(const std::string& kid) const {
-    return {{"kty", "RSA"}, {"kid", kid}, {"use", "sig"}, {"n", Url64(Number(OSSL_PKEY_PARAM_RSA_N))},
+    return {{"kty", "RSA"},
+            {"kid", kid},
+            {"use", "sig"},
+            {"n", Url64(Number(OSSL_PKEY_PARAM_RSA_N))},
             {"e", Url64(Number(OSSL_PKEY_PARAM_RSA_E))}};
   }
   json EcJwk(const std::string& kid, const char* curve, std::size_t half) const {
-    return {{"kty", "EC"}, {"kid", kid}, {"crv", curve},
+    return {{"kty", "EC"},
+            {"kid", kid},
+            {"crv", curve},
             {"x", Url64(Padded(Number(OSSL_PKEY_PARAM_EC_PUB_X), half))},
             {"y", Url64(Padded(Number(OSSL_PKEY_PARAM_EC_PUB_Y), half))}};
   }
@@ -98,7 +103,7 @@ class Signer {
   std::string Sign(const std::string& alg, const std::string& text) const {
     EVP_MD_CTX* const context = EVP_MD_CTX_new();
     EVP_PKEY_CTX* parameters = nullptr;
-    const EVP_MD* const digest = alg == "EdDSA"                 ? nullptr
+    const EVP_MD* const digest = alg == "EdDSA"               ? nullptr
                                  : absl::EndsWith(alg, "384") ? EVP_sha384()
                                                               : EVP_sha256();
     EXPECT_EQ(EVP_DigestSignInit(context, &parameters, digest, nullptr, key_.get()), 1);
@@ -159,9 +164,8 @@ TEST(IdToken, IsBelievedInEveryAlgorithmThatProvidersUse) {
   const Signer p256 = Signer::Ec("P-256");
   const Signer p384 = Signer::Ec("P-384");
   const Signer ed = Signer::Ed();
-  const auto keys =
-      JwkSet::Parse(KeysOf({RsaSigner().RsaJwk("r"), p256.EcJwk("e2", "P-256", 32),
-                            p384.EcJwk("e3", "P-384", 48), ed.EdJwk("d")}));
+  const auto keys = JwkSet::Parse(KeysOf({RsaSigner().RsaJwk("r"), p256.EcJwk("e2", "P-256", 32),
+                                          p384.EcJwk("e3", "P-384", 48), ed.EdJwk("d")}));
   ASSERT_THAT(keys.status(), IsOk());
   EXPECT_EQ(keys->size(), 4U);
   EXPECT_THAT(Check(RsaSigner().Token("RS256", "r", Claims()), *keys), IsOk());
@@ -171,7 +175,8 @@ TEST(IdToken, IsBelievedInEveryAlgorithmThatProvidersUse) {
   EXPECT_THAT(Check(ed.Token("EdDSA", "d", Claims()), *keys), IsOk());
   // A key of one kind is not for another's algorithm.
   EXPECT_THAT(Check(p256.Token("ES256", "r", Claims()), *keys), StatusIs(kUnauthenticated, _));
-  EXPECT_THAT(Check(RsaSigner().Token("RS256", "e2", Claims()), *keys), StatusIs(kUnauthenticated, _));
+  EXPECT_THAT(Check(RsaSigner().Token("RS256", "e2", Claims()), *keys),
+              StatusIs(kUnauthenticated, _));
 }
 
 TEST(IdToken, NoByteOfItMayDiffer) {
@@ -206,7 +211,7 @@ TEST(IdToken, ForgeriesAreRefused) {
       RsaSigner().Raw("RS256", R"({"alg":"RS256"})", claims),
       // A name twice: which one counts, parsers do not agree.
       RsaSigner().Raw("RS256", R"({"alg":"RS256","kid":"r"})",
-                        absl::StrReplaceAll(claims, {{"\"aud\":", "\"aud\":\"x\",\"aud\":"}})),
+                      absl::StrReplaceAll(claims, {{"\"aud\":", "\"aud\":\"x\",\"aud\":"}})),
       RsaSigner().Raw("RS256", R"({"alg":"RS256","kid":"r"})", "[1]"),
       std::string(1 << 20, '.'),
       "..",
@@ -263,15 +268,18 @@ TEST(JwkSet, PassesOverWhatSignsNothing) {
   json off_curve = Signer::Ec("P-256").EcJwk("off", "P-256", 32);
   off_curve["x"] = off_curve["y"];
   json nameless = RsaSigner().RsaJwk("");
-  const auto keys = JwkSet::Parse(
-      KeysOf({encrypts, off_curve, nameless, Signer::Rsa(1024).RsaJwk("short"),
-              {{"kty", "oct"}, {"kid", "secret"}, {"k", "AAAA"}}, 7, RsaSigner().RsaJwk("r")}));
+  const auto keys = JwkSet::Parse(KeysOf({encrypts,
+                                          off_curve,
+                                          nameless,
+                                          Signer::Rsa(1024).RsaJwk("short"),
+                                          {{"kty", "oct"}, {"kid", "secret"}, {"k", "AAAA"}},
+                                          7,
+                                          RsaSigner().RsaJwk("r")}));
   ASSERT_THAT(keys.status(), IsOk());
   EXPECT_EQ(keys->size(), 1U);
   EXPECT_TRUE(keys->Has("r"));
-  for (const std::string& text :
-       {std::string(), std::string("{}"), std::string("[]"), KeysOf({}), KeysOf({encrypts}),
-        std::string(1 << 20, ' ')}) {
+  for (const std::string& text : {std::string(), std::string("{}"), std::string("[]"), KeysOf({}),
+                                  KeysOf({encrypts}), std::string(1 << 20, ' ')}) {
     EXPECT_FALSE(JwkSet::Parse(text).ok()) << text.substr(0, 80);
   }
 }
@@ -462,8 +470,9 @@ TEST_F(ProviderKeysTest, TokensAndApiKeysAreTakenSideBySide) {
   NoKeys api_keys;
   OidcAccess::Options options;
   options.fetch = fetch_;
-  OidcAccess access(ParseOidcConfig(kConfig, "oidc.yaml").value(), api_keys, clock_,
-                    [](const std::string&) {}, options);
+  OidcAccess access(
+      ParseOidcConfig(kConfig, "oidc.yaml").value(), api_keys, clock_, [](const std::string&) {},
+      options);
   const auto ask = [&](const std::string& credential) {
     http::Request request;
     request.headers.Add("Authorization", absl::StrCat("Bearer ", credential));

@@ -1,0 +1,191 @@
+#include "services/gateway/actions/action_book.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "services/gateway/actions/proposals.h"
+#include "services/gateway/tickets/digest.h"
+
+namespace galen::gateway::actions {
+namespace {
+
+constexpr char kSpace[] = "actions";
+constexpr int kPage = 200;
+constexpr std::size_t kMostReason = 1000;
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+void SetTime(absl::Time time, google::protobuf::Timestamp& to) {
+  const std::int64_t seconds = absl::ToUnixSeconds(time);
+  to.set_seconds(seconds);
+  to.set_nanos(
+      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+}
+
+std::string RandomText() {
+  std::random_device random;
+  return absl::StrCat(random(), "-", random(), "-", random());
+}
+
+// Of the content and of what was decided: the same only as long as nothing happens.
+std::string EtagOf(const std::string& content_hash, std::int64_t version) {
+  return tickets::Sha256Hex(absl::StrCat(content_hash, "/", version)).substr(0, 32);
+}
+
+// A decision as it counts now.
+galen::v1::Action AsOf(galen::v1::Action action, absl::Time now) {
+  if (action.state() == galen::v1::Action::APPROVED && TimeOf(action.expire_time()) <= now) {
+    action.set_state(galen::v1::Action::EXPIRED);
+  }
+  return action;
+}
+
+// What is proposed, with what was decided about just that.
+galen::v1::Action Merged(const galen::v1::Action& proposed, const v1::ActionDecision* decision,
+                         std::int64_t version, absl::Time now) {
+  galen::v1::Action action = proposed;
+  if (decision != nullptr && decision->action().content_hash() == proposed.content_hash()) {
+    action = AsOf(decision->action(), now);
+  }
+  action.set_etag(EtagOf(proposed.content_hash(), version));
+  return action;
+}
+
+absl::Status CheckDecision(const ActionBook::Decision& decision) {
+  if (decision.etag.empty()) {
+    return absl::InvalidArgumentError("etag: is required; list the actions to have it");
+  }
+  if (decision.reason.size() > kMostReason) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reason: has more than ", kMostReason, " bytes"));
+  }
+  if (decision.lifetime <= absl::ZeroDuration() || decision.lifetime > kMostLifetime) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lifetime: is not within 0s to ", absl::FormatDuration(kMostLifetime)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ActionBook::ActionBook(store::Records& records, std::function<std::string()> nonce)
+    : records_(records), nonce_(nonce ? std::move(nonce) : &RandomText) {}
+
+absl::StatusOr<std::optional<ActionBook::Kept>> ActionBook::Get(const std::string& name) {
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record, records_.Get(kSpace, name));
+  if (!record) return std::nullopt;
+  Kept kept;
+  kept.version = record->version;
+  if (kept.decision.ParseFromString(record->value)) return kept;
+  return absl::DataLossError(absl::StrCat("records actions: ", CleanText(name, 200), ": is none"));
+}
+
+absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
+    const galen::v1::Diagnosis& diagnosis, absl::Time now) {
+  std::vector<galen::v1::Action> actions;
+  std::set<std::string> names;
+  for (const galen::v1::Action& proposed : ProposedBy(diagnosis)) {
+    GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(proposed.name()));
+    actions.push_back(
+        Merged(proposed, kept ? &kept->decision : nullptr, kept ? kept->version : 0, now));
+    names.insert(proposed.name());
+    // What was decided about it in another form.
+    if (kept && kept->decision.action().content_hash() != proposed.content_hash()) {
+      galen::v1::Action old = kept->decision.action();
+      if (old.state() != galen::v1::Action::CONSUMED) old.set_state(galen::v1::Action::WITHDRAWN);
+      actions.push_back(std::move(old));
+    }
+  }
+  const std::string prefix = absl::StrCat(diagnosis.name(), "/actions/");
+  GALEN_ASSIGN_OR_RETURN(const std::vector<store::Record> kept,
+                         records_.List(kSpace, prefix, kPage));
+  for (const store::Record& record : kept) {
+    if (!absl::StartsWith(record.key, prefix)) break;
+    v1::ActionDecision decision;
+    if (names.count(record.key) > 0 || !decision.ParseFromString(record.value)) continue;
+    galen::v1::Action old = std::move(*decision.mutable_action());
+    if (old.state() != galen::v1::Action::CONSUMED) old.set_state(galen::v1::Action::WITHDRAWN);
+    actions.push_back(std::move(old));
+  }
+  return actions;
+}
+
+absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis& diagnosis,
+                                                     const Decision& decision, absl::Time now) {
+  GALEN_RETURN_IF_ERROR(CheckDecision(decision));
+  const std::vector<galen::v1::Action> proposals = ProposedBy(diagnosis);
+  const auto proposed =
+      std::find_if(proposals.begin(), proposals.end(),
+                   [&](const galen::v1::Action& one) { return one.name() == decision.name; });
+  if (proposed == proposals.end()) {
+    return absl::NotFoundError(
+        absl::StrCat(CleanText(decision.name, 300), ": the diagnosis proposes no such action"));
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(decision.name));
+  const std::int64_t version = kept ? kept->version : 0;
+  const galen::v1::Action current =
+      Merged(*proposed, kept ? &kept->decision : nullptr, version, now);
+  const absl::Status changed = absl::AbortedError(
+      absl::StrCat(decision.name, ": etag: the action is no longer as it was seen; list it again"));
+  if (decision.etag != current.etag()) return changed;
+  const bool open = current.state() == galen::v1::Action::PROPOSED ||
+                    current.state() == galen::v1::Action::EXPIRED ||
+                    (current.state() == galen::v1::Action::APPROVED && !decision.approve);
+  if (!open) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        decision.name, ": is ", galen::v1::Action::State_Name(current.state()), " already"));
+  }
+  v1::ActionDecision put;
+  galen::v1::Action& action = *put.mutable_action();
+  action = *proposed;
+  action.set_state(decision.approve ? galen::v1::Action::APPROVED : galen::v1::Action::REJECTED);
+  action.set_decided_by(decision.by);
+  action.set_reason(CleanText(decision.reason, kMostReason));
+  SetTime(now, *action.mutable_decide_time());
+  if (decision.approve) SetTime(now + decision.lifetime, *action.mutable_expire_time());
+  put.set_nonce(nonce_());
+  const absl::StatusOr<std::int64_t> stored =
+      records_.Put(kSpace, decision.name, put.SerializeAsString(), version);
+  if (absl::IsAborted(stored.status())) return changed;
+  if (!stored.ok()) return stored.status();
+  action.set_etag(EtagOf(action.content_hash(), *stored));
+  return action;
+}
+
+absl::StatusOr<galen::v1::Action> ActionBook::Consume(const std::string& name,
+                                                      const std::string& content_hash,
+                                                      const std::string& run, absl::Time now) {
+  if (run.empty()) return absl::InvalidArgumentError("run: is required");
+  GALEN_ASSIGN_OR_RETURN(std::optional<Kept> kept, Get(name));
+  const auto denied = [&name](absl::string_view why) {
+    return absl::PermissionDeniedError(absl::StrCat(CleanText(name, 300), ": ", why));
+  };
+  if (!kept) return denied("nobody approved it");
+  galen::v1::Action& action = *kept->decision.mutable_action();
+  if (action.name() != name || action.content_hash() != content_hash ||
+      ContentHash(action) != content_hash) {
+    return denied("another action was approved than the one to be run");
+  }
+  if (action.state() == galen::v1::Action::CONSUMED && action.consumed_by() == run) return action;
+  const galen::v1::Action::State state = AsOf(action, now).state();
+  if (state != galen::v1::Action::APPROVED) {
+    return denied(absl::StrCat("it is ", galen::v1::Action::State_Name(state)));
+  }
+  action.set_state(galen::v1::Action::CONSUMED);
+  action.set_consumed_by(run);
+  SetTime(now, *action.mutable_consume_time());
+  const auto stored = records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version);
+  if (absl::IsAborted(stored.status())) return denied("another run took it, or it was rejected");
+  if (!stored.ok()) return stored.status();
+  return action;
+}
+
+}  // namespace galen::gateway::actions

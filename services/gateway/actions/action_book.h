@@ -1,0 +1,70 @@
+#ifndef SERVICES_GATEWAY_ACTIONS_ACTION_BOOK_H_
+#define SERVICES_GATEWAY_ACTIONS_ACTION_BOOK_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/store/records.h"
+#include "galen/gateway/v1/actions.pb.h"
+#include "galen/v1/action_service.pb.h"
+#include "galen/v1/diagnosis.pb.h"
+
+namespace galen::gateway::actions {
+
+constexpr absl::Duration kUsualLifetime = absl::Minutes(15);
+constexpr absl::Duration kMostLifetime = absl::Hours(1);
+
+// What was decided about actions, in the records of the store. Each decision is about one action as
+// it is proposed now, made by naming the etag of what its maker saw: so a request that is sent
+// again, late, or about an action that was altered since, decides nothing. Thread-safe; errors
+// beside those named: as of store::Records.
+class ActionBook {
+ public:
+  // `records` must outlive it. `nonce` gives a random text; tests have their own.
+  explicit ActionBook(store::Records& records, std::function<std::string()> nonce = nullptr);
+
+  // What the diagnosis proposes, each with what was decided about it; and what was decided about
+  // and is proposed no longer, as WITHDRAWN.
+  absl::StatusOr<std::vector<galen::v1::Action>> List(const galen::v1::Diagnosis& diagnosis,
+                                                      absl::Time now);
+
+  struct Decision {
+    std::string name;  // of the action
+    std::string etag;
+    std::string by;
+    std::string reason;
+    absl::Duration lifetime = kUsualLifetime;  // of an approval
+    bool approve = false;                      // else: reject
+  };
+  // NOT_FOUND, ABORTED, FAILED_PRECONDITION as of ActionService; INVALID_ARGUMENT a lifetime that
+  // is not above 0 and at most kMostLifetime, no etag, a reason of more than 1,000 bytes.
+  absl::StatusOr<galen::v1::Action> Decide(const galen::v1::Diagnosis& diagnosis,
+                                           const Decision& decision, absl::Time now);
+
+  // For who carries actions out: takes the approval, exactly once, whoever else tries. `run` names
+  // the attempt to carry it out; content_hash is that of the action which will be carried out.
+  // PERMISSION_DENIED it is not approved, not this way, no longer, or was taken by another run. The
+  // same run may take it twice, so that it can ask again when an answer got lost.
+  absl::StatusOr<galen::v1::Action> Consume(const std::string& name,
+                                            const std::string& content_hash, const std::string& run,
+                                            absl::Time now);
+
+ private:
+  struct Kept {
+    v1::ActionDecision decision;
+    std::int64_t version = 0;
+  };
+  absl::StatusOr<std::optional<Kept>> Get(const std::string& name);
+
+  store::Records& records_;
+  const std::function<std::string()> nonce_;
+};
+
+}  // namespace galen::gateway::actions
+
+#endif  // SERVICES_GATEWAY_ACTIONS_ACTION_BOOK_H_

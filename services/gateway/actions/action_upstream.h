@@ -1,0 +1,41 @@
+#ifndef SERVICES_GATEWAY_ACTIONS_ACTION_UPSTREAM_H_
+#define SERVICES_GATEWAY_ACTIONS_ACTION_UPSTREAM_H_
+
+#include <memory>
+#include <string>
+
+#include "common/base/clock.h"
+#include "common/base/executor.h"
+#include "common/security/audit/audit_log.h"
+#include "services/gateway/actions/action_book.h"
+#include "services/gateway/api/upstream.h"
+
+namespace galen::gateway::actions {
+
+// Answers ActionService here, where it is known which person asks, and hands every other call on.
+// Every decision that was asked for, granted or not, is a record of the audit log. Thread-safe.
+class ActionUpstream final : public Upstream {
+ public:
+  // `audit` may be null. `executor` waits for the store. All must outlive it.
+  ActionUpstream(Upstream& mesh, ActionBook& book, Executor& executor, const Clock& clock,
+                 security::AuditLog* audit);
+
+  clients::Cancel Ask(Call call, clients::Done<Answer> done) override;
+  std::shared_ptr<Feed> Follow(
+      Call call, absl::AnyInvocable<void(const google::protobuf::Message&)> on_message,
+      absl::AnyInvocable<void(absl::Status) &&> done) override;
+
+ private:
+  absl::StatusOr<Answer> Do(const Call& call, const galen::v1::Diagnosis& diagnosis);
+  void Audit(const Call& call, const absl::Status& status);
+
+  Upstream& mesh_;
+  ActionBook& book_;
+  Executor& executor_;
+  const Clock& clock_;
+  security::AuditLog* const audit_;
+};
+
+}  // namespace galen::gateway::actions
+
+#endif  // SERVICES_GATEWAY_ACTIONS_ACTION_UPSTREAM_H_

@@ -1,0 +1,227 @@
+#include "services/gateway/tickets/blocks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/text.h"
+
+namespace galen::gateway::tickets {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr absl::string_view kMore = "More stands in the diagnosis: this ticket takes no more text.";
+
+// "@name" calls people in most systems; a zero-width space behind the "@" keeps it from that.
+constexpr absl::string_view kQuietAt = "@\xe2\x80\x8b";
+
+std::string EscapeMarkdown(absl::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '@':
+        absl::StrAppend(&escaped, kQuietAt);
+        break;
+      case '\\':
+      case '`':
+      case '*':
+      case '_':
+      case '[':
+      case ']':
+      case '#':
+      case '|':
+      case '~':
+      case '!':
+        escaped += '\\';
+        escaped += c;
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+// A fence longer than any run of backticks within.
+std::string MarkdownCode(absl::string_view text) {
+  std::size_t longest = 2;
+  std::size_t run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  return absl::StrCat(fence, "\n", text, "\n", fence);
+}
+
+std::string TextOf(const Block& block, Form form) {
+  const std::string text = Escape(block.text, form);
+  const std::string lead = Escape(block.lead, form);
+  switch (form) {
+    case Form::kMarkdown:
+      switch (block.kind) {
+        case Block::Kind::kHeading:
+          return absl::StrCat("## ", text, "\n\n");
+        case Block::Kind::kCode:
+          return absl::StrCat(MarkdownCode(block.text), "\n\n");
+        case Block::Kind::kLink:
+          return absl::StrCat("[", text, "](", block.url, ")\n\n");
+        default:
+          return absl::StrCat(block.kind == Block::Kind::kItem ? "- " : "",
+                              lead.empty() ? "" : absl::StrCat("**", lead, "** "), text,
+                              block.kind == Block::Kind::kItem ? "\n" : "\n\n");
+      }
+    case Form::kSlack:
+      switch (block.kind) {
+        case Block::Kind::kHeading:
+          return absl::StrCat("*", text, "*\n");
+        case Block::Kind::kCode:
+          return absl::StrCat("```", absl::StrReplaceAll(text, {{"```", "'''"}}), "```\n");
+        case Block::Kind::kLink:
+          return absl::StrCat("<", block.url, "|", text, ">\n");
+        default:
+          return absl::StrCat(block.kind == Block::Kind::kItem ? "• " : "",
+                              lead.empty() ? "" : absl::StrCat("*", lead, "* "), text, "\n");
+      }
+    case Form::kHtml:
+      switch (block.kind) {
+        case Block::Kind::kHeading:
+          return absl::StrCat("<h3>", text, "</h3>\n");
+        case Block::Kind::kCode:
+          return absl::StrCat("<pre>", text, "</pre>\n");
+        case Block::Kind::kLink:
+          return absl::StrCat("<p><a href=\"", Escape(block.url, form), "\">", text, "</a></p>\n");
+        default:
+          return absl::StrCat("<p>", block.kind == Block::Kind::kItem ? "&bull; " : "",
+                              lead.empty() ? "" : absl::StrCat("<b>", lead, "</b> "), text,
+                              "</p>\n");
+      }
+    default:
+      switch (block.kind) {
+        case Block::Kind::kHeading:
+          return absl::StrCat(text, "\n\n");
+        case Block::Kind::kCode:
+          return absl::StrCat("    ", absl::StrReplaceAll(text, {{"\n", "\n    "}}), "\n\n");
+        case Block::Kind::kLink:
+          return absl::StrCat(text, ": ", block.url, "\n\n");
+        default:
+          return absl::StrCat(block.kind == Block::Kind::kItem ? "- " : "",
+                              lead.empty() ? "" : absl::StrCat(lead, " "), text,
+                              block.kind == Block::Kind::kItem ? "\n" : "\n\n");
+      }
+  }
+}
+
+Json AdfText(absl::string_view text, absl::string_view mark = "") {
+  Json node = {{"type", "text"}, {"text", std::string(text)}};
+  if (!mark.empty()) node["marks"] = Json::array({{{"type", std::string(mark)}}});
+  return node;
+}
+
+Json AdfOf(const Block& block) {
+  Json content = Json::array();
+  if (!block.lead.empty()) content.push_back(AdfText(absl::StrCat(block.lead, " "), "strong"));
+  switch (block.kind) {
+    case Block::Kind::kHeading:
+      content.push_back(AdfText(block.text));
+      return {{"type", "heading"}, {"attrs", {{"level", 3}}}, {"content", std::move(content)}};
+    case Block::Kind::kCode:
+      content.push_back(AdfText(block.text));
+      return {{"type", "codeBlock"},
+              {"attrs", {{"language", "text"}}},
+              {"content", std::move(content)}};
+    case Block::Kind::kLink: {
+      Json link = AdfText(block.text);
+      link["marks"] = Json::array({{{"type", "link"}, {"attrs", {{"href", block.url}}}}});
+      content.push_back(std::move(link));
+      break;
+    }
+    default:
+      if (!block.text.empty()) content.push_back(AdfText(block.text));
+  }
+  Json paragraph = {{"type", "paragraph"}, {"content", std::move(content)}};
+  if (block.kind != Block::Kind::kItem) return paragraph;
+  return {{"type", "listItem"}, {"content", Json::array({std::move(paragraph)})}};
+}
+
+Json RenderAdf(const std::vector<Block>& blocks, std::size_t most) {
+  Json content = Json::array();
+  std::size_t size = 200;  // of what stands around
+  for (const Block& block : blocks) {
+    if (block.text.empty() && block.lead.empty()) continue;  // an empty text is no ADF
+    Json node = AdfOf(block);
+    size += node.dump().size() + 40;
+    if (size > most) {
+      content.push_back(AdfOf({Block::Kind::kText, std::string(kMore), "", ""}));
+      break;
+    }
+    if (block.kind != Block::Kind::kItem) {
+      content.push_back(std::move(node));
+      continue;
+    }
+    if (content.empty() || content.back()["type"] != "bulletList") {
+      content.push_back({{"type", "bulletList"}, {"content", Json::array()}});
+    }
+    content.back()["content"].push_back(std::move(node));
+  }
+  return {{"type", "doc"}, {"version", 1}, {"content", std::move(content)}};
+}
+
+}  // namespace
+
+std::optional<Form> ParseForm(absl::string_view name) {
+  if (name == "plain") return Form::kPlain;
+  if (name == "markdown") return Form::kMarkdown;
+  if (name == "slack") return Form::kSlack;
+  if (name == "html") return Form::kHtml;
+  if (name == "adf") return Form::kAdf;
+  return std::nullopt;
+}
+
+std::string Escape(absl::string_view text, Form form) {
+  switch (form) {
+    case Form::kMarkdown:
+      return EscapeMarkdown(text);
+    case Form::kSlack:
+      return absl::StrReplaceAll(text,
+                                 {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"@", kQuietAt}});
+    case Form::kHtml:
+      // (In ServiceNow "[code]" and "[/code]" begin and end what is taken for HTML.)
+      return absl::StrReplaceAll(text, {{"&", "&amp;"},
+                                        {"<", "&lt;"},
+                                        {">", "&gt;"},
+                                        {"\"", "&quot;"},
+                                        {"'", "&#39;"},
+                                        {"[", "&#91;"}});
+    default:
+      return std::string(text);
+  }
+}
+
+nlohmann::ordered_json Render(const std::vector<Block>& blocks, Form form, std::size_t most) {
+  if (form == Form::kAdf) return RenderAdf(blocks, most);
+  std::string text;
+  const std::string more = TextOf({Block::Kind::kText, std::string(kMore), "", ""}, form);
+  for (const Block& block : blocks) {
+    const std::string next = TextOf(block, form);
+    if (text.size() + next.size() + more.size() > most) {
+      absl::StrAppend(&text, more);
+      break;
+    }
+    absl::StrAppend(&text, next);
+  }
+  return CleanText(text, most);
+}
+
+}  // namespace galen::gateway::tickets

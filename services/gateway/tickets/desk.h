@@ -1,0 +1,83 @@
+#ifndef SERVICES_GATEWAY_TICKETS_DESK_H_
+#define SERVICES_GATEWAY_TICKETS_DESK_H_
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/clock.h"
+#include "common/store/store.h"
+#include "services/gateway/api/upstream.h"
+#include "services/gateway/tickets/courier.h"
+#include "services/gateway/tickets/curl_sender.h"
+#include "services/gateway/tickets/news.h"
+#include "services/gateway/tickets/scanner.h"
+#include "services/gateway/tickets/site.h"
+
+namespace galen::gateway::tickets {
+
+// Reads diagnoses and gives feedback through the mesh. Thread-safe; blocks.
+class UpstreamSource final : public DiagnosisSource {
+ public:
+  explicit UpstreamSource(Upstream& upstream) : upstream_(upstream) {}
+  absl::StatusOr<galen::v1::Diagnosis> Get(const std::string& name) override;
+  absl::Status Submit(const galen::v1::SubmitFeedbackRequest& request);
+
+ private:
+  absl::StatusOr<galen::v1::Diagnosis> Ask(absl::string_view method, const std::string& name,
+                                           std::shared_ptr<google::protobuf::Message> request);
+  Upstream& upstream_;
+};
+
+// The tickets of a gateway: a thread that scans the logs, and for each target as many that bring it
+// what is due as it has room for, so that a slow one holds up nobody else. Its end waits for what
+// is under way, for some seconds at most.
+class TicketDesk {
+ public:
+  // `redact` takes out what a customer of a tenant is not shown. `tell` gets a sentence when
+  // something goes wrong, and when it is well again. All must outlive it.
+  TicketDesk(Site site, store::Store& store, Upstream& upstream, const Clock& clock,
+             std::function<void(const std::string& tenant, galen::v1::Diagnosis&)> redact,
+             std::function<void(const std::string&)> tell);
+  ~TicketDesk();
+  TicketDesk(const TicketDesk&) = delete;
+  TicketDesk& operator=(const TicketDesk&) = delete;
+
+  // For webhooks of ticket systems: true when it is about a ticket of `tenant` that we filed; then
+  // it is stored, and given to the diagnosis by and by. `about` false: it is neither a comment nor
+  // a closing, and only the ticket is looked for.
+  absl::StatusOr<bool> Hear(const std::string& tenant, const TicketNews& news, bool about);
+  const Site& site() const { return site_; }
+  // By target.
+  std::map<std::string, Courier::Counts> counts() const;
+
+ private:
+  // Gives what was heard to its diagnoses.
+  absl::Status PassOn();
+  // Calls `work` until the end; it gives the time to wait.
+  void Loop(const std::string& what, const std::function<absl::StatusOr<absl::Duration>()>& work);
+
+  const Site site_;
+  store::Records& records_;
+  const Clock& clock_;
+  const std::function<void(const std::string&)> tell_;
+  UpstreamSource source_;
+  CurlSender sender_;
+  NewsDesk news_;
+  std::vector<std::unique_ptr<Courier>> couriers_;
+  Scanner scanner_;
+  std::mutex mu_;  // galen::Mutex cannot wait until a time
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace galen::gateway::tickets
+
+#endif  // SERVICES_GATEWAY_TICKETS_DESK_H_

@@ -1,0 +1,22 @@
+#ifndef SERVICES_GATEWAY_TICKETS_DIGEST_H_
+#define SERVICES_GATEWAY_TICKETS_DIGEST_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::gateway::tickets {
+
+// 64 lowercase hexadecimal digits.
+std::string Sha256Hex(absl::string_view data);
+
+// `webhook-signature` of Standard Webhooks 1.0.0, "v1,BASE64": HMAC-SHA256 over "id.timestamp.body"
+// with the key in `secret`, "whsec_" and base64. INVALID_ARGUMENT when the secret has another form
+// or its key has not 24 to 64 bytes; the message does not repeat it.
+absl::StatusOr<std::string> StandardSignature(absl::string_view secret, absl::string_view id,
+                                              absl::string_view timestamp, absl::string_view body);
+
+}  // namespace galen::gateway::tickets
+
+#endif  // SERVICES_GATEWAY_TICKETS_DIGEST_H_

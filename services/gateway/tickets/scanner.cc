@@ -1,0 +1,222 @@
+#include "services/gateway/tickets/scanner.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "services/gateway/tickets/decide.h"
+
+namespace galen::gateway::tickets {
+namespace {
+
+constexpr char kScan[] = "tickets.scan";
+constexpr char kWatch[] = "tickets.watch";
+constexpr absl::Duration kLease = absl::Seconds(30);
+constexpr int kNamesPage = 256;
+constexpr int kMostPages = 100;       // of names that are new at once
+constexpr int kFirstPages = 4;        // that are looked at when tickets begin
+constexpr std::size_t kRecent = 512;  // names that are remembered: orders of creation may cross
+constexpr int kWatchPage = 200;
+constexpr int kEvents = 200;
+// A diagnosis that is over is followed a little longer: its report may follow, or a confirmation.
+constexpr absl::Duration kAfterEnd = absl::Hours(1);
+constexpr absl::Duration kLongestLook = absl::Seconds(30);
+
+// "concluded", ... after this event; nothing when it changes nothing that a ticket tells.
+std::optional<std::string> StateAfter(const galen::v1::DiagnosisEvent& event,
+                                      const std::string& before) {
+  switch (event.event_case()) {
+    case galen::v1::DiagnosisEvent::kConcluded:
+      if (before == "escalated") return before;
+      return event.concluded().report().outcome() == galen::v1::Report::CAUSE_CONFIRMED
+                 ? "concluded"
+                 : "awaiting_feedback";
+    case galen::v1::DiagnosisEvent::kEscalated:
+      return "escalated";
+    case galen::v1::DiagnosisEvent::kFailed:
+      return "failed";
+    case galen::v1::DiagnosisEvent::kCancelled:
+      return "cancelled";
+    case galen::v1::DiagnosisEvent::kFeedbackReceived:
+      if (!event.feedback_received().confirmed_label().empty()) return before;
+      return "running";
+    default:
+      return std::nullopt;
+  }
+}
+
+bool IsOver(const std::string& state) {
+  return state == "concluded" || state == "escalated" || state == "failed" || state == "cancelled";
+}
+
+}  // namespace
+
+Scanner::Scanner(store::EventLog& events, store::Records& records, const Site& site,
+                 const Clock& clock, std::string owner)
+    : events_(events),
+      records_(records),
+      site_(site),
+      clock_(clock),
+      owner_(std::move(owner)),
+      book_(records) {}
+
+absl::Status Scanner::PutScan() {
+  GALEN_ASSIGN_OR_RETURN(
+      scan_.version, records_.Put(kScan, "scan", scan_.value.SerializeAsString(), scan_.version));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Scanner::Lead() {
+  const absl::Time now = clock_.Now();
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record, records_.Get(kScan, "scan"));
+  scan_ = {};
+  if (record) {
+    scan_.version = record->version;
+    if (!scan_.value.ParseFromString(record->value)) {
+      return absl::DataLossError("records tickets.scan: is no TicketScan");
+    }
+    const bool mine = scan_.value.owner() == owner_;
+    const absl::Duration left = TimeOf(scan_.value.lease_expires()) - now;
+    // (A lease that ends later than any of ours would was taken by a clock that was wrong.)
+    if (!mine && left > absl::ZeroDuration() && left <= 2 * kLease) return false;
+    if (mine && left > kLease / 2 && left <= kLease) return true;
+    if (!mine) followed_.clear();
+  } else {
+    SetTime(now, *scan_.value.mutable_since());
+    began_now_ = true;
+  }
+  scan_.value.set_owner(owner_);
+  SetTime(now + kLease, *scan_.value.mutable_lease_expires());
+  const absl::Status put = PutScan();
+  if (absl::IsAborted(put)) return false;
+  GALEN_RETURN_IF_ERROR(put);
+  return true;
+}
+
+absl::Status Scanner::FindNew() {
+  const std::set<std::string> known(scan_.value.recent().begin(), scan_.value.recent().end());
+  std::vector<std::string> seen;
+  bool changed = false;
+  std::string token;
+  const int most = began_now_ ? kFirstPages : kMostPages;
+  for (int i = 0; i < most; ++i) {
+    GALEN_ASSIGN_OR_RETURN(const store::EventLog::Page page, events_.List("", kNamesPage, token));
+    bool met = false;
+    for (const std::string& name : page.names) {
+      if (seen.size() < kRecent) seen.push_back(name);
+      if (known.count(name) > 0) {
+        met = true;
+        continue;
+      }
+      changed = true;
+      const auto put = records_.Put(kWatch, name, v1::TicketWatch().SerializeAsString(), 0);
+      // (There already: another one was quicker, or it crashed here.)
+      if (!put.ok() && !absl::IsAborted(put.status())) return put.status();
+    }
+    token = page.next_page_token;
+    if (met || token.empty()) break;
+  }
+  began_now_ = false;
+  if (!changed) return absl::OkStatus();
+  scan_.value.mutable_recent()->Clear();
+  for (std::string& name : seen) scan_.value.add_recent(std::move(name));
+  return PutScan();
+}
+
+absl::Status Scanner::MakeDue(const std::string& name, const std::string& state,
+                              std::int64_t sequence) {
+  const std::vector<std::string> parts = absl::StrSplit(name, '/');
+  const std::string tenant = parts.size() > 1 ? parts[1] : "";
+  for (const Target& target : site_.targets) {
+    if (!target.Serves(tenant)) continue;
+    if (target.when.count(state) == 0) {
+      // Only where there is a ticket, or may be one.
+      GALEN_ASSIGN_OR_RETURN(const auto ticket, book_.GetTicket(target.name, name));
+      GALEN_ASSIGN_OR_RETURN(const auto due, book_.GetDue(target.name, name));
+      if (!ticket && !due) continue;
+    }
+    GALEN_RETURN_IF_ERROR(book_.MakeDue(target.name, name, sequence, clock_.Now()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scanner::Look(const std::string& name, const store::Record& record) {
+  const absl::Time now = clock_.Now();
+  const absl::Time since = TimeOf(scan_.value.since());
+  auto [it, is_new] = followed_.try_emplace(name);
+  Followed& followed = it->second;
+  if (is_new) {
+    v1::TicketWatch watch;
+    if (!watch.ParseFromString(record.value)) {
+      return absl::DataLossError(absl::StrCat("records tickets.watch: ", name, ": is none"));
+    }
+    followed.told = watch.last_sequence();
+  }
+  if (now < followed.next_look) return absl::OkStatus();
+  // The latest event that a ticket is to tell of.
+  std::int64_t telling = 0;
+  for (;;) {
+    absl::StatusOr<std::vector<galen::v1::DiagnosisEvent>> events =
+        events_.Read(name, followed.last, kEvents);
+    if (absl::IsNotFound(events.status())) {
+      followed_.erase(it);
+      return records_.Remove(kWatch, name, record.version);
+    }
+    if (!events.ok()) return events.status();
+    for (const galen::v1::DiagnosisEvent& event : *events) {
+      followed.last = event.sequence();
+      followed.last_event = TimeOf(event.event_time());
+      const std::optional<std::string> state = StateAfter(event, followed.state);
+      if (!state) continue;
+      followed.state = *state;
+      if (*state != "running" && event.sequence() > followed.told && followed.last_event >= since) {
+        telling = event.sequence();
+      }
+    }
+    if (events->size() < static_cast<std::size_t>(kEvents)) break;
+  }
+  std::int64_t version = record.version;
+  if (telling > 0 && followed.state != "running") {
+    GALEN_RETURN_IF_ERROR(MakeDue(name, followed.state, telling));
+    v1::TicketWatch watch;
+    watch.set_last_sequence(telling);
+    GALEN_ASSIGN_OR_RETURN(version,
+                           records_.Put(kWatch, name, watch.SerializeAsString(), record.version));
+    followed.told = telling;
+  }
+  const absl::Duration age = now - followed.last_event;
+  if (IsOver(followed.state) && age > kAfterEnd) {
+    followed_.erase(it);
+    return records_.Remove(kWatch, name, version);
+  }
+  // What has been still for long is looked at less often.
+  followed.next_look = now + std::clamp(age / 20, absl::ZeroDuration(), kLongestLook);
+  return absl::OkStatus();
+}
+
+absl::Status Scanner::Follow() {
+  std::string after;
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<store::Record> page,
+                           records_.List(kWatch, after, kWatchPage));
+    for (const store::Record& record : page) {
+      after = record.key;
+      const absl::Status looked = Look(record.key, record);
+      // (ABORTED: another one looks, too; both did the same.)
+      if (!looked.ok() && !absl::IsAborted(looked)) return looked;
+    }
+    if (page.size() < static_cast<std::size_t>(kWatchPage)) return absl::OkStatus();
+  }
+}
+
+absl::Status Scanner::Scan() {
+  GALEN_ASSIGN_OR_RETURN(const bool leads, Lead());
+  if (!leads) return absl::OkStatus();
+  GALEN_RETURN_IF_ERROR(FindNew());
+  return Follow();
+}
+
+}  // namespace galen::gateway::tickets

@@ -1,0 +1,74 @@
+// Stands between the browser and the gateway, and does to connections what networks do.
+import net from "node:net";
+
+export class Proxy {
+  /** Bytes after which each stream of events is cut, "" for never, for so many streams; and held back, until release(). */
+  cutAfter = Infinity;
+  cutsLeft = 0;
+  holdAfter = Infinity;
+  away = false;
+  cuts = 0;
+  #sockets = new Set();
+  #held = new Set();
+
+  static async start(host, port) {
+    const proxy = new Proxy();
+    proxy.server = net.createServer((client) => proxy.#serve(client, host, port));
+    await new Promise((resolve) => proxy.server.listen(0, "127.0.0.1", resolve));
+    proxy.base = `http://127.0.0.1:${proxy.server.address().port}`;
+    return proxy;
+  }
+
+  #serve(client, host, port) {
+    if (this.away) return client.destroy();
+    const upstream = net.connect(port, host);
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+      this.#sockets.delete(end);
+    };
+    this.#sockets.add(end);
+    for (const socket of [client, upstream]) socket.on("error", end).on("close", end);
+    let watches = false;
+    let sent = 0;
+    client.on("data", (bytes) => {
+      const head = bytes.toString("latin1");
+      if (/^[A-Z]+ \S+ HTTP\/1\.1\r\n/.test(head)) watches = /^GET \S+:watch /.test(head);
+      upstream.write(bytes);
+    });
+    upstream.on("data", (bytes) => {
+      if (!watches) return void client.write(bytes);
+      const cutAfter = this.cutsLeft > 0 ? this.cutAfter : Infinity;
+      const room = Math.min(cutAfter, this.holdAfter) - sent;
+      if (bytes.length <= room) {
+        sent += bytes.length;
+        return void client.write(bytes);
+      }
+      if (cutAfter <= this.holdAfter) {
+        this.cuts += 1;
+        this.cutsLeft -= 1;
+        return void client.end(bytes.subarray(0, Math.max(0, room)), end);
+      }
+      client.write(bytes.subarray(0, Math.max(0, room)));
+      sent += Math.max(0, room);
+      upstream.pause();
+      this.#held.add(() => {
+        client.write(bytes.subarray(Math.max(0, room)));
+        upstream.resume();
+      });
+    });
+  }
+
+  release() {
+    this.holdAfter = Infinity;
+    for (const go of this.#held) go();
+    this.#held.clear();
+  }
+  cutAll() {
+    for (const end of [...this.#sockets]) end();
+  }
+  stop() {
+    this.cutAll();
+    this.server.close();
+  }
+}
