@@ -79,7 +79,7 @@ void Connection(absl::string_view text) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   Require(socket >= 0 &&
           ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-  // Ends of its own port's use at once: thousands of them would use up all ports.
+  // Its port is free at once: thousands of them that linger would use up all ports.
   const linger at_once{1, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   while (!text.empty()) {

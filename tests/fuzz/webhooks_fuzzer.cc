@@ -188,7 +188,9 @@ void SiteFile(absl::string_view text) {
       text, "hooks.yaml", Senders(),
       +[](const std::string&) -> absl::StatusOr<std::string> { return std::string(kSecret); });
   if (!site.ok()) {
-    Require(!absl::StrContains(site.status().message(), kSecret));
+    // (libFuzzer watches comparisons, and so may have put the secret there itself.)
+    Require(!absl::StrContains(site.status().message(), kSecret) ||
+            absl::StrContains(text, kSecret));
     return;
   }
   for (const auto& [name, endpoint] : site->endpoints) {

@@ -55,7 +55,7 @@ std::optional<std::string> Gzip(absl::string_view plain) {
   const bool ended = deflate(&stream, Z_FINISH) == Z_STREAM_END;
   packed.resize(packed.size() - stream.avail_out);
   deflateEnd(&stream);
-  if (!ended) return std::nullopt;
+  if (!ended || packed.size() >= plain.size()) return std::nullopt;
   return packed;
 }
 

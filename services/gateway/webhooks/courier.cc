@@ -14,6 +14,8 @@ namespace galen::gateway::webhooks {
 namespace {
 
 constexpr absl::Duration kCallTime = absl::Seconds(30);
+constexpr absl::Duration kTellAgain = absl::Seconds(30);
+constexpr std::size_t kMostLooked = 1'000;  // the oldest, of those that wait
 
 const google::protobuf::MethodDescriptor* CreateMethod() {
   return galen::v1::CreateDiagnosisRequest::descriptor()
@@ -59,9 +61,13 @@ void Courier::Stop() {
   thread_.join();
 }
 
-void Courier::Wake() {
+void Courier::Wake(const std::vector<std::string>& names) {
   {
     const std::lock_guard lock(mu_);
+    for (const std::string& name : names) {
+      const std::string id = name.substr(name.rfind('/') + 1);
+      attempts_.try_emplace(id, Attempt{SteadyNow(), options_.first_pause});
+    }
     woken_ = true;
   }
   changed_.notify_all();
@@ -73,6 +79,12 @@ std::uint64_t Courier::refused() const {
 }
 
 void Courier::Loop() {
+  // What was there before may have been left by nobody but this gateway, before it was stopped.
+  std::vector<std::string> left;
+  for (const State::Waiting& waiting : ledger_.Waiting(kMostLooked)) {
+    left.push_back(waiting.request.diagnosis_id());
+  }
+  Wake(left);
   absl::Time trim_at = SteadyNow() + options_.trim;
   bool stopping = false;
   while (!stopping) {
@@ -88,7 +100,7 @@ void Courier::Loop() {
       tell_(absl::StrCat("stored events of webhooks cannot be read: ", read.message()));
     }
     if (read.ok() && !fresh) away_ = false;
-    SendWhatIsDue(fresh);
+    SendWhatIsDue();
     if (SteadyNow() >= trim_at) {
       trim_at = SteadyNow() + options_.trim;
       if (const absl::Status status = ledger_.Trim(); !status.ok()) {
@@ -132,8 +144,8 @@ void Courier::WriteDown() {
   }
 }
 
-void Courier::SendWhatIsDue(bool fresh) {
-  const std::vector<State::Waiting> waiting = ledger_.Waiting(1'000);
+void Courier::SendWhatIsDue() {
+  const std::vector<State::Waiting> waiting = ledger_.Waiting(kMostLooked);
   std::vector<const State::Waiting*> due;
   const absl::Time now = SteadyNow();
   {
@@ -146,8 +158,7 @@ void Courier::SendWhatIsDue(bool fresh) {
       if (it != attempts_.end()) {
         attempt = it->second;
       } else {
-        // Seen for the first time: with a wake it came here, without it may have come elsewhere.
-        attempt = {fresh ? now : now + options_.leave_to_others, options_.first_pause};
+        attempt = {now + options_.leave_to_others, options_.first_pause};
       }
       if (!attempt.flying && attempt.due <= now && flying_ < options_.most_at_once) {
         attempt.flying = true;
@@ -207,13 +218,17 @@ void Courier::Ended(const Landing& landing) {
       return;
     }
     Attempt& attempt = it->second;
-    const bool first = attempt.pause == options_.first_pause;
+    const absl::Time now = SteadyNow();
+    const bool news = now - told_ > kTellAgain;
     const absl::Duration pause =
         std::max(attempt.pause, RetryAfter(landing.status).value_or(absl::ZeroDuration()));
-    attempt.due = SteadyNow() + pause;
+    attempt.due = now + pause;
     attempt.pause = std::min(attempt.pause * 2, options_.longest_pause);
     attempt.flying = false;
-    if (first) wait = pause;
+    if (news) {
+      told_ = now;
+      wait = pause;
+    }
   }
   if (wait == absl::ZeroDuration()) return;
   tell_(absl::StrCat("endpoint ", landing.endpoint, ": diagnosis ", landing.id,

@@ -41,8 +41,8 @@ class Courier {
 
   // Breaks off what is under way: it is asked for again at the next start. Once.
   void Stop();
-  // There is something new, from this gateway.
-  void Wake();
+  // This gateway took these: they are due at once.
+  void Wake(const std::vector<std::string>& names);
   // How many were refused for good.
   std::uint64_t refused() const;
 
@@ -60,7 +60,7 @@ class Courier {
   };
   void Loop();
   void WriteDown();
-  void SendWhatIsDue(bool fresh);
+  void SendWhatIsDue();
   void Send(const State::Waiting& waiting);
   void Ended(const Landing& landing);
 
@@ -75,6 +75,7 @@ class Courier {
   std::size_t flying_ = 0;
   std::vector<Landing> landed_;  // and not written down yet
   std::uint64_t refused_ = 0;
+  absl::Time told_ = absl::InfinitePast();  // when it was said last that some wait
   std::map<std::string, Attempt> attempts_;         // by the id of the diagnosis
   std::map<std::string, clients::Cancel> cancels_;  // of those that fly
   bool away_ = false;                               // of the thread alone

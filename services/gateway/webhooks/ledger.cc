@@ -49,6 +49,7 @@ void Ledger::Take(std::string endpoint, std::vector<v1::WebhookEvent> events, Do
       queue_.push_back({std::move(endpoint), std::move(events), std::move(done), {}, {}});
     }
   }
+  // NOLINTNEXTLINE(bugprone-use-after-move): then it was not moved
   if (!refused.ok()) return std::move(done)(refused);
   if (!begin || executor_.TrySchedule([this] { Work(); })) return;
   std::deque<Job> dropped;
@@ -75,7 +76,7 @@ void Ledger::Work() {
       }
     }
     const absl::Status status = Write(jobs);
-    bool opened = false;
+    std::vector<std::string> opened;
     for (Job& job : jobs) {
       if (!status.ok()) {
         std::move(job.done)(WithRetryAfter(
@@ -85,12 +86,12 @@ void Ledger::Work() {
       }
       std::vector<Outcome> outcomes;
       for (std::optional<Outcome>& outcome : job.outcomes) {
-        opened = opened || outcome->what == Outcome::kOpened;
+        if (outcome->what == Outcome::kOpened) opened.push_back(outcome->name);
         outcomes.push_back(*std::move(outcome));
       }
       std::move(job.done)(std::move(outcomes));
     }
-    if (opened && on_waiting_) on_waiting_();
+    if (!opened.empty() && on_opened_) on_opened_(opened);
   }
 }
 

@@ -36,13 +36,15 @@ class Ledger {
     std::size_t most_queued = 1'000;
     std::size_t most_waiting = 10'000;
   };
-  // All must outlive it, and `executor` must end before it does. `on_waiting` is called, on any
-  // thread, when there is something new to deliver.
+  // All must outlive it, and `executor` must end before it does.
   Ledger(store::Journal& journal, const Clock& clock, Executor& executor, Options options);
 
   // Reads the journal, which may take a while. UNAVAILABLE; DATA_LOSS.
   absl::Status Open();
-  void OnWaiting(std::function<void()> on_waiting) { on_waiting_ = std::move(on_waiting); }
+  // Called, on any thread, with the names of diagnoses that this ledger's events opened. Before the
+  // first Take().
+  using Opened = std::function<void(const std::vector<std::string>& names)>;
+  void OnOpened(Opened on_opened) { on_opened_ = std::move(on_opened); }
 
   // Takes events of one endpoint, all or none, and calls `done` once they are durable, with what
   // became of each. UNAVAILABLE: the store is away, or there is too much to do (with a time to try
@@ -88,7 +90,7 @@ class Ledger {
   const Clock& clock_;
   Executor& executor_;
   const Options options_;
-  std::function<void()> on_waiting_;
+  Opened on_opened_;
 
   Mutex reading_;  // one reader at a time; before mu_
   mutable Mutex mu_;

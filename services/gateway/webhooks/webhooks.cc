@@ -25,7 +25,8 @@ Webhooks::Webhooks(Site site, const Needs& needs)
 absl::Status Webhooks::Begin(const Needs& needs) {
   GALEN_RETURN_IF_ERROR(ledger_.Open());
   courier_ = std::make_unique<Courier>(ledger_, needs.upstream, Courier::Options(), needs.tell);
-  ledger_.OnWaiting([courier = courier_.get()] { courier->Wake(); });
+  ledger_.OnOpened(
+      [courier = courier_.get()](const std::vector<std::string>& names) { courier->Wake(names); });
   poller_ =
       std::make_unique<Poller>(site_, &MakeHttpFetch, ledger_, needs.clock, numbers_, needs.tell);
   return absl::OkStatus();

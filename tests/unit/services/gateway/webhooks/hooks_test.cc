@@ -110,7 +110,7 @@ class HooksTest : public ::testing::Test {
                                                           .leave_to_others = absl::ZeroDuration(),
                                                           .look = absl::Milliseconds(5)},
                                          [](const std::string&) {});
-    ledger_->OnWaiting([this] { courier_->Wake(); });
+    ledger_->OnOpened([this](const std::vector<std::string>& names) { courier_->Wake(names); });
     hooks_ = std::make_unique<Hooks>(site_, *ledger_, rates_, clock_, *executor_, numbers_,
                                      options_, heard_);
   }
