@@ -45,7 +45,7 @@ test-default: packages
 test-asan: packages
 	@echo "build: AddressSanitizer and UndefinedBehaviorSanitizer"
 	@$(call configure,asan)
-	@$(call build,build/asan,)
+	@$(call build,build/asan,test_programs fuzzers)
 	@echo "test: under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@ctest --preset asan
 

@@ -44,6 +44,7 @@
 #include "services/gateway/oidc/oidc_config.h"
 #include "services/gateway/tickets/desk.h"
 #include "services/gateway/tickets/site.h"
+#include "services/gateway/tickets/ticket_metrics.h"
 #include "services/gateway/uploads/fill_in.h"
 #include "services/gateway/uploads/upload_store.h"
 #include "services/gateway/uploads/uploads_api.h"
@@ -246,6 +247,19 @@ absl::StatusOr<std::unique_ptr<tickets::TicketDesk>> OpenTickets(
       [](const std::string& news) { log::Warning(news); });
 }
 
+// What webhooks tell of tickets; null where none are filed.
+webhooks::TicketHeard Heard(tickets::TicketDesk* desk) {
+  if (desk == nullptr) return nullptr;
+  return [desk](const webhooks::TicketNote& note) {
+    using Kind = webhooks::TicketNote::Kind;
+    const auto kind = note.kind == Kind::kClosed ? tickets::TicketNews::Kind::kClosed
+                                                 : tickets::TicketNews::Kind::kComment;
+    return desk->Hear(note.tenant,
+                      {note.target, note.ticket, kind, note.author, note.text, note.delivery},
+                      /*about=*/note.kind != Kind::kOther);
+  };
+}
+
 absl::Status Serve() {
   if (absl::GetFlag(FLAGS_store).empty()) {
     return absl::InvalidArgumentError("--store: name an SQLite file or a Redis URL");
@@ -322,9 +336,12 @@ absl::Status Serve() {
     front.Add("/", console);
     front.Add("/console/", console);
   }
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<tickets::TicketDesk> ticket_desk,
+                         OpenTickets(**store, *upstream, clock, audience, directories));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<webhooks::Webhooks> hooks,
                          OpenWebhooks({(*store)->journal(), *upstream, rates, clock, *executor,
-                                       [](const std::string& news) { log::Warning(news); }}));
+                                       [](const std::string& news) { log::Warning(news); },
+                                       Heard(ticket_desk.get())}));
   if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
   const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
   if (!cors.ok()) {
@@ -332,10 +349,10 @@ absl::Status Serve() {
   }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
                          http::Server::Start(http_options, **cors));
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<tickets::TicketDesk> ticket_desk,
-                         OpenTickets(**store, *upstream, clock, audience, directories));
   metrics::Registry registry;
-  if (ticket_desk != nullptr) registry.Add(ticket_desk->Numbers());
+  if (ticket_desk != nullptr) {
+    registry.Add(tickets::TicketNumbers([&ticket_desk] { return ticket_desk->counts(); }));
+  }
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
   if (hooks != nullptr) registry.Add(webhooks::NumbersOf(*hooks));

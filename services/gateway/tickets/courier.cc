@@ -19,6 +19,11 @@ constexpr absl::Duration kLook = absl::Seconds(1);
 // Clocks of gateways differ: what is looked for may be a little older than we think.
 constexpr absl::Duration kSlack = absl::Minutes(10);
 
+// Between taking a lease and sending; the lease then holds for the request, and more.
+constexpr absl::Duration kMostDelay = absl::Seconds(5);
+
+absl::Duration LeaseOf(const Target& target) { return 2 * target.timeout + 3 * kMostDelay; }
+
 absl::string_view WordOf(const Outcome& outcome) {
   switch (outcome.kind) {
     case Outcome::Kind::kDone:
@@ -95,7 +100,7 @@ absl::StatusOr<absl::Time> Courier::WorkOnce() {
       if (due.value.has_not_before() && TimeOf(due.value.not_before()) > now) continue;
       if (!due.value.owner().empty() && TimeOf(due.value.lease_expires()) > now) continue;
       due.value.set_owner(me);
-      SetTime(now + 2 * target_.timeout + absl::Minutes(1), *due.value.mutable_lease_expires());
+      SetTime(now + LeaseOf(target_), *due.value.mutable_lease_expires());
       const absl::Status taken = book_.PutDue(target_.name, due);
       if (absl::IsAborted(taken)) continue;
       GALEN_RETURN_IF_ERROR(taken);
@@ -115,7 +120,7 @@ absl::StatusOr<absl::Time> Courier::WorkOnce() {
 absl::Status Courier::PutMine(Round& round) {
   const absl::Time now = world_.clock->Now();
   for (;;) {
-    SetTime(now + 2 * target_.timeout + absl::Minutes(1), *round.due.value.mutable_lease_expires());
+    SetTime(now + LeaseOf(target_), *round.due.value.mutable_lease_expires());
     round.leased_at = SteadyNow();
     const absl::Status put = book_.PutDue(target_.name, round.due);
     if (!absl::IsAborted(put)) return put;
@@ -220,7 +225,7 @@ absl::StatusOr<Outcome> Courier::Exchange(Step step, Round& round) {
     return refused;
   }
   // Who was frozen since it took the lease must not send: another one may be at it.
-  if (SteadyNow() - round.leased_at > target_.timeout + absl::Seconds(30)) {
+  if (SteadyNow() - round.leased_at > kMostDelay) {
     return absl::AbortedError("the lease may be over");
   }
   Outcome outcome = ReadAnswer(target_, NameOf(step), form, std::move(values),

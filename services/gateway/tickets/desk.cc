@@ -4,19 +4,24 @@
 
 #include <algorithm>
 #include <future>
+#include <optional>
 #include <random>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
-#include "common/metrics/catalogue.h"
-#include "common/metrics/registry.h"
+#include "common/base/text.h"
 #include "common/trace/trace.h"
+#include "services/gateway/tickets/book.h"
+#include "services/gateway/tickets/decide.h"
+#include "services/gateway/tickets/digest.h"
 
 namespace galen::gateway::tickets {
 namespace {
 
+constexpr char kNotes[] = "tickets.notes";
 constexpr absl::Duration kScanEvery = absl::Seconds(1);
 constexpr absl::Duration kAfterError = absl::Seconds(2);
 constexpr absl::Duration kLongestWait = absl::Seconds(1);
@@ -73,6 +78,7 @@ TicketDesk::TicketDesk(Site site, store::Store& store, Upstream& upstream, const
                        std::function<void(const std::string& tenant, galen::v1::Diagnosis&)> redact,
                        std::function<void(const std::string&)> tell)
     : site_(std::move(site)),
+      records_(store.records()),
       clock_(clock),
       tell_(std::move(tell)),
       source_(upstream),
@@ -93,6 +99,12 @@ TicketDesk::TicketDesk(Site site, store::Store& store, Upstream& upstream, const
            GALEN_RETURN_IF_ERROR(scanner_.Scan());
            return kScanEvery;
          });
+  });
+  threads_.emplace_back([this] {
+    Loop("what was said in tickets waits", [this]() -> absl::StatusOr<absl::Duration> {
+      GALEN_RETURN_IF_ERROR(PassOn());
+      return kScanEvery;
+    });
   });
   for (const std::unique_ptr<Courier>& courier : couriers_) {
     for (int i = 0; i < courier->target().concurrency; ++i) {
@@ -117,6 +129,61 @@ TicketDesk::~TicketDesk() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+absl::StatusOr<bool> TicketDesk::Hear(const std::string& tenant, const TicketNews& news,
+                                      bool about) {
+  GALEN_ASSIGN_OR_RETURN(const std::optional<std::string> diagnosis,
+                         TicketBook(records_).DiagnosisOf(news.target, news.ticket_id));
+  if (!diagnosis || !absl::StartsWith(*diagnosis, absl::StrCat("tenants/", tenant, "/"))) {
+    return false;
+  }
+  if (!about) return true;
+  v1::TicketNote note;
+  note.set_target(news.target);
+  note.set_ticket(news.ticket_id);
+  note.set_closed(news.kind == TicketNews::Kind::kClosed);
+  note.set_author(CleanText(news.author, 256));
+  note.set_text(CleanText(news.text, 32 << 10));
+  note.set_delivery(news.delivery);
+  SetTime(clock_.Now(), *note.mutable_receive_time());
+  const auto put = records_.Put(kNotes, Sha256Hex(absl::StrCat(news.target, "/", news.delivery)),
+                                note.SerializeAsString(), 0);
+  // (There already: it was told twice.)
+  if (!put.ok() && !absl::IsAborted(put.status())) return put.status();
+  return true;
+}
+
+absl::Status TicketDesk::PassOn() {
+  std::string after;
+  absl::Status failed;
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<store::Record> page,
+                           records_.List(kNotes, after, 100));
+    for (const store::Record& record : page) {
+      after = record.key;
+      v1::TicketNote note;
+      if (!note.ParseFromString(record.value)) continue;
+      const absl::StatusOr<NewsResult> result =
+          news_.Take({note.target(), note.ticket(),
+                      note.closed() ? TicketNews::Kind::kClosed : TicketNews::Kind::kComment,
+                      note.author(), note.text(), note.delivery()});
+      const bool stale = clock_.Now() - TimeOf(note.receive_time()) > kGiveUpAfter;
+      if (!result.ok() && !stale) {
+        failed = result.status();
+        continue;
+      }
+      if (!result.ok() || result->kind == NewsResult::Kind::kNotTaken) {
+        tell_(absl::StrCat(
+            "what was said in ticket ", note.target(), " ", note.ticket(),
+            " was not taken: ", result.ok() ? result->detail : result.status().message()));
+      }
+      // (ABORTED, gone: another gateway did the same, which counts once.)
+      const absl::Status removed = records_.Remove(kNotes, record.key, record.version);
+      if (!removed.ok() && !absl::IsAborted(removed)) return removed;
+    }
+    if (page.size() < 100) return failed;
+  }
+}
+
 void TicketDesk::Loop(const std::string& what,
                       const std::function<absl::StatusOr<absl::Duration>()>& work) {
   bool failing = false;
@@ -135,29 +202,12 @@ void TicketDesk::Loop(const std::string& what,
   }
 }
 
-std::shared_ptr<const prometheus::Collectable> TicketDesk::Numbers() const {
-  return metrics::SourceOf([this] {
-    std::vector<metrics::Sample> requests;
-    std::vector<metrics::Sample> due;
-    std::vector<metrics::Sample> oldest;
-    std::vector<metrics::Sample> dead;
-    for (const std::unique_ptr<Courier>& courier : couriers_) {
-      const Courier::Counts counts = courier->counts();
-      const std::string& name = courier->target().name;
-      for (const auto& [what, count] : counts.requests) {
-        requests.push_back({{{"target", name}, {"step", what.first}, {"outcome", what.second}},
-                            static_cast<double>(count)});
-      }
-      due.push_back({{{"target", name}}, static_cast<double>(counts.due)});
-      oldest.push_back({{{"target", name}}, absl::ToDoubleSeconds(counts.oldest)});
-      dead.push_back({{{"target", name}}, static_cast<double>(counts.dead)});
-    }
-    return std::vector<prometheus::MetricFamily>{
-        metrics::FamilyWith(metrics::kTickets, requests),
-        metrics::FamilyWith(metrics::kTicketsDue, due),
-        metrics::FamilyWith(metrics::kTicketsOldest, oldest),
-        metrics::FamilyWith(metrics::kTicketsDead, dead)};
-  });
+std::map<std::string, Courier::Counts> TicketDesk::counts() const {
+  std::map<std::string, Courier::Counts> counts;
+  for (const std::unique_ptr<Courier>& courier : couriers_) {
+    counts[courier->target().name] = courier->counts();
+  }
+  return counts;
 }
 
 }  // namespace galen::gateway::tickets

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
 #include "common/store/store.h"
-#include "prometheus/collectable.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/tickets/courier.h"
 #include "services/gateway/tickets/curl_sender.h"
@@ -49,17 +49,22 @@ class TicketDesk {
   TicketDesk(const TicketDesk&) = delete;
   TicketDesk& operator=(const TicketDesk&) = delete;
 
-  // For webhooks of ticket systems.
-  NewsDesk& news() { return news_; }
+  // For webhooks of ticket systems: true when it is about a ticket of `tenant` that we filed; then
+  // it is stored, and given to the diagnosis by and by. `about` false: it is neither a comment nor
+  // a closing, and only the ticket is looked for.
+  absl::StatusOr<bool> Hear(const std::string& tenant, const TicketNews& news, bool about);
   const Site& site() const { return site_; }
-  // galen_tickets_*; must not outlive this.
-  std::shared_ptr<const prometheus::Collectable> Numbers() const;
+  // By target.
+  std::map<std::string, Courier::Counts> counts() const;
 
  private:
+  // Gives what was heard to its diagnoses.
+  absl::Status PassOn();
   // Calls `work` until the end; it gives the time to wait.
   void Loop(const std::string& what, const std::function<absl::StatusOr<absl::Duration>()>& work);
 
   const Site site_;
+  store::Records& records_;
   const Clock& clock_;
   const std::function<void(const std::string&)> tell_;
   UpstreamSource source_;

@@ -23,7 +23,7 @@ using knowledge::YamlNode;
 
 constexpr absl::string_view kEndpointKeys[] = {
     "endpoint", "sender",        "tenant", "scheme",      "secrets",  "header", "timestamp_header",
-    "nodes",    "default_nodes", "only",   "own_authors", "strategy", "poll"};
+    "nodes",    "default_nodes", "only",   "own_authors", "strategy", "poll",   "tickets"};
 constexpr absl::string_view kPollKeys[] = {"settings", "token", "ca_file", "every"};
 constexpr std::size_t kShortSecret = 16;
 
@@ -56,6 +56,13 @@ class SiteReader {
     endpoint.strategy = fields.Text("strategy");
     endpoint.sender = FindSender(fields);
     if (endpoint.sender == nullptr) return;
+    endpoint.tickets = fields.Text("tickets");
+    if (!endpoint.tickets.empty() && !endpoint.sender->news.has_value()) {
+      context_.Error(
+          fields.Find("tickets")->line,
+          absl::StrCat("sender \"", endpoint.sender->name, "\" tells nothing of tickets"),
+          "leave `tickets` out, or add `news` to the sender");
+    }
     ChooseScheme(fields, endpoint);
     for (const std::string& file : reader.Texts("secrets")) {
       AddKey(file, fields.Find("secrets")->line, endpoint);

@@ -33,6 +33,7 @@ struct Endpoint {
   std::vector<Condition> only;             // what opens an incident must hold this, too
   std::vector<std::string> own_authors;    // whose events are passed over: those that we cause
   std::string strategy;
+  std::string tickets;  // name of the target whose tickets it tells of; "": of none
   std::optional<EndpointPoll> poll;
 
   bool MayName(const std::string& node) const;

@@ -73,14 +73,15 @@ class Hooks::Delivery {
 };
 
 Hooks::Hooks(const Site& site, Ledger& ledger, RateGate& rates, const Clock& clock,
-             Executor& executor, HookNumbers& numbers, Options options)
+             Executor& executor, HookNumbers& numbers, Options options, TicketHeard heard)
     : site_(site),
       ledger_(ledger),
       rates_(rates),
       clock_(clock),
       executor_(executor),
       numbers_(numbers),
-      options_(options) {}
+      options_(options),
+      heard_(std::move(heard)) {}
 
 http::Response Hooks::Refuse(int status, const std::string& why) {
   return ErrorResponse(absl::InvalidArgumentError(why), status);
@@ -145,6 +146,7 @@ void Hooks::Read(const std::shared_ptr<Delivery>& delivery) {
   absl::StatusOr<Reading> reading = ReadDelivery(*delivery->endpoint, delivery->request);
   if (!reading.ok()) return delivery->Fail(reading.status(), "malformed");
   delivery->reading = *std::move(reading);
+  if (Hear(delivery)) return;
   if (delivery->reading.events.empty()) {
     if (delivery->reading.probe) return delivery->Answer(ProbeAnswer(), "probe");
     return delivery->Answer(
@@ -161,6 +163,25 @@ void Hooks::Read(const std::shared_ptr<Delivery>& delivery) {
                 }
                 Keep(delivery);
               });
+}
+
+bool Hooks::Hear(const std::shared_ptr<Delivery>& delivery) {
+  bool ours = false;
+  for (const TicketNote& note : delivery->reading.notes) {
+    if (!heard_) break;
+    const absl::StatusOr<bool> heard = heard_(note);
+    if (!heard.ok()) {
+      delivery->Later(WithRetryAfter(absl::UnavailableError("try again"), kTryAgain));
+      return true;
+    }
+    ours = ours || *heard;
+  }
+  if (!ours) return false;
+  // A ticket that we filed is no new incident, whatever is said of it.
+  delivery->Answer(AcceptedAnswer(delivery->endpoint->sender->answer, {},
+                                  {"it is about a ticket that Galen filed"}),
+                   "ticket");
+  return true;
 }
 
 void Hooks::Keep(const std::shared_ptr<Delivery>& delivery) {

@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
@@ -14,8 +16,13 @@
 #include "services/gateway/webhooks/endpoints.h"
 #include "services/gateway/webhooks/hook_numbers.h"
 #include "services/gateway/webhooks/ledger.h"
+#include "services/gateway/webhooks/reading.h"
 
 namespace galen::gateway::webhooks {
+
+// Is told what happened to a ticket: true when it is one of ours, which then is kept; an error: to
+// be told again. May block.
+using TicketHeard = std::function<absl::StatusOr<bool>(const TicketNote&)>;
 
 // POST /hooks/{endpoint}: whether the sender is who it says, what it says, and whether that is
 // kept; then 202 with the name of the diagnosis. The diagnosis itself is asked for later, by the
@@ -26,9 +33,9 @@ class Hooks final : public http::Handler {
     std::size_t most_body_bytes = std::size_t{1} << 20;
     std::size_t most_at_once = 512;
   };
-  // All must outlive it, and it must outlive the tasks of `executor`.
+  // All must outlive it, and it must outlive the tasks of `executor`. `heard` may be null.
   Hooks(const Site& site, Ledger& ledger, RateGate& rates, const Clock& clock, Executor& executor,
-        HookNumbers& numbers, Options options);
+        HookNumbers& numbers, Options options, TicketHeard heard = nullptr);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
   http::Response Refuse(int status, const std::string& why) override;
@@ -37,6 +44,8 @@ class Hooks final : public http::Handler {
   class Delivery;
   void Check(const std::shared_ptr<Delivery>& delivery);
   void Read(const std::shared_ptr<Delivery>& delivery);
+  // Whether it was all about tickets of ours, and answers it then.
+  bool Hear(const std::shared_ptr<Delivery>& delivery);
   void Keep(const std::shared_ptr<Delivery>& delivery);
 
   const Site& site_;
@@ -46,6 +55,7 @@ class Hooks final : public http::Handler {
   Executor& executor_;
   HookNumbers& numbers_;
   const Options options_;
+  const TicketHeard heard_;
   std::atomic<std::size_t> at_once_ = 0;
 };
 

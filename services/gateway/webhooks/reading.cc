@@ -170,6 +170,34 @@ bool IsOwn(const Endpoint& endpoint, const Event& event) {
   return false;
 }
 
+// What an event tells of a ticket, whatever else it says.
+void ReadNote(const Endpoint& endpoint, const Event& event, const std::string& otherwise,
+              Reading& reading) {
+  const std::optional<NewsForm>& news = endpoint.sender->news;
+  if (endpoint.tickets.empty() || !news.has_value()) return;
+  TicketNote note;
+  for (const Selector& selector : news->ticket) {
+    const std::vector<std::string> ids = selector.Texts(event);
+    if (note.ticket.empty() && !ids.empty()) note.ticket = ids.front();
+  }
+  if (note.ticket.empty()) return;
+  note.target = endpoint.tickets;
+  note.tenant = endpoint.tenant;
+  const auto hold = [&event](const std::vector<Condition>& conditions) {
+    return !conditions.empty() && AllHold(conditions, event);
+  };
+  if (hold(news->comment)) note.kind = TicketNote::Kind::kComment;
+  if (hold(news->closed)) note.kind = TicketNote::Kind::kClosed;
+  for (const Selector& selector : endpoint.sender->author) {
+    const std::vector<std::string> authors = selector.Texts(event);
+    if (note.author.empty() && !authors.empty()) note.author = CleanText(authors.front(), 256);
+  }
+  note.text = news->text.Fill(event, kMostDescription);
+  note.delivery = HashOf(endpoint.sender->event, event);
+  if (note.delivery.empty()) note.delivery = otherwise;
+  reading.notes.push_back(std::move(note));
+}
+
 // `otherwise`: what tells which event it is when the sender's selectors find nothing.
 absl::Status ReadEvent(const Endpoint& endpoint, const Event& event, const std::string& otherwise,
                        Reading& reading) {
@@ -180,14 +208,16 @@ absl::Status ReadEvent(const Endpoint& endpoint, const Event& event, const std::
     reading.probe = true;
     return absl::OkStatus();
   }
-  if (action == Action::kIgnore) {
-    reading.ignored.emplace_back("no rule takes this kind of event");
-    return absl::OkStatus();
-  }
   if (IsOwn(endpoint, event)) {
     reading.ignored.emplace_back("it was caused by Galen itself");
     return absl::OkStatus();
   }
+  if (action == Action::kIgnore) {
+    reading.ignored.emplace_back("no rule takes this kind of event");
+    ReadNote(endpoint, event, otherwise, reading);
+    return absl::OkStatus();
+  }
+  ReadNote(endpoint, event, otherwise, reading);
   v1::WebhookEvent found;
   found.set_incident(HashOf(sender.incident, event));
   if (found.incident().empty()) {

@@ -1,6 +1,7 @@
 #ifndef SERVICES_GATEWAY_WEBHOOKS_READING_H_
 #define SERVICES_GATEWAY_WEBHOOKS_READING_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,21 @@
 // What a delivery says, in our words. All are pure.
 namespace galen::gateway::webhooks {
 
+// What happened to a ticket, which may be one of ours.
+struct TicketNote {
+  enum class Kind : std::uint8_t { kComment, kClosed, kOther };
+  std::string target;  // as the endpoint has it
+  std::string tenant;
+  std::string ticket;
+  Kind kind = Kind::kOther;
+  std::string author;
+  std::string text;
+  std::string delivery;  // the same when it is told again
+};
+
 struct Reading {
-  bool probe = false;  // it only asks whether anybody is there
+  std::vector<TicketNote> notes;  // of endpoints that tell of tickets
+  bool probe = false;             // it only asks whether anybody is there
   std::vector<v1::WebhookEvent> events;
   std::vector<std::string> ignored;  // why, a sentence each
 };

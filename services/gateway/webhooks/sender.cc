@@ -18,8 +18,8 @@ using knowledge::FileContext;
 using knowledge::YamlNode;
 
 constexpr absl::string_view kSenderKeys[] = {
-    "sender",   "title", "body",   "answer", "schemes", "expect",   "events",  "event",
-    "incident", "time",  "author", "rules",  "opens",   "overload", "retries", "poll"};
+    "sender", "title",  "body",  "answer", "schemes",  "expect",  "events", "event", "incident",
+    "time",   "author", "rules", "opens",  "overload", "retries", "poll",   "news"};
 constexpr absl::string_view kSchemeKeys[] = {
     "scheme",   "kind",   "header", "query",     "prefix",           "separator",
     "encoding", "secret", "signs",  "id_header", "timestamp_header", "tolerance"};
@@ -108,6 +108,21 @@ IncidentForm ReadForm(const YamlNode& node, const FileContext& context) {
   form.links = reader.Templates("links");
   form.ticket = reader.Templates("ticket");
   return form;
+}
+
+NewsForm ReadNews(const YamlNode& node, const FileContext& context) {
+  const Fields fields(context, node, "news", {"ticket", "comment", "closed", "text"});
+  const PartReader reader(fields, context);
+  NewsForm news;
+  news.ticket = reader.Selectors("ticket");
+  if (news.ticket.empty()) {
+    context.Error(node.line, "nothing tells which ticket it is about",
+                  "add `ticket: [/place/of/an/id]`");
+  }
+  news.comment = reader.Conditions("comment");
+  news.closed = reader.Conditions("closed");
+  news.text = reader.TemplateAt("text");
+  return news;
 }
 
 Poll ReadPoll(const YamlNode& node, const FileContext& context) {
@@ -210,6 +225,9 @@ std::optional<Sender> ParseSender(absl::string_view text, const std::string& fil
     sender.form = ReadForm(*node, context);
   } else {
     context.Error(fields.line(), "nothing tells what an incident says", "add `opens`");
+  }
+  if (const YamlNode* const node = fields.Find("news"); node != nullptr) {
+    sender.news = ReadNews(*node, context);
   }
   sender.overload = reader.Integer("overload", 429, 504, sender.overload);
   if (sender.overload != 429 && sender.overload < 503) {

@@ -60,6 +60,14 @@ struct IncidentForm {
   std::map<std::string, Template> ticket;  // "system", "id", "key", "url"
 };
 
+// What a sender tells of tickets that Galen filed with it (docs/tickets.md).
+struct NewsForm {
+  std::vector<Selector> ticket;    // its id, as the answer to its opening gave it
+  std::vector<Condition> comment;  // all hold: somebody commented; none: nobody ever does
+  std::vector<Condition> closed;   // all hold: it was closed
+  Template text;
+};
+
 // How a sender's own interface is asked for what it may never have sent.
 struct Poll {
   std::string url;  // with {since}, {page} or {offset}, and the settings of the endpoint
@@ -92,6 +100,7 @@ struct Sender {
   std::vector<Selector> author;    // who did it
   std::vector<Rule> rules;         // the first that fits; none: it is ignored
   IncidentForm form;
+  std::optional<NewsForm> news;
   int overload = 503;
   bool retries = true;  // comes again when it is not answered, or with 503
   std::optional<Poll> poll;

@@ -19,8 +19,8 @@ absl::StatusOr<std::unique_ptr<Webhooks>> Webhooks::Open(
 Webhooks::Webhooks(Site site, const Needs& needs)
     : site_(std::move(site)),
       ledger_(needs.journal, needs.clock, needs.executor, Ledger::Options()),
-      hooks_(site_, ledger_, needs.rates, needs.clock, needs.executor, numbers_, Hooks::Options()) {
-}
+      hooks_(site_, ledger_, needs.rates, needs.clock, needs.executor, numbers_, Hooks::Options(),
+             needs.heard) {}
 
 absl::Status Webhooks::Begin(const Needs& needs) {
   GALEN_RETURN_IF_ERROR(ledger_.Open());

@@ -32,6 +32,7 @@ class Webhooks {
     const Clock& clock;
     Executor& executor;
     std::function<void(const std::string&)> tell;  // of what goes wrong, a sentence
+    TicketHeard heard = nullptr;                   // where tickets are filed
   };
   // Reads the site's file and what is stored. Everything needed must outlive it, but `executor`
   // must end before it does. INVALID_ARGUMENT, NOT_FOUND the files; UNAVAILABLE, DATA_LOSS the

@@ -111,8 +111,8 @@ class HooksTest : public ::testing::Test {
                                                           .look = absl::Milliseconds(5)},
                                          [](const std::string&) {});
     ledger_->OnWaiting([this] { courier_->Wake(); });
-    hooks_ =
-        std::make_unique<Hooks>(site_, *ledger_, rates_, clock_, *executor_, numbers_, options_);
+    hooks_ = std::make_unique<Hooks>(site_, *ledger_, rates_, clock_, *executor_, numbers_,
+                                     options_, heard_);
   }
   void Stop() {
     if (courier_ != nullptr) courier_->Stop();
@@ -148,6 +148,7 @@ class HooksTest : public ::testing::Test {
   Orchestrator orchestrator_;
   Rates rates_;
   Hooks::Options options_;
+  TicketHeard heard_;
   std::size_t most_queued_ = 100;
   Site site_;
   HookNumbers numbers_;
@@ -175,6 +176,30 @@ TEST_F(HooksTest, AnswersWithTheNameAndHandsTheDiagnosisOn) {
   EXPECT_EQ(asked[0].request_id(), asked[0].diagnosis_id());
   EXPECT_EQ(asked[0].diagnosis().incident().nodes(0), "n1");
   EXPECT_EQ(orchestrator_.resources()[0], "tenants/acme");
+}
+
+TEST_F(HooksTest, WhatIsAboutATicketOfOursIsHeardAndOpensNothing) {
+  constexpr char kOpened[] =
+      R"({"webhookEvent":"jira:issue_created","issue":{"id":"1","key":"GPU-7","fields":{}}})";
+  std::vector<TicketNote> notes;
+  absl::StatusOr<bool> answer = true;
+  heard_ = [&](const TicketNote& note) {
+    notes.push_back(note);
+    return answer;
+  };
+  Start({"jira"});
+  site_.endpoints.at("jira").tickets = "acme-jira";
+  const http::Response ours = Send(Signed("jira", kOpened));
+  EXPECT_EQ(ours.status, 202);
+  EXPECT_THAT(ours.body, HasSubstr("a ticket that Galen filed"));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].ticket, "GPU-7");
+  EXPECT_EQ(Count("jira", "ticket"), 1U);
+  answer = absl::UnavailableError("the store is away");
+  EXPECT_EQ(Send(Signed("jira", kOpened)).status, 503);
+  answer = false;
+  EXPECT_EQ(json::parse(Send(Signed("jira", kOpened)).body)["events"][0]["outcome"], "opened");
+  orchestrator_.AwaitAsked(1);
 }
 
 TEST_F(HooksTest, ARepeatHasTheSameAnswerAndMakesNothing) {

@@ -140,6 +140,69 @@ TEST(ReadingTest, WhatGalenItselfCausedIsPassedOver) {
   EXPECT_THAT(reading->ignored, ElementsAre(HasSubstr("Galen itself")));
 }
 
+TEST(ReadingTest, WhatIsSaidOfTicketsIsReadWhereTheEndpointTellsOfThem) {
+  using Kind = TicketNote::Kind;
+  const struct {
+    const char* sender;
+    const char* github_event;
+    std::string body;
+    const char* ticket;
+    Kind kind;
+    const char* author;
+    const char* text;
+  } kCases[] = {
+      {"github", "issue_comment",
+       R"({"action":"created","issue":{"id":1,"number":7},"sender":{"login":"ana"},)"
+       R"("comment":{"body":"cable","author_association":"MEMBER"}})",
+       "7", Kind::kComment, "ana", "cable"},
+      {"github", "issue_comment",
+       R"({"action":"created","issue":{"id":1,"number":7},"sender":{"login":"eve"},)"
+       R"("comment":{"body":"cable","author_association":"NONE"}})",
+       "7", Kind::kOther, "eve", "cable"},
+      {"github", "issues",
+       R"({"action":"closed","issue":{"id":1,"number":7},"sender":{"login":"ana"}})", "7",
+       Kind::kClosed, "ana", ""},
+      {"jira", "",
+       R"({"webhookEvent":"comment_created","issue":{"id":"1","key":"GPU-7"},)"
+       R"("comment":{"body":"cable","author":{"accountId":"ana"}}})",
+       "GPU-7", Kind::kComment, "ana", "cable"},
+      {"jira", "",
+       R"({"webhookEvent":"jira:issue_updated","user":{"accountId":"ana"},"issue":{"id":"1","key":)"
+       R"("GPU-7","fields":{"status":{"statusCategory":{"key":"done"}}}}})",
+       "GPU-7", Kind::kClosed, "ana", ""},
+      {"servicenow", "",
+       R"({"type":"servicenow.incident.updated","data":{"sys_id":"9","sys_mod_count":"2","state":)"
+       R"("6","close_notes":"riser","sys_updated_by":"ana"}})",
+       "9", Kind::kClosed, "ana", "riser"},
+      {"pagerduty", "",
+       R"({"event":{"id":"e","event_type":"incident.resolved","agent":{"id":"ana"},)"
+       R"("data":{"id":"P1","incident_key":"galen-1"}}})",
+       "galen-1", Kind::kClosed, "ana", ""},
+      {"standard-webhooks", "",
+       R"({"type":"ticket.commented","data":{"mark":"galen-1","author":"ana","text":"cable"}})",
+       "galen-1", Kind::kComment, "ana", "cable"},
+  };
+  for (const auto& expected : kCases) {
+    SCOPED_TRACE(expected.body);
+    Endpoint endpoint = EndpointOf(expected.sender);
+    http::Request request = Post(expected.body);
+    request.headers.Add("X-GitHub-Event", expected.github_event);
+    EXPECT_THAT(ReadDelivery(endpoint, request)->notes, IsEmpty());
+    endpoint.tickets = "t";
+    const auto reading = ReadDelivery(endpoint, request);
+    ASSERT_THAT(reading, IsOk());
+    ASSERT_THAT(reading->notes, SizeIs(1));
+    const TicketNote& note = reading->notes[0];
+    EXPECT_EQ(note.target, "t");
+    EXPECT_EQ(note.tenant, "acme");
+    EXPECT_EQ(note.ticket, expected.ticket);
+    EXPECT_EQ(note.kind, expected.kind);
+    EXPECT_EQ(note.author, expected.author);
+    EXPECT_EQ(note.text, expected.text);
+    EXPECT_NE(note.delivery, "");
+  }
+}
+
 TEST(ReadingTest, AnEndpointMayOpenLessThanItsSender) {
   Endpoint endpoint = EndpointOf("alertmanager");
   endpoint.only.push_back({Selector::Parse("/commonLabels/severity").value(), {"page"}, {}, {}});
