@@ -96,8 +96,8 @@ void Ledger::Work() {
 
 absl::Status Ledger::Write(std::vector<Job>& jobs) {
   const MutexLock one(reading_);
-  // What other gateways wrote counts before what is written now. The order of the records tells that
-  // of all but of what is not written at all, for want of an incident that is open.
+  // What other gateways wrote counts before what is written now. The order of the records tells
+  // that of all but of what is not written at all, for want of an incident that is open.
   bool look = false;
   {
     const MutexLock lock(mu_);
