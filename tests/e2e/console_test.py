@@ -39,9 +39,11 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         uploads = f"{scratch}/uploads"
         os.mkdir(uploads)
-        bundle = f"{scratch}/cublas-ecc.tar.gz"
-        with tarfile.open(bundle, "w:gz") as archive:
-            archive.add(f"{galen.EXAMPLES}/cublas-ecc", "cublas-ecc")
+        bundles = {}
+        for example in galen.CAUSES:
+            bundles[example] = f"{scratch}/{example}.tar.gz"
+            with tarfile.open(bundles[example], "w:gz") as archive:
+                archive.add(f"{galen.EXAMPLES}/{example}", example)
         with galen.Mesh(roots=f"{galen.EXAMPLES},{uploads}") as mesh:
             execution = mesh.start("galen-execution", f"--knowledge={galen.ROOT}/knowledge", f"--store={mesh.store}")
             mesh.start("galen-node", f"--knowledge={galen.ROOT}/knowledge", "--host=registered-node", f"--execution={execution.address}")
@@ -65,7 +67,8 @@ def main():
                     except urllib.error.HTTPError as error:
                         assert error.code == 401, error
                         time.sleep(0.05)
-            environment = {"GATEWAY": gateway.address, "BUNDLE": bundle, "CONSOLE_SOURCES": SOURCES,
+            environment = {"GATEWAY": gateway.address, "BUNDLE": bundles["cublas-ecc"], "EXAMPLES": ",".join(bundles.values()),
+                           "CONSOLE_SOURCES": SOURCES,
                            "CHROMIUM": os.environ.get("CHROMIUM") or shutil.which("chromium"), **keys}
             if os.environ.get("GALEN_UPDATE_GOLDENS"):
                 environment["SHOTS"] = f"{galen.ROOT}/docs/console"

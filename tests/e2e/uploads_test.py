@@ -20,7 +20,7 @@ class Uploads(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.directory = f"{cls.scratch.name}/uploads"
         cls.mesh = galen.Mesh(roots=f"{galen.EXAMPLES},{cls.directory}")
-        cls.gateway = cls.start_gateway("--upload_bytes=2147483648")
+        cls.gateway = cls.start_gateway()
         cls.client = cls.make_client("acme")
 
     @classmethod
@@ -48,7 +48,7 @@ class Uploads(unittest.TestCase):
         with socket.create_connection(("127.0.0.1", int(client.address.rsplit(":", 1)[1])), timeout=120) as connection:
             framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(body) if length is None else length}"
             connection.sendall(f"POST /v1/tenants/{tenant}/uploads?kind={kind}&fileName={name} HTTP/1.1\r\nHost: x\r\n"
-                               f"Authorization: Bearer {client.key}\r\n{framing}\r\n\r\n".encode())
+                               f"Connection: close\r\nAuthorization: Bearer {client.key}\r\n{framing}\r\n\r\n".encode())
             try:
                 for piece in [body] if isinstance(body, bytes) else body:
                     connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
@@ -122,11 +122,11 @@ class Uploads(unittest.TestCase):
         status, answer = self.send(b"", length=10 << 30)
         self.assertEqual((status, answer["error"]["details"][0]["reason"]), (413, "REQUEST_TOO_LARGE"))
 
-    def test_a_gigabyte_goes_to_disk_and_not_to_memory(self):
+    def test_a_large_log_goes_to_disk_and_not_to_memory(self):
         before = self.memory()
         piece = b"x" * MIB
-        status, upload = self.send((piece for _ in range(1024)), length=1 << 30)
-        self.assertEqual((status, upload.get("sizeBytes")), (200, str(1 << 30)), upload)
+        status, upload = self.send((piece for _ in range(256)), length=256 * MIB)
+        self.assertEqual((status, upload.get("sizeBytes")), (200, str(256 * MIB)), upload)
         self.assertLess(self.memory() - before, 32)
         self.assertEqual(self.client.ask("DELETE", f"/v1/{upload['name']}").status, 200)
 

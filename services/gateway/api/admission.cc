@@ -30,7 +30,7 @@ void AddRateHeaders(const Allowance& allowance, http::Headers& headers) {
 
 }  // namespace
 
-void Admit(Access& access, RateGate& rates, const http::Request& request, Admission wanted,
+void Admit(Access& access, RateGate& rates, const http::Request& request, const Admission& wanted,
            http::Headers& headers, absl::AnyInvocable<void(absl::StatusOr<Principal>) &&> done) {
   absl::StatusOr<Principal> principal = access.Authenticate(request);
   if (!principal.ok()) return std::move(done)(principal.status());

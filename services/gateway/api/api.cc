@@ -201,9 +201,9 @@ void Api::Admit(const std::shared_ptr<Inquiry>& inquiry) {
   const gateway::Route& route = *inquiry->match.route;
   const std::string& resource = inquiry->match.fields[route.tenant_field];
   // A create names its collection in the path, the rest "*".
-  Admission wanted{.resource = resource,
-                   .scope = route.writes() ? kScopeWrite : kScopeRead,
-                   .starts = route.writes() && route.body != "*"};
+  const Admission wanted{.resource = resource,
+                         .scope = route.writes() ? kScopeWrite : kScopeRead,
+                         .starts = route.writes() && route.body != "*"};
   gateway::Admit(access_, rates_, inquiry->request, wanted, inquiry->headers,
                  [this, inquiry](absl::StatusOr<Principal> principal) {
                    if (!principal.ok()) return inquiry->Fail(principal.status());

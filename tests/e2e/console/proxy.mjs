@@ -59,6 +59,9 @@ export class Proxy {
     });
   }
 
+  get holding() {
+    return this.#held.size > 0;
+  }
   release() {
     this.holdAfter = Infinity;
     for (const go of this.#held) go();

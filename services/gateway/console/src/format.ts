@@ -22,7 +22,8 @@ export function span(seconds: number): string {
 export const ago = (time: string | undefined, now: number): string => {
   if (!time) return "";
   const seconds = (now - Date.parse(time)) / 1000;
-  return seconds < 5 ? "just now" : `${span(Math.floor(seconds))} ago`;
+  if (seconds < 5) return "just now";
+  return seconds < 10 ? `${Math.floor(seconds)} s ago` : `${span(Math.floor(seconds))} ago`;
 };
 
 export const secondsOf = (duration: string | undefined): number => Number.parseFloat(duration ?? "NaN");

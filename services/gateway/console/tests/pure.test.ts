@@ -19,7 +19,8 @@ test("a belief is never a number alone, and never certain", () => {
 test("values are written as people read them", () => {
   assert.deepEqual([span(0.25), span(59), span(3700), bytes(10), bytes(1536), bytes(5 * 2 ** 30)], ["250 ms", "59 s", "1 h", "10 B", "1.5 KiB", "5.0 GiB"]);
   assert.deepEqual([clock("2026-04-22T02:21:37Z"), clock("2026-04-22T02:21:37.6Z"), clock(undefined)], ["02:21:37.000", "02:21:37.600", ""]);
-  assert.equal(ago("2026-04-22T00:00:00Z", Date.parse("2026-04-22T02:00:00Z")), "2 h ago");
+  const ages = [3, 7, 59, 7200].map((seconds) => ago("2026-04-22T00:00:00Z", Date.parse("2026-04-22T00:00:00Z") + 1000 * seconds));
+  assert.deepEqual(ages, ["just now", "7 s ago", "59 s ago", "2 h ago"]);
   assert.equal(findingText({}), "not known");
   assert.equal(findingText({ boolValue: false }), "no");
   assert.equal(findingText({ intValue: "0", unit: "count" }), "0 count");

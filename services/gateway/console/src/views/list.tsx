@@ -94,7 +94,7 @@ function Row({ one }: { one: Diagnosis }) {
     <tr class={isLive(one.state ?? "") ? "live" : ""}>
       <td data-label="State"><Badge state={one.state ?? "PENDING"} /></td>
       <td data-label="Reported as"><a data-row href={diagnosisHash(one.name)} class="rowlink">
-        <Foreign text={text.length > 180 ? `${text.slice(0, 180)}…` : text || lastPart(one.name)} /></a>
+        <Foreign text={text.length > 120 ? `${text.slice(0, 120)}…` : text || lastPart(one.name)} /></a>
         <div class="dim small"><Foreign text={[one.incident?.workload?.name, one.incident?.nodes?.slice(0, 3).join(", ")].filter(Boolean).join(" · ")} /></div></td>
       <td data-label="Cause">{cause ? <><Foreign text={cause.title || cause.label} />
         {one.report?.presumedCause && !one.report.primaryCause && <span class="dim"> (presumed)</span>}
