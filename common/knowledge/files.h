@@ -22,9 +22,9 @@ struct SourceFile {
 
 // Every *.yaml below the directories, by directory and then name. Hidden files and directories are
 // passed over (a mounted Kubernetes ConfigMap keeps its copies in ..data/), and so are the folder
-// `proposals` of each, whose entries wait for a person and are no knowledge yet, and `webhooks`,
-// which others read. A file that cannot be read, or is too large, is a problem and left out.
-// NOT_FOUND when a directory cannot be read.
+// `proposals` of each, whose entries wait for a person and are no knowledge yet, and `webhooks` and
+// `tickets`, which others read. A file that cannot be read, or is too large, is a problem and left
+// out. NOT_FOUND when a directory cannot be read.
 absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> directories,
                                                   std::vector<Problem>& problems);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPage = 100;
 constexpr int kMostSteps = 30;
-constexpr absl::Duration kLook = absl::Seconds(1);
+constexpr absl::Duration kLook = absl::Minutes(1);
 // Clocks of gateways differ: what is looked for may be a little older than we think.
 constexpr absl::Duration kSlack = absl::Minutes(10);
 
@@ -97,8 +97,13 @@ absl::StatusOr<absl::Time> Courier::WorkOnce() {
       after = due.value.diagnosis();
       ++count;
       oldest = std::max(oldest, now - TimeOf(due.value.first_due()));
-      if (due.value.has_not_before() && TimeOf(due.value.not_before()) > now) continue;
-      if (!due.value.owner().empty() && TimeOf(due.value.lease_expires()) > now) continue;
+      absl::Time from = now;
+      if (due.value.has_not_before()) from = std::max(from, TimeOf(due.value.not_before()));
+      if (!due.value.owner().empty()) from = std::max(from, TimeOf(due.value.lease_expires()));
+      if (from > now) {
+        next = std::min(next, from);
+        continue;
+      }
       due.value.set_owner(me);
       SetTime(now + LeaseOf(target_), *due.value.mutable_lease_expires());
       const absl::Status taken = book_.PutDue(target_.name, due);

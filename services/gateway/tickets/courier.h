@@ -54,7 +54,8 @@ class Courier {
   // All must outlive it.
   Courier(const Target& target, std::string console_url, World world);
 
-  // Does one thing that is due. Gives the time when to come again: now when it did something.
+  // Does one thing that is due. Gives the time when there is more to do, as far as it knows: now
+  // when it did something.
   absl::StatusOr<absl::Time> WorkOnce();
 
   const Target& target() const { return target_; }
