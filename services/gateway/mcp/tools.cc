@@ -1,9 +1,12 @@
 #include "services/gateway/mcp/tools.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -101,7 +104,7 @@ absl::Status Wrong(absl::string_view argument, absl::string_view what) {
 
 const json* SchemaOf(absl::string_view tool) {
   for (const json& known : Tools()) {
-    if (known["name"] == tool) return &known["inputSchema"];
+    if (known["name"].get_ref<const std::string&>() == tool) return &known["inputSchema"];
   }
   return nullptr;
 }
@@ -148,7 +151,8 @@ absl::StatusOr<json> IncidentOf(const json& arguments) {
   for (const json& log : arguments["logs"]) {
     const auto text = [&](const char* name) {
       const auto it = log.is_object() ? log.find(name) : log.end();
-      return log.is_object() && it != log.end() && it->is_string() ? it->get<std::string>() : "";
+      return log.is_object() && it != log.end() && it->is_string() ? it->get<std::string>()
+                                                                    : std::string();
     };
     if (text("name").empty() || text("text").empty()) {
       return Wrong("logs", "each has a name and a text");
@@ -247,7 +251,7 @@ json EvidenceOf(const json& diagnosis, absl::string_view id) {
     const auto it = holder.find(list);
     if (it == holder.end() || !it->is_array()) return nullptr;
     for (const json& one : *it) {
-      if (one.is_object() && one.value("id", "") == id) return one;
+      if (one.is_object() && absl::string_view(one.value("id", "")) == id) return one;
     }
     return nullptr;
   };

@@ -266,7 +266,9 @@ absl::StatusOr<std::map<std::string, Sender>> LoadSenders(
     for (const std::string& file : files) {
       GALEN_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(file));
       std::optional<Sender> sender = ParseSender(text, file, problems);
-      if (sender.has_value()) senders[sender->name] = *std::move(sender);
+      if (!sender.has_value()) continue;
+      const std::string name = sender->name;
+      senders.insert_or_assign(name, *std::move(sender));
     }
   }
   GALEN_RETURN_IF_ERROR(ToStatus(problems));
