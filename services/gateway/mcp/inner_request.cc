@@ -16,8 +16,8 @@ constexpr int kHungUp = 499;
 // What waits to be read before the writer has to wait.
 constexpr std::size_t kMostWaiting = 1 << 20;
 
-// The other end of an answer. Who writes may hold locks, so what is written is looked at on a thread
-// of the executor; nothing is called with the lock held.
+// The other end of an answer. Who writes may hold locks, so what is written is looked at on a
+// thread of the executor; nothing is called with the lock held.
 class Inner final : public http::Exchange, public std::enable_shared_from_this<Inner> {
  public:
   Inner(Executor& executor, std::function<bool(const StreamEvent&)> on_event,

@@ -29,7 +29,8 @@ struct StreamEvent {
   std::string data;
 };
 // Asks `handler` for a stream. `on_event` gets each event and each comment in order; false hangs
-// up. `done` gets the head of the answer (with its body where it was no stream) when it is over, once.
+// up. `done` gets the head of the answer (with its body where it was no stream) when it is over,
+// once.
 std::function<void()> FollowInner(http::Handler& handler, Executor& executor, http::Request request,
                                   std::function<bool(const StreamEvent&)> on_event,
                                   absl::AnyInvocable<void(http::Response) &&> done);

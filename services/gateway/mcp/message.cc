@@ -134,8 +134,7 @@ std::variant<Ask, http::Response> Read(const http::Request& request) {
     ask.params = *params;
   }
   const auto meta_it = ask.params.find("_meta");
-  const json meta =
-      meta_it != ask.params.end() && meta_it->is_object() ? *meta_it : json::object();
+  const json meta = meta_it != ask.params.end() && meta_it->is_object() ? *meta_it : json::object();
   if (const auto token = meta.find("progressToken");
       token != meta.end() && (token->is_string() || token->is_number_integer())) {
     ask.progress_token = *token;
@@ -153,10 +152,10 @@ std::variant<Ask, http::Response> Read(const http::Request& request) {
     return ask;
   }
   if (version.empty() || !meta.contains(kMetaCapabilities)) {
-    return Reply(ErrorOf(ask, kInvalidParams,
-                         absl::StrCat("params._meta must have ", kMetaVersion, " and ",
-                                      kMetaCapabilities)),
-                 400);
+    return Reply(
+        ErrorOf(ask, kInvalidParams,
+                absl::StrCat("params._meta must have ", kMetaVersion, " and ", kMetaCapabilities)),
+        400);
   }
   if (version != kModernVersion) {
     return Reply(ErrorOf(ask, kUnsupportedVersion, "Unsupported protocol version",

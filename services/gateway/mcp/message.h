@@ -27,8 +27,8 @@ struct Ask {
   bool takes_stream = false;      // by its Accept
 };
 
-// A POST to /mcp as an Ask, or the answer that refuses it. The server's size limit for bodies holds;
-// a document nests 64 levels at most.
+// A POST to /mcp as an Ask, or the answer that refuses it. The server's size limit for bodies
+// holds; a document nests 64 levels at most.
 std::variant<Ask, http::Response> Read(const http::Request& request);
 
 // Answers, as JSON-RPC messages. `result` gets what its era asks for.

@@ -125,8 +125,9 @@ absl::Status CheckArguments(const json& schema, const json& arguments) {
         value.get_ref<const std::string&>().size() > (*known)["maxLength"].get<std::size_t>()) {
       return Wrong(name, "is too long");
     }
-    if (type == "integer" && (value.get<std::int64_t>() < (*known)["minimum"].get<std::int64_t>() ||
-                              value.get<std::int64_t>() > (*known)["maximum"].get<std::int64_t>())) {
+    if (type == "integer" &&
+        (value.get<std::int64_t>() < (*known)["minimum"].get<std::int64_t>() ||
+         value.get<std::int64_t>() > (*known)["maximum"].get<std::int64_t>())) {
       return Wrong(name, absl::StrCat("lies outside ", (*known)["minimum"].get<int>(), " to ",
                                       (*known)["maximum"].get<int>()));
     }
@@ -152,7 +153,7 @@ absl::StatusOr<json> IncidentOf(const json& arguments) {
     const auto text = [&](const char* name) {
       const auto it = log.is_object() ? log.find(name) : log.end();
       return log.is_object() && it != log.end() && it->is_string() ? it->get<std::string>()
-                                                                    : std::string();
+                                                                   : std::string();
     };
     if (text("name").empty() || text("text").empty()) {
       return Wrong("logs", "each has a name and a text");
@@ -199,8 +200,8 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const json& arguments,
     return Wrong("tenant", "is missing: this credential is for several");
   }
   ApiCall call;
-  call.wait_seconds = arguments.contains("waitSeconds") ? arguments["waitSeconds"].get<int>()
-                                                        : kUsualWait;
+  call.wait_seconds =
+      arguments.contains("waitSeconds") ? arguments["waitSeconds"].get<int>() : kUsualWait;
   call.wait_seconds = std::min(call.wait_seconds, kMostWait);
   call.idempotency_key = TextOf(arguments, "requestId");
   if (!name.empty()) call.then = ReportTarget(name);
@@ -214,14 +215,15 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const json& arguments,
   } else if (tool == "submit_feedback") {
     call.method = "POST";
     call.target = absl::StrCat("/v1/", name, ":submitFeedback");
-    call.body = json{{"text", arguments["text"]}}.dump(-1, ' ', false,
-                                                       json::error_handler_t::replace);
+    call.body =
+        json{{"text", arguments["text"]}}.dump(-1, ' ', false, json::error_handler_t::replace);
     call.watches = true;
   } else if (tool == "wait_for_diagnosis") {
     call.watches = true;
   } else if (tool == "get_evidence") {
     call.evidence = TextOf(arguments, "id");
-    call.then = absl::StrCat("/v1/", name, "?fields=name,report.evidence,checkResults,summary.signals");
+    call.then =
+        absl::StrCat("/v1/", name, "?fields=name,report.evidence,checkResults,summary.signals");
   } else if (tool == "list_diagnoses") {
     call.method = "GET";
     const int size = arguments.contains("pageSize") ? arguments["pageSize"].get<int>() : 20;
@@ -256,8 +258,8 @@ json EvidenceOf(const json& diagnosis, absl::string_view id) {
     return nullptr;
   };
   const json empty = json::object();
-  for (const auto& [part, list] :
-       {std::pair("report", "evidence"), std::pair("", "checkResults"), std::pair("summary", "signals")}) {
+  for (const auto& [part, list] : {std::pair("report", "evidence"), std::pair("", "checkResults"),
+                                   std::pair("summary", "signals")}) {
     const json& holder = *part == '\0'              ? diagnosis
                          : diagnosis.contains(part) ? diagnosis[part]
                                                     : empty;

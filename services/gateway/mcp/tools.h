@@ -23,7 +23,7 @@ struct ApiCall {
   // `wait_seconds` have passed, and then read from `then`.
   bool watches = false;
   int wait_seconds = 0;
-  std::string then;  // target of the final GET; "" where the diagnosis is yet to be named
+  std::string then;      // target of the final GET; "" where the diagnosis is yet to be named
   std::string evidence;  // id of the one piece of evidence that is wanted of it
 };
 
@@ -35,7 +35,8 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const nlohmann::json& arg
 // The final GET for a diagnosis.
 std::string ReportTarget(absl::string_view name);
 
-// What a tool gives of a diagnosis: name, state, cause with evidence, what was ruled out, what to do.
+// What a tool gives of a diagnosis: name, state, cause with evidence, what was ruled out, what to
+// do.
 nlohmann::json Digest(const nlohmann::json& diagnosis);
 // The one piece of evidence of a diagnosis; null when there is none of that id.
 nlohmann::json EvidenceOf(const nlohmann::json& diagnosis, absl::string_view id);

@@ -75,7 +75,7 @@ class Courier {
   std::size_t flying_ = 0;
   std::vector<Landing> landed_;  // and not written down yet
   std::uint64_t refused_ = 0;
-  absl::Time told_ = absl::InfinitePast();  // when it was said last that some wait
+  absl::Time told_ = absl::InfinitePast();          // when it was said last that some wait
   std::map<std::string, Attempt> attempts_;         // by the id of the diagnosis
   std::map<std::string, clients::Cancel> cancels_;  // of those that fly
   bool away_ = false;                               // of the thread alone

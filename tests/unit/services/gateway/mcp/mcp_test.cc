@@ -7,8 +7,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,9 +20,9 @@
 namespace galen::gateway::mcp {
 namespace {
 
+using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using nlohmann::json;
 
 constexpr char kName[] = "tenants/acme/diagnoses/d1";
 
@@ -48,7 +48,9 @@ class FakeApi final : public http::Handler {
     if (absl::StrContains(request.target, ":watch")) return on_watch(exchange);
     exchange->Respond(answer(request));
   }
-  http::Response Refuse(int status, const std::string& /*why*/) override { return Json({}, status); }
+  http::Response Refuse(int status, const std::string& /*why*/) override {
+    return Json({}, status);
+  }
 
   std::vector<http::Request> asked() {
     const std::lock_guard lock(mu_);
@@ -56,23 +58,23 @@ class FakeApi final : public http::Handler {
   }
   std::string tenant = "acme";
   std::function<http::Response(const http::Request&)> answer = [](const http::Request&) {
-    return Json({{"name", kName},
-                 {"state", "SUCCEEDED"},
-                 {"report", {{"headline", "GPU 1 has a fault"}}}});
+    return Json(
+        {{"name", kName}, {"state", "SUCCEEDED"}, {"report", {{"headline", "GPU 1 has a fault"}}}});
   };
-  std::function<void(const std::shared_ptr<http::Exchange>&)> on_watch =
-      [](const std::shared_ptr<http::Exchange>& exchange) {
-        http::Response head;
-        head.body = "retry: 2000\n\n";
-        exchange->OnHangUp([] {});
-        exchange->Begin(std::move(head));
-        exchange->Write(
-            "id: 2\ndata: {\"sequence\":\"2\",\"checkCompleted\":{\"result\":{\"id\":\"gpu.ecc@n1\","
-            "\"status\":\"FAIL\"}}}\n\n");
-        exchange->Write(": still here\n\nid: 3\ndata: {\"sequence\":\"3\",\"concluded\":{}}\n\n");
-        exchange->Write("event: end\ndata: {}\n\n");
-        exchange->End();
-      };
+  std::function<void(const std::shared_ptr<http::Exchange>&)> on_watch = [](const std::shared_ptr<
+                                                                             http::Exchange>&
+                                                                                exchange) {
+    http::Response head;
+    head.body = "retry: 2000\n\n";
+    exchange->OnHangUp([] {});
+    exchange->Begin(std::move(head));
+    exchange->Write(
+        "id: 2\ndata: {\"sequence\":\"2\",\"checkCompleted\":{\"result\":{\"id\":\"gpu.ecc@n1\","
+        "\"status\":\"FAIL\"}}}\n\n");
+    exchange->Write(": still here\n\nid: 3\ndata: {\"sequence\":\"3\",\"concluded\":{}}\n\n");
+    exchange->Write("event: end\ndata: {}\n\n");
+    exchange->End();
+  };
 
  private:
   std::mutex mu_;
@@ -153,14 +155,16 @@ class McpTest : public ::testing::Test {
     json meta = Meta();
     if (params.contains("_meta")) meta.update(params["_meta"]);
     params["_meta"] = meta;
-    headers.insert(headers.begin(), {{"MCP-Protocol-Version", "2026-07-28"}, {"Mcp-Method", method}});
+    headers.insert(headers.begin(),
+                   {{"MCP-Protocol-Version", "2026-07-28"}, {"Mcp-Method", method}});
     if (params.contains("name")) headers.insert(headers.begin(), {"Mcp-Name", params["name"]});
     return Post(json{{"jsonrpc", "2.0"}, {"id", 7}, {"method", method}, {"params", params}}.dump(),
                 headers);
   }
   std::shared_ptr<Client> Legacy(const std::string& method, const json& params = json::object()) {
-    return Post(json{{"jsonrpc", "2.0"}, {"id", "a"}, {"method", method}, {"params", params}}.dump(),
-                {{"MCP-Protocol-Version", "2025-11-25"}});
+    return Post(
+        json{{"jsonrpc", "2.0"}, {"id", "a"}, {"method", method}, {"params", params}}.dump(),
+        {{"MCP-Protocol-Version", "2025-11-25"}});
   }
   std::shared_ptr<Client> Tool(const std::string& name, const json& arguments) {
     return Modern("tools/call", {{"name", name}, {"arguments", arguments}});
@@ -184,7 +188,8 @@ TEST_F(McpTest, SpeaksBothErasOnOneEndpoint) {
   EXPECT_EQ(modern["resultType"], "complete");
   EXPECT_TRUE(modern["capabilities"].contains("tools"));
   const json legacy =
-      Post(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}})")
+      Post(
+          R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}})")
           ->Message()["result"];
   EXPECT_EQ(legacy["protocolVersion"], "2025-06-18");
   EXPECT_FALSE(legacy.contains("resultType"));
@@ -212,14 +217,13 @@ TEST_F(McpTest, ListsItsToolsWithoutAKey) {
 }
 
 TEST_F(McpTest, DiagnosesWatchesAndReadsInTheNameOfWhoeverAsks) {
-  const auto client = Modern(
-      "tools/call", {{"name", "diagnose"},
-                     {"arguments",
-                      {{"description", "NCCL timeout"},
-                       {"nodes", {"n1"}},
-                       {"logs", {{{"name", "train.log"}, {"text", "boom"}}}},
-                       {"requestId", "r-1"}}},
-                     {"_meta", {{"progressToken", "p"}}}});
+  const auto client = Modern("tools/call", {{"name", "diagnose"},
+                                            {"arguments",
+                                             {{"description", "NCCL timeout"},
+                                              {"nodes", {"n1"}},
+                                              {"logs", {{{"name", "train.log"}, {"text", "boom"}}}},
+                                              {"requestId", "r-1"}}},
+                                            {"_meta", {{"progressToken", "p"}}}});
   const std::vector<json> messages = client->Messages();
   ASSERT_EQ(messages.size(), 3U);
   EXPECT_EQ(messages[0]["params"]["message"], "gpu.ecc@n1: FAIL");
@@ -255,8 +259,7 @@ TEST_F(McpTest, AWaitThatIsOverTellsHowFarItIs) {
     }).detach();
   };
   api_.answer = [](const http::Request&) { return Json({{"name", kName}, {"state", "RUNNING"}}); };
-  const json message =
-      Tool("wait_for_diagnosis", {{"name", kName}, {"waitSeconds", 1}})->Message();
+  const json message = Tool("wait_for_diagnosis", {{"name", kName}, {"waitSeconds", 1}})->Message();
   EXPECT_EQ(message["result"]["structuredContent"]["state"], "RUNNING");
   EXPECT_TRUE(hung_up);
 }
@@ -266,7 +269,9 @@ TEST_F(McpTest, WhoeverHangsUpIsNotWaitedFor) {
   std::condition_variable changed;
   bool watching = false;
   bool hung_up = false;
+  std::shared_ptr<http::Exchange> kept;
   api_.on_watch = [&](const std::shared_ptr<http::Exchange>& exchange) {
+    kept = exchange;
     exchange->OnHangUp([&] {
       const std::lock_guard lock(mu);
       hung_up = true;
@@ -287,8 +292,8 @@ TEST_F(McpTest, WhoeverHangsUpIsNotWaitedFor) {
 
 TEST_F(McpTest, AToolThatFailsIsAResultThatSaysWhy) {
   api_.answer = [](const http::Request&) {
-    return Json({{"error", {{"status", "NOT_FOUND"}, {"message", "there is nothing of that name"}}}},
-                404);
+    return Json(
+        {{"error", {{"status", "NOT_FOUND"}, {"message", "there is nothing of that name"}}}}, 404);
   };
   const json result = Tool("get_diagnosis", {{"name", kName}})->Message()["result"];
   EXPECT_EQ(result["isError"], true);
@@ -296,9 +301,9 @@ TEST_F(McpTest, AToolThatFailsIsAResultThatSaysWhy) {
 }
 
 TEST_F(McpTest, ACredentialThatIsNotGoodIsRefusedAsHttpDoes) {
-  const auto client =
-      Post(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_diagnosis","arguments":{"name":"tenants/acme/diagnoses/d1"}}})",
-           {{"MCP-Protocol-Version", "2025-11-25"}, {"Authorization", "Bearer bad"}});
+  const auto client = Post(
+      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_diagnosis","arguments":{"name":"tenants/acme/diagnoses/d1"}}})",
+      {{"MCP-Protocol-Version", "2025-11-25"}, {"Authorization", "Bearer bad"}});
   client->Await();
   EXPECT_EQ(client->answer.status, 401);
 }
@@ -340,9 +345,10 @@ TEST_F(McpTest, AKeyForAllTenantsNamesTheOneThatIsMeant) {
 
 TEST_F(McpTest, GivesTheRawTextBehindAPieceOfEvidence) {
   api_.answer = [](const http::Request&) {
-    return Json({{"name", kName},
-                 {"report", {{"evidence", {{{"id", "signal/x@train.log"}, {"excerpt", "Xid 79"}}}}}},
-                 {"checkResults", {{{"id", "gpu.ecc@n1"}, {"excerpt", "Volatile: 4"}}}}});
+    return Json(
+        {{"name", kName},
+         {"report", {{"evidence", {{{"id", "signal/x@train.log"}, {"excerpt", "Xid 79"}}}}}},
+         {"checkResults", {{{"id", "gpu.ecc@n1"}, {"excerpt", "Volatile: 4"}}}}});
   };
   const auto excerpt = [&](const char* id) {
     return Tool("get_evidence", {{"name", kName}, {"id", id}})->Message()["result"];
@@ -378,8 +384,8 @@ TEST_F(McpTest, WhatIsNoMessageIsRefused) {
 TEST_F(McpTest, HeadersAndBodyMustAgree) {
   const auto other_name = Modern("tools/call", {{"name", "diagnose"}}, {{"Mcp-Name", "diagnos"}});
   EXPECT_EQ(other_name->Message()["error"]["code"], kHeaderMismatch);
-  const auto encoded = Modern("tools/call", {{"name", "nothing"}},
-                              {{"Mcp-Name", "=?base64?bm90aGluZw==?="}});
+  const auto encoded =
+      Modern("tools/call", {{"name", "nothing"}}, {{"Mcp-Name", "=?base64?bm90aGluZw==?="}});
   EXPECT_EQ(encoded->Message()["error"]["code"], kInvalidParams);  // the tool, not the header
   const auto other_method = Modern("tools/list", json::object(), {{"Mcp-Method", "tools/call"}});
   EXPECT_EQ(other_method->Message()["error"]["code"], kHeaderMismatch);
@@ -396,11 +402,11 @@ TEST_F(McpTest, HeadersAndBodyMustAgree) {
 }
 
 TEST_F(McpTest, APageOfAnotherSiteIsRefused) {
-  const auto evil = Post(R"({"jsonrpc":"2.0","id":1,"method":"ping"})",
-                         {{"Origin", "https://evil.example"}});
+  const auto evil =
+      Post(R"({"jsonrpc":"2.0","id":1,"method":"ping"})", {{"Origin", "https://evil.example"}});
   EXPECT_EQ(evil->answer.status, 403);
-  const auto good = Post(R"({"jsonrpc":"2.0","id":1,"method":"ping"})",
-                         {{"Origin", "https://ops.example.com"}});
+  const auto good =
+      Post(R"({"jsonrpc":"2.0","id":1,"method":"ping"})", {{"Origin", "https://ops.example.com"}});
   EXPECT_EQ(good->answer.status, 200);
   http::Request get;
   get.method = "GET";
