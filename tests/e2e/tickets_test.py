@@ -333,6 +333,46 @@ class Tickets(unittest.TestCase):
         self.await_tickets(1, ["jira"])
         self.assertNotIn(name, self.command("dead"))
 
+    def hear(self, event, body):
+        data = json.dumps(body).encode()
+        signature = hmac.new(SECRET.encode(), data, hashlib.sha256).hexdigest()
+        request = urllib.request.Request(
+            f"http://{self.gateway.address}/hooks/issues", method="POST", data=data,
+            headers={"X-GitHub-Event": event, "X-Hub-Signature-256": f"sha256={signature}",
+                     "Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.loads(answer.read())
+
+    def test_a_comment_becomes_feedback_and_a_closing_confirms(self):
+        status, made = self.ask("POST", "tenants/default/diagnoses", {"incident": {
+            "description": "NCCL WARN Connect failed: Connection refused on every rank"}})
+        self.assertEqual(status, 200, made)
+        name = made["name"]
+        self.await_tickets(1, ["github"])
+        while name not in (listed := self.command("list", "--target", "github")):
+            time.sleep(0.1)
+        number = int(re.search(rf"{name} +(\d+)", listed)[1])
+        issue = {"id": 1, "number": number, "labels": [{"name": "gpu-incident"}]}
+        comment = {"action": "created", "issue": issue, "sender": {"login": "ana"},
+                   "comment": {"body": "the firewall was changed", "author_association": "MEMBER"}}
+        for _ in range(2):  # told twice, taken once
+            status, answer = self.hear("issue_comment", comment)
+            self.assertEqual((status, answer["ignored"]), (202, ["it is about a ticket that Galen filed"]), answer)
+        while not (feedback := self.ask("GET", name)[1].get("feedback")):
+            time.sleep(0.1)
+        self.assertEqual(feedback, ["ana (github): the firewall was changed"])
+        label = galen.CAUSES["cublas-ecc"][0]
+        while self.ask("GET", name)[1]["state"] != "AWAITING_FEEDBACK":
+            time.sleep(0.1)
+        self.hear("issue_comment", {**comment, "comment": {**comment["comment"], "body": f"galen confirm {label}"}})
+        while "confirmation" not in (diagnosis := self.ask("GET", name)[1]):
+            time.sleep(0.1)
+        self.assertEqual((diagnosis["confirmation"]["label"], diagnosis["confirmation"]["by"]), (label, "ana (github)"))
+        self.hear("issues", {"action": "closed", "issue": issue, "sender": {"login": "ana"}})
+        while "closed by ana" not in self.command("list", "--target", "github"):
+            time.sleep(0.1)
+        self.assertEqual(len(self.ask("GET", name)[1]["feedback"]), 1)
+
     def test_an_approver_approves_one_action_once(self):
         name = self.diagnose()
         self.await_tickets(1, ["generic"])

@@ -139,11 +139,12 @@ absl::StatusOr<bool> TicketDesk::Hear(const std::string& tenant, const TicketNew
   if (!about) return true;
   v1::TicketNote note;
   note.set_target(news.target);
-  note.set_ticket(news.ticket_id);
+  note.set_ticket(CleanText(news.ticket_id, 256));
   note.set_closed(news.kind == TicketNews::Kind::kClosed);
   note.set_author(CleanText(news.author, 256));
   note.set_text(CleanText(news.text, 32 << 10));
-  note.set_delivery(news.delivery);
+  // (What tells deliveries apart may be any bytes.)
+  note.set_delivery(Sha256Hex(news.delivery));
   SetTime(clock_.Now(), *note.mutable_receive_time());
   const auto put = records_.Put(kNotes, Sha256Hex(absl::StrCat(news.target, "/", news.delivery)),
                                 note.SerializeAsString(), 0);
@@ -161,7 +162,10 @@ absl::Status TicketDesk::PassOn() {
     for (const store::Record& record : page) {
       after = record.key;
       v1::TicketNote note;
-      if (!note.ParseFromString(record.value)) continue;
+      if (!note.ParseFromString(record.value)) {
+        failed = absl::DataLossError(absl::StrCat(kNotes, "/", record.key, ": cannot be read"));
+        continue;
+      }
       const absl::StatusOr<NewsResult> result =
           news_.Take({note.target(), note.ticket(),
                       note.closed() ? TicketNews::Kind::kClosed : TicketNews::Kind::kComment,
