@@ -74,13 +74,14 @@ class Inner final : public http::Exchange, public std::enable_shared_from_this<I
     room_ = std::make_shared<absl::AnyInvocable<void()>>(std::move(room));
   }
   void OnHangUp(absl::AnyInvocable<void()> gone) override {
-    bool now = false;
     {
       const MutexLock lock(mu_);
-      now = hung_up_;
-      if (!now) gone_ = std::move(gone);
+      if (!hung_up_) {
+        gone_ = std::move(gone);
+        return;
+      }
     }
-    if (now) gone();
+    gone();
   }
 
   void HangUp() {
