@@ -134,7 +134,7 @@ class Api::Inquiry {
 };
 
 Api::Api(std::vector<gateway::Route> routes, Upstream& upstream, Access& access, RateGate& rates,
-         const Audience& audience, std::string openapi, Options options)
+         const Audience& audience, std::string openapi, const Options& options)
     : table_(std::move(routes)),
       upstream_(upstream),
       access_(access),

@@ -38,7 +38,7 @@ class Api final : public http::Handler {
   // `audience`: what customers are not shown. `openapi`: the description of all routes, as JSON.
   // All references must outlive it.
   Api(std::vector<Route> routes, Upstream& upstream, Access& access, RateGate& rates,
-      const Audience& audience, std::string openapi, Options options);
+      const Audience& audience, std::string openapi, const Options& options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
   http::Response Refuse(int status, const std::string& why) override;
