@@ -161,10 +161,15 @@ class Inner final : public http::Exchange, public std::enable_shared_from_this<I
 
   void Finish(int status) {
     absl::AnyInvocable<void(http::Response) &&> done;
+    // They may hold this.
+    absl::AnyInvocable<void()> gone;
+    std::shared_ptr<absl::AnyInvocable<void()>> room;
     http::Response head;
     {
       const MutexLock lock(mu_);
       if (std::exchange(over_, true)) return;
+      gone = std::exchange(gone_, nullptr);
+      room = std::exchange(room_, nullptr);
       done = std::exchange(done_, nullptr);
       head = std::move(head_);
       if (status != 0) head.status = status;

@@ -77,11 +77,16 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
       : mcp_(mcp),
         ask_(std::move(ask)),
         credentials_(std::move(credentials)),
-        exchange_(std::move(exchange)),
-        streams_(ask_.takes_stream && !ask_.progress_token.is_null()) {}
+        streams_(ask_.takes_stream && !ask_.progress_token.is_null()),
+        exchange_(std::move(exchange)) {}
 
   void Start() {
-    exchange_->OnHangUp([self = shared_from_this()] { self->HangUp(); });
+    std::shared_ptr<http::Exchange> exchange;
+    {
+      const MutexLock lock(mu_);
+      exchange = exchange_;
+    }
+    exchange->OnHangUp([self = shared_from_this()] { self->HangUp(); });
     // Whose credential it is, for arguments that name no tenant. Also what refuses a wrong one.
     Follow({++step_, AskInner(mcp_.api_, mcp_.executor_, Inner("GET", "/v1/whoami"),
                               [self = shared_from_this()](http::Response response) {
@@ -104,9 +109,8 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   void Known(http::Response response) {
     if (response.status != 200) {
       // The protocol wants credentials to be refused as HTTP does, not as a result.
-      const MutexLock lock(mu_);
-      if (std::exchange(answered_, true)) return;
-      return exchange_->Respond(std::move(response));
+      if (const auto exchange = Take()) exchange->Respond(std::move(response));
+      return;
     }
     const json who = ParseBody(response);
     const auto tool = ask_.params.find("name");
@@ -191,18 +195,30 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   void Tell(const std::string& line) {
     if (!streams_ || line.empty()) return;
     const MutexLock lock(mu_);
-    if (answered_) return;
+    if (exchange_ == nullptr) return;
     Begin();
     // A client that has no room misses a line, not the result.
     static_cast<void>(exchange_->Write(Sse(ProgressOf(ask_, ++progress_, line))));
   }
 
   void Answer(const json& message) {
+    const std::shared_ptr<http::Exchange> exchange = Take();
+    if (exchange == nullptr) return;
+    bool begun = false;
+    {
+      const MutexLock lock(mu_);
+      begun = begun_;
+    }
+    if (!begun) return exchange->Respond(Reply(message));
+    static_cast<void>(exchange->Write(Sse(message)));
+    exchange->End();
+  }
+
+  // The exchange, for who answers it; null when somebody did. What hangs up holds this, so this
+  // lets go of it.
+  std::shared_ptr<http::Exchange> Take() {
     const MutexLock lock(mu_);
-    if (std::exchange(answered_, true)) return;
-    if (!begun_) return exchange_->Respond(Reply(message));
-    static_cast<void>(exchange_->Write(Sse(message)));
-    exchange_->End();
+    return std::exchange(exchange_, nullptr);
   }
 
   void Begin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -233,7 +249,8 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     std::function<void()> hang_up;
     {
       const MutexLock lock(mu_);
-      gone_ = answered_ = true;
+      gone_ = true;
+      exchange_ = nullptr;
       hang_up = std::exchange(asked_.hang_up, nullptr);
     }
     if (hang_up) hang_up();
@@ -242,7 +259,6 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   Mcp& mcp_;
   const Ask ask_;
   const http::Headers credentials_;
-  const std::shared_ptr<http::Exchange> exchange_;
   const bool streams_;
   // Of one step after the other, never of two at a time.
   int step_ = 0;
@@ -251,7 +267,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   Mutex mu_;
   double progress_ ABSL_GUARDED_BY(mu_) = 0;
   bool begun_ ABSL_GUARDED_BY(mu_) = false;
-  bool answered_ ABSL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<http::Exchange> exchange_ ABSL_GUARDED_BY(mu_);
   bool gone_ ABSL_GUARDED_BY(mu_) = false;
   Asked asked_ ABSL_GUARDED_BY(mu_);
 };

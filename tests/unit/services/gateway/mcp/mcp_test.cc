@@ -104,6 +104,7 @@ struct Client final : http::Exchange {
   }
   void OnRoom(absl::AnyInvocable<void()> /*room*/) override {}
   void OnHangUp(absl::AnyInvocable<void()> hang_up) override { gone = std::move(hang_up); }
+  void HangUp() { std::exchange(gone, nullptr)(); }
   void Await() {
     std::unique_lock lock(mu);
     changed.wait(lock, [this] { return done; });
@@ -285,7 +286,7 @@ TEST_F(McpTest, WhoeverHangsUpIsNotWaitedFor) {
   std::unique_lock lock(mu);
   changed.wait(lock, [&] { return watching; });
   lock.unlock();
-  client->gone();
+  client->HangUp();
   lock.lock();
   changed.wait(lock, [&] { return hung_up; });
 }
