@@ -236,7 +236,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     int step = 0;
     std::function<void()> hang_up;
   };
-  void Follow(Asked asked) {
+  void Follow(const Asked& asked) {
     bool gone = false;
     {
       const MutexLock lock(mu_);

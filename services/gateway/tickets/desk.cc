@@ -74,9 +74,10 @@ absl::Status UpstreamSource::Submit(const galen::v1::SubmitFeedbackRequest& requ
       .status();
 }
 
-TicketDesk::TicketDesk(Site site, store::Store& store, Upstream& upstream, const Clock& clock,
-                       std::function<void(const std::string& tenant, galen::v1::Diagnosis&)> redact,
-                       std::function<void(const std::string&)> tell)
+TicketDesk::TicketDesk(
+    Site site, store::Store& store, Upstream& upstream, const Clock& clock,
+    const std::function<void(const std::string& tenant, galen::v1::Diagnosis&)>& redact,
+    std::function<void(const std::string&)> tell)
     : site_(std::move(site)),
       records_(store.records()),
       clock_(clock),
@@ -181,7 +182,7 @@ absl::Status TicketDesk::PassOn() {
             " was not taken: ", result.ok() ? result->detail : result.status().message()));
       }
       // (ABORTED, gone: another gateway did the same, which counts once.)
-      const absl::Status removed = records_.Remove(kNotes, record.key, record.version);
+      absl::Status removed = records_.Remove(kNotes, record.key, record.version);
       if (!removed.ok() && !absl::IsAborted(removed)) return removed;
     }
     if (page.size() < 100) return failed;

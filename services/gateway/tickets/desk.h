@@ -43,7 +43,7 @@ class TicketDesk {
   // `redact` takes out what a customer of a tenant is not shown. `tell` gets a sentence when
   // something goes wrong, and when it is well again. All must outlive it.
   TicketDesk(Site site, store::Store& store, Upstream& upstream, const Clock& clock,
-             std::function<void(const std::string& tenant, galen::v1::Diagnosis&)> redact,
+             const std::function<void(const std::string& tenant, galen::v1::Diagnosis&)>& redact,
              std::function<void(const std::string&)> tell);
   ~TicketDesk();
   TicketDesk(const TicketDesk&) = delete;
