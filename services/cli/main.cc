@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/version.h"
 #include "common/host/bundle.h"
 #include "common/log/line.h"
 #include "common/metrics/registry.h"
@@ -335,6 +336,7 @@ int Main(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done, a cause confirmed; 3 no cause confirmed; 2 bad input; 4 the service\n"
       "could not be reached; 1 Galen itself failed.");
+  app.set_version_flag("--version", absl::StrCat("galen ", Version()));
   const auto with_knowledge = [&](CLI::App* command) {
     command
         ->add_option("--knowledge", arguments.knowledge,

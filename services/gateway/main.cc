@@ -13,6 +13,7 @@
 #include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
+#include "common/base/timers.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
 #include "common/log/log.h"
@@ -345,7 +346,9 @@ absl::Status Serve() {
                                        Heard(ticket_desk.get())}));
   if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
   ThreadPool assistants(/*threads=*/2, /*max_queued=*/10'000);
-  mcp::Mcp mcp(front, assistants, {.origins = absl::GetFlag(FLAGS_cors_origins), .version = "1"});
+  Timers timers;
+  timers.Start();
+  mcp::Mcp mcp(front, assistants, timers, {.origins = absl::GetFlag(FLAGS_cors_origins)});
   front.Add("/mcp/", mcp);
   const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
   if (!cors.ok()) {
@@ -373,6 +376,7 @@ absl::Status Serve() {
   // What asks goes before what answers; each waits for what is under way.
   metrics_server->reset();
   server.reset();
+  timers.Stop();
   if (hooks != nullptr) hooks->Stop();
   executor.reset();
   hooks.reset();

@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
+#include "common/base/timers.h"
 #include "common/metrics/registry.h"
 #include "common/store/event_log.h"
 #include "services/orchestrator/admission.h"
@@ -24,7 +25,6 @@
 #include "services/orchestrator/numbers.h"
 #include "services/orchestrator/options.h"
 #include "services/orchestrator/recent_events.h"
-#include "services/orchestrator/timers.h"
 #include "services/orchestrator/turnstile.h"
 #include "services/orchestrator/watchers.h"
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
-#include "common/base/steady.h"
 #include "common/base/text.h"
+#include "common/base/version.h"
 #include "services/gateway/mcp/inner_request.h"
 #include "services/gateway/mcp/tools.h"
 
@@ -86,6 +86,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
       const MutexLock lock(mu_);
       exchange = exchange_;
     }
+    exchange->OnRoom([self = shared_from_this()] { self->SendLast(); });
     exchange->OnHangUp([self = shared_from_this()] { self->HangUp(); });
     // Whose credential it is, for arguments that name no tenant. Also what refuses a wrong one.
     Follow({++step_, AskInner(mcp_.api_, mcp_.executor_, Inner("GET", "/v1/whoami"),
@@ -149,25 +150,38 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     const std::string target = absl::StrCat(call_.then.substr(0, call_.then.find('?')),
                                             ":watch?afterSequence=", call_.method.empty() ? 0 : 1);
     if (call_.wait_seconds == 0) return Read();
-    until_ = SteadyNow() + absl::Seconds(call_.wait_seconds);
-    Follow({++step_, FollowInner(
-                         mcp_.api_, mcp_.executor_, Inner("GET", target),
-                         [self = shared_from_this()](const StreamEvent& event) {
-                           return self->Heard(event);
-                         },
-                         [self = shared_from_this()](const http::Response& response) {
-                           // Over, out of time, or nothing to watch: what there is says the
-                           // resource itself.
-                           if (response.status >= 400 && response.status != 499)
-                             return self->Fail(SaidBy(response));
-                           self->Read();
-                         })});
+    const int step = ++step_;
+    Follow({step, FollowInner(
+                      mcp_.api_, mcp_.executor_, Inner("GET", target),
+                      [self = shared_from_this()](const StreamEvent& event) {
+                        return self->Heard(event);
+                      },
+                      [self = shared_from_this()](const http::Response& response) {
+                        // Over, out of time, or nothing to watch: what there is says the
+                        // resource itself.
+                        if (response.status >= 400 && response.status != 499)
+                          return self->Fail(SaidBy(response));
+                        self->Read();
+                      })});
+    mcp_.timers_.After(absl::Seconds(call_.wait_seconds), [weak = weak_from_this(), step] {
+      if (const std::shared_ptr<Call> self = weak.lock()) self->EndWait(step);
+    });
+  }
+
+  // What was asked as `step` has had its time, unless it is over already: what there is is read.
+  void EndWait(int step) {
+    std::function<void()> hang_up;
+    {
+      const MutexLock lock(mu_);
+      if (asked_.step == step) hang_up = std::exchange(asked_.hang_up, nullptr);
+    }
+    if (hang_up) hang_up();
   }
 
   bool Heard(const StreamEvent& event) {
     if (event.event == "end" || event.event == "error") return false;
     if (event.event == "message") Tell(LineOf(event.data));
-    return SteadyNow() < until_;
+    return true;
   }
 
   void Read() {
@@ -202,16 +216,26 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   }
 
   void Answer(const json& message) {
-    const std::shared_ptr<http::Exchange> exchange = Take();
-    if (exchange == nullptr) return;
-    bool begun = false;
     {
       const MutexLock lock(mu_);
-      begun = begun_;
+      if (begun_ && exchange_ != nullptr) last_ = Sse(message);
     }
-    if (!begun) return exchange->Respond(Reply(message));
-    static_cast<void>(exchange->Write(Sse(message)));
+    if (SendLast()) return;
+    if (const std::shared_ptr<http::Exchange> exchange = Take()) exchange->Respond(Reply(message));
+  }
+
+  // The last message of a stream, which waits for room where the client has none. False when there
+  // is none to send.
+  bool SendLast() {
+    std::shared_ptr<http::Exchange> exchange;
+    {
+      const MutexLock lock(mu_);
+      if (last_.empty()) return false;
+      if (exchange_ == nullptr || !exchange_->Write(last_)) return true;
+      exchange = std::exchange(exchange_, nullptr);
+    }
     exchange->End();
+    return true;
   }
 
   // The exchange, for who answers it; null when somebody did. What hangs up holds this, so this
@@ -263,8 +287,8 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   // Of one step after the other, never of two at a time.
   int step_ = 0;
   ApiCall call_;
-  absl::Time until_;
   Mutex mu_;
+  std::string last_ ABSL_GUARDED_BY(mu_);  // what ends a stream
   double progress_ ABSL_GUARDED_BY(mu_) = 0;
   bool begun_ ABSL_GUARDED_BY(mu_) = false;
   std::shared_ptr<http::Exchange> exchange_ ABSL_GUARDED_BY(mu_);
@@ -272,9 +296,10 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   Asked asked_ ABSL_GUARDED_BY(mu_);
 };
 
-Mcp::Mcp(http::Handler& api, Executor& executor, Options options)
+Mcp::Mcp(http::Handler& api, Executor& executor, Timers& timers, Options options)
     : api_(api),
       executor_(executor),
+      timers_(timers),
       options_(std::move(options)),
       origins_(options_.origins.begin(), options_.origins.end()) {}
 
@@ -321,7 +346,7 @@ void Mcp::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange
 
 json Mcp::Discovered(const Ask& ask) const {
   const json capabilities = {{"tools", json::object()}};
-  const json server = {{"name", "galen"}, {"title", "Galen"}, {"version", options_.version}};
+  const json server = {{"name", "galen"}, {"title", "Galen"}, {"version", std::string(Version())}};
   if (ask.era == Era::kModern) {
     return {{"supportedVersions",
              {std::string(kModernVersion), "2025-11-25", "2025-06-18", "2025-03-26"}},

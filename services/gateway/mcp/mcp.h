@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "common/base/executor.h"
+#include "common/base/timers.h"
 #include "services/gateway/http/handler.h"
 #include "services/gateway/mcp/message.h"
 
@@ -22,10 +23,9 @@ class Mcp final : public http::Handler {
     // Sites whose pages may ask, as of --cors_origins. A page of any other site is refused: it may
     // have been led here by a name server (MCP 2026-07-28, transports, DNS rebinding).
     std::vector<std::string> origins;
-    std::string version;  // of Galen
   };
-  // `api` serves /v1/...; both must outlive this.
-  Mcp(http::Handler& api, Executor& executor, Options options);
+  // `api` serves /v1/..., `timers` end what was waited for long enough; all must outlive this.
+  Mcp(http::Handler& api, Executor& executor, Timers& timers, Options options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
   http::Response Refuse(int status, const std::string& why) override {
@@ -39,6 +39,7 @@ class Mcp final : public http::Handler {
 
   http::Handler& api_;
   Executor& executor_;
+  Timers& timers_;
   const Options options_;
   const absl::flat_hash_set<std::string> origins_;
 };

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "services/gateway/mcp/tools.h"
+#include "tests/testing/fake_clock.h"
 
 namespace galen::gateway::mcp {
 namespace {
@@ -94,6 +95,12 @@ struct Client final : http::Exchange {
   }
   bool Write(std::string piece) override {
     const std::lock_guard lock(mu);
+    if (room_for == 0) {
+      refused = true;
+      changed.notify_all();
+      return false;
+    }
+    --room_for;
     text += piece;
     return true;
   }
@@ -102,9 +109,24 @@ struct Client final : http::Exchange {
     done = true;
     changed.notify_all();
   }
-  void OnRoom(absl::AnyInvocable<void()> /*room*/) override {}
+  void OnRoom(absl::AnyInvocable<void()> told) override { room = std::move(told); }
   void OnHangUp(absl::AnyInvocable<void()> hang_up) override { gone = std::move(hang_up); }
   void HangUp() { std::exchange(gone, nullptr)(); }
+  void HasRoom() {
+    {
+      const std::lock_guard lock(mu);
+      room_for = 100;
+    }
+    room();
+  }
+  void AwaitRefused() {
+    std::unique_lock lock(mu);
+    changed.wait(lock, [this] { return refused; });
+  }
+  bool IsDone() {
+    const std::lock_guard lock(mu);
+    return done;
+  }
   void Await() {
     std::unique_lock lock(mu);
     changed.wait(lock, [this] { return done; });
@@ -129,6 +151,9 @@ struct Client final : http::Exchange {
   http::Response answer;
   std::string text;
   bool done = false;
+  int room_for = 1000;  // pieces
+  bool refused = false;
+  absl::AnyInvocable<void()> room;
   absl::AnyInvocable<void()> gone;
 };
 
@@ -139,7 +164,8 @@ class McpTest : public ::testing::Test {
     return {{"io.modelcontextprotocol/protocolVersion", "2026-07-28"},
             {"io.modelcontextprotocol/clientCapabilities", json::object()}};
   }
-  std::shared_ptr<Client> Post(const std::string& body, const Headers& headers = {}) {
+  std::shared_ptr<Client> Post(const std::string& body, const Headers& headers = {},
+                               const std::shared_ptr<Client>& client = std::make_shared<Client>()) {
     http::Request request;
     request.method = "POST";
     request.target = "/mcp";
@@ -147,12 +173,12 @@ class McpTest : public ::testing::Test {
     request.headers.Add("Authorization", "Bearer good");
     request.headers.Add("Accept", "application/json, text/event-stream");
     for (const auto& [name, value] : headers) request.headers.Set(name, value);
-    auto client = std::make_shared<Client>();
     mcp_.Handle(std::move(request), client);
     return client;
   }
-  std::shared_ptr<Client> Modern(const std::string& method, json params = json::object(),
-                                 Headers headers = {}) {
+  std::shared_ptr<Client> Modern(
+      const std::string& method, json params = json::object(), Headers headers = {},
+      const std::shared_ptr<Client>& client = std::make_shared<Client>()) {
     json meta = Meta();
     if (params.contains("_meta")) meta.update(params["_meta"]);
     params["_meta"] = meta;
@@ -160,7 +186,7 @@ class McpTest : public ::testing::Test {
                    {{"MCP-Protocol-Version", "2026-07-28"}, {"Mcp-Method", method}});
     if (params.contains("name")) headers.insert(headers.begin(), {"Mcp-Name", params["name"]});
     return Post(json{{"jsonrpc", "2.0"}, {"id", 7}, {"method", method}, {"params", params}}.dump(),
-                headers);
+                headers, client);
   }
   std::shared_ptr<Client> Legacy(const std::string& method, const json& params = json::object()) {
     return Post(
@@ -179,8 +205,10 @@ class McpTest : public ::testing::Test {
   }
 
   FakeApi api_;
+  testing::FakeClock clock_;
+  Timers timers_{[this] { return clock_.Now(); }};
   ThreadPool executor_{2, 100};
-  Mcp mcp_{api_, executor_, {.origins = {"https://ops.example.com"}, .version = "1"}};
+  Mcp mcp_{api_, executor_, timers_, {.origins = {"https://ops.example.com"}}};
 };
 
 TEST_F(McpTest, SpeaksBothErasOnOneEndpoint) {
@@ -249,46 +277,84 @@ TEST_F(McpTest, WithoutAProgressTokenThereIsOneAnswer) {
   EXPECT_EQ(message["result"]["structuredContent"]["state"], "SUCCEEDED");
 }
 
-TEST_F(McpTest, AWaitThatIsOverTellsHowFarItIs) {
-  // Nothing but signs of life come; each is also when the time is looked at.
-  bool hung_up = false;
-  api_.on_watch = [&](const std::shared_ptr<http::Exchange>& exchange) {
-    exchange->OnHangUp([&hung_up] { hung_up = true; });
-    exchange->Begin(http::Response());
-    std::thread([exchange] {
-      while (exchange->Write(": still here\n\n")) absl::SleepFor(absl::Milliseconds(1));
-    }).detach();
-  };
+// A watch on which nothing comes.
+class SilentWatch {
+ public:
+  explicit SilentWatch(FakeApi& api) {
+    api.on_watch = [this](const std::shared_ptr<http::Exchange>& exchange) {
+      exchange->OnHangUp([this] { Note(hung_up_); });
+      exchange->Begin(http::Response());
+      exchange_ = exchange;
+      Note(watching_);
+    };
+  }
+  void AwaitWatch() { Await(watching_); }
+  void AwaitHangUp() { Await(hung_up_); }
+
+ private:
+  void Note(bool& what) {
+    const std::lock_guard lock(mu_);
+    what = true;
+    changed_.notify_all();
+  }
+  void Await(const bool& what) {
+    std::unique_lock lock(mu_);
+    changed_.wait(lock, [&] { return what; });
+  }
+  std::mutex mu_;
+  std::condition_variable changed_;
+  bool watching_ = false;
+  bool hung_up_ = false;
+  std::shared_ptr<http::Exchange> exchange_;
+};
+
+TEST_F(McpTest, AWaitThatIsOverTellsHowFarItIsThoughNothingCame) {
+  SilentWatch watch(api_);
   api_.answer = [](const http::Request&) { return Json({{"name", kName}, {"state", "RUNNING"}}); };
-  const json message = Tool("wait_for_diagnosis", {{"name", kName}, {"waitSeconds", 1}})->Message();
-  EXPECT_EQ(message["result"]["structuredContent"]["state"], "RUNNING");
-  EXPECT_TRUE(hung_up);
+  const auto client = Tool("wait_for_diagnosis", {{"name", kName}, {"waitSeconds", 7}});
+  watch.AwaitWatch();
+  clock_.Advance(absl::Seconds(6));
+  timers_.RunDue();
+  EXPECT_FALSE(client->IsDone());
+  // (When it is noted is up to the thread that asked.)
+  while (!client->IsDone()) {
+    clock_.Advance(absl::Seconds(1));
+    timers_.RunDue();
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(client->Message()["result"]["structuredContent"]["state"], "RUNNING");
+  watch.AwaitHangUp();
+}
+
+TEST_F(McpTest, TheResultWaitsForAClientThatHasNoRoom) {
+  api_.on_watch = [](const std::shared_ptr<http::Exchange>& exchange) {
+    exchange->OnHangUp([] {});
+    exchange->Begin(http::Response());
+    exchange->Write(
+        "id: 2\ndata: {\"sequence\":\"2\",\"concluded\":{}}\n\nevent: end\ndata: {}\n\n");
+    exchange->End();
+  };
+  const auto client = std::make_shared<Client>();
+  client->room_for = 1;
+  Modern("tools/call",
+         {{"name", "wait_for_diagnosis"},
+          {"arguments", {{"name", kName}}},
+          {"_meta", {{"progressToken", "p"}}}},
+         {}, client);
+  client->AwaitRefused();
+  EXPECT_FALSE(client->IsDone());
+  client->HasRoom();
+  const std::vector<json> messages = client->Messages();
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_EQ(messages[1]["result"]["structuredContent"]["state"], "SUCCEEDED");
 }
 
 TEST_F(McpTest, WhoeverHangsUpIsNotWaitedFor) {
-  std::mutex mu;
-  std::condition_variable changed;
-  bool watching = false;
-  bool hung_up = false;
-  std::shared_ptr<http::Exchange> kept;
-  api_.on_watch = [&](const std::shared_ptr<http::Exchange>& exchange) {
-    kept = exchange;
-    exchange->OnHangUp([&] {
-      const std::lock_guard lock(mu);
-      hung_up = true;
-      changed.notify_all();
-    });
-    const std::lock_guard lock(mu);
-    watching = true;
-    changed.notify_all();
-  };
+  SilentWatch watch(api_);
   const auto client = Tool("wait_for_diagnosis", {{"name", kName}});
-  std::unique_lock lock(mu);
-  changed.wait(lock, [&] { return watching; });
-  lock.unlock();
+  watch.AwaitWatch();
   client->HangUp();
-  lock.lock();
-  changed.wait(lock, [&] { return hung_up; });
+  watch.AwaitHangUp();
 }
 
 TEST_F(McpTest, AToolThatFailsIsAResultThatSaysWhy) {

@@ -1,5 +1,5 @@
-#ifndef SERVICES_ORCHESTRATOR_TIMERS_H_
-#define SERVICES_ORCHESTRATOR_TIMERS_H_
+#ifndef COMMON_BASE_TIMERS_H_
+#define COMMON_BASE_TIMERS_H_
 
 #include <condition_variable>
 #include <functional>
@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "common/base/steady.h"
 
-namespace galen::orchestrator {
+namespace galen {
 
 // Actions after a while, by a scale of time that goes on evenly whatever the time of day is set to.
 // Who owns it runs what is due (RunDue), or lets a thread of its own do so (Start). Actions run
@@ -46,6 +46,6 @@ class Timers {
   std::thread thread_;
 };
 
-}  // namespace galen::orchestrator
+}  // namespace galen
 
-#endif  // SERVICES_ORCHESTRATOR_TIMERS_H_
+#endif  // COMMON_BASE_TIMERS_H_

@@ -1,10 +1,10 @@
-#include "services/orchestrator/timers.h"
+#include "common/base/timers.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-namespace galen::orchestrator {
+namespace galen {
 
 void Timers::After(absl::Duration wait, absl::AnyInvocable<void() &&> action) {
   {
@@ -59,4 +59,4 @@ void Timers::Loop() {
   }
 }
 
-}  // namespace galen::orchestrator
+}  // namespace galen

@@ -1,4 +1,4 @@
-#include "services/orchestrator/timers.h"
+#include "common/base/timers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "tests/testing/fake_clock.h"
 
-namespace galen::orchestrator {
+namespace galen {
 namespace {
 
 using ::galen::testing::FakeClock;
@@ -50,4 +50,4 @@ TEST(Timers, ThreadIsWokenByAnEarlierAction) {
 }
 
 }  // namespace
-}  // namespace galen::orchestrator
+}  // namespace galen
