@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 
 import galen
+import watchers
 
 # Without a bundle or nodes of its own: nothing to check, so it ends by itself, awaiting feedback.
 INCIDENT = {"incident": {"description": "NCCL WARN Connect failed: Connection refused on every rank"}}
@@ -275,6 +276,33 @@ class Gateway(unittest.TestCase):
         events += client.watch(name, last=events[-1][0])
         self.assert_whole(events)
         gateway.stop()
+
+    def test_a_thousand_watchers_each_get_every_event_once_and_in_order(self):
+        mesh = type(self).mesh
+        gateway = self.start_gateway("--requests_burst=2000", "--diagnoses_burst=100")
+        provider = Client(gateway.address, self.make_key("--tenant", "crowd", "--role", "operator"))
+        while provider.ask("GET", "/v1/tenants/crowd/diagnoses").status == 401:
+            time.sleep(0.05)
+        # Nothing happens until all of them watch, so they see it as it comes.
+        summarization = mesh.agents["summarization"].process
+        summarization.send_signal(signal.SIGSTOP)
+        try:
+            names = []
+            for _ in range(10):
+                made = provider.ask("POST", "/v1/tenants/crowd/diagnoses",
+                                    {"incident": {"description": "it hangs", "bundle": f"{galen.EXAMPLES}/nccl-connection-refused"}})
+                self.assertEqual(made.status, 200, made.body)
+                names.append(made.json["name"])
+            seen = watchers.watch_all(gateway.address, provider.key, names * 100,
+                                      ready=lambda: summarization.send_signal(signal.SIGCONT))
+        finally:
+            summarization.send_signal(signal.SIGCONT)
+        self.assertEqual(len(seen), 1000)
+        for name in names:
+            of_it = seen[names.index(name)::len(names)]
+            for watcher in of_it:
+                self.assertTrue(watcher.is_whole(), (watcher.ended, watcher.sequences))
+                self.assertEqual(len(watcher.sequences), len(of_it[0].sequences))
 
     def test_a_place_beyond_the_log_begins_anew_and_says_so(self):
         name = self.create()

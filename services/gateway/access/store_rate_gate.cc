@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -11,6 +12,17 @@
 #include "common/trace/trace.h"
 
 namespace galen::gateway {
+namespace {
+
+constexpr absl::Duration kHold = absl::Seconds(1);
+constexpr std::size_t kMostTenants = 10'000;
+
+// How many are taken at a time: a fifth of what comes back while they are held, a twentieth of all.
+double Portion(const store::RateLimit& limit) {
+  return std::floor(std::clamp(std::min(limit.burst / 20, limit.per_second / 5), 1.0, 50.0));
+}
+
+}  // namespace
 
 StoreRateGate::StoreRateGate(store::RateLimits& rates, const Clock& clock, Executor& executor,
                              Options options, std::function<void(const absl::Status&)> on_problem)
@@ -22,6 +34,11 @@ StoreRateGate::StoreRateGate(store::RateLimits& rates, const Clock& clock, Execu
 
 void StoreRateGate::Take(const std::string& tenant, bool starts,
                          absl::AnyInvocable<void(absl::StatusOr<Allowance>) &&> done) {
+  if (!starts) {
+    if (const std::optional<Allowance> allowance = FromHand(tenant)) {
+      return std::move(done)(*allowance);
+    }
+  }
   // The queue takes the task or not, so both ends share it.
   auto shared = std::make_shared<decltype(done)>(std::move(done));
   const bool taken =
@@ -38,17 +55,52 @@ void StoreRateGate::Take(const std::string& tenant, bool starts,
 absl::StatusOr<Allowance> StoreRateGate::Count(const std::string& tenant, bool starts) {
   const store::RateLimit& limit = starts ? options_.diagnoses : options_.requests;
   const std::string key = absl::StrCat("http/", starts ? "diagnoses/" : "requests/", tenant);
-  const absl::StatusOr<store::RateGrant> grant = rates_.Take(key, limit, 1, clock_.Now());
-  Allowance allowance;
-  allowance.limit = static_cast<std::int64_t>(limit.burst);
-  allowance.left = allowance.limit;
+  const absl::Time now = clock_.Now();
+  const double portion = starts ? 1 : Portion(limit);
+  absl::StatusOr<store::RateGrant> grant = rates_.Take(key, limit, portion, now);
+  const bool whole = grant.ok() && grant->wait == absl::ZeroDuration();
+  if (grant.ok() && !whole && portion > 1) {
+    grant = rates_.Take(key, limit, 1, now);
+  } else if (whole && portion > 1) {
+    KeepInHand(tenant, portion - 1, grant->left);
+    grant->left += portion - 1;
+  }
   if (!grant.ok()) {
     on_problem_(grant.status());
-    return allowance;
+    return AllowanceOf(limit, limit.burst);
   }
+  Allowance allowance = AllowanceOf(limit, grant->left);
   allowance.wait = grant->wait;
-  allowance.left = static_cast<std::int64_t>(std::floor(grant->left));
-  allowance.full_in = absl::Seconds(std::max(0.0, limit.burst - grant->left) / limit.per_second);
+  return allowance;
+}
+
+std::optional<Allowance> StoreRateGate::FromHand(const std::string& tenant) {
+  const MutexLock lock(mu_);
+  const auto it = in_hand_.find(tenant);
+  if (it == in_hand_.end()) return std::nullopt;
+  InHand& hand = it->second;
+  if (hand.count < 1 || clock_.Now() >= hand.until) {
+    in_hand_.erase(it);
+    return std::nullopt;
+  }
+  hand.count -= 1;
+  return AllowanceOf(options_.requests, hand.left + hand.count);
+}
+
+void StoreRateGate::KeepInHand(const std::string& tenant, double count, double left) {
+  const MutexLock lock(mu_);
+  if (in_hand_.size() >= kMostTenants) in_hand_.clear();
+  InHand& hand = in_hand_[tenant];
+  hand.count += count;  // two may have asked at once
+  hand.left = left;
+  hand.until = clock_.Now() + kHold;
+}
+
+Allowance StoreRateGate::AllowanceOf(const store::RateLimit& limit, double left) {
+  Allowance allowance;
+  allowance.limit = static_cast<std::int64_t>(limit.burst);
+  allowance.left = static_cast<std::int64_t>(std::floor(left));
+  allowance.full_in = absl::Seconds(std::max(0.0, limit.burst - left) / limit.per_second);
   return allowance;
 }
 

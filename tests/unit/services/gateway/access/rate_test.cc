@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/store/store.h"
 #include "services/gateway/access/store_rate_gate.h"
+#include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::gateway {
@@ -62,6 +63,46 @@ TEST(StoreRateGate, CountsEachTenantAndStartsApart) {
   EXPECT_EQ(Take(gate, "acme", true)->wait, absl::ZeroDuration());
   EXPECT_EQ(Take(gate, "acme", true)->wait, absl::Seconds(1));
   EXPECT_EQ(Take(gate, "other", false)->left, 2);
+}
+
+// Counts how often it is asked.
+class Counting final : public store::RateLimits {
+ public:
+  explicit Counting(store::RateLimits& real) : real_(real) {}
+  absl::StatusOr<store::RateGrant> Take(absl::string_view key, const store::RateLimit& limit,
+                                        double cost, absl::Time now) override {
+    ++asked;
+    return real_.Take(key, limit, cost, now);
+  }
+  int asked = 0;
+
+ private:
+  store::RateLimits& real_;
+};
+
+TEST(StoreRateGate, TakesSomeAtATimeOfAHighLimitAndLetsThroughNoneMore) {
+  const auto store = store::OpenStore(":memory:").value();
+  Counting rates(store->rates());
+  testing::FakeClock clock;
+  Inline executor;
+  const StoreRateGate::Options options = {.requests = {.per_second = 50, .burst = 200}};
+  StoreRateGate one(rates, clock, executor, options, [](const absl::Status&) {});
+  StoreRateGate other(rates, clock, executor, options, [](const absl::Status&) {});
+  int let_through = 0;
+  for (int i = 0; i < 300; ++i) {
+    const auto taken = Take(i % 3 == 0 ? other : one, "acme", false);
+    ASSERT_TRUE(taken.ok());
+    let_through += taken->wait == absl::ZeroDuration() ? 1 : 0;
+  }
+  EXPECT_EQ(let_through, 200);
+  EXPECT_EQ(rates.asked, 20 + 2 * 100);  // then each asks for a portion, and for one
+  // What is not used in a second is gone.
+  clock.Advance(absl::Seconds(1));
+  EXPECT_EQ(Take(one, "acme", false)->left, 49);
+  clock.Advance(absl::Seconds(1));
+  const int asked = rates.asked;
+  EXPECT_EQ(Take(one, "acme", false)->wait, absl::ZeroDuration());
+  EXPECT_EQ(rates.asked, asked + 1);
 }
 
 TEST(StoreRateGate, LetsRequestsThroughWhileTheStoreIsAwayAndSaysSo) {
