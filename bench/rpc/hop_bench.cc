@@ -27,6 +27,7 @@
 #include "absl/time/time.h"
 #include "common/base/locks.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/observe.h"
 #include "common/rpc/security.h"
 #include "common/rpc/serve.h"
 #include "common/rpc/tenant_guard.h"
@@ -152,6 +153,7 @@ struct OneCall {
   std::optional<grpc::ClientContext> context{std::in_place};
   v1::GetDiagnosisRequest request;
   v1::Diagnosis response;
+  ClientCall observed;
 };
 
 // Calls of one kind, `at_once` of them under way.
@@ -185,13 +187,21 @@ class Caller {
       made->context->AddMetadata(security::kClaimKey,
                                  security_->ClaimFor(kName, Role::kOrchestrator));
     }
-    stub_->async()->GetDiagnosis(&*made->context, &made->request, &made->response,
-                                 [made, this](const grpc::Status& status) {
-                                   if (!status.ok()) ++failed_;
-                                   // A thread of gRPC's must not be the last owner of a channel.
-                                   made->context.reset();
-                                   free_.release();
-                                 });
+    const auto start = [&] {
+      stub_->async()->GetDiagnosis(&*made->context, &made->request, &made->response,
+                                   [made, this](const grpc::Status& status) {
+                                     if (!status.ok()) ++failed_;
+                                     made->observed.End(status.error_code());
+                                     // A thread of gRPC's must not be the last owner of a channel.
+                                     made->context.reset();
+                                     free_.release();
+                                   });
+    };
+    if (kind_ >= kPolicy) {
+      made->observed.Begin(*made->context, start);  // as common/clients does
+    } else {
+      start();
+    }
   }
 
   const Kind kind_;

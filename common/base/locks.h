@@ -3,10 +3,10 @@
 
 namespace galen {
 
-// Keeps absl::Mutex, of which gRPC's every call takes dozens, from writing down in which order locks
-// are taken. Distributions build Abseil without NDEBUG, where it does so to abort a program that
-// might deadlock: about 7 % of the processor's time of a call. Call it in main() before any thread
-// is made. Not in tests, which are to find such an order.
+// Keeps absl::Mutex, of which gRPC's every call takes dozens, from writing down in which order
+// locks are taken. Distributions build Abseil without NDEBUG, where it does so to abort a program
+// that might deadlock: about 7 % of the processor's time of a call. Call it in main() before any
+// thread is made. Not in tests, which are to find such an order.
 void ForgetLockOrders();
 
 }  // namespace galen

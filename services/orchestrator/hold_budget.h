@@ -12,8 +12,8 @@ namespace galen::orchestrator {
 // times are of one scale that goes on evenly.
 class HoldBudget {
  public:
-  // Begins to hold, unless it does or too little is left. How long it will at most; zero when it does
-  // not begin now.
+  // Begins to hold, unless it does or too little is left. How long it will at most; zero when it
+  // does not begin now.
   absl::Duration Begin(absl::Time now) {
     Settle(now);
     if (holding_ || left_ < kLeast) return absl::ZeroDuration();
