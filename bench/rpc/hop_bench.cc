@@ -368,7 +368,7 @@ void BM_Hops(benchmark::State& state) {
     Report(state, name + "_cpu_to_tls", ratios(cpu[kBareTls], cpu[kind]));
   }
 }
-BENCHMARK(BM_Hops)->ArgName("under_way")->Arg(1)->Arg(32)->Iterations(31)->UseRealTime();
+BENCHMARK(BM_Hops)->ArgName("under_way")->Arg(1)->Arg(32)->Iterations(101)->UseRealTime();
 
 }  // namespace
 }  // namespace galen::rpc

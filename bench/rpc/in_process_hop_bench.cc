@@ -146,7 +146,7 @@ void BM_InProcessHop(benchmark::State& state) {
   Report(state, "channel_us", channel_us);
   Report(state, "ratio", ratios);
 }
-BENCHMARK(BM_InProcessHop)->ArgName("under_way")->Arg(1)->Arg(32)->Iterations(31)->UseRealTime();
+BENCHMARK(BM_InProcessHop)->ArgName("under_way")->Arg(1)->Arg(32)->Iterations(101)->UseRealTime();
 
 }  // namespace
 }  // namespace galen::rpc

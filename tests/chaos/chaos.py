@@ -119,7 +119,7 @@ def run(arguments):
     if systems:
         count = ", ".join(f"{len(found)} in {system}" for system, found in systems.counts().items())
         befell = ", ".join(f"{n} {fate}" for fate, n in systems.befell.items())
-        print(f"tickets: {count}; requests {len(systems.requests)}, of all: {befell}")
+        print(f"tickets: {count}; {systems.asked} requests carried out; befell: {befell}")
     for text in broken[:20]:
         print(f"BROKEN: {text}")
     if broken and not arguments.quiet:
