@@ -76,10 +76,10 @@ class Flows {
       flow->lease =
           log_->AcquireLease(created.created().name(), "bench", absl::Now(), absl::Hours(1))
               .value();
-      Step(std::move(flow), kSteps, all);
+      Step(flow, kSteps, all);
     });
   }
-  void Step(std::shared_ptr<Flow> flow, int left, std::latch& all) {
+  void Step(const std::shared_ptr<Flow>& flow, int left, std::latch& all) {
     if (left == 0) {
       return Later([this, flow, &all] {
         Require(log_->SetOver(flow->lease.diagnosis, true).ok(), "a flow did not end");
