@@ -1,5 +1,7 @@
-// The same call of the public API over gRPC and as JSON over HTTP, in turns; gateway.py starts what answers.
-//   public_calls --grpc=ADDRESS --http=ADDRESS --key=KEY --name=tenants/t/diagnoses/d --rounds=20    prints JSON, a line a round
+// The same call of the public API over gRPC and as JSON over HTTP, in turns; gateway.py starts what
+// answers.
+//   public_calls --grpc=ADDRESS --http=ADDRESS --key=KEY --name=tenants/t/diagnoses/d --rounds=20
+//   prints JSON, a line a round
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -71,8 +73,8 @@ class HttpSide {
     return absl::OkStatus();
   }
   absl::StatusOr<std::size_t> Get(const std::string& name) {
-    beast::http::request<beast::http::empty_body> request(
-        beast::http::verb::get, absl::StrCat("/v1/", name), 11);
+    beast::http::request<beast::http::empty_body> request(beast::http::verb::get,
+                                                          absl::StrCat("/v1/", name), 11);
     request.set("Host", host_);
     request.set("Authorization", absl::StrCat("Bearer ", key_));
     beast::http::response<beast::http::string_body> response;

@@ -51,7 +51,7 @@ class Service final : public node::v1::NodeService::CallbackService {
 // One side: a server, and a client that keeps so many calls under way.
 class Side {
  public:
-  Side(bool counted, bool traced) : traced_(traced), service_(traced) {
+  Side(bool counted, bool traced) : counted_(counted), traced_(traced), service_(traced) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -89,6 +89,7 @@ class Side {
 
  private:
   struct Call {
+    ClientCall observed;
     grpc::ClientContext context;
     node::v1::DescribeRequest request;
     node::v1::DescribeResponse response;
@@ -111,9 +112,19 @@ class Side {
     Call& fresh = *call;
     // What a service sends on its way has: a deadline, and what it works on.
     fresh.context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
-    const auto start = [&] {
+    const auto make = [&] {
       stub_->async()->Describe(&fresh.context, &fresh.request, &fresh.response,
-                               [this, call](const grpc::Status&) { Next(); });
+                               [this, call](const grpc::Status& status) {
+                                 call->observed.End(status.error_code());
+                                 Next();
+                               });
+    };
+    const auto start = [&] {
+      if (counted_) {
+        fresh.observed.Begin(fresh.context, make);  // as common/clients does
+      } else {
+        make();
+      }
     };
     if (traced_) {
       const trace::Scope scope({work_, "tenants/default/diagnoses/0123456789abcdef"});
@@ -123,6 +134,7 @@ class Side {
     }
   }
 
+  const bool counted_;
   const bool traced_;
   const trace::Context work_ = trace::NewTrace();
   Service service_;

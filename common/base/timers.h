@@ -26,6 +26,8 @@ class Timers {
   Timers& operator=(const Timers&) = delete;
 
   absl::Time Now() const { return now_(); }
+  // The scale itself, for who may outlive these.
+  const std::function<absl::Time()>& scale() const { return now_; }
   void After(absl::Duration wait, absl::AnyInvocable<void() &&> action);
   // Runs every action whose time has come, in order of time.
   void RunDue();

@@ -9,6 +9,7 @@
 
 #include "common/base/mutex.h"
 #include "common/base/steady.h"
+#include "common/rpc/observe.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
@@ -66,12 +67,16 @@ class UnaryCall
     turn_.emplace(std::move(turn));
     SetDeadline(context_.emplace(), deadline_);
     if (prepare_) prepare_(*context_);
-    start_(turn_->replica().template Stub<Service>(), &*context_, request_.get(), &response_,
-           [self = this->shared_from_this()](const grpc::Status& status) { self->End(status); });
+    auto& stub = turn_->replica().template Stub<Service>();
+    observed_.Begin(*context_, [&] {
+      start_(stub, &*context_, request_.get(), &response_,
+             [self = this->shared_from_this()](const grpc::Status& status) { self->End(status); });
+    });
   }
 
  private:
   void End(const grpc::Status& status) {
+    observed_.End(status.error_code());
     context_.reset();
     const bool reached = !rpc::IsUnreachable(status);
     const std::string at = turn_->replica().address();
@@ -101,6 +106,7 @@ class UnaryCall
   const trace::Work work_ = trace::Current();  // a second attempt belongs to the same
   std::optional<rpc::Replicas::Turn> turn_;
   std::optional<grpc::ClientContext> context_;
+  rpc::ClientCall observed_;
   Response response_;
   bool again_ = false;
 };
@@ -140,8 +146,10 @@ class Reader final : public grpc::ClientReadReactor<Message> {
     auto* reader = new Reader(std::move(call), std::move(turn), again);
     SetDeadline(*reader->context_, reader->call_.deadline);
     if (reader->call_.prepare) reader->call_.prepare(*reader->context_);
-    reader->call_.start(reader->turn_.replica().template Stub<Service>(), reader->context_.get(),
-                        reader->call_.request.get(), reader);
+    auto& stub = reader->turn_.replica().template Stub<Service>();
+    reader->observed_.Begin(*reader->context_, [&] {
+      reader->call_.start(stub, reader->context_.get(), reader->call_.request.get(), reader);
+    });
     reader->StartRead(&reader->message_);
     reader->StartCall();
   }
@@ -153,6 +161,7 @@ class Reader final : public grpc::ClientReadReactor<Message> {
     this->StartRead(&message_);
   }
   void OnDone(const grpc::Status& status) override {
+    observed_.End(status.error_code());
     bool cancelled = false;
     {
       MutexLock lock(call_.attempts->mu);
@@ -195,6 +204,7 @@ class Reader final : public grpc::ClientReadReactor<Message> {
   bool again_;
   // Shared with those who may want to cancel.
   const std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
+  rpc::ClientCall observed_;
   Message message_;
 };
 

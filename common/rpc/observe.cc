@@ -94,28 +94,34 @@ class ServerObserver final : public CallObserver {
   std::string begun_trace_;  // metadata refer to it
 };
 
+// What the calling thread works on, as metadata.
+void SendWork(absl::FunctionRef<void(const char* key, std::string value)> put) {
+  const trace::Work& work = trace::Current();
+  if (!work.context.valid()) return;
+  put(trace::kTraceparent, trace::Format(trace::ChildOf(work.context)));
+  if (!work.diagnosis.empty()) put(trace::kDiagnosis, work.diagnosis);
+}
+
 class ClientObserver final : public CallObserver {
  public:
   using CallObserver::CallObserver;
   void Intercept(InterceptorBatchMethods* methods) override {
     // On the thread that calls.
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
-      SendWork(*methods->GetSendInitialMetadata());
+      std::multimap<std::string, std::string>& metadata = *methods->GetSendInitialMetadata();
+      SendWork([&metadata](const char* key, std::string value) {
+        metadata.emplace(key, std::move(value));
+      });
     }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_STATUS)) {
       End(methods->GetRecvStatus()->error_code());
     }
     methods->Proceed();
   }
-
- private:
-  static void SendWork(std::multimap<std::string, std::string>& metadata) {
-    const trace::Work& work = trace::Current();
-    if (!work.context.valid()) return;
-    metadata.emplace(trace::kTraceparent, trace::Format(trace::ChildOf(work.context)));
-    if (!work.diagnosis.empty()) metadata.emplace(trace::kDiagnosis, work.diagnosis);
-  }
 };
+
+// Whose call this thread is making.
+thread_local ClientCall* calling = nullptr;
 
 class ServerObserverFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
@@ -128,18 +134,40 @@ class ServerObserverFactory final : public grpc::experimental::ServerInterceptor
   metrics::Calls& calls_ = *metrics::ServerCalls();
 };
 
+}  // namespace
+
 class ClientObserverFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
   grpc::experimental::Interceptor* CreateClientInterceptor(
       grpc::experimental::ClientRpcInfo* info) override {
-    return new ClientObserver(calls_.Of(info->method()));
+    metrics::Calls::Method& method = calls_.Of(info->method());
+    // Only this one call: its end may begin another on this thread, before it is made.
+    ClientCall* const own = std::exchange(calling, nullptr);
+    if (own == nullptr) return new ClientObserver(method);
+    own->method_ = &method;
+    own->begun_ = SteadyNow();
+    method.Begin();
+    return nullptr;
   }
 
  private:
   metrics::Calls& calls_ = *metrics::ClientCalls();
 };
 
-}  // namespace
+ClientCall::~ClientCall() { End(grpc::StatusCode::CANCELLED); }
+
+void ClientCall::Begin(grpc::ClientContext& context, absl::FunctionRef<void()> start) {
+  SendWork(
+      [&context](const char* key, const std::string& value) { context.AddMetadata(key, value); });
+  calling = this;
+  start();
+  calling = nullptr;  // the call, and this, may be gone by now
+}
+
+void ClientCall::End(grpc::StatusCode code) {
+  if (method_ == nullptr) return;
+  std::exchange(method_, nullptr)->End(static_cast<int>(code), SteadyNow() - begun_);
+}
 
 std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
 ServerObservers() {

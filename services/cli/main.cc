@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/locks.h"
 #include "common/base/version.h"
 #include "common/host/bundle.h"
 #include "common/log/line.h"
@@ -576,4 +577,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace galen::cli
 
-int main(int argc, char** argv) { return galen::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  galen::ForgetLockOrders();
+  return galen::cli::Main(argc, argv);
+}

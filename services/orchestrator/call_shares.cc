@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace galen::orchestrator {
+namespace {
+
+// So many times the diagnoses of another tenant are many.
+constexpr std::size_t kMany = 4;
+
+}  // namespace
 
 std::size_t CallShares::Share() const {
   return std::max<std::size_t>(1, most_ / std::max<std::size_t>(1, active_));
@@ -15,21 +21,41 @@ void CallShares::DropIfIdle(absl::string_view tenant) {
   }
 }
 
-void CallShares::Arrive(const std::string& tenant) {
-  if (tenants_[tenant].diagnoses++ == 0) ++active_;
+bool CallShares::HasMany(const Tenant& tenant) const {
+  return std::any_of(tenants_.begin(), tenants_.end(), [&tenant](const auto& entry) {
+    const Tenant& other = entry.second;
+    return other.diagnoses > 0 && kMany * other.diagnoses <= tenant.diagnoses;
+  });
 }
 
-void CallShares::Leave(const std::string& tenant) {
+bool CallShares::IsHeld(const Tenant& tenant, absl::Time now) {
+  return hold_.Holds(now) && HasMany(tenant);
+}
+
+absl::Duration CallShares::Arrive(const std::string& tenant, absl::Time now) {
+  if (tenants_[tenant].diagnoses++ > 0) return absl::ZeroDuration();
+  ++active_;
+  const bool some_have_many = std::any_of(tenants_.begin(), tenants_.end(), [](auto& entry) {
+    return entry.second.diagnoses >= kMany;
+  });
+  return some_have_many ? hold_.Begin(now) : absl::ZeroDuration();
+}
+
+void CallShares::Leave(const std::string& tenant, absl::Time now) {
   if (--tenants_[tenant].diagnoses == 0) --active_;
   DropIfIdle(tenant);
+  const bool for_some = std::any_of(tenants_.begin(), tenants_.end(),
+                                    [this](const auto& entry) { return HasMany(entry.second); });
+  if (!for_some) hold_.End(now);
 }
 
-bool CallShares::TryBegin(const std::string& tenant) {
-  if (under_way_ >= most_ || tenants_[tenant].under_way >= Share()) {
+bool CallShares::TryBegin(const std::string& tenant, absl::Time now) {
+  Tenant& own = tenants_[tenant];
+  if (under_way_ >= most_ || own.under_way >= Share() || IsHeld(own, now)) {
     DropIfIdle(tenant);
     return false;
   }
-  ++tenants_[tenant].under_way;
+  ++own.under_way;
   ++under_way_;
   return true;
 }
@@ -44,14 +70,16 @@ void CallShares::Wait(const std::string& tenant, Waiter waiter) {
   tenants_[tenant].waiting.push_back(waiter);
 }
 
-std::optional<CallShares::Waiter> CallShares::Next() {
+std::optional<CallShares::Waiter> CallShares::Next(absl::Time now) {
   if (under_way_ >= most_) return std::nullopt;
   auto best = tenants_.end();
   // Once around, from the tenant after the last one.
   auto it = tenants_.upper_bound(last_);
   for (std::size_t i = 0; i < tenants_.size(); ++i, ++it) {
     if (it == tenants_.end()) it = tenants_.begin();
-    if (it->second.waiting.empty() || it->second.under_way >= Share()) continue;
+    if (it->second.waiting.empty() || it->second.under_way >= Share() || IsHeld(it->second, now)) {
+      continue;
+    }
     if (best == tenants_.end() || it->second.under_way < best->second.under_way) best = it;
   }
   if (best == tenants_.end()) return std::nullopt;

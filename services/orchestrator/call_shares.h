@@ -9,6 +9,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/orchestrator/hold_budget.h"
 
 namespace galen::orchestrator {
 
@@ -16,25 +18,31 @@ namespace galen::orchestrator {
 // under way there the others wait for: at most `most` calls are under way, and of one tenant at
 // most its equal share among the tenants that have diagnoses running, be they calling just now or
 // not; one at least. Of those that wait, the tenant with the fewest under way is next, among equals
-// each in its turn, and of one tenant who came first. Pure, not thread-safe.
+// each in its turn, and of one tenant who came first.
+//
+// A tenant that comes with its only diagnosis goes before those that have many running: they begin
+// no call while it is there, for as long as HoldBudget says. Shares alone would leave it the half
+// of machines that were all its own before. Pure, not thread-safe; `now` of a scale that goes on
+// evenly.
 class CallShares {
  public:
   using Waiter = std::int64_t;
   explicit CallShares(std::size_t most) : most_(most) {}
 
-  // A diagnosis of the tenant begins to run here, and ends.
-  void Arrive(const std::string& tenant);
-  void Leave(const std::string& tenant);
+  // A diagnosis of the tenant begins to run here, and ends. When others are held from now on:
+  // for how long at most; Next() is to be asked again then. Zero when they are not.
+  absl::Duration Arrive(const std::string& tenant, absl::Time now);
+  void Leave(const std::string& tenant, absl::Time now);
 
   // Takes a place for a call; false when there is none for this tenant now.
-  bool TryBegin(const std::string& tenant);
+  bool TryBegin(const std::string& tenant, absl::Time now);
   void Ended(const std::string& tenant);
 
   // `waiter` wants a place for a call.
   void Wait(const std::string& tenant, Waiter waiter);
   // The waiter that has a place from now on, and waits no more. To be asked until there is none
   // after each Leave() and Ended().
-  std::optional<Waiter> Next();
+  std::optional<Waiter> Next(absl::Time now);
 
   std::size_t under_way() const { return under_way_; }
 
@@ -46,6 +54,9 @@ class CallShares {
   };
   // What one tenant may have under way.
   std::size_t Share() const;
+  // Whether some other tenant has diagnoses here, but far fewer.
+  bool HasMany(const Tenant& tenant) const;
+  bool IsHeld(const Tenant& tenant, absl::Time now);
   void DropIfIdle(absl::string_view tenant);
 
   const std::size_t most_;
@@ -53,6 +64,7 @@ class CallShares {
   std::size_t active_ = 0;  // of them, those with diagnoses
   std::size_t under_way_ = 0;
   std::string last_;  // whose turn it was
+  HoldBudget hold_;
 };
 
 }  // namespace galen::orchestrator

@@ -37,7 +37,7 @@ Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
       clock(clock_in),
       options(std::move(options_in)),
       timers(TimescaleOf(options, clock)),
-      turnstile(options.max_calls),
+      turnstile(options.max_calls, timers),
       recent(kMostRecentBytes),
       executor_(executor_in),
       admission_({options.max_running, options.tenant_running, options.tenant_waiting}) {}

@@ -76,8 +76,9 @@ ABSL_FLAG(int, tenant_running, 1'000, "The same, of one tenant.");
 ABSL_FLAG(
     int, max_calls, 256,
     "Calls to agents under way at the same time. The tenants that have diagnoses running here "
-    "have equal shares of them: the closer to what the agents can work on at once, the less "
-    "a tenant waits for what another one asks.");
+    "have equal shares of them, and who comes with its only diagnosis goes first for a while: the "
+    "closer to what the agents can work on at once, the less a tenant waits for what another one "
+    "asks.");
 ABSL_FLAG(int, tenant_waiting, 10'000,
           "Diagnoses of one tenant that may wait; more are refused with RESOURCE_EXHAUSTED.");
 ABSL_FLAG(int, threads, 4, "Calls and diagnoses worked on at the same time.");

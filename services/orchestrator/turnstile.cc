@@ -2,17 +2,26 @@
 
 namespace galen::orchestrator {
 
-Turnstile::Turnstile(std::size_t most) : state_(std::make_shared<State>(most)) {}
+Turnstile::Turnstile(std::size_t most, Timers& timers)
+    : timers_(timers), state_(std::make_shared<State>(most, timers.scale())) {}
 
 Turnstile::Presence Turnstile::Arrive(const std::string& tenant) {
-  MutexLock lock(state_->mu);
-  state_->shares.Arrive(tenant);
+  absl::Duration held;
+  {
+    MutexLock lock(state_->mu);
+    held = state_->shares.Arrive(tenant, state_->now());
+  }
+  if (held > absl::ZeroDuration()) {
+    timers_.After(held, [weak = std::weak_ptr<State>(state_)] {
+      if (const std::shared_ptr<State> state = weak.lock()) LetIn(state);
+    });
+  }
   return Presence(state_, tenant);
 }
 
 std::optional<Turnstile::Place> Turnstile::TryBegin(const std::string& tenant) {
   MutexLock lock(state_->mu);
-  if (!state_->shares.TryBegin(tenant)) return std::nullopt;
+  if (!state_->shares.TryBegin(tenant, state_->now())) return std::nullopt;
   return Place(state_, tenant);
 }
 
@@ -32,7 +41,7 @@ void Turnstile::End(const std::shared_ptr<State>& state, What what, const std::s
     if (what == What::kCall) {
       state->shares.Ended(tenant);
     } else {
-      state->shares.Leave(tenant);
+      state->shares.Leave(tenant, state->now());
     }
   }
   LetIn(state);
@@ -49,7 +58,7 @@ void Turnstile::LetIn(const std::shared_ptr<State>& state) {
     std::optional<Waiting> next;
     {
       MutexLock lock(state->mu);
-      const std::optional<CallShares::Waiter> waiter = state->shares.Next();
+      const std::optional<CallShares::Waiter> waiter = state->shares.Next(state->now());
       if (!waiter.has_value()) {
         state->letting_in = false;
         return;

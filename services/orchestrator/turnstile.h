@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "common/base/mutex.h"
+#include "common/base/timers.h"
 #include "services/orchestrator/call_shares.h"
 
 namespace galen::orchestrator {
@@ -42,8 +44,8 @@ class Turnstile {
   };
 
  public:
-  // `most`: calls under way at the same time.
-  explicit Turnstile(std::size_t most);
+  // `most`: calls under way at the same time. `timers` must outlive it, not its places.
+  Turnstile(std::size_t most, Timers& timers);
 
   // A diagnosis that runs.
   using Presence = Counted<What::kDiagnosis>;
@@ -63,7 +65,9 @@ class Turnstile {
     absl::AnyInvocable<void(Place)> on_turn;
   };
   struct State {
-    explicit State(std::size_t most) : shares(most) {}
+    State(std::size_t most, std::function<absl::Time()> time)
+        : now(std::move(time)), shares(most) {}
+    const std::function<absl::Time()> now;
     Mutex mu;
     CallShares shares ABSL_GUARDED_BY(mu);
     bool letting_in ABSL_GUARDED_BY(mu) = false;
@@ -74,6 +78,7 @@ class Turnstile {
   static void End(const std::shared_ptr<State>& state, What what, const std::string& tenant);
   static void LetIn(const std::shared_ptr<State>& state);
 
+  Timers& timers_;
   const std::shared_ptr<State> state_;
 };
 

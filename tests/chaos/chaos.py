@@ -15,8 +15,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
 import faults  # noqa: E402
+import galen  # noqa: E402
 import sandbox  # noqa: E402
 import stores  # noqa: E402
+import tickets  # noqa: E402
 import verdict  # noqa: E402
 import wire  # noqa: E402
 from load import Load  # noqa: E402
@@ -49,15 +51,27 @@ def set_up(arguments):
         others.append(faults.Partitions)
     if arguments.clocks:
         others.append(faults.Clocks)
+    systems = tickets.TicketSystems(arguments.seed) if arguments.tickets else None
     mesh = Mesh(store, arguments.partitions, wires, arguments.clocks,
-                liar=arguments.seed if arguments.lying_node else None)
-    return mesh, others, disk
+                liar=arguments.seed if arguments.lying_node else None, tickets=systems)
+    return mesh, others, disk, systems
+
+
+def first(mesh, seed, i):
+    """A diagnosis before anything goes wrong."""
+    diagnosis, _ = galen.diagnose("cublas-ecc", "--server", mesh.orchestrators[0].address, *mesh.client, "--request-id",
+                                  f"early-{seed}-{i}")
+    return diagnosis
 
 
 def run(arguments):
     expected = verdict.expected_reports()
-    mesh, others, disk = set_up(arguments)
+    mesh, others, disk, systems = set_up(arguments)
+    early, due, dead = set(), [], []
     try:
+        if systems:
+            early = set(systems.await_first(functools.partial(first, mesh, arguments.seed)))
+            systems.failing = True
         load = Load(mesh, arguments.seed, arguments.diagnoses, arguments.clients, arguments.lying_node)
         monkey = faults.Monkey(mesh, load, arguments.seed, arguments.kills, arguments.pause, others)
         begin = time.monotonic()
@@ -81,18 +95,31 @@ def run(arguments):
         going_on()
         took = time.monotonic() - begin
         logs = verdict.read_logs(mesh.store.url)
+        if systems:
+            due = systems.await_rest({log["name"] for log in logs} - early, mesh.store.url, going_on)
+            dead = systems.listed(mesh.store.url, "dead")
     finally:
         mesh.stop()
         if disk:
             disk.close()
+        if systems:
+            systems.stop()
 
+    names = {log["name"] for log in logs}
+    logs = [log for log in logs if log["name"] not in early]
     broken = verdict.broken_promises(expected, load, logs)
+    if systems:
+        broken += tickets.broken_promises(names, early, systems.counts(), due, dead)
     if arguments.full_disk:
         if not load.codes[UNREACHABLE]:
             broken.append("the full disk refused nobody")
         broken += [f"{n} clients ended with {code}, not with {UNREACHABLE} (UNAVAILABLE)"
                    for code, n in load.codes.items() if code != UNREACHABLE]
     report(arguments, load, monkey, logs, took)
+    if systems:
+        count = ", ".join(f"{len(found)} in {system}" for system, found in systems.counts().items())
+        befell = ", ".join(f"{n} {fate}" for fate, n in systems.befell.items())
+        print(f"tickets: {count}; {systems.asked} requests carried out; befell: {befell}")
     for text in broken[:20]:
         print(f"BROKEN: {text}")
     if broken and not arguments.quiet:
@@ -140,6 +167,8 @@ def main():
                         help="each program in a network namespace of its own; packets are lost and delayed")
     parser.add_argument("--clocks", action="store_true", help="also set the clocks of single programs")
     parser.add_argument("--lying-node", action="store_true", help="a third node answers nonsense")
+    parser.add_argument("--tickets", action="store_true",
+                        help="two gateways tell ticket systems that fail what was concluded")
     parser.add_argument("--full-disk", action="store_true", help="the store's disk runs full for a while")
     parser.add_argument("--sqlite", action="store_true", help="the store is an SQLite file")
     parser.add_argument("--sentinel", action="store_true",
@@ -152,6 +181,8 @@ def main():
         parser.error("--sentinel has disks and clocks of its own")
     if arguments.lying_node and arguments.netem:
         parser.error("--lying-node has no machine of its own")
+    if arguments.tickets and (arguments.netem or arguments.clocks):
+        parser.error("--tickets: their systems are on this machine and keep its time")
     if arguments.seed is None:
         arguments.seed = random.SystemRandom().randrange(1 << 31)
         sys.argv.append(f"--seed={arguments.seed}")

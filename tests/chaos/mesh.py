@@ -137,9 +137,10 @@ class RedisService:
 class Mesh:
     """Two orchestrators and two nodes, one of each agent. With `partitions` there is a link to cut between each that calls
     and each that it calls, Redis too. With `wires` each program is on a machine of its own, and they prove to each other
-    who they are; with `clocks` each has a clock of its own; with `liar` a third node answers nonsense, from that seed."""
+    who they are; with `clocks` each has a clock of its own; with `liar` a third node answers nonsense, from that seed; with
+    `tickets`, ticket systems, there are two gateways that tell them what was concluded."""
 
-    def __init__(self, store=None, partitions=False, wires=None, clocks=False, liar=None):
+    def __init__(self, store=None, partitions=False, wires=None, clocks=False, liar=None, tickets=None):
         self.links = []
         self.wires = wires
         self.clocks = []
@@ -196,17 +197,25 @@ class Mesh:
             "conclusion": start("conclusion", "conclusion", "galen-conclusion", knowledge),
         }
 
-        def keeps(i):
-            """Where orchestrator i finds the store."""
+        def keeps(who):
+            """Where this one finds the store."""
             if not hasattr(self.store, "address"):
                 return self.store.url
-            return self.store.store(way(f"orchestrator {i}", "redis", self.store))
+            return self.store.store(way(who, "redis", self.store))
 
         self.orchestrators = [
-            start("orchestrator", f"o{i}", "galen-orchestrator", f"--store={keeps(i)}", f"--owner=o{i}", LEASE,
+            start("orchestrator", f"o{i}", "galen-orchestrator", f"--store={keeps(f'orchestrator {i}')}", f"--owner=o{i}", LEASE,
                   *[f"--{name}={way(f'orchestrator {i}', name, agent)}" for name, agent in agents.items()])
             for i in range(2)]
-        self.services = [*self.nodes, *liars, *agents.values(), *self.orchestrators]
+        gateways = []
+        if tickets:
+            config = tickets.config(self.scratch.name)
+            gateways = [
+                start("gateway", f"gateway{i}", "galen-gateway", knowledge, f"--store={keeps(f'gateway {i}')}", f"--tickets={config}",
+                      "--orchestrator=" + ",".join(way(f"gateway {i}", f"o{o}", orchestrator)
+                                                   for o, orchestrator in enumerate(self.orchestrators)))
+                for i in range(2)]
+        self.services = [*self.nodes, *liars, *agents.values(), *self.orchestrators, *gateways]
         for service in self.services:
             service.between_attempts = getattr(self.store, "revive", lambda: time.sleep(0.1))
         self.all = [*([self.store] if hasattr(self.store, "kill") else []), *self.services]

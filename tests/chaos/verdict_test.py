@@ -1,6 +1,7 @@
 """What the verdict of a chaos run says of answers that keep no promise."""
 import unittest
 
+import tickets
 import verdict
 
 
@@ -39,6 +40,17 @@ class Verdict(unittest.TestCase):
                     {"report": {"evidence": [{"id": "x", "subject": {"node": "node0"}, "text": "LIAR"}]}}):
             found = self.broken({"r": (verdict.LYING, {"state": "SUCCEEDED", **lie})}, [log("r")])
             self.assertIn("a lie about another node", found[0])
+
+    def test_finds_tickets_that_are_lost_opened_twice_or_of_nothing(self):
+        def broken(opened, due=(), dead=()):
+            return tickets.broken_promises({"early", "a", "b"}, {"early"}, {"generic": opened}, due, dead)
+
+        self.assertEqual(broken({"a": 1, "b": 1}), [])
+        self.assertEqual(broken({"a": 1, "b": 1, "early": 1}), [])
+        self.assertEqual(broken({"a": 1}), ["b: no ticket in generic"])
+        self.assertEqual(broken({"a": 2, "b": 1}), ["a: 2 tickets in generic"])
+        self.assertEqual(broken({"a": 1, "b": 1, "c": 1}), ["c: a ticket in generic of no diagnosis"])
+        self.assertEqual(broken({"a": 1, "b": 1}, ["b"], ["a"]), ["still due: b", "given up: a"])
 
 
 if __name__ == "__main__":
