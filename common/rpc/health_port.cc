@@ -70,8 +70,7 @@ absl::StatusOr<std::unique_ptr<HealthPort>> HealthPort::Open(const std::string& 
         absl::StrCat(address, ": cannot listen; choose another --health address"));
   }
   server->GetHealthCheckService()->SetServingStatus(kLiveness, true);
-  std::unique_ptr<HealthPort> health(
-      new HealthPort(std::move(nothing), std::move(server), port));
+  std::unique_ptr<HealthPort> health(new HealthPort(std::move(nothing), std::move(server), port));
   health->SetReady(false);
   return health;
 }
