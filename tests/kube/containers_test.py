@@ -1,0 +1,256 @@
+"""The images, started as the chart would start them, on a real Redis: a bundle that a customer sends is diagnosed, the node executor
+reads the machine's kernel log and /sys with one capability, and a rolling upgrade under load loses nothing.
+
+Skipped where no Docker engine answers or there is no Debian 12 to build on: `images/base.sh galen-base:bookworm` makes one."""
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+import uuid
+
+import chart
+from chart import BIN, ROOT
+from pods import Cluster, docker, image_label
+
+VERSION = "test"
+BASES = [os.environ["BASE"]] if "BASE" in os.environ else ["galen-base:bookworm", "debian:12-slim"]
+REDIS = "galen-test-redis:7.0"
+SERVICES = ("orchestrator", "summarization", "planning", "execution", "reflection", "conclusion", "gateway", "watch", "node", "toolbox")
+AGENTS = ("summarization", "planning", "execution", "reflection", "conclusion")
+SYSLOG = 1 << 34  # CAP_SYSLOG
+
+
+def base():
+    """(The base that is here, "") or (None, why not)."""
+    run = None
+    for one in BASES:
+        run = subprocess.run([f"{ROOT}/images/build.sh", "check"], text=True, capture_output=True, check=False, env={**os.environ, "BASE": one})
+        if run.returncode == 0:
+            return one, ""
+    return None, run.stderr.strip()
+
+
+def build(on):
+    """The images of the programs that were built, and a Redis of Debian's."""
+    run = subprocess.run([f"{ROOT}/images/build.sh"], text=True, capture_output=True, check=False,
+                         env={**os.environ, "BASE": on, "PREBUILT": BIN, "VERSION": VERSION})
+    if run.returncode != 0:
+        sys.exit(f"images/build.sh: {run.stderr}{run.stdout}")
+    dockerfile = f"FROM {on}\nRUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends redis-server >/dev/null\n"
+    docker("build", "--tag", REDIS, "-", input=dockerfile)
+
+
+def secrets(scratch):
+    """What `kubectl create secret` would be given: k8s/README.md."""
+    subprocess.run([f"{BIN}/galen", "certs", "new", f"{scratch}/certs"], check=True, capture_output=True)
+
+    def read(name):
+        with open(f"{scratch}/certs/{name}", "rb") as file:
+            return file.read()
+
+    roles = ("orchestrator", "gateway", "watch", "node", "operator", *AGENTS)
+    made = {f"galen-{role}-tls": {"tls.crt": read(f"{role}.pem"), "tls.key": read(f"{role}.key"), "ca.crt": read("ca.pem")} for role in roles}
+    return made | {"galen-redis": {"password": b"s3cret-of-the-test"}}
+
+
+class Containers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        os.chmod(cls.scratch.name, 0o755)
+        objects = chart.render("--set", "tls.mode=existing", "--set", "uploads.enabled=true", "--set", f"image.tag={VERSION}",
+                               "--set", f"redis.image={REDIS}", "--set", "gateway.limits.diagnosesPerSecond=1000",
+                               "--set", "gateway.limits.requestsPerSecond=10000")
+        cls.cluster = Cluster(objects, secrets(cls.scratch.name), cls.scratch.name)
+        cls.addClassCleanup(cls.cluster.close)
+        # In one go, as `kubectl apply` does: who is early waits or is started again.
+        started = [cls.cluster.start(one) for one in (*AGENTS, *AGENTS, "orchestrator", "orchestrator", "gateway", "gateway", "watch", "bundles", "node",
+                                                      "toolbox", "redis")]
+        cls.cluster.await_ready(*started)
+        cls.key = cls.toolbox("galen keys create --store $STORE --tenant acme").stdout.strip()
+        for pod in cls.cluster.of("gateway"):  # which hear of it within about a second
+            while subprocess.run(["curl", "-sf", "-H", f"Authorization: Bearer {cls.key}", f"http://{pod.address}:8080/v1/whoami"],
+                                 capture_output=True, check=False).returncode != 0:
+                time.sleep(0.1)
+
+    @classmethod
+    def toolbox(cls, command, check=True):
+        [pod] = cls.cluster.of("toolbox")
+        return docker("exec", pod.name, "sh", "-c", command, check=check)
+
+    @classmethod
+    def ask(cls, path, body=None, binary=None, **headers):
+        """A request at any gateway, as a client does that goes on to the next one when one is away."""
+        data = binary if binary is not None else json.dumps(body).encode() if body else None
+        headers = {"Authorization": f"Bearer {cls.key}", "Content-Type": "application/json", **headers}
+        last = None
+        for _ in range(10):
+            for pod in cls.cluster.of("gateway"):
+                request = urllib.request.Request(f"http://{pod.address}:8080/v1/{path}", data=data, headers=headers)
+                try:
+                    with urllib.request.urlopen(request, timeout=60) as answer:
+                        return json.load(answer)
+                except urllib.error.HTTPError as error:
+                    if error.code not in (502, 503, 504):
+                        raise AssertionError(f"{path}: {error.code} {error.read().decode()}") from error
+                    last = error
+                except (urllib.error.URLError, ConnectionError, TimeoutError) as error:
+                    last = error
+            time.sleep(0.5)
+        raise AssertionError(f"{path}: {last}")
+
+    def upload(self, example):
+        path = f"{self.scratch.name}/{example}.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(f"{ROOT}/docs/examples/{example}", example)
+        with open(path, "rb") as file:
+            return self.ask(f"tenants/acme/uploads?kind=bundle&fileName={example}.tar.gz", binary=file.read())["name"]
+
+    def create(self, upload, request):
+        return self.ask("tenants/acme/diagnoses", {"incident": {"bundle": upload}}, **{"Idempotency-Key": request})["name"]
+
+    def result(self, name, seconds=180):
+        limit = time.monotonic() + seconds
+        while True:
+            diagnosis = self.ask(name)
+            if diagnosis["state"] in ("SUCCEEDED", "FAILED", "CANCELLED"):
+                return diagnosis
+            self.assertLess(time.monotonic(), limit, diagnosis)
+            time.sleep(0.3)
+
+    def primary(self, diagnosis):
+        self.assertEqual(diagnosis["state"], "SUCCEEDED", diagnosis)
+        return diagnosis["report"]["primaryCause"]["label"]
+
+    def test_a_bundle_that_a_customer_sends_is_diagnosed(self):
+        for example, label in (("nccl-connection-refused", "INTERCONNECT_NETWORKING.NVLINK.LINK_FAULT"), ("cublas-ecc", "GPU.MEMORY.UNCORRECTABLE_ECC")):
+            diagnosis = self.result(self.create(self.upload(example), f"first-{example}"))
+            self.assertEqual(self.primary(diagnosis), label)
+
+    def test_the_operator_in_the_toolbox_has_a_mesh(self):
+        run = self.toolbox('galen diagnose --server $ORCHESTRATOR --json "NCCL WARN Connect failed : Connection refused"', check=False)
+        self.assertIn(run.returncode, (0, 3), run.stderr)
+        self.assertIn(json.loads(run.stdout)["state"], ("SUCCEEDED", "AWAITING_FEEDBACK"))
+
+    def test_containers_run_as_the_chart_says(self):
+        for pod in self.cluster.pods:
+            told = pod.status()
+            node = pod.component == "node"
+            self.assertEqual(told["Uid"].split()[0], "0" if node else "65532", pod.name)
+            self.assertEqual(told["Gid"].split()[0], "0" if node else "65532", pod.name)
+            for field in ("CapEff", "CapPrm", "CapBnd"):
+                self.assertEqual(int(told[field], 16), SYSLOG if node else SYSLOG & 0, f"{pod.name}: {field}")
+            self.assertEqual((told["NoNewPrivs"], told["Seccomp"]), ("1", "2"), pod.name)
+            root = docker("inspect", "--format", "{{.HostConfig.ReadonlyRootfs}} {{.HostConfig.Privileged}} {{len .HostConfig.Devices}}", pod.name).stdout.split()
+            self.assertEqual(root, ["true", "false", "0"], pod.name)
+        written = self.toolbox("echo x > /usr/x", check=False)
+        self.assertIn("Read-only file system", written.stderr)
+
+    def test_the_node_executor_reads_the_kernel_log_of_the_machine(self):
+        [node] = self.cluster.of("node")
+        marker = f"galen containers_test {uuid.uuid4()}"
+        with open("/dev/kmsg", "w", encoding="utf-8") as file:
+            file.write(marker + "\n")
+        refused = docker("exec", node.name, "sh", "-c", "head -c1 /dev/kmsg", check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(marker, docker("exec", node.name, "dmesg").stdout)
+        [result] = self.check("system.kernel_log")
+        self.assertIn(result["status"], ("PASS", "WARN", "FAIL"), result)
+        # And follows it: without the capability its log would say so.
+        self.assertNotIn("syslog", node.logs())
+
+    def test_the_node_executor_reads_sys_of_the_machine(self):
+        [node] = self.cluster.of("node")
+        seen = docker("exec", node.name, "ls", "/sys/class/net").stdout.split()
+        self.assertEqual(sorted(seen), sorted(os.listdir("/sys/class/net")))
+        written = docker("exec", node.name, "sh", "-c", "echo 1 > /sys/kernel/mm/ksm/run", check=False)
+        self.assertIn("Read-only file system", written.stderr)
+
+    def check(self, name):
+        run = self.toolbox(f"galen checks run {name} --server $EXECUTION --node machine-1 --json", check=False)
+        told = [json.loads(line) for line in run.stdout.splitlines()] if "\n{" in run.stdout else json.loads(run.stdout)
+        return told if isinstance(told, list) else told.get("results", [told])
+
+    def test_probes_tell_what_is_ready_and_what_is_alive(self):
+        for component in (*AGENTS, "orchestrator", "watch", "bundles", "node"):
+            for pod in self.cluster.of(component):
+                self.assertTrue(pod.ready() and pod.alive(), pod.name)
+
+    def test_an_image_says_what_is_in_it(self):
+        for service in SERVICES:
+            sbom = json.loads(image_label(f"galen-{service}:{VERSION}", "io.galen.sbom"))
+            self.assertEqual(sbom["bomFormat"], "CycloneDX")
+            packages = {one["name"]: one["version"] for one in sbom["components"]}
+            installed = subprocess.run(["dpkg-query", "-W", "-f=${Version}", "libgrpc++1.51"], text=True, capture_output=True, check=False).stdout
+            self.assertEqual(packages["libgrpc++1.51"], installed, service)
+            for name in ("libc6", "libprotobuf32", "ca-certificates"):
+                self.assertIn(name, packages, service)
+
+    def test_y_redis_is_replaced_and_nothing_is_lost(self):
+        upload = self.upload("cublas-ecc")
+        accepted = [self.create(upload, f"redis-{number}") for number in range(20)]
+        [old] = self.cluster.of("redis")
+        self.cluster.stop(old)  # a StatefulSet ends a pod before it makes the next one, on the same disk
+        self.cluster.await_ready(self.cluster.start("redis"))
+        for name in accepted:
+            self.assertEqual(self.primary(self.result(name)), "GPU.MEMORY.UNCORRECTABLE_ECC")
+
+    def test_z_a_rolling_upgrade_under_load_loses_nothing(self):
+        """Every Deployment of the mesh is replaced pod by pod, as maxSurge 1 and maxUnavailable 0 say, while a client starts diagnoses without a pause.
+        Each that was accepted ends with the cause that is in its bundle, and none twice."""
+        upload = self.upload("cublas-ecc")
+        accepted, problems, done = {}, [], threading.Event()
+
+        def client():
+            number = 0
+            while not done.is_set():
+                number += 1
+                request = f"upgrade-{number}"
+                try:
+                    accepted[request] = self.create(upload, request)
+                except AssertionError as error:
+                    problems.append(error)
+                time.sleep(0.2)
+
+        thread = threading.Thread(target=client)
+        thread.start()
+        replaced = 0
+        try:
+            for component in (*AGENTS, "bundles", "orchestrator", "gateway", "watch"):
+                for old in self.cluster.of(component):
+                    self.cluster.await_ready(self.cluster.start(component))
+                    code = self.cluster.stop(old)
+                    self.assertEqual(code, 0, f"{old.name} did not drain")
+                    replaced += 1
+        finally:
+            done.set()
+            thread.join()
+        self.assertEqual(problems, [])
+        self.assertEqual(replaced, 16)
+        self.assertGreater(len(accepted), 50)
+        for request, name in accepted.items():
+            self.assertEqual(self.primary(self.result(name)), "GPU.MEMORY.UNCORRECTABLE_ECC", request)
+            self.assertEqual(self.create(upload, request), name)  # the same request is the same diagnosis, also at who came later
+        self.assertEqual(len(set(accepted.values())), len(accepted))
+        print(f"{replaced} pods replaced, {len(accepted)} diagnoses meanwhile, none lost", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    reason = chart.missing()
+    if reason:
+        print(f"SKIPPED: {reason}; `make kube-tools` gets what is missing")
+        sys.exit(77)
+    found, reason = base()
+    if found is None or os.geteuid() != 0:
+        print(f"SKIPPED: {reason or 'containers are started by root alone'}")
+        sys.exit(77)
+    build(found)
+    unittest.main()
