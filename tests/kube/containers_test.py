@@ -194,6 +194,41 @@ class Containers(unittest.TestCase):
             for name in ("libc6", "libprotobuf32", "ca-certificates"):
                 self.assertIn(name, packages, service)
 
+    def test_x_a_copy_of_the_disk_brings_back_what_was_there(self):
+        """docs/operations.md, backup and restore: the copy is made while Redis serves."""
+        upload = self.upload("cublas-ecc")
+        kept = [self.create(upload, f"kept-{number}") for number in range(10)]
+        for name in kept:
+            self.result(name)
+        [redis] = self.cluster.of("redis")
+        disk = f"{self.scratch.name}/claims/data-galen-redis"
+        backup = f"{self.scratch.name}/backup.tar"
+        # The list of its files first: what is appended later is more, never other.
+        subprocess.run(["tar", "-C", disk, "-c", "-f", backup, "--warning=no-file-changed", "appendonlydir/appendonly.aof.manifest", "appendonlydir"], check=False)
+        lost = self.create(upload, "lost-1")
+        self.result(lost)
+        self.cluster.stop(redis)
+        subprocess.run(f"rm -rf {disk}/* && tar -C {disk} -x -f {backup} && chown -R 65532:65532 {disk}/appendonlydir", shell=True, check=True)
+        self.cluster.await_ready(self.cluster.start("redis"))
+        for name in kept:
+            self.assertEqual(self.primary(self.result(name)), "GPU.MEMORY.UNCORRECTABLE_ECC")
+        known = {one["name"] for one in self.ask("tenants/acme/diagnoses?pageSize=100")["diagnoses"]}
+        self.assertLessEqual(set(kept), known)
+        self.assertNotIn(lost, known)
+        # And the mesh goes on.
+        self.assertEqual(self.primary(self.result(self.create(upload, "after-1"))), "GPU.MEMORY.UNCORRECTABLE_ECC")
+
+    def test_redis_lets_in_nobody_but_galen_to_its_own_keys(self):
+        [redis] = self.cluster.of("redis")
+
+        def ask(words, password=""):
+            return docker("exec", redis.name, "sh", "-c", f"REDISCLI_AUTH={password} redis-cli {words}", check=False).stdout.strip()
+
+        for password, words in (("", "ping"), ("", "--user default ping"), ("s3cret-of-the-test", "--user default ping"), ("wrong", "--user galen ping")):
+            self.assertIn("NOAUTH", ask(words, password), words)
+        for words in ("get other:key", "config set dir /tmp", "flushall", "keys '*'"):
+            self.assertIn("NOPERM", ask(f"--user galen {words}", "s3cret-of-the-test"), words)
+
     def test_y_redis_is_replaced_and_nothing_is_lost(self):
         upload = self.upload("cublas-ecc")
         accepted = [self.create(upload, f"redis-{number}") for number in range(20)]
