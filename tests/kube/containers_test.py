@@ -47,17 +47,31 @@ def build(on):
     docker("build", "--tag", REDIS, "-", input=dockerfile)
 
 
-def secrets(scratch):
-    """What `kubectl create secret` would be given: k8s/README.md."""
-    subprocess.run([f"{BIN}/galen", "certs", "new", f"{scratch}/certs"], check=True, capture_output=True)
+def certificates(scratch, what):
+    """What `kubectl create secret` would be given (k8s/README.md), "new" or after "renew"."""
+    subprocess.run([f"{BIN}/galen", "certs", what, f"{scratch}/certs"], check=True, capture_output=True)
 
     def read(name):
         with open(f"{scratch}/certs/{name}", "rb") as file:
             return file.read()
 
     roles = ("orchestrator", "gateway", "watch", "node", "operator", *AGENTS)
-    made = {f"galen-{role}-tls": {"tls.crt": read(f"{role}.pem"), "tls.key": read(f"{role}.key"), "ca.crt": read("ca.pem")} for role in roles}
-    return made | {"galen-redis": {"password": b"s3cret-of-the-test"}}
+    return {f"galen-{role}-tls": {"tls.crt": read(f"{role}.pem"), "tls.key": read(f"{role}.key"), "ca.crt": read("ca.pem")} for role in roles}
+
+
+def serial(address, port=None, file=None):
+    """The number of the certificate that a server shows, or of that in a file."""
+    if file is None:
+        shown = subprocess.run(["openssl", "s_client", "-connect", f"{address}:{port}"], stdin=subprocess.DEVNULL, capture_output=True, check=False).stdout
+    else:
+        shown = file
+    return subprocess.run(["openssl", "x509", "-noout", "-serial"], input=shown, capture_output=True, check=True).stdout
+
+
+def check_of_a_site(name):
+    """A knowledge file of a site: one check more."""
+    return (f"checks:\n  - name: {name}\n    title: Leak detector of the rack\n    kind: extract\n    cost: 100ms\n    file: /run/site/leak_detector\n    findings:\n"
+            "      - {name: wet, type: bool, subject: node, pattern: '^state: wet', abnormal: {op: ==, value: true}}\n")
 
 
 class Containers(unittest.TestCase):
@@ -68,8 +82,10 @@ class Containers(unittest.TestCase):
         os.chmod(cls.scratch.name, 0o755)
         objects = chart.render("--set", "tls.mode=existing", "--set", "uploads.enabled=true", "--set", f"image.tag={VERSION}",
                                "--set", f"redis.image={REDIS}", "--set", "gateway.limits.diagnosesPerSecond=1000",
-                               "--set", "gateway.limits.requestsPerSecond=10000")
-        cls.cluster = Cluster(objects, secrets(cls.scratch.name), cls.scratch.name)
+                               "--set", "gateway.limits.requestsPerSecond=10000",
+                               "--set-json", "knowledge.overlay=" + json.dumps({"leak.yaml": check_of_a_site("site.leak")}))
+        made = certificates(cls.scratch.name, "new") | {"galen-redis": {"password": b"s3cret-of-the-test"}}
+        cls.cluster = Cluster(objects, made, cls.scratch.name)
         cls.addClassCleanup(cls.cluster.close)
         # In one go, as `kubectl apply` does: who is early waits or is started again.
         started = [cls.cluster.start(one) for one in (*AGENTS, *AGENTS, "orchestrator", "orchestrator", "gateway", "gateway", "watch", "bundles", "node",
@@ -175,9 +191,44 @@ class Containers(unittest.TestCase):
         self.assertIn("Read-only file system", written.stderr)
 
     def check(self, name):
+        """Its results, once the machine is known to every replica of execution."""
+        self.until(lambda: all("none is registered" not in json.dumps(self.run_check(name)) for _ in range(4)))
+        return self.run_check(name)
+
+    def run_check(self, name):
         run = self.toolbox(f"galen checks run {name} --server $EXECUTION --node machine-1 --json", check=False)
         told = [json.loads(line) for line in run.stdout.splitlines()] if "\n{" in run.stdout else json.loads(run.stdout)
         return told if isinstance(told, list) else told.get("results", [told])
+
+    def test_knowledge_of_the_site_is_used_and_taken_up_when_it_changes(self):
+        def known():
+            return {one["name"] for one in self.ask("knowledge")["checks"]}
+
+        self.assertIn("site.leak", known())
+        [result] = self.check("site.leak")
+        self.assertEqual(result["status"], "SKIPPED", result)  # there is no such file in the container, and the executor knows of it
+        self.cluster.update("configMap", {"galen-knowledge": {"leak.yaml": check_of_a_site("site.puddle")}})
+        self.until(lambda: "site.puddle" in known() and "site.leak" not in known())
+
+    def until(self, true, seconds=60):
+        limit = time.monotonic() + seconds
+        while not true():
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.2)
+
+    def test_certificates_are_exchanged_and_no_diagnosis_fails(self):
+        upload = self.upload("cublas-ecc")
+        renewed = certificates(self.scratch.name, "renew")
+        self.cluster.update("secret", renewed)
+        names = [self.create(upload, f"renewed-{number}") for number in range(5)]
+        for component in (*AGENTS, "orchestrator", "watch"):
+            wanted = serial("", file=renewed[f"galen-{component}-tls"]["tls.crt"])
+            for pod in self.cluster.of(component):
+                port = next(port["containerPort"] for port in pod.container["ports"] if port["name"] == "grpc")
+                self.until(lambda pod=pod, port=port, wanted=wanted: serial(pod.address, port) == wanted)
+        names += [self.create(upload, f"renewed-{number}") for number in range(5, 10)]
+        for name in names:
+            self.assertEqual(self.primary(self.result(name)), "GPU.MEMORY.UNCORRECTABLE_ECC")
 
     def test_probes_tell_what_is_ready_and_what_is_alive(self):
         for component in (*AGENTS, "orchestrator", "watch", "bundles", "node"):

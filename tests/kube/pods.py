@@ -68,6 +68,7 @@ class Cluster:
         self.objects, self.scratch, self.node = objects, scratch, node
         self.prefix = f"galen-test-{os.getpid()}"
         self.pods = []
+        self.mounted = []
         self.count = 0
         self.secrets = dict(secrets)
         for one in objects:
@@ -147,21 +148,44 @@ class Cluster:
             return ["--volume", f"{directory}:{path}" + (":ro" if read_only else "")]
         directory = f"{self.scratch}/{name}/{mount['name']}"
         os.makedirs(directory)
-        os.chmod(directory, 0o755)
         if "secret" in volume:
-            files = self.secrets[volume["secret"]["secretName"]]
-            names = {item["key"]: item["path"] for item in volume["secret"].get("items", [])} or {key: key for key in files}
-            files = {path: files[key] for key, path in names.items()}
+            source = ("secret", volume["secret"]["secretName"])
+            items = {item["key"]: item["path"] for item in volume["secret"].get("items", [])}
             mode = volume["secret"]["defaultMode"]
         else:
-            files = {key: value.encode() for key, value in self.maps[volume["configMap"]["name"]].items()}
-            mode = 0o644
-        for key, content in files.items():
-            with open(f"{directory}/{key}", "wb") as file:
-                file.write(content)
-            os.chown(f"{directory}/{key}", 0, group)
-            os.chmod(f"{directory}/{key}", mode)
+            source, items, mode = ("configMap", volume["configMap"]["name"]), {}, 0o644
+        self.mounted.append((source, directory, items, mode, group))
+        self.write(*self.mounted[-1])
         return ["--volume", f"{directory}:{path}:ro"]
+
+    def write(self, source, directory, items, mode, group):
+        """The files of a Secret or ConfigMap as a kubelet lays them: links to a directory that is exchanged as a whole."""
+        kind, name = source
+        files = self.secrets[name] if kind == "secret" else {key: value.encode() for key, value in self.maps[name].items()}
+        fresh = f"..{time.time_ns()}"
+        os.makedirs(f"{directory}/{fresh}")
+        for key, content in files.items():
+            if items and key not in items:
+                continue
+            path = f"{directory}/{fresh}/{items.get(key, key)}"
+            with open(path, "wb") as file:
+                file.write(content)
+            os.chown(path, 0, group)
+            os.chmod(path, mode)
+        for one in (directory, f"{directory}/{fresh}"):
+            os.chmod(one, 0o755)
+        os.symlink(fresh, f"{directory}/..new")
+        os.rename(f"{directory}/..new", f"{directory}/..data")
+        for key in os.listdir(f"{directory}/{fresh}"):
+            if not os.path.lexists(f"{directory}/{key}"):
+                os.symlink(f"..data/{key}", f"{directory}/{key}")
+
+    def update(self, kind, changed):
+        """Secrets (or ConfigMaps) by name, changed in the cluster: every pod that mounts one gets its files anew."""
+        (self.secrets if kind == "secret" else self.maps).update(changed)
+        for mounted in self.mounted:
+            if mounted[0][0] == kind and mounted[0][1] in changed:
+                self.write(*mounted)
 
     def await_ready(self, *pods):
         """As `kubectl rollout status` does; a pod whose program ended is started anew, as a kubelet does."""

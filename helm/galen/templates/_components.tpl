@@ -133,7 +133,7 @@ redis:
   readOnly: true
   source: {secret: {secretName: {{ $root.Values.redis.existingSecret }}, defaultMode: 0440, items: [{key: {{ $root.Values.redis.secretKey }}, path: password}]}}
 {{- end }}
-{{- if and (or $root.Values.knowledge.overlay $root.Values.knowledge.existingConfigMap) (not (has $component (list "orchestrator" "toolbox"))) }}
+{{- if and (or $root.Values.knowledge.overlay $root.Values.knowledge.existingConfigMap) (ne $component "orchestrator") }}
 knowledge:
   mountPath: /etc/galen/knowledge
   readOnly: true
