@@ -44,6 +44,8 @@ while read -r kind what; do
       [ -e "$stamp" ] && continue
       echo "kube-tools: schemas of $what"
       python3 -B schemas.py resources "$(module "$what")/$folder" "$into/schemas/custom"
+      mkdir -p "$into/definitions"
+      cp "$(module "$what")/$folder"/*.yaml "$into/definitions/"
       touch "$stamp"
       ;;
   esac

@@ -151,6 +151,14 @@ class Containers(unittest.TestCase):
             diagnosis = self.result(self.create(self.upload(example), f"first-{example}"))
             self.assertEqual(self.primary(diagnosis), label)
 
+    def test_the_words_of_the_notes_to_a_customer_are_taken(self):
+        with open(f"{chart.CHART}/templates/NOTES.txt", encoding="utf-8") as file:
+            [command] = [line.strip() for line in file if line.strip().startswith("curl ")]
+        [gateway, _] = self.cluster.of("gateway")
+        run = subprocess.run(command, shell=True, text=True, capture_output=True, check=True,
+                             env={**os.environ, "KEY": self.key, "API": f"http://{gateway.address}:8080"})
+        self.assertEqual(json.loads(run.stdout)["state"], "PENDING", run.stdout)
+
     def test_the_operator_in_the_toolbox_has_a_mesh(self):
         run = self.toolbox('galen diagnose --server $ORCHESTRATOR --json "NCCL WARN Connect failed : Connection refused"', check=False)
         self.assertIn(run.returncode, (0, 3), run.stderr)
