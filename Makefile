@@ -1,5 +1,5 @@
 # The newcomer's commands. Developers use the CMake presets: see CONTRIBUTING.md.
-.PHONY: help packages console-tools build run test test-default test-asan test-tsan fuzz bench clean
+.PHONY: help packages console-tools kube-tools images build run test test-default test-asan test-tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 configure = cmake --preset $(1) --log-level=WARNING >/dev/null
@@ -11,6 +11,8 @@ help:
 	@echo "make test   the same set-up, then every test, also under the sanitizers"
 	@echo "make build  programs in build/bin"
 	@echo "make console-tools  Chromium and npm packages, for the tests of the web console"
+	@echo "make kube-tools     helm and what checks manifests, for the tests of the chart"
+	@echo "make images         a container image of each program (images/build.sh)"
 	@echo "make fuzz   every fuzzer, ten million inputs each: takes hours"
 	@echo "make bench  benchmarks (bench/README.md)"
 
@@ -20,6 +22,14 @@ packages:
 # What the tests of the web console need beside packages.txt; without it they are skipped.
 console-tools:
 	@services/gateway/console/install_tools.sh
+
+# What the tests of helm/ and k8s/ need beside packages.txt; without it they are skipped.
+kube-tools:
+	@helm/tools/install.sh
+
+# BASE=IMAGE, PREBUILT=build/bin and what else images/build.sh reads.
+images:
+	@images/build.sh
 
 build: packages
 	@echo "configure: build/"

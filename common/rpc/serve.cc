@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/log/log.h"
+#include "common/rpc/health_port.h"
 #include "common/rpc/observe.h"
 
 namespace galen::rpc {
@@ -92,9 +93,16 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
                               const std::vector<grpc::Service*>& services) {
   BlockTerminationSignals();
   if (options.on_hangup) BlockHangup();
+  std::unique_ptr<HealthPort> health;
+  if (!options.health_address.empty()) {
+    GALEN_ASSIGN_OR_RETURN(health, HealthPort::Open(options.health_address));
+    log::Info(
+        absl::StrCat("health at ", options.health_address, " (health port ", health->port(), ")"));
+  }
   int port = 0;
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<grpc::Server> server,
                          StartServer(options, services, port));
+  if (health != nullptr) health->Serve();
   log::Info(absl::StrCat("listening on ", options.address, " (port ", port, ")"));
   if (options.on_listening) options.on_listening(port);
 
@@ -106,6 +114,7 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   }
   log::Info(absl::StrCat("draining for at most ", absl::FormatDuration(options.drain_grace)));
   server->GetHealthCheckService()->Shutdown();
+  if (health != nullptr) health->Drain();
   if (options.on_drain) options.on_drain();
   server->Shutdown(ClockIn(options.drain_grace));
   return absl::OkStatus();

@@ -26,6 +26,8 @@ struct ServeOptions {
   std::string address;
   // Who may connect and call; must outlive the server. Null: anyone, on loopback alone.
   const Security* security = nullptr;
+  // Where health alone is told to anyone, without TLS (health_port.h); "": nowhere.
+  std::string health_address = "";
   // How long calls in flight may take after SIGTERM.
   absl::Duration drain_grace = absl::Seconds(20);
   // Called with the port once the server listens.

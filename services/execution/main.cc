@@ -24,6 +24,7 @@
 #include "common/program/program.h"
 #include "common/rpc/address.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/flags/health_flag.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
@@ -178,6 +179,7 @@ absl::Status Serve() {
   return rpc::ServeUntilSignal(
       {.address = absl::GetFlag(FLAGS_listen),
        .security = security->get(),
+       .health_address = rpc::HealthAddressFromFlag(),
        .drain_grace = absl::GetFlag(FLAGS_drain_grace),
        .on_listening =
            [&roster](int port) {

@@ -18,6 +18,7 @@
 #include "common/program/program.h"
 #include "common/rpc/address.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/flags/health_flag.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/node/announcer.h"
@@ -137,6 +138,7 @@ absl::Status Serve() {
   return rpc::ServeUntilSignal(
       {.address = absl::GetFlag(FLAGS_listen),
        .security = security->get(),
+       .health_address = rpc::HealthAddressFromFlag(),
        .drain_grace = absl::GetFlag(FLAGS_drain_grace),
        .on_listening =
            [&announcer, &replicas](int port) {

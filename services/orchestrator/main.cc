@@ -21,6 +21,7 @@
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
+#include "common/rpc/flags/health_flag.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
@@ -200,6 +201,7 @@ absl::Status Serve() {
   rpc::ServeOptions serve;
   serve.address = absl::GetFlag(FLAGS_listen);
   serve.security = security->get();
+  serve.health_address = rpc::HealthAddressFromFlag();
   serve.drain_grace = absl::GetFlag(FLAGS_drain_grace);
   serve.on_drain = [&orchestrator] { orchestrator.EndWatches(); };
   metrics::Registry registry;

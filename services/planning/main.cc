@@ -19,6 +19,7 @@
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
+#include "common/rpc/flags/health_flag.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/planning/planner.h"
@@ -84,6 +85,7 @@ absl::Status Serve() {
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
+                                .health_address = rpc::HealthAddressFromFlag(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                 .on_hangup = [&reloader] { reloader.Reload(); }},
                                {&service});

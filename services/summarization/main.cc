@@ -19,6 +19,7 @@
 #include "common/program/program.h"
 #include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/open_model.h"
+#include "common/rpc/flags/health_flag.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
 #include "services/summarization/make_summarizer.h"
@@ -83,6 +84,7 @@ absl::Status Serve() {
   options.on_hangup = [&reloader] { reloader.Reload(); };
   options.address = absl::GetFlag(FLAGS_listen);
   options.security = security.get();
+  options.health_address = galen::rpc::HealthAddressFromFlag();
   options.drain_grace = absl::GetFlag(FLAGS_drain_grace);
   galen::metrics::Registry registry;
   registry.Add(galen::metrics::QueueNumbers("calls", executor));

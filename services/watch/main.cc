@@ -22,6 +22,7 @@
 #include "common/metrics/process.h"
 #include "common/program/program.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/flags/health_flag.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
@@ -132,6 +133,7 @@ absl::Status Serve() {
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
+                                .health_address = rpc::HealthAddressFromFlag(),
                                 .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                 .on_hangup = [&reloader] { reloader.Reload(); }},
                                {&service});

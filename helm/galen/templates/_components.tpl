@@ -1,0 +1,232 @@
+{{/* What is special of each component: its flags, variables, mounts and volumes. (dict "root" $ "settings" ...) */}}
+
+{{- define "galen.knowledge.flag" -}}
+{{- if or .Values.knowledge.overlay .Values.knowledge.existingConfigMap }}
+- --knowledge=/usr/share/galen/knowledge,/etc/galen/knowledge
+{{- else }}
+- --knowledge=/usr/share/galen/knowledge
+{{- end }}
+{{- end }}
+{{- define "galen.llm.flags" -}}
+{{- if .Values.llm.endpoint }}
+- --llm=/etc/galen/llm-endpoint/llm.yaml
+{{- if .Values.llm.cache }}
+- --llm_cache={{ include "galen.store" . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "galen.orchestrator.args" -}}
+- --store={{ include "galen.store" .root }}
+- --owner=$(POD_NAME)
+- --strategy={{ .settings.strategy }}
+{{- range list "summarization" "planning" "execution" "reflection" "conclusion" }}
+- --{{ . }}={{ include "galen.address" (dict "root" $.root "component" .) }}
+{{- end }}
+{{- end }}
+
+{{- define "galen.summarization.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+{{- include "galen.llm.flags" .root }}
+{{- if .root.Values.uploads.enabled }}
+- --log_root=/var/lib/galen/uploads
+{{- end }}
+{{- end }}
+
+{{- define "galen.planning.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+{{- include "galen.llm.flags" .root }}
+{{- if .settings.history.existingClaim }}
+- --history=/var/lib/galen/history
+{{- end }}
+{{- end }}
+
+{{- define "galen.execution.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+- --store={{ include "galen.store" .root }}
+- --advertise={{ include "galen.self" (dict "root" .root "component" "execution") }}
+{{- if .settings.tenantNodes }}
+- --tenant_nodes=/etc/galen/config/tenant_nodes.yaml
+{{- end }}
+{{- if .root.Values.uploads.enabled }}
+- --bundle_root=/var/lib/galen/uploads
+- --bundle_readers={{ include "galen.address" (dict "root" .root "component" "bundles") }}
+{{- end }}
+{{- end }}
+
+{{- define "galen.reflection.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+{{- include "galen.llm.flags" .root }}
+{{- end }}
+
+{{- define "galen.conclusion.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+{{- include "galen.llm.flags" .root }}
+{{- end }}
+
+{{- define "galen.watch.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+- --store={{ include "galen.store" .root }}
+- --owner=$(POD_NAME)
+- --orchestrator={{ include "galen.address" (dict "root" .root "component" "orchestrator") }}
+- --execution={{ include "galen.address" (dict "root" .root "component" "execution") }}
+- --parent={{ .settings.parent }}
+{{- end }}
+
+{{- define "galen.bundles.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+- --host=$(POD_NAME)
+- --watch=false
+- --bundle_root=/var/lib/galen/uploads
+{{- end }}
+
+{{- define "galen.node.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+- --host=$(NODE_NAME)
+- --advertise={{ include "galen.self" (dict "root" .root "component" "node") }}
+- --execution={{ include "galen.address" (dict "root" .root "component" "execution") }}
+- --watch={{ .settings.watch }}
+{{- end }}
+
+{{- define "galen.gateway.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+- --store={{ include "galen.store" .root }}
+- --orchestrator={{ include "galen.address" (dict "root" .root "component" "orchestrator") }}
+- --console={{ .settings.console }}
+- --requests_per_second={{ .settings.limits.requestsPerSecond }}
+- --diagnoses_per_second={{ .settings.limits.diagnosesPerSecond }}
+{{- if .settings.httpsSecret }}
+- --https_cert=/etc/galen/https/tls.crt
+- --https_key=/etc/galen/https/tls.key
+{{- else }}
+- --plain_http
+{{- end }}
+{{- range list "oidc" "webhooks" "tickets" }}
+{{- if index $.settings . }}
+- --{{ . }}=/etc/galen/config/{{ . }}.yaml
+{{- end }}
+{{- end }}
+{{- with .settings.corsOrigins }}
+- --cors_origins={{ join "," . }}
+{{- end }}
+{{- if .root.Values.uploads.enabled }}
+- --uploads=/var/lib/galen/uploads
+- --uploads_keep={{ .root.Values.uploads.keep }}
+{{- end }}
+{{- end }}
+
+{{/* Volumes by name: {mountPath, readOnly, source}. */}}
+{{- define "galen.volumes" -}}
+{{- $root := .root -}}
+{{- $component := .component -}}
+{{- $role := include "galen.role" . -}}
+certs:
+  mountPath: /etc/galen/certs
+  readOnly: true
+  source: {secret: {secretName: {{ include "galen.certificateSecret" . }}, defaultMode: 0440}}
+tmp:
+  mountPath: /tmp
+  source: {emptyDir: {sizeLimit: 64Mi}}
+{{- if and $root.Values.redis.existingSecret (has $component (include "galen.onStore" $root | fromYamlArray)) }}
+redis:
+  mountPath: /etc/galen/redis
+  readOnly: true
+  source: {secret: {secretName: {{ $root.Values.redis.existingSecret }}, defaultMode: 0440, items: [{key: {{ $root.Values.redis.secretKey }}, path: password}]}}
+{{- end }}
+{{- if and (or $root.Values.knowledge.overlay $root.Values.knowledge.existingConfigMap) (ne $component "orchestrator") }}
+knowledge:
+  mountPath: /etc/galen/knowledge
+  readOnly: true
+  source: {configMap: {name: {{ default (printf "%s-knowledge" (include "galen.fullname" $root)) $root.Values.knowledge.existingConfigMap }}}}
+{{- end }}
+{{- if and $root.Values.llm.endpoint (has $component (list "summarization" "planning" "reflection" "conclusion")) }}
+llm-endpoint:
+  mountPath: /etc/galen/llm-endpoint
+  readOnly: true
+  source: {configMap: {name: {{ include "galen.fullname" $root }}-llm}}
+{{- with $root.Values.llm.existingSecret }}
+llm:
+  mountPath: /etc/galen/llm
+  readOnly: true
+  source: {secret: {secretName: {{ . }}, defaultMode: 0440}}
+{{- end }}
+{{- end }}
+{{- if and $root.Values.uploads.enabled (has $component (list "gateway" "summarization" "execution" "bundles")) }}
+uploads:
+  mountPath: /var/lib/galen/uploads
+  readOnly: {{ ne $component "gateway" }}
+  source: {persistentVolumeClaim: {claimName: {{ default (printf "%s-uploads" (include "galen.fullname" $root)) $root.Values.uploads.existingClaim }}}}
+{{- end }}
+{{- if include "galen.config" . }}
+config:
+  mountPath: /etc/galen/config
+  readOnly: true
+  source: {configMap: {name: {{ include "galen.fullname" $root }}-{{ $component }}}}
+{{- end }}
+{{- if and (eq $component "planning") .settings.history.existingClaim }}
+history:
+  mountPath: /var/lib/galen/history
+  source: {persistentVolumeClaim: {claimName: {{ .settings.history.existingClaim }}}}
+{{- end }}
+{{- if eq $component "gateway" }}
+{{- with .settings.httpsSecret }}
+https:
+  mountPath: /etc/galen/https
+  readOnly: true
+  source: {secret: {secretName: {{ . }}, defaultMode: 0440}}
+{{- end }}
+{{- with .settings.existingSecret }}
+secrets:
+  mountPath: /etc/galen/secrets
+  readOnly: true
+  source: {secret: {secretName: {{ . }}, defaultMode: 0440}}
+{{- end }}
+{{- end }}
+{{- if and .settings.auditLog.enabled (ne $component "toolbox") }}
+galen-audit:
+  mountPath: /var/log/galen
+  source: {{ toJson .settings.auditLog.volume }}
+{{- end }}
+{{- if eq $component "node" }}
+# The machine's own /sys: with its adapters, also where the pod has a network of its own.
+sys:
+  mountPath: /sys
+  readOnly: true
+  source: {hostPath: {path: /sys, type: Directory}}
+{{- if and .settings.devices.nvidia.enabled .settings.devices.nvidia.driverRoot }}
+nvidia-driver:
+  mountPath: /run/nvidia/driver
+  mountPropagation: HostToContainer
+  readOnly: true
+  source: {hostPath: {path: {{ .settings.devices.nvidia.driverRoot }}, type: DirectoryOrCreate}}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Files of a component that stand in the values: the data of its ConfigMap. Empty: none. */}}
+{{- define "galen.config" -}}
+{{- if eq .component "gateway" }}
+{{- range $name := list "oidc" "webhooks" "tickets" }}
+{{- with index $.settings $name }}
+{{ $name }}.yaml: {{ toYaml . | quote }}
+{{- end }}
+{{- end }}
+{{- else if and (eq .component "execution") .settings.tenantNodes }}
+tenant_nodes.yaml: {{ dict "tenants" .settings.tenantNodes | toYaml | quote }}
+{{- end }}
+{{- end }}
+
+{{/* The components that speak to Redis. */}}
+{{- define "galen.onStore" -}}
+- orchestrator
+- execution
+- watch
+- gateway
+- toolbox
+{{- if and .Values.llm.endpoint .Values.llm.cache }}
+- summarization
+- planning
+- reflection
+- conclusion
+{{- end }}
+{{- end }}

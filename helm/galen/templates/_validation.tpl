@@ -1,0 +1,35 @@
+{{/* What contradicts itself is refused before anything is made. */}}
+{{- define "galen.validate" -}}
+{{- if and (not .Values.redis.enabled) (not .Values.redis.external.url) }}
+{{- fail "redis.enabled is false: redis.external.url must name the Redis that keeps the diagnoses" }}
+{{- end }}
+{{- if and .Values.redis.enabled .Values.redis.external.url }}
+{{- fail "redis.external.url: set redis.enabled=false, or leave the URL away" }}
+{{- end }}
+{{- if and .Values.redis.enabled (not .Values.redis.existingSecret) }}
+{{- fail "redis.existingSecret: the chart's own Redis needs a password" }}
+{{- end }}
+{{- if and .Values.gateway.ingress.enabled .Values.gateway.gatewayApi.enabled }}
+{{- fail "gateway.ingress and gateway.gatewayApi: enable one of them" }}
+{{- end }}
+{{- if and .Values.gateway.gatewayApi.enabled (not .Values.gateway.gatewayApi.parentRefs) }}
+{{- fail "gateway.gatewayApi.parentRefs: name the Gateway that the route belongs to" }}
+{{- end }}
+{{- if and .Values.uploads.enabled (not .Values.gateway.enabled) }}
+{{- fail "uploads.enabled: uploads come through the gateway; set gateway.enabled=true" }}
+{{- end }}
+{{- if and .Values.node.enabled .Values.node.hostNetwork .Values.networkPolicy.enabled (not .Values.networkPolicy.nodeCIDRs) }}
+{{- fail "node.hostNetwork: network policies do not select such pods; give the addresses of the machines in networkPolicy.nodeCIDRs" }}
+{{- end }}
+{{- if and .Values.node.enabled .Values.node.namespace (ne .Values.node.namespace .Release.Namespace) (eq .Values.tls.mode "certManager") (ne (default "" .Values.tls.issuerRef.kind) "ClusterIssuer") }}
+{{- fail "node.namespace: its certificate needs an issuer that is in every namespace; set tls.issuerRef.kind=ClusterIssuer, or tls.mode=existing" }}
+{{- end }}
+{{- if and .Values.planning.history.existingClaim (include "galen.settings" (dict "root" . "component" "planning") | fromYaml).autoscaling.enabled }}
+{{- fail "planning.history: one process has it open; set planning.autoscaling.enabled=false" }}
+{{- end }}
+{{- end }}
+
+{{/* "yes" for a component of which there may be one pod only. */}}
+{{- define "galen.alone" -}}
+{{- if or (eq .component "toolbox") (and (eq .component "planning") .settings.history.existingClaim) }}yes{{ end -}}
+{{- end }}

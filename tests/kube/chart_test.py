@@ -1,0 +1,450 @@
+"""The chart helm/galen over every set of values in helm/galen/ci: it is what Kubernetes takes, what linters ask, and what the programs
+understand. Skipped where helm, kubeconform or kube-score are not there: `make kube-tools` gets them."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import chart
+from chart import CHART, NAMESPACE, ROOT, TOOLS, VERSIONS, component, every, flags, key, named, of, pods, render
+
+RESTRICTED_VOLUMES = {"configMap", "secret", "emptyDir", "projected", "persistentVolumeClaim", "downwardAPI", "csi", "ephemeral"}
+
+
+class WhatKubernetesTakes(unittest.TestCase):
+    def test_lint_finds_nothing(self):
+        for path in chart.SETS:
+            run = chart.helm("lint", "--strict", CHART, "--values", path)
+            self.assertEqual(run.returncode, 0, f"{path}: {run.stdout}{run.stderr}")
+
+    def test_every_object_keeps_to_its_schema_and_has_no_field_that_there_is_not(self):
+        for version in VERSIONS:
+            for path in chart.SETS:
+                run = self.conform(version, chart.text("--values", path))
+                found = json.loads(run.stdout)["summary"]
+                self.assertEqual((run.returncode, found["invalid"], found["errors"], found["skipped"]), (0, 0, 0, 0), f"{path}: {run.stdout}")
+                self.assertGreater(found["valid"], 30, path)
+
+    def test_a_field_that_there_is_not_would_be_found(self):
+        for right, wrong in (("livenessProbe:", "livenesProbe:"), ("renewBefore:", "renewbefore:"), ("podSelector:", "podselector:")):
+            manifests = chart.text()
+            self.assertIn(right, manifests)
+            self.assertNotEqual(self.conform(VERSIONS[0], manifests.replace(right, wrong, 1)).returncode, 0, wrong)
+
+    @staticmethod
+    def conform(version, manifests):
+        name = "{{.ResourceKind}}{{.KindSuffix}}.json"
+        return subprocess.run([f"{TOOLS}/bin/kubeconform", "-strict", "-summary", "-output", "json", "-schema-location", f"{TOOLS}/schemas/{version}/{name}",
+                               "-schema-location", f"{TOOLS}/schemas/custom/{name}", "-"], input=manifests, text=True, capture_output=True, timeout=120, check=False)
+
+    def test_kube_score_finds_nothing_critical(self):
+        for path in chart.SETS:
+            if path.endswith("/no-policies.yaml"):
+                continue  # says in its name what is found there
+            # Limits of the processor slow down what is idle; tags of releases do not move, so an image that is there will do. (Of the
+            # node executor it is told in its annotation that root is meant.)
+            run = subprocess.run([f"{TOOLS}/bin/kube-score", "score", "--kubernetes-version", VERSIONS[0].rsplit(".", 1)[0], "--ignore-container-cpu-limit",
+                                  "--ignore-test", "container-image-pull-policy", "--output-format", "ci", "-"], input=chart.text("--values", path),
+                                 text=True, capture_output=True, timeout=120, check=False)
+            self.assertIn("[OK]", run.stdout)
+            self.assertEqual([line for line in run.stdout.splitlines() if "[CRITICAL]" in line], [], path)
+
+    def test_names_are_no_longer_than_they_may_be(self):
+        objects = render("--set", "fullnameOverride=a-name-that-is-a-good-deal-longer-than-anybody-would-want")
+        for one in objects:
+            self.assertLessEqual(len(one["metadata"]["name"]), 63, key(one))
+
+    def test_nothing_is_made_twice(self):
+        for name, objects in every():
+            keys = [key(one) for one in objects]
+            self.assertEqual(sorted(set(keys)), sorted(keys), name)
+
+    def test_the_same_values_give_the_same_manifests(self):
+        for path in chart.SETS:
+            again = chart.helm("template", "galen", CHART, "--namespace", NAMESPACE, "--kube-version", VERSIONS[0], "--values", path)
+            self.assertEqual(again.stdout, chart.text("--values", path))
+
+
+class WhatPodsMay(unittest.TestCase):
+    def test_all_pods_but_the_node_executor_are_restricted(self):
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                if component(owner) == "node":
+                    continue
+                where = f"{name}: {key(owner)}"
+                spec = pod["spec"]
+                self.assertTrue(spec["securityContext"]["runAsNonRoot"], where)
+                self.assertGreater(spec["securityContext"]["runAsUser"], 10000, where)
+                self.assertEqual(spec["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"}, where)
+                for field in ("hostNetwork", "hostPID", "hostIPC"):
+                    self.assertNotIn(field, spec, where)
+                for volume in spec["volumes"]:
+                    self.assertEqual(set(volume) - {"name"} - RESTRICTED_VOLUMES, set(), where)
+                for container in spec["containers"]:
+                    self.assertEqual(container["securityContext"]["capabilities"], {"drop": ["ALL"]}, where)
+
+    def test_the_node_executor_has_what_it_needs_and_no_more(self):
+        for name, objects in every():
+            for owner in of(objects, "DaemonSet"):
+                spec = owner["spec"]["template"]["spec"]
+                [container] = spec["containers"]
+                more = name == "devices"
+                self.assertEqual(container["securityContext"]["capabilities"],
+                                 {"drop": ["ALL"], "add": ["SYSLOG", "IPC_LOCK", "SYS_PTRACE"] if more else ["SYSLOG"]})
+                paths = {volume["hostPath"]["path"] for volume in spec["volumes"] if "hostPath" in volume}
+                self.assertEqual(paths, {"/sys", "/run/nvidia/driver"} if more else {"/sys"}, name)
+                for mount in container["volumeMounts"]:
+                    if mount["name"] in ("sys", "nvidia-driver"):
+                        self.assertTrue(mount["readOnly"])
+                self.assertEqual(spec.get("hostNetwork", False), name == "host-network")
+                environment = {variable["name"]: variable.get("value") for variable in container["env"]}
+                self.assertEqual(environment["NVIDIA_VISIBLE_DEVICES"], "all" if more else "void")
+
+    def test_no_container_can_write_its_file_system_or_become_more(self):
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                for container in pod["spec"]["containers"]:
+                    context = container["securityContext"]
+                    self.assertEqual((context["readOnlyRootFilesystem"], context["allowPrivilegeEscalation"], context["privileged"]),
+                                     (True, False, False), f"{name}: {key(owner)}")
+
+    def test_nobody_may_speak_to_the_api_server(self):
+        for name, objects in every():
+            self.assertEqual(of(objects, "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"), [], name)
+            for account in of(objects, "ServiceAccount"):
+                self.assertIs(account["automountServiceAccountToken"], False)
+            for owner, pod in pods(objects):
+                self.assertIs(pod["spec"]["automountServiceAccountToken"], False, f"{name}: {key(owner)}")
+
+    def test_every_container_says_what_it_takes(self):
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                for container in pod["spec"]["containers"]:
+                    resources = container["resources"]
+                    for what in ("cpu", "memory", "ephemeral-storage"):
+                        self.assertIn(what, resources["requests"], f"{name}: {key(owner)}")
+                    self.assertIn("memory", resources["limits"], f"{name}: {key(owner)}")
+
+
+class WhatHangsTogether(unittest.TestCase):
+    def test_every_reference_leads_somewhere(self):
+        """Secrets are the site's, made by cert-manager, or by the chart: all else is made by the chart."""
+        given = {"registry", "audit", "galen-https", "galen-redis", "redis-password", "llm-key", "galen-integrations", "galen-history"}
+        for name, objects in every():
+            there = {key(one) for one in objects}
+            there |= {f"Secret/{one['metadata']['namespace']}/{one['spec']['secretName']}" for one in of(objects, "Certificate")}
+            existing = name == "two-namespaces"
+            for owner, pod in pods(objects):
+                where = f"{name}: {key(owner)}"
+                space = owner["metadata"]["namespace"]
+                wanted = {f"ServiceAccount/{space}/{pod['spec']['serviceAccountName']}"}
+                for volume in pod["spec"]["volumes"]:
+                    for kind, field, label in (("Secret", "secret", "secretName"), ("ConfigMap", "configMap", "name"),
+                                               ("PersistentVolumeClaim", "persistentVolumeClaim", "claimName")):
+                        if field in volume and volume[field][label] not in given and not (existing and volume[field][label].endswith("-tls")):
+                            wanted.add(f"{kind}/{space}/{volume[field][label]}")
+                self.assertEqual(wanted - there, set(), where)
+                mounts = {mount["name"] for container in pod["spec"]["containers"] for mount in container["volumeMounts"]}
+                claims = {claim["metadata"]["name"] for claim in owner["spec"].get("volumeClaimTemplates", [])}
+                self.assertEqual(mounts, {volume["name"] for volume in pod["spec"]["volumes"]} | claims, where)
+
+    def test_every_file_that_a_flag_names_is_mounted_or_in_the_image(self):
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                for container in pod["spec"]["containers"]:
+                    mounts = [mount["mountPath"] for mount in container["volumeMounts"]] + ["/usr/share/galen/knowledge"]
+                    for path in re.findall(r"(?<=[=,])/[a-z/._-]+", " ".join(container.get("args", []))):
+                        self.assertTrue(any(path == mount or path.startswith(mount + "/") for mount in mounts), f"{name}: {key(owner)}: {path}")
+
+    def test_selectors_choose_the_pods_of_their_component_alone(self):
+        for name, objects in every():
+            owners = list(pods(objects))
+            for one in of(objects, "Service", "PodDisruptionBudget", "Deployment", "DaemonSet", "StatefulSet"):
+                labels = one["spec"]["selector"]
+                labels = labels.get("matchLabels", labels)
+                chosen = [owner for owner, pod in owners if labels.items() <= pod["metadata"]["labels"].items()
+                          and owner["metadata"]["namespace"] == one["metadata"]["namespace"] and owner["kind"] != "Pod"]
+                self.assertEqual([component(owner) for owner in chosen], [component(one)], f"{name}: {key(one)}")
+
+    def test_ports_of_services_and_probes_are_those_of_the_program(self):
+        for name, objects in every():
+            by_component = {component(owner): pod["spec"]["containers"][0] for owner, pod in pods(objects) if owner["kind"] != "Pod"}
+            for service in of(objects, "Service"):
+                known = {port["name"]: port["containerPort"] for port in by_component[component(service)]["ports"]}
+                for port in service["spec"]["ports"]:
+                    self.assertIn(port["targetPort"], known, f"{name}: {key(service)}")
+                    if service["spec"].get("clusterIP") == "None":  # clients reach pods themselves: no port is another there
+                        self.assertEqual(port["port"], known[port["targetPort"]])
+            for what, container in by_component.items():
+                if what in ("toolbox", "redis"):
+                    continue
+                known = {port["name"]: str(port["containerPort"]) for port in container["ports"]}
+                given = flags(container)
+                self.assertEqual(given["listen"].rsplit(":", 1)[1], known["http" if what == "gateway" else "grpc"])
+                self.assertEqual(given["metrics"].rsplit(":", 1)[1], known["metrics"])
+                for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+                    if what == "gateway":
+                        continue
+                    self.assertEqual(str(container[probe]["grpc"]["port"]), known["health"])
+                    self.assertEqual(given["health"].rsplit(":", 1)[1], known["health"])
+                    self.assertEqual(container[probe]["grpc"]["service"], "readiness" if probe == "readinessProbe" else "liveness")
+
+    def test_clients_are_given_headless_services_that_there_are(self):
+        asked = 0
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                container = pod["spec"]["containers"][0]
+                for flag in ("summarization", "planning", "execution", "reflection", "conclusion", "orchestrator", "bundle_readers"):
+                    address = flags(container).get(flag)
+                    if address is None:
+                        continue
+                    host, port = address.rsplit(":", 1)
+                    service, space, rest = host.split(".", 2)
+                    self.assertEqual(rest, "svc.cluster.local.")
+                    found = named(objects, "Service", service)
+                    self.assertEqual((found["metadata"]["namespace"], found["spec"]["clusterIP"]), (space, "None"), f"{name}: {key(owner)}")
+                    self.assertIn(int(port), [one["port"] for one in found["spec"]["ports"] if one["name"] == "grpc"])
+                    asked += 1
+        self.assertGreater(asked, 100)
+
+    def test_a_pod_is_given_the_time_that_its_program_takes_to_drain(self):
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                container = pod["spec"]["containers"][0]
+                if "drain_grace" not in flags(container):
+                    continue
+                takes = container["lifecycle"]["preStop"]["sleep"]["seconds"] + int(flags(container)["drain_grace"].removesuffix("s"))
+                self.assertGreater(pod["spec"]["terminationGracePeriodSeconds"], takes, f"{name}: {key(owner)}")
+
+    def test_a_budget_never_keeps_the_only_pod_from_being_moved(self):
+        for name, objects in every():
+            replicas = {component(one): one["spec"].get("replicas") for one in of(objects, "Deployment")}
+            replicas |= {component(one): one["spec"]["minReplicas"] for one in of(objects, "HorizontalPodAutoscaler")}
+            for budget in of(objects, "PodDisruptionBudget"):
+                self.assertGreater(replicas[component(budget)], 1, name)
+            self.assertEqual(len(of(objects, "PodDisruptionBudget")), sum(1 for count in replicas.values() if count > 1), name)
+
+    def test_what_is_scaled_has_no_number_of_its_own(self):
+        objects = render("--values", f"{CHART}/ci/large.yaml")
+        scaled = {component(one) for one in of(objects, "HorizontalPodAutoscaler")}
+        self.assertEqual(scaled, {"gateway", "summarization", "planning", "execution", "reflection", "conclusion", "watch"})
+        for one in of(objects, "Deployment"):
+            self.assertEqual("replicas" in one["spec"], component(one) not in scaled, key(one))
+
+    def test_one_process_has_the_history_open(self):
+        objects = render("--values", f"{CHART}/ci/uploads.yaml")
+        planning = named(objects, "Deployment", "galen-planning")
+        self.assertEqual((planning["spec"]["replicas"], planning["spec"]["strategy"]["type"]), (1, "Recreate"))
+
+    def test_a_password_stands_in_no_flag_and_no_variable(self):
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                container = pod["spec"]["containers"][0]
+                told = json.dumps([container.get("args"), container.get("env")])
+                self.assertNotIn("only-for-a-trial", told, name)
+                for url in re.findall(r"redis[a-z+]*://[^\s\"]+", told):
+                    self.assertNotRegex(url, r"://[^@/]*:[^@/]*@", f"{name}: {key(owner)}")
+
+    def test_images_come_from_where_they_are_said_to_be(self):
+        for owner, pod in pods(render("--values", f"{CHART}/ci/large.yaml")):
+            image = pod["spec"]["containers"][0]["image"]
+            if component(owner) == "redis":
+                self.assertEqual(image, "docker.io/library/redis@sha256:" + 64 * "1")
+            elif component(owner) == "node":
+                self.assertEqual(image, "registry.example.com/ops/galen-node@sha256:" + 64 * "0")
+            else:
+                self.assertEqual(image, f"registry.example.com/ops/galen-{component(owner)}:1.2.3")
+
+    def test_a_newer_chart_changes_no_selector_and_restarts_nothing_by_itself(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            newer = f"{scratch}/galen"
+            shutil.copytree(CHART, newer)
+            with open(f"{newer}/Chart.yaml", encoding="utf-8") as file:
+                told = file.read()
+            with open(f"{newer}/Chart.yaml", "w", encoding="utf-8") as file:
+                file.write(re.sub(r"(?m)^version: .*$", "version: 9.9.9", told))
+            now = {key(one): one for one in render()}
+            then = {key(one): one for one in render(chart=newer)}
+        self.assertEqual(now.keys(), then.keys())
+        for name, one in now.items():
+            self.assertEqual(one.get("spec"), then[name].get("spec"), name)
+
+    def test_alert_rules_and_dashboard_are_in_the_objects_as_they_are_in_their_files(self):
+        import yaml  # pylint: disable=import-outside-toplevel
+        objects = render("--values", f"{CHART}/ci/monitoring.yaml")
+        with open(f"{ROOT}/k8s/observability/alerts.yaml", encoding="utf-8") as file:
+            self.assertEqual(of(objects, "PrometheusRule")[0]["spec"], yaml.safe_load(file))
+        with open(f"{ROOT}/k8s/observability/grafana-dashboard.json", encoding="utf-8") as file:
+            self.assertEqual(json.loads(named(objects, "ConfigMap", "galen-dashboard")["data"]["galen.json"]), json.load(file))
+        [monitor] = of(objects, "ServiceMonitor")
+        chosen = [one for one in of(objects, "Service") if monitor["spec"]["selector"]["matchLabels"].items() <= one["metadata"]["labels"].items()
+                  and any(port["name"] == "metrics" for port in one["spec"]["ports"])]
+        self.assertEqual({component(one) for one in chosen}, {component(owner) for owner, _ in pods(objects)} - {"toolbox", "redis"})
+
+
+class WhatTheProgramsUnderstand(unittest.TestCase):
+    def test_every_flag_is_one_that_the_program_has_with_a_value_that_it_takes(self):
+        asked = set()
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                container = pod["spec"]["containers"][0]
+                if "args" not in container:
+                    continue
+                program = "node" if component(owner) == "bundles" else component(owner)
+                once = (program, tuple(container["args"]))
+                if once in asked:
+                    continue
+                asked.add(once)
+                # With --help all flags are read, and nothing is served.
+                run = subprocess.run([f"{chart.BIN}/galen-{program}", *container["args"], "--help"], text=True, capture_output=True, timeout=60, check=False)
+                self.assertNotIn("ERROR", run.stdout + run.stderr, f"{name}: {key(owner)}")
+                self.assertIn(f"galen-{program}: serves", run.stdout, f"{name}: {key(owner)}")
+        self.assertEqual({program for program, _ in asked},
+                         {"orchestrator", "summarization", "planning", "execution", "reflection", "conclusion", "gateway", "watch", "node"})
+
+    def test_a_flag_that_there_is_not_would_be_found(self):
+        for wrong in ("--no_such_flag", "--drain_grace=soon"):
+            run = subprocess.run([f"{chart.BIN}/galen-planning", wrong, "--help"], text=True, capture_output=True, timeout=60, check=False)
+            self.assertIn("ERROR", run.stdout + run.stderr)
+
+    def test_the_drain_that_a_program_is_told_of_is_the_pods(self):
+        for owner, pod in pods(render("--set", "planning.drainSeconds=77")):
+            if component(owner) == "planning":
+                self.assertEqual(flags(pod["spec"]["containers"][0])["drain_grace"], "77s")
+                self.assertEqual(pod["spec"]["terminationGracePeriodSeconds"], 92)
+
+    def test_certificates_are_for_roles_that_there_are(self):
+        with open(f"{ROOT}/common/security/role.cc", encoding="utf-8") as file:
+            roles = set(re.findall(r'"([a-z]+)"', file.read()))
+        for name, objects in every():
+            for one in of(objects, "Certificate"):
+                if one["spec"].get("isCA"):
+                    continue
+                [uri] = one["spec"]["uris"]
+                self.assertRegex(uri, r"^spiffe://[a-z.]+/galen/[a-z]+$")
+                self.assertIn(uri.rsplit("/", 1)[1], roles, name)
+
+    def test_the_notes_lead_through_commands_that_there_are(self):
+        notes = self.notes()
+        commands = re.findall(r"galen ((?:diagnose|checks|keys|certs)[a-z ]*)", notes)
+        self.assertGreaterEqual(len(commands), 3)
+        for words in {tuple(command.split()) for command in commands}:
+            run = subprocess.run([f"{chart.BIN}/galen", *[word for word in words if word not in ("makes", "certificates", "for", "a", "trial")], "--help"],
+                                 text=True, capture_output=True, timeout=60, check=False)
+            self.assertEqual(run.returncode, 0, words)
+        self.assertIn("galen diagnose --server $ORCHESTRATOR", notes)
+        self.assertIn("kubectl -n galen create secret generic galen-redis", notes)
+
+    def notes(self):
+        """What `helm install` prints, which `helm template` does not."""
+        with tempfile.TemporaryDirectory() as scratch:
+            copy = f"{scratch}/galen"
+            shutil.copytree(CHART, copy)
+            with open(f"{copy}/templates/NOTES.txt", encoding="utf-8") as file:
+                told = file.read()
+            with open(f"{copy}/templates/notes.yaml", "w", encoding="utf-8") as file:
+                file.write('{{- define "notes" }}' + told + "{{ end }}\nkind: Notes\nmetadata: {name: notes}\ntext: {{ include \"notes\" . | quote }}\n")
+            return of(render(chart=copy), "Notes")[0]["text"]
+
+
+class WhatIsRefused(unittest.TestCase):
+    CASES = {
+        "redis.external.url must name": ["redis.enabled=false"],
+        "set redis.enabled=false": ["redis.external.url=redis://a"],
+        "needs a password": ["redis.existingSecret="],
+        "enable one of them": ["gateway.ingress.enabled=true", "gateway.gatewayApi.enabled=true"],
+        "name the Gateway": ["gateway.gatewayApi.enabled=true"],
+        "set gateway.enabled=true": ["uploads.enabled=true", "gateway.enabled=false"],
+        "networkPolicy.nodeCIDRs": ["node.hostNetwork=true"],
+        "tls.issuerRef.kind=ClusterIssuer": ["node.namespace=other"],
+        "planning.autoscaling.enabled=false": ["planning.history.existingClaim=a", "planning.autoscaling.enabled=true"],
+        # By the schema:
+        "additional properties 'hostNetwrok'": ["node.hostNetwrok=true"],
+        "additional properties 'redsi'": ["redsi.enabled=true"],
+        "got string, want integer": ["planning.replicas=many"],
+        "value must be one of": ["tls.mode=none"],
+        "does not match pattern": ["image.digests.node=latest"],
+    }
+
+    def test_what_contradicts_itself_is_refused_with_what_to_do(self):
+        for told, values in self.CASES.items():
+            run = chart.helm("template", "galen", CHART, "--kube-version", VERSIONS[0], *[f"--set={value}" for value in values])
+            self.assertNotEqual(run.returncode, 0, values)
+            self.assertIn(told, run.stderr, values)
+
+    def test_every_refusal_of_the_chart_is_among_them(self):
+        with open(f"{CHART}/templates/_validation.tpl", encoding="utf-8") as file:
+            for message in re.findall(r'fail "([^"]+)"', file.read()):
+                self.assertTrue(any(told in message for told in self.CASES), message)
+
+    def test_an_older_kubernetes_is_refused(self):
+        run = chart.helm("template", "galen", CHART, "--kube-version", "1.29.0")
+        self.assertIn("kubeVersion", run.stderr)
+
+
+class WhatIsDocumented(unittest.TestCase):
+    """Every value has a comment above it, and a place in the schema."""
+
+    def test_every_value_is_explained(self):
+        with open(f"{CHART}/values.yaml", encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        common = set()
+        path, told, last = [], set(), False
+        for line in lines:
+            if line.strip().startswith("# --"):
+                last = True
+            elif line.strip().startswith("#"):
+                pass
+            elif found := re.match(r"( *)([A-Za-z]+):(.*)", line):
+                depth = len(found.group(1)) // 2
+                path = [*path[:depth], found.group(2)]
+                name = ".".join(path)
+                if path[0] == "defaults":
+                    common.add(name.partition(".")[2])
+                # What is a block of values, and what a component says otherwise than `defaults`, needs no words of its own.
+                block = found.group(3) == ""
+                otherwise = name.partition(".")[2] in common or any(name.partition(".")[2].startswith(f"{one}.") for one in ("resources", "tolerations"))
+                inside = any(name.startswith(f"{one}.") for one in told if one in ("networkPolicy.metricsFrom", "networkPolicy.dns", "gateway.ingress.annotations"))
+                if last or name.startswith("redis.resources.") or name.startswith("defaults.resources."):
+                    told.add(name)
+                elif not (block or otherwise or inside or depth == 0):
+                    self.fail(f"values.yaml: {name} has no comment that begins with --")
+                last = False
+        self.assertGreater(len(told), 100)
+
+    def test_the_schema_has_every_value_and_refuses_any_other(self):
+        import yaml  # pylint: disable=import-outside-toplevel
+        with open(f"{CHART}/values.yaml", encoding="utf-8") as file:
+            values = yaml.safe_load(file)
+        with open(f"{CHART}/values.schema.json", encoding="utf-8") as file:
+            schema = json.load(file)
+        defaults = schema["definitions"]["defaults"]
+
+        def resolve(part):
+            for _ in range(3):
+                reference = part.get("$ref")
+                if reference is None:
+                    return part
+                part = defaults if reference == "#/definitions/defaults" else defaults["properties"][reference.rsplit("/", 1)[1]]
+            return part
+
+        def walk(value, part, path):
+            part = resolve(part)
+            if not isinstance(value, dict) or part.get("additionalProperties") is not False:
+                return
+            for name, inner in value.items():
+                self.assertIn(name, part["properties"], f"{path}.{name}")
+                walk(inner, part["properties"][name], f"{path}.{name}")
+
+        self.assertIs(schema["additionalProperties"], False)
+        walk(values, schema, "values")
+        for block in ("gateway", "orchestrator", "planning", "node", "bundles"):  # what is common may be said of each
+            self.assertEqual(set(values["defaults"]) - set(schema["properties"][block]["properties"]), set(), block)
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    chart.main()
