@@ -1,5 +1,5 @@
 # The newcomer's commands. Developers use the CMake presets: see CONTRIBUTING.md.
-.PHONY: help packages console-tools kube-tools images build run test test-default test-asan test-tsan fuzz bench clean
+.PHONY: help packages api-tools console-tools kube-tools images build run test test-default test-asan test-tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 configure = cmake --preset $(1) --log-level=WARNING >/dev/null
@@ -11,6 +11,7 @@ help:
 	@echo "make test   the same set-up, then every test, also under the sanitizers"
 	@echo "make build  programs in build/bin"
 	@echo "make console-tools  Chromium and npm packages, for the tests of the web console"
+	@echo "make api-tools      a generator of API clients, for the test of /openapi.json"
 	@echo "make kube-tools     helm and what checks manifests, for the tests of the chart"
 	@echo "make images         a container image of each program (images/build.sh)"
 	@echo "make fuzz   every fuzzer, ten million inputs each: takes hours"
@@ -22,6 +23,10 @@ packages:
 # What the tests of the web console need beside packages.txt; without it they are skipped.
 console-tools:
 	@services/gateway/console/install_tools.sh
+
+# What the test of /openapi.json needs beside packages.txt; without it it is skipped.
+api-tools:
+	@tests/e2e/openapi/install_tools.sh
 
 # What the tests of helm/ and k8s/ need beside packages.txt; without it they are skipped.
 kube-tools:
