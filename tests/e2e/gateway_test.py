@@ -228,16 +228,49 @@ class Gateway(unittest.TestCase):
             self.assertEqual(details["BadRequest"]["fieldViolations"][0]["field"], field)
             self.assertEqual(details["ErrorInfo"]["domain"], "galen")
 
-    def test_another_tenants_diagnosis_is_not_there(self):
+    def test_nothing_that_the_description_names_is_there_for_another_tenant(self):
+        name = self.create()
+        other = Client(self.gateway.address, self.make_key("--tenant", "other", "--role", "approver"))
+        while other.ask("GET", "/v1/tenants/other/diagnoses").status == 401:
+            time.sleep(0.05)
+        asked = 0
+        for path, methods in self.client.ask("GET", "/openapi.json").json["paths"].items():
+            for method, operation in methods.items():
+                names = {"tenant": "acme", "diagnosis": name.split("/")[-1], "action": "a" * 16}
+                parameters = {p["name"] for p in operation.get("parameters", ()) if p["in"] == "path"}
+                self.assertLessEqual(parameters, set(names), f"{path}: a resource that this test does not know")
+                target = path.format(**names)
+                body = {} if method == "post" else None
+                answer = other.ask(method.upper(), target, body)
+                self.assertEqual((answer.status, answer.json["error"]["status"]), (404, "NOT_FOUND"), target)
+                # The same as of what is not there at all.
+                absent = path.format(**{**names, "tenant": "nobody"})
+                self.assertEqual(other.ask(method.upper(), absent, body).json["error"]["message"].replace("nobody", "acme"),
+                                 answer.json["error"]["message"], absent)
+                asked += 1
+        self.assertGreaterEqual(asked, 10)
+        self.assertEqual(other.ask("GET", f"/v1/{name.replace('acme', 'other')}").status, 404)
+        self.assertEqual(self.client.ask("GET", f"/v1/{name}").status, 200)
+
+    def test_assistants_of_another_tenant_see_nothing(self):
         name = self.create()
         other = Client(self.gateway.address, self.make_key("--tenant", "other"))
         while other.ask("GET", "/v1/tenants/other/diagnoses").status == 401:
             time.sleep(0.05)
-        for method, path in (("GET", ""), ("GET", ":watch"), ("POST", ":cancel"), ("POST", ":escalate"),
-                             ("POST", ":submitFeedback")):
-            answer = other.ask(method, f"/v1/{name}{path}", {} if method == "POST" else None)
-            self.assertEqual(answer.status, 404, path)
-        self.assertEqual(other.ask("GET", f"/v1/{name.replace('acme', 'other')}").status, 404)
+        tools = self.call_mcp(other, "tools/list", {})["tools"]
+        for tool in tools:
+            arguments = {"name": name, "id": "gpu.ecc@node0", "text": "x", "description": "x", "tenant": "acme"}
+            known = tool["inputSchema"]["properties"]
+            self.assertTrue({"name", "tenant"} & set(known), f"{tool['name']}: names no resource")
+            result = self.call_mcp(other, "tools/call",
+                                   {"name": tool["name"], "arguments": {key: arguments[key] for key in arguments if key in known}})
+            self.assertTrue(result["isError"], tool["name"])
+            self.assertIn("NOT_FOUND", result["content"][0]["text"], tool["name"])
+
+    @staticmethod
+    def call_mcp(client, method, params):
+        return client.ask("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+                          {"MCP-Protocol-Version": "2025-11-25"}).json["result"]
 
     def test_a_revoked_key_is_refused(self):
         key = self.make_key("--tenant", "acme", "--note", "to be lost")
