@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -23,6 +25,8 @@
 #include "services/gateway/api/transcode.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
+#include "services/gateway/mcp/message.h"
+#include "services/gateway/mcp/tools.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {
@@ -77,8 +81,17 @@ void Connection(absl::string_view text) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(ServerPort()));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  Require(socket >= 0 &&
-          ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  Require(socket >= 0);
+  // Ports, and places in the line of who wants in, may be used up for a moment.
+  for (int attempt = 0;
+       ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0;
+       ++attempt) {
+    if (attempt == 1000) {
+      std::perror("connect");
+      Require(false);
+    }
+    ::usleep(10'000);
+  }
   // Its port is free at once: thousands of them that linger would use up all ports.
   const linger at_once{1, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -160,6 +173,28 @@ void Key(absl::string_view text) {
   if (key.has_value()) Require(FormatKey(*key) == text);
 }
 
+// What an assistant sends, and which request of the API each call of a tool becomes.
+void Assistant(absl::string_view text) {
+  http::Request request;
+  request.method = "POST";
+  request.headers.Add("MCP-Protocol-Version", "2025-11-25");
+  request.body = std::string(text);
+  const auto read = mcp::Read(request);
+  const auto* ask = std::get_if<mcp::Ask>(&read);
+  if (ask == nullptr) {
+    Require(IsUtf8(std::get<http::Response>(read).body));
+    return;
+  }
+  const auto tool = ask->params.find("name");
+  const auto arguments = ask->params.find("arguments");
+  if (tool == ask->params.end() || !tool->is_string() || arguments == ask->params.end()) return;
+  const auto call = mcp::CallOf(tool->get<std::string>(), *arguments, "acme");
+  if (!call.ok() || call->method.empty()) return;
+  std::string allowed;
+  const std::string path = call->target.substr(0, call->target.find('?'));
+  Require(Table().Find(call->method, path, allowed).ok());
+}
+
 void Words(absl::string_view text) {
   Use(http::AcceptsGzip(text));
   if (const auto packed = http::Gzip(text)) Require(packed->size() < text.size());
@@ -172,6 +207,7 @@ absl::Span<const Parser> Parsers() {
   static const std::vector<Parser> parsers = {
       {"connection", Connection}, {"call", Call}, {"json", Json},
       {"query", Parameters},      {"key", Key},   {"words", Words},
+      {"assistant", Assistant},
   };
   return parsers;
 }
