@@ -151,6 +151,12 @@ class WhatHangsTogether(unittest.TestCase):
                 claims = {claim["metadata"]["name"] for claim in owner["spec"].get("volumeClaimTemplates", [])}
                 self.assertEqual(mounts, {volume["name"] for volume in pod["spec"]["volumes"]} | claims, where)
 
+    def test_a_volume_is_of_one_kind(self):
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                for volume in pod["spec"]["volumes"]:
+                    self.assertEqual(len(volume), 2, f"{name}: {key(owner)}: {volume}")
+
     def test_every_file_that_a_flag_names_is_mounted_or_in_the_image(self):
         for name, objects in every():
             for owner, pod in pods(objects):

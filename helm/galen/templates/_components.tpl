@@ -185,7 +185,7 @@ secrets:
 {{- if and .settings.auditLog.enabled (ne $component "toolbox") }}
 galen-audit:
   mountPath: /var/log/galen
-  source: {{ toJson .settings.auditLog.volume }}
+  source: {{ toJson (default (dict "emptyDir" (dict "sizeLimit" "200Mi")) .settings.auditLog.volume) }}
 {{- end }}
 {{- if eq $component "node" }}
 # The machine's own /sys: with its adapters, also where the pod has a network of its own.
