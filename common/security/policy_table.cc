@@ -31,12 +31,13 @@ constexpr MethodRule kTable[] = {
     {"/galen.reflection.v1.ReflectionService/Critique", kOrchestrator},
     {"/galen.conclusion.v1.ConclusionService/Conclude", kOrchestrator},
 
-    // An operator runs checks by hand: of no diagnosis, and then without a claim.
+    // An operator runs checks by hand: of no diagnosis, and then without a claim. The gateway does
+    // it for a tenant (galen.v1.CheckService).
     {"/galen.execution.v1.ExecutionService/ResolveNodes",
-     {Role::kOrchestrator, Role::kOperator},
+     {Role::kOrchestrator, Role::kOperator, Role::kGateway},
      "diagnosis"},
     {"/galen.execution.v1.ExecutionService/RunChecks",
-     {Role::kOrchestrator, Role::kOperator},
+     {Role::kOrchestrator, Role::kOperator, Role::kGateway},
      "diagnosis"},
     {"/galen.watch.v1.WatchService/ReportHealth", kPeople},
 
@@ -64,7 +65,7 @@ Roles ClaimIssuers(Role audience) {
     case Role::kOrchestrator:
       return kEntries;
     case Role::kExecution:
-      return {Role::kOrchestrator, Role::kOperator};
+      return {Role::kOrchestrator, Role::kOperator, Role::kGateway};
     default:
       return {};
   }

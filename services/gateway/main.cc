@@ -14,6 +14,7 @@
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
 #include "common/base/timers.h"
+#include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
 #include "common/log/log.h"
@@ -26,6 +27,7 @@
 #include "common/security/loopback.h"
 #include "common/store/store.h"
 #include "galen/v1/action_service.pb.h"
+#include "galen/v1/check_service.pb.h"
 #include "galen/v1/diagnosis_service.pb.h"
 #include "services/gateway/access/key_access.h"
 #include "services/gateway/access/key_book.h"
@@ -36,6 +38,7 @@
 #include "services/gateway/api/openapi.h"
 #include "services/gateway/audience/audience.h"
 #include "services/gateway/browse/browse.h"
+#include "services/gateway/checks/check_upstream.h"
 #include "services/gateway/console/console.h"
 #include "services/gateway/gateway_metrics.h"
 #include "services/gateway/http/cors.h"
@@ -67,6 +70,9 @@ ABSL_FLAG(bool, plain_http, false,
 ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050",
           "Address of galen-orchestrator; of several replicas by comma, or a name that has them "
           "all.");
+ABSL_FLAG(std::string, execution, "",
+          "Address of galen-execution, likewise, for single checks that somebody asks for "
+          "(CheckService). Empty: none are run.");
 ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
           "Required; several gateways share one.");
@@ -234,6 +240,18 @@ struct Actions {
   actions::ActionUpstream upstream;
 };
 
+// Who runs single checks; null where nobody does.
+absl::StatusOr<std::unique_ptr<clients::ExecutionClient>> OpenExecution(rpc::Security& security) {
+  const std::string address = absl::GetFlag(FLAGS_execution);
+  if (address.empty()) return nullptr;
+  GALEN_ASSIGN_OR_RETURN(auto replicas,
+                         rpc::Replicas::Connect(address, security, {security::Role::kExecution}));
+  return clients::MakeGrpcExecutionClient(
+      std::move(replicas), [&security](const std::string& resource) {
+        return security.ClaimFor(resource, security::Role::kExecution);
+      });
+}
+
 // Tells ticket systems what was concluded; null where there are none.
 absl::StatusOr<std::unique_ptr<tickets::TicketDesk>> OpenTickets(
     store::Store& store, Upstream& mesh, const Clock& clock, const Audience& audience,
@@ -306,11 +324,15 @@ absl::Status Serve() {
   const auto audit = OpenAudit();
   if (!audit.ok()) return audit.status();
   Actions actions(*upstream, **store, clock, audit->get());
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<clients::ExecutionClient> execution,
+                         OpenExecution(**security));
+  CheckUpstream mesh(actions.upstream, execution.get());
   const auto* service = galen::v1::CreateDiagnosisRequest::descriptor()->file()->FindServiceByName(
       "DiagnosisService");
   GALEN_ASSIGN_OR_RETURN(std::vector<Route> routes, RoutesOf(*service));
   for (const google::protobuf::ServiceDescriptor* more :
-       {galen::v1::ListActionsRequest::descriptor()->file()->FindServiceByName("ActionService")}) {
+       {galen::v1::ListActionsRequest::descriptor()->file()->FindServiceByName("ActionService"),
+        galen::v1::RunChecksRequest::descriptor()->file()->FindServiceByName("CheckService")}) {
     GALEN_ASSIGN_OR_RETURN(const std::vector<Route> of_it, RoutesOf(*more));
     routes.insert(routes.end(), of_it.begin(), of_it.end());
   }
@@ -323,8 +345,7 @@ absl::Status Serve() {
       return FillInUploads(*uploads->store, tenant, request);
     };
   }
-  Api api(std::move(routes), actions.upstream, access, rates, audience, std::move(openapi),
-          api_options);
+  Api api(std::move(routes), mesh, access, rates, audience, std::move(openapi), api_options);
   http::Front front(api);
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
   const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open();
@@ -382,6 +403,7 @@ absl::Status Serve() {
   hooks.reset();
   uploads.reset();
   ticket_desk.reset();
+  execution.reset();
   upstream.reset();
   return absl::OkStatus();
 }

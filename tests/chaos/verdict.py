@@ -1,6 +1,7 @@
 """What a run was to keep, held against what came of it."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -55,14 +56,23 @@ def node_of(value):
     return identity.rsplit("@", 1)[1] if isinstance(identity, str) and "@" in identity else None
 
 
+def quotes_the_liar(result):
+    """Whether a check that did not work says, as the reason, what the other end of the pair answered, and that it was that one."""
+    return result.get("status") == "ERROR" and not result.get("findings") and not result.get("metrics") and \
+        re.match(rf"(not tested: {LIAR} opened no port for it \()?node executor of {LIAR} gave no answer as the (server|client) of [^:]*: ",
+                 result.get("message", "")) is not None
+
+
 def lies_about_others(value, path=""):
-    """Where something that the lying node said is told of another one."""
+    """Where something that the lying node said is told of another one, and not as its own words."""
     if isinstance(value, list):
         return [d for i, one in enumerate(value) for d in lies_about_others(one, f"{path}/{i}")]
     if not isinstance(value, dict):
         return []
     about = node_of(value)
     if about is not None and about != LIAR:
+        if quotes_the_liar(value):
+            return []
         text = json.dumps(value)
         return [f"{path} of {about}: {text[max(text.index(LIE) - 60, 0):][:160]}"] if LIE in text else []
     return [d for key, one in value.items() for d in lies_about_others(one, f"{path}/{key}")]

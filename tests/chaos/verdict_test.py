@@ -41,6 +41,15 @@ class Verdict(unittest.TestCase):
             found = self.broken({"r": (verdict.LYING, {"state": "SUCCEEDED", **lie})}, [log("r")])
             self.assertIn("a lie about another node", found[0])
 
+    def test_what_the_liar_answered_to_its_partner_is_no_lie_where_it_is_said_whose_words_they_are(self):
+        said = "node executor of liar gave no answer as the server of node0: LIAR: the node is on fire"
+        partner = {"id": "rdma.pair@node0", "node": "node0", "status": "ERROR", "message": said}
+        untested = f"not tested: liar opened no port for it ({said})"
+        for result, count in ((partner, 0), ({**partner, "message": untested}, 0), ({**partner, "status": "FAIL"}, 1), ({**partner, "message": "LIAR: the node is on fire"}, 1),
+                              ({**partner, "findings": [{"text": "LIAR"}]}, 1), ({**partner, "message": said.replace("of liar", "of node1")}, 1)):
+            answers = {"r": (verdict.LYING, {"state": "SUCCEEDED", "checkResults": [result]})}
+            self.assertEqual(len(self.broken(answers, [log("r")])), count, result)
+
     def test_finds_tickets_that_are_lost_opened_twice_or_of_nothing(self):
         def broken(opened, due=(), dead=()):
             return tickets.broken_promises({"early", "a", "b"}, {"early"}, {"generic": opened}, due, dead)

@@ -92,7 +92,8 @@ class Gateway(unittest.TestCase):
     @classmethod
     def start_gateway(cls, *arguments, port=0):
         return cls.mesh.start("galen-gateway", f"--store={cls.mesh.store}",
-                              f"--orchestrator={cls.mesh.orchestrator.address}", *arguments, port=port)
+                              f"--orchestrator={cls.mesh.orchestrator.address}",
+                              f"--execution={cls.mesh.agents['execution'].address}", *arguments, port=port)
 
     @classmethod
     def make_key(cls, *arguments):
@@ -184,6 +185,25 @@ class Gateway(unittest.TestCase):
         self.assertTrue(other["isError"])
         self.assertIn("NOT_FOUND", other["content"][0]["text"])
 
+    def test_single_checks_are_run_by_hand_and_by_assistants(self):
+        answer = self.client.ask("POST", "/v1/tenants/acme:runChecks", {"checks": ["system.services", "system.kernel_log"], "nodes": ["node1"]})
+        self.assertEqual(answer.status, 200, answer.body)
+        self.assertEqual([result["id"] for result in answer.json["results"]], ["system.kernel_log@node1", "system.services@node1"])
+        for result in answer.json["results"]:
+            self.assertIn(result["status"], ("PASS", "FAIL", "SKIPPED"), result)
+        # Of all nodes, by their names.
+        answer = self.client.ask("POST", "/v1/tenants/acme:runChecks", {"checks": ["system.services"]})
+        self.assertEqual([result["node"] for result in answer.json["results"]], ["node0", "node1"])
+        unknown = self.client.ask("POST", "/v1/tenants/acme:runChecks", {"checks": ["no.such"], "nodes": ["node1"]})
+        self.assertEqual((unknown.status, unknown.json["error"]["status"]), (400, "INVALID_ARGUMENT"))
+        self.assertIn("no.such", unknown.json["error"]["message"])
+        checks = self.call_mcp(self.client, "tools/call", {"name": "list_checks", "arguments": {}})
+        names = [check["name"] for check in checks["structuredContent"]["checks"]]
+        self.assertIn("system.services", names)
+        ran = self.call_mcp(self.client, "tools/call", {"name": "run_checks", "arguments": {"checks": ["system.services"], "nodes": ["node0"]}})
+        self.assertFalse(ran["isError"], ran)
+        self.assertEqual(ran["structuredContent"]["results"][0]["id"], "system.services@node0")
+
     def test_the_same_report_as_over_grpc(self):
         operator = Client(self.gateway.address, self.make_key("--tenant", "*", "--role", "operator"))
         self.await_key(operator)
@@ -259,8 +279,10 @@ class Gateway(unittest.TestCase):
             time.sleep(0.05)
         tools = self.call_mcp(other, "tools/list", {})["tools"]
         for tool in tools:
-            arguments = {"name": name, "id": "gpu.ecc@node0", "text": "x", "description": "x", "tenant": "acme"}
+            arguments = {"name": name, "id": "gpu.ecc@node0", "text": "x", "description": "x", "tenant": "acme", "checks": ["system.memory"]}
             known = tool["inputSchema"]["properties"]
+            if tool["name"] == "list_checks":  # the same for everyone
+                continue
             self.assertTrue({"name", "tenant"} & set(known), f"{tool['name']}: names no resource")
             result = self.call_mcp(other, "tools/call",
                                    {"name": tool["name"], "arguments": {key: arguments[key] for key in arguments if key in known}})

@@ -92,6 +92,7 @@
 {{- include "galen.knowledge.flag" .root }}
 - --store={{ include "galen.store" .root }}
 - --orchestrator={{ include "galen.address" (dict "root" .root "component" "orchestrator") }}
+- --execution={{ include "galen.address" (dict "root" .root "component" "execution") }}
 - --console={{ .settings.console }}
 - --requests_per_second={{ .settings.limits.requestsPerSecond }}
 - --diagnoses_per_second={{ .settings.limits.diagnosesPerSecond }}

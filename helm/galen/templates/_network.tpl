@@ -1,6 +1,6 @@
 {{/* Who calls whom. tests/kube/arrows_test.py holds this against the code. */}}
 {{- define "galen.arrows" -}}
-gateway: [orchestrator, redis]
+gateway: [orchestrator, execution, redis]
 watch: [orchestrator, execution, redis]
 orchestrator: [summarization, planning, execution, reflection, conclusion, redis]
 execution: [execution, node, bundles, redis]

@@ -139,6 +139,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   void Made(const http::Response& response) {
     if (response.status != 200) return Fail(SaidBy(response));
     json body = ParseBody(response);
+    if (call_.lists_checks) return Succeed({{"checks", ChecksOf(body)}});
     if (!call_.watches) return Succeed(std::move(body));
     const std::string name = body.value("name", "");
     call_.then = ReportTarget(name);

@@ -23,8 +23,9 @@ struct ApiCall {
   // `wait_seconds` have passed, and then read from `then`.
   bool watches = false;
   int wait_seconds = 0;
-  std::string then;      // target of the final GET; "" where the diagnosis is yet to be named
-  std::string evidence;  // id of the one piece of evidence that is wanted of it
+  std::string then;           // target of the final GET; "" where the diagnosis is yet to be named
+  bool lists_checks = false;  // of what the catalogue has, the checks are wanted
+  std::string evidence;       // id of the one piece of evidence that is wanted of it
 };
 
 // What `tool` with `arguments` asks. NOT_FOUND: there is no such tool; INVALID_ARGUMENT an argument
@@ -38,6 +39,8 @@ std::string ReportTarget(absl::string_view name);
 // What a tool gives of a diagnosis: name, state, cause with evidence, what was ruled out, what to
 // do.
 nlohmann::json Digest(const nlohmann::json& diagnosis);
+// Of the catalogue as /v1/knowledge gives it, the checks that run_checks takes.
+nlohmann::json ChecksOf(const nlohmann::json& knowledge);
 // The one piece of evidence of a diagnosis; null when there is none of that id.
 nlohmann::json EvidenceOf(const nlohmann::json& diagnosis, absl::string_view id);
 

@@ -53,7 +53,9 @@ export class Proxy {
       sent += Math.max(0, room);
       upstream.pause();
       this.#held.add(() => {
-        client.write(bytes.subarray(Math.max(0, room)));
+        const rest = bytes.subarray(Math.max(0, room));
+        sent += rest.length;
+        client.write(rest);
         upstream.resume();
       });
     });
@@ -63,9 +65,14 @@ export class Proxy {
     return this.#held.size > 0;
   }
   release() {
-    this.holdAfter = Infinity;
-    for (const go of this.#held) go();
+    this.goOn(Infinity);
+  }
+  /** Lets so many bytes more through, then holds again. */
+  goOn(bytes) {
+    this.holdAfter += bytes;
+    const held = [...this.#held];
     this.#held.clear();
+    for (const go of held) go();
   }
   cutAll() {
     for (const end of [...this.#sockets]) end();

@@ -34,7 +34,10 @@ std::map<std::string, const MethodDescriptor*> AllMethods() {
     if (file == nullptr || !absl::StartsWith(file->package(), "galen.")) continue;
     for (int s = 0; s < file->service_count(); ++s) {
       // Over HTTP alone: no program serves it by gRPC (docs/decisions/012).
-      if (file->service(s)->full_name() == "galen.v1.ActionService") continue;
+      if (file->service(s)->full_name() == "galen.v1.ActionService" ||
+          file->service(s)->full_name() == "galen.v1.CheckService") {
+        continue;
+      }
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
         const MethodDescriptor* method = file->service(s)->method(m);
         methods[absl::StrCat("/", file->service(s)->full_name(), "/", method->name())] = method;

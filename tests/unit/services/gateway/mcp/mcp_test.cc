@@ -239,8 +239,9 @@ TEST_F(McpTest, ListsItsToolsWithoutAKey) {
       EXPECT_EQ(tool["inputSchema"]["additionalProperties"], false);
       EXPECT_NE(tool["annotations"].value("destructiveHint", false), true);
     }
-    EXPECT_THAT(names, ElementsAre("diagnose", "wait_for_diagnosis", "get_diagnosis",
-                                   "list_diagnoses", "get_evidence", "submit_feedback"));
+    EXPECT_THAT(names,
+                ElementsAre("diagnose", "wait_for_diagnosis", "get_diagnosis", "list_diagnoses",
+                            "get_evidence", "submit_feedback", "list_checks", "run_checks"));
   }
   EXPECT_TRUE(api_.asked().empty());
 }
@@ -391,6 +392,8 @@ TEST_F(McpTest, WrongArgumentsReachNobody) {
       {"get_diagnosis", {{"name", "tenants/acme/diagnoses/d1/../../x"}}, "name: is not"},
       {"get_diagnosis", {{"name", "tenants/acme/diagnoses/d1?x=y"}}, "name: is not"},
       {"get_diagnosis", {{"name", kName}, {"more", 1}}, "more: there is no such argument"},
+      {"run_checks", json::object(), "checks: is missing"},
+      {"run_checks", {{"checks", {7}}}, "checks: is no list"},
       {"get_diagnosis", json::array(), "arguments: is no object"},
   };
   for (const auto& wrong : kCases) {
@@ -408,6 +411,25 @@ TEST_F(McpTest, AKeyForAllTenantsNamesTheOneThatIsMeant) {
   EXPECT_EQ(Tool("list_diagnoses", json::object())->Message()["result"]["isError"], true);
   EXPECT_EQ(Tool("list_diagnoses", {{"tenant", "globex"}})->Message()["result"]["isError"], false);
   EXPECT_EQ(Targets().back(), "GET /v1/tenants/globex/diagnoses");
+}
+
+TEST_F(McpTest, ListsTheChecksThatReadAndRunsThem) {
+  api_.answer = [](const http::Request& request) {
+    if (request.method == "POST") return Json({{"results", {{{"id", "gpu.ecc@n1"}}}}});
+    return Json({{"labels", {{{"label", "GPU"}}}},
+                 {"checks",
+                  {{{"name", "gpu.ecc"}, {"title", "ECC"}, {"needs", {"nvidia"}}},
+                   {{"name", "gpu.stress"}, {"intrusive", true}},
+                   {{"name", "telemetry.power"}, {"kind", "telemetry"}}}}});
+  };
+  const json listed = Tool("list_checks", json::object())->Message()["result"]["structuredContent"];
+  ASSERT_EQ(listed["checks"].size(), 1U);
+  EXPECT_EQ(listed["checks"][0]["name"], "gpu.ecc");
+  const json ran = Tool("run_checks", {{"checks", {"gpu.ecc"}}, {"nodes", {"n1"}}})->Message();
+  EXPECT_EQ(ran["result"]["structuredContent"]["results"][0]["id"], "gpu.ecc@n1");
+  const http::Request asked = api_.asked().back();
+  EXPECT_EQ(asked.target, "/v1/tenants/acme:runChecks");
+  EXPECT_EQ(json::parse(asked.body), (json{{"checks", {"gpu.ecc"}}, {"nodes", {"n1"}}}));
 }
 
 TEST_F(McpTest, GivesTheRawTextBehindAPieceOfEvidence) {
