@@ -82,7 +82,7 @@ class Flows {
   void Step(const std::shared_ptr<Flow>& flow, int left, std::latch& all) {
     if (left == 0) {
       return Later([this, flow, &all] {
-        Require(log_->SetOver(flow->lease.diagnosis, true).ok(), "a flow did not end");
+        Require(log_->SetOver(flow->lease.diagnosis, flow->last).ok(), "a flow did not end");
         Require(log_->ReleaseLease(flow->lease).ok(), "a lease was lost");
         Next(all);
       });

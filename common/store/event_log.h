@@ -69,8 +69,10 @@ class EventLog {
   // Names of the logs whose diagnosis is not over and whose lease is free or has expired at `now`.
   virtual absl::StatusOr<std::vector<std::string>> ListOrphans(absl::Time now) = 0;
 
-  // Marks a diagnosis as over (or, with false, as going on again) for ListOrphans.
-  virtual absl::Status SetOver(absl::string_view name, bool over) = 0;
+  // Marks a diagnosis as over for ListOrphans, until something is appended to it. Changes nothing
+  // where its log has gone on behind `last_sequence`: a call that comes late must not hide a
+  // diagnosis that was taken up again.
+  virtual absl::Status SetOver(absl::string_view name, std::int64_t last_sequence) = 0;
 
   // Takes or renews the lease. FAILED_PRECONDITION when another owner holds it at `now`.
   virtual absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,

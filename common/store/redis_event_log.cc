@@ -266,12 +266,12 @@ absl::StatusOr<std::vector<std::string>> RedisEventLog::ListOrphans(absl::Time n
   return names;
 }
 
-absl::Status RedisEventLog::SetOver(absl::string_view name, bool over) {
+absl::Status RedisEventLog::SetOver(absl::string_view name, std::int64_t last_sequence) {
   GALEN_ASSIGN_OR_RETURN(
       const std::vector<std::string> answer,
       AskScript(client_, redis::Eval(SetOverScript(), /*write=*/true,
                                      {keys_.Head(name), keys_.Open(RedisKeys::BucketOf(name))},
-                                     {std::string(name), over ? "1" : "0"})));
+                                     {std::string(name), absl::StrCat(last_sequence)})));
   if (answer[0] == "ok") return absl::OkStatus();
   return answer[0] == "none" ? NoSuchLogError(name) : Unexpected(name, answer[0]);
 }

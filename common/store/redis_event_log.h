@@ -35,7 +35,7 @@ class RedisEventLog final : public EventLog {
   absl::StatusOr<Page> List(absl::string_view parent, int page_size,
                             absl::string_view page_token) override;
   absl::StatusOr<std::vector<std::string>> ListOrphans(absl::Time now) override;
-  absl::Status SetOver(absl::string_view name, bool over) override;
+  absl::Status SetOver(absl::string_view name, std::int64_t last_sequence) override;
   absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                      absl::Time now, absl::Duration ttl) override;
   absl::Status ReleaseLease(const Lease& lease) override;

@@ -24,7 +24,7 @@ const redis::Script& CreateScript() {
 }
 
 // The first event of an append carries its id, so that a repetition is recognised however late it
-// comes. What is appended to is not over, whatever a late SetOver said. An account that would pass
+// comes. What is appended to is not over. An account that would pass
 // the largest number stops there.
 const redis::Script& AppendScript() {
   static const auto* const script = new redis::Script(R"lua(
@@ -123,12 +123,10 @@ const redis::Script& ReleaseScript() {
 
 const redis::Script& SetOverScript() {
   static const auto* const script = new redis::Script(R"lua(
-    local expires = redis.call('HGET', KEYS[1], 'expires')
-    if not expires then return {'none'} end
-    redis.call('HSET', KEYS[1], 'over', ARGV[2])
-    if ARGV[2] == '0' then
-      redis.call('ZADD', KEYS[2], expires, ARGV[1])
-    else
+    local last = redis.call('HGET', KEYS[1], 'last')
+    if not last then return {'none'} end
+    if last == ARGV[2] then
+      redis.call('HSET', KEYS[1], 'over', '1')
       redis.call('ZREM', KEYS[2], ARGV[1])
     end
     return {'ok'}

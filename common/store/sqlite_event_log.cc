@@ -55,8 +55,8 @@ absl::StatusOr<std::vector<std::string>> SqliteEventLog::ListOrphans(absl::Time 
   return reader_->ListOrphans(now);
 }
 
-absl::Status SqliteEventLog::SetOver(absl::string_view name, bool over) {
-  return writer_->SetOver(name, over);
+absl::Status SqliteEventLog::SetOver(absl::string_view name, std::int64_t last_sequence) {
+  return writer_->SetOver(name, last_sequence);
 }
 
 absl::StatusOr<Lease> SqliteEventLog::AcquireLease(absl::string_view name, absl::string_view owner,

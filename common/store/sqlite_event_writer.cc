@@ -41,13 +41,13 @@ absl::StatusOr<std::unique_ptr<SqliteEventWriter>> SqliteEventWriter::Make(
   Statements& all = *writer->statements_;
   const std::pair<Statement*, const char*> statements[] = {
       {&all.find,
-       "SELECT id, last_sequence, lease_owner, lease_token, lease_expires FROM diagnoses "
+       "SELECT id, last_sequence, lease_owner, lease_token, lease_expires, over FROM diagnoses "
        "WHERE name = ?1"},
       {&all.find_request,
        "SELECT name FROM diagnoses WHERE parent = ?1 AND request_id = ?2 AND request_id <> ''"},
       {&all.insert_diagnosis,
        "INSERT INTO diagnoses (name, parent, request_id, last_sequence) VALUES (?1, ?2, ?3, 0)"},
-      {&all.set_over, "UPDATE diagnoses SET over = ?2 WHERE name = ?1"},
+      {&all.set_over, "UPDATE diagnoses SET over = ?2 WHERE id = ?1"},
       {&all.set_lease,
        "UPDATE diagnoses SET lease_owner = ?2, lease_token = ?3, lease_expires = ?4 "
        "WHERE id = ?1"},
@@ -92,7 +92,7 @@ absl::StatusOr<SqliteEventWriter::Row*> SqliteEventWriter::Find(absl::string_vie
   GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
   if (!found) return NoSuchLogError(name);
   Row& row = rows_[name];
-  row = {run.Int(0), run.Int(1), run.Text(2), run.Int(3), run.Int(4)};
+  row = {run.Int(0), run.Int(1), run.Text(2), run.Int(3), run.Int(4), run.Int(5) != 0};
   return &row;
 }
 
@@ -142,7 +142,7 @@ absl::StatusOr<std::string> SqliteEventWriter::CreateNow(const v1::DiagnosisEven
     GALEN_RETURN_IF_ERROR(run.Done());
   }
   const std::int64_t id = sqlite3_last_insert_rowid(db_);
-  rows_[name] = {id, 0, "", 0, 0};
+  rows_[name] = {id, 0, "", 0, 0, false};
   Add(id, 1, event);
   return name;
 }
@@ -168,7 +168,7 @@ void SqliteEventWriter::AppendLater(const Lease& lease, std::int64_t expected_la
 
 absl::Status SqliteEventWriter::AppendNow(const Lease& lease, std::int64_t expected_last,
                                           absl::Span<const v1::DiagnosisEvent> events) {
-  GALEN_ASSIGN_OR_RETURN(const Row* const row, Find(lease.diagnosis));
+  GALEN_ASSIGN_OR_RETURN(Row* const row, Find(lease.diagnosis));
   if (row->lease_token != lease.token) return LeaseLostError(lease);
   std::int64_t sequence = fresh_.Last(row->id, row->last_sequence);
   if (sequence != expected_last) return MovedOnError(lease.diagnosis, sequence, expected_last);
@@ -182,19 +182,27 @@ absl::Status SqliteEventWriter::AppendNow(const Lease& lease, std::int64_t expec
     run.Bind(6, spent.cost_nanos());
     GALEN_RETURN_IF_ERROR(run.Done());
   }
+  if (row->over) GALEN_RETURN_IF_ERROR(MarkOver(*row, false));
   // Last, as what was added cannot be taken back alone.
   for (const v1::DiagnosisEvent& event : events) Add(row->id, ++sequence, event);
   return absl::OkStatus();
 }
 
-absl::Status SqliteEventWriter::SetOver(absl::string_view name, bool over) {
-  // That it is over would be found out again; that it goes on, nobody would ask.
-  return group_.Write(over ? kLater : kSynchronous, [&] {
-    Statement::Run run(statements_->set_over);
-    run.Bind(1, name);
-    run.Bind(2, std::int64_t{over});
-    GALEN_RETURN_IF_ERROR(run.Done());
-    return sqlite3_changes(db_) == 1 ? absl::OkStatus() : NoSuchLogError(name);
+absl::Status SqliteEventWriter::MarkOver(Row& row, bool over) {
+  Statement::Run run(statements_->set_over);
+  run.Bind(1, row.id);
+  run.Bind(2, std::int64_t{over});
+  GALEN_RETURN_IF_ERROR(run.Done());
+  row.over = over;
+  return absl::OkStatus();
+}
+
+absl::Status SqliteEventWriter::SetOver(absl::string_view name, std::int64_t last_sequence) {
+  // Were it lost, it would be found out again.
+  return group_.Write(kLater, [&]() -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(Row* const row, Find(name));
+    if (fresh_.Last(row->id, row->last_sequence) != last_sequence) return absl::OkStatus();
+    return MarkOver(*row, true);
   });
 }
 

@@ -33,7 +33,7 @@ class SqliteEventWriter {
                                       absl::Span<const v1::DiagnosisEvent> events);
   void AppendLater(const Lease& lease, std::int64_t expected_last,
                    absl::Span<const v1::DiagnosisEvent> events, EventLog::OnAppended done);
-  absl::Status SetOver(absl::string_view name, bool over);
+  absl::Status SetOver(absl::string_view name, std::int64_t last_sequence);
   absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                      absl::Time now, absl::Duration ttl);
   absl::Status ReleaseLease(const Lease& lease);
@@ -47,11 +47,13 @@ class SqliteEventWriter {
     std::string lease_owner;
     std::int64_t lease_token = 0;
     std::int64_t lease_expires = 0;
+    bool over = false;
   };
 
   explicit SqliteEventWriter(sqlite3* db);
   // What follows runs in a transaction of the group.
   absl::StatusOr<Row*> Find(absl::string_view name);
+  absl::Status MarkOver(Row& row, bool over);
   void Add(std::int64_t diagnosis, std::int64_t sequence, const v1::DiagnosisEvent& event);
   absl::Status AppendNow(const Lease& lease, std::int64_t expected_last,
                          absl::Span<const v1::DiagnosisEvent> events);

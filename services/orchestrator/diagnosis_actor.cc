@@ -424,7 +424,7 @@ void DiagnosisActor::LetGo() {
 void DiagnosisActor::Rest() {
   stopped_ = true;
   LetGo();
-  absl::Status status = core_->log.SetOver(name_, true);
+  absl::Status status = core_->log.SetOver(name_, state_.last_sequence);
   status.Update(core_->log.ReleaseLease(lease_));
   if (!status.ok()) core_->ReportProblem(name_, status);
   core_->NoteRest(name_, state_.last_sequence);

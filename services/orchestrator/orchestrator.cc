@@ -202,8 +202,6 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::SubmitFeedback(
     const v1::SubmitFeedbackRequest& request) {
   GALEN_RETURN_IF_ERROR(Validate(request));
   if (!request.confirmed_label().empty()) return Confirm(request);
-  // Ahead of the event: a crash in between then leaves an orphan that is found, not a lost round.
-  GALEN_RETURN_IF_ERROR(core_->log.SetOver(request.name(), false));
   return DoOn(*core_, request.name(),
               [&](const State& state) -> absl::StatusOr<std::optional<v1::DiagnosisEvent>> {
                 if (state.feedback_requests.count(request.request_id()) > 0) return std::nullopt;

@@ -54,8 +54,8 @@ class UnsteadyEventLog final : public store::EventLog {
   absl::StatusOr<std::vector<std::string>> ListOrphans(absl::Time now) override {
     return Try([&] { return real_.ListOrphans(now); });
   }
-  absl::Status SetOver(absl::string_view name, bool over) override {
-    return Try([&] { return real_.SetOver(name, over); });
+  absl::Status SetOver(absl::string_view name, std::int64_t last_sequence) override {
+    return Try([&] { return real_.SetOver(name, last_sequence); });
   }
   absl::StatusOr<store::Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                             absl::Time now, absl::Duration ttl) override {

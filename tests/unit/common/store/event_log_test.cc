@@ -163,7 +163,7 @@ TEST_P(EventLogTest, AppendAndReadAndLeaseOfAnUnknownNameAreNotFound) {
   EXPECT_THAT(log_->Append(lease, 1, {CheckEvent("a")}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
   EXPECT_THAT(log_->Read(kName, 0, 1), StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
-  EXPECT_THAT(log_->SetOver(kName, true), StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
+  EXPECT_THAT(log_->SetOver(kName, 1), StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
   EXPECT_THAT(log_->AcquireLease(kName, "a", kNow, absl::Seconds(1)),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr(kName)));
 }
@@ -194,13 +194,13 @@ TEST_P(EventLogTest, AReleasedLeaseIsFreeAndItsTokenStaysSpent) {
 
 TEST_P(EventLogTest, OrphansAreUnfinishedAndWithoutAValidLease) {
   Create(kName);
-  Create("tenants/acme/diagnoses/over");
+  const Lease over = Create("tenants/acme/diagnoses/over");
   ASSERT_THAT(log_->Create(CreatedEvent("tenants/acme/diagnoses/new")), IsOk());
-  ASSERT_THAT(log_->SetOver("tenants/acme/diagnoses/over", true), IsOk());
+  ASSERT_THAT(log_->SetOver(over.diagnosis, 1), IsOk());
   EXPECT_THAT(log_->ListOrphans(kNow).value(), ElementsAre("tenants/acme/diagnoses/new"));
   EXPECT_THAT(log_->ListOrphans(kNow + absl::Seconds(15)).value(),
               UnorderedElementsAre(kName, "tenants/acme/diagnoses/new"));
-  ASSERT_THAT(log_->SetOver("tenants/acme/diagnoses/over", false), IsOk());
+  ASSERT_THAT(log_->Append(over, 1, {CheckEvent("a")}), IsOk());
   EXPECT_EQ(log_->ListOrphans(kNow + absl::Seconds(15)).value().size(), 3u);
 }
 
@@ -280,11 +280,29 @@ TEST_P(EventLogTest, ReadsEventsThatAreLargeTogether) {
 
 TEST_P(EventLogTest, AnOverDiagnosisIsNoOrphanAndOneThatGoesOnAgainIs) {
   const Lease lease = Create(kName);
-  ASSERT_THAT(log_->SetOver(kName, true), IsOk());
+  ASSERT_THAT(log_->Append(lease, 1, {CheckEvent("a")}), IsOk());
+  ASSERT_THAT(log_->SetOver(kName, 2), IsOk());
   ASSERT_THAT(log_->ReleaseLease(lease), IsOk());
   EXPECT_THAT(log_->ListOrphans(absl::InfiniteFuture()).value(), IsEmpty());
-  ASSERT_THAT(log_->SetOver(kName, false), IsOk());
+  const Lease again = Acquire(kName, "b");
+  ASSERT_THAT(log_->ReleaseLease(again), IsOk());
+  EXPECT_THAT(log_->ListOrphans(absl::InfiniteFuture()).value(), IsEmpty());
+  const Lease last = Acquire(kName, "a");
+  ASSERT_THAT(log_->Append(last, 2, {CheckEvent("b")}), IsOk());
+  ASSERT_THAT(log_->ReleaseLease(last), IsOk());
   EXPECT_THAT(log_->ListOrphans(kNow).value(), ElementsAre(kName));
+}
+
+TEST_P(EventLogTest, WhoSaysLateThatItWasOverDoesNotHideWhatWentOn) {
+  const Lease slow = Create(kName);
+  ASSERT_THAT(log_->Append(slow, 1, {CheckEvent("the last")}), IsOk());
+  const Lease faster =
+      log_->AcquireLease(kName, "b", kNow + absl::Minutes(1), absl::Seconds(15)).value();
+  ASSERT_THAT(log_->Append(faster, 2, {CheckEvent("another round")}), IsOk());
+  EXPECT_THAT(log_->SetOver(kName, 2), IsOk());
+  EXPECT_THAT(log_->ListOrphans(absl::InfiniteFuture()).value(), ElementsAre(kName));
+  EXPECT_THAT(log_->SetOver(kName, 3), IsOk());
+  EXPECT_THAT(log_->ListOrphans(absl::InfiniteFuture()).value(), IsEmpty());
 }
 
 TEST_P(EventLogTest, OfConcurrentTakersOfAFreeLeaseOneHoldsIt) {

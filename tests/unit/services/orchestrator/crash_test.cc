@@ -58,8 +58,8 @@ class DyingEventLog final : public store::EventLog {
     if (dead_) return Gone();
     return real_.ListOrphans(now);
   }
-  absl::Status SetOver(absl::string_view name, bool over) override {
-    return dead_ ? Gone() : real_.SetOver(name, over);
+  absl::Status SetOver(absl::string_view name, std::int64_t last_sequence) override {
+    return dead_ ? Gone() : real_.SetOver(name, last_sequence);
   }
   absl::StatusOr<store::Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                             absl::Time now, absl::Duration ttl) override {
