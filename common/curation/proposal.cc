@@ -43,6 +43,19 @@ std::string WithoutHead(absl::string_view text) {
   return rest;
 }
 
+// Whether `rest` has what `whole` has, but the head. A quotation that nobody closes may reach from
+// one into the other.
+bool IsWithoutHead(const knowledge::YamlNode& rest, const knowledge::YamlNode& whole) {
+  if (rest.kind == knowledge::YamlNode::Kind::kScalar) return false;
+  std::vector<absl::string_view> kept;
+  std::vector<absl::string_view> expected;
+  for (const knowledge::YamlNode& key : rest.keys) kept.push_back(key.scalar);
+  for (const knowledge::YamlNode& key : whole.keys) {
+    if (key.scalar != "proposal") expected.push_back(key.scalar);
+  }
+  return kept == expected;
+}
+
 absl::Status ErrorOf(const std::vector<knowledge::Problem>& problems) {
   return absl::InvalidArgumentError(knowledge::ToString(problems.front()));
 }
@@ -122,10 +135,7 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
   // YAML can write the same in other ways, of which no line is the head.
   const std::optional<knowledge::YamlNode> rest =
       knowledge::ReadYaml(proposal.knowledge, name, problems);
-  const bool cut = rest.has_value() && rest->keys.size() + 1 == root->keys.size() &&
-                   std::none_of(rest->keys.begin(), rest->keys.end(),
-                                [](const auto& key) { return key.scalar == "proposal"; });
-  if (!cut) {
+  if (!rest.has_value() || !IsWithoutHead(*rest, *root)) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ":", head->line,
                      ": error: the head is not written line by line; begin "

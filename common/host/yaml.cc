@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <exception>
+#include <istream>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/yaml_text.h"
 
 namespace galen::host {
 namespace {
@@ -135,7 +136,8 @@ absl::StatusOr<Yaml> ParseYaml(absl::string_view text, absl::string_view file) {
   }
   Yaml root;
   try {
-    std::istringstream stream{std::string(text)};
+    YamlTextBuffer buffer(text);
+    std::istream stream(&buffer);
     YAML::Parser parser(stream);
     Builder builder(root);
     if (!parser.HandleNextDocument(builder)) return root;

@@ -2,12 +2,12 @@
 
 #include <exception>
 #include <istream>
-#include <streambuf>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/text.h"
+#include "common/base/yaml_text.h"
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/exceptions.h"
 #include "yaml-cpp/parser.h"
@@ -130,15 +130,6 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
 };
 
-// Lets yaml-cpp read the text without a copy.
-class TextBuffer final : public std::streambuf {
- public:
-  explicit TextBuffer(absl::string_view text) {
-    char* begin = const_cast<char*>(text.data());  // only read: there is no put area
-    setg(begin, begin, begin + text.size());
-  }
-};
-
 }  // namespace
 
 std::optional<YamlNode> ReadYaml(absl::string_view text, const std::string& file,
@@ -155,7 +146,7 @@ std::optional<YamlNode> ReadYaml(absl::string_view text, const std::string& file
     return refuse(0, "the file is not UTF-8 text", "save it as UTF-8");
   }
   try {
-    TextBuffer buffer(text);
+    YamlTextBuffer buffer(text);
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
     TreeBuilder first;

@@ -103,7 +103,11 @@ void RetryAfter(absl::string_view text) {
 void EndpointFile(absl::string_view text) {
   const auto endpoint = llm::ParseEndpoint(text, "llm.yaml");
   if (!endpoint.ok()) return;
-  Require(!endpoint->model.empty() && endpoint->url.find('@') == std::string::npos);
+  // Nobody's name and password stand before the host.
+  const std::string& url = endpoint->url;
+  const size_t host = url.find("://") + 3;
+  Require(!endpoint->model.empty() &&
+          url.substr(host, url.find('/', host) - host).find('@') == std::string::npos);
   Require(endpoint->concurrency > 0 && endpoint->total > absl::ZeroDuration());
 }
 

@@ -158,7 +158,10 @@ absl::StatusOr<CheckOutput> CheckContainerSecurity(const CheckContext& context) 
     }
   }
   if (version.empty() && !mode.has_value()) {
-    return docker.ok() || IsAbsent(docker.status()) ? status.status() : docker.status();
+    if (!docker.ok() && !IsAbsent(docker.status())) return docker.status();
+    if (!status.ok()) return status.status();
+    return absl::NotFoundError(
+        "/proc/self/status names no Seccomp mode, and no Docker engine tells its version");
   }
   std::optional<bool> denied;
   if (mode.has_value() && *mode == 0) {

@@ -86,7 +86,9 @@ TEST(ProposalText, RefusesWhatIsNoProposalWithFileAndLine) {
                        HasSubstr("p.yaml:3: error: unknown key \"kidn\"")));
   for (const char* other : {"\xEF\xBB\xBFproposal:\n  id: a\n  kind: label\nlabels: []\n",
                             "{proposal: {id: a, kind: label}, labels: []}\n",
-                            "'proposal': {id: a, kind: label}\nlabels: []\n"}) {
+                            "'proposal': {id: a, kind: label}\nlabels: []\n",
+                            // The head ends within a quotation.
+                            "proposal:\n  id: a\n  kind: 'label\nb: '\nlabels: []\n"}) {
     EXPECT_THAT(refused(other), StatusIs(absl::StatusCode::kInvalidArgument,
                                          HasSubstr("the head is not written line by line")));
   }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "tests/testing/status_matchers.h"
@@ -59,7 +61,29 @@ INSTANTIATE_TEST_SUITE_P(
                       Broken{"a: 1\nb: *x\n", "n/c.yaml:2: ", ""},
                       Broken{"a: 1\n---\nb: 1\n", "n/c.yaml:3: ", "second document"},
                       Broken{"? [a]\n: b\n", "n/c.yaml:1: ", "a key must be plain text"},
-                      Broken{"a: \"\\x\"\n", "n/c.yaml:", "hex"}));
+                      Broken{"a: \"\\x\"\n", "n/c.yaml:", "hex"},
+                      // Cut off within a quotation, wherever in its line.
+                      Broken{"a: 'b", "n/c.yaml:1: ", "EOF"}, Broken{"a: 'b\n", "n/c.yaml:", "EOF"},
+                      Broken{"a: \"b\n\n", "n/c.yaml:", "EOF"},
+                      Broken{"a: 'b\r\n", "n/c.yaml:", "EOF"},
+                      Broken{"a: 'b\n  c: d\n \t", "n/c.yaml:", "EOF"}));
+
+TEST(Yaml, TheEndOfATextBelongsToItsLastValue) {
+  for (const auto& [text, value] :
+       std::vector<std::pair<std::string, std::string>>{{"a: b", "b"},
+                                                        {"a: b \n", "b"},
+                                                        {"a: b\n  ", "b"},
+                                                        {"a: 'b'\n", "b"},
+                                                        {"a: |\n  b\n", "b\n"},
+                                                        {"a: |+\n  b\n\n", "b\n\n"},
+                                                        {"a: |\n  b #", "b #"},
+                                                        {"a: b # c", "b"},
+                                                        {"a: >\n  b\n", "b\n"}}) {
+    const auto document = ParseYaml(text, "n/c.yaml");
+    ASSERT_THAT(document, IsOk()) << text;
+    EXPECT_EQ(document->Find("a")->scalar, value) << text;
+  }
+}
 
 TEST(Yaml, RefusesWhatWouldExhaustThisProcess) {
   EXPECT_THAT(ParseYaml(std::string(100'000, '['), "f"),

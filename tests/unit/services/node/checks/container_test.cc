@@ -66,6 +66,14 @@ TEST(ContainerSecurity, AnOldEnginesFilterRefusesClone3) {
   EXPECT_EQ(ValueOf(*output, "clone3_denied"), "true");
 }
 
+TEST(ContainerSecurity, AStatusThatNamesNoModeTellsNothing) {
+  FakeHost host;
+  host.AddAbsentCommand("docker version");
+  host.AddFile("/proc/self/status", "Name:\tx\nSeccomp_filters:\t0\n", host::View::kJob);
+  const auto output = CheckContainerSecurity(Context(host));
+  EXPECT_EQ(output.status().code(), absl::StatusCode::kNotFound) << output.status();
+}
+
 TEST(ContainerSecurity, WithoutAFilterNothingIsRefused) {
   FakeHost host;
   host.AddCommand("docker version", kDocker);
