@@ -16,7 +16,6 @@
 #include "common/base/timers.h"
 #include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
-#include "common/knowledge/reload.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
@@ -38,6 +37,7 @@
 #include "services/gateway/api/openapi.h"
 #include "services/gateway/audience/audience.h"
 #include "services/gateway/browse/browse.h"
+#include "services/gateway/browse/readable_knowledge.h"
 #include "services/gateway/checks/check_upstream.h"
 #include "services/gateway/console/console.h"
 #include "services/gateway/gateway_metrics.h"
@@ -51,8 +51,7 @@
 #include "services/gateway/tickets/site.h"
 #include "services/gateway/tickets/ticket_metrics.h"
 #include "services/gateway/uploads/fill_in.h"
-#include "services/gateway/uploads/upload_store.h"
-#include "services/gateway/uploads/uploads_api.h"
+#include "services/gateway/uploads/uploads.h"
 #include "services/gateway/upstream/grpc_upstream.h"
 #include "services/gateway/webhooks/hook_metrics.h"
 #include "services/gateway/webhooks/webhooks.h"
@@ -149,77 +148,20 @@ absl::StatusOr<StoreRateGate::Options> RateOptions() {
   return options;
 }
 
-// Uploads of a gateway; nothing where it takes none.
-struct Uploads {
-  static absl::StatusOr<std::unique_ptr<Uploads>> Open(Access& access, RateGate& rates,
-                                                       const Clock& clock) {
-    UploadStore::Options options;
-    options.directory = absl::GetFlag(FLAGS_uploads);
-    if (options.directory.empty()) return nullptr;
-    options.most_bytes = absl::GetFlag(FLAGS_upload_bytes);
-    options.tenant_bytes = absl::GetFlag(FLAGS_uploads_tenant_bytes);
-    options.keep = absl::GetFlag(FLAGS_uploads_keep);
-    if (options.most_bytes < 1 || options.tenant_bytes < 1 ||
-        options.keep <= absl::ZeroDuration()) {
-      return absl::InvalidArgumentError(
-          "--upload_bytes, --uploads_tenant_bytes, --uploads_keep: must be more than 0");
-    }
-    auto uploads = std::make_unique<Uploads>();
-    GALEN_ASSIGN_OR_RETURN(uploads->store, UploadStore::Open(options, clock));
-    uploads->disk = std::make_unique<ThreadPool>(/*threads=*/4, /*max_queued=*/1000);
-    uploads->api = std::make_unique<UploadsApi>(*uploads->store, access, rates, *uploads->disk);
-    return uploads;
-  }
+UploadStore::Options UploadOptions() {
+  UploadStore::Options options;
+  options.directory = absl::GetFlag(FLAGS_uploads);
+  options.most_bytes = absl::GetFlag(FLAGS_upload_bytes);
+  options.tenant_bytes = absl::GetFlag(FLAGS_uploads_tenant_bytes);
+  options.keep = absl::GetFlag(FLAGS_uploads_keep);
+  return options;
+}
 
-  std::unique_ptr<UploadStore> store;
-  std::unique_ptr<UploadsApi> api;
-  std::unique_ptr<ThreadPool> disk;  // ends what it has to do before the others go
-};
-
-// What people may read of the knowledge, kept as new as its files.
-struct ReadableKnowledge {
-  static http::Asset AssetOf(const knowledge::Knowledge& knowledge) {
-    return {"application/json", KnowledgeJson(knowledge)};
-  }
-  // Null where there is none: what the console shows of it is then missing, and no more.
-  static std::unique_ptr<ReadableKnowledge> Open() {
-    const auto directories = knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge));
-    const std::string cache = knowledge::DefaultCacheDirectory();
-    const auto loaded = directories.ok() ? knowledge::Load(*directories, {.cache_directory = cache})
-                                         : directories.status();
-    if (!loaded.ok()) {
-      log::Warning(absl::StrCat("no knowledge to show: ", loaded.status().message()));
-      return nullptr;
-    }
-    auto readable = std::make_unique<ReadableKnowledge>(**loaded);
-    Current<http::Asset>& shown = readable->shown;
-    readable->reloader = std::make_unique<knowledge::Reloader>(
-        knowledge::ReloadOptions{
-            .directories = *directories,
-            .cache_directory = cache,
-            .apply =
-                [&shown](const std::shared_ptr<const knowledge::Knowledge>& newer) {
-                  shown.Set(std::make_shared<http::Asset>(AssetOf(*newer)));
-                  return absl::OkStatus();
-                },
-            .tell = [](const std::string& news) { log::Info(news); }},
-        **loaded);
-    readable->reloader->Start();
-    return readable;
-  }
-  explicit ReadableKnowledge(const knowledge::Knowledge& knowledge)
-      : shown(std::make_shared<http::Asset>(AssetOf(knowledge))) {}
-
-  Current<http::Asset> shown;
-  std::unique_ptr<knowledge::Reloader> reloader;
-};
 // Null without --webhooks.
 absl::StatusOr<std::unique_ptr<webhooks::Webhooks>> OpenWebhooks(
-    const webhooks::Webhooks::Needs& needs) {
+    const std::vector<std::string>& knowledge, const webhooks::Webhooks::Needs& needs) {
   if (absl::GetFlag(FLAGS_webhooks).empty()) return nullptr;
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
-                         knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
-  return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), directories, needs);
+  return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), knowledge, needs);
 }
 
 // Where decisions of persons are written down; null where nobody asked for it.
@@ -337,20 +279,25 @@ absl::Status Serve() {
     routes.insert(routes.end(), of_it.begin(), of_it.end());
   }
   GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads, Uploads::Open(access, rates, clock));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads, Uploads::Open(UploadOptions(), access, rates, clock));
   Api::Options api_options;
   if (uploads != nullptr) {
     api_options.fill_in = [&uploads](const std::string& tenant,
                                      google::protobuf::Message& request) {
       return FillInUploads(*uploads->store, tenant, request);
     };
+    api_options.name_again = [&uploads](const std::string& tenant,
+                                        google::protobuf::Message& answer) {
+      NameUploads(*uploads->store, tenant, answer);
+    };
   }
   Api api(std::move(routes), mesh, access, rates, audience, std::move(openapi), api_options);
   http::Front front(api);
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
-  const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open();
+  const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open(
+      directories, [](const std::string& news) { log::Info(news); });
   Browse browse(access, (*store)->nodes(), clock, *executor,
-                readable == nullptr ? nullptr : &readable->shown, uploads != nullptr);
+                readable == nullptr ? nullptr : &readable->shown(), uploads != nullptr);
   for (const char* const path : {"/v1/whoami/", "/v1/knowledge/", "/v1/nodes/"}) {
     front.Add(path, browse);
   }
@@ -362,7 +309,8 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<tickets::TicketDesk> ticket_desk,
                          OpenTickets(**store, *upstream, clock, audience, directories));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<webhooks::Webhooks> hooks,
-                         OpenWebhooks({(*store)->journal(), *upstream, rates, clock, *executor,
+                         OpenWebhooks(directories,
+                                      {(*store)->journal(), *upstream, rates, clock, *executor,
                                        [](const std::string& news) { log::Warning(news); },
                                        Heard(ticket_desk.get())}));
   if (hooks != nullptr) front.Add("/hooks/", hooks->handler());

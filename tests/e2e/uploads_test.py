@@ -88,6 +88,8 @@ class Uploads(unittest.TestCase):
         diagnosis = self.diagnose({"bundle": upload["name"]})
         self.assertEqual(diagnosis["report"]["primaryCause"]["label"], galen.CAUSES["cublas-ecc"][0])
         self.assertIn("cuBLAS", diagnosis["incident"]["description"])
+        self.assertTrue(diagnosis["incident"]["bundle"].startswith(upload["name"]), diagnosis["incident"])
+        self.assertNotIn(self.scratch.name, json.dumps(diagnosis))
 
     def test_a_log_that_is_too_large_for_a_request_is_read_whole(self):
         filler = b"iteration 1 loss 2.0\n" * 50_000  # a MiB

@@ -226,6 +226,7 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
       return inquiry->Fail(status);
     }
     view = [this, tenant](google::protobuf::Message& answer) {
+      if (options_.name_again) options_.name_again(tenant, answer);
       audience_.ForCustomer(tenant, answer);
     };
   }

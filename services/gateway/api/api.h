@@ -34,6 +34,8 @@ class Api final : public http::Handler {
     // May block for the disk. Without it requests go out as they are.
     std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>
         fill_in;
+    // The reverse, in what customers of the tenant are answered. Must not block.
+    std::function<void(const std::string& tenant, google::protobuf::Message& answer)> name_again;
   };
   // `audience`: what customers are not shown. `openapi`: the description of all routes, as JSON.
   // All references must outlive it.

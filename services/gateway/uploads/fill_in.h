@@ -14,6 +14,10 @@ namespace galen::gateway {
 absl::Status FillInUploads(const UploadStore& store, const std::string& tenant,
                            google::protobuf::Message& request);
 
+// UploadStore::WithNames() for every text of an answer to the tenant.
+void NameUploads(const UploadStore& store, const std::string& tenant,
+                 google::protobuf::Message& answer);
+
 }  // namespace galen::gateway
 
 #endif  // SERVICES_GATEWAY_UPLOADS_FILL_IN_H_

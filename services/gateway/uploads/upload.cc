@@ -17,13 +17,6 @@ constexpr std::size_t kMaxName = 120;
 
 bool NamesUpload(absl::string_view text) { return absl::StartsWith(text, "tenants/"); }
 
-bool IsTenantName(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_islower(static_cast<unsigned char>(c)) ||
-           absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
-  });
-}
-
 absl::string_view NameOf(UploadKind kind) { return kind == UploadKind::kBundle ? "bundle" : "log"; }
 
 std::string SafeFileName(absl::string_view given) {

@@ -31,7 +31,6 @@ struct Upload {
 absl::string_view NameOf(UploadKind kind);
 // Whether this text names an upload rather than a place: it begins with "tenants/".
 bool NamesUpload(absl::string_view text);
-bool IsTenantName(absl::string_view text);
 // The last part of what a customer calls a file, of letters that mean nothing to anybody.
 std::string SafeFileName(absl::string_view given);
 

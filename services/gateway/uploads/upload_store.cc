@@ -18,11 +18,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/archive.h"
 #include "common/host/bundle.h"
+#include "services/gateway/api/access.h"
 #include "services/gateway/api/errors.h"
 
 namespace galen::gateway {
@@ -166,7 +168,7 @@ std::string UploadStore::PlaceOf(const std::string& tenant, absl::string_view id
 
 absl::StatusOr<std::unique_ptr<UploadStore::Incoming>> UploadStore::Begin(
     const std::string& tenant, UploadKind kind, absl::string_view file_name, std::int64_t length) {
-  if (!IsTenantName(tenant)) return absl::NotFoundError("there is no such tenant");
+  if (!IsTenant(tenant)) return absl::NotFoundError("there is no such tenant");
   if (length > options_.most_bytes) return TooLarge(options_.most_bytes);
   GALEN_ASSIGN_OR_RETURN(const std::vector<Upload> there, List(tenant));
   std::int64_t used = 0;
@@ -304,7 +306,7 @@ absl::Status UploadStore::Incoming::Unpack(Upload& upload) {
 
 absl::StatusOr<Upload> UploadStore::Read(const std::string& tenant, absl::string_view id) const {
   const absl::Status none = absl::NotFoundError("there is no upload of that name");
-  if (!IsTenantName(tenant) || !IsId(id)) return none;
+  if (!IsTenant(tenant) || !IsId(id)) return none;
   const auto text = ReadFile(absl::StrCat(PlaceOf(tenant, id), "/", kMeta));
   if (!text.ok()) return none;
   absl::StatusOr<Upload> upload = ParseRecord(*text);
@@ -313,7 +315,7 @@ absl::StatusOr<Upload> UploadStore::Read(const std::string& tenant, absl::string
 }
 
 absl::StatusOr<std::vector<Upload>> UploadStore::List(const std::string& tenant) const {
-  if (!IsTenantName(tenant)) return absl::NotFoundError("there is no such tenant");
+  if (!IsTenant(tenant)) return absl::NotFoundError("there is no such tenant");
   std::vector<Upload> uploads;
   std::error_code error;
   for (fs::directory_iterator at(absl::StrCat(options_.directory, "/", tenant), error), end;
@@ -382,6 +384,12 @@ absl::Status UploadStore::Resolve(const std::string& tenant, galen::v1::Incident
   return absl::OkStatus();
 }
 
+std::string UploadStore::WithNames(const std::string& tenant, std::string text) const {
+  const std::string place = PlaceOf(tenant, "");
+  if (text.find(place) == std::string::npos) return text;
+  return absl::StrReplaceAll(text, {{place, absl::StrCat("tenants/", tenant, "/uploads/")}});
+}
+
 void UploadStore::Sweep() {
   std::error_code error;
   const absl::Time now = clock_.Now();
@@ -402,7 +410,7 @@ void UploadStore::Sweep() {
         }
         continue;
       }
-      if (!IsTenantName(tenant) || !IsId(id)) continue;
+      if (!IsTenant(tenant) || !IsId(id)) continue;
       const auto text = ReadFile(absl::StrCat(in->path().string(), "/", kMeta));
       if (!text.ok()) continue;
       const absl::StatusOr<Upload> upload = ParseRecord(*text);

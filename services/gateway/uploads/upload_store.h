@@ -89,6 +89,9 @@ class UploadStore {
   // it tells of the incident, and logs. NOT_FOUND there is no such upload of this tenant;
   // INVALID_ARGUMENT it is of the other kind.
   absl::Status Resolve(const std::string& tenant, galen::v1::Incident& incident) const;
+  // The reverse for a text that customers see: in the place of where an upload of the tenant lies
+  // stands its name, before the file in it: "tenants/acme/uploads/4f1c/file/train.log".
+  std::string WithNames(const std::string& tenant, std::string text) const;
 
   // Removes what has expired, and what never became whole.
   void Sweep();

@@ -1,0 +1,35 @@
+#ifndef SERVICES_GATEWAY_BROWSE_READABLE_KNOWLEDGE_H_
+#define SERVICES_GATEWAY_BROWSE_READABLE_KNOWLEDGE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/current.h"
+#include "common/knowledge/knowledge.h"
+#include "common/knowledge/reload.h"
+#include "services/gateway/http/asset.h"
+
+namespace galen::gateway {
+
+// What people may read of the knowledge (KnowledgeJson), kept as new as its files. Thread-safe.
+class ReadableKnowledge {
+ public:
+  // `tell` gets what was read anew, and what could not be. Null where the knowledge cannot be read,
+  // which is told: what is shown of it is then missing, and no more.
+  static std::unique_ptr<ReadableKnowledge> Open(const std::vector<std::string>& directories,
+                                                 std::function<void(const std::string&)> tell);
+
+  Current<http::Asset>& shown() { return shown_; }
+
+ private:
+  explicit ReadableKnowledge(const knowledge::Knowledge& knowledge);
+
+  Current<http::Asset> shown_;
+  std::unique_ptr<knowledge::Reloader> reloader_;  // goes first: it sets the other
+};
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_BROWSE_READABLE_KNOWLEDGE_H_
