@@ -94,7 +94,9 @@ absl::StatusOr<std::unique_ptr<TenantNodesFile>> TenantNodesFile::Open(
     std::function<void(const std::string& news)> tell) {
   std::unique_ptr<TenantNodesFile> file(new TenantNodesFile(path, clock, std::move(tell)));
   std::optional<std::string> text = Contents(path);
-  if (!text.has_value()) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  if (!text.has_value())
+    return absl::NotFoundError(
+        absl::StrCat(path, ": cannot be read; is it there, and may this process read it?"));
   GALEN_ASSIGN_OR_RETURN(TenantNodes nodes, TenantNodes::Parse(*text, path));
   MutexLock lock(file->mu_);
   file->nodes_ = std::make_shared<const TenantNodes>(std::move(nodes));

@@ -279,7 +279,8 @@ absl::Status Serve() {
     routes.insert(routes.end(), of_it.begin(), of_it.end());
   }
   GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads, Uploads::Open(UploadOptions(), access, rates, clock));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads,
+                         Uploads::Open(UploadOptions(), access, rates, clock));
   Api::Options api_options;
   if (uploads != nullptr) {
     api_options.fill_in = [&uploads](const std::string& tenant,
@@ -294,8 +295,8 @@ absl::Status Serve() {
   Api api(std::move(routes), mesh, access, rates, audience, std::move(openapi), api_options);
   http::Front front(api);
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
-  const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open(
-      directories, [](const std::string& news) { log::Info(news); });
+  const std::unique_ptr<ReadableKnowledge> readable =
+      ReadableKnowledge::Open(directories, [](const std::string& news) { log::Info(news); });
   Browse browse(access, (*store)->nodes(), clock, *executor,
                 readable == nullptr ? nullptr : &readable->shown(), uploads != nullptr);
   for (const char* const path : {"/v1/whoami/", "/v1/knowledge/", "/v1/nodes/"}) {
@@ -308,11 +309,11 @@ absl::Status Serve() {
   }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<tickets::TicketDesk> ticket_desk,
                          OpenTickets(**store, *upstream, clock, audience, directories));
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<webhooks::Webhooks> hooks,
-                         OpenWebhooks(directories,
-                                      {(*store)->journal(), *upstream, rates, clock, *executor,
-                                       [](const std::string& news) { log::Warning(news); },
-                                       Heard(ticket_desk.get())}));
+  GALEN_ASSIGN_OR_RETURN(
+      std::unique_ptr<webhooks::Webhooks> hooks,
+      OpenWebhooks(directories, {(*store)->journal(), *upstream, rates, clock, *executor,
+                                 [](const std::string& news) { log::Warning(news); },
+                                 Heard(ticket_desk.get())}));
   if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
   ThreadPool assistants(/*threads=*/2, /*max_queued=*/10'000);
   Timers timers;

@@ -30,8 +30,8 @@ std::unique_ptr<ReadableKnowledge> ReadableKnowledge::Open(
   knowledge::ReloadOptions options;
   options.directories = directories;
   options.cache_directory = cache;
-  options.apply = [&shown = readable->shown_](
-                      const std::shared_ptr<const knowledge::Knowledge>& newer) {
+  options.apply = [&shown =
+                       readable->shown_](const std::shared_ptr<const knowledge::Knowledge>& newer) {
     shown.Set(AssetOf(*newer));
     return absl::OkStatus();
   };

@@ -24,6 +24,7 @@ OidcAccess::~OidcAccess() {
     const std::lock_guard lock(mu_);
     stopping_ = true;
   }
+  cancellation_.Cancel();
   changed_.notify_all();
   thread_.join();
 }
@@ -54,6 +55,10 @@ absl::StatusOr<Principal> OidcAccess::Authenticate(const http::Request& request)
 }
 
 void OidcAccess::Loop() {
+  const FetchDocument over_http = [this](const OidcIssuer& issuer, const std::string& url) {
+    return FetchOverHttp(issuer, url, cancellation_);
+  };
+  const FetchDocument& fetch = options_.fetch ? options_.fetch : over_http;
   std::vector<bool> away(providers_.size(), false);
   std::unique_lock lock(mu_);
   while (!stopping_) {
@@ -61,7 +66,8 @@ void OidcAccess::Loop() {
     for (std::size_t i = 0; i < providers_.size(); ++i) {
       ProviderKeys& provider = *providers_[i];
       if (!provider.Due()) continue;
-      const absl::Status status = provider.Refresh(options_.fetch);
+      const absl::Status status = provider.Refresh(fetch);
+      if (cancellation_.cancelled()) return;
       const std::string& issuer = provider.issuer().issuer;
       if (!status.ok() && !away[i]) {
         tell_(absl::StrCat("the keys of ", issuer, " cannot be had: ", status.message()));

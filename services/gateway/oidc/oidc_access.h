@@ -23,7 +23,7 @@ class OidcAccess final : public Access {
   struct Options {
     ProviderKeys::Times times;
     absl::Duration tick = absl::Milliseconds(200);
-    FetchDocument fetch = &FetchOverHttp;
+    FetchDocument fetch;  // none: FetchOverHttp
   };
   // `keys` (of those without a token) and `clock` must outlive it. `tell` gets a sentence when a
   // provider cannot be asked, and when it can be again.
@@ -43,6 +43,7 @@ class OidcAccess final : public Access {
   const Clock& clock_;
   const std::function<void(const std::string&)> tell_;
   const Options options_;
+  Cancellation cancellation_;
   std::mutex mu_;  // galen::Mutex cannot wait until a time
   std::condition_variable changed_;
   bool stopping_ = false;

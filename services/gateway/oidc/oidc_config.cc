@@ -151,7 +151,9 @@ absl::StatusOr<std::vector<OidcIssuer>> ParseOidcConfig(absl::string_view text,
 absl::StatusOr<std::vector<OidcIssuer>> LoadOidcConfig(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  if (!in.is_open() || in.bad())
+    return absl::NotFoundError(
+        absl::StrCat(path, ": cannot be read; is it there, and may this process read it?"));
   return ParseOidcConfig(text, path);
 }
 

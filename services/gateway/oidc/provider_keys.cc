@@ -42,7 +42,8 @@ absl::StatusOr<std::string> KeysUrl(const OidcIssuer& issuer, const FetchDocumen
 
 }  // namespace
 
-absl::StatusOr<std::string> FetchOverHttp(const OidcIssuer& issuer, const std::string& url) {
+absl::StatusOr<std::string> FetchOverHttp(const OidcIssuer& issuer, const std::string& url,
+                                          const Cancellation& cancellation) {
   llm::Endpoint endpoint;
   endpoint.url = url;
   endpoint.ca_file = issuer.ca_file;
@@ -50,6 +51,7 @@ absl::StatusOr<std::string> FetchOverHttp(const OidcIssuer& issuer, const std::s
   llm::HttpRequest request;
   request.url = url;
   request.deadline = absl::Now() + kFetchTime;
+  request.cancellation = &cancellation;
   request.most_bytes = kMostBytes;
   int sent = 0;
   absl::StatusOr<llm::HttpReply> reply = http.Send(request, llm::Secret(), sent);

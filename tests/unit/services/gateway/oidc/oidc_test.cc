@@ -1,16 +1,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/rsa.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -371,7 +374,6 @@ class Provider {
   absl::StatusOr<std::string> Get(const std::string& url) {
     const std::lock_guard lock(mu_);
     ++asked_;
-    changed_.notify_all();
     const auto it = documents_.find(url);
     return it == documents_.end() ? absl::NotFoundError(url) : it->second;
   }
@@ -382,7 +384,6 @@ class Provider {
 
  private:
   std::mutex mu_;
-  std::condition_variable changed_;
   std::map<std::string, absl::StatusOr<std::string>> documents_;
   int asked_ = 0;
 };
@@ -448,6 +449,33 @@ TEST_F(ProviderKeysTest, WhileTheProviderIsAwayItsLastKeysAreBelievedForADay) {
   provider_.Set(kKeysUrl, KeysOf({RsaSigner().RsaJwk("r1")}));
   ASSERT_THAT(Turn(), IsOk());
   EXPECT_TRUE(Knows("r1"));
+}
+
+TEST_F(ProviderKeysTest, WhoWaitsForASilentProviderCanBeCalledOff) {
+  const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(server, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(server, 1), 0);
+  ASSERT_EQ(getsockname(server, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  OidcIssuer issuer;
+  issuer.issuer = absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port));
+  Cancellation cancellation;
+  std::thread caller([&] {
+    const int connection = accept(server, nullptr, nullptr);
+    cancellation.Cancel();
+    char byte = 0;
+    while (read(connection, &byte, 1) > 0) {
+    }
+    close(connection);
+  });
+  EXPECT_EQ(
+      FetchOverHttp(issuer, absl::StrCat(issuer.issuer, "/keys"), cancellation).status().code(),
+      absl::StatusCode::kCancelled);
+  caller.join();
+  close(server);
 }
 
 TEST_F(ProviderKeysTest, ADocumentThatSpeaksForAnotherIssuerIsRefused) {

@@ -129,8 +129,9 @@ TEST_F(UploadStoreTest, ALogTakesThePlaceOfItsName) {
   EXPECT_EQ(Read(incident.logs(0).path()), text);
   // Whom it belongs to is shown the name, and never where it lies.
   const std::string path = incident.logs(0).path();
-  EXPECT_EQ(store_->WithNames("acme", absl::StrCat("in ", path, ":7, and ", path)),
-            absl::StrCat("in ", upload.name, "/file/train.log:7, and ", upload.name, "/file/train.log"));
+  EXPECT_EQ(
+      store_->WithNames("acme", absl::StrCat("in ", path, ":7, and ", path)),
+      absl::StrCat("in ", upload.name, "/file/train.log:7, and ", upload.name, "/file/train.log"));
   EXPECT_EQ(store_->WithNames("acme", "/var/log/acme/x"), "/var/log/acme/x");
 }
 
