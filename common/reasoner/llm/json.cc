@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_depth.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 
@@ -19,26 +20,6 @@ absl::Status Refuse(absl::string_view name, absl::string_view fact) {
 
 std::string Quoted(const Json& json) {
   return absl::StrCat("\"", CleanText(json.get_ref<const std::string&>(), kQuoted), "\"");
-}
-
-// Whether brackets outside of strings nest deeper than that.
-bool TooDeep(absl::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-      continue;
-    }
-    if (c == '"') in_string = true;
-    if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) return true;
-    }
-    if (c == '}' || c == ']') --depth;
-  }
-  return false;
 }
 
 absl::string_view WithoutFence(absl::string_view text) {
@@ -80,7 +61,8 @@ absl::StatusOr<Json> ParseObject(absl::string_view text) {
   if (!IsUtf8(text)) return absl::InvalidArgumentError("the answer is not UTF-8");
   text = WithoutFence(text);
   if (text.empty()) return absl::InvalidArgumentError("the answer is empty");
-  if (TooDeep(text)) return absl::InvalidArgumentError("the answer is nested too deeply");
+  if (JsonNestsDeeperThan(text, kMaxDepth))
+    return absl::InvalidArgumentError("the answer is nested too deeply");
   Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return absl::InvalidArgumentError("the answer is not JSON");
   if (!json.is_object()) return absl::InvalidArgumentError("the answer is not a JSON object");

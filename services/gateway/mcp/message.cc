@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_depth.h"
 #include "common/base/text.h"
 
 namespace galen::gateway::mcp {
@@ -33,13 +34,9 @@ bool IsLegacy(absl::string_view version) {
 }
 
 std::optional<json> ParseBounded(const std::string& text) {
-  bool deep = false;
-  const auto look = [&](int depth, json::parse_event_t /*event*/, json& /*parsed*/) {
-    deep = deep || depth > kMostDepth;
-    return !deep;
-  };
-  json document = json::parse(text, look, /*allow_exceptions=*/false);
-  if (deep || document.is_discarded()) return std::nullopt;
+  if (JsonNestsDeeperThan(text, kMostDepth)) return std::nullopt;
+  json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) return std::nullopt;
   return document;
 }
 

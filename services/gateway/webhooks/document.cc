@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_depth.h"
 #include "common/base/text.h"
 
 namespace galen::gateway::webhooks {
@@ -17,26 +18,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMostSteps = 32;
 constexpr std::size_t kMostNames = 200;
-
-// How deep the text nests, by its brackets outside of strings: told before anything is built.
-bool NestsTooDeep(absl::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > Document::kMostDepth) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
 
 bool IsScalar(const json& value) {
   return value.is_string() || value.is_number() || value.is_boolean();
@@ -94,7 +75,7 @@ absl::StatusOr<Pointer> Pointer::Parse(absl::string_view text) {
 Document::Document() : json_(std::make_shared<const json>(json::object())) {}
 
 absl::StatusOr<Document> Document::FromJson(absl::string_view body) {
-  if (NestsTooDeep(body)) {
+  if (JsonNestsDeeperThan(body, kMostDepth)) {
     return absl::InvalidArgumentError(
         absl::StrCat("body: is nested deeper than ", kMostDepth, " levels"));
   }
