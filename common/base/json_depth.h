@@ -6,8 +6,8 @@
 namespace galen {
 
 // Whether the brackets of a JSON text, outside of its strings, nest deeper than `most`. Told before
-// a parser, which calls itself once a level, sees what a stranger sent. Of a text that is no JSON it
-// says no less than a parser would find. Pure.
+// a parser, which calls itself once a level, sees what a stranger sent. Of a text that is no JSON
+// it says no less than a parser would find. Pure.
 bool JsonNestsDeeperThan(absl::string_view text, int most);
 
 }  // namespace galen

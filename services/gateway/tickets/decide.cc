@@ -3,27 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "services/gateway/tickets/document.h"
+
 namespace galen::gateway::tickets {
 namespace {
 
 constexpr absl::Duration kFirstPause = absl::Seconds(5);
 constexpr absl::Duration kLongestPause = absl::Minutes(5);
 constexpr absl::Duration kMostRetryAfter = absl::Hours(1);
-
-absl::string_view StateWord(galen::v1::Diagnosis::State state) {
-  switch (state) {
-    case galen::v1::Diagnosis::SUCCEEDED:
-      return "concluded";
-    case galen::v1::Diagnosis::ESCALATED:
-      return "escalated";
-    case galen::v1::Diagnosis::AWAITING_FEEDBACK:
-      return "awaiting_feedback";
-    case galen::v1::Diagnosis::FAILED:
-      return "failed";
-    default:
-      return "";
-  }
-}
 
 Decision ForTicket(const Target& target, const Situation& situation) {
   const v1::Ticket& ticket = *situation.ticket;
@@ -90,13 +77,13 @@ Decision Decide(const Target& target, const Situation& situation, absl::Time now
   const RequestForm* find = target.system.Find("find");
   // One that may be there already is looked for, also when none would be opened now.
   const bool unsure = due.has_opening_since();
-  if (!unsure && target.when.count(std::string(StateWord(situation.state))) == 0) {
+  if (!unsure && target.when.count(std::string(StateName(situation.state))) == 0) {
     return {Step::kDone, {}};
   }
   if (find == nullptr) return {Step::kOpen, {}};
   if (situation.looked) {
     return {
-        target.when.count(std::string(StateWord(situation.state))) > 0 ? Step::kOpen : Step::kDone,
+        target.when.count(std::string(StateName(situation.state))) > 0 ? Step::kOpen : Step::kDone,
         {}};
   }
   if (due.has_opening_last()) {

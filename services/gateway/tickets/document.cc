@@ -53,6 +53,8 @@ std::string DevicesOf(const galen::v1::Cause& cause, Reader audience) {
   return absl::StrJoin(names, ", ");
 }
 
+}  // namespace
+
 absl::string_view StateName(galen::v1::Diagnosis::State state) {
   switch (state) {
     case galen::v1::Diagnosis::SUCCEEDED:
@@ -69,6 +71,8 @@ absl::string_view StateName(galen::v1::Diagnosis::State state) {
       return "running";
   }
 }
+
+namespace {
 
 absl::string_view StateSentence(galen::v1::Diagnosis::State state) {
   switch (state) {
@@ -100,12 +104,15 @@ std::string SeverityOf(const galen::v1::Diagnosis& diagnosis) {
 void AddCause(const galen::v1::Cause& cause, absl::string_view lead, Reader audience,
               std::vector<Block>& body) {
   const std::string devices = DevicesOf(cause, audience);
-  body.push_back({Kind::kText,
-                  absl::StrCat(Line(cause.title()), " (", Line(cause.label(), 120), ")",
-                               devices.empty() ? "" : " on ", devices,
-                               absl::StrFormat(", probability %.2f. ", cause.probability()),
-                               Line(cause.explanation(), 1000)),
-                  std::string(lead), ""});
+  const std::string label = Line(cause.label(), 120);
+  // An effect may be a symptom, which has a name alone: "Xid 45".
+  std::string text =
+      cause.title().empty() ? label : absl::StrCat(Line(cause.title()), " (", label, ")");
+  if (!devices.empty()) absl::StrAppend(&text, " on ", devices);
+  if (cause.probability() > 0)
+    absl::StrAppendFormat(&text, ", probability %.2f", cause.probability());
+  absl::StrAppend(&text, ". ", Line(cause.explanation(), 1000));
+  body.push_back({Kind::kText, std::move(text), std::string(lead), ""});
 }
 
 void AddTested(const google::protobuf::RepeatedPtrField<galen::v1::Cause>& causes,

@@ -31,6 +31,9 @@ struct TicketDocument {
 // systems.
 std::string MarkOf(absl::string_view diagnosis);
 
+// The word that tickets and their settings have for a state: "concluded", "awaiting_feedback".
+absl::string_view StateName(galen::v1::Diagnosis::State state);
+
 // What to file, bounded whatever the report holds: evidence, hypotheses and next steps are cut to
 // their first ones. Serial numbers are for providers alone. `console` is the address of the
 // console, to which "/" and the name of the diagnosis is added; "": no link. Pure.

@@ -35,6 +35,15 @@ TEST(TicketDocument, TellsCauseEvidenceActionsAndHowEachHypothesisWasRuledOut) {
   }
 }
 
+TEST(TicketDocument, AnEffectThatIsASymptomHasItsNameAlone) {
+  galen::v1::Diagnosis diagnosis = ADiagnosis(kName);
+  galen::v1::Cause& effect = *diagnosis.mutable_report()->add_secondary_effects();
+  effect.set_label("Xid 45");
+  effect.set_explanation("Work was cleaned up after the error.");
+  EXPECT_THAT(TextOf(diagnosis, Form::kPlain),
+              HasSubstr("Effect: Xid 45. Work was cleaned up after the error."));
+}
+
 TEST(TicketDocument, SerialNumbersAreForProvidersAlone) {
   EXPECT_THAT(TextOf(ADiagnosis(kName), Form::kPlain), Not(HasSubstr("SERIAL-4711")));
   EXPECT_THAT(TextOf(ADiagnosis(kName), Form::kPlain, Reader::kProvider), HasSubstr("SERIAL-4711"));
