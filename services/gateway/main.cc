@@ -83,6 +83,8 @@ ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average."
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
+ABSL_FLAG(double, diagnoses_per_day, 0,
+          "Quota of diagnoses that one tenant starts in a day; they come back evenly. 0: none.");
 ABSL_FLAG(std::string, oidc, "",
           "YAML file of the identity providers whose tokens are taken beside API keys "
           "(docs/api.md).");
@@ -145,6 +147,10 @@ absl::StatusOr<StoreRateGate::Options> RateOptions() {
                        absl::GetFlag(FLAGS_diagnoses_burst)};
   GALEN_RETURN_IF_ERROR(store::CheckRateLimit("--requests_...", options.requests, 1));
   GALEN_RETURN_IF_ERROR(store::CheckRateLimit("--diagnoses_...", options.diagnoses, 1));
+  options.diagnoses_a_day = absl::GetFlag(FLAGS_diagnoses_per_day);
+  if (options.diagnoses_a_day != 0 && !(options.diagnoses_a_day >= 1)) {
+    return absl::InvalidArgumentError("--diagnoses_per_day: must be 1 or more, or 0 for no quota");
+  }
   return options;
 }
 

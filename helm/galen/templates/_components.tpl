@@ -96,6 +96,7 @@
 - --console={{ .settings.console }}
 - --requests_per_second={{ .settings.limits.requestsPerSecond }}
 - --diagnoses_per_second={{ .settings.limits.diagnosesPerSecond }}
+- --diagnoses_per_day={{ .settings.limits.diagnosesPerDay }}
 {{- if .settings.httpsSecret }}
 - --https_cert=/etc/galen/https/tls.crt
 - --https_key=/etc/galen/https/tls.key

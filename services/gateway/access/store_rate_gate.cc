@@ -71,7 +71,25 @@ absl::StatusOr<Allowance> StoreRateGate::Count(const std::string& tenant, bool s
   }
   Allowance allowance = AllowanceOf(limit, grant->left);
   allowance.wait = grant->wait;
-  return allowance;
+  return starts && whole && options_.diagnoses_a_day > 0 ? CountOfDay(tenant, allowance)
+                                                         : allowance;
+}
+
+// What is told is the scarcer of the two.
+Allowance StoreRateGate::CountOfDay(const std::string& tenant, const Allowance& of_second) {
+  const double quota = options_.diagnoses_a_day;
+  const store::RateLimit limit = {.per_second = quota / absl::ToDoubleSeconds(absl::Hours(24)),
+                                  .burst = quota};
+  const absl::StatusOr<store::RateGrant> grant =
+      rates_.Take(absl::StrCat("http/day/", tenant), limit, 1, clock_.Now());
+  if (!grant.ok()) {
+    on_problem_(grant.status());
+    return of_second;
+  }
+  Allowance of_day = AllowanceOf(limit, grant->left);
+  of_day.wait = grant->wait;
+  of_day.is_quota = true;
+  return of_day.wait > absl::ZeroDuration() || of_day.left < of_second.left ? of_day : of_second;
 }
 
 std::optional<Allowance> StoreRateGate::FromHand(const std::string& tenant) {

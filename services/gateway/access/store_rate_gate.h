@@ -26,6 +26,9 @@ class StoreRateGate final : public RateGate {
   struct Options {
     store::RateLimit requests = {.per_second = 50, .burst = 200};
     store::RateLimit diagnoses = {.per_second = 2, .burst = 50};  // started
+    // Quota of diagnoses that a tenant starts in a day, 0 for none: this many at once at most, and
+    // they come back evenly over a day.
+    double diagnoses_a_day = 0;
   };
   // All must outlive it. `executor` waits for the store.
   StoreRateGate(store::RateLimits& rates, const Clock& clock, Executor& executor, Options options,
@@ -42,6 +45,7 @@ class StoreRateGate final : public RateGate {
     absl::Time until;
   };
   absl::StatusOr<Allowance> Count(const std::string& tenant, bool starts);
+  Allowance CountOfDay(const std::string& tenant, const Allowance& of_second);
   std::optional<Allowance> FromHand(const std::string& tenant);
   void KeepInHand(const std::string& tenant, double count, double left);
   static Allowance AllowanceOf(const store::RateLimit& limit, double left);

@@ -53,6 +53,7 @@ struct Allowance {
   std::int64_t limit = 0;
   std::int64_t left = 0;
   absl::Duration full_in;  // until all of it is there again
+  bool is_quota = false;   // of diagnoses a day, the scarcer one just now
 };
 
 // How much a tenant may ask for. Thread-safe.

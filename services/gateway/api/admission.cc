@@ -21,11 +21,22 @@ std::int64_t WholeSeconds(absl::Duration duration) {
 // As draft-ietf-httpapi-ratelimit-headers-10 has them, and as most clients know them.
 void AddRateHeaders(const Allowance& allowance, http::Headers& headers) {
   const std::int64_t reset = WholeSeconds(allowance.full_in);
-  headers.Set("RateLimit-Policy", absl::StrCat("\"tenant\";q=", allowance.limit));
-  headers.Set("RateLimit", absl::StrCat("\"tenant\";r=", allowance.left, ";t=", reset));
+  const absl::string_view policy = allowance.is_quota ? "\"day\"" : "\"tenant\"";
+  headers.Set("RateLimit-Policy", absl::StrCat(policy, ";q=", allowance.limit));
+  headers.Set("RateLimit", absl::StrCat(policy, ";r=", allowance.left, ";t=", reset));
   headers.Set("X-RateLimit-Limit", absl::StrCat(allowance.limit));
   headers.Set("X-RateLimit-Remaining", absl::StrCat(allowance.left));
   headers.Set("X-RateLimit-Reset", absl::StrCat(reset));
+}
+
+absl::Status TooMuch(const Allowance& allowance) {
+  const absl::string_view what =
+      allowance.is_quota ? "this tenant's diagnoses of a day are used up; the next can start in "
+                         : "too many requests of this tenant; try again in ";
+  return WithRetryAfter(WithReason(absl::ResourceExhaustedError(
+                                       absl::StrCat(what, WholeSeconds(allowance.wait), "s")),
+                                   allowance.is_quota ? "QUOTA_EXCEEDED" : "RATE_LIMITED"),
+                        allowance.wait);
 }
 
 }  // namespace
@@ -51,12 +62,7 @@ void Admit(Access& access, RateGate& rates, const http::Request& request, const 
                if (!allowance.ok()) return std::move(done)(allowance.status());
                AddRateHeaders(*allowance, headers);
                if (allowance->wait > absl::ZeroDuration()) {
-                 return std::move(done)(WithRetryAfter(
-                     WithReason(absl::ResourceExhaustedError(
-                                    absl::StrCat("too many requests of this tenant; try again in ",
-                                                 WholeSeconds(allowance->wait), "s")),
-                                "RATE_LIMITED"),
-                     allowance->wait));
+                 return std::move(done)(TooMuch(*allowance));
                }
                std::move(done)(std::move(principal));
              });

@@ -65,6 +65,29 @@ TEST(StoreRateGate, CountsEachTenantAndStartsApart) {
   EXPECT_EQ(Take(gate, "other", false)->left, 2);
 }
 
+TEST(StoreRateGate, AQuotaOfADayComesBackEvenlyOverADay) {
+  const auto store = store::OpenStore(":memory:").value();
+  testing::FakeClock clock;
+  Inline executor;
+  StoreRateGate gate(store->rates(), clock, executor,
+                     {.diagnoses = {.per_second = 100, .burst = 100}, .diagnoses_a_day = 4},
+                     [](const absl::Status&) {});
+  for (int left = 3; left >= 0; --left) {
+    const auto taken = Take(gate, "acme", true);
+    ASSERT_TRUE(taken.ok());
+    EXPECT_EQ(taken->wait, absl::ZeroDuration());
+    EXPECT_TRUE(taken->is_quota);
+    EXPECT_EQ(taken->left, left);
+    EXPECT_EQ(taken->limit, 4);
+  }
+  EXPECT_EQ(Take(gate, "acme", true)->wait, absl::Hours(6));
+  EXPECT_EQ(Take(gate, "other", true)->left, 3);
+  EXPECT_FALSE(Take(gate, "acme", false)->is_quota);
+  clock.Advance(absl::Hours(6));
+  EXPECT_EQ(Take(gate, "acme", true)->wait, absl::ZeroDuration());
+  EXPECT_GT(Take(gate, "acme", true)->wait, absl::ZeroDuration());
+}
+
 // Counts how often it is asked.
 class Counting final : public store::RateLimits {
  public:
