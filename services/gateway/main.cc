@@ -284,7 +284,8 @@ absl::Status Serve() {
     GALEN_ASSIGN_OR_RETURN(const std::vector<Route> of_it, RoutesOf(*more));
     routes.insert(routes.end(), of_it.begin(), of_it.end());
   }
-  GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors()));
+  GALEN_ASSIGN_OR_RETURN(std::string openapi, OpenApiOf(routes, PublicApiDescriptors(),
+                                                        !absl::GetFlag(FLAGS_uploads).empty()));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads,
                          Uploads::Open(UploadOptions(), access, rates, clock));
   Api::Options api_options;

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import galen
-from gateway_test import Client
+from gateway_test import Client, ask_for_all_of_another_tenant
 
 MIB = 1 << 20
 LOG = b"volta-34:1:1 [3] NCCL WARN NET/Socket : Connect failed : Connection refused\n"
@@ -98,6 +98,18 @@ class Uploads(unittest.TestCase):
         diagnosis = self.diagnose({"description": "stopped", "logs": [{"path": upload["name"], "kind": "JOB"}]})
         lines = [int(signal["firstLine"]) for signal in diagnosis["summary"]["signals"] if signal["source"].endswith("train.log")]
         self.assertIn(400_001, lines)
+
+    def test_the_api_description_has_uploads_as_they_are(self):
+        _, upload = self.send(self.bundle(), "bundle", "b.tar.gz")
+        document = self.client.ask("GET", "/openapi.json").json
+        self.assertEqual(set(document["components"]["schemas"]["Upload"]["properties"]), set(upload))
+        listed = self.client.ask("GET", "/v1/tenants/acme/uploads").json
+        self.assertEqual(set(document["components"]["schemas"]["ListUploadsResponse"]["properties"]), set(listed))
+        self.assertEqual(set(document["components"]["schemas"]["WhoAmI"]["properties"]), set(self.client.ask("GET", "/v1/whoami").json))
+        names = {"tenant": "acme", "upload": upload["name"].split("/")[-1], "diagnosis": "d", "action": "a" * 16}
+        asked = ask_for_all_of_another_tenant(self, self.client, self.make_client("stranger"), names)
+        self.assertGreaterEqual(asked, 14)
+        self.assertEqual(self.client.ask("GET", f"/v1/{upload['name']}").status, 200)
 
     def test_another_tenants_upload_is_not_there(self):
         _, upload = self.send(LOG)

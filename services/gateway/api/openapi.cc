@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/gateway/api/openapi_beside.h"
 #include "services/gateway/api/openapi_schema.h"
 
 namespace galen::gateway {
@@ -165,7 +166,7 @@ Json ErrorSchema() {
 }  // namespace
 
 absl::StatusOr<std::string> OpenApiOf(const std::vector<Route>& routes,
-                                      absl::string_view descriptors) {
+                                      absl::string_view descriptors, bool uploads) {
   google::protobuf::FileDescriptorSet files;
   if (!files.ParseFromArray(descriptors.data(), static_cast<int>(descriptors.size()))) {
     return absl::InvalidArgumentError("the descriptors of the public API cannot be read");
@@ -191,6 +192,9 @@ absl::StatusOr<std::string> OpenApiOf(const std::vector<Route>& routes,
   }
   Json schemas = book.schemas();
   schemas["Error"] = ErrorSchema();
+  const BesideProtos beside = DescribeBesideProtos(uploads);
+  paths.update(beside.paths);
+  schemas.update(beside.schemas);
   const Json document = {
       {"openapi", "3.1.0"},
       {"info",

@@ -14,9 +14,10 @@ namespace galen::gateway {
 absl::string_view PublicApiDescriptors();
 
 // The description of `routes` as OpenAPI 3.1, JSON, made of the descriptors and the comments in
-// `descriptors`. INVALID_ARGUMENT when these do not have what the routes name.
+// `descriptors`, and of what the gateway answers beside them (openapi_beside.h), with uploads or
+// without. INVALID_ARGUMENT when the descriptors do not have what the routes name.
 absl::StatusOr<std::string> OpenApiOf(const std::vector<Route>& routes,
-                                      absl::string_view descriptors);
+                                      absl::string_view descriptors, bool uploads);
 
 }  // namespace galen::gateway
 

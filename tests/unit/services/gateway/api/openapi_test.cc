@@ -14,7 +14,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 
 json Document() {
-  const auto made = OpenApiOf(PublicRoutes(), PublicApiDescriptors());
+  const auto made = OpenApiOf(PublicRoutes(), PublicApiDescriptors(), /*uploads=*/true);
   EXPECT_TRUE(made.ok()) << made.status();
   return made.ok() ? json::parse(*made) : json();
 }
@@ -36,9 +36,21 @@ TEST(OpenApi, HasAnOperationForEachMethod) {
   for (const json& path : document["paths"]) {
     for (const json& operation : path) operations.insert(operation["operationId"]);
   }
+  for (const char* beside : {"Browse_WhoAmI", "Browse_Knowledge", "Browse_Nodes", "Uploads_List",
+                             "Uploads_Create", "Uploads_Get", "Uploads_Delete"}) {
+    EXPECT_EQ(operations.erase(beside), 1U) << beside;
+  }
   EXPECT_EQ(operations.size(), PublicRoutes().size());
   EXPECT_TRUE(
       document["paths"]["/v1/tenants/{tenant}/diagnoses/{diagnosis}:cancel"].contains("post"));
+}
+
+TEST(OpenApi, HasNoUploadsWhereNoneAreTaken) {
+  const json document =
+      json::parse(OpenApiOf(PublicRoutes(), PublicApiDescriptors(), /*uploads=*/false).value());
+  EXPECT_TRUE(document["paths"].contains("/v1/whoami"));
+  EXPECT_FALSE(document["paths"].contains("/v1/tenants/{tenant}/uploads"));
+  EXPECT_FALSE(document["components"]["schemas"].contains("Upload"));
 }
 
 TEST(OpenApi, EveryReferenceLeadsSomewhere) {
@@ -92,8 +104,8 @@ TEST(OpenApi, HasTheTypesOfProtoJson) {
 }
 
 TEST(OpenApi, RefusesDescriptorsThatAreNoneOrLackAMethod) {
-  EXPECT_FALSE(OpenApiOf(PublicRoutes(), "rubbish").ok());
-  EXPECT_FALSE(OpenApiOf(PublicRoutes(), "").ok());
+  EXPECT_FALSE(OpenApiOf(PublicRoutes(), "rubbish", true).ok());
+  EXPECT_FALSE(OpenApiOf(PublicRoutes(), "", true).ok());
 }
 
 }  // namespace
