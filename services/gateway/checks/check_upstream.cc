@@ -38,8 +38,8 @@ absl::Status Check(const galen::v1::RunChecksRequest& request) {
 
 }  // namespace
 
-// One call. What execution asks for is the tenant's view of its nodes, so both questions are asked in
-// the name of something that the tenant has.
+// One call. What execution asks for is the tenant's view of its nodes, so both questions are asked
+// in the name of something that the tenant has.
 class CheckUpstream::Run : public std::enable_shared_from_this<Run> {
  public:
   Run(clients::ExecutionClient& execution, const galen::v1::RunChecksRequest& asked,
@@ -48,8 +48,8 @@ class CheckUpstream::Run : public std::enable_shared_from_this<Run> {
     *wanted_.mutable_checks() = asked.checks();
     *wanted_.mutable_nodes() = asked.nodes();
     // Of this call alone: what was found for another is not given again.
-    wanted_.set_diagnosis(absl::StrCat(asked.parent(), "/checks/",
-                                       trace::TraceIdOf(trace::NewTrace())));
+    wanted_.set_diagnosis(
+        absl::StrCat(asked.parent(), "/checks/", trace::TraceIdOf(trace::NewTrace())));
   }
 
   void Start() {

@@ -116,8 +116,8 @@ TEST_F(CheckUpstreamTest, GivesWhatEachCheckSaidByNode) {
   galen::v1::RunChecksRequest request = Wanted();
   request.add_nodes("b");
   request.add_nodes("a");
-  EXPECT_THAT(Run(request).value(), ElementsAre("gpu.ecc@a", "system.services@a", "gpu.ecc@b",
-                                                "system.services@b"));
+  EXPECT_THAT(Run(request).value(),
+              ElementsAre("gpu.ecc@a", "system.services@a", "gpu.ecc@b", "system.services@b"));
   EXPECT_EQ(execution_.resolved_for, "");
 }
 
@@ -137,16 +137,20 @@ TEST_F(CheckUpstreamTest, AsksInTheNameOfTheTenantAndChangesNothing) {
 TEST_F(CheckUpstreamTest, RefusesWhatIsTooMuchOrNothing) {
   galen::v1::RunChecksRequest nothing = Wanted();
   nothing.clear_checks();
-  EXPECT_THAT(Run(nothing).status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("checks")));
+  EXPECT_THAT(Run(nothing).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("checks")));
   galen::v1::RunChecksRequest many = Wanted();
   for (int i = 0; i < 50; ++i) many.add_checks("gpu.ecc");
-  EXPECT_THAT(Run(many).status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("checks")));
+  EXPECT_THAT(Run(many).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("checks")));
   galen::v1::RunChecksRequest no_name = Wanted();
   no_name.add_nodes("");
-  EXPECT_THAT(Run(no_name).status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nodes")));
+  EXPECT_THAT(Run(no_name).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nodes")));
   EXPECT_EQ(execution_.ran.checks_size(), 0);
   execution_.nodes = 101;
-  EXPECT_THAT(Run(Wanted()).status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("101")));
+  EXPECT_THAT(Run(Wanted()).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("101")));
   execution_.nodes = 0;
   EXPECT_THAT(Run(Wanted()).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no nodes")));
