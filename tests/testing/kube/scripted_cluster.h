@@ -104,8 +104,8 @@ class ScriptedCluster {
       {
         const std::lock_guard lock(state_->mu);
         number = static_cast<int>(state_->seen.size());
-        state_->seen.push_back({request.method, request.target, request.content_type, request.body,
-                                token.Reveal()});
+        state_->seen.push_back(
+            {request.method, request.target, request.content_type, request.body, token.Reveal()});
       }
       return state_->script(request, number);
     }

@@ -81,12 +81,14 @@ TEST_F(TokenTest, SaysWhyThereIsNoneAndNeverWhatWasThere) {
   EXPECT_THAT(TokenFile(path_).Get(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(path_)));
   Exchange("two words");
-  EXPECT_THAT(TokenFile(path_).Get(), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                               AllOf(HasSubstr("no token"), Not(HasSubstr("two")))));
+  EXPECT_THAT(TokenFile(path_).Get(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("no token"), Not(HasSubstr("two")))));
   Exchange(std::string(65'537, 'a'));
   EXPECT_THAT(TokenFile(path_).Get(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("larger")));
-  EXPECT_THAT(TokenFile(folder_).Get(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("")));
+  EXPECT_THAT(TokenFile(folder_).Get(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("")));
 }
 
 TEST_F(TokenTest, IsNoneWhereNoneIsAskedFor) {
