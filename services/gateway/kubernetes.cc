@@ -98,8 +98,8 @@ class Server final : public Kubernetes {
       failing = false;
       if (*holds && controller == nullptr) {
         log::Info(absl::StrCat("serves Diagnosis objects of ", client_->options().server));
-        controller = std::make_unique<cluster::Controller>(
-            *client_, reconciler_, cluster::Controller::Options(), &Tell);
+        controller = std::make_unique<cluster::Controller>(*client_, reconciler_,
+                                                           cluster::Controller::Options(), &Tell);
       } else if (!*holds && controller != nullptr) {
         log::Info("another gateway serves Diagnosis objects");
         controller.reset();
@@ -127,8 +127,8 @@ absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(const Needs& needs)
   options.default_tenant = absl::GetFlag(FLAGS_kubernetes_tenant);
   options.cancel_deleted = absl::GetFlag(FLAGS_kubernetes_cancel);
   if (!options.default_tenant.empty() && !IsTenant(options.default_tenant)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--kubernetes_tenant=", options.default_tenant, ": can be no tenant: a-z, 0-9 and \"-\""));
+    return absl::InvalidArgumentError(absl::StrCat("--kubernetes_tenant=", options.default_tenant,
+                                                   ": can be no tenant: a-z, 0-9 and \"-\""));
   }
   GALEN_ASSIGN_OR_RETURN(const kube::Options cluster, ClusterOptions());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<kube::Client> client, kube::Client::Make(cluster));

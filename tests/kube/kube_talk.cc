@@ -1,5 +1,5 @@
-// Asks an API server through common/kube what standard input says, a JSON object a line, and writes what came of it to
-// standard output: for tests against a real server (client_test.py).
+// Asks an API server through common/kube what standard input says, a JSON object a line, and writes
+// what came of it to standard output: for tests against a real server (client_test.py).
 //   kube_talk SERVER CA_FILE TOKEN_FILE REQUESTS_PER_SECOND BURST
 #include <atomic>
 #include <iostream>
@@ -40,19 +40,22 @@ Selection SelectionOf(const Json& command) {
 }
 
 Watcher Teller(const std::string& id) {
-  return {[id](const Change& change) {
-            const char* const what = change.kind == Change::Kind::kAdded     ? "added"
-                                     : change.kind == Change::Kind::kChanged ? "changed"
-                                                                             : "deleted";
-            Write({{"id", id}, {"watch", what}, {"name", TextAt(change.object, {"metadata", "name"})}});
-          },
-          [id] { Write({{"id", id}, {"watch", "synced"}}); },
-          [id](const absl::Status& status) {
-            Json line = Failed(status);
-            line["id"] = id;
-            line["watch"] = "trouble";
-            Write(line);
-          }};
+  return {
+      [id](const Change& change) {
+        const char* const what = change.kind == Change::Kind::kAdded     ? "added"
+                                 : change.kind == Change::Kind::kChanged ? "changed"
+                                                                         : "deleted";
+        Write({{"id", id}, {"watch", what}, {"name", TextAt(change.object, {"metadata", "name"})}});
+      },
+      [id] {
+        Write({{"id", id}, {"watch", "synced"}});
+      },
+      [id](const absl::Status& status) {
+        Json line = Failed(status);
+        line["id"] = id;
+        line["watch"] = "trouble";
+        Write(line);
+      }};
 }
 
 // As many lists at once as there are threads: how many were answered.

@@ -29,8 +29,8 @@ class Controller {
     absl::Duration longest_pause = absl::Minutes(1);  // after problems in a row
   };
   struct Counts {
-    std::size_t followed = 0;   // objects that are not over
-    std::uint64_t steps = 0;    // made
+    std::size_t followed = 0;    // objects that are not over
+    std::uint64_t steps = 0;     // made
     std::uint64_t problems = 0;  // of them
   };
   // Both must outlive it. `tell` gets a sentence about what goes wrong.
@@ -65,8 +65,8 @@ class Controller {
   std::condition_variable changed_;
   bool stopping_ = false;
   Counts counts_;
-  bool failing_ = false;   // and it was said
-  bool deaf_ = false;      // the same of the watch; of its thread alone
+  bool failing_ = false;  // and it was said
+  bool deaf_ = false;     // the same of the watch; of its thread alone
   std::map<Key, Item> items_;
   std::vector<std::thread> threads_;
   std::unique_ptr<kube::Watch> watch_;

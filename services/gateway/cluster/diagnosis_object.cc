@@ -17,9 +17,9 @@
 namespace galen::gateway::cluster {
 namespace {
 
+using galen::v1::Diagnosis;
 using kube::Json;
 using kube::TextAt;
-using galen::v1::Diagnosis;
 
 constexpr std::size_t kMostText = 1000;
 constexpr std::size_t kMostLabel = 200;
@@ -88,12 +88,9 @@ Json Condition(const Json& object, absl::string_view type, absl::string_view val
       if (!time.empty()) since = time;
     }
   }
-  return {{"type", std::string(type)},
-          {"status", std::string(value)},
-          {"reason", std::string(reason)},
-          {"message", CleanText(message, kMostText)},
-          {"lastTransitionTime", since},
-          {"observedGeneration", GenerationOf(object)}};
+  return {{"type", std::string(type)},     {"status", std::string(value)},
+          {"reason", std::string(reason)}, {"message", CleanText(message, kMostText)},
+          {"lastTransitionTime", since},   {"observedGeneration", GenerationOf(object)}};
 }
 
 std::string DeviceText(const galen::v1::Cause& cause) {
@@ -174,10 +171,11 @@ const kube::Resource& Diagnoses() {
 
 std::string DiagnosisIdOf(const Json& object) {
   const std::string uid = TextAt(object, {"metadata", "uid"});
-  const bool good = !uid.empty() && uid.size() <= 50 && std::all_of(uid.begin(), uid.end(), [](char c) {
-    return absl::ascii_isdigit(static_cast<unsigned char>(c)) ||
-           absl::ascii_islower(static_cast<unsigned char>(c)) || c == '-';
-  });
+  const bool good =
+      !uid.empty() && uid.size() <= 50 && std::all_of(uid.begin(), uid.end(), [](char c) {
+        return absl::ascii_isdigit(static_cast<unsigned char>(c)) ||
+               absl::ascii_islower(static_cast<unsigned char>(c)) || c == '-';
+      });
   return good ? absl::StrCat("kube-", uid) : "";
 }
 

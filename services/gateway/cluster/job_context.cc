@@ -42,8 +42,9 @@ absl::StatusOr<JobKind> ParseKind(const host::Yaml& entry, absl::string_view fil
     } else if (field.name == "index") {
       GALEN_ASSIGN_OR_RETURN(kind.index, host::YamlTexts(field.value, file, field.name));
     } else {
-      return host::YamlError(field.value, file,
-                             absl::StrCat(field.name, ": unknown; there are name, job, role, index"));
+      return host::YamlError(
+          field.value, file,
+          absl::StrCat(field.name, ": unknown; there are name, job, role, index"));
     }
   }
   if (kind.name.empty() || kind.job.empty()) {
@@ -105,15 +106,15 @@ std::string OwnerOf(const Json& pod) {
   if (owners == nullptr || !owners->is_array()) return "";
   for (const Json& owner : *owners) {
     if (!owner.is_object() || owner.value("controller", Json()) != Json(true)) continue;
-    return CleanText(absl::StrCat(TextAt(owner, {"kind"}), "/", TextAt(owner, {"name"})), kMostText);
+    return CleanText(absl::StrCat(TextAt(owner, {"kind"}), "/", TextAt(owner, {"name"})),
+                     kMostText);
   }
   return "";
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<JobKind>> ParseJobKinds(absl::string_view text,
-                                                   absl::string_view file) {
+absl::StatusOr<std::vector<JobKind>> ParseJobKinds(absl::string_view text, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(const host::Yaml yaml, host::ParseYaml(text, file));
   const host::Yaml* jobs = yaml.Find("jobs");
   if (jobs == nullptr || jobs->kind != host::Yaml::Kind::kList || yaml.fields.size() != 1) {
@@ -144,9 +145,8 @@ absl::StatusOr<std::vector<JobKind>> LoadJobKinds(const std::vector<std::string>
     }
     GALEN_ASSIGN_OR_RETURN(std::vector<JobKind> more, ParseJobKinds(text.str(), path));
     for (JobKind& old : kinds) {
-      const bool replaced = std::any_of(more.begin(), more.end(), [&](const JobKind& one) {
-        return one.name == old.name;
-      });
+      const bool replaced = std::any_of(more.begin(), more.end(),
+                                        [&](const JobKind& one) { return one.name == old.name; });
       if (!replaced) more.push_back(std::move(old));
     }
     kinds = std::move(more);
@@ -189,9 +189,10 @@ std::optional<PodContext> ContextOf(const Json& pod, absl::Span<const JobKind> k
 }
 
 std::vector<std::string> SelectorsOf(absl::string_view job, absl::Span<const JobKind> kinds) {
-  const bool good = !job.empty() && job.size() <= 63 && std::all_of(job.begin(), job.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains("-_.", c);
-  });
+  const bool good =
+      !job.empty() && job.size() <= 63 && std::all_of(job.begin(), job.end(), [](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains("-_.", c);
+      });
   std::vector<std::string> selectors;
   if (!good) return selectors;
   for (const JobKind& kind : kinds) selectors.push_back(absl::StrCat(kind.job, "=", job));

@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<JobKind>> LoadJobKinds(const std::vector<std::string>
 // What a pod tells of the job that it belongs to. All texts are cleaned and bounded.
 struct PodContext {
   std::string pod;
-  std::string node;  // "" while it is not placed
+  std::string node;      // "" while it is not placed
   std::string launcher;  // name of the JobKind, "" for none
   std::string job;
   std::string role;
@@ -46,9 +46,9 @@ std::optional<PodContext> ContextOf(const kube::Json& pod, absl::Span<const JobK
 // it could be no label's value.
 std::vector<std::string> SelectorsOf(absl::string_view job, absl::Span<const JobKind> kinds);
 
-// Adds what the pods tell to an incident that does not say it: nodes (without repetition), launcher,
-// image, GPUs a node, and how many ranks, where each GPU is one. What the incident says itself
-// stays. Pure.
+// Adds what the pods tell to an incident that does not say it: nodes (without repetition),
+// launcher, image, GPUs a node, and how many ranks, where each GPU is one. What the incident says
+// itself stays. Pure.
 void FillIn(absl::Span<const PodContext> pods, galen::v1::Incident& incident);
 
 }  // namespace galen::gateway::cluster

@@ -46,10 +46,9 @@ absl::StatusOr<galen::v1::Diagnosis> Mesh::Create(
     const galen::v1::CreateDiagnosisRequest& request) {
   const auto counted = std::make_shared<std::promise<absl::StatusOr<Allowance>>>();
   std::future<absl::StatusOr<Allowance>> count = counted->get_future();
-  rates_.Take(std::string(absl::StripPrefix(request.parent(), "tenants/")), /*starts=*/true,
-              [counted](absl::StatusOr<Allowance> allowance) {
-                counted->set_value(std::move(allowance));
-              });
+  rates_.Take(
+      std::string(absl::StripPrefix(request.parent(), "tenants/")), /*starts=*/true,
+      [counted](absl::StatusOr<Allowance> allowance) { counted->set_value(std::move(allowance)); });
   GALEN_ASSIGN_OR_RETURN(const Allowance allowance, count.get());
   if (allowance.wait > absl::ZeroDuration()) {
     return WithRetryAfter(

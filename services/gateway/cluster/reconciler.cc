@@ -49,10 +49,9 @@ absl::StatusOr<std::string> Reconciler::TenantOf(const std::string& space,
     const auto known = tenants_.find(space);
     if (known != tenants_.end() && known->second.until > now) return known->second.tenant;
   }
-  GALEN_ASSIGN_OR_RETURN(
-      const Json object,
-      world_.client.Get(kNamespaces, {"", space},
-                        {.timeout = kCall, .cancellation = &cancellation}));
+  GALEN_ASSIGN_OR_RETURN(const Json object,
+                         world_.client.Get(kNamespaces, {"", space},
+                                           {.timeout = kCall, .cancellation = &cancellation}));
   std::string tenant = TextAt(object, {"metadata", "labels", kTenantLabel});
   if (tenant.empty()) tenant = options_.default_tenant;
   // Else it is as if there were none: what it says is for a person to mend.
@@ -72,8 +71,9 @@ Reconciler::Outcome Reconciler::Write(const Json& object, const Json& status, Ou
   patch.content = *content;
   patch.subresource = "status";
   absl::StatusOr<Json> written = world_.client.Apply(
-      Diagnoses(), {TextAt(object, {"metadata", "namespace"}), TextAt(object, {"metadata", "name"})},
-      patch, {.timeout = kCall, .cancellation = &cancellation});
+      Diagnoses(),
+      {TextAt(object, {"metadata", "namespace"}), TextAt(object, {"metadata", "name"})}, patch,
+      {.timeout = kCall, .cancellation = &cancellation});
   if (written.ok()) {
     outcome.object = *std::move(written);
   } else if (absl::IsNotFound(written.status())) {
@@ -106,8 +106,7 @@ Reconciler::Outcome Reconciler::Report(const Json& object, const std::string& te
   Outcome outcome;
   outcome.done = IsOver({{"status", status}});
   // What has been still for long is looked at less often.
-  const absl::Duration still =
-      now - absl::FromUnixSeconds(diagnosis.update_time().seconds());
+  const absl::Duration still = now - absl::FromUnixSeconds(diagnosis.update_time().seconds());
   outcome.wait = std::clamp(still / 10, options_.first_look, options_.longest_look);
   return Write(object, status, std::move(outcome), cancellation);
 }
@@ -117,10 +116,9 @@ absl::StatusOr<std::vector<PodContext>> Reconciler::PodsOf(const std::string& sp
                                                            const Cancellation& cancellation) {
   std::vector<PodContext> pods;
   for (const std::string& selector : SelectorsOf(job, world_.jobs)) {
-    GALEN_ASSIGN_OR_RETURN(
-        const kube::Listing listing,
-        world_.client.List({kPods, space, selector, ""},
-                           {.timeout = kCall, .cancellation = &cancellation}));
+    GALEN_ASSIGN_OR_RETURN(const kube::Listing listing,
+                           world_.client.List({kPods, space, selector, ""},
+                                              {.timeout = kCall, .cancellation = &cancellation}));
     for (const Json& pod : listing.items) {
       std::optional<PodContext> context = ContextOf(pod, world_.jobs);
       if (context.has_value()) pods.push_back(*std::move(context));
@@ -134,8 +132,8 @@ absl::StatusOr<std::vector<PodContext>> Reconciler::PodsOf(const std::string& sp
 Reconciler::Outcome Reconciler::Create(const Json& object, const std::string& tenant,
                                        const Cancellation& cancellation) {
   const auto refuse = [&](const char* reason, absl::string_view message) {
-    return Write(object, StatusRefused(object, reason, message, world_.clock.Now()),
-                 {.done = true}, cancellation);
+    return Write(object, StatusRefused(object, reason, message, world_.clock.Now()), {.done = true},
+                 cancellation);
   };
   absl::StatusOr<galen::v1::CreateDiagnosisRequest> request = RequestOf(object, tenant);
   if (!request.ok()) return refuse("InvalidIncident", request.status().message());

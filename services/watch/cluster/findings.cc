@@ -78,8 +78,11 @@ Conclusion ConclusionOf(const std::string& name, absl::Time time, const galen::v
   if (report.has_primary_cause()) AddFaults(report.primary_cause(), conclusion.faults);
   for (const galen::v1::Cause& cause : report.other_causes()) AddFaults(cause, conclusion.faults);
   for (const galen::v1::Cause& cause : report.ruled_out()) {
-    for (const galen::v1::Device& device : cause.devices()) {
-      conclusion.ruled_out.emplace(device.node(), cause.label());
+    // It sits nowhere, so what tells the nodes is the checks that spoke against it: "CHECK@NODE".
+    for (const std::string& id : cause.evidence_ids()) {
+      const std::size_t at = id.rfind('@');
+      if (absl::StartsWith(id, "signal/") || at == std::string::npos) continue;
+      conclusion.ruled_out.emplace(id.substr(at + 1), cause.label());
     }
   }
   return conclusion;

@@ -33,7 +33,7 @@ struct Conclusion {
   std::set<std::pair<std::string, std::string>> ruled_out;  // node and label
 };
 // Of a report: its confirmed causes that are not for the customer to mend, on each node that they
-// sit on; and what was ruled out on nodes.
+// sit on; and what was ruled out by checks of nodes.
 Conclusion ConclusionOf(const std::string& name, absl::Time time, const galen::v1::Report& report);
 
 // "GpuMemoryUncorrectableEcc" of "GPU.MEMORY.UNCORRECTABLE_ECC".

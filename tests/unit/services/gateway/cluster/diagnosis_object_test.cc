@@ -24,15 +24,14 @@ using ::testing::Not;
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);  // 2023-11-14T22:13:20Z
 
 TEST(RequestOfTest, IsTheIncidentOfTheSpec) {
-  const auto request = RequestOf(
-      AnObject("slow", Json::parse(R"({
+  const auto request = RequestOf(AnObject("slow", Json::parse(R"({
         "description": "NCCL WARN Connect failed", "strategy": "taxonomy",
         "startTime": "2026-01-02T03:04:05Z", "nodes": ["gpu-1", "gpu-2"],
         "workload": {"name": "llama", "worldSize": 16, "attributes": {"team": "a"}},
         "environment": {"gpu": "H100"},
         "logs": [{"name": "rank0.log", "text": "line\nline", "node": "gpu-1", "rank": 0, "kind": "Job"}]
       })")),
-      "acme");
+                                 "acme");
   ASSERT_THAT(request, IsOk());
   EXPECT_EQ(request->parent(), "tenants/acme");
   EXPECT_EQ(request->diagnosis_id(), "kube-uid-slow");
@@ -124,7 +123,8 @@ TEST(StatusOfTest, SaysWhatWasConcluded) {
 }
 
 TEST(StatusOfTest, NamesEachStateAndWhichOnesAreTheLast) {
-  for (const auto& [state, name, over] : std::vector<std::tuple<Diagnosis::State, std::string, bool>>{
+  for (const auto& [state, name, over] :
+       std::vector<std::tuple<Diagnosis::State, std::string, bool>>{
            {Diagnosis::PENDING, "Pending", false},
            {Diagnosis::RUNNING, "Running", false},
            {Diagnosis::AWAITING_FEEDBACK, "AwaitingFeedback", false},
@@ -171,7 +171,10 @@ TEST(PatchToTest, TakesOutWhatIsNoLongerSoAndNamesTheVersionThatWasSeen) {
   object["status"] = {{"state", "Succeeded"}, {"cause", "A.B"}};
   const auto patch = PatchTo(object, {{"state", "Running"}});
   ASSERT_TRUE(patch.has_value());
-  EXPECT_EQ(*patch, Json::parse(R"({"metadata": {"resourceVersion": "1"}, "status": {"state": "Running", "cause": null}})"));
+  EXPECT_EQ(
+      *patch,
+      Json::parse(
+          R"({"metadata": {"resourceVersion": "1"}, "status": {"state": "Running", "cause": null}})"));
   object.merge_patch(*patch);
   EXPECT_EQ(object["status"], Json::parse(R"({"state": "Running"})"));
 }

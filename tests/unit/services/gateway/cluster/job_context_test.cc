@@ -28,17 +28,18 @@ std::vector<JobKind> Shipped() {
 }
 
 Json Pod(const std::string& name, const std::string& node, Json labels, int gpus = 8) {
-  return {{"metadata",
-           {{"name", name},
-            {"labels", std::move(labels)},
-            {"ownerReferences", {{{"kind", "PyTorchJob"}, {"name", "llama"}, {"controller", true}}}}}},
-          {"spec",
-           {{"nodeName", node},
-            {"containers",
-             {{{"name", "sidecar"}, {"image", "proxy:1"}},
-              {{"name", "train"},
-               {"image", "train:2"},
-               {"resources", {{"limits", {{"nvidia.com/gpu", std::to_string(gpus)}}}}}}}}}}};
+  return {
+      {"metadata",
+       {{"name", name},
+        {"labels", std::move(labels)},
+        {"ownerReferences", {{{"kind", "PyTorchJob"}, {"name", "llama"}, {"controller", true}}}}}},
+      {"spec",
+       {{"nodeName", node},
+        {"containers",
+         {{{"name", "sidecar"}, {"image", "proxy:1"}},
+          {{"name", "train"},
+           {"image", "train:2"},
+           {"resources", {{"limits", {{"nvidia.com/gpu", std::to_string(gpus)}}}}}}}}}}};
 }
 
 TEST(ContextOfTest, KnowsTheMarksOfEachLauncher) {
@@ -49,31 +50,33 @@ TEST(ContextOfTest, KnowsTheMarksOfEachLauncher) {
     const char* role;
     int index;  // -1: none
   };
-  for (const Case& one : std::vector<Case>{
-           {R"({"training.kubeflow.org/job-name": "llama", "training.kubeflow.org/replica-type": "Worker",
+  for (
+      const Case& one : std::vector<Case>{
+          {R"({"training.kubeflow.org/job-name": "llama", "training.kubeflow.org/replica-type": "Worker",
                 "training.kubeflow.org/replica-index": "3", "training.kubeflow.org/operator-name": "pytorchjob-controller"})",
-            "kubeflow", "llama", "worker", 3},
-           {R"({"training.kubeflow.org/job-name": "llama", "training.kubeflow.org/job-role": "master"})",
-            "kubeflow", "llama", "master", -1},
-           // (A JobSet's pods are those of a Job, too.)
-           {R"({"jobset.sigs.k8s.io/jobset-name": "pre", "jobset.sigs.k8s.io/replicatedjob-name": "node",
+           "kubeflow", "llama", "worker", 3},
+          {R"({"training.kubeflow.org/job-name": "llama", "training.kubeflow.org/job-role": "master"})",
+           "kubeflow", "llama", "master", -1},
+          // (A JobSet's pods are those of a Job, too.)
+          {R"({"jobset.sigs.k8s.io/jobset-name": "pre", "jobset.sigs.k8s.io/replicatedjob-name": "node",
                 "jobset.sigs.k8s.io/job-global-index": "0", "batch.kubernetes.io/job-completion-index": "5",
                 "batch.kubernetes.io/job-name": "pre-node-0"})",
-            "jobset", "pre", "node", 5},
-           {R"({"jobset.sigs.k8s.io/jobset-name": "pre", "jobset.sigs.k8s.io/job-global-index": "2"})",
-            "jobset", "pre", "", 2},
-           {R"({"volcano.sh/job-name": "mesh", "volcano.sh/task-spec": "worker", "volcano.sh/task-index": "1"})",
-            "volcano", "mesh", "worker", 1},
-           {R"({"leaderworkerset.sigs.k8s.io/name": "serve", "leaderworkerset.sigs.k8s.io/group-index": "0",
+           "jobset", "pre", "node", 5},
+          {R"({"jobset.sigs.k8s.io/jobset-name": "pre", "jobset.sigs.k8s.io/job-global-index": "2"})",
+           "jobset", "pre", "", 2},
+          {R"({"volcano.sh/job-name": "mesh", "volcano.sh/task-spec": "worker", "volcano.sh/task-index": "1"})",
+           "volcano", "mesh", "worker", 1},
+          {R"({"leaderworkerset.sigs.k8s.io/name": "serve", "leaderworkerset.sigs.k8s.io/group-index": "0",
                 "leaderworkerset.sigs.k8s.io/worker-index": "7"})",
-            "leaderworkerset", "serve", "0", 7},
-           {R"({"ray.io/cluster": "tune", "ray.io/node-type": "worker"})", "ray", "tune", "worker", -1},
-           {R"({"scheduler.slinky.slurm.net/slurm-jobid": "4711", "batch.kubernetes.io/job-name": "sleep",
+           "leaderworkerset", "serve", "0", 7},
+          {R"({"ray.io/cluster": "tune", "ray.io/node-type": "worker"})", "ray", "tune", "worker",
+           -1},
+          {R"({"scheduler.slinky.slurm.net/slurm-jobid": "4711", "batch.kubernetes.io/job-name": "sleep",
                 "batch.kubernetes.io/job-completion-index": "4"})",
-            "slurm", "4711", "", 4},
-           {R"({"batch.kubernetes.io/job-name": "eval", "batch.kubernetes.io/job-completion-index": "x"})",
-            "job", "eval", "", -1},
-           {R"({"app": "web"})", "", "", "", -1}}) {
+           "slurm", "4711", "", 4},
+          {R"({"batch.kubernetes.io/job-name": "eval", "batch.kubernetes.io/job-completion-index": "x"})",
+           "job", "eval", "", -1},
+          {R"({"app": "web"})", "", "", "", -1}}) {
     const auto context = ContextOf(Pod("p", "gpu-1", Json::parse(one.labels)), Shipped());
     ASSERT_TRUE(context.has_value()) << one.labels;
     EXPECT_EQ(context->launcher, one.launcher) << one.labels;
@@ -105,9 +108,10 @@ TEST(ContextOfTest, BearsWhatIsNoPod) {
         R"({"metadata": {"name": 7}, "spec": {}})", R"({"metadata": {"name": "a"}, "spec": []})"}) {
     EXPECT_FALSE(ContextOf(Json::parse(text), Shipped()).has_value()) << text;
   }
-  for (const char* text :
-       {R"({"metadata": {"name": "a", "labels": [1], "ownerReferences": {}}, "spec": {"containers": {}}})",
-        R"({"metadata": {"name": "a", "labels": {"ray.io/cluster": 7}, "ownerReferences": [1, {"controller": 1}]},
+  for (
+      const char* text :
+      {R"({"metadata": {"name": "a", "labels": [1], "ownerReferences": {}}, "spec": {"containers": {}}})",
+       R"({"metadata": {"name": "a", "labels": {"ray.io/cluster": 7}, "ownerReferences": [1, {"controller": 1}]},
             "spec": {"nodeName": {}, "containers": [1, {"resources": {"limits": {"nvidia.com/gpu": "-5"}}},
             {"resources": {"limits": {"nvidia.com/gpu": 99999999999}}}, {"resources": {"limits": []}}]}})"}) {
     const auto context = ContextOf(Json::parse(text), Shipped());
@@ -120,11 +124,11 @@ TEST(ContextOfTest, BearsWhatIsNoPod) {
 
 TEST(FillInTest, AddsWhatTheIncidentDoesNotSay) {
   std::vector<PodContext> pods;
-  for (const auto& [name, node, gpus] : std::vector<std::tuple<const char*, const char*, int>>{
-           {"llama-launcher", "cpu-1", 0},
-           {"llama-worker-0", "gpu-2", 8},
-           {"llama-worker-1", "gpu-1", 8},
-           {"llama-worker-2", "", 8}}) {
+  for (const auto& [name, node, gpus] :
+       std::vector<std::tuple<const char*, const char*, int>>{{"llama-launcher", "cpu-1", 0},
+                                                              {"llama-worker-0", "gpu-2", 8},
+                                                              {"llama-worker-1", "gpu-1", 8},
+                                                              {"llama-worker-2", "", 8}}) {
     pods.push_back(*ContextOf(Pod(name, node, {{"training.kubeflow.org/job-name", "llama"}}, gpus),
                               Shipped()));
   }
@@ -137,9 +141,9 @@ TEST(FillInTest, AddsWhatTheIncidentDoesNotSay) {
   EXPECT_EQ(incident.workload().world_size(), 24);
   EXPECT_EQ(incident.workload().gpus_per_node(), 8);
   EXPECT_THAT(incident.workload().attributes(),
-              UnorderedElementsAre(Pair("owner", "PyTorchJob/llama"), Pair("pod llama-launcher", "cpu-1"),
-                                   Pair("pod llama-worker-0", "gpu-2"),
-                                   Pair("pod llama-worker-1", "gpu-1")));
+              UnorderedElementsAre(
+                  Pair("owner", "PyTorchJob/llama"), Pair("pod llama-launcher", "cpu-1"),
+                  Pair("pod llama-worker-0", "gpu-2"), Pair("pod llama-worker-1", "gpu-1")));
   galen::v1::Incident told;
   told.add_nodes("gpu-9");
   told.mutable_workload()->set_world_size(2);
@@ -174,7 +178,8 @@ TEST(ParseJobKindsTest, SaysWhatIsWrongAndWhere) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(says)))
         << text;
   }
-  EXPECT_THAT(LoadJobKinds({"/nowhere"}), StatusIs(absl::StatusCode::kNotFound, HasSubstr("jobs.yaml")));
+  EXPECT_THAT(LoadJobKinds({"/nowhere"}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("jobs.yaml")));
 }
 
 }  // namespace

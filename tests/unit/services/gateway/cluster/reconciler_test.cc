@@ -32,7 +32,9 @@ constexpr char kName[] = "tenants/acme/diagnoses/kube-uid-slow";
 class ReconcilerTest : public ::testing::Test {
  protected:
   Reconciler Make(const Reconciler::Options& options = {}) {
-    return Reconciler({*client_, mesh_, clock_,
+    return Reconciler({*client_,
+                       mesh_,
+                       clock_,
                        [](const std::string& tenant, Diagnosis& diagnosis) {
                          EXPECT_EQ(tenant, "acme");
                          diagnosis.mutable_report()->mutable_primary_cause()->clear_severity();
@@ -126,7 +128,8 @@ TEST_F(ReconcilerTest, WaitsForATenantThatTheNamespaceHasNot) {
     EXPECT_FALSE(outcome.done);
     EXPECT_EQ(StateOf(), "Waiting");
     EXPECT_EQ(ReasonOf(), "NoTenant");
-    EXPECT_THAT(TextAt(cluster_.Get("slow"), {"status", "summary"}), HasSubstr("galen.io/tenant=TENANT"));
+    EXPECT_THAT(TextAt(cluster_.Get("slow"), {"status", "summary"}),
+                HasSubstr("galen.io/tenant=TENANT"));
   }
   EXPECT_THAT(orchestrator_.calls(), IsEmpty());
   cluster_.spaces["team-a"] = {{"galen.io/tenant", "acme"}};
@@ -179,8 +182,8 @@ TEST_F(ReconcilerTest, MakesADiagnosisAnewThatTheStoreLost) {
   object["status"] = {{"diagnosis", kName}, {"state", "Running"}};
   cluster_.Put(object);
   Step(reconciler);
-  EXPECT_THAT(orchestrator_.calls(), ElementsAre(absl::StrCat("GetDiagnosis ", kName),
-                                                 "CreateDiagnosis tenants/acme"));
+  EXPECT_THAT(orchestrator_.calls(),
+              ElementsAre(absl::StrCat("GetDiagnosis ", kName), "CreateDiagnosis tenants/acme"));
   EXPECT_EQ(StateOf(), "Pending");
 }
 
@@ -203,7 +206,8 @@ Json Worker(const std::string& name, const std::string& node) {
   return {{"metadata", {{"name", name}, {"labels", {{"training.kubeflow.org/job-name", "llama"}}}}},
           {"spec",
            {{"nodeName", node},
-            {"containers", {{{"name", "a"}, {"resources", {{"limits", {{"nvidia.com/gpu", "8"}}}}}}}}}}};
+            {"containers",
+             {{{"name", "a"}, {"resources", {{"limits", {{"nvidia.com/gpu", "8"}}}}}}}}}}};
 }
 
 TEST_F(ReconcilerTest, LooksAtTheNodesOfTheJobThatIsNamed) {

@@ -81,7 +81,8 @@ class FakeOrchestrator final : public Upstream {
       }
     }
     const auto found = diagnoses_.find(name);
-    if (found == diagnoses_.end()) return absl::NotFoundError(absl::StrCat(name, ": there is none"));
+    if (found == diagnoses_.end())
+      return absl::NotFoundError(absl::StrCat(name, ": there is none"));
     if (call.method->name() == "CancelDiagnosis") {
       found->second.set_state(galen::v1::Diagnosis::CANCELLED);
     }
@@ -178,7 +179,8 @@ class FakeCluster {
     if (request.method == "GET") {
       Json items = Json::array();
       for (const auto& [key, object] : objects_) items.push_back(object);
-      return Replied({{"metadata", {{"resourceVersion", absl::StrCat(version_)}}}, {"items", items}});
+      return Replied(
+          {{"metadata", {{"resourceVersion", absl::StrCat(version_)}}}, {"items", items}});
     }
     const std::vector<std::string> parts = absl::StrSplit(path, '/');
     const auto found = objects_.find(parts[parts.size() - 2]);

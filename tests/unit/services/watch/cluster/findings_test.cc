@@ -57,7 +57,10 @@ TEST(ConclusionOfTest, IsEachConfirmedCauseOnEachNodeThatItSitsOn) {
   *report.add_other_causes() = Cause("NET.LINK", {{"n3", "nic:mlx5_0"}});
   *report.add_secondary_effects() = Cause("GPU.XID", {{"n4", ""}});
   *report.mutable_presumed_cause() = Cause("GPU.HANG", {{"n5", ""}});
-  *report.add_ruled_out() = Cause("NET.FLAP", {{"n6", ""}});
+  *report.add_ruled_out() = Cause("NET.FLAP", {});
+  for (const char* id : {"rdma.counters@n6", "signal/nccl.error@train.log", "incident/7"}) {
+    report.mutable_ruled_out(0)->add_evidence_ids(id);
+  }
   const Conclusion conclusion = ConclusionOf("tenants/acme/diagnoses/d1", kNow, report);
   EXPECT_EQ(conclusion.diagnosis, "d1");  // and not whose
   ASSERT_EQ(conclusion.faults.size(), 3u);
