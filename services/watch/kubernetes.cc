@@ -11,10 +11,11 @@
 #include "services/watch/cluster/node_reporter.h"
 #include "services/watch/cluster/node_rules.h"
 
-ABSL_FLAG(bool, kubernetes, false,
-          "Say on the nodes of the Kubernetes cluster that this runs in what diagnoses concluded, as "
-          "conditions and events, and in the log which of them have no node executor "
-          "(docs/kubernetes.md).");
+ABSL_FLAG(
+    bool, kubernetes, false,
+    "Say on the nodes of the Kubernetes cluster that this runs in what diagnoses concluded, as "
+    "conditions and events, and in the log which of them have no node executor "
+    "(docs/kubernetes.md).");
 ABSL_FLAG(std::string, kubernetes_server, "",
           "API server, https://HOST:PORT; empty: that of the pod that this runs in.");
 ABSL_FLAG(std::string, kubernetes_ca, "",

@@ -36,7 +36,8 @@ absl::Status Conclusions::Read(const std::string& name, Followed& followed) {
       switch (event.event_case()) {
         case Event::kConcluded:
           followed.conclusion = ConclusionOf(name, followed.heard, event.concluded().report());
-          followed.over = event.concluded().report().outcome() == galen::v1::Report::CAUSE_CONFIRMED;
+          followed.over =
+              event.concluded().report().outcome() == galen::v1::Report::CAUSE_CONFIRMED;
           break;
         case Event::kEscalated:
         case Event::kCancelled:

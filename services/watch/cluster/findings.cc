@@ -131,9 +131,9 @@ Problems ProblemsOf(absl::Span<const Conclusion> conclusions, const NodeRules& r
       if (fresh) problem.since = one->time;
       problem.seen = one->time;
       problem.reason = ReasonOf(fault.label);
-      problem.message = CleanText(absl::StrCat(rule->title, ": ", fault.text, "; Galen diagnosis ",
-                                               one->diagnosis),
-                                  kMostMessage);
+      problem.message = CleanText(
+          absl::StrCat(rule->title, ": ", fault.text, "; Galen diagnosis ", one->diagnosis),
+          kMostMessage);
     }
   }
   return problems;
@@ -173,12 +173,13 @@ std::optional<Json> PatchOf(const Json& node, const std::map<std::string, Proble
   }
   for (const auto& [type, condition] : ours) {
     if (problems.count(type) > 0) continue;
-    changes.push_back({{"type", type},
-                       {"status", "False"},
-                       {"reason", "NoLongerConfirmed"},
-                       {"message", "no recent diagnosis confirms it; nothing says that it is healthy"},
-                       {"lastTransitionTime", TimeText(now)},
-                       {"lastHeartbeatTime", TimeText(now)}});
+    changes.push_back(
+        {{"type", type},
+         {"status", "False"},
+         {"reason", "NoLongerConfirmed"},
+         {"message", "no recent diagnosis confirms it; nothing says that it is healthy"},
+         {"lastTransitionTime", TimeText(now)},
+         {"lastHeartbeatTime", TimeText(now)}});
   }
   if (changes.empty()) return std::nullopt;
   return Json{{"status", {{"conditions", std::move(changes)}}}};
@@ -186,33 +187,35 @@ std::optional<Json> PatchOf(const Json& node, const std::map<std::string, Proble
 
 Json EventOf(const Conclusion& conclusion, const Fault& fault) {
   const std::string time = TimeText(conclusion.time);
-  return {{"apiVersion", "v1"},
-          {"kind", "Event"},
-          {"metadata",
-           {{"name", absl::StrCat(fault.node, ".galen-",
-                                  HashOf(absl::StrCat(conclusion.diagnosis, "/", fault.label, "/", time)))},
-            {"namespace", "default"}}},
-          // As kubelets write it: the name is what tells nodes apart there.
-          {"involvedObject",
-           {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", fault.node}, {"uid", fault.node}}},
-          {"type", "Warning"},
-          {"reason", ReasonOf(fault.label)},
-          {"message",
-           CleanText(absl::StrCat(fault.text, "; Galen diagnosis ", conclusion.diagnosis),
-                     kMostMessage)},
-          {"source", {{"component", "galen"}, {"host", fault.node}}},
-          {"firstTimestamp", time},
-          {"lastTimestamp", time},
-          {"count", 1},
-          {"reportingComponent", "galen.io/watch"},
-          {"reportingInstance", "galen-watch"}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Event"},
+      {"metadata",
+       {{"name",
+         absl::StrCat(fault.node, ".galen-",
+                      HashOf(absl::StrCat(conclusion.diagnosis, "/", fault.label, "/", time)))},
+        {"namespace", "default"}}},
+      // As kubelets write it: the name is what tells nodes apart there.
+      {"involvedObject",
+       {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", fault.node}, {"uid", fault.node}}},
+      {"type", "Warning"},
+      {"reason", ReasonOf(fault.label)},
+      {"message", CleanText(absl::StrCat(fault.text, "; Galen diagnosis ", conclusion.diagnosis),
+                            kMostMessage)},
+      {"source", {{"component", "galen"}, {"host", fault.node}}},
+      {"firstTimestamp", time},
+      {"lastTimestamp", time},
+      {"count", 1},
+      {"reportingComponent", "galen.io/watch"},
+      {"reportingInstance", "galen-watch"}};
 }
 
 bool HasGpu(const Json& node, const NodeRules& rules) {
   for (const std::string& wanted : rules.gpu_labels) {
     const std::size_t equals = wanted.find('=');
     const std::string name = wanted.substr(0, equals);
-    if (TextAt(node, {"metadata", "labels", name.c_str()}) == wanted.substr(equals + 1)) return true;
+    if (TextAt(node, {"metadata", "labels", name.c_str()}) == wanted.substr(equals + 1))
+      return true;
   }
   for (const std::string& resource : rules.gpu_resources) {
     int count = 0;

@@ -27,7 +27,8 @@ struct Fault {
 
 // What a diagnosis concluded.
 struct Conclusion {
-  std::string diagnosis;  // the last part of its name: not whose it is, which is no cluster's to know
+  std::string
+      diagnosis;  // the last part of its name: not whose it is, which is no cluster's to know
   absl::Time time;
   std::vector<Fault> faults;
   std::set<std::pair<std::string, std::string>> ruled_out;  // node and label
@@ -55,7 +56,8 @@ Problems ProblemsOf(absl::Span<const Conclusion> conclusions, const NodeRules& r
 // The strategic merge patch of a node's status that makes our conditions say this: True for each
 // problem; False for one that is True no longer. Nothing when they do already: a node that nobody
 // looked at gets no condition, since unknown is not healthy. Conditions of others stay.
-std::optional<kube::Json> PatchOf(const kube::Json& node, const std::map<std::string, Problem>& problems,
+std::optional<kube::Json> PatchOf(const kube::Json& node,
+                                  const std::map<std::string, Problem>& problems,
                                   const NodeRules& rules, absl::Time now);
 
 // The event that tells of a fault, in namespace "default", as events of nodes are. Its name follows

@@ -157,7 +157,7 @@ absl::Status NodeReporter::TellEvents(const std::vector<Conclusion>& conclusions
       const Json event = EventOf(conclusion, fault);
       const std::string name = TextAt(event, {"metadata", "name"});
       if (told_.count(name) > 0) continue;
-      const absl::Status made =
+      absl::Status made =
           client_
               .Create(kEvents, "default", event, {.timeout = kCall, .cancellation = &cancellation_})
               .status();
@@ -193,8 +193,7 @@ absl::Status NodeReporter::LookForExecutors() {
   std::vector<std::string> shown(missing.begin(), missing.end());
   shown.resize(std::min(shown.size(), kMostShown));
   tell_(absl::StrCat(missing.size(), " nodes of the cluster with GPUs have no node executor: ",
-                     absl::StrJoin(shown, ", "),
-                     missing.size() > kMostShown ? " and more" : "",
+                     absl::StrJoin(shown, ", "), missing.size() > kMostShown ? " and more" : "",
                      "; see whether the DaemonSet tolerates their taints and selects them"));
   return absl::OkStatus();
 }

@@ -22,16 +22,16 @@
 
 namespace galen::watch::cluster {
 
-// Keeps the conditions of a cluster's nodes at what diagnoses concluded, tells of each conclusion by
-// an event, and says which nodes with GPUs have no node executor. It starts from what is there each
-// time, so several of them, and one that begins anew, write the same. Thread-safe.
+// Keeps the conditions of a cluster's nodes at what diagnoses concluded, tells of each conclusion
+// by an event, and says which nodes with GPUs have no node executor. It starts from what is there
+// each time, so several of them, and one that begins anew, write the same. Thread-safe.
 class NodeReporter {
  public:
   struct Options {
-    absl::Duration hold = absl::Hours(24);   // how long a conclusion is good for
+    absl::Duration hold = absl::Hours(24);  // how long a conclusion is good for
     absl::Duration every = absl::Seconds(10);
     absl::Duration events_of = absl::Minutes(30);  // conclusions older than that get no event
-    absl::Duration settle = absl::Minutes(5);  // before it is said that executors are missing
+    absl::Duration settle = absl::Minutes(5);      // before it is said that executors are missing
   };
   // All must outlive it. `tell` gets a sentence about what goes wrong, or is missing.
   NodeReporter(kube::Client& client, store::Store& store, NodeRules rules, const Clock& clock,

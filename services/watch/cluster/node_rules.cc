@@ -32,8 +32,8 @@ absl::StatusOr<ConditionRule> ParseRule(const host::Yaml& entry, absl::string_vi
     } else if (field.name == "title") {
       GALEN_ASSIGN_OR_RETURN(rule.title, host::YamlText(field.value, file, field.name));
     } else {
-      return host::YamlError(
-          field.value, file, absl::StrCat(field.name, ": unknown; there are type, labels, title"));
+      return host::YamlError(field.value, file,
+                             absl::StrCat(field.name, ": unknown; there are type, labels, title"));
     }
   }
   if (!IsType(rule.type) || rule.labels.empty() || rule.title.empty()) {
@@ -90,8 +90,9 @@ absl::StatusOr<NodeRules> ParseNodeRules(absl::string_view text, absl::string_vi
     } else if (field.name == "gpu_nodes") {
       GALEN_RETURN_IF_ERROR(ParseGpus(field.value, file, rules));
     } else {
-      return host::YamlError(field.value, file,
-                             absl::StrCat(field.name, ": unknown; there are conditions, gpu_nodes"));
+      return host::YamlError(
+          field.value, file,
+          absl::StrCat(field.name, ": unknown; there are conditions, gpu_nodes"));
     }
   }
   if (rules.conditions.empty()) {
