@@ -33,15 +33,15 @@ class ConclusionsTest : public ::testing::Test {
     return name;
   }
   void Append(const std::string& name, const std::function<void(Event&)>& change) {
-    const auto lease =
-        store_->events().AcquireLease(name, "test", clock_.Now(), absl::Hours(1000));
+    const auto lease = store_->events().AcquireLease(name, "test", clock_.Now(), absl::Hours(1000));
     ASSERT_THAT(lease, IsOk());
     const auto before = store_->events().Read(name, 0, 1000);
     Event event;
     Stamp(event);
     change(event);
     event.set_sequence(static_cast<std::int64_t>(before->size()) + 1);
-    ASSERT_THAT(store_->events().Append(*lease, static_cast<std::int64_t>(before->size()), {event}), IsOk());
+    ASSERT_THAT(store_->events().Append(*lease, static_cast<std::int64_t>(before->size()), {event}),
+                IsOk());
   }
   void Conclude(const std::string& name, const std::string& label) {
     Append(name, [&](Event& event) {
@@ -51,7 +51,9 @@ class ConclusionsTest : public ::testing::Test {
       report.mutable_primary_cause()->add_devices()->set_node("n1");
     });
   }
-  void Stamp(Event& event) { event.mutable_event_time()->set_seconds(absl::ToUnixSeconds(clock_.Now())); }
+  void Stamp(Event& event) {
+    event.mutable_event_time()->set_seconds(absl::ToUnixSeconds(clock_.Now()));
+  }
   static std::vector<std::string> LabelsOf(const Conclusions& conclusions) {
     std::vector<std::string> labels;
     for (const Conclusion& one : conclusions.All()) {

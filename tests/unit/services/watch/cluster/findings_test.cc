@@ -30,7 +30,8 @@ NodeRules Rules() {
   return rules;
 }
 
-galen::v1::Cause Cause(const std::string& label, const std::vector<std::pair<std::string, std::string>>& devices,
+galen::v1::Cause Cause(const std::string& label,
+                       const std::vector<std::pair<std::string, std::string>>& devices,
                        const std::string& owner = "provider") {
   galen::v1::Cause cause;
   cause.set_label(label);
@@ -53,7 +54,8 @@ Conclusion Of(const std::string& id, absl::Time time, const galen::v1::Cause& ca
 
 TEST(ConclusionOfTest, IsEachConfirmedCauseOnEachNodeThatItSitsOn) {
   galen::v1::Report report;
-  *report.mutable_primary_cause() = Cause("GPU.ECC", {{"n1", "gpu:1"}, {"n1", "gpu:2"}, {"n2", ""}});
+  *report.mutable_primary_cause() =
+      Cause("GPU.ECC", {{"n1", "gpu:1"}, {"n1", "gpu:2"}, {"n2", ""}});
   *report.add_other_causes() = Cause("NET.LINK", {{"n3", "nic:mlx5_0"}});
   *report.add_secondary_effects() = Cause("GPU.XID", {{"n4", ""}});
   *report.mutable_presumed_cause() = Cause("GPU.HANG", {{"n5", ""}});
@@ -92,7 +94,8 @@ TEST(ProblemsOfTest, AreTheLastWordOnEachNodeForAsLongAsItIsGood) {
   const Conclusion old = Of("d3", kNow - kHold, Cause("NET.LINK", {{"n2", ""}}));
   const Conclusion none = Of("d4", kNow, Cause("OTHER.THING", {{"n3", ""}}));
   const Problems problems = ProblemsOf({again, first, old, none}, Rules(), kHold, kNow);
-  ASSERT_THAT(problems, ElementsAre(Pair("n1", ElementsAre(Pair("GalenGpuProblem", ::testing::_)))));
+  ASSERT_THAT(problems,
+              ElementsAre(Pair("n1", ElementsAre(Pair("GalenGpuProblem", ::testing::_)))));
   const Problem& problem = problems.at("n1").at("GalenGpuProblem");
   EXPECT_EQ(problem.reason, "GpuHang");
   EXPECT_EQ(problem.message,
@@ -102,7 +105,8 @@ TEST(ProblemsOfTest, AreTheLastWordOnEachNodeForAsLongAsItIsGood) {
 }
 
 TEST(ProblemsOfTest, ALaterDiagnosisRulesOutWhatItLookedAtAndNothingElse) {
-  const Conclusion found = Of("d1", kNow - absl::Hours(3), Cause("GPU.ECC", {{"n1", ""}, {"n2", ""}}));
+  const Conclusion found =
+      Of("d1", kNow - absl::Hours(3), Cause("GPU.ECC", {{"n1", ""}, {"n2", ""}}));
   Conclusion later;
   later.diagnosis = "d2";
   later.time = kNow - absl::Hours(1);
@@ -120,8 +124,8 @@ Json Node(const Json& conditions) {
 }
 
 TEST(PatchOfTest, SaysWhatIsNewAndThenNothing) {
-  const Problems problems =
-      ProblemsOf({Of("d1", kNow - absl::Hours(1), Cause("GPU.ECC", {{"n1", ""}}))}, Rules(), kHold, kNow);
+  const Problems problems = ProblemsOf(
+      {Of("d1", kNow - absl::Hours(1), Cause("GPU.ECC", {{"n1", ""}}))}, Rules(), kHold, kNow);
   const Json ready = {{"type", "Ready"}, {"status", "True"}};
   const auto patch = PatchOf(Node({ready}), problems.at("n1"), Rules(), kNow);
   ASSERT_TRUE(patch.has_value());
@@ -149,7 +153,8 @@ TEST(PatchOfTest, SaysWhatIsNewAndThenNothing) {
 
 TEST(PatchOfTest, SaysOfNoNodeThatItIsHealthyAndTouchesNoConditionOfOthers) {
   EXPECT_EQ(PatchOf(Node(Json::array()), {}, Rules(), kNow), std::nullopt);
-  EXPECT_EQ(PatchOf(Node({{{"type", "KernelDeadlock"}, {"status", "True"}}}), {}, Rules(), kNow), std::nullopt);
+  EXPECT_EQ(PatchOf(Node({{{"type", "KernelDeadlock"}, {"status", "True"}}}), {}, Rules(), kNow),
+            std::nullopt);
   for (const char* text : {"{}", R"({"status": 3})", R"({"status": {"conditions": {}}})",
                            R"({"status": {"conditions": [1, {"type": 7}]}})"}) {
     EXPECT_EQ(PatchOf(Json::parse(text), {}, Rules(), kNow), std::nullopt) << text;
@@ -162,7 +167,8 @@ TEST(EventOfTest, IsOneOfItsNodeAndTheSameEachTime) {
   EXPECT_EQ(TextAt(event, {"metadata", "namespace"}), "default");
   EXPECT_EQ(TextAt(event, {"involvedObject", "name"}), "n1");
   EXPECT_EQ(TextAt(event, {"reason"}), "GpuEcc");
-  EXPECT_EQ(TextAt(event, {"message"}), "Title on gpu:1 (GPU.ECC, probability 0.97); Galen diagnosis d1");
+  EXPECT_EQ(TextAt(event, {"message"}),
+            "Title on gpu:1 (GPU.ECC, probability 0.97); Galen diagnosis d1");
   EXPECT_THAT(event.dump(), Not(HasSubstr("acme")));
   EXPECT_EQ(event, EventOf(conclusion, conclusion.faults[0]));
   const Conclusion other = Of("d2", kNow, Cause("GPU.ECC", {{"n1", "gpu:1"}}));

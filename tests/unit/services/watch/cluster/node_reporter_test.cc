@@ -70,14 +70,16 @@ struct FakeNodes {
     return Replied(nodes[name]);
   }
   void Put(const std::string& name, const Json& labels) {
-    nodes[name] = {{"metadata", {{"name", name}, {"uid", name}, {"labels", labels}, {"resourceVersion", "1"}}},
-                   {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}};
+    nodes[name] = {
+        {"metadata", {{"name", name}, {"uid", name}, {"labels", labels}, {"resourceVersion", "1"}}},
+        {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}};
   }
   std::string StatusOf(const std::string& name) {
     std::string told;
     for (const Json& condition : nodes[name]["status"]["conditions"]) {
       if (condition["type"] == "GalenGpuProblem") {
-        told = absl::StrCat(condition["status"].get<std::string>(), " ", condition["reason"].get<std::string>());
+        told = absl::StrCat(condition["status"].get<std::string>(), " ",
+                            condition["reason"].get<std::string>());
       }
     }
     return told;
@@ -183,7 +185,9 @@ TEST_F(NodeReporterTest, SaysWhichNodesWithGpusHaveNoExecutor) {
   Await([&] { return !told_.empty(); });
   {
     const std::lock_guard lock(cluster_.mu);
-    EXPECT_THAT(told_, ElementsAre(HasSubstr("1 nodes of the cluster with GPUs have no node executor: n2;")));
+    EXPECT_THAT(
+        told_,
+        ElementsAre(HasSubstr("1 nodes of the cluster with GPUs have no node executor: n2;")));
   }
   ASSERT_THAT(store_->nodes().Announce({{"n2", "", clock_.Now() + absl::Hours(1)}}), IsOk());
   Await([&] { return told_.size() == 2; });

@@ -48,13 +48,16 @@ TEST(NodeRulesTest, SayWhatIsWrongAndWhere) {
            {"conditions:\n- {type: GalenX, labels: [], title: x}", "labels"},
            {"conditions:\n- {type: GalenX, labels: [GPU]}", "title"},
            {"conditions:\n- {type: GalenX, labels: [GPU], title: x, colour: red}", "colour"},
-           {"conditions:\n- {type: GalenX, labels: [GPU], title: x}\ngpu_nodes: {labels: [a]}", "a=VALUE"},
-           {"conditions:\n- {type: GalenX, labels: [GPU], title: x}\ngpu_nodes: {b: []}", "b: unknown"}}) {
+           {"conditions:\n- {type: GalenX, labels: [GPU], title: x}\ngpu_nodes: {labels: [a]}",
+            "a=VALUE"},
+           {"conditions:\n- {type: GalenX, labels: [GPU], title: x}\ngpu_nodes: {b: []}",
+            "b: unknown"}}) {
     EXPECT_THAT(ParseNodeRules(text, "f.yaml"),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(says)))
         << text;
   }
-  EXPECT_THAT(LoadNodeRules({"/nowhere"}), StatusIs(absl::StatusCode::kNotFound, HasSubstr("conditions.yaml")));
+  EXPECT_THAT(LoadNodeRules({"/nowhere"}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("conditions.yaml")));
 }
 
 }  // namespace
