@@ -12,7 +12,7 @@ set(GALEN_LAYERS
   "common/(metrics|store|knowledge|logs|retrieval)"
   "common/rpc"
   "common/(llm|spending)"
-  "common/clients"
+  "common/(clients|kube)"
   "common/(reasoner|curation|program)"
   "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"
   "services/cli"

@@ -44,6 +44,7 @@
 #include "services/gateway/http/cors.h"
 #include "services/gateway/http/front.h"
 #include "services/gateway/http/server.h"
+#include "services/gateway/kubernetes.h"
 #include "services/gateway/mcp/mcp.h"
 #include "services/gateway/oidc/oidc_access.h"
 #include "services/gateway/oidc/oidc_config.h"
@@ -322,6 +323,9 @@ absl::Status Serve() {
                                  [](const std::string& news) { log::Warning(news); },
                                  Heard(ticket_desk.get())}));
   if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
+  GALEN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Kubernetes> kubernetes,
+      Kubernetes::Open({*upstream, rates, **store, clock, audience, directories}));
   ThreadPool assistants(/*threads=*/2, /*max_queued=*/10'000);
   Timers timers;
   timers.Start();
@@ -355,6 +359,7 @@ absl::Status Serve() {
   server.reset();
   timers.Stop();
   if (hooks != nullptr) hooks->Stop();
+  kubernetes.reset();
   executor.reset();
   hooks.reset();
   uploads.reset();

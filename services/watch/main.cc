@@ -31,6 +31,7 @@
 #include "common/store/store.h"
 #include "galen/v1/diagnosis_service.grpc.pb.h"
 #include "services/watch/desk.h"
+#include "services/watch/kubernetes.h"
 #include "services/watch/node_follower.h"
 #include "services/watch/watch_service.h"
 
@@ -115,6 +116,8 @@ absl::Status Serve() {
     nodes = clients::MakeGrpcExecutionClient(std::move(to_execution));
     follower = std::make_unique<NodeFollower>(*nodes, desk, tell);
   }
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Kubernetes> kubernetes,
+                         Kubernetes::Open(**store, clock, *directories));
   WatchServiceImpl service(desk);
   knowledge::Reloader reloader(
       {.directories = *directories,

@@ -139,6 +139,20 @@ class Arrows(unittest.TestCase):
         self.assertEqual(len(agents), 4)
         self.assertEqual(by_role(Network(objects).arrows()), arrows_of_code() | agents)
 
+    def test_who_has_a_token_for_the_api_server_reaches_it_and_nobody_else(self):
+        flag = {service: f'"services/{service}/kubernetes.h"' for service in ("gateway", "watch")}  # what in main.cc leads to common/kube
+        for service in SERVICES:
+            self.assertEqual(flag.get(service, "common/kube/") in read(f"services/{service}/main.cc"), service in flag, service)
+        for name, objects in every():
+            for owner, pod in pods(objects):
+                if owner["kind"] == "Pod" or name == "no-policies":
+                    continue
+                policies = [one for one in of(objects, "NetworkPolicy") if one["metadata"]["namespace"] == owner["metadata"]["namespace"] and
+                            one["spec"]["podSelector"]["matchLabels"].get("app.kubernetes.io/component") == component(owner)]
+                blocks = [rule for one in policies for rule in one["spec"].get("egress") or [] if {"ipBlock": {"cidr": "10.96.0.1/32"}} in rule.get("to", [])]
+                self.assertEqual(blocks, [{"ports": [{"protocol": "TCP", "port": 443}], "to": [{"ipBlock": {"cidr": "10.96.0.1/32"}}]}]
+                                 if pod["spec"]["automountServiceAccountToken"] else [], f"{name}: {component(owner)}")
+
     def test_it_is_the_same_over_two_namespaces(self):
         for name in ("two-namespaces", "cluster-issuer"):
             objects = render("--values", f"{chart.CHART}/ci/{name}.yaml")

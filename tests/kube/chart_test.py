@@ -111,13 +111,59 @@ class WhatPodsMay(unittest.TestCase):
                     self.assertEqual((context["readOnlyRootFilesystem"], context["allowPrivilegeEscalation"], context["privileged"]),
                                      (True, False, False), f"{name}: {key(owner)}")
 
-    def test_nobody_may_speak_to_the_api_server(self):
+    # Sets of values in which somebody speaks to the API server, and what he may there.
+    ON_API_SERVER = {
+        "diagnoses": {"gateway": {"diagnoses.galen.io": {"get", "list", "watch"}, "diagnoses.galen.io/status": {"patch"}, "namespaces": {"get"}, "pods": {"list"}}},
+        "node-conditions": {"watch": {"nodes": {"list", "watch"}, "nodes/status": {"patch"}, "events": {"create"}}},
+    }
+
+    def test_nobody_may_speak_to_the_api_server_but_who_is_said_to(self):
         for name, objects in every():
-            self.assertEqual(of(objects, "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"), [], name)
+            expected = self.ON_API_SERVER.get(name, {})
             for account in of(objects, "ServiceAccount"):
                 self.assertIs(account["automountServiceAccountToken"], False)
             for owner, pod in pods(objects):
-                self.assertIs(pod["spec"]["automountServiceAccountToken"], False, f"{name}: {key(owner)}")
+                self.assertIs(pod["spec"]["automountServiceAccountToken"], component(owner) in expected, f"{name}: {key(owner)}")
+            if not expected:
+                self.assertEqual(of(objects, "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "CustomResourceDefinition"), [], name)
+
+    def test_who_speaks_to_the_api_server_may_do_what_he_needs_and_nothing_else(self):
+        found = {}
+        for name, objects in every():
+            for binding in of(objects, "RoleBinding", "ClusterRoleBinding"):
+                [subject] = binding["subjects"]
+                self.assertEqual((subject["kind"], subject["namespace"]), ("ServiceAccount", NAMESPACE))
+                self.assertTrue([one for one in of(objects, "ServiceAccount") if one["metadata"]["name"] == subject["name"]])
+                [role] = [one for one in of(objects, binding["roleRef"]["kind"]) if one["metadata"]["name"] == binding["roleRef"]["name"]]
+                may = {}
+                for rule in role["rules"]:
+                    self.assertEqual(set(rule), {"apiGroups", "resources", "verbs"})
+                    for group in rule["apiGroups"]:
+                        for resource in rule["resources"]:
+                            kind, _, part = resource.partition("/")
+                            may[(f"{kind}.{group}" if group else kind) + (f"/{part}" if part else "")] = set(rule["verbs"])
+                who = subject["name"].removeprefix("galen-")
+                found.setdefault(name, {}).setdefault(who, {}).update(may)
+        self.assertEqual(found, self.ON_API_SERVER)
+
+    def test_the_policy_of_admission_is_about_the_account_that_there_is(self):
+        objects = render("--values", f"{CHART}/ci/node-conditions.yaml")
+        [policy] = of(objects, "ValidatingAdmissionPolicy")
+        self.assertIn(f"'system:serviceaccount:{NAMESPACE}:{named(objects, 'ServiceAccount', 'galen-watch')['metadata']['name']}'",
+                      policy["spec"]["matchConditions"][0]["expression"])
+        self.assertEqual(of(objects, "ValidatingAdmissionPolicyBinding")[0]["spec"]["policyName"], policy["metadata"]["name"])
+        without = render("--values", f"{CHART}/ci/node-conditions.yaml", "--set", "kubernetes.nodes.admissionPolicy=false")
+        self.assertEqual(of(without, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"), [])
+
+    def test_the_definition_stays_when_the_release_goes(self):
+        [definition] = of(render("--values", f"{CHART}/ci/diagnoses.yaml"), "CustomResourceDefinition")
+        self.assertEqual(definition["metadata"]["annotations"]["helm.sh/resource-policy"], "keep")
+        without = render("--values", f"{CHART}/ci/diagnoses.yaml", "--set", "kubernetes.diagnoses.installDefinition=false")
+        self.assertEqual(of(without, "CustomResourceDefinition"), [])
+
+    def test_a_gateway_that_may_not_list_pods_is_possible(self):
+        for role in of(render("--values", f"{CHART}/ci/diagnoses.yaml", "--set", "kubernetes.diagnoses.jobs=false"), "ClusterRole"):
+            self.assertNotIn("pods", json.dumps(role["rules"]))
 
     def test_every_container_says_what_it_takes(self):
         for name, objects in every():
@@ -363,6 +409,8 @@ class WhatIsRefused(unittest.TestCase):
         "needs a password": ["redis.existingSecret="],
         "enable one of them": ["gateway.ingress.enabled=true", "gateway.gatewayApi.enabled=true"],
         "name the Gateway": ["gateway.gatewayApi.enabled=true"],
+        "kubernetes.diagnoses: the gateway serves them": ["kubernetes.diagnoses.enabled=true", "gateway.enabled=false"],
+        "kubernetes.nodes: galen-watch writes them": ["kubernetes.nodes.enabled=true", "watch.enabled=false"],
         "set gateway.enabled=true": ["uploads.enabled=true", "gateway.enabled=false"],
         "networkPolicy.nodeCIDRs": ["node.hostNetwork=true"],
         "tls.issuerRef.kind=ClusterIssuer": ["node.namespace=other"],

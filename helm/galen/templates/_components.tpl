@@ -71,6 +71,12 @@
 - --orchestrator={{ include "galen.address" (dict "root" .root "component" "orchestrator") }}
 - --execution={{ include "galen.address" (dict "root" .root "component" "execution") }}
 - --parent={{ .settings.parent }}
+{{- with .root.Values.kubernetes.nodes }}
+{{- if .enabled }}
+- --kubernetes
+- --kubernetes_hold={{ .hold }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "galen.bundles.args" -}}
@@ -106,6 +112,15 @@
 {{- range list "oidc" "webhooks" "tickets" }}
 {{- if index $.settings . }}
 - --{{ . }}=/etc/galen/config/{{ . }}.yaml
+{{- end }}
+{{- end }}
+{{- with .root.Values.kubernetes.diagnoses }}
+{{- if .enabled }}
+- --kubernetes
+- --kubernetes_cancel={{ .cancelDeleted }}
+{{- with .defaultTenant }}
+- --kubernetes_tenant={{ . }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- with .settings.corsOrigins }}
@@ -216,6 +231,14 @@ nvidia-driver:
 {{- else if and (eq .component "execution") .settings.tenantNodes }}
 tenant_nodes.yaml: {{ dict "tenants" .settings.tenantNodes | toYaml | quote }}
 {{- end }}
+{{- end }}
+
+{{/* The components that speak to the API server. */}}
+{{- define "galen.onApiServer" -}}
+{{- $found := list }}
+{{- if and .Values.gateway.enabled .Values.kubernetes.diagnoses.enabled }}{{ $found = append $found "gateway" }}{{ end }}
+{{- if and .Values.watch.enabled .Values.kubernetes.nodes.enabled }}{{ $found = append $found "watch" }}{{ end }}
+{{- toYaml $found }}
 {{- end }}
 
 {{/* The components that speak to Redis. */}}

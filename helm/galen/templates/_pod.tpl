@@ -29,7 +29,7 @@ metadata:
     {{- end }}
 spec:
   serviceAccountName: {{ include "galen.fullname" $root }}-{{ $component }}
-  automountServiceAccountToken: false
+  automountServiceAccountToken: {{ has $component (include "galen.onApiServer" $root | fromYamlArray) }}
   enableServiceLinks: false
   {{- if eq $component "toolbox" }}
   terminationGracePeriodSeconds: 1

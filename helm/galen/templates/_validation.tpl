@@ -15,6 +15,12 @@
 {{- if and .Values.gateway.gatewayApi.enabled (not .Values.gateway.gatewayApi.parentRefs) }}
 {{- fail "gateway.gatewayApi.parentRefs: name the Gateway that the route belongs to" }}
 {{- end }}
+{{- if and .Values.kubernetes.diagnoses.enabled (not .Values.gateway.enabled) }}
+{{- fail "kubernetes.diagnoses: the gateway serves them; set gateway.enabled as well" }}
+{{- end }}
+{{- if and .Values.kubernetes.nodes.enabled (not .Values.watch.enabled) }}
+{{- fail "kubernetes.nodes: galen-watch writes them; set watch.enabled as well" }}
+{{- end }}
 {{- if and .Values.uploads.enabled (not .Values.gateway.enabled) }}
 {{- fail "uploads.enabled: uploads come through the gateway; set gateway.enabled=true" }}
 {{- end }}

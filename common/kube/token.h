@@ -1,0 +1,37 @@
+#ifndef COMMON_KUBE_TOKEN_H_
+#define COMMON_KUBE_TOKEN_H_
+
+#include <sys/stat.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "common/base/mutex.h"
+#include "common/llm/secret.h"
+
+namespace galen::kube {
+
+// The token of a file that a kubelet exchanges before the token expires. Thread-safe.
+class TokenFile {
+ public:
+  // "": no token at all.
+  explicit TokenFile(std::string path) : path_(std::move(path)) {}
+
+  // What the file holds now; read again only when the file is another one than before. Should it
+  // be unreadable for a moment, the token read last. FAILED_PRECONDITION when there is none.
+  absl::StatusOr<llm::Secret> Get();
+  // Reads the file at the next Get() even if it looks unchanged: the server refused the token.
+  void Refused();
+
+ private:
+  const std::string path_;
+  Mutex mu_;
+  struct stat seen_ ABSL_GUARDED_BY(mu_) = {};
+  llm::Secret token_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace galen::kube
+
+#endif  // COMMON_KUBE_TOKEN_H_

@@ -1,0 +1,44 @@
+#ifndef COMMON_KUBE_WATCH_H_
+#define COMMON_KUBE_WATCH_H_
+
+#include <functional>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "common/base/cancellation.h"
+#include "common/kube/client.h"
+#include "common/kube/watch_state.h"
+
+namespace galen::kube {
+
+// What a watch tells, on its thread, one call at a time.
+struct Watcher {
+  std::function<void(const Change&)> on_change;
+  // After each whole list: what there is has been told. May be empty.
+  std::function<void()> on_synced;
+  // A list or connection failed; it goes on by itself. May be empty.
+  std::function<void(const absl::Status&)> on_trouble;
+};
+
+// Watches until it is cancelled, through lost connections, restarts of the API server and versions
+// that are gone; also where the kind is not there yet, or not allowed yet.
+void RunWatch(Client& client, const Selection& selection, const Watcher& watcher,
+              const Cancellation& cancellation);
+
+// The same on a thread of its own, which ends with it.
+class Watch {
+ public:
+  // `client` outlives it.
+  Watch(Client& client, Selection selection, Watcher watcher);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  Cancellation cancellation_;
+  std::thread thread_;
+};
+
+}  // namespace galen::kube
+
+#endif  // COMMON_KUBE_WATCH_H_

@@ -1,0 +1,106 @@
+#include "services/watch/cluster/conclusions.h"
+
+#include <iterator>
+#include <utility>
+
+#include "common/base/status_macros.h"
+
+namespace galen::watch::cluster {
+namespace {
+
+constexpr int kNamesPage = 256;
+constexpr int kMostPages = 64;  // of names that are new at once
+constexpr int kEvents = 200;
+constexpr std::size_t kMostNames = 200'000;  // remembered
+// One that is over may be taken up again by what a person says; for so long it is looked at.
+constexpr absl::Duration kAfterEnd = absl::Hours(1);
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+}  // namespace
+
+absl::Status Conclusions::Read(const std::string& name, Followed& followed) {
+  using Event = galen::v1::DiagnosisEvent;
+  for (;;) {
+    absl::StatusOr<std::vector<Event>> events = events_.Read(name, followed.last, kEvents);
+    if (absl::IsNotFound(events.status())) {
+      followed.over = true;
+      return absl::OkStatus();
+    }
+    GALEN_RETURN_IF_ERROR(events.status());
+    for (const Event& event : *events) {
+      followed.last = event.sequence();
+      followed.heard = TimeOf(event.event_time());
+      switch (event.event_case()) {
+        case Event::kConcluded:
+          followed.conclusion = ConclusionOf(name, followed.heard, event.concluded().report());
+          followed.over =
+              event.concluded().report().outcome() == galen::v1::Report::CAUSE_CONFIRMED;
+          break;
+        case Event::kEscalated:
+        case Event::kCancelled:
+        case Event::kFailed:
+          followed.over = true;
+          break;
+        case Event::kFeedbackReceived:
+          if (event.feedback_received().confirmed_label().empty()) followed.over = false;
+          break;
+        default:
+          break;
+      }
+    }
+    if (events->size() < static_cast<std::size_t>(kEvents)) return absl::OkStatus();
+  }
+}
+
+absl::Status Conclusions::FindNew() {
+  const absl::Time now = clock_.Now();
+  std::string token;
+  for (int i = 0; i < kMostPages; ++i) {
+    GALEN_ASSIGN_OR_RETURN(const store::EventLog::Page page, events_.List("", kNamesPage, token));
+    // Names come newest first: what follows a page of known or old ones is known or old.
+    bool fresh = false;
+    for (const std::string& name : page.names) {
+      const auto [at, is_new] = followed_.try_emplace(name);
+      if (!is_new) continue;
+      if (absl::Status status = Read(name, at->second); !status.ok()) {
+        followed_.erase(at);
+        return status;
+      }
+      if (now - at->second.heard < hold_) fresh = true;
+    }
+    token = page.next_page_token;
+    if (token.empty() || !fresh) return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Conclusions::Scan() {
+  GALEN_RETURN_IF_ERROR(FindNew());
+  const absl::Time now = clock_.Now();
+  for (auto& [name, followed] : followed_) {
+    const absl::Duration age = now - followed.heard;
+    if (followed.over && age > kAfterEnd) continue;
+    if (age > hold_) continue;
+    GALEN_RETURN_IF_ERROR(Read(name, followed));
+  }
+  // The names stay, which would be new in the next list otherwise; but not without end.
+  for (auto at = followed_.begin(); at != followed_.end();) {
+    const bool old = now - at->second.heard > hold_;
+    if (old) at->second.conclusion.reset();
+    at = old && followed_.size() > kMostNames ? followed_.erase(at) : std::next(at);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Conclusion> Conclusions::All() const {
+  std::vector<Conclusion> all;
+  for (const auto& [name, followed] : followed_) {
+    if (followed.conclusion.has_value()) all.push_back(*followed.conclusion);
+  }
+  return all;
+}
+
+}  // namespace galen::watch::cluster

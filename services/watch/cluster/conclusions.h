@@ -1,0 +1,48 @@
+#ifndef SERVICES_WATCH_CLUSTER_CONCLUSIONS_H_
+#define SERVICES_WATCH_CLUSTER_CONCLUSIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/store/event_log.h"
+#include "services/watch/cluster/findings.h"
+
+namespace galen::watch::cluster {
+
+// What the diagnoses of the last while concluded, read from their event logs. It keeps nothing but
+// what it read: one that begins anew reads it again. Not thread-safe.
+class Conclusions {
+ public:
+  // Both must outlive it. What is older than `hold` is forgotten.
+  Conclusions(store::EventLog& events, const Clock& clock, absl::Duration hold)
+      : events_(events), clock_(clock), hold_(hold) {}
+
+  // Looks once at what is new. On an error it knows what it knew, and goes on with the next scan.
+  absl::Status Scan();
+  std::vector<Conclusion> All() const;
+
+ private:
+  struct Followed {
+    std::int64_t last = 0;  // event that was read
+    absl::Time heard;       // its time
+    bool over = false;
+    std::optional<Conclusion> conclusion;
+  };
+  absl::Status FindNew();
+  absl::Status Read(const std::string& name, Followed& followed);
+
+  store::EventLog& events_;
+  const Clock& clock_;
+  const absl::Duration hold_;
+  std::map<std::string, Followed> followed_;
+};
+
+}  // namespace galen::watch::cluster
+
+#endif  // SERVICES_WATCH_CLUSTER_CONCLUSIONS_H_

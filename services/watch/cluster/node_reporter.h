@@ -1,0 +1,74 @@
+#ifndef SERVICES_WATCH_CLUSTER_NODE_REPORTER_H_
+#define SERVICES_WATCH_CLUSTER_NODE_REPORTER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "common/base/cancellation.h"
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/kube/client.h"
+#include "common/kube/watch.h"
+#include "common/store/store.h"
+#include "services/watch/cluster/conclusions.h"
+#include "services/watch/cluster/node_rules.h"
+
+namespace galen::watch::cluster {
+
+// Keeps the conditions of a cluster's nodes at what diagnoses concluded, tells of each conclusion
+// by an event, and says which nodes with GPUs have no node executor. It starts from what is there
+// each time, so several of them, and one that begins anew, write the same. Thread-safe.
+class NodeReporter {
+ public:
+  struct Options {
+    absl::Duration hold = absl::Hours(24);  // how long a conclusion is good for
+    absl::Duration every = absl::Seconds(10);
+    absl::Duration events_of = absl::Minutes(30);  // conclusions older than that get no event
+    absl::Duration settle = absl::Minutes(5);      // before it is said that executors are missing
+  };
+  // All must outlive it. `tell` gets a sentence about what goes wrong, or is missing.
+  NodeReporter(kube::Client& client, store::Store& store, NodeRules rules, const Clock& clock,
+               Options options, std::function<void(const std::string&)> tell);
+  ~NodeReporter();
+  NodeReporter(const NodeReporter&) = delete;
+  NodeReporter& operator=(const NodeReporter&) = delete;
+
+ private:
+  void Heard(const kube::Change& change);
+  void Loop();
+  absl::Status Round();
+  absl::Status Report(const std::string& node, const std::map<std::string, Problem>& problems);
+  absl::Status TellEvents(const std::vector<Conclusion>& conclusions);
+  absl::Status LookForExecutors();
+
+  kube::Client& client_;
+  store::Store& store_;
+  const NodeRules rules_;
+  const Clock& clock_;
+  const Options options_;
+  const std::function<void(const std::string&)> tell_;
+  const absl::Time began_;
+  // Of the loop's thread alone:
+  Conclusions conclusions_;
+  std::set<std::string> told_;     // names of events
+  std::set<std::string> missing_;  // nodes that were said to have no executor
+  // Of the watch's thread alone:
+  bool deaf_ = false;
+  Mutex mu_;
+  std::map<std::string, kube::Json> nodes_ ABSL_GUARDED_BY(mu_);  // what is looked at of each
+  bool synced_ ABSL_GUARDED_BY(mu_) = false;
+  Cancellation cancellation_;
+  std::unique_ptr<kube::Watch> watch_;
+  std::thread thread_;
+};
+
+}  // namespace galen::watch::cluster
+
+#endif  // SERVICES_WATCH_CLUSTER_NODE_REPORTER_H_

@@ -1,0 +1,122 @@
+#include "services/watch/cluster/node_rules.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/host/yaml.h"
+
+namespace galen::watch::cluster {
+namespace {
+
+constexpr std::size_t kMostFile = 1 << 20;
+
+bool IsType(absl::string_view type) {
+  return absl::StartsWith(type, "Galen") && type.size() > 5 && type.size() <= 63 &&
+         std::all_of(type.begin(), type.end(),
+                     [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); });
+}
+
+absl::StatusOr<ConditionRule> ParseRule(const host::Yaml& entry, absl::string_view file) {
+  ConditionRule rule;
+  for (const host::Yaml::Field& field : entry.fields) {
+    if (field.name == "type") {
+      GALEN_ASSIGN_OR_RETURN(rule.type, host::YamlText(field.value, file, field.name));
+    } else if (field.name == "labels") {
+      GALEN_ASSIGN_OR_RETURN(rule.labels, host::YamlTexts(field.value, file, field.name));
+    } else if (field.name == "title") {
+      GALEN_ASSIGN_OR_RETURN(rule.title, host::YamlText(field.value, file, field.name));
+    } else {
+      return host::YamlError(field.value, file,
+                             absl::StrCat(field.name, ": unknown; there are type, labels, title"));
+    }
+  }
+  if (!IsType(rule.type) || rule.labels.empty() || rule.title.empty()) {
+    return host::YamlError(entry, file,
+                           "conditions: an entry needs a type that begins with Galen, labels, and "
+                           "a title");
+  }
+  return rule;
+}
+
+absl::Status ParseGpus(const host::Yaml& gpus, absl::string_view file, NodeRules& rules) {
+  for (const host::Yaml::Field& field : gpus.fields) {
+    if (field.name == "labels") {
+      GALEN_ASSIGN_OR_RETURN(rules.gpu_labels, host::YamlTexts(field.value, file, field.name));
+    } else if (field.name == "resources") {
+      GALEN_ASSIGN_OR_RETURN(rules.gpu_resources, host::YamlTexts(field.value, file, field.name));
+    } else {
+      return host::YamlError(field.value, file,
+                             absl::StrCat(field.name, ": unknown; there are labels, resources"));
+    }
+  }
+  for (const std::string& label : rules.gpu_labels) {
+    if (absl::StrContains(label, '=')) continue;
+    return host::YamlError(gpus, file, absl::StrCat("gpu_nodes: write ", label, "=VALUE"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const ConditionRule* NodeRules::For(absl::string_view label) const {
+  for (const ConditionRule& rule : conditions) {
+    for (const std::string& begin : rule.labels) {
+      if (label == begin || absl::StartsWith(label, absl::StrCat(begin, "."))) return &rule;
+    }
+  }
+  return nullptr;
+}
+
+bool NodeRules::IsOurs(absl::string_view type) const {
+  return std::any_of(conditions.begin(), conditions.end(),
+                     [&](const ConditionRule& rule) { return rule.type == type; });
+}
+
+absl::StatusOr<NodeRules> ParseNodeRules(absl::string_view text, absl::string_view file) {
+  GALEN_ASSIGN_OR_RETURN(const host::Yaml yaml, host::ParseYaml(text, file));
+  NodeRules rules;
+  for (const host::Yaml::Field& field : yaml.fields) {
+    if (field.name == "conditions") {
+      for (const host::Yaml& entry : field.value.items) {
+        GALEN_ASSIGN_OR_RETURN(ConditionRule rule, ParseRule(entry, file));
+        rules.conditions.push_back(std::move(rule));
+      }
+    } else if (field.name == "gpu_nodes") {
+      GALEN_RETURN_IF_ERROR(ParseGpus(field.value, file, rules));
+    } else {
+      return host::YamlError(
+          field.value, file,
+          absl::StrCat(field.name, ": unknown; there are conditions, gpu_nodes"));
+    }
+  }
+  if (rules.conditions.empty()) {
+    return host::YamlError(yaml, file, "names no conditions; see docs/kubernetes.md");
+  }
+  return rules;
+}
+
+absl::StatusOr<NodeRules> LoadNodeRules(const std::vector<std::string>& directories) {
+  for (auto at = directories.rbegin(); at != directories.rend(); ++at) {
+    const std::string path = absl::StrCat(*at, "/kubernetes/conditions.yaml");
+    std::error_code error;
+    const auto size = std::filesystem::file_size(path, error);
+    if (error) continue;
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    if (size <= kMostFile) text << in.rdbuf();
+    if (!in || size > kMostFile) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
+    }
+    return ParseNodeRules(text.str(), path);
+  }
+  return absl::NotFoundError("kubernetes/conditions.yaml: no directory of the knowledge has it");
+}
+
+}  // namespace galen::watch::cluster

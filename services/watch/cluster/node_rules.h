@@ -1,0 +1,38 @@
+#ifndef SERVICES_WATCH_CLUSTER_NODE_RULES_H_
+#define SERVICES_WATCH_CLUSTER_NODE_RULES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::watch::cluster {
+
+// Which causes become which condition of a node.
+struct ConditionRule {
+  std::string type;                 // begins with "Galen"
+  std::vector<std::string> labels;  // or what they begin with
+  std::string title;
+};
+
+// knowledge/kubernetes/conditions.yaml.
+struct NodeRules {
+  std::vector<ConditionRule> conditions;
+  std::vector<std::string> gpu_labels;  // "name=value"
+  std::vector<std::string> gpu_resources;
+
+  // The first that fits; null: such a cause is none.
+  const ConditionRule* For(absl::string_view label) const;
+  // Whether a condition of this type is one that we write.
+  bool IsOurs(absl::string_view type) const;
+};
+
+// INVALID_ARGUMENT with file and line.
+absl::StatusOr<NodeRules> ParseNodeRules(absl::string_view text, absl::string_view file);
+// That of the last of the directories that has kubernetes/conditions.yaml; NOT_FOUND when none has.
+absl::StatusOr<NodeRules> LoadNodeRules(const std::vector<std::string>& directories);
+
+}  // namespace galen::watch::cluster
+
+#endif  // SERVICES_WATCH_CLUSTER_NODE_RULES_H_

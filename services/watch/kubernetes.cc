@@ -1,0 +1,71 @@
+#include "services/watch/kubernetes.h"
+
+#include <utility>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/kube/client.h"
+#include "common/kube/config.h"
+#include "common/log/log.h"
+#include "services/watch/cluster/node_reporter.h"
+#include "services/watch/cluster/node_rules.h"
+
+ABSL_FLAG(
+    bool, kubernetes, false,
+    "Say on the nodes of the Kubernetes cluster that this runs in what diagnoses concluded, as "
+    "conditions and events, and in the log which of them have no node executor "
+    "(docs/kubernetes.md).");
+ABSL_FLAG(std::string, kubernetes_server, "",
+          "API server, https://HOST:PORT; empty: that of the pod that this runs in.");
+ABSL_FLAG(std::string, kubernetes_ca, "",
+          "With --kubernetes_server: PEM file of its authority; empty: those of the system.");
+ABSL_FLAG(std::string, kubernetes_token, "",
+          "With --kubernetes_server: file of the token, read anew when it changes.");
+ABSL_FLAG(absl::Duration, kubernetes_hold, absl::Hours(24),
+          "How long a conclusion stands in a condition unless it is drawn again.");
+
+namespace galen::watch {
+namespace {
+
+absl::StatusOr<kube::Options> ClusterOptions() {
+  if (absl::GetFlag(FLAGS_kubernetes_server).empty()) {
+    return kube::InCluster(&kube::ProcessVariable);
+  }
+  kube::Options options;
+  options.server = absl::GetFlag(FLAGS_kubernetes_server);
+  options.ca_file = absl::GetFlag(FLAGS_kubernetes_ca);
+  options.token_file = absl::GetFlag(FLAGS_kubernetes_token);
+  return options;
+}
+
+class Reporter final : public Kubernetes {
+ public:
+  Reporter(std::unique_ptr<kube::Client> client, store::Store& store, cluster::NodeRules rules,
+           const Clock& clock, const cluster::NodeReporter::Options& options)
+      : client_(std::move(client)),
+        reporter_(*client_, store, std::move(rules), clock, options,
+                  [](const std::string& news) { log::Warning(news); }) {}
+
+ private:
+  const std::unique_ptr<kube::Client> client_;
+  cluster::NodeReporter reporter_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(
+    store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge) {
+  if (!absl::GetFlag(FLAGS_kubernetes)) return nullptr;
+  cluster::NodeReporter::Options options;
+  options.hold = absl::GetFlag(FLAGS_kubernetes_hold);
+  if (options.hold <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("--kubernetes_hold: must be more than 0");
+  }
+  GALEN_ASSIGN_OR_RETURN(const kube::Options cluster_options, ClusterOptions());
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<kube::Client> client, kube::Client::Make(cluster_options));
+  GALEN_ASSIGN_OR_RETURN(cluster::NodeRules rules, cluster::LoadNodeRules(knowledge));
+  return std::make_unique<Reporter>(std::move(client), store, std::move(rules), clock, options);
+}
+
+}  // namespace galen::watch

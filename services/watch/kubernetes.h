@@ -1,0 +1,27 @@
+#ifndef SERVICES_WATCH_KUBERNETES_H_
+#define SERVICES_WATCH_KUBERNETES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/clock.h"
+#include "common/store/store.h"
+
+namespace galen::watch {
+
+// What galen-watch does in a Kubernetes cluster (--kubernetes): says on its nodes what diagnoses
+// concluded. Ends with its destruction.
+class Kubernetes {
+ public:
+  virtual ~Kubernetes() = default;
+  // Null without --kubernetes. All must outlive it. Errors of the flags, of the pod's token, and of
+  // the knowledge.
+  static absl::StatusOr<std::unique_ptr<Kubernetes>> Open(
+      store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge);
+};
+
+}  // namespace galen::watch
+
+#endif  // SERVICES_WATCH_KUBERNETES_H_
