@@ -1,6 +1,7 @@
 #include "common/kube/answer.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/json_depth.h"
 #include "common/base/retry_hint.h"
 #include "common/base/text.h"
 
@@ -9,29 +10,6 @@ namespace {
 
 constexpr int kMostNesting = 200;
 constexpr std::size_t kMostMessage = 1000;
-
-// Before it is parsed: what is built of it is taken apart by recursion.
-bool NestsTooDeep(absl::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') {
-        ++i;
-      } else if (c == '"') {
-        quoted = false;
-      }
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMostNesting) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
 
 absl::StatusCode CodeOf(int code, absl::string_view reason) {
   switch (code) {
@@ -76,7 +54,7 @@ absl::string_view Remedy(int code) {
 }  // namespace
 
 absl::StatusOr<Json> ParseObject(absl::string_view text) {
-  if (NestsTooDeep(text)) {
+  if (JsonNestsDeeperThan(text, kMostNesting)) {
     return absl::DataLossError(
         absl::StrCat("what the API server sent nests deeper than ", kMostNesting, " levels"));
   }
