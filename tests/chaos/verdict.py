@@ -59,7 +59,7 @@ def node_of(value):
 def quotes_the_liar(result):
     """Whether a check that did not work says, as the reason, what the other end of the pair answered, and that it was that one."""
     return result.get("status") == "ERROR" and not result.get("findings") and not result.get("metrics") and \
-        re.match(rf"(not tested: {LIAR} opened no port for it \()?node executor of {LIAR} gave no answer as the (server|client) of [^:]*: ",
+        re.match(rf"not tested: {LIAR} opened no port for it \(|node executor of {LIAR} gave no answer as the (server|client) of [^:]*: ",
                  result.get("message", "")) is not None
 
 

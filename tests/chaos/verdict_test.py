@@ -44,8 +44,11 @@ class Verdict(unittest.TestCase):
     def test_what_the_liar_answered_to_its_partner_is_no_lie_where_it_is_said_whose_words_they_are(self):
         said = "node executor of liar gave no answer as the server of node0: LIAR: the node is on fire"
         partner = {"id": "rdma.pair@node0", "node": "node0", "status": "ERROR", "message": said}
-        untested = f"not tested: liar opened no port for it ({said})"
-        for result, count in ((partner, 0), ({**partner, "message": untested}, 0), ({**partner, "status": "FAIL"}, 1), ({**partner, "message": "LIAR: the node is on fire"}, 1),
+        untested = "not tested: liar opened no port for it ({})"
+        for result, count in ((partner, 0), ({**partner, "status": "FAIL"}, 1), ({**partner, "message": "LIAR: the node is on fire"}, 1),
+                              ({**partner, "message": untested.format(said)}, 0),
+                              ({**partner, "message": untested.format("LIAR: nothing to complain of")}, 0),
+                              ({**partner, "message": untested.format("LIAR").replace("liar", "node1")}, 1),
                               ({**partner, "findings": [{"text": "LIAR"}]}, 1), ({**partner, "message": said.replace("of liar", "of node1")}, 1)):
             answers = {"r": (verdict.LYING, {"state": "SUCCEEDED", "checkResults": [result]})}
             self.assertEqual(len(self.broken(answers, [log("r")])), count, result)

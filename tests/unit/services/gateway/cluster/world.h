@@ -95,18 +95,25 @@ class FakeOrchestrator final : public Upstream {
   std::vector<std::string> calls_;
 };
 
-// Lets everything through, or nothing.
+// Lets everything through, or nothing. Thread-safe; `wait` is set before and `taken` read after
+// what calls it.
 class FakeRates final : public RateGate {
  public:
   void Take(const std::string& tenant, bool starts,
             absl::AnyInvocable<void(absl::StatusOr<Allowance>) &&> done) override {
-    taken.push_back(absl::StrCat(tenant, starts ? " starts" : ""));
+    {
+      const std::lock_guard lock(mu_);
+      taken.push_back(absl::StrCat(tenant, starts ? " starts" : ""));
+    }
     Allowance allowance;
     allowance.wait = wait;
     std::move(done)(allowance);
   }
   absl::Duration wait;
   std::vector<std::string> taken;
+
+ private:
+  std::mutex mu_;
 };
 
 // An API server with namespaces, pods and Diagnosis objects. Thread-safe.
