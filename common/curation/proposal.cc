@@ -107,6 +107,8 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": has more than ", kMaxProposalBytes, " bytes; shorten it"));
   }
+  // The mark of its encoding, which some editors set, is one only where a text begins.
+  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
   const std::optional<knowledge::YamlNode> root = knowledge::ReadYaml(text, name, problems);
   if (!root.has_value()) return ErrorOf(problems);
   const knowledge::FileContext context{name, problems};

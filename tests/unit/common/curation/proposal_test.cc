@@ -73,6 +73,17 @@ TEST(ProposalText, KeepsTheLineNumbersOfTheFile) {
   EXPECT_EQ(lines_before(again->knowledge), lines_before(text));
 }
 
+TEST(ProposalText, MayBeginWithTheMarkOfItsEncoding) {
+  for (const char* text : {"\xEF\xBB\xBFproposal:\n  id: a\n  kind: label\nlabels: []\n",
+                           "\xEF\xBB\xBFlabels: []\nproposal:\n  id: a\n  kind: label\n"}) {
+    const auto proposal = ProposalFromText("p.yaml", text);
+    ASSERT_THAT(proposal, IsOk());
+    const auto again = ProposalFromText("p.yaml", ToText(*proposal));
+    ASSERT_THAT(again, IsOk());
+    EXPECT_EQ(again->id, "a");
+  }
+}
+
 TEST(ProposalText, RefusesWhatIsNoProposalWithFileAndLine) {
   const auto refused = [](const std::string& text) {
     return ProposalFromText("p.yaml", text).status();
@@ -84,8 +95,7 @@ TEST(ProposalText, RefusesWhatIsNoProposalWithFileAndLine) {
   EXPECT_THAT(refused("proposal:\n  id: a\n  kidn: label\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("p.yaml:3: error: unknown key \"kidn\"")));
-  for (const char* other : {"\xEF\xBB\xBFproposal:\n  id: a\n  kind: label\nlabels: []\n",
-                            "{proposal: {id: a, kind: label}, labels: []}\n",
+  for (const char* other : {"{proposal: {id: a, kind: label}, labels: []}\n",
                             "'proposal': {id: a, kind: label}\nlabels: []\n",
                             // The head ends within a quotation.
                             "proposal:\n  id: a\n  kind: 'label\nb: '\nlabels: []\n"}) {
