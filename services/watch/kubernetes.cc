@@ -55,10 +55,12 @@ class Reporter final : public Kubernetes {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(
-    store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge) {
+    store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge,
+    const std::string& own) {
   if (!absl::GetFlag(FLAGS_kubernetes)) return nullptr;
   cluster::NodeReporter::Options options;
   options.hold = absl::GetFlag(FLAGS_kubernetes_hold);
+  options.own = own;
   if (options.hold <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("--kubernetes_hold: must be more than 0");
   }

@@ -116,8 +116,9 @@ absl::Status Serve() {
     nodes = clients::MakeGrpcExecutionClient(std::move(to_execution));
     follower = std::make_unique<NodeFollower>(*nodes, desk, tell);
   }
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Kubernetes> kubernetes,
-                         Kubernetes::Open(**store, clock, *directories));
+  GALEN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Kubernetes> kubernetes,
+      Kubernetes::Open(**store, clock, *directories, absl::GetFlag(FLAGS_parent)));
   WatchServiceImpl service(desk);
   knowledge::Reloader reloader(
       {.directories = *directories,

@@ -3,6 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
 namespace galen::watch::cluster {
@@ -34,8 +36,15 @@ absl::Status Conclusions::Read(const std::string& name, Followed& followed) {
       followed.last = event.sequence();
       followed.heard = TimeOf(event.event_time());
       switch (event.event_case()) {
+        case Event::kCreated:
+          followed.of_bundle = !event.created().incident().bundle().empty();
+          break;
         case Event::kConcluded:
-          followed.conclusion = ConclusionOf(name, followed.heard, event.concluded().report());
+          if (!followed.of_bundle) {
+            followed.conclusion = ConclusionOf(
+                name, followed.heard, event.concluded().report(),
+                absl::StartsWith(name, absl::StrCat(own_, "/")) ? Witness::kAll : Witness::kChecks);
+          }
           followed.over =
               event.concluded().report().outcome() == galen::v1::Report::CAUSE_CONFIRMED;
           break;

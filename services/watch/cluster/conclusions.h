@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,9 +20,10 @@ namespace galen::watch::cluster {
 // what it read: one that begins anew reads it again. Not thread-safe.
 class Conclusions {
  public:
-  // Both must outlive it. What is older than `hold` is forgotten.
-  Conclusions(store::EventLog& events, const Clock& clock, absl::Duration hold)
-      : events_(events), clock_(clock), hold_(hold) {}
+  // Both must outlive it. What is older than `hold` is forgotten. `own`: whose diagnoses are opened
+  // by us ("tenants/provider"), of what nodes reported.
+  Conclusions(store::EventLog& events, const Clock& clock, absl::Duration hold, std::string own)
+      : events_(events), clock_(clock), hold_(hold), own_(std::move(own)) {}
 
   // Looks once at what is new. On an error it knows what it knew, and goes on with the next scan.
   absl::Status Scan();
@@ -32,6 +34,7 @@ class Conclusions {
     std::int64_t last = 0;  // event that was read
     absl::Time heard;       // its time
     bool over = false;
+    bool of_bundle = false;  // what somebody brought, of which it is not known whence it is
     std::optional<Conclusion> conclusion;
   };
   absl::Status FindNew();
@@ -40,6 +43,7 @@ class Conclusions {
   store::EventLog& events_;
   const Clock& clock_;
   const absl::Duration hold_;
+  const std::string own_;
   std::map<std::string, Followed> followed_;
 };
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/check_id.h"
 #include "common/base/text.h"
 
 namespace galen::watch::cluster {
@@ -43,12 +44,15 @@ bool IsNodeName(absl::string_view name) {
   });
 }
 
-void AddFaults(const galen::v1::Cause& cause, std::vector<Fault>& faults) {
+void AddFaults(const galen::v1::Cause& cause, Witness witness, std::vector<Fault>& faults) {
   // What the customer mends says nothing of the machine.
   if (cause.label().empty() || cause.owner() == "customer") return;
+  std::set<absl::string_view> checked;
+  for (const std::string& id : cause.evidence_ids()) checked.insert(NodeOfCheckId(id));
   std::map<std::string, std::vector<std::string>> devices;
   for (const galen::v1::Device& device : cause.devices()) {
     if (!IsNodeName(device.node())) continue;
+    if (witness == Witness::kChecks && checked.count(device.node()) == 0) continue;
     std::vector<std::string>& there = devices[device.node()];
     if (!device.device().empty() && there.size() < kMostDevices) there.push_back(device.device());
   }
@@ -71,18 +75,22 @@ const Json* ConditionsOf(const Json& node) {
 
 }  // namespace
 
-Conclusion ConclusionOf(const std::string& name, absl::Time time, const galen::v1::Report& report) {
+Conclusion ConclusionOf(const std::string& name, absl::Time time, const galen::v1::Report& report,
+                        Witness witness) {
   Conclusion conclusion;
   conclusion.diagnosis = CleanText(name.substr(name.rfind('/') + 1), 63);
   conclusion.time = time;
-  if (report.has_primary_cause()) AddFaults(report.primary_cause(), conclusion.faults);
-  for (const galen::v1::Cause& cause : report.other_causes()) AddFaults(cause, conclusion.faults);
+  if (report.has_primary_cause()) {
+    AddFaults(report.primary_cause(), witness, conclusion.faults);
+  }
+  for (const galen::v1::Cause& cause : report.other_causes()) {
+    AddFaults(cause, witness, conclusion.faults);
+  }
   for (const galen::v1::Cause& cause : report.ruled_out()) {
     // It sits nowhere, so what tells the nodes is the checks that spoke against it: "CHECK@NODE".
     for (const std::string& id : cause.evidence_ids()) {
-      const std::size_t at = id.rfind('@');
-      if (absl::StartsWith(id, "signal/") || at == std::string::npos) continue;
-      conclusion.ruled_out.emplace(id.substr(at + 1), cause.label());
+      const absl::string_view node = NodeOfCheckId(id);
+      if (!node.empty()) conclusion.ruled_out.emplace(node, cause.label());
     }
   }
   return conclusion;

@@ -33,9 +33,15 @@ struct Conclusion {
   std::vector<Fault> faults;
   std::set<std::pair<std::string, std::string>> ruled_out;  // node and label
 };
+// Whose word counts for what is said of a node.
+enum class Witness {
+  kChecks,  // checks of that node: the logs of a customer's incident may name any machine
+  kAll,     // also signals of logs: those of an incident of our own are what nodes reported to us
+};
 // Of a report: its confirmed causes that are not for the customer to mend, on each node that they
-// sit on; and what was ruled out by checks of nodes.
-Conclusion ConclusionOf(const std::string& name, absl::Time time, const galen::v1::Report& report);
+// sit on and that a witness speaks of; and what was ruled out by checks of nodes.
+Conclusion ConclusionOf(const std::string& name, absl::Time time, const galen::v1::Report& report,
+                        Witness witness);
 
 // "GpuMemoryUncorrectableEcc" of "GPU.MEMORY.UNCORRECTABLE_ECC".
 std::string ReasonOf(absl::string_view label);

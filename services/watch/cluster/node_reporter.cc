@@ -51,7 +51,7 @@ NodeReporter::NodeReporter(kube::Client& client, store::Store& store, NodeRules 
       options_(options),
       tell_(std::move(tell)),
       began_(clock.Now()),
-      conclusions_(store.events(), clock, options.hold) {
+      conclusions_(store.events(), clock, options.hold, options.own) {
   kube::Watcher watcher;
   watcher.on_change = [this](const kube::Change& change) { Heard(change); };
   watcher.on_synced = [this] {

@@ -29,6 +29,7 @@ class NodeReporter {
  public:
   struct Options {
     absl::Duration hold = absl::Hours(24);  // how long a conclusion is good for
+    std::string own = "tenants/provider";   // whose diagnoses are of what nodes reported
     absl::Duration every = absl::Seconds(10);
     absl::Duration events_of = absl::Minutes(30);  // conclusions older than that get no event
     absl::Duration settle = absl::Minutes(5);      // before it is said that executors are missing

@@ -23,12 +23,14 @@ using Event = galen::v1::DiagnosisEvent;
 
 class ConclusionsTest : public ::testing::Test {
  protected:
-  std::string Create(const std::string& id) {
-    const std::string name = "tenants/acme/diagnoses/" + id;
+  std::string Create(const std::string& id, const std::string& bundle = "",
+                     const std::string& tenant = "provider") {
+    const std::string name = "tenants/" + tenant + "/diagnoses/" + id;
     Event event;
     Stamp(event);
     event.mutable_created()->set_name(name);
     event.mutable_created()->set_request_id(id);
+    event.mutable_created()->mutable_incident()->set_bundle(bundle);
     EXPECT_THAT(store_->events().Create(event), IsOk());
     return name;
   }
@@ -64,8 +66,17 @@ class ConclusionsTest : public ::testing::Test {
 
   galen::testing::FakeClock clock_;
   const std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
-  Conclusions conclusions_{store_->events(), clock_, absl::Hours(24)};
+  Conclusions conclusions_{store_->events(), clock_, absl::Hours(24), "tenants/provider"};
 };
+
+TEST_F(ConclusionsTest, AreNotOfWhatSomebodyBrought) {
+  Conclude(Create("bundle", "capture-of-a-machine"), "GPU.A");
+  Conclude(Create("logs", "", "acme"), "GPU.B");  // no check of the node is cited
+  Conclude(Create("reported"), "GPU.C");
+  Conclude(Create("like-ours", "", "provider2"), "GPU.D");
+  ASSERT_THAT(conclusions_.Scan(), IsOk());
+  EXPECT_THAT(LabelsOf(conclusions_), ElementsAre("GPU.C"));
+}
 
 TEST_F(ConclusionsTest, AreThoseOfBeforeAndThoseThatCome) {
   Conclude(Create("before"), "GPU.A");

@@ -42,6 +42,7 @@ galen::v1::Cause Cause(const std::string& label,
     galen::v1::Device& at = *cause.add_devices();
     at.set_node(node);
     at.set_device(device);
+    cause.add_evidence_ids("gpu.health@" + node);
   }
   return cause;
 }
@@ -49,7 +50,7 @@ galen::v1::Cause Cause(const std::string& label,
 Conclusion Of(const std::string& id, absl::Time time, const galen::v1::Cause& cause) {
   galen::v1::Report report;
   *report.mutable_primary_cause() = cause;
-  return ConclusionOf("tenants/acme/diagnoses/" + id, time, report);
+  return ConclusionOf("tenants/acme/diagnoses/" + id, time, report, Witness::kChecks);
 }
 
 TEST(ConclusionOfTest, IsEachConfirmedCauseOnEachNodeThatItSitsOn) {
@@ -63,7 +64,8 @@ TEST(ConclusionOfTest, IsEachConfirmedCauseOnEachNodeThatItSitsOn) {
   for (const char* id : {"rdma.counters@n6", "signal/nccl.error@train.log", "incident/7"}) {
     report.mutable_ruled_out(0)->add_evidence_ids(id);
   }
-  const Conclusion conclusion = ConclusionOf("tenants/acme/diagnoses/d1", kNow, report);
+  const Conclusion conclusion =
+      ConclusionOf("tenants/acme/diagnoses/d1", kNow, report, Witness::kChecks);
   EXPECT_EQ(conclusion.diagnosis, "d1");  // and not whose
   ASSERT_EQ(conclusion.faults.size(), 3u);
   EXPECT_EQ(conclusion.faults[0].node, "n1");
@@ -78,6 +80,20 @@ TEST(ConclusionOfTest, IsNothingOfWhatACustomerMendsOrOfWhatIsNoNode) {
   for (const char* node : {"", "../secrets", "UPPER", "a/b", "a b"}) {
     EXPECT_THAT(Of("d", kNow, Cause("GPU.ECC", {{node, ""}})).faults, IsEmpty()) << node;
   }
+}
+
+TEST(ConclusionOfTest, IsNothingOfNodesThatOnlyTheIncidentsLogsNameUnlessTheIncidentIsOurs) {
+  galen::v1::Cause cause = Cause("GPU.ECC", {{"n1", "gpu:1"}, {"n2", "gpu:1"}});
+  cause.clear_evidence_ids();
+  for (const char* id : {"gpu.ecc@n1", "signal/xid@n2", "incident/7@n2"}) {
+    cause.add_evidence_ids(id);
+  }
+  const Conclusion of_a_customer = Of("d", kNow, cause);
+  ASSERT_EQ(of_a_customer.faults.size(), 1u);
+  EXPECT_EQ(of_a_customer.faults[0].node, "n1");
+  galen::v1::Report report;
+  *report.mutable_primary_cause() = cause;
+  EXPECT_EQ(ConclusionOf("d", kNow, report, Witness::kAll).faults.size(), 2u);
 }
 
 TEST(ReasonOfTest, IsOneWord) {

@@ -126,6 +126,7 @@ class NodeReporterTest : public ::testing::Test {
     report.set_outcome(galen::v1::Report::CAUSE_CONFIRMED);
     report.mutable_primary_cause()->set_label("GPU.ECC");
     report.mutable_primary_cause()->add_devices()->set_node(node);
+    report.mutable_primary_cause()->add_evidence_ids("gpu.ecc@" + node);
     ASSERT_THAT(store_->events().Append(*lease, 1, {event}), IsOk());
   }
   template <typename Holds>
