@@ -6,12 +6,12 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/trace"
+  "common/(trace|digest)"
   "common/(host|log)"
   "common/security"
   "common/(metrics|store|knowledge|logs|retrieval)"
   "common/rpc"
-  "common/(llm|spending)"
+  "common/(actions|llm|spending)"
   "common/(clients|kube)"
   "common/(reasoner|curation|program)"
   "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"

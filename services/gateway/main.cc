@@ -9,6 +9,8 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
+#include "common/actions/action_book.h"
+#include "common/actions/node_actions.h"
 #include "common/base/clock.h"
 #include "common/base/current.h"
 #include "common/base/executor.h"
@@ -31,7 +33,6 @@
 #include "services/gateway/access/key_access.h"
 #include "services/gateway/access/key_book.h"
 #include "services/gateway/access/store_rate_gate.h"
-#include "services/gateway/actions/action_book.h"
 #include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
@@ -106,6 +107,9 @@ ABSL_FLAG(bool, console, true, "Serve the web console at /.");
 ABSL_FLAG(std::string, webhooks, "",
           "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
           "Empty: none.");
+ABSL_FLAG(std::vector<std::string>, node_actions, {},
+          "What is offered to be done to nodes of a Kubernetes cluster by galen-watch, of the "
+          "knowledge's kubernetes/actions.yaml, NAME,...");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
@@ -180,10 +184,11 @@ absl::StatusOr<std::unique_ptr<security::AuditLog>> OpenAudit() {
 
 // What is proposed to be done, and who approved it.
 struct Actions {
-  Actions(Upstream& mesh, store::Store& store, const Clock& clock, security::AuditLog* audit)
-      : book(store.records()), upstream(mesh, book, pool, clock, audit) {}
+  Actions(Upstream& mesh, store::Store& store, galen::actions::NodeActions offered,
+          const Clock& clock, security::AuditLog* audit)
+      : book(store.records(), std::move(offered)), upstream(mesh, book, pool, clock, audit) {}
 
-  actions::ActionBook book;
+  galen::actions::ActionBook book;
   ThreadPool pool{/*threads=*/2,
                   /*max_queued=*/1000};  // goes after the mesh, whose answers need it
   actions::ActionUpstream upstream;
@@ -272,7 +277,10 @@ absl::Status Serve() {
       });
   const auto audit = OpenAudit();
   if (!audit.ok()) return audit.status();
-  Actions actions(*upstream, **store, clock, audit->get());
+  GALEN_ASSIGN_OR_RETURN(
+      galen::actions::NodeActions offered,
+      galen::actions::LoadNodeActions(directories, absl::GetFlag(FLAGS_node_actions)));
+  Actions actions(*upstream, **store, std::move(offered), clock, audit->get());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<clients::ExecutionClient> execution,
                          OpenExecution(**security));
   CheckUpstream mesh(actions.upstream, execution.get());

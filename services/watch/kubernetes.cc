@@ -1,13 +1,19 @@
 #include "services/watch/kubernetes.h"
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
+#include "common/actions/action_book.h"
+#include "common/actions/node_actions.h"
 #include "common/base/status_macros.h"
 #include "common/kube/client.h"
 #include "common/kube/config.h"
 #include "common/log/log.h"
+#include "services/watch/cluster/node_repairs.h"
 #include "services/watch/cluster/node_reporter.h"
 #include "services/watch/cluster/node_rules.h"
 
@@ -24,6 +30,9 @@ ABSL_FLAG(std::string, kubernetes_token, "",
           "With --kubernetes_server: file of the token, read anew when it changes.");
 ABSL_FLAG(absl::Duration, kubernetes_hold, absl::Hours(24),
           "How long a conclusion stands in a condition unless it is drawn again.");
+ABSL_FLAG(std::vector<std::string>, node_actions, {},
+          "With --kubernetes: what is done to nodes once a person approved it, of the knowledge's "
+          "kubernetes/actions.yaml, NAME,...; the gateway's --node_actions offers it.");
 
 namespace galen::watch {
 namespace {
@@ -42,14 +51,23 @@ absl::StatusOr<kube::Options> ClusterOptions() {
 class Reporter final : public Kubernetes {
  public:
   Reporter(std::unique_ptr<kube::Client> client, store::Store& store, cluster::NodeRules rules,
-           const Clock& clock, const cluster::NodeReporter::Options& options)
+           actions::NodeActions known, const Clock& clock,
+           const cluster::NodeReporter::Options& options)
       : client_(std::move(client)),
-        reporter_(*client_, store, std::move(rules), clock, options,
-                  [](const std::string& news) { log::Warning(news); }) {}
+        book_(store.records(), known),
+        reporter_(*client_, store, std::move(rules), clock, options, &Tell) {
+    if (known.actions.empty()) return;
+    repairs_.emplace(*client_, book_, std::move(known), clock, cluster::NodeRepairs::Options(),
+                     &Tell);
+  }
 
  private:
+  static void Tell(const std::string& news) { log::Warning(news); }
+
   const std::unique_ptr<kube::Client> client_;
+  actions::ActionBook book_;
   cluster::NodeReporter reporter_;
+  std::optional<cluster::NodeRepairs> repairs_;
 };
 
 }  // namespace
@@ -67,7 +85,10 @@ absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(
   GALEN_ASSIGN_OR_RETURN(const kube::Options cluster_options, ClusterOptions());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<kube::Client> client, kube::Client::Make(cluster_options));
   GALEN_ASSIGN_OR_RETURN(cluster::NodeRules rules, cluster::LoadNodeRules(knowledge));
-  return std::make_unique<Reporter>(std::move(client), store, std::move(rules), clock, options);
+  GALEN_ASSIGN_OR_RETURN(actions::NodeActions known,
+                         actions::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
+  return std::make_unique<Reporter>(std::move(client), store, std::move(rules), std::move(known),
+                                    clock, options);
 }
 
 }  // namespace galen::watch

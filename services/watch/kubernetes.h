@@ -12,7 +12,7 @@
 namespace galen::watch {
 
 // What galen-watch does in a Kubernetes cluster (--kubernetes): says on its nodes what diagnoses
-// concluded. Ends with its destruction.
+// concluded, and does to them what persons approved. Ends with its destruction.
 class Kubernetes {
  public:
   virtual ~Kubernetes() = default;

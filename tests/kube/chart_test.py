@@ -115,6 +115,7 @@ class WhatPodsMay(unittest.TestCase):
     ON_API_SERVER = {
         "diagnoses": {"gateway": {"diagnoses.galen.io": {"get", "list", "watch"}, "diagnoses.galen.io/status": {"patch"}, "namespaces": {"get"}, "pods": {"list"}}},
         "node-conditions": {"watch": {"nodes": {"list", "watch"}, "nodes/status": {"patch"}, "events": {"create"}}},
+        "node-actions": {"watch": {"nodes": {"get", "list", "patch", "watch"}, "nodes/status": {"patch"}, "events": {"create"}}},
     }
 
     def test_nobody_may_speak_to_the_api_server_but_who_is_said_to(self):
@@ -141,19 +142,22 @@ class WhatPodsMay(unittest.TestCase):
                     for group in rule["apiGroups"]:
                         for resource in rule["resources"]:
                             kind, _, part = resource.partition("/")
-                            may[(f"{kind}.{group}" if group else kind) + (f"/{part}" if part else "")] = set(rule["verbs"])
+                            may.setdefault((f"{kind}.{group}" if group else kind) + (f"/{part}" if part else ""), set()).update(rule["verbs"])
                 who = subject["name"].removeprefix("galen-")
                 found.setdefault(name, {}).setdefault(who, {}).update(may)
         self.assertEqual(found, self.ON_API_SERVER)
 
     def test_the_policy_of_admission_is_about_the_account_that_there_is(self):
-        objects = render("--values", f"{CHART}/ci/node-conditions.yaml")
-        [policy] = of(objects, "ValidatingAdmissionPolicy")
-        self.assertIn(f"'system:serviceaccount:{NAMESPACE}:{named(objects, 'ServiceAccount', 'galen-watch')['metadata']['name']}'",
-                      policy["spec"]["matchConditions"][0]["expression"])
-        self.assertEqual(of(objects, "ValidatingAdmissionPolicyBinding")[0]["spec"]["policyName"], policy["metadata"]["name"])
-        without = render("--values", f"{CHART}/ci/node-conditions.yaml", "--set", "kubernetes.nodes.admissionPolicy=false")
-        self.assertEqual(of(without, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"), [])
+        for name, of_what in (("node-conditions", ["nodes/status"]), ("node-actions", ["nodes/status", "nodes"])):
+            objects = render("--values", f"{CHART}/ci/{name}.yaml")
+            policies = of(objects, "ValidatingAdmissionPolicy")
+            self.assertEqual([one["spec"]["matchConstraints"]["resourceRules"][0]["resources"] for one in policies], [[one] for one in of_what])
+            for policy, binding in zip(policies, of(objects, "ValidatingAdmissionPolicyBinding"), strict=True):
+                self.assertIn(f"'system:serviceaccount:{NAMESPACE}:{named(objects, 'ServiceAccount', 'galen-watch')['metadata']['name']}'",
+                              policy["spec"]["matchConditions"][0]["expression"])
+                self.assertEqual(binding["spec"]["policyName"], policy["metadata"]["name"])
+            without = render("--values", f"{CHART}/ci/{name}.yaml", "--set", "kubernetes.nodes.admissionPolicy=false")
+            self.assertEqual(of(without, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"), [])
 
     def test_the_definition_stays_when_the_release_goes(self):
         [definition] = of(render("--values", f"{CHART}/ci/diagnoses.yaml"), "CustomResourceDefinition")
@@ -411,6 +415,8 @@ class WhatIsRefused(unittest.TestCase):
         "name the Gateway": ["gateway.gatewayApi.enabled=true"],
         "kubernetes.diagnoses: the gateway serves them": ["kubernetes.diagnoses.enabled=true", "gateway.enabled=false"],
         "kubernetes.nodes: galen-watch writes them": ["kubernetes.nodes.enabled=true", "watch.enabled=false"],
+        "kubernetes.nodes.actions: galen-watch carries them out": ["kubernetes.nodes.actions={kubernetes.cordon}"],
+        "kubernetes.nodes.actions: people approve them": ["kubernetes.nodes.actions={kubernetes.cordon}", "kubernetes.nodes.enabled=true", "gateway.enabled=false"],
         "set gateway.enabled=true": ["uploads.enabled=true", "gateway.enabled=false"],
         "networkPolicy.nodeCIDRs": ["node.hostNetwork=true"],
         "tls.issuerRef.kind=ClusterIssuer": ["node.namespace=other"],

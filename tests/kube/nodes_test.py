@@ -32,7 +32,7 @@ class Nodes(unittest.TestCase):
         self.server = ApiServer("RBAC")
         self.addCleanup(self.server.close)
         self.make({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "galen"}})
-        objects = render("--values", f"{CHART}/ci/node-conditions.yaml")
+        objects = render("--values", f"{CHART}/ci/node-actions.yaml")
         for one in of(objects, "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
             self.make(one)
         [account] = [one for one in of(objects, "ServiceAccount") if one["metadata"]["name"] == "galen-watch"]
@@ -55,7 +55,24 @@ class Nodes(unittest.TestCase):
         return self.mesh.start("galen-watch", f"--store={self.mesh.store}", f"--orchestrator={self.mesh.orchestrator.address}",
                                f"--knowledge={ROOT}/knowledge,{self.folder}/site", "--kubernetes",
                                f"--kubernetes_server=https://127.0.0.1:{self.server.port}", f"--kubernetes_ca={self.server.ca}",
-                               f"--kubernetes_token={self.folder}/token")
+                               f"--kubernetes_token={self.folder}/token", "--node_actions=kubernetes.cordon,kubernetes.taint")
+
+    def ask(self, method, path, key, body=None):
+        request = urllib.request.Request(f"http://{self.gateway.address}/v1/{path}", method=method, data=json.dumps(body).encode() if body is not None else None,
+                                         headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return json.loads(error.read())
+
+    def key(self, role):
+        made = galen.galen("keys", "create", "--store", self.mesh.store, "--tenant", "*", "--role", role)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return made.stdout.strip()
+
+    def spec(self, node):
+        return json.loads(self.server.ask("GET", f"/api/v1/nodes/{node}")[1])["spec"]
 
     def make(self, one):
         status, answer, _ = self.server.create(one)
@@ -119,6 +136,39 @@ class Nodes(unittest.TestCase):
         [event] = self.events()
         self.assertEqual((event["type"], event["reason"], event["involvedObject"]["name"]), ("Warning", "OtherHostHardwareLiquidCoolingLeak", "node0"))
 
+    def test_a_node_is_cordoned_and_tainted_once_a_person_approved_just_that(self):
+        operator, approver = self.key("operator"), self.key("approver")  # before the gateway, which reads new ones by and by
+        self.gateway = self.mesh.start("galen-gateway", f"--store={self.mesh.store}", f"--orchestrator={self.mesh.orchestrator.address}",
+                                       f"--knowledge={ROOT}/knowledge,{self.folder}/site", "--node_actions=kubernetes.cordon,kubernetes.taint")
+        before = {node: self.spec(node) for node in ("node0", "node1", "elsewhere")}
+        name = self.diagnose()["name"]
+
+        def runs():
+            answer = self.ask("GET", f"{name}/actions", operator)
+            self.assertIn("actions", answer, answer)
+            return {one["run"]: one for one in answer["actions"] if one.get("run")}
+
+        self.assertEqual(sorted(runs()), ["kubernetes.cordon", "kubernetes.taint"])
+        cordon = runs()["kubernetes.cordon"]
+        self.assertEqual((cordon["state"], cordon["target"], cordon["text"].split(",")[0]), ("PROPOSED", {"node": "node0"}, "Cordon node node0"))
+        refused = self.ask("POST", f"{cordon['name']}:approve", operator, {"etag": cordon["etag"]})
+        self.assertEqual(refused["error"]["status"], "PERMISSION_DENIED")
+        self.wait("True")  # galen-watch is at work
+        self.assertEqual(self.spec("node0"), before["node0"])
+        for run in ("kubernetes.cordon", "kubernetes.taint"):
+            action = runs()[run]
+            self.assertEqual(self.ask("POST", f"{action['name']}:approve", approver, {"etag": action["etag"]})["state"], "APPROVED")
+            limit = time.monotonic() + 120
+            while runs()[run]["state"] != "SUCCEEDED":
+                self.assertLess(time.monotonic(), limit, f"{runs()[run]} {''.join(self.watch.log)}")
+                time.sleep(0.2)
+        self.assertEqual(runs()["kubernetes.cordon"]["outcome"], "node node0 is cordoned")
+        spec = self.spec("node0")
+        self.assertTrue(spec["unschedulable"])
+        self.assertIn({"key": "galen.io/faulty", "value": LEAK, "effect": "NoSchedule"}, spec["taints"])
+        for other in ("node1", "elsewhere"):
+            self.assertEqual(self.spec(other), before[other], other)
+
     def test_its_roles_and_the_admission_policy_allow_our_conditions_and_nothing_else(self):
         node = "/api/v1/nodes/node1"
         ours = {"type": "GalenHostProblem", "status": "True", "reason": "Test", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -136,9 +186,27 @@ class Nodes(unittest.TestCase):
             status, answer = self.as_watch("PATCH", node + "/status", body)
             self.assertEqual(status, 422, f"{body}: {answer}")
             self.assertIn(says, answer)
-        for method, path in (("PATCH", node), ("DELETE", node), ("GET", "/api/v1/secrets"), ("GET", "/api/v1/pods"), ("GET", "/api/v1/events"),
+        limit = time.monotonic() + 60
+        while self.as_watch("PATCH", node, {"metadata": {"labels": {"odd": "true"}}}, "application/merge-patch+json")[0] == 200:
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.5)
+        taint = {"key": "galen.io/faulty", "value": "x", "effect": "NoSchedule"}
+        theirs = {"key": "theirs", "value": "x", "effect": "NoSchedule"}
+        self.assertEqual(self.server.ask("PATCH", node, {"spec": {"taints": [theirs]}, "metadata": {"labels": {"pool": "a"}}},
+                                         "application/merge-patch+json")[0], 200)
+        for body, says in (({"spec": {"taints": [taint]}}, "change no others"), ({"spec": {"taints": [theirs, {**theirs, "key": "more"}]}}, "change no others"),
+                           ({"spec": {"providerID": "other"}}, "nothing of a node's spec"), ({"metadata": {"labels": {"pool": "b"}}}, "no labels"),
+                           ({"metadata": {"labels": {"pool": None}}}, "no labels"), ({"metadata": {"annotations": {"mine": "x"}}}, "no annotations")):
+            status, answer = self.as_watch("PATCH", node, body, "application/merge-patch+json")
+            self.assertEqual(status, 422, f"{body}: {answer}")
+            self.assertIn(says, answer)
+        ours = {"spec": {"taints": [theirs, taint], "unschedulable": True}, "metadata": {"labels": {"galen.io/taken-out": "cordon"}, "annotations": {"galen.io/by": "x"}}}
+        self.assertEqual(self.as_watch("PATCH", node, ours, "application/merge-patch+json")[0], 200)
+        status, answer = self.as_watch("PATCH", node, {"spec": {"unschedulable": None}}, "application/merge-patch+json")
+        self.assertEqual((status, "not uncordon" in answer), (422, True), answer)
+        for method, path in (("DELETE", node), ("PATCH", "/api/v1/namespaces/default"), ("GET", "/api/v1/secrets"), ("GET", "/api/v1/pods"), ("GET", "/api/v1/events"),
                              ("GET", "/apis/galen.io/v1alpha1/diagnoses")):
-            self.assertEqual(self.as_watch(method, path, {"spec": {"unschedulable": True}} if method == "PATCH" else None)[0], 403, f"{method} {path}")
+            self.assertEqual(self.as_watch(method, path, {"metadata": {"labels": {"a": "b"}}} if method == "PATCH" else None)[0], 403, f"{method} {path}")
         self.assertEqual(self.as_watch("POST", "/api/v1/namespaces/galen/events", {}, "application/json")[0], 403)
         # Others are not held by it.
         self.assertEqual(self.server.ask("PATCH", node + "/status", {"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Gone"}]}},

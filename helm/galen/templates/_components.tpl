@@ -75,6 +75,9 @@
 {{- if .enabled }}
 - --kubernetes
 - --kubernetes_hold={{ .hold }}
+{{- with .actions }}
+- --node_actions={{ join "," . }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -121,6 +124,11 @@
 {{- with .defaultTenant }}
 - --kubernetes_tenant={{ . }}
 {{- end }}
+{{- end }}
+{{- end }}
+{{- with .root.Values.kubernetes.nodes }}
+{{- if and .enabled .actions }}
+- --node_actions={{ join "," .actions }}
 {{- end }}
 {{- end }}
 {{- with .settings.corsOrigins }}

@@ -18,6 +18,12 @@
 {{- if and .Values.kubernetes.diagnoses.enabled (not .Values.gateway.enabled) }}
 {{- fail "kubernetes.diagnoses: the gateway serves them; set gateway.enabled as well" }}
 {{- end }}
+{{- if and .Values.kubernetes.nodes.actions (not .Values.kubernetes.nodes.enabled) }}
+{{- fail "kubernetes.nodes.actions: galen-watch carries them out; set kubernetes.nodes.enabled as well" }}
+{{- end }}
+{{- if and .Values.kubernetes.nodes.actions (not .Values.gateway.enabled) }}
+{{- fail "kubernetes.nodes.actions: people approve them at the gateway; set gateway.enabled as well" }}
+{{- end }}
 {{- if and .Values.kubernetes.nodes.enabled (not .Values.watch.enabled) }}
 {{- fail "kubernetes.nodes: galen-watch writes them; set watch.enabled as well" }}
 {{- end }}

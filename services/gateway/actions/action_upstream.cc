@@ -34,14 +34,14 @@ absl::Status MayDecide(const Principal& asker) {
 }
 
 absl::Duration LifetimeOf(const galen::v1::ApproveActionRequest& request) {
-  if (!request.has_lifetime()) return kUsualLifetime;
+  if (!request.has_lifetime()) return galen::actions::kUsualLifetime;
   return absl::Seconds(request.lifetime().seconds()) +
          absl::Nanoseconds(request.lifetime().nanos());
 }
 
 }  // namespace
 
-ActionUpstream::ActionUpstream(Upstream& mesh, ActionBook& book, Executor& executor,
+ActionUpstream::ActionUpstream(Upstream& mesh, galen::actions::ActionBook& book, Executor& executor,
                                const Clock& clock, security::AuditLog* audit)
     : mesh_(mesh), book_(book), executor_(executor), clock_(clock), audit_(audit) {}
 
@@ -74,7 +74,7 @@ absl::StatusOr<Upstream::Answer> ActionUpstream::Do(const Call& call,
     for (const galen::v1::Action& action : actions) *answer->add_actions() = action;
     return answer;
   }
-  ActionBook::Decision decision;
+  galen::actions::ActionBook::Decision decision;
   decision.by = absl::StrCat("key/", call.asker.id);
   if (const auto* approve =
           dynamic_cast<const galen::v1::ApproveActionRequest*>(call.request.get())) {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "common/actions/action_book.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/security/audit/audit_log.h"
-#include "services/gateway/actions/action_book.h"
 #include "services/gateway/api/upstream.h"
 
 namespace galen::gateway::actions {
@@ -17,8 +17,8 @@ namespace galen::gateway::actions {
 class ActionUpstream final : public Upstream {
  public:
   // `audit` may be null. `executor` waits for the store. All must outlive it.
-  ActionUpstream(Upstream& mesh, ActionBook& book, Executor& executor, const Clock& clock,
-                 security::AuditLog* audit);
+  ActionUpstream(Upstream& mesh, galen::actions::ActionBook& book, Executor& executor,
+                 const Clock& clock, security::AuditLog* audit);
 
   clients::Cancel Ask(Call call, clients::Done<Answer> done) override;
   std::shared_ptr<Feed> Follow(
@@ -30,7 +30,7 @@ class ActionUpstream final : public Upstream {
   void Audit(const Call& call, const absl::Status& status);
 
   Upstream& mesh_;
-  ActionBook& book_;
+  galen::actions::ActionBook& book_;
   Executor& executor_;
   const Clock& clock_;
   security::AuditLog* const audit_;

@@ -1,11 +1,8 @@
 #include "services/gateway/cluster/job_context.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -13,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/host/knowledge_file.h"
 #include "common/host/yaml.h"
 
 namespace galen::gateway::cluster {
@@ -21,7 +19,6 @@ namespace {
 using kube::Json;
 using kube::TextAt;
 
-constexpr std::size_t kMostFile = 1 << 20;
 constexpr std::size_t kMostText = 253;
 constexpr std::size_t kMostImage = 512;
 constexpr int kMostGpus = 1024;
@@ -129,31 +126,17 @@ absl::StatusOr<std::vector<JobKind>> ParseJobKinds(absl::string_view text, absl:
 }
 
 absl::StatusOr<std::vector<JobKind>> LoadJobKinds(const std::vector<std::string>& directories) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
+                         host::KnowledgeFiles(directories, "kubernetes/jobs.yaml"));
   std::vector<JobKind> kinds;
-  bool found = false;
-  for (const std::string& directory : directories) {
-    const std::string path = absl::StrCat(directory, "/kubernetes/jobs.yaml");
-    std::error_code error;
-    const auto size = std::filesystem::file_size(path, error);
-    if (error) continue;
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (size <= kMostFile) text << in.rdbuf();
-    if (!in || size > kMostFile) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
-    }
-    GALEN_ASSIGN_OR_RETURN(std::vector<JobKind> more, ParseJobKinds(text.str(), path));
+  for (const host::KnowledgeFile& file : files) {
+    GALEN_ASSIGN_OR_RETURN(std::vector<JobKind> more, ParseJobKinds(file.text, file.path));
     for (JobKind& old : kinds) {
       const bool replaced = std::any_of(more.begin(), more.end(),
                                         [&](const JobKind& one) { return one.name == old.name; });
       if (!replaced) more.push_back(std::move(old));
     }
     kinds = std::move(more);
-    found = true;
-  }
-  if (!found) {
-    return absl::NotFoundError("kubernetes/jobs.yaml: no directory of the knowledge has it");
   }
   return kinds;
 }

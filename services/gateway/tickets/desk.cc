@@ -13,10 +13,10 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/digest/sha256.h"
 #include "common/trace/trace.h"
 #include "services/gateway/tickets/book.h"
 #include "services/gateway/tickets/decide.h"
-#include "services/gateway/tickets/digest.h"
 
 namespace galen::gateway::tickets {
 namespace {

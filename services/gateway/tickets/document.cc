@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "common/base/text.h"
-#include "services/gateway/tickets/digest.h"
+#include "common/digest/sha256.h"
 
 namespace galen::gateway::tickets {
 namespace {

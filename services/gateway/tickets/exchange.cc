@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "services/gateway/tickets/digest.h"
+#include "services/gateway/tickets/signature.h"
 
 namespace galen::gateway::tickets {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "services/gateway/tickets/digest.h"
+#include "common/digest/sha256.h"
 #include "services/gateway/tickets/document.h"
 
 namespace galen::gateway::tickets {

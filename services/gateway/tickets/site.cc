@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/security/loopback.h"
-#include "services/gateway/tickets/digest.h"
+#include "services/gateway/tickets/signature.h"
 #include "services/gateway/tickets/yaml_map.h"
 
 namespace galen::gateway::tickets {

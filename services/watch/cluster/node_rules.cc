@@ -1,20 +1,16 @@
 #include "services/watch/cluster/node_rules.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/host/knowledge_file.h"
 #include "common/host/yaml.h"
 
 namespace galen::watch::cluster {
 namespace {
-
-constexpr std::size_t kMostFile = 1 << 20;
 
 bool IsType(absl::string_view type) {
   return absl::StartsWith(type, "Galen") && type.size() > 5 && type.size() <= 63 &&
@@ -102,21 +98,9 @@ absl::StatusOr<NodeRules> ParseNodeRules(absl::string_view text, absl::string_vi
 }
 
 absl::StatusOr<NodeRules> LoadNodeRules(const std::vector<std::string>& directories) {
-  for (auto at = directories.rbegin(); at != directories.rend(); ++at) {
-    const std::string path = absl::StrCat(*at, "/kubernetes/conditions.yaml");
-    std::error_code error;
-    const auto size = std::filesystem::file_size(path, error);
-    if (error) continue;
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (size <= kMostFile) text << in.rdbuf();
-    if (!in || size > kMostFile) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
-    }
-    return ParseNodeRules(text.str(), path);
-  }
-  return absl::NotFoundError("kubernetes/conditions.yaml: no directory of the knowledge has it");
+  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
+                         host::KnowledgeFiles(directories, "kubernetes/conditions.yaml"));
+  return ParseNodeRules(files.back().text, files.back().path);
 }
 
 }  // namespace galen::watch::cluster

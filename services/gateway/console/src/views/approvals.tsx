@@ -22,8 +22,9 @@ export function Approvals({ name }: { name: string }) {
           <div><p><Foreign text={one.text} /></p><p class="dim small">On <strong><Foreign text={deviceText(one.target) || "what the cause is about as a whole"} /></strong>
             {one.decidedBy && <> · {one.state === "REJECTED" ? "refused" : "approved"} by <Foreign text={one.decidedBy} />, {instant(one.decideTime)}
               {one.state === "APPROVED" && ` · good until ${instant(one.expireTime)}`}{one.reason && <>: <Foreign text={one.reason} /></>}</>}
-            {one.consumedBy && <> · begun by <Foreign text={one.consumedBy} />, {instant(one.consumeTime)}</>}</p></div>
-          {may && ["PROPOSED", "EXPIRED", "APPROVED"].includes(one.state ?? "") && <button type="button" onClick={() => choose(one)}>Review…</button>}
+            {one.consumedBy && <> · begun by <Foreign text={one.consumedBy} />, {instant(one.consumeTime)}</>}
+            {one.outcome && <>: <strong><Foreign text={one.outcome} /></strong></>}{one.run && !one.consumedBy && " · Galen does it, once it is approved"}</p></div>
+          {may && ["PROPOSED", "EXPIRED", "APPROVED", "FAILED"].includes(one.state ?? "") && <button type="button" onClick={() => choose(one)}>Review…</button>}
         </li>)}</ul>}
       <p class="dim small">Nothing is done before a person approved that very action.{!may && " This key is of no approver."}</p>
       {chosen && <Review action={chosen} onClose={() => choose(undefined)} onDone={() => { choose(undefined); again(); }} />}

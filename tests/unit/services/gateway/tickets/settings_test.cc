@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "services/gateway/tickets/digest.h"
 #include "services/gateway/tickets/exchange.h"
+#include "services/gateway/tickets/signature.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/gateway/tickets/ticket_world.h"
 

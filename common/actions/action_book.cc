@@ -1,4 +1,4 @@
-#include "services/gateway/actions/action_book.h"
+#include "common/actions/action_book.h"
 
 #include <algorithm>
 #include <random>
@@ -6,16 +6,21 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/actions/proposals.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "services/gateway/actions/proposals.h"
-#include "services/gateway/tickets/digest.h"
+#include "common/digest/sha256.h"
 
-namespace galen::gateway::actions {
+namespace galen::actions {
 namespace {
 
 constexpr char kSpace[] = "actions";
+constexpr char kDue[] = "actions.due";  // by name of action: when it was put there, and a nonce
+// Before an approval stands in its record it is due for a while; none comes so late.
+constexpr absl::Duration kLongestDecision = absl::Minutes(5);
 constexpr int kPage = 200;
 constexpr std::size_t kMostReason = 1000;
 
@@ -37,7 +42,13 @@ std::string RandomText() {
 
 // Of the content and of what was decided: the same only as long as nothing happens.
 std::string EtagOf(const std::string& content_hash, std::int64_t version) {
-  return tickets::Sha256Hex(absl::StrCat(content_hash, "/", version)).substr(0, 32);
+  return Sha256Hex(absl::StrCat(content_hash, "/", version)).substr(0, 32);
+}
+
+// Of what was begun the record stays, whatever the report says now.
+bool IsBegun(galen::v1::Action::State state) {
+  return state == galen::v1::Action::CONSUMED || state == galen::v1::Action::SUCCEEDED ||
+         state == galen::v1::Action::FAILED;
 }
 
 // A decision as it counts now.
@@ -49,8 +60,9 @@ galen::v1::Action AsOf(galen::v1::Action action, absl::Time now) {
 }
 
 // What is proposed, with what was decided about just that.
-galen::v1::Action Merged(const galen::v1::Action& proposed, const v1::ActionDecision* decision,
-                         std::int64_t version, absl::Time now) {
+galen::v1::Action Merged(const galen::v1::Action& proposed,
+                         const gateway::v1::ActionDecision* decision, std::int64_t version,
+                         absl::Time now) {
   galen::v1::Action action = proposed;
   if (decision != nullptr && decision->action().content_hash() == proposed.content_hash()) {
     action = AsOf(decision->action(), now);
@@ -76,8 +88,11 @@ absl::Status CheckDecision(const ActionBook::Decision& decision) {
 
 }  // namespace
 
-ActionBook::ActionBook(store::Records& records, std::function<std::string()> nonce)
-    : records_(records), nonce_(nonce ? std::move(nonce) : &RandomText) {}
+ActionBook::ActionBook(store::Records& records, NodeActions offered,
+                       std::function<std::string()> nonce)
+    : records_(records),
+      offered_(std::move(offered)),
+      nonce_(nonce ? std::move(nonce) : &RandomText) {}
 
 absl::StatusOr<std::optional<ActionBook::Kept>> ActionBook::Get(const std::string& name) {
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record, records_.Get(kSpace, name));
@@ -92,7 +107,7 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
     const galen::v1::Diagnosis& diagnosis, absl::Time now) {
   std::vector<galen::v1::Action> actions;
   std::set<std::string> names;
-  for (const galen::v1::Action& proposed : ProposedBy(diagnosis)) {
+  for (const galen::v1::Action& proposed : ProposedBy(diagnosis, offered_)) {
     GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(proposed.name()));
     actions.push_back(
         Merged(proposed, kept ? &kept->decision : nullptr, kept ? kept->version : 0, now));
@@ -100,7 +115,7 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
     // What was decided about it in another form.
     if (kept && kept->decision.action().content_hash() != proposed.content_hash()) {
       galen::v1::Action old = kept->decision.action();
-      if (old.state() != galen::v1::Action::CONSUMED) old.set_state(galen::v1::Action::WITHDRAWN);
+      if (!IsBegun(old.state())) old.set_state(galen::v1::Action::WITHDRAWN);
       actions.push_back(std::move(old));
     }
   }
@@ -109,10 +124,10 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
                          records_.List(kSpace, prefix, kPage));
   for (const store::Record& record : kept) {
     if (!absl::StartsWith(record.key, prefix)) break;
-    v1::ActionDecision decision;
+    gateway::v1::ActionDecision decision;
     if (names.count(record.key) > 0 || !decision.ParseFromString(record.value)) continue;
     galen::v1::Action old = std::move(*decision.mutable_action());
-    if (old.state() != galen::v1::Action::CONSUMED) old.set_state(galen::v1::Action::WITHDRAWN);
+    if (!IsBegun(old.state())) old.set_state(galen::v1::Action::WITHDRAWN);
     actions.push_back(std::move(old));
   }
   return actions;
@@ -121,7 +136,7 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
 absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis& diagnosis,
                                                      const Decision& decision, absl::Time now) {
   GALEN_RETURN_IF_ERROR(CheckDecision(decision));
-  const std::vector<galen::v1::Action> proposals = ProposedBy(diagnosis);
+  const std::vector<galen::v1::Action> proposals = ProposedBy(diagnosis, offered_);
   const auto proposed =
       std::find_if(proposals.begin(), proposals.end(),
                    [&](const galen::v1::Action& one) { return one.name() == decision.name; });
@@ -138,12 +153,13 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
   if (decision.etag != current.etag()) return changed;
   const bool open = current.state() == galen::v1::Action::PROPOSED ||
                     current.state() == galen::v1::Action::EXPIRED ||
+                    (current.state() == galen::v1::Action::FAILED && decision.approve) ||
                     (current.state() == galen::v1::Action::APPROVED && !decision.approve);
   if (!open) {
     return absl::FailedPreconditionError(absl::StrCat(
         decision.name, ": is ", galen::v1::Action::State_Name(current.state()), " already"));
   }
-  v1::ActionDecision put;
+  gateway::v1::ActionDecision put;
   galen::v1::Action& action = *put.mutable_action();
   action = *proposed;
   action.set_state(decision.approve ? galen::v1::Action::APPROVED : galen::v1::Action::REJECTED);
@@ -152,6 +168,8 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
   SetTime(now, *action.mutable_decide_time());
   if (decision.approve) SetTime(now + decision.lifetime, *action.mutable_expire_time());
   put.set_nonce(nonce_());
+  // Before the approval, so that none is overlooked.
+  if (decision.approve && !action.run().empty()) GALEN_RETURN_IF_ERROR(SetDue(decision.name, now));
   const absl::StatusOr<std::int64_t> stored =
       records_.Put(kSpace, decision.name, put.SerializeAsString(), version);
   if (absl::IsAborted(stored.status())) return changed;
@@ -188,4 +206,62 @@ absl::StatusOr<galen::v1::Action> ActionBook::Consume(const std::string& name,
   return action;
 }
 
-}  // namespace galen::gateway::actions
+absl::Status ActionBook::SetDue(const std::string& name, absl::Time now) {
+  // Each time anew, so that who removes what was due before is refused.
+  const std::string value = absl::StrCat(absl::ToUnixSeconds(now), " ", nonce_());
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> there, records_.Get(kDue, name));
+    const auto put = records_.Put(kDue, name, value, there ? there->version : 0);
+    if (!absl::IsAborted(put.status())) return put.status();
+  }
+}
+
+absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::Due(absl::Time now) {
+  std::vector<galen::v1::Action> due;
+  GALEN_ASSIGN_OR_RETURN(const std::vector<store::Record> entries, records_.List(kDue, "", kPage));
+  for (const store::Record& entry : entries) {
+    GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(entry.key));
+    galen::v1::Action action;
+    if (kept) action = AsOf(kept->decision.action(), now);
+    if (action.state() == galen::v1::Action::APPROVED ||
+        action.state() == galen::v1::Action::CONSUMED) {
+      due.push_back(std::move(action));
+      continue;
+    }
+    // Never approved, refused, or out of date; or not approved yet.
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(entry.value, ' ');
+    std::int64_t since = 0;
+    if (absl::SimpleAtoi(parts.first, &since) &&
+        now - absl::FromUnixSeconds(since) < kLongestDecision) {
+      continue;
+    }
+    const absl::Status removed = records_.Remove(kDue, entry.key, entry.version);
+    if (!removed.ok() && !absl::IsAborted(removed)) return removed;
+  }
+  return due;
+}
+
+absl::Status ActionBook::Finish(const std::string& name, const std::string& run, bool succeeded,
+                                absl::string_view outcome) {
+  GALEN_ASSIGN_OR_RETURN(std::optional<Kept> kept, Get(name));
+  galen::v1::Action action;
+  if (kept) action = kept->decision.action();
+  if (action.consumed_by() != run || !IsBegun(action.state())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(CleanText(name, 300), ": was not taken by ", CleanText(run, 100)));
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> due, records_.Get(kDue, name));
+  if (action.state() == galen::v1::Action::CONSUMED) {
+    action.set_state(succeeded ? galen::v1::Action::SUCCEEDED : galen::v1::Action::FAILED);
+    action.set_outcome(CleanText(outcome, kMostReason));
+    *kept->decision.mutable_action() = std::move(action);
+    GALEN_RETURN_IF_ERROR(
+        records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version).status());
+  }
+  // Approved anew since it was read, it is another entry and stays.
+  if (!due) return absl::OkStatus();
+  const absl::Status removed = records_.Remove(kDue, name, due->version);
+  return absl::IsAborted(removed) ? absl::OkStatus() : removed;
+}
+
+}  // namespace galen::actions

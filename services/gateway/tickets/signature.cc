@@ -1,6 +1,5 @@
-#include "services/gateway/tickets/digest.h"
+#include "services/gateway/tickets/signature.h"
 
-#include <openssl/evp.h>
 #include <openssl/hmac.h>
 
 #include <array>
@@ -21,13 +20,6 @@ absl::string_view Text(const std::array<unsigned char, EVP_MAX_MD_SIZE>& bytes, 
 }
 
 }  // namespace
-
-std::string Sha256Hex(absl::string_view data) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
-  unsigned size = 0;
-  EVP_Digest(data.data(), data.size(), hash.data(), &size, EVP_sha256(), nullptr);
-  return absl::BytesToHexString(Text(hash, size));
-}
 
 absl::StatusOr<std::string> StandardSignature(absl::string_view secret, absl::string_view id,
                                               absl::string_view timestamp, absl::string_view body) {

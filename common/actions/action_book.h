@@ -1,5 +1,5 @@
-#ifndef SERVICES_GATEWAY_ACTIONS_ACTION_BOOK_H_
-#define SERVICES_GATEWAY_ACTIONS_ACTION_BOOK_H_
+#ifndef COMMON_ACTIONS_ACTION_BOOK_H_
+#define COMMON_ACTIONS_ACTION_BOOK_H_
 
 #include <cstdint>
 #include <functional>
@@ -7,14 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/actions/node_actions.h"
 #include "common/store/records.h"
 #include "galen/gateway/v1/actions.pb.h"
 #include "galen/v1/action_service.pb.h"
 #include "galen/v1/diagnosis.pb.h"
 
-namespace galen::gateway::actions {
+namespace galen::actions {
 
 constexpr absl::Duration kUsualLifetime = absl::Minutes(15);
 constexpr absl::Duration kMostLifetime = absl::Hours(1);
@@ -25,8 +28,10 @@ constexpr absl::Duration kMostLifetime = absl::Hours(1);
 // beside those named: as of store::Records.
 class ActionBook {
  public:
-  // `records` must outlive it. `nonce` gives a random text; tests have their own.
-  explicit ActionBook(store::Records& records, std::function<std::string()> nonce = nullptr);
+  // `records` must outlive it. `offered`: what Galen does itself here. `nonce` gives a random text;
+  // tests have their own.
+  explicit ActionBook(store::Records& records, NodeActions offered = {},
+                      std::function<std::string()> nonce = nullptr);
 
   // What the diagnosis proposes, each with what was decided about it; and what was decided about
   // and is proposed no longer, as WITHDRAWN.
@@ -42,7 +47,8 @@ class ActionBook {
     bool approve = false;                      // else: reject
   };
   // NOT_FOUND, ABORTED, FAILED_PRECONDITION as of ActionService; INVALID_ARGUMENT a lifetime that
-  // is not above 0 and at most kMostLifetime, no etag, a reason of more than 1,000 bytes.
+  // is not above 0 and at most kMostLifetime, no etag, a reason of more than 1,000 bytes. An
+  // approval of what Galen does itself is due until Finish(), also when the answer was lost.
   absl::StatusOr<galen::v1::Action> Decide(const galen::v1::Diagnosis& diagnosis,
                                            const Decision& decision, absl::Time now);
 
@@ -54,17 +60,26 @@ class ActionBook {
                                             const std::string& content_hash, const std::string& run,
                                             absl::Time now);
 
+  // What Galen is to do itself: approved, or taken by a run that did not finish. At most 200.
+  absl::StatusOr<std::vector<galen::v1::Action>> Due(absl::Time now);
+  // What came of it, for who took it: FAILED_PRECONDITION another run did, or nobody. To say the
+  // same again is as good.
+  absl::Status Finish(const std::string& name, const std::string& run, bool succeeded,
+                      absl::string_view outcome);
+
  private:
   struct Kept {
-    v1::ActionDecision decision;
+    gateway::v1::ActionDecision decision;
     std::int64_t version = 0;
   };
   absl::StatusOr<std::optional<Kept>> Get(const std::string& name);
+  absl::Status SetDue(const std::string& name, absl::Time now);
 
   store::Records& records_;
+  const NodeActions offered_;
   const std::function<std::string()> nonce_;
 };
 
-}  // namespace galen::gateway::actions
+}  // namespace galen::actions
 
-#endif  // SERVICES_GATEWAY_ACTIONS_ACTION_BOOK_H_
+#endif  // COMMON_ACTIONS_ACTION_BOOK_H_

@@ -1,5 +1,5 @@
-#ifndef SERVICES_GATEWAY_TICKETS_DIGEST_H_
-#define SERVICES_GATEWAY_TICKETS_DIGEST_H_
+#ifndef SERVICES_GATEWAY_TICKETS_SIGNATURE_H_
+#define SERVICES_GATEWAY_TICKETS_SIGNATURE_H_
 
 #include <string>
 
@@ -7,9 +7,6 @@
 #include "absl/strings/string_view.h"
 
 namespace galen::gateway::tickets {
-
-// 64 lowercase hexadecimal digits.
-std::string Sha256Hex(absl::string_view data);
 
 // `webhook-signature` of Standard Webhooks 1.0.0, "v1,BASE64": HMAC-SHA256 over "id.timestamp.body"
 // with the key in `secret`, "whsec_" and base64. INVALID_ARGUMENT when the secret has another form
@@ -19,4 +16,4 @@ absl::StatusOr<std::string> StandardSignature(absl::string_view secret, absl::st
 
 }  // namespace galen::gateway::tickets
 
-#endif  // SERVICES_GATEWAY_TICKETS_DIGEST_H_
+#endif  // SERVICES_GATEWAY_TICKETS_SIGNATURE_H_

@@ -1,0 +1,19 @@
+#include "common/digest/sha256.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+
+#include "absl/strings/escaping.h"
+
+namespace galen {
+
+std::string Sha256Hex(absl::string_view data) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
+  unsigned size = 0;
+  EVP_Digest(data.data(), data.size(), hash.data(), &size, EVP_sha256(), nullptr);
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(hash.data()), size));
+}
+
+}  // namespace galen

@@ -1,0 +1,25 @@
+#ifndef COMMON_HOST_KNOWLEDGE_FILE_H_
+#define COMMON_HOST_KNOWLEDGE_FILE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::host {
+
+struct KnowledgeFile {
+  std::string path;
+  std::string text;
+};
+
+// The files of this name ("kubernetes/jobs.yaml") in the knowledge's directories, in their order:
+// where they are not added up, the last one counts. Never empty: NOT_FOUND none has one;
+// INVALID_ARGUMENT one cannot be read or has more than 1 MiB.
+absl::StatusOr<std::vector<KnowledgeFile>> KnowledgeFiles(
+    const std::vector<std::string>& directories, absl::string_view name);
+
+}  // namespace galen::host
+
+#endif  // COMMON_HOST_KNOWLEDGE_FILE_H_

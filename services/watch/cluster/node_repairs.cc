@@ -1,0 +1,121 @@
+#include "services/watch/cluster/node_repairs.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "services/watch/cluster/node_step.h"
+
+namespace galen::watch::cluster {
+namespace {
+
+using kube::Json;
+
+constexpr char kRun[] = "galen-watch";  // of all of them
+constexpr absl::Duration kCall = absl::Seconds(20);
+
+const kube::Resource kNodes{"", "v1", "nodes"};
+
+// Whether to try again makes sense.
+bool WillPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status) ||
+         absl::IsCancelled(status) || absl::IsUnauthenticated(status);
+}
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+}  // namespace
+
+NodeRepairs::NodeRepairs(kube::Client& client, actions::ActionBook& book,
+                         actions::NodeActions known, const Clock& clock, Options options,
+                         std::function<void(const std::string&)> tell)
+    : client_(client),
+      book_(book),
+      known_(std::move(known)),
+      clock_(clock),
+      options_(options),
+      tell_(std::move(tell)),
+      thread_([this] { Loop(); }) {}
+
+NodeRepairs::~NodeRepairs() {
+  cancellation_.Cancel();
+  thread_.join();
+}
+
+void NodeRepairs::Loop() {
+  bool failing = false;
+  do {
+    const absl::Status status = Round();
+    if (cancellation_.cancelled()) return;
+    if (!status.ok() && !std::exchange(failing, true)) {
+      tell_(
+          absl::StrCat("what was approved is not done on the cluster's nodes: ", status.message()));
+    } else if (status.ok() && std::exchange(failing, false)) {
+      tell_("what is approved is done on the cluster's nodes again");
+    }
+  } while (!cancellation_.SleepFor(options_.every));
+}
+
+absl::Status NodeRepairs::Round() {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<galen::v1::Action> due, book_.Due(clock_.Now()));
+  absl::Status failed;
+  for (const galen::v1::Action& action : due) {
+    // One that cannot be done holds up no other.
+    if (const absl::Status status = Serve(action); !status.ok()) failed = status;
+    if (cancellation_.cancelled()) return absl::OkStatus();
+  }
+  return failed;
+}
+
+absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
+  const bool begun = action.state() == galen::v1::Action::CONSUMED;
+  if (begun && action.consumed_by() != kRun) return absl::OkStatus();  // somebody else's
+  Outcome outcome;
+  const actions::NodeAction* how = known_.Find(action.run());
+  if (how == nullptr || how->TextFor(action.target().node(), action.label()) != action.text()) {
+    outcome.text = absl::StrCat("not done: ", action.run(),
+                                " is something else here than what was approved, or nothing; "
+                                "gateway and galen-watch need the same kubernetes/actions.yaml");
+    how = nullptr;
+  }
+  const absl::StatusOr<galen::v1::Action> taken =
+      book_.Consume(action.name(), action.content_hash(), kRun, clock_.Now());
+  if (absl::IsPermissionDenied(taken.status())) return absl::OkStatus();  // taken back, or expired
+  GALEN_RETURN_IF_ERROR(taken.status());
+  if (how != nullptr) {
+    absl::StatusOr<Outcome> done = Do(*taken, *how);
+    if (!done.ok()) {
+      const bool tired = clock_.Now() - TimeOf(taken->consume_time()) > options_.patience;
+      if (WillPass(done.status()) && !tired) return done.status();
+      done = Outcome{false, absl::StrCat("not done: ", done.status().message())};
+    }
+    outcome = *std::move(done);
+  }
+  tell_(absl::StrCat(action.name(), " (", action.run(), ", approved by ", action.decided_by(),
+                     "): ", outcome.text));
+  const absl::Status finished = book_.Finish(action.name(), kRun, outcome.succeeded, outcome.text);
+  return absl::IsAborted(finished) ? absl::OkStatus() : finished;  // another of us said so first
+}
+
+absl::StatusOr<NodeRepairs::Outcome> NodeRepairs::Do(const galen::v1::Action& action,
+                                                     const actions::NodeAction& how) {
+  const kube::Call call{kCall, &cancellation_};
+  const absl::StatusOr<Json> node = client_.Get(kNodes, {"", action.target().node()}, call);
+  if (absl::IsNotFound(node.status())) {
+    return Outcome{false,
+                   absl::StrCat("not done: the cluster has no node ", action.target().node())};
+  }
+  GALEN_RETURN_IF_ERROR(node.status());
+  GALEN_ASSIGN_OR_RETURN(const kube::Listing out, client_.List({kNodes, "", kOutLabel, ""}, call));
+  const NodeStep step = StepFor(action, how, *node, out.items, known_.most);
+  if (!step.patch.has_value()) return Outcome{!step.refused, step.text};
+  kube::Patch patch;
+  patch.content = *step.patch;
+  GALEN_RETURN_IF_ERROR(client_.Apply(kNodes, {"", action.target().node()}, patch, call).status());
+  return Outcome{true, step.text};
+}
+
+}  // namespace galen::watch::cluster

@@ -1,0 +1,60 @@
+#ifndef SERVICES_WATCH_CLUSTER_NODE_REPAIRS_H_
+#define SERVICES_WATCH_CLUSTER_NODE_REPAIRS_H_
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/actions/action_book.h"
+#include "common/actions/node_actions.h"
+#include "common/base/cancellation.h"
+#include "common/base/clock.h"
+#include "common/kube/client.h"
+
+namespace galen::watch::cluster {
+
+// Does to the nodes of a cluster what persons approved: each approval is taken once, for exactly
+// what was approved, and what came of it is written beside it. Two of them at once, or one that is
+// killed in between, do nothing twice: both take the approval as one run, and what is there already
+// is not done again. Ends with its destruction.
+class NodeRepairs {
+ public:
+  struct Options {
+    absl::Duration every = absl::Seconds(2);
+    // How long an action that was begun is tried while the API server cannot be reached.
+    absl::Duration patience = absl::Minutes(15);
+  };
+  // All must outlive it. `tell` gets a sentence about each thing that was done, or not.
+  NodeRepairs(kube::Client& client, actions::ActionBook& book, actions::NodeActions known,
+              const Clock& clock, Options options, std::function<void(const std::string&)> tell);
+  ~NodeRepairs();
+  NodeRepairs(const NodeRepairs&) = delete;
+  NodeRepairs& operator=(const NodeRepairs&) = delete;
+
+ private:
+  struct Outcome {
+    bool succeeded = false;
+    std::string text;
+  };
+  void Loop();
+  absl::Status Round();
+  absl::Status Serve(const galen::v1::Action& action);
+  // UNAVAILABLE, ABORTED and the like: to be tried again.
+  absl::StatusOr<Outcome> Do(const galen::v1::Action& action, const actions::NodeAction& how);
+
+  kube::Client& client_;
+  actions::ActionBook& book_;
+  const actions::NodeActions known_;
+  const Clock& clock_;
+  const Options options_;
+  const std::function<void(const std::string&)> tell_;
+  Cancellation cancellation_;
+  std::thread thread_;
+};
+
+}  // namespace galen::watch::cluster
+
+#endif  // SERVICES_WATCH_CLUSTER_NODE_REPAIRS_H_
