@@ -221,11 +221,13 @@ class Search {
     std::array<float, kParts> one{};  // over the windows of a part
     const std::size_t length = stretch.end - stretch.begin;
     const std::size_t before = stretch.begin - kParts * past_;
+    std::size_t last = 0;
     for (std::size_t k = 0; k <= kParts; ++k) {
       p[k] = row(before + k * past_);
-      a[k] = row(stretch.begin + length * k / kParts);
-      if (k > 0)
-        one[k - 1] = 1.0F / static_cast<float>(length * k / kParts - length * (k - 1) / kParts);
+      const std::size_t border = length * k / kParts;
+      a[k] = row(stretch.begin + border);
+      if (k > 0) one[k - 1] = 1.0F / static_cast<float>(border - last);
+      last = border;
     }
     const float past = 1.0F / static_cast<float>(past_);
     const float whole = 1.0F / static_cast<float>(length);
