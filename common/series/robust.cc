@@ -72,7 +72,7 @@ float Quantile(absl::Span<const float> values, double share) {
   if (known.empty()) return kUnknown;
   if (share == 0.5) return MedianInPlace(absl::MakeSpan(known));
   const double rank = std::clamp(share, 0.0, 1.0) * static_cast<double>(known.size() - 1);
-  const auto at = known.begin() + static_cast<std::ptrdiff_t>(rank + 0.5);
+  const auto at = known.begin() + static_cast<std::ptrdiff_t>(std::llround(rank));
   std::nth_element(known.begin(), at, known.end());
   return *at;
 }

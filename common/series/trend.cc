@@ -88,6 +88,7 @@ Trend TrendOf(absl::Span<const float> values, const TrendOptions& options) {
   const double n = static_cast<double>(points.size());
   // Ties leave fewer ranks to differ.
   std::vector<double> sorted;
+  sorted.reserve(points.size());
   for (const Point& point : points) sorted.push_back(point.value);
   std::sort(sorted.begin(), sorted.end());
   double variance = n * (n - 1) * (2 * n + 5);

@@ -29,7 +29,7 @@ inline Window SumLanes(const float* at, std::size_t size) {
     Floats values;
     std::memcpy(&values, at + i, sizeof(values));
     // Not so for NaN and infinities, whose difference from themselves is NaN. All bits set is -1.
-    const Masks is_known = (values - values) == Floats{};
+    const Masks is_known = (values - values) == Floats{};  // NOLINT(misc-redundant-expression)
     Masks bits;
     std::memcpy(&bits, &values, sizeof(bits));
     bits &= is_known;
