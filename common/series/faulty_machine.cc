@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "common/series/robust.h"
 #include "common/series/window_sums.h"
@@ -14,7 +15,7 @@ namespace {
 // Scales are told from so many machines at most: their error is a tenth, and a selection among all
 // costs more than all the rest.
 constexpr std::size_t kMostForScale = 128;
-constexpr std::size_t kMostForMedian = 250;
+constexpr std::size_t kMostForMedian = 125;
 
 // So many groups are passed over before nobody is looked for any more.
 constexpr std::size_t kMostGroups = 8;
@@ -122,14 +123,14 @@ class Search {
     for (std::size_t metric = 0; metric < metrics_.size(); ++metric) {
       for (std::size_t w = 0; w < windows_; ++w) {
         const absl::Span<const float> means = Means(metric, w);
-        std::uint16_t* const unknown = unknown_.data() + w * machines_;
+        std::int32_t* const unknown = unknown_.data() + w * machines_;
         for (std::size_t i = 0; i < machines_; ++i) unknown[i] += IsKnown(means[i]) ? 0 : 1;
       }
     }
+    const auto all = static_cast<std::int32_t>(metrics_.size());
     for (std::size_t i = 0; i < machines_; ++i) {
       std::size_t silent = 0;
-      while (silent < windows_ &&
-             unknown_[(windows_ - 1 - silent) * machines_ + i] == metrics_.size())
+      while (silent < windows_ && unknown_[(windows_ - 1 - silent) * machines_ + i] == all)
         ++silent;
       const bool frozen = std::binary_search(report.frozen.begin(), report.frozen.end(), i);
       if (silent >= options_.after && !frozen) report.silent.push_back(i);
@@ -212,7 +213,8 @@ class Search {
     }
   }
 
-  // How far each machine went in a stretch from its own past, into scaled_, in units of its noise.
+  // How far each machine went in a stretch from its own past, into scaled_, in units of its noise;
+  // 0 where that is less than least_score.
   void Scale(const Stretch& stretch) {
     const auto row = [&](std::size_t w) { return sums_.data() + w * machines_; };
     // Borders of the four parts of the past, and of the four of the stretch.
@@ -233,21 +235,8 @@ class Search {
     const float whole = 1.0F / static_cast<float>(length);
     const float whole_past = past / static_cast<float>(kParts);
     for (std::size_t i = 0; i < machines_; ++i) {
-      const float b1 = (p[1][i] - p[0][i]) * past;
-      const float b2 = (p[2][i] - p[1][i]) * past;
-      const float b3 = (p[3][i] - p[2][i]) * past;
-      const float b4 = (p[4][i] - p[3][i]) * past;
-      const float a1 = (a[1][i] - a[0][i]) * one[0];
-      const float a2 = (a[2][i] - a[1][i]) * one[1];
-      const float a3 = (a[3][i] - a[2][i]) * one[2];
-      const float a4 = (a[4][i] - a[3][i]) * one[3];
-      const float shift = std::fabs((a[4][i] - a[0][i]) * whole - (p[4][i] - p[0][i]) * whole_past);
-      // A blip moves some parts of one side: a change lies between all of them.
-      const float up = Least(Least(a1, a2), Least(a3, a4)) - Most(Most(b1, b2), Most(b3, b4));
-      const float down = Least(Least(b1, b2), Least(b3, b4)) - Most(Most(a1, a2), Most(a3, a4));
-      const float all = Most(Most(up, down), 0.0F);
-      scaled_[i] = Least(shift, kGenerous * all);
-      plain_[i] = shift;
+      plain_[i] =
+          std::fabs((a[kParts][i] - a[0][i]) * whole - (p[kParts][i] - p[0][i]) * whole_past);
     }
     const float spread = std::sqrt(whole + whole_past);
     const std::size_t stride = (machines_ + kMostForScale - 1) / kMostForScale;
@@ -255,7 +244,28 @@ class Search {
     std::size_t size = 0;
     for (std::size_t i = 0; i < machines_; i += stride) sample[size++] = plain_[i];
     const float usual = kMadToSigma * MedianInPlace(absl::MakeSpan(sample.data(), size));
-    for (std::size_t i = 0; i < machines_; ++i) scaled_[i] /= std::max(usual, noises_[i] * spread);
+    const auto least = static_cast<float>(options_.least_score);
+    for (std::size_t i = 0; i < machines_; ++i) {
+      scaled_[i] = 0;
+      const float scale = Most(usual, noises_[i] * spread);
+      // Hardly ever; so the parts need not be fast.
+      if (plain_[i] < least * scale) continue;
+      float past_low = std::numeric_limits<float>::max();
+      float past_high = std::numeric_limits<float>::lowest();
+      float low = past_low;
+      float high = past_high;
+      for (std::size_t k = 0; k < kParts; ++k) {
+        const float before_part = (p[k + 1][i] - p[k][i]) * past;
+        const float part = (a[k + 1][i] - a[k][i]) * one[k];
+        past_low = Least(past_low, before_part);
+        past_high = Most(past_high, before_part);
+        low = Least(low, part);
+        high = Most(high, part);
+      }
+      // A blip moves some parts of one side: a change lies between all of them.
+      const float all = Most(Most(low - past_high, past_low - high), 0.0F);
+      scaled_[i] = Least(plain_[i], kGenerous * all) / scale;
+    }
   }
 
   void AddEvidence() {
@@ -266,7 +276,7 @@ class Search {
       Scale(stretches_[s]);
       float* const evidence = evidence_.data() + s * machines_;
       for (std::size_t i = 0; i < machines_; ++i) {
-        const float over = std::max(std::min(scaled_[i], most) - least, 0.0F);
+        const float over = Most(Least(scaled_[i], most) - least, 0.0F);
         evidence[i] += over * over;
       }
     }
@@ -375,7 +385,7 @@ class Search {
   std::vector<float> means_;                   // metric, window, machine
   std::vector<std::uint8_t> frozen_;           // of one metric: window, machine
   std::vector<std::uint16_t> frozen_metrics_;  // window, machine
-  std::vector<std::uint16_t> unknown_;         // window, machine: metrics
+  std::vector<std::int32_t> unknown_;          // window, machine: metrics
   std::vector<std::size_t> moving_metrics_;    // window
   std::vector<float> sums_;                    // of one metric: window, machine; prefix sums
   std::vector<float> noises_;                  // of one metric: machine

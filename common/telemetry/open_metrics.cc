@@ -166,7 +166,7 @@ absl::Status OpenMetricsReader::Take(absl::string_view bytes, Sink sink) {
 
 absl::Status OpenMetricsReader::Finish(Sink sink) {
   if (rest_.empty() && !too_long_) return absl::OkStatus();
-  const absl::Status status = Line(rest_, sink);
+  absl::Status status = Line(rest_, sink);
   rest_.clear();
   too_long_ = false;
   return status;
