@@ -6,13 +6,14 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/(trace|digest)"
+  "common/(trace|digest|series)"
   "common/(host|log)"
   "common/security"
   "common/(metrics|store|knowledge|logs|retrieval)"
   "common/rpc"
   "common/(actions|llm|spending)"
-  "common/(clients|kube)"
+  "common/http"
+  "common/(clients|kube|telemetry)"
   "common/(reasoner|curation|program)"
   "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"
   "services/cli"

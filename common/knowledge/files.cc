@@ -41,8 +41,9 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
     const std::string base = it->path().filename().string();
     std::error_code ignored;
     // (How ticket systems are spoken to is the gateway's alone to read: docs/tickets.md.)
-    const bool apart = it.depth() == 0 && (base == kProposalsFolder || base == kWebhooksFolder ||
-                                           base == "tickets" || base == "kubernetes");
+    const bool apart =
+        it.depth() == 0 && (base == kProposalsFolder || base == kWebhooksFolder ||
+                            base == "tickets" || base == "kubernetes" || base == "telemetry");
     if (absl::StartsWith(base, ".") || apart || it.depth() >= kMaxDirectoryDepth) {
       it.disable_recursion_pending();
     } else if (absl::EndsWith(base, ".yaml") && it->is_regular_file(ignored)) {

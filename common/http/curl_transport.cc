@@ -1,4 +1,4 @@
-#include "common/kube/http.h"
+#include "common/http/curl_transport.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "common/base/text.h"
 #include "common/llm/retry.h"
 
-namespace galen::kube {
+namespace galen::http {
 namespace {
 
 constexpr std::size_t kMostHeaderBytes = 64 << 10;
@@ -34,7 +34,7 @@ int KeepFromChildren(void* /*self*/, curl_socket_t socket, curlsocktype /*purpos
 absl::Status StatusOf(CURLcode code, absl::string_view detail, const Options& options) {
   const std::string what =
       CleanText(detail.empty() ? curl_easy_strerror(code) : detail, kMostDetail);
-  const std::string server = absl::StrCat("API server ", options.server, ": ");
+  const std::string server = absl::StrCat(options.what, " ", options.server, ": ");
   switch (code) {
     case CURLE_SSL_CACERT_BADFILE:
       return absl::PermissionDeniedError(
@@ -54,7 +54,7 @@ absl::Status StatusOf(CURLcode code, absl::string_view detail, const Options& op
 
 // One request on its way.
 struct Transfer {
-  explicit Transfer(const HttpRequest& asked) : request(asked), easy(curl_easy_init()) {}
+  explicit Transfer(const Request& asked) : request(asked), easy(curl_easy_init()) {}
   ~Transfer() {
     curl_slist_free_all(headers);
     curl_easy_cleanup(easy);
@@ -112,11 +112,11 @@ struct Transfer {
     return true;
   }
 
-  const HttpRequest& request;
+  const Request& request;
   CURL* const easy;
   curl_slist* headers = nullptr;
   std::array<char, CURL_ERROR_SIZE> error{};
-  HttpReply reply;
+  Reply reply;
   absl::Status status;
   std::size_t header_bytes = 0;
   bool enough = false;  // of an error's body
@@ -124,13 +124,13 @@ struct Transfer {
 
 void Prepare(Transfer& transfer, const Options& options, const llm::Secret& token) {
   CURL* const easy = transfer.easy;
-  const HttpRequest& request = transfer.request;
+  const Request& request = transfer.request;
   const auto add = [&](const std::string& header) {
     transfer.headers = curl_slist_append(transfer.headers, header.c_str());
   };
   add("Accept: application/json");
   add("Expect:");
-  if (!token.empty()) add(absl::StrCat("Authorization: Bearer ", token.Reveal()));
+  if (!token.empty()) add(absl::StrCat("Authorization: ", options.scheme, " ", token.Reveal()));
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   if (!request.content_type.empty()) {
     add(absl::StrCat("Content-Type: ", request.content_type));
@@ -166,10 +166,14 @@ void Prepare(Transfer& transfer, const Options& options, const llm::Secret& toke
     curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
     curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
   }
+  if (!options.certificate_file.empty()) {
+    curl_easy_setopt(easy, CURLOPT_SSLCERT, options.certificate_file.c_str());
+    curl_easy_setopt(easy, CURLOPT_SSLKEY, options.certificate_key_file.c_str());
+  }
 }
 
 // Runs until the transfer ends by itself, with its result, or has to.
-absl::StatusOr<CURLcode> Run(CURLM* multi, const HttpRequest& request) {
+absl::StatusOr<CURLcode> Run(CURLM* multi, const Request& request, const Options& options) {
   for (;;) {
     int running = 0;
     curl_multi_perform(multi, &running);
@@ -182,7 +186,8 @@ absl::StatusOr<CURLcode> Run(CURLM* multi, const HttpRequest& request) {
     }
     const absl::Time now = SteadyNow();
     if (now >= request.deadline) {
-      return absl::DeadlineExceededError("no whole answer of the API server in time");
+      return absl::DeadlineExceededError(
+          absl::StrCat("no whole answer of the ", options.what, " in time"));
     }
     absl::Duration wait = std::min(request.deadline - now, absl::Seconds(1));
     if (request.cancellation != nullptr) wait = std::min(wait, kTick);
@@ -207,8 +212,7 @@ CurlTransport::CurlTransport(const Options& options) : options_(options) {}
 
 CurlTransport::~CurlTransport() = default;
 
-absl::StatusOr<HttpReply> CurlTransport::Send(const HttpRequest& request,
-                                              const llm::Secret& token) {
+absl::StatusOr<Reply> CurlTransport::Send(const Request& request, const llm::Secret& token) {
   static const bool initialized = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   if (!initialized) return absl::InternalError("libcurl does not start");
   std::unique_ptr<Connections> connections;
@@ -226,7 +230,7 @@ absl::StatusOr<HttpReply> CurlTransport::Send(const HttpRequest& request,
   }
   Prepare(transfer, options_, token);
   curl_multi_add_handle(connections->multi, transfer.easy);
-  const absl::StatusOr<CURLcode> code = Run(connections->multi, request);
+  const absl::StatusOr<CURLcode> code = Run(connections->multi, request, options_);
   curl_multi_remove_handle(connections->multi, transfer.easy);
   {
     MutexLock lock(mu_);
@@ -240,4 +244,4 @@ absl::StatusOr<HttpReply> CurlTransport::Send(const HttpRequest& request,
   return std::move(transfer.reply);
 }
 
-}  // namespace galen::kube
+}  // namespace galen::http

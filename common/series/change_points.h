@@ -1,0 +1,45 @@
+#ifndef COMMON_SERIES_CHANGE_POINTS_H_
+#define COMMON_SERIES_CHANGE_POINTS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace galen::series {
+
+struct ChangeOptions {
+  // What a further phase must gain, in noise variances times the logarithm of the length. 2 is the
+  // Bayesian information criterion of a level and its place (Yao, 1988); samples of real machines
+  // are not independent, so that it takes more.
+  double penalty = 4;
+  // A phase has at least so many samples: less is a spike.
+  std::size_t shortest = 5;
+  // Phases beside each other whose levels differ by less than so many of their own spreads are one:
+  // such a step cannot be told from how the value wanders anyway.
+  double least_shift = 1.0;
+  // Longer series are cut into blocks first, whose medians stand for them.
+  std::size_t most_points = 2000;
+};
+
+// A stretch of a series that stays at one level.
+struct Phase {
+  std::size_t begin = 0;
+  std::size_t end = 0;  // one behind
+  float level = 0;      // median of what is known
+  float spread = 0;     // as Center::spread
+  std::size_t known = 0;
+};
+
+// The phases of a series, in order, without gaps between them; unknown samples belong to the phase
+// around them. None when nothing is known.
+//
+// PELT (Killick, Fearnhead, Eckley: "Optimal Detection of Changepoints With a Linear Computational
+// Cost", JASA 2012) over levels, with what is further than three noises from the median of its five
+// neighbours drawn to that edge first, so that single spikes make no phase. At most quadratic in
+// most_points.
+std::vector<Phase> FindPhases(absl::Span<const float> values, const ChangeOptions& options = {});
+
+}  // namespace galen::series
+
+#endif  // COMMON_SERIES_CHANGE_POINTS_H_

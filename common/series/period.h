@@ -1,0 +1,33 @@
+#ifndef COMMON_SERIES_PERIOD_H_
+#define COMMON_SERIES_PERIOD_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "absl/types/span.h"
+
+namespace galen::series {
+
+struct PeriodOptions {
+  // Of the series with itself one period later; of noise it is below 2 / sqrt(samples) nineteen
+  // times of twenty (Box and Jenkins), of a period that matters it is much more (judgement).
+  float least_strength = 0.3F;
+  std::size_t shortest = 2;  // samples
+  double least_repeats = 3;  // so often it has to fit into the series
+  std::size_t most_points =
+      4096;  // longer series are cut into blocks, whose medians stand for them
+};
+
+struct Period {
+  double samples = 0;
+  float strength = 0;  // autocorrelation there, up to 1
+};
+
+// The period of a series without its straight trend: of the peaks of its autocorrelation that come
+// within a tenth of the highest one the earliest, since what repeats after p also does after 2p.
+// Nothing when there is none, or too little is known. Quadratic in most_points.
+std::optional<Period> PeriodOf(absl::Span<const float> values, const PeriodOptions& options = {});
+
+}  // namespace galen::series
+
+#endif  // COMMON_SERIES_PERIOD_H_

@@ -1,0 +1,46 @@
+#ifndef COMMON_SERIES_ROBUST_H_
+#define COMMON_SERIES_ROBUST_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace galen::series {
+
+// A normal distribution's standard deviation is so many times its median absolute deviation, and
+// so many times its mean absolute deviation.
+inline constexpr float kMadToSigma = 1.4826F;
+inline constexpr float kMeanAdToSigma = 1.2533F;
+
+// The known ones among `values`.
+std::vector<float> KnownOf(absl::Span<const float> values);
+
+// The value that `share` (0 to 1) of the known ones do not exceed; of 0.5 the median (for an even
+// number the mean of both in the middle). kUnknown when none is known. Linear on average.
+float Quantile(absl::Span<const float> values, double share);
+inline float Median(absl::Span<const float> values) { return Quantile(values, 0.5); }
+
+// The median of values that are all known; puts them in another order. kUnknown when there are
+// none.
+float MedianInPlace(absl::Span<float> known);
+
+// Middle and spread that up to half of the values cannot move.
+struct Center {
+  float median = 0;  // NaN when nothing is known
+  // A standard deviation's estimate: from the median absolute deviation or, where more than half of
+  // the values are equal, from the mean absolute deviation (Iglewicz and Hoaglin, "How to Detect
+  // and Handle Outliers", 1993). 0: all are equal.
+  float spread = 0;
+  std::size_t known = 0;
+};
+Center CenterOf(absl::Span<const float> values);
+
+// How much neighbours of a series differ by noise alone, as a standard deviation: from the
+// differences of neighbours, so that levels and slow trends do not count. 0: it does not move;
+// NaN: fewer than two neighbours are known.
+float NoiseOf(absl::Span<const float> values);
+
+}  // namespace galen::series
+
+#endif  // COMMON_SERIES_ROBUST_H_

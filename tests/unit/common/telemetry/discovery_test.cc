@@ -1,0 +1,117 @@
+// What is there, and what it measured.
+#include "common/telemetry/discovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/series/frozen.h"
+#include "common/telemetry/open_metrics_source.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::telemetry {
+namespace {
+
+using galen::testing::IsOk;
+using galen::testing::StatusIs;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsNan;
+using ::testing::SizeIs;
+
+Rules Shipped() {
+  auto rules = LoadRules({GALEN_SOURCE_DIR "/knowledge"});
+  EXPECT_THAT(rules, IsOk());
+  return *std::move(rules);
+}
+
+absl::Time At(int second) { return absl::FromUnixSeconds(1'700'000'000 + second); }
+
+// Two nodes of two GPUs and a port, a sample every ten seconds; of n2 the port's counter begins
+// anew at 60, and its last sample is of 80.
+std::unique_ptr<OpenMetricsSource> Cluster() {
+  std::string text;
+  for (int t = 0; t <= 120; t += 10) {
+    for (const char* node : {"n1", "n2"}) {
+      for (int gpu = 0; gpu < 2; ++gpu) {
+        absl::StrAppend(&text, "DCGM_FI_DEV_POWER_USAGE{gpu=\"", gpu, "\",Hostname=\"", node,
+                        "\"} ", 600 + gpu + t, " ", 1'700'000'000 + t, "\n");
+        absl::StrAppend(&text, "DCGM_FI_DEV_MEMORY_TEMP{gpu=\"", gpu, "\",Hostname=\"", node,
+                        "\"} 9223372036854775794 ", 1'700'000'000 + t, "\n");
+      }
+      const bool second = node[1] == '2';
+      if (second && t > 80) continue;
+      absl::StrAppend(
+          &text,
+          "node_infiniband_local_ack_timeout_errors_total{device=\"mlx5_0\",port=\"1\",instance=\"",
+          node, ":9100\"} ", second ? (t < 60 ? 1000 + t * 2 : (t - 60) * 2 + 4) : 5, " ",
+          1'700'000'000 + t, "\n");
+    }
+  }
+  return OpenMetricsSource::OfText("cluster.om", text + "go_goroutines 5 1700000000\n# EOF\n",
+                                   std::nullopt, {});
+}
+
+TEST(DiscoveryTest, TellsWhatIsThereAndWhatIsNot) {
+  const auto source = Cluster();
+  const auto found = Discover(*source, Shipped(), At(0), At(120), {"n1", "n2", "n3"}, {});
+  ASSERT_THAT(found, IsOk());
+  EXPECT_TRUE(found->complete);
+  ASSERT_THAT(found->families, SizeIs(2));
+  EXPECT_EQ(found->families[0].family, "dcgm");
+  EXPECT_THAT(found->families[0].metrics,
+              ElementsAre("DCGM_FI_DEV_MEMORY_TEMP", "DCGM_FI_DEV_POWER_USAGE"));
+  EXPECT_THAT(found->families[0].nodes, ElementsAre("n1", "n2"));
+  EXPECT_EQ(found->families[0].devices, 4U);
+  EXPECT_EQ(found->families[1].family, "rdma");
+  EXPECT_THAT(found->absent, Contains("training"));
+  EXPECT_THAT(found->absent, Contains("amd_device"));
+  EXPECT_THAT(found->other, ElementsAre("go_goroutines"));
+  EXPECT_THAT(found->missing_nodes, ElementsAre("n3"));
+}
+
+TEST(DiscoveryTest, AGaugeIsMeasuredOnOneAxis) {
+  const auto source = Cluster();
+  const auto power = Measure(*source, Shipped(), "gpu_power", {At(0), At(120), absl::Seconds(30)},
+                             absl::Seconds(30), {});
+  ASSERT_THAT(power, IsOk());
+  ASSERT_THAT(power->rows, SizeIs(4));
+  EXPECT_EQ(power->rows[2].place.node, "n2");
+  EXPECT_EQ(power->rows[3].place.device, "1");
+  EXPECT_THAT(power->values.Row(3), ElementsAre(601, 631, 661, 691, 721));
+  ASSERT_THAT(power->answers, SizeIs(1));
+  EXPECT_EQ(power->answers[0].query, "DCGM_FI_DEV_POWER_USAGE");
+}
+
+TEST(DiscoveryTest, ACounterIsItsGrowthAndEndsUnknownNotZero) {
+  const auto source = Cluster();
+  const auto growth = Measure(*source, Shipped(), "rdma_retransmissions",
+                              {At(0), At(120), absl::Seconds(20)}, absl::Seconds(20), {});
+  ASSERT_THAT(growth, IsOk());
+  ASSERT_THAT(growth->rows, SizeIs(2));
+  EXPECT_EQ(growth->rows[1].place, (Place{.node = "n2", .device = "mlx5_0", .port = "1"}));
+  // Before the first sample nothing is known; 2 a second; at the reset what came after it alone;
+  // then 2 again, and of the end nothing.
+  EXPECT_THAT(growth->values.Row(1), ElementsAre(IsNan(), FloatEq(2), FloatEq(2), FloatEq(1.2F),
+                                                 FloatEq(2), IsNan(), IsNan()));
+  EXPECT_THAT(growth->values.Row(0).subspan(1), Each(0));
+}
+
+TEST(DiscoveryTest, WhatNobodyMeasuredIsNotFound) {
+  const auto source = Cluster();
+  EXPECT_THAT(Measure(*source, Shipped(), "step_time", {At(0), At(120), absl::Seconds(30)},
+                      absl::Seconds(30), {}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no series of step_time")));
+  EXPECT_THAT(Measure(*source, Shipped(), "nonsense", {At(0), At(120), absl::Seconds(30)},
+                      absl::Seconds(30), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nonsense")));
+}
+
+}  // namespace
+}  // namespace galen::telemetry
