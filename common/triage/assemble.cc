@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "common/logs/timestamp.h"
 #include "common/triage/collected.h"
+#include "common/triage/courses.h"
 #include "common/triage/writer.h"
 
 namespace galen::triage {
@@ -28,7 +29,7 @@ class Assembler {
     ReadClasses();
     Decide();
     ProjectSteps();
-    ReadCourses();
+    if (track_ != nullptr) report_.courses = CoursesOf(*track_, report_.context);
     NoteNumbers();
     ChoosePrimary();
     TellUnknown();
@@ -338,42 +339,6 @@ class Assembler {
     if (progress.saved_step.has_value()) {
       progress.lost_steps = std::max<std::int64_t>(0, last - *progress.saved_step);
     }
-  }
-
-  void AddCourse(std::string name, std::string unit, const Series& series, double factor = 1,
-                 bool derived = false) {
-    if (series.count() == 0 || !std::isfinite(factor) || factor <= 0) return;
-    Course course;
-    course.name = std::move(name);
-    course.unit = std::move(unit);
-    course.derived = derived;
-    course.count = series.count();
-    course.steady = *series.SteadyMean() * factor;
-    course.min = series.min() * factor;
-    course.max = series.max() * factor;
-    course.change = series.Change();
-    course.points = series.Points();
-    for (Series::Point& point : course.points) point.mean *= factor;
-    report_.courses.push_back(std::move(course));
-  }
-
-  void ReadCourses() {
-    if (track_ == nullptr) return;
-    AddCourse("step time", "s", track_->seconds());
-    AddCourse("tokens per GPU", "/s", track_->tokens_per_gpu());
-    const JobContext& context = report_.context;
-    // Samples of a step are as long as they were asked to be, by what the log declares.
-    if (track_->tokens_per_gpu().count() == 0 && track_->samples().count() > 0 &&
-        context.sequence_length.has_value() && context.world_size.value_or(0) > 0) {
-      AddCourse(
-          "tokens per GPU", "/s", track_->samples(),
-          static_cast<double>(*context.sequence_length) / static_cast<double>(*context.world_size),
-          /*derived=*/true);
-    }
-    AddCourse("tokens", "/s", track_->tokens());
-    AddCourse("samples", "/s", track_->samples(), 1, track_->samples_derived());
-    AddCourse("TFLOP/s per GPU", "", track_->tflops());
-    AddCourse("MFU", "%", track_->mfu());
   }
 
   // The classes that numbers show.

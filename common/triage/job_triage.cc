@@ -3,27 +3,21 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/logs/byte_scan.h"
 #include "common/logs/line_blocks.h"
 #include "common/logs/line_facts.h"
-#include "common/logs/pattern_database.h"
 #include "common/logs/timestamp.h"
 #include "common/triage/collected.h"
+#include "common/triage/compiled.h"
 #include "common/triage/step_line.h"
 #include "common/triage/writer.h"
 #include "re2/re2.h"
-#include "re2/set.h"
 
 namespace galen::triage {
 namespace {
@@ -40,13 +34,6 @@ constexpr int kLinesBehind = 64;
 
 re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
-RE2::Options Quiet() {
-  RE2::Options options;
-  options.set_log_errors(false);
-  options.set_encoding(RE2::Options::EncodingLatin1);
-  return options;
-}
-
 std::size_t LineBegin(absl::string_view block, std::size_t at) {
   const void* const newline = memrchr(block.data(), '\n', at);
   if (newline == nullptr) return 0;
@@ -59,122 +46,7 @@ std::size_t LineEnd(absl::string_view block, std::size_t at) {
   return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data());
 }
 
-// A pattern whose named groups are read.
-struct Reader {
-  explicit Reader(const std::string& pattern) : expression(pattern, Quiet()) {
-    const auto& names = expression.NamedCapturingGroups();
-    const auto group = [&](const char* name) {
-      const auto found = names.find(name);
-      return found == names.end() ? 0 : found->second;
-    };
-    number = std::max(group("n"), group("code"));
-    text = group("text");
-    time = group("time");
-  }
-  RE2 expression;
-  int number = 0;  // 0: there is no such group
-  int text = 0;
-  int time = 0;
-};
-
-// Whose an expression of the automaton is.
-struct Owner {
-  enum class Kind { kFormat, kFact, kClass, kFailure };
-  Kind kind = Kind::kFailure;
-  std::size_t index = 0;
-};
-
 }  // namespace
-
-struct CompiledCatalogue::Inside {
-  Catalogue catalogue;
-  std::unique_ptr<const logs::PatternDatabase> database;
-  std::vector<Owner> owners;  // of the database's expressions
-  std::vector<std::unique_ptr<const Reader>> facts;
-  std::vector<std::string> signature_names;
-  std::unique_ptr<RE2::Set> signatures;
-  std::unique_ptr<RE2::Set> harmless;                      // null: there is none
-  absl::flat_hash_map<std::string, std::size_t> class_of;  // by signature
-};
-
-CompiledCatalogue::CompiledCatalogue(std::unique_ptr<const Inside> inside)
-    : inside_(std::move(inside)) {}
-CompiledCatalogue::~CompiledCatalogue() = default;
-const Catalogue& CompiledCatalogue::catalogue() const { return inside_->catalogue; }
-
-absl::StatusOr<std::unique_ptr<const CompiledCatalogue>> CompiledCatalogue::Create(
-    Catalogue catalogue, const Signatures& signatures, const std::string& cache_directory) {
-  auto inside = std::make_unique<Inside>();
-  inside->catalogue = std::move(catalogue);
-  const Catalogue& all = inside->catalogue;
-  std::vector<logs::Expression> expressions;
-  const auto add = [&](Owner::Kind kind, std::size_t index, const std::string& pattern,
-                       std::string name) {
-    expressions.push_back({pattern, std::move(name)});
-    inside->owners.push_back({kind, index});
-  };
-  for (std::size_t i = 0; i < all.formats.size(); ++i) {
-    add(Owner::Kind::kFormat, i, all.formats[i].line, absl::StrCat("format ", all.formats[i].name));
-  }
-  for (std::size_t i = 0; i < all.facts.size(); ++i) {
-    const FactPattern& fact = all.facts[i];
-    inside->facts.push_back(std::make_unique<Reader>(fact.pattern));
-    // One that is about paths finds nothing in lines.
-    if (fact.kind == FactKind::kRankFile) continue;
-    // The automaton knows no names of groups.
-    add(Owner::Kind::kFact, i,
-        absl::StrReplaceAll(
-            fact.pattern,
-            {{"(?P<n>", "("}, {"(?P<code>", "("}, {"(?P<text>", "("}, {"(?P<time>", "("}}),
-        absl::StrCat("fact ", fact.name));
-  }
-  for (std::size_t i = 0; i < all.classes.size(); ++i) {
-    for (const std::string& pattern : all.classes[i].patterns) {
-      add(Owner::Kind::kClass, i, pattern, absl::StrCat("class ", all.classes[i].name));
-    }
-    for (const std::string& signature : all.classes[i].signatures) {
-      inside->class_of.try_emplace(signature, i);
-    }
-  }
-  RE2::Options options = Quiet();
-  options.set_max_mem(std::int64_t{64} << 20);
-  inside->signatures = std::make_unique<RE2::Set>(options, RE2::UNANCHORED);
-  absl::flat_hash_map<std::string, bool> known;
-  for (const auto& [name, pattern] : signatures) {
-    if (inside->signatures->Add(pattern, nullptr) < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("log.triage: signature ", name, " is no expression of RE2"));
-    }
-    inside->signature_names.push_back(name);
-    known[name] = true;
-    if (!absl::StartsWith(name, "none:")) {
-      add(Owner::Kind::kFailure, 0, pattern, absl::StrCat("signature ", name));
-    }
-  }
-  if (!inside->signatures->Compile()) {
-    return absl::InvalidArgumentError("log.triage: its signatures are too large together");
-  }
-  for (const auto& [name, index] : inside->class_of) {
-    if (!signatures.empty() && !known.contains(name)) {
-      return absl::InvalidArgumentError(absl::StrCat("triage: class ", all.classes[index].name,
-                                                     " names the signature ", name,
-                                                     ", which log.triage does not have"));
-    }
-  }
-  for (const std::string& expression : FirstFailureExpressions()) {
-    add(Owner::Kind::kFailure, 0, expression, "process end");
-  }
-  if (!all.harmless.empty()) {
-    inside->harmless = std::make_unique<RE2::Set>(options, RE2::UNANCHORED);
-    for (const std::string& pattern : all.harmless) inside->harmless->Add(pattern, nullptr);
-    if (!inside->harmless->Compile()) {
-      return absl::InvalidArgumentError("triage: what is harmless is too large together");
-    }
-  }
-  GALEN_ASSIGN_OR_RETURN(inside->database,
-                         logs::PatternDatabase::Create(expressions, cache_directory));
-  return std::unique_ptr<const CompiledCatalogue>(new CompiledCatalogue(std::move(inside)));
-}
 
 class JobTriage::Pass {
  public:
@@ -257,7 +129,7 @@ class JobTriage::Pass {
     for (std::size_t i = 0; i < inside_.facts.size(); ++i) {
       if (inside_.catalogue.facts[i].kind != FactKind::kRankFile) continue;
       re2::StringPiece groups[8];
-      const Reader& reader = *inside_.facts[i];
+      const FactReader& reader = *inside_.facts[i];
       int rank = 0;
       if (reader.number > 0 && reader.number < 8 &&
           reader.expression.Match(Piece(path), 0, path.size(), RE2::UNANCHORED, groups,
@@ -442,7 +314,7 @@ class JobTriage::Pass {
   void ReadFact(const Line& line, std::size_t index) {
     constexpr int kMostGroups = 8;
     const FactPattern& fact = inside_.catalogue.facts[index];
-    const Reader& reader = *inside_.facts[index];
+    const FactReader& reader = *inside_.facts[index];
     re2::StringPiece groups[kMostGroups];
     const int wanted = std::min(kMostGroups - 1, reader.expression.NumberOfCapturingGroups());
     if (!reader.expression.Match(Piece(line.text), 0, line.text.size(), RE2::UNANCHORED, groups,

@@ -27,9 +27,8 @@ bool IsLog(const fs::path& path) {
   static constexpr std::array<absl::string_view, 4> kEndings = {".log", ".out", ".err", ".txt"};
   static constexpr std::array<absl::string_view, 3> kNames = {"log", "stdout", "stderr"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
-         std::any_of(kEndings.begin(), kEndings.end(), [&](absl::string_view ending) {
-           return absl::EndsWith(name, ending);
-         });
+         std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](absl::string_view ending) { return absl::EndsWith(name, ending); });
 }
 
 bool IsOfOthers(const fs::path& path) {
@@ -78,9 +77,9 @@ absl::StatusOr<std::vector<std::string>> LogsIn(const fs::path& directory) {
   std::error_code ignored;
   if (fs::is_regular_file(beside, ignored)) logs.insert(logs.begin(), beside.string());
   if (logs.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        directory.string(),
-        ": holds no log (*.log, *.out, *.err, *.txt); name the files of the job"));
+    return absl::NotFoundError(
+        absl::StrCat(directory.string(),
+                     ": holds no log (*.log, *.out, *.err, *.txt); name the files of the job"));
   }
   return logs;
 }

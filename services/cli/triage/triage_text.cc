@@ -33,7 +33,8 @@ std::string Clock(absl::Time time) {
 std::string Short(absl::Duration duration) {
   const bool negative = duration < absl::ZeroDuration();
   duration = absl::AbsDuration(duration);
-  const absl::Duration unit = duration >= absl::Minutes(1) ? absl::Seconds(1) : absl::Milliseconds(100);
+  const absl::Duration unit =
+      duration >= absl::Minutes(1) ? absl::Seconds(1) : absl::Milliseconds(100);
   return absl::StrCat(negative ? "-" : "", absl::FormatDuration(absl::Trunc(duration, unit)));
 }
 
@@ -119,8 +120,7 @@ class Page {
 
  private:
   void Line(absl::string_view name, absl::string_view text) {
-    const std::size_t room =
-        static_cast<std::size_t>(std::max(40, terminal_.width)) - kName;
+    const std::size_t room = static_cast<std::size_t>(std::max(40, terminal_.width)) - kName;
     bool first = true;
     for (const std::string& part : Wrap(text, room)) {
       absl::StrAppend(&text_, Paint(terminal_, Colour::kBold, Pad(first ? name : "", kName)), part,
@@ -209,12 +209,12 @@ class Page {
     const Progress& progress = report_.progress;
     std::string text;
     if (progress.saved_step.has_value()) {
-      text = absl::StrCat("step ", *progress.saved_step,
-                          progress.saved_by_period
-                              ? absl::StrCat(" by its period of ",
-                                             progress.checkpoint_period.value_or(0),
-                                             "; the log does not say that it is written")
-                              : "");
+      text = absl::StrCat(
+          "step ", *progress.saved_step,
+          progress.saved_by_period
+              ? absl::StrCat(" by its period of ", progress.checkpoint_period.value_or(0),
+                             "; the log does not say that it is written")
+              : "");
     } else if (progress.checkpoint_period.has_value()) {
       text = absl::StrCat("none yet, every ", *progress.checkpoint_period, " steps");
     } else {
@@ -227,10 +227,9 @@ class Page {
   }
 
   void Rate(const Course& course) {
-    std::string text =
-        absl::StrFormat("%s %.4g%s (%.4g to %.4g)", course.name, course.steady,
-                        course.unit.empty() ? "" : absl::StrCat(" ", course.unit), course.min,
-                        course.max);
+    std::string text = absl::StrFormat("%s %.4g%s (%.4g to %.4g)", course.name, course.steady,
+                                       course.unit.empty() ? "" : absl::StrCat(" ", course.unit),
+                                       course.min, course.max);
     if (course.derived) text += ", worked out";
     if (course.change.has_value()) {
       absl::StrAppendFormat(&text, ", %+.1f %% to the end", 100 * *course.change);
@@ -256,8 +255,8 @@ class Page {
       parts.push_back(std::move(part));
     }
     if (report_.ends_in_all > static_cast<std::int64_t>(parts.size())) {
-      parts.push_back(absl::StrCat(report_.ends_in_all - static_cast<std::int64_t>(parts.size()),
-                                   " more"));
+      parts.push_back(
+          absl::StrCat(report_.ends_in_all - static_cast<std::int64_t>(parts.size()), " more"));
     }
     Line("ends", absl::StrJoin(parts, "; "));
   }
@@ -280,10 +279,10 @@ class Page {
       parts.push_back(absl::StrCat("sequence length ", *context.sequence_length));
     }
     if (!report_.scheduler.empty()) {
-      parts.push_back(absl::StrCat(
-          "scheduler: ", report_.scheduler,
-          report_.scheduler_at.has_value() ? absl::StrCat(" (", Where(*report_.scheduler_at), ")")
-                                           : ""));
+      parts.push_back(absl::StrCat("scheduler: ", report_.scheduler,
+                                   report_.scheduler_at.has_value()
+                                       ? absl::StrCat(" (", Where(*report_.scheduler_at), ")")
+                                       : ""));
     }
     if (!parts.empty()) Line("job", absl::StrJoin(parts, ", "));
   }

@@ -1,6 +1,5 @@
 #include "common/triage/catalogue.h"
 
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -115,9 +114,10 @@ TEST(Catalogue, ASiteAddsFormatsAndClassesAndReplacesThem) {
 
 TEST(Catalogue, AClassOfASignatureThatThereIsNotIsRefused) {
   Catalogue catalogue = RealCatalogue().catalogue();
-  ASSERT_THAT(AddTo(catalogue, "classes: [{name: a, title: b, relation: cause, signatures: [gone]}]",
-                    "site.yaml"),
-              IsOk());
+  ASSERT_THAT(
+      AddTo(catalogue, "classes: [{name: a, title: b, relation: cause, signatures: [gone]}]",
+            "site.yaml"),
+      IsOk());
   EXPECT_THAT(CompiledCatalogue::Create(std::move(catalogue), RealSignatures(), "").status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gone")));
 }

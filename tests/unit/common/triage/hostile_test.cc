@@ -86,8 +86,8 @@ TEST(HostileLogs, ManyLogsAreBounded) {
 }
 
 TEST(HostileLogs, NothingInALineReachesBeyondIt) {
-  const JobReport report = TriageOf(
-      "completed step: \n4, seconds: 1\niteration 5/\n 9 | consumed\n\n\n\r\n\r\r\n");
+  const JobReport report =
+      TriageOf("completed step: \n4, seconds: 1\niteration 5/\n 9 | consumed\n\n\n\r\n\r\r\n");
   EXPECT_EQ(report.progress.last_step, std::nullopt);
 }
 

@@ -22,11 +22,10 @@ std::string MaxText(int first, int last, double seconds, const std::string& pref
   for (int step = first; step <= last; ++step) {
     const absl::Time time =
         At("2026-05-01T12:00:00Z") + absl::Seconds((step - first + 1) * seconds);
-    absl::StrAppend(
-        &text, prefix, absl::FormatTime("%Y-%m-%d %H:%M:%S", time, absl::UTCTimeZone()),
-        absl::StrFormat(" completed step: %d, seconds: %.3f, TFLOP/s/device: 400.0, "
-                        "Tokens/s/device: 3000.0, total_weights: 1, loss: 2.0\n",
-                        step, seconds));
+    absl::StrAppend(&text, prefix, absl::FormatTime("%Y-%m-%d %H:%M:%S", time, absl::UTCTimeZone()),
+                    absl::StrFormat(" completed step: %d, seconds: %.3f, TFLOP/s/device: 400.0, "
+                                    "Tokens/s/device: 3000.0, total_weights: 1, loss: 2.0\n",
+                                    step, seconds));
   }
   return text;
 }
@@ -119,8 +118,8 @@ TEST(JobTriage, TheSumOfTheStepsProvesAStallWhereLinesHaveNoTime) {
                           i);
   }
   const auto cancelled_at = [&](const char* time) {
-    return TriageOf(absl::StrCat(text, "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT ", time,
-                                 " ***\n"));
+    return TriageOf(
+        absl::StrCat(text, "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT ", time, " ***\n"));
   };
   const JobReport hung = cancelled_at("2026-05-01T14:00:00");
   EXPECT_EQ(hung.progress.sum_seconds, 600);
@@ -170,7 +169,8 @@ TEST(JobTriage, TheCauseStandsBeforeWhatFollowedFromIt) {
 TEST(JobTriage, WhatStepsWentOnAfterIsNotWhatTheJobDiedOf) {
   const JobReport report = TriageOf(absl::StrCat(
       MaxText(0, 50, 10), "[rank1]: ConnectionResetError: [Errno 104] Connection reset by peer\n",
-      MaxText(51, 90, 10), "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.\n"));
+      MaxText(51, 90, 10),
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.\n"));
   EXPECT_EQ(PrimaryOf(report), "gpu_oom");
   ASSERT_THAT(OthersOf(report), ElementsAre("nccl_error"));
   EXPECT_TRUE(report.others[0].survived);
@@ -186,9 +186,9 @@ TEST(JobTriage, AnotherRanksLateStepIsNoProgress) {
 }
 
 TEST(JobTriage, SoftSuccessIsSaidSo) {
-  const JobReport report = TriageOf(
-      absl::StrCat("PASSTHROUGH_ARGS: steps=20\n", MaxText(0, 19, 10), "Actor failed: teardown\n",
-                   "== JOB SUMMARY ==\nStatus: FAILED (exit 1)\n"));
+  const JobReport report = TriageOf(absl::StrCat("PASSTHROUGH_ARGS: steps=20\n", MaxText(0, 19, 10),
+                                                 "Actor failed: teardown\n",
+                                                 "== JOB SUMMARY ==\nStatus: FAILED (exit 1)\n"));
   EXPECT_EQ(report.decision.status, Status::kCompleted);
   EXPECT_TRUE(report.decision.soft);
   EXPECT_EQ(PrimaryOf(report), "");
@@ -196,9 +196,10 @@ TEST(JobTriage, SoftSuccessIsSaidSo) {
 }
 
 TEST(JobTriage, ARestartIsARunOfItsOwn) {
-  const JobReport report = TriageOf(absl::StrCat(
-      kHeader, MaxText(0, 150, 10), "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate\n",
-      "restoring from this run's directory step 100\n", MaxText(101, 160, 10)));
+  const JobReport report = TriageOf(
+      absl::StrCat(kHeader, MaxText(0, 150, 10),
+                   "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate\n",
+                   "restoring from this run's directory step 100\n", MaxText(101, 160, 10)));
   EXPECT_EQ(report.progress.runs, 2);
   EXPECT_EQ(report.progress.first_step, 101);
   EXPECT_EQ(report.progress.last_step, 160);
@@ -213,9 +214,9 @@ TEST(JobTriage, FilesOfRanksAreToldApart) {
   const JobReport report = TriageOf(
       {{"job.log", absl::StrCat(kHeader, MaxText(0, 30, 10))},
        {"job/rank-1.log", MaxText(0, 30, 10)},
-       {"job/rank-12.log",
-        absl::StrCat(MaxText(0, 30, 10), "RuntimeError: CUDA error: an illegal memory access was "
-                                         "encountered\n")}});
+       {"job/rank-12.log", absl::StrCat(MaxText(0, 30, 10),
+                                        "RuntimeError: CUDA error: an illegal memory access was "
+                                        "encountered\n")}});
   EXPECT_EQ(report.decision.status, Status::kFailed);
   EXPECT_EQ(PrimaryOf(report), "illegal_access");
   EXPECT_EQ(report.primary->first.writer, "rank 12");
@@ -301,9 +302,9 @@ TEST(JobTriage, ContainersThatKubernetesKilledAreNamed) {
 
 TEST(JobTriage, WhatSlurmSaysOfTheJobIsItsState) {
   const std::string running = "JobId=77 JobName=train\n   JobState=RUNNING Reason=None\n";
-  const JobReport report = TriageOf(
-      {{"train.log", absl::StrCat(kHeader, MaxText(0, 9, 10))}, {"scontrol.txt", running}},
-      TriageOptions{.now = At("2026-05-01T16:00:00Z")});
+  const JobReport report =
+      TriageOf({{"train.log", absl::StrCat(kHeader, MaxText(0, 9, 10))}, {"scontrol.txt", running}},
+               TriageOptions{.now = At("2026-05-01T16:00:00Z")});
   EXPECT_EQ(report.decision.status, Status::kHanging);
   EXPECT_EQ(report.scheduler, "running");
   EXPECT_EQ(report.context.job, "77");
@@ -312,10 +313,10 @@ TEST(JobTriage, WhatSlurmSaysOfTheJobIsItsState) {
 }
 
 TEST(JobTriage, TheReportDoesNotDependOnHowTheTextIsCut) {
-  const std::string text = absl::StrCat(
-      kHeader, MaxText(0, 50, 10, "[rank0]:"),
-      "[rank1]: RuntimeError: CUDA error: an illegal memory access was encountered\n",
-      "srun: error: n1: task 3: Exited with exit code 1\r\n", "the end");
+  const std::string text =
+      absl::StrCat(kHeader, MaxText(0, 50, 10, "[rank0]:"),
+                   "[rank1]: RuntimeError: CUDA error: an illegal memory access was encountered\n",
+                   "srun: error: n1: task 3: Exited with exit code 1\r\n", "the end");
   const JobReport whole = TriageOf(text);
   for (const std::size_t piece : {1, 7, 64, 1000}) {
     const JobReport cut = TriageOf({{"train.log", text}}, {}, piece);

@@ -44,8 +44,7 @@ TEST(Status, EachKindOfEvidenceDecides) {
          e.all_steps = true;
        }),
        Status::kCompleted, /*soft=*/true},
-      {"all steps, and no word", With([](Evidence& e) { e.all_steps = true; }),
-       Status::kCompleted},
+      {"all steps, and no word", With([](Evidence& e) { e.all_steps = true; }), Status::kCompleted},
       {"the program's own end", With([](Evidence& e) { e.finished = true; }), Status::kCompleted},
       {"its own end, and a crash while it was taken down", With([](Evidence& e) {
          e.finished = true;

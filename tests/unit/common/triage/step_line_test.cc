@@ -1,5 +1,5 @@
-// Claims about the lines by which programs report steps: each format of the catalogue reads a line of
-// its program, taken from the sources that it names.
+// Claims about the lines by which programs report steps: each format of the catalogue reads a line
+// of its program, taken from the sources that it names.
 #include "common/triage/step_line.h"
 
 #include <cmath>
@@ -39,14 +39,15 @@ const Case kCases[] = {
      "tokens per gpu per second (tgs): 98.4 | TFLOPs: 141.26 |",
      45000, 115311, 111, 98.4, 141.26},
     {"megatron",
-     " iteration        1/infinity | consumed samples: 4 | elapsed time per iteration (ms): 2.5 |", 1,
-     -1, 0.0025, -1, -1},
+     " iteration        1/infinity | consumed samples: 4 | elapsed time per iteration (ms): 2.5 |",
+     1, -1, 0.0025, -1, -1},
     {"torchtitan",
      "[rank0]:2025-04-01 00:25:47,084 - root - INFO - step: 640  loss:  6.2116  grad_norm: 1.2  "
      "memory: 87.04GiB(93.48%)  tps: 52,142  tflops: 1,102.50  mfu: 3.09%",
      640, -1, -1, 52142, 1102.5},
     {"nemo",
-     "Training epoch 2, iteration 7/999 | lr: 6.897e-06 | global_batch_size: 512 | global_step: 45 | "
+     "Training epoch 2, iteration 7/999 | lr: 6.897e-06 | global_batch_size: 512 | global_step: 45 "
+     "| "
      "reduced_train_loss: 11.02 | train_step_timing in s: 47.12 | consumed_samples: 23552",
      45, -1, 47.12, -1, -1},
     {"nemo-bar",
@@ -54,12 +55,14 @@ const Case kCases[] = {
      "global_step=99.00, consumed_samples=25600.0, train_step_timing in s=3.130]",
      99, -1, 3.13, -1, -1},
     {"aws-fsdp",
-     "0: 2025-04-11 16:58:49 I [train.py:103] Batch 1 Loss: 11.20650, Speed: 14.51 samples/sec, lr: "
+     "0: 2025-04-11 16:58:49 I [train.py:103] Batch 1 Loss: 11.20650, Speed: 14.51 samples/sec, "
+     "lr: "
      "0.000013",
      1, -1, -1, -1, -1},
     {"nanogpt", "iter 100: loss 3.2041, time 123.45ms, mfu 40.12%", 100, -1, 0.12345, -1, -1},
-    {"hf-bar", " 12%|#2        | 2/16 [01:50<12:50, 55.00s/it]\r 19%|#8  | 3/16 [02:45<11:55, 55s/it]",
-     3, 16, -1, -1, -1},
+    {"hf-bar",
+     " 12%|#2        | 2/16 [01:50<12:50, 55.00s/it]\r 19%|#8  | 3/16 [02:45<11:55, 55s/it]", 3, 16,
+     -1, -1, -1},
     {"deepspeed-timer",
      "[2023-11-29 08:57:30,611] [INFO] [timer.py:260:stop] epoch=0/micro_step=5/global_step=5, "
      "RunningAvgSamplesPerSec=311.41529524062446, CurrSamplesPerSec=329.45074244342015, "
@@ -88,7 +91,8 @@ TEST(StepLine, EachFormatReadsTheLineOfItsProgram) {
     EXPECT_EQ(step->step, one.step) << one.line;
     EXPECT_EQ(step->total, one.total) << one.line;
     EXPECT_DOUBLE_EQ(step->Seconds().value_or(-1), one.seconds) << one.line;
-    EXPECT_DOUBLE_EQ(step->Get(Quantity::kTokensPerGpu).value_or(-1), one.tokens_per_gpu) << one.line;
+    EXPECT_DOUBLE_EQ(step->Get(Quantity::kTokensPerGpu).value_or(-1), one.tokens_per_gpu)
+        << one.line;
     EXPECT_DOUBLE_EQ(step->Get(Quantity::kTflops).value_or(-1), one.tflops) << one.line;
   }
 }
@@ -105,19 +109,20 @@ TEST(StepLine, NoLineIsOfAFormatThatStandsBeforeItsOwn) {
 }
 
 TEST(StepLine, AServerHasReportsAndNoSteps) {
-  const auto report = ReadStepLine(
-      FormatOf("vllm"),
-      "INFO 05-12 12:11:25 [loggers.py:116] Engine 000: Avg prompt throughput: 6949.8 tokens/s, Avg "
-      "generation throughput: 5108.0 tokens/s, Running: 4 reqs, Waiting: 0 reqs");
+  const auto report =
+      ReadStepLine(FormatOf("vllm"),
+                   "INFO 05-12 12:11:25 [loggers.py:116] Engine 000: Avg prompt throughput: 6949.8 "
+                   "tokens/s, Avg "
+                   "generation throughput: 5108.0 tokens/s, Running: 4 reqs, Waiting: 0 reqs");
   ASSERT_TRUE(report.has_value());
   EXPECT_EQ(report->step, -1);
   EXPECT_EQ(report->Get(Quantity::kTokens), 5108.0);
 }
 
 TEST(StepLine, ALossThatIsNoNumberIsSaidSo) {
-  const auto step = ReadStepLine(
-      FormatOf("megatron"),
-      " iteration 7/ 9 | consumed samples: 1 | elapsed time per iteration (ms): 5.0 | lm loss: NAN |");
+  const auto step = ReadStepLine(FormatOf("megatron"),
+                                 " iteration 7/ 9 | consumed samples: 1 | elapsed time per "
+                                 "iteration (ms): 5.0 | lm loss: NAN |");
   ASSERT_TRUE(step.has_value());
   EXPECT_TRUE(std::isnan(*step->Get(Quantity::kLoss)));
 }
@@ -133,8 +138,8 @@ TEST(StepLine, NumbersThatAreNoneAreLeftOut) {
                            "step ", "", "step 1e300", "step 1000000000001"}) {
     EXPECT_FALSE(ReadStepLine(Simple(), line).has_value()) << line;
   }
-  for (const char* line : {"step 4 s=nan", "step 4 s=inf", "step 4 s=-1", "step 4 s=1e99",
-                           "step 4 s=", "step 4"}) {
+  for (const char* line :
+       {"step 4 s=nan", "step 4 s=inf", "step 4 s=-1", "step 4 s=1e99", "step 4 s=", "step 4"}) {
     const auto step = ReadStepLine(Simple(), line);
     ASSERT_TRUE(step.has_value()) << line;
     EXPECT_EQ(step->Seconds(), std::nullopt) << line;
@@ -142,15 +147,15 @@ TEST(StepLine, NumbersThatAreNoneAreLeftOut) {
 }
 
 TEST(StepLine, NumbersAreReadAsALibraryReadsThem) {
-  for (const auto& [text, value] : std::vector<std::pair<std::string, double>>{
-           {"1,024.5", 1024.5},
-           {"0.1", 0.1},
-           {"123456.789", 123456.789},
-           {"2.66E+00", 2.66},
-           {"3e-04", 3e-04},
-           {"311.41529524062446", 311.41529524062446},
-           {"7.", 7},
-           {"5,", 5}}) {
+  for (const auto& [text, value] :
+       std::vector<std::pair<std::string, double>>{{"1,024.5", 1024.5},
+                                                   {"0.1", 0.1},
+                                                   {"123456.789", 123456.789},
+                                                   {"2.66E+00", 2.66},
+                                                   {"3e-04", 3e-04},
+                                                   {"311.41529524062446", 311.41529524062446},
+                                                   {"7.", 7},
+                                                   {"5,", 5}}) {
     const auto step = ReadStepLine(Simple(), "step 4 s=" + text);
     ASSERT_TRUE(step.has_value()) << text;
     EXPECT_EQ(step->Seconds(), value) << text;

@@ -91,8 +91,7 @@ TEST(StepTrack, MillionsOfWritersAreCountedAndNotKept) {
     track.Add(Line(1, 1), 0, i, "x", absl::StrCat("[rank", i, "]:"), NoStamp);
   }
   EXPECT_EQ(track.writers().size(), StepTrack::kMaxWriters);
-  EXPECT_EQ(track.writers_left_out(),
-            kWriters - static_cast<std::int64_t>(StepTrack::kMaxWriters));
+  EXPECT_EQ(track.writers_left_out(), kWriters - static_cast<std::int64_t>(StepTrack::kMaxWriters));
 }
 
 TEST(StepTrack, TimesBetweenLinesAreThoseOfStepsThatNameNone) {
