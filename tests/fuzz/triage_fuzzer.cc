@@ -22,8 +22,8 @@ const triage::CompiledCatalogue& Shipped() {
     std::vector<knowledge::Problem> problems;
     auto base = knowledge::Parse(
         std::vector<std::string>{absl::StrCat(GALEN_SOURCE_DIR, "/knowledge/checks")}, problems);
-    auto catalogue =
-        triage::LoadCatalogue(std::vector<std::string>{absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")});
+    auto catalogue = triage::LoadCatalogue(
+        std::vector<std::string>{absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")});
     auto made = triage::CompiledCatalogue::Create(
         std::move(catalogue).value(),
         triage::SignaturesOf(knowledge::Knowledge(std::move(base).value())), "");
@@ -50,8 +50,9 @@ void Logs(absl::string_view text) {
   const triage::JobReport whole = ReportOf(text, 1 << 20, scheduler);
   const triage::JobReport cut = ReportOf(text, 7, scheduler);
   const auto name = [](const triage::JobReport& report) {
-    return report.primary.has_value() ? absl::StrCat(report.primary->name, ":", report.primary->first.line)
-                                      : std::string();
+    return report.primary.has_value()
+               ? absl::StrCat(report.primary->name, ":", report.primary->first.line)
+               : std::string();
   };
   if (whole.decision.status != cut.decision.status || name(whole) != name(cut) ||
       whole.progress.last_step != cut.progress.last_step ||
