@@ -2,6 +2,7 @@
 //   scan_bench strings COUNT
 //   scan_bench log PATH BYTES MESSAGE_EVERY COLOUR_EVERY CARRIAGE_EVERY [STRINGS]
 //   scan_bench ours|bare LOG [STRINGS]
+//   scan_bench triage LOG
 // Without STRINGS (a file, one string a line) the signals are the catalogue's patterns for logs.
 #include <fcntl.h>
 #include <hs.h>
@@ -22,9 +23,12 @@
 #include "absl/strings/str_format.h"
 #include "bench/scan/log_writer.h"
 #include "bench/scan/strings.h"
+#include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
 #include "common/logs/reader.h"
 #include "common/logs/scanner.h"
+#include "common/triage/job_triage.h"
+#include "common/triage/signatures.h"
 #include "re2/re2.h"
 
 namespace galen::bench {
@@ -174,6 +178,39 @@ Took Bare(const std::string& path, const std::string& strings) {
   return took;
 }
 
+// What `galen triage` does with the log.
+Took Triage(const std::string& path) {
+  auto catalogue = triage::LoadCatalogue({GALEN_SOURCE_DIR "/knowledge"});
+  if (!catalogue.ok()) Die(catalogue.status().message());
+  const knowledge::Knowledge knowledge(Catalogue());
+  auto compiled =
+      triage::CompiledCatalogue::Create(*std::move(catalogue), triage::SignaturesOf(knowledge), "");
+  if (!compiled.ok()) Die(compiled.status().message());
+  Took took;
+  const double start = Seconds();
+  const double cpu = CpuSeconds();
+  auto reader = logs::LogReader::Open(path, {});
+  if (!reader.ok()) Die(reader.status().message());
+  triage::JobTriage job(**compiled, {});
+  job.BeginLog(path);
+  for (;;) {
+    const auto chunk = (*reader)->Next();
+    if (!chunk.ok()) Die(chunk.status().message());
+    if (chunk->empty()) break;
+    job.Feed(*chunk);
+  }
+  job.EndLog();
+  const triage::JobReport report = job.Finish();
+  took.seconds = Seconds() - start;
+  took.cpu = CpuSeconds() - cpu;
+  took.bytes = report.logs[0].bytes;
+  took.lines = report.logs[0].lines;
+  took.matches = report.progress.reported;
+  took.signals =
+      static_cast<std::int64_t>(report.others.size()) + (report.primary.has_value() ? 1 : 0);
+  return took;
+}
+
 std::int64_t Number(const std::string& text) {
   std::int64_t value = 0;
   if (!absl::SimpleAtoi(text, &value)) Die(absl::StrCat(text, ": not a number"));
@@ -204,8 +241,11 @@ int Run(const std::vector<std::string>& arguments) {
     Print(Ours(argument(1), argument(2)));
   } else if (verb == "bare" && arguments.size() >= 2) {
     Print(Bare(argument(1), argument(2)));
+  } else if (verb == "triage" && arguments.size() == 2) {
+    Print(Triage(argument(1)));
   } else {
-    Die("strings COUNT | log PATH BYTES EVERY COLOUR CARRIAGE [STRINGS] | ours|bare LOG [STRINGS]");
+    Die("strings COUNT | log PATH BYTES EVERY COLOUR CARRIAGE [STRINGS] | ours|bare LOG [STRINGS] "
+        "| triage LOG");
   }
   return 0;
 }

@@ -39,6 +39,7 @@
 #include "services/cli/show_check.h"
 #include "services/cli/tickets/tickets_command.h"
 #include "services/cli/top/top_command.h"
+#include "services/cli/triage/triage_command.h"
 #include "services/cli/up.h"
 #include "services/cli/watch.h"
 #include "services/orchestrator/strategy.h"
@@ -71,6 +72,7 @@ struct Arguments {
   LlmArguments check_llm;
   FeedbackArguments feedback;
   top::TopArguments top;
+  TriageArguments triage;
   std::string site;
   std::string history;
   std::string llm;
@@ -530,6 +532,7 @@ int Main(int argc, char** argv) {
   const CLI::App* keys = DeclareKeys(app, arguments.keys);
   const CLI::App* tickets = DeclareTickets(app, arguments.tickets);
   const CLI::App* top = top::DeclareTop(app, arguments.top);
+  const CLI::App* triage = DeclareTriage(app, arguments.triage);
 
   const CLI::App* kb = DeclareKb(app, arguments.kb);
 
@@ -561,6 +564,7 @@ int Main(int argc, char** argv) {
                       console);
   }
   if (*top) return top::RunTop(arguments.top, console);
+  if (*triage) return RunTriage(arguments.triage, console);
   if (*list) return RunChecks(arguments, ChecksCommand::kList, console);
   if (*doc) return RunChecks(arguments, ChecksCommand::kDoc, console);
   if (*show) return RunChecks(arguments, ChecksCommand::kShow, console);

@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include "common/triage/process_end.h"
 #include "services/node/checks/log/checkpoint.h"
 #include "services/node/checks/log/collective_trace.h"
 #include "services/node/checks/log/job_data.h"
@@ -12,7 +13,6 @@
 #include "services/node/checks/log/scheduler.h"
 #include "services/node/checks/log/stacks.h"
 #include "services/node/checks/log/training_step.h"
-#include "services/node/checks/log/triage.h"
 #include "services/node/checks/system/capture.h"
 #include "tests/fuzz/fuzzer.h"
 
@@ -26,8 +26,8 @@ void LogLines(absl::string_view text) {
     Use(node::ParseNormRow(line));
     Use(node::FindCudaOom(line));
     Use(node::ParseTrainingStep(line));
-    Use(node::FindExit(line));
-    Use(node::FindWatchdogTimeout(line));
+    Use(triage::FindExit(line));
+    Use(triage::FindWatchdogTimeout(line));
   }
 }
 

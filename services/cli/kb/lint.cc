@@ -6,8 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/curation/json.h"
+#include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
 #include "common/logs/scanner.h"
+#include "common/triage/job_triage.h"
+#include "common/triage/signatures.h"
 
 namespace galen::cli {
 namespace {
@@ -30,6 +33,24 @@ void CompileSignals(const knowledge::v1::KnowledgeBase& base, std::vector<Proble
   }
 }
 
+// The catalogue of the log triage, which stands apart from the rest: its first mistake.
+void LintTriage(const std::vector<std::string>& directories,
+                const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
+  absl::StatusOr<triage::Catalogue> catalogue = triage::LoadCatalogue(directories);
+  if (absl::IsNotFound(catalogue.status())) return;
+  absl::Status status = catalogue.status();
+  if (status.ok()) {
+    status = triage::CompiledCatalogue::Create(*std::move(catalogue),
+                                               triage::SignaturesOf(knowledge::Knowledge(base)),
+                                               knowledge::DefaultCacheDirectory())
+                 .status();
+  }
+  if (status.ok()) return;
+  problems.push_back({Problem::Severity::kError, "triage", 0,
+                      absl::StrCat("log triage: ", status.message()),
+                      "see docs/triage.md for what an entry has"});
+}
+
 }  // namespace
 
 ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console) {
@@ -48,7 +69,10 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
   const auto is_error = [](const Problem& problem) {
     return problem.severity == Problem::Severity::kError;
   };
-  if (std::none_of(problems.begin(), problems.end(), is_error)) CompileSignals(*base, problems);
+  if (std::none_of(problems.begin(), problems.end(), is_error)) {
+    CompileSignals(*base, problems);
+    LintTriage(*found, *base, problems);
+  }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
     return std::tie(a.file, a.line) < std::tie(b.file, b.line);
   });

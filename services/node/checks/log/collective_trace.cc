@@ -11,11 +11,11 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/logs/reader.h"
+#include "common/triage/process_end.h"
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/log/pickle.h"
-#include "services/node/checks/log/triage.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/json_access.h"
 #include "services/node/checks/system/wanted_lines.h"
@@ -286,7 +286,7 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
   }
   std::set<std::string> operations;
   std::set<std::string> shapes;
-  std::map<std::pair<std::string, std::int64_t>, std::map<int, WatchdogTimeout>> timeouts;
+  std::map<std::pair<std::string, std::int64_t>, std::map<int, triage::WatchdogTimeout>> timeouts;
   std::size_t count = 0;
   bool said_any = false;
   const auto lines =
@@ -309,7 +309,7 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
           (match == "shape_mismatch" ? verdict.shape_mismatch : verdict.sequence_mismatch) = true;
           if (verdict.reasons.size() < 8) verdict.reasons.push_back(CleanText(line.text, 300));
         }
-        auto timeout = FindWatchdogTimeout(line.text);
+        auto timeout = triage::FindWatchdogTimeout(line.text);
         if (!timeout.has_value() || ++count > kMaxTimeouts) return;
         const int rank = timeout->rank.value_or(line.log->rank.value_or(-1));
         auto& at = timeouts[{timeout->group, timeout->sequence}];
@@ -323,7 +323,7 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
         CleanText(absl::StrCat("ranks run ", absl::StrJoin(shapes, ", ")), 300));
   }
   for (const auto& [key, at] : timeouts) {
-    const WatchdogTimeout& first = at.begin()->second;
+    const triage::WatchdogTimeout& first = at.begin()->second;
     for (const auto& [rank, timeout] : at) {
       if (timeout.op != first.op) {
         verdict.sequence_mismatch = true;

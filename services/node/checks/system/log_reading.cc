@@ -12,35 +12,16 @@
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/logs/byte_scan.h"
-#include "common/logs/line_text.h"
+#include "common/logs/line_blocks.h"
 #include "common/logs/reader.h"
-#include "common/logs/timestamp.h"
 
 namespace galen::node {
 namespace {
 
-// Lines back in which a line's time is looked for: a traceback is not longer as a rule.
-constexpr int kLinesBack = 64;
-// Of a line without an end, what is kept until it comes.
-constexpr std::size_t kMostPending = std::size_t{1} << 20;
 // What small logs may unpack to.
 constexpr std::size_t kSmallText = std::size_t{1} << 20;
 
-// The line at `begin`, or the closest one before it, that carries a time.
-absl::string_view Dated(absl::string_view block, std::size_t begin, std::size_t end) {
-  constexpr std::size_t kHead = 256;
-  for (int back = 0; back < kLinesBack; ++back) {
-    const absl::string_view head = block.substr(begin, std::min(end - begin, kHead));
-    if (logs::FindTimeStamp(head).has_value()) return head;
-    if (begin == 0) break;
-    end = begin - 1;
-    const std::size_t before = end == 0 ? absl::string_view::npos : block.rfind('\n', end - 1);
-    begin = before == absl::string_view::npos ? 0 : before + 1;
-  }
-  return "";
-}
-
-// Takes a stream of text apart into blocks of whole lines, and these into lines that are wanted.
+// Finds in a stream of text the lines that are wanted.
 class Picker {
  public:
   Picker(const host::JobLog& log, const LogMatcher& matcher, LogMatcher::Sets dated,
@@ -50,50 +31,17 @@ class Picker {
   }
 
   void Feed(absl::string_view chunk) {
-    if (!pending_.empty()) {
-      const std::size_t end = chunk.find('\n');
-      const absl::string_view part =
-          chunk.substr(0, end == absl::string_view::npos ? end : end + 1);
-      Keep(part);
-      chunk.remove_prefix(part.size());
-      if (end == absl::string_view::npos) return;
-      Pick(pending_);
-      pending_.clear();
-    }
-    const std::size_t end = chunk.rfind('\n');
-    if (end != absl::string_view::npos) {
-      Pick(chunk.substr(0, end + 1));
-      chunk.remove_prefix(end + 1);
-    }
-    Keep(chunk);
+    blocks_.Feed(chunk,
+                 [this](absl::string_view block, std::int64_t lines) { Pick(block, lines); });
   }
 
   std::int64_t Finish() {
-    if (!pending_.empty()) {
-      Pick(pending_);
-      if (pending_.back() != '\n') ++lines_;
-    }
+    blocks_.Finish([this](absl::string_view block, std::int64_t lines) { Pick(block, lines); });
     return lines_;
   }
 
  private:
-  // The beginning of a line is what is read of it, however long it is.
-  void Keep(absl::string_view part) {
-    if (pending_.size() >= kMostPending) {
-      // A newline has to stay one.
-      if (!part.empty() && part.back() == '\n') pending_.back() = '\n';
-      return;
-    }
-    pending_.append(part.data(), part.size());
-  }
-
-  void Pick(absl::string_view block) {
-    const logs::BlockBytes bytes = logs::LookAtBytes(block);
-    if (bytes.needs_cleaning) {
-      clean_.assign(block.data(), block.size());
-      clean_.resize(logs::Normalize(clean_.data(), clean_.size(), true, false).size);
-      block = clean_;
-    }
+  void Pick(absl::string_view block, std::int64_t lines) {
     matcher_.Scan(block, scratch_, found_);
     if (matcher_.every_line() != 0) AddOtherLines(block);
     std::size_t counted = 0;
@@ -103,11 +51,11 @@ class Picker {
           logs::CountNewlines(block.substr(counted, found.begin - counted)));
       counted = found.begin;
       line_.text = block.substr(found.begin, std::min(found.end - found.begin, kMaxLogLine));
-      line_.dated =
-          (found.sets & dated_) != 0 ? Dated(block, found.begin, found.end) : absl::string_view();
+      line_.dated = (found.sets & dated_) != 0 ? logs::DatedLine(block, found.begin, found.end)
+                                               : absl::string_view();
       on_line_(line_, found.sets);
     }
-    lines_ += static_cast<std::int64_t>(bytes.newlines);
+    lines_ += lines;
   }
 
   // Puts the lines between those found that only some wants want.
@@ -128,8 +76,7 @@ class Picker {
   logs::PatternDatabase::Scratch scratch_;
   const LogMatcher::Sets dated_;
   absl::FunctionRef<void(const LogLine&, LogMatcher::Sets)> on_line_;
-  std::string pending_;
-  std::string clean_;
+  logs::LineBlocks blocks_;
   std::vector<LogMatcher::Line> found_;
   LogLine line_;
   std::int64_t lines_ = 0;

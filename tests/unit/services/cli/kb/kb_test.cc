@@ -264,6 +264,15 @@ TEST_F(KbTest, LintAsJsonNamesFileAndLine) {
                                                  "/bad.yaml\", \"line\": 2")));
 }
 
+TEST_F(KbTest, LintReadsWhatALogTriageGoesBy) {
+  fs::create_directories(site_ + "/triage");
+  std::ofstream(site_ + "/triage/ours.yaml")
+      << "classes:\n  - {name: licence, title: T, relation: cause, patterns: ['(']}\n";
+  EXPECT_EQ(LintKnowledge({root_ + "/shipped", site_}, false, console_), kBadInput);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr(site_ + "/triage/ours.yaml:2"),
+                                HasSubstr("\"(\" is no expression of RE2")));
+}
+
 TEST_F(KbTest, SearchThatFindsNothingSaysSo) {
   SearchArguments arguments;
   arguments.knowledge = Knowledge();

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/triage/process_end.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/log/job_data.h"
@@ -114,13 +115,13 @@ TEST(Triage, LaunchersTellHowAProcessEnded) {
            ExitCase{"srun: error: n1: task 2: Segmentation fault (core dumped)", 2, -999, 11},
            ExitCase{"train.sh: line 4:  4711 Killed                  python train.py", -1, -999, 9},
        }) {
-    const auto exit = FindExit(one.line);
+    const auto exit = triage::FindExit(one.line);
     ASSERT_TRUE(exit.has_value()) << one.line;
     EXPECT_EQ(exit->rank.value_or(-1), one.rank) << one.line;
     EXPECT_EQ(exit->exit_code.value_or(-999), one.code) << one.line;
     EXPECT_EQ(exit->signal.value_or(-1), one.signal) << one.line;
   }
-  EXPECT_FALSE(FindExit("nothing ended here").has_value());
+  EXPECT_FALSE(triage::FindExit("nothing ended here").has_value());
 }
 
 constexpr char kWatchdog[] =

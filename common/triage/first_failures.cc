@@ -1,0 +1,90 @@
+#include "common/triage/first_failures.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "common/base/text.h"
+#include "common/logs/line_facts.h"
+#include "common/logs/timestamp.h"
+
+namespace galen::triage {
+
+FirstFailures::FirstFailures(std::vector<std::string> signatures, FirstOf first_of, absl::Time near)
+    : signatures_(std::move(signatures)), first_of_(std::move(first_of)), near_(near) {}
+
+bool FirstFailures::Earlier(const Failure& a, const Failure& b) const {
+  if (a.time.has_value() && b.time.has_value() && *a.time != *b.time) return *a.time < *b.time;
+  return false;  // what came first stays
+}
+
+void FirstFailures::NoteExit(const JobLine& line) {
+  auto exit = FindExit(line.text);
+  if (!exit.has_value()) return;
+  if (!exit->rank.has_value()) exit->rank = logs::FindRank(line.text);
+  if (!exit->rank.has_value()) exit->rank = line.rank;
+  if (exits_.size() < kMaxRanks) exits_.emplace(exit->rank.value_or(-1), *exit);
+}
+
+absl::string_view FirstFailures::Add(const JobLine& line) {
+  if (line.log_id != log_) {
+    log_ = line.log_id;
+    clock_.reset();
+    loading_ = false;
+  }
+  const absl::string_view dated = line.dated.empty() ? line.text : line.dated;
+  if (const auto stamp = logs::FindTimeStamp(dated); stamp.has_value()) {
+    logs::TimeContext context;
+    if (near_ != absl::InfinitePast() && near_ != absl::InfiniteFuture()) context.near = near_;
+    if (const auto time = logs::Resolve(*stamp, context)) clock_ = time;
+  }
+  if (absl::StrContains(line.text, "Traceback (most recent call last)")) loading_ = false;
+  loading_ = loading_ || absl::StrContains(line.text, "load_state_dict") ||
+             absl::StrContains(line.text, "torch.load(") ||
+             absl::StrContains(line.text, "load_checkpoint");
+  NoteExit(line);
+  if (const auto timeout = FindWatchdogTimeout(line.text); timeout.has_value()) {
+    const bool barrier =
+        timeout->op == "BARRIER" || (timeout->op == "ALLREDUCE" && timeout->numel_in == 1);
+    const bool equal = timeout->ran_ms >= timeout->timeout_ms &&
+                       timeout->ran_ms - timeout->timeout_ms <= timeout->timeout_ms / 50 + 2000;
+    timeout_equals_ = timeout_equals_.value_or(false) || (barrier && equal);
+  }
+  const int index = first_of_(line.text);
+  if (index < 0) return "";
+  absl::string_view signature = signatures_[static_cast<std::size_t>(index)];
+  const absl::string_view shown = signature;
+  if (absl::StartsWith(signature, "none:")) return "";
+  if (signature == "cuda_oom" && loading_) signature = "cuda_oom_in_load";
+  ++count_;
+  Failure failure;
+  failure.rank = logs::FindRank(line.text);
+  if (!failure.rank.has_value()) failure.rank = line.rank;
+  const auto known = failure.rank.has_value() ? by_rank_.find(*failure.rank) : by_rank_.end();
+  // Nothing to learn: this rank failed earlier, and so did another.
+  if (first_.has_value() && known != by_rank_.end() && !clock_.has_value()) return shown;
+  failure.signature = std::string(signature);
+  failure.text = CleanText(absl::StripAsciiWhitespace(line.text).substr(0, 512), 512);
+  failure.log = std::string(line.log);
+  failure.node = std::string(line.node);
+  failure.line = line.number;
+  failure.time = clock_;
+  if (failure.rank.has_value() && by_rank_.size() < kMaxRanks &&
+      (known == by_rank_.end() || Earlier(failure, known->second))) {
+    by_rank_[*failure.rank] = failure;
+  }
+  if (!first_.has_value() || Earlier(failure, *first_)) first_ = std::move(failure);
+  return shown;
+}
+
+std::vector<std::string> FirstFailureExpressions() {
+  std::vector<std::string> expressions = ProcessEndExpressions();
+  // What a traceback goes through.
+  for (const char* more : {R"(Traceback \(most recent call last\))", R"(load_state_dict)",
+                           R"(torch\.load\()", R"(load_checkpoint)"}) {
+    expressions.emplace_back(more);
+  }
+  return expressions;
+}
+
+}  // namespace galen::triage

@@ -1,0 +1,91 @@
+#ifndef COMMON_TRIAGE_FIRST_FAILURES_H_
+#define COMMON_TRIAGE_FIRST_FAILURES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/triage/process_end.h"
+
+namespace galen::triage {
+
+// A line of one of a job's logs.
+struct JobLine {
+  std::uintptr_t log_id = 0;  // tells the log from others
+  absl::string_view log;      // its name
+  absl::string_view node;     // that wrote it; "" where it is not known
+  std::optional<int> rank;    // whose log it is
+  std::int64_t number = 0;    // 1 and up
+  absl::string_view text;
+  // A line at or before this one that carries a time, where it is known; else this line is looked
+  // at.
+  absl::string_view dated;
+};
+
+// The first failure of a job, found line by line in constant memory. Lines of one log have to come
+// in their order; logs may come in any.
+class FirstFailures {
+ public:
+  struct Failure {
+    std::string signature;
+    std::string text;
+    std::string log;
+    std::string node;
+    std::int64_t line = 0;
+    std::optional<absl::Time> time;
+    std::optional<int> rank;
+  };
+
+  // What a failure looks like: the place of the first signature, the most specific first, that a
+  // line holds; -1 for none.
+  using FirstOf = std::function<int(absl::string_view line)>;
+
+  // `signatures`: their names; those named "none:..." look like a failure and are none. `near`: a
+  // time that the logs are about, or infinite.
+  FirstFailures(std::vector<std::string> signatures, FirstOf first_of, absl::Time near);
+
+  // Gives the signature that the line shows; "" where it shows none.
+  absl::string_view Add(const JobLine& line);
+
+  // The first one; nothing when there is none.
+  const std::optional<Failure>& first() const { return first_; }
+  // Failures by rank, at most kMaxRanks.
+  const std::map<int, Failure>& by_rank() const { return by_rank_; }
+  // By rank, -1 where it is not known, at most kMaxRanks.
+  const std::map<int, ExitReport>& exits() const { return exits_; }
+  std::int64_t count() const { return count_; }
+  // A barrier was given up after just the time that it was configured to wait; nothing when no
+  // collective was given up.
+  std::optional<bool> timeout_equals_configured() const { return timeout_equals_; }
+
+  static constexpr std::size_t kMaxRanks = 100'000;
+
+ private:
+  bool Earlier(const Failure& a, const Failure& b) const;
+  void NoteExit(const JobLine& line);
+
+  const std::vector<std::string> signatures_;
+  const FirstOf first_of_;
+  const absl::Time near_;
+  std::uintptr_t log_ = 0;
+  std::optional<absl::Time> clock_;  // of the last line that carried a time
+  bool loading_ = false;             // the traceback that is being read goes through a load
+  std::optional<Failure> first_;
+  std::map<int, Failure> by_rank_;
+  std::map<int, ExitReport> exits_;
+  std::optional<bool> timeout_equals_;
+  std::int64_t count_ = 0;
+};
+
+// Expressions: what Add() makes something of, beside the signatures.
+std::vector<std::string> FirstFailureExpressions();
+
+}  // namespace galen::triage
+
+#endif  // COMMON_TRIAGE_FIRST_FAILURES_H_

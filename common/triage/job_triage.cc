@@ -1,0 +1,426 @@
+#include "common/triage/job_triage.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/text.h"
+#include "common/logs/byte_scan.h"
+#include "common/logs/line_blocks.h"
+#include "common/logs/line_facts.h"
+#include "common/logs/timestamp.h"
+#include "common/triage/collected.h"
+#include "common/triage/compiled.h"
+#include "common/triage/step_line.h"
+#include "common/triage/writer.h"
+#include "re2/re2.h"
+
+namespace galen::triage {
+namespace {
+
+// Of a line, what is looked at.
+constexpr std::size_t kMostOfLine = 8192;
+constexpr std::size_t kMostText = 512;
+// Lines at the beginning of a log in which its first time is looked for, and bytes at its end in
+// which the last.
+constexpr int kLinesOfBegin = 2000;
+constexpr std::size_t kTail = std::size_t{64} << 10;
+// Lines of a block behind the last step in which a time is looked for.
+constexpr int kLinesBehind = 64;
+
+re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
+
+std::size_t LineBegin(absl::string_view block, std::size_t at) {
+  const void* const newline = memrchr(block.data(), '\n', at);
+  if (newline == nullptr) return 0;
+  return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data()) + 1;
+}
+
+std::size_t LineEnd(absl::string_view block, std::size_t at) {
+  const void* const newline = std::memchr(block.data() + at, '\n', block.size() - at);
+  if (newline == nullptr) return block.size();
+  return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data());
+}
+
+}  // namespace
+
+class JobTriage::Pass {
+ public:
+  Pass(const CompiledCatalogue::Inside& inside, TriageOptions options)
+      : inside_(inside),
+        options_(options),
+        scratch_(inside.database->NewScratch()),
+        failures_(
+            inside.signature_names, [this](absl::string_view line) { return First(line); },
+            options.near.value_or(options.now.value_or(absl::InfiniteFuture()))) {
+    found_.classes.resize(inside.catalogue.classes.size());
+    for (const StepFormat& format : inside.catalogue.formats) {
+      found_.tracks.push_back(std::make_unique<StepTrack>(format, inside.catalogue.limits));
+    }
+    steps_of_track_.resize(found_.tracks.size());
+    first_writer_.resize(found_.tracks.size());
+  }
+
+  void BeginLog(absl::string_view name, std::optional<int> rank) {
+    if (found_.logs.size() < kMaxLogs) {
+      found_.logs.push_back({CleanText(name, 1024), 0, 0, ""});
+      found_.of_logs.emplace_back();
+    }
+    log_ = found_.logs.size() - 1;
+    rank_ = rank.has_value() ? rank : RankOfPath(name);
+    lines_ = 0;
+    begin_looked_ = 0;
+    tail_.clear();
+    behind_step_ = false;
+    std::fill(steps_of_track_.begin(), steps_of_track_.end(), 0);
+    std::fill(first_writer_.begin(), first_writer_.end(), std::nullopt);
+    found_.of_logs[log_].steps = 0;
+  }
+
+  void Feed(absl::string_view chunk) {
+    found_.logs[log_].bytes += static_cast<std::int64_t>(chunk.size());
+    blocks_.Feed(chunk,
+                 [this](absl::string_view block, std::int64_t lines) { Read(block, lines); });
+  }
+
+  void EndLog(absl::string_view trouble) {
+    blocks_.Finish([this](absl::string_view block, std::int64_t lines) { Read(block, lines); });
+    found_.logs[log_].lines += lines_;
+    found_.logs[log_].trouble = CleanText(trouble, kMostText);
+    // The last time of the log: the closest before its end.
+    absl::string_view rest = tail_;
+    while (!rest.empty()) {
+      const std::size_t end = rest.back() == '\n' ? rest.size() - 1 : rest.size();
+      const std::size_t begin = LineBegin(rest, end);
+      if (NoteTime(TimeOf(rest.substr(begin, std::min(end - begin, kHead)))).has_value()) break;
+      rest = rest.substr(0, begin);
+    }
+  }
+
+  Collected Take() {
+    for (const auto& track : found_.tracks) track->Finish();
+    found_.exits = failures_.exits();
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr std::size_t kHead = 256;
+
+  struct Match {
+    std::size_t begin;
+    std::size_t end;
+    std::size_t expression;
+  };
+
+  // The line that is looked at.
+  struct Line {
+    absl::string_view block;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    absl::string_view text;
+    std::int64_t number = 0;
+  };
+
+  std::optional<int> RankOfPath(absl::string_view path) const {
+    for (std::size_t i = 0; i < inside_.facts.size(); ++i) {
+      if (inside_.catalogue.facts[i].kind != FactKind::kRankFile) continue;
+      re2::StringPiece groups[8];
+      const FactReader& reader = *inside_.facts[i];
+      int rank = 0;
+      if (reader.number > 0 && reader.number < 8 &&
+          reader.expression.Match(Piece(path), 0, path.size(), RE2::UNANCHORED, groups,
+                                  reader.number + 1) &&
+          absl::SimpleAtoi(
+              absl::string_view(groups[reader.number].data(), groups[reader.number].size()),
+              &rank)) {
+        return rank;
+      }
+    }
+    return std::nullopt;
+  }
+
+  int First(absl::string_view line) {
+    signature_places_.clear();
+    if (!inside_.signatures->Match(Piece(line), &signature_places_)) return -1;
+    return *std::min_element(signature_places_.begin(), signature_places_.end());
+  }
+
+  std::optional<absl::Time> TimeOf(absl::string_view line) {
+    const std::optional<logs::TimeStamp> stamp = logs::FindTimeStamp(line);
+    if (!stamp.has_value()) return std::nullopt;
+    logs::TimeContext context;
+    context.near = options_.near.has_value() ? options_.near : near_;
+    if (!context.near.has_value()) context.near = options_.now;
+    const std::optional<absl::Time> time = logs::Resolve(*stamp, context);
+    if (time.has_value() && stamp->has_year) near_ = time;
+    return time;
+  }
+
+  std::optional<absl::Time> NoteTime(std::optional<absl::Time> time) {
+    if (!time.has_value()) return time;
+    Collected::OfLog& of_log = found_.of_logs[log_];
+    if (!of_log.begin.has_value() || *time < *of_log.begin) of_log.begin = time;
+    if (!of_log.end.has_value() || *time > *of_log.end) of_log.end = time;
+    return time;
+  }
+
+  void Read(absl::string_view block, std::int64_t lines) {
+    LookForBegin(block);
+    if (behind_step_) LookBehindStep(block);
+    matches_.clear();
+    bool sorted = true;
+    std::size_t begin = 1;
+    std::size_t end = 0;
+    inside_.database->Scan(block, scratch_, [&](std::size_t expression, std::size_t match_end) {
+      // The last byte of a match says which line it is in.
+      const std::size_t last = match_end == 0 ? 0 : match_end - 1;
+      if (last < begin || last > end) {
+        begin = LineBegin(block, last);
+        end = LineEnd(block, last);
+      }
+      if (!matches_.empty()) {
+        const Match& before = matches_.back();
+        // Many an expression ends at several places of a line.
+        if (before.begin == begin && before.expression == expression) return;
+        sorted = sorted && (before.begin < begin ||
+                            (before.begin == begin && before.expression < expression));
+      }
+      matches_.push_back({begin, end, expression});
+    });
+    if (!sorted) {
+      std::sort(matches_.begin(), matches_.end(), [](const Match& a, const Match& b) {
+        return a.begin != b.begin ? a.begin < b.begin : a.expression < b.expression;
+      });
+    }
+    Line line;
+    line.block = block;
+    line.number = lines_ + 1;
+    std::size_t counted = 0;
+    std::size_t step_end = absl::string_view::npos;  // of the last line with a step
+    for (std::size_t i = 0; i < matches_.size();) {
+      std::size_t next = i + 1;
+      while (next < matches_.size() && matches_[next].begin == matches_[i].begin) ++next;
+      line.begin = matches_[i].begin;
+      line.end = matches_[i].end;
+      line.number += static_cast<std::int64_t>(
+          logs::CountNewlines(block.substr(counted, line.begin - counted)));
+      counted = line.begin;
+      line.text = block.substr(line.begin, std::min(line.end - line.begin, kMostOfLine));
+      if (ReadLine(line, i, next)) step_end = line.end;
+      i = next;
+    }
+    lines_ += lines;
+    if (step_end != absl::string_view::npos) {
+      behind_step_ = true;
+      found_.of_logs[log_].after_step.reset();
+      if (step_end + 1 < block.size()) LookBehindStep(block.substr(step_end + 1));
+    }
+    const absl::string_view tail = block.substr(block.size() - std::min(block.size(), kTail));
+    tail_.assign(tail.data(), tail.size());
+  }
+
+  void LookForBegin(absl::string_view block) {
+    while (begin_looked_ < kLinesOfBegin && !block.empty()) {
+      const std::size_t end = LineEnd(block, 0);
+      ++begin_looked_;
+      if (NoteTime(TimeOf(block.substr(0, std::min(end, kHead)))).has_value()) {
+        begin_looked_ = kLinesOfBegin;
+      }
+      block.remove_prefix(std::min(end + 1, block.size()));
+    }
+  }
+
+  // The first time behind the last step.
+  void LookBehindStep(absl::string_view block) {
+    for (int i = 0; i < kLinesBehind && !block.empty(); ++i) {
+      const std::size_t end = LineEnd(block, 0);
+      if (const auto time = TimeOf(block.substr(0, std::min(end, kHead))); time.has_value()) {
+        found_.of_logs[log_].after_step = time;
+        behind_step_ = false;
+        return;
+      }
+      block.remove_prefix(std::min(end + 1, block.size()));
+    }
+  }
+
+  // True when the line told of a step that is new.
+  bool ReadLine(const Line& line, std::size_t from, std::size_t to) {
+    bool failure = false;
+    bool read = false;
+    bool stepped = false;
+    std::size_t best_class = std::numeric_limits<std::size_t>::max();
+    for (std::size_t i = from; i < to; ++i) {
+      const Owner& owner = inside_.owners[matches_[i].expression];
+      switch (owner.kind) {
+        case Owner::Kind::kFormat:
+          if (!read) read = ReadStep(line, owner.index, &stepped);
+          break;
+        case Owner::Kind::kFact:
+          ReadFact(line, owner.index);
+          break;
+        case Owner::Kind::kClass:
+          best_class = std::min(best_class, owner.index);
+          failure = true;
+          break;
+        case Owner::Kind::kFailure:
+          failure = true;
+          break;
+      }
+    }
+    if (failure) ReadFailure(line, best_class);
+    return stepped;
+  }
+
+  bool ReadStep(const Line& line, std::size_t index, bool* stepped) {
+    const StepFormat& format = inside_.catalogue.formats[index];
+    const std::optional<StepLine> step = ReadStepLine(format, line.text);
+    if (!step.has_value()) return false;
+    if (format.declared_total) {
+      const auto declared = found_.numbers.find(FactKind::kTotalSteps);
+      if (declared == found_.numbers.end() || declared->second.value != step->total) return false;
+    }
+    const absl::string_view prefix = WriterPrefix(line.text);
+    StepTrack& track = *found_.tracks[index];
+    const std::int64_t added =
+        track.Add(*step, log_, line.number, line.text, prefix,
+                  [this](absl::string_view text) { return TimeOf(text.substr(0, kHead)); });
+    if (added == 0) return true;
+    *stepped = true;
+    // How far a log had come is told by the writer that came first in it: another rank may only be
+    // late with the same step.
+    std::optional<std::string>& first = first_writer_[index];
+    if (!first.has_value()) first = std::string(prefix);
+    if (*first == prefix) {
+      Collected::OfLog& of_log = found_.of_logs[log_];
+      of_log.steps = std::max(of_log.steps, ++steps_of_track_[index]);
+    }
+    return true;
+  }
+
+  Collected::Mark MarkOf(const Line& line, std::optional<absl::Time> time) const {
+    return {log_, line.number, found_.of_logs[log_].steps, time};
+  }
+
+  std::optional<absl::Time> TimeNear(const Line& line) {
+    const absl::string_view dated = logs::DatedLine(line.block, line.begin, line.end);
+    if (dated.empty()) return std::nullopt;
+    return TimeOf(dated);
+  }
+
+  void ReadFact(const Line& line, std::size_t index) {
+    constexpr int kMostGroups = 8;
+    const FactPattern& fact = inside_.catalogue.facts[index];
+    const FactReader& reader = *inside_.facts[index];
+    re2::StringPiece groups[kMostGroups];
+    const int wanted = std::min(kMostGroups - 1, reader.expression.NumberOfCapturingGroups());
+    if (!reader.expression.Match(Piece(line.text), 0, line.text.size(), RE2::UNANCHORED, groups,
+                                 wanted + 1)) {
+      return;
+    }
+    const auto group = [&](int number) -> absl::string_view {
+      if (number <= 0 || number > wanted || groups[number].data() == nullptr) return "";
+      return {groups[number].data(), groups[number].size()};
+    };
+    std::optional<absl::Time> time;
+    if (reader.time > 0) time = NoteTime(TimeOf(group(reader.time)));
+    if (!time.has_value()) time = TimeNear(line);
+    Collected::Mark mark = MarkOf(line, time);
+    if (reader.number > 0) {
+      std::int64_t value = 0;
+      const std::string plain = absl::StrReplaceAll(group(reader.number), {{",", ""}});
+      if (absl::SimpleAtoi(plain, &value) && value >= 0 && value <= kMostSteps) {
+        found_.numbers[fact.kind] = {value, mark};
+      } else {
+        return;
+      }
+    }
+    if (reader.text > 0 && !group(reader.text).empty()) {
+      found_.texts.try_emplace(fact.kind, CleanText(group(reader.text), 253));
+    }
+    found_.marks[fact.kind] = mark;
+    found_.mark_texts[fact.kind] = CleanText(line.text.substr(0, kMostText), kMostText);
+  }
+
+  void ReadFailure(const Line& line, std::size_t best_class) {
+    if (inside_.harmless != nullptr && inside_.harmless->Match(Piece(line.text), nullptr)) return;
+    const absl::string_view prefix = WriterPrefix(line.text);
+    const absl::string_view dated = logs::DatedLine(line.block, line.begin, line.end);
+    JobLine job_line;
+    job_line.log_id = log_ + 1;
+    job_line.log = found_.logs[log_].name;
+    job_line.rank = rank_;
+    job_line.number = line.number;
+    job_line.text = line.text;
+    job_line.dated = dated;
+    const absl::string_view signature = failures_.Add(job_line);
+    std::string shown_by;
+    if (!signature.empty()) {
+      const auto known = inside_.class_of.find(signature);
+      if (known != inside_.class_of.end() && known->second < best_class) {
+        best_class = known->second;
+        shown_by = std::string(signature);
+      }
+    }
+    if (best_class >= found_.classes.size()) return;
+    Collected::ClassHit& hit = found_.classes[best_class];
+    hit.last = MarkOf(line, dated.empty() ? std::nullopt : TimeOf(dated));
+    const std::string writer = WriterOf(line.text, prefix);
+    if (!writer.empty() && hit.writers.size() < Collected::ClassHit::kMaxWriters) {
+      hit.writers.insert(writer);
+    }
+    if (++hit.count > 1 && !(hit.last.time.has_value() && hit.first.time.has_value() &&
+                             *hit.last.time < *hit.first.time)) {
+      return;
+    }
+    hit.first = hit.last;
+    hit.signature = shown_by;
+    hit.writer = writer;
+    hit.text = CleanText(line.text.substr(0, kMostText), kMostText);
+  }
+
+  std::string WriterOf(absl::string_view line, absl::string_view prefix) const {
+    Writer writer = ParseWriter(prefix);
+    if (!writer.rank.has_value()) {
+      if (const auto rank = logs::FindRank(line); rank.has_value()) writer.rank = *rank;
+    }
+    if (!writer.rank.has_value()) writer.rank = rank_;
+    return ToString(writer);
+  }
+
+  const CompiledCatalogue::Inside& inside_;
+  const TriageOptions options_;
+  logs::PatternDatabase::Scratch scratch_;
+  FirstFailures failures_;
+  logs::LineBlocks blocks_;
+  std::vector<Match> matches_;
+  std::vector<int> signature_places_;
+  std::optional<absl::Time> near_;  // a time of the logs that tells its year
+  Collected found_;
+  std::size_t log_ = 0;
+  std::optional<int> rank_;
+  std::int64_t lines_ = 0;
+  int begin_looked_ = 0;
+  std::string tail_;
+  bool behind_step_ = false;                  // a time behind the last step is looked for
+  std::vector<std::int64_t> steps_of_track_;  // in this log
+  std::vector<std::optional<std::string>> first_writer_;
+};
+
+JobTriage::JobTriage(const CompiledCatalogue& compiled, TriageOptions options)
+    : pass_(std::make_unique<Pass>(*compiled.inside_, options)),
+      catalogue_(compiled.catalogue()),
+      options_(options) {}
+JobTriage::~JobTriage() = default;
+
+void JobTriage::BeginLog(absl::string_view name, std::optional<int> rank) {
+  pass_->BeginLog(name, rank);
+}
+void JobTriage::Feed(absl::string_view chunk) { pass_->Feed(chunk); }
+void JobTriage::EndLog(absl::string_view trouble) { pass_->EndLog(trouble); }
+JobReport JobTriage::Finish() { return Assemble(catalogue_, options_, pass_->Take()); }
+
+}  // namespace galen::triage

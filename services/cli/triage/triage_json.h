@@ -1,0 +1,15 @@
+#ifndef SERVICES_CLI_TRIAGE_TRIAGE_JSON_H_
+#define SERVICES_CLI_TRIAGE_TRIAGE_JSON_H_
+
+#include <string>
+
+#include "common/triage/report.h"
+
+namespace galen::cli {
+
+// A report as a JSON object in one line. What is not known is absent. Pure.
+std::string TriageJson(const triage::JobReport& report);
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_TRIAGE_TRIAGE_JSON_H_
