@@ -44,6 +44,9 @@ absl::Status StatusOf(CURLcode code, absl::string_view detail, const Options& op
       return absl::PermissionDeniedError(
           absl::StrCat(server, "its certificate is not trusted: ", what, "; look at ",
                        options.ca_file.empty() ? "the system's authorities" : options.ca_file));
+    case CURLE_SSL_CERTPROBLEM:
+      return absl::PermissionDeniedError(absl::StrCat(
+          options.certificate_file, ": no certificate of ours, or its key is another one: ", what));
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
       return absl::DataLossError(absl::StrCat(server, "speaks no HTTP: ", what));

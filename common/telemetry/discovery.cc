@@ -15,6 +15,8 @@
 namespace galen::telemetry {
 namespace {
 
+constexpr std::size_t kMostWarnings = 16;
+
 using Key = std::tuple<std::string, std::string, std::string, std::string>;
 Key KeyOf(const Place& place) { return {place.node, place.device, place.port, place.rank}; }
 
@@ -93,7 +95,7 @@ absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::
     const Family* const family = rules.FamilyOf(of.metric);
     std::map<Key, std::size_t> rows;
     std::vector<series::Series> values;
-    Measured measured{quantity, grid, {}, series::Panel(0, grid.size), {}, complete};
+    Measured measured{quantity, grid, {}, series::Panel(0, grid.size), {}, complete, {}};
     for (TimeSeries& series : answer.series) {
       const Place place = family == nullptr ? Place{} : family->PlaceOf(series.labels);
       if (family != nullptr) family->Forget(series);
@@ -111,8 +113,19 @@ absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::
         continue;
       }
       std::vector<float>& row = values[at->second].values;
+      bool disagree = false;
       for (std::size_t i = 0; i < row.size(); ++i) {
-        if (!series::IsKnown(row[i])) row[i] = on_grid.values[i];
+        const float other = on_grid.values[i];
+        if (!series::IsKnown(row[i])) {
+          row[i] = other;
+        } else {
+          disagree = disagree || (series::IsKnown(other) && other != row[i]);
+        }
+      }
+      if (disagree && measured.warnings.size() < kMostWarnings) {
+        measured.warnings.push_back(absl::StrCat("more than one series is of the place of ",
+                                                 ShowLabels(series.labels),
+                                                 ", and they differ; the first one counts"));
       }
     }
     measured.values = series::Panel(values.size(), grid.size);

@@ -50,6 +50,7 @@ struct Measured {
   series::Panel values;         // a row each; of counters growth a second
   std::vector<Answer> answers;  // that it rests on, without their samples
   bool complete = true;
+  std::vector<std::string> warnings;
 };
 
 // NOT_FOUND: the source has none of the quantity's metrics, which is unknown and not zero. Of the

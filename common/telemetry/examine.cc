@@ -33,6 +33,8 @@ absl::StatusOr<Measured> Ask(Source& source, const Rules& rules, const std::stri
                          Measure(source, rules, quantity, {window.start, window.end, window.step},
                                  window.most_age, call));
   examination.complete = examination.complete && measured.complete;
+  examination.remarks.insert(examination.remarks.end(), measured.warnings.begin(),
+                             measured.warnings.end());
   for (const Answer& answer : measured.answers) {
     examination.answers.push_back(answer);
     for (const std::string& warning : answer.warnings)
@@ -245,6 +247,8 @@ absl::StatusOr<Examination> ExamineRetransmits(Source& source, const Rules& rule
                                     [](const series::Outlier& o) { return o.score > 0; });
     if (worst == outliers.end()) {
       observation.value = std::string(kNone);
+    } else if (names[worst->entity].empty()) {
+      observation.why = "there is one that differs, but its labels name no node";
     } else {
       observation.place.node = names[worst->entity];
       observation.value = names[worst->entity];

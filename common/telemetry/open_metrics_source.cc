@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <utility>
@@ -164,7 +165,10 @@ absl::StatusOr<std::unique_ptr<OpenMetricsSource>> OpenMetricsSource::Open(
     }
     const absl::StatusOr<std::string> path = bundle.Resolve(absl::StrCat(kFolder, "/", name));
     std::ifstream in;
-    if (path.ok()) in.open(*path, std::ios::binary);
+    std::error_code error;
+    // (Opening a pipe would wait for somebody who writes into it.)
+    if (path.ok() && std::filesystem::is_regular_file(*path, error))
+      in.open(*path, std::ios::binary);
     if (!in.is_open()) {
       source->faults_.push_back(CleanText(absl::StrCat(name, ": cannot be read"), 300));
       continue;

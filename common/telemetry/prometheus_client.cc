@@ -236,7 +236,8 @@ absl::StatusOr<std::vector<std::string>> PrometheusClient::LabelValues(
 absl::Status PrometheusClient::Ready(const Call& call) {
   http::Request request;
   request.target = "/-/ready";
-  request.deadline = call.deadline;
+  request.deadline =
+      call.deadline == absl::InfiniteFuture() ? SteadyNow() + options_.most_time : call.deadline;
   request.cancellation = call.cancellation;
   request.most_bytes = 64 << 10;
   return Fetch(request).status();

@@ -38,7 +38,7 @@ class Cursor {
   std::string Name(bool colon) {
     std::size_t size = 0;
     while (size < rest_.size() && IsNameByte(rest_[size], size == 0, colon)) ++size;
-    const std::string name(rest_.substr(0, size));
+    std::string name(rest_.substr(0, size));
     rest_.remove_prefix(size);
     return name;
   }

@@ -97,7 +97,7 @@ absl::Status TsdbView::LinkLog(const std::string& from, const std::string& to) {
     std::error_code ignored;
     if (it->symlink_status(ignored).type() == fs::file_type::directory &&
         absl::StartsWith(name, "checkpoint.") && !absl::EndsWith(name, ".tmp")) {
-      GALEN_RETURN_IF_ERROR(LinkFiles(it->path().string(), to + "/" + name));
+      GALEN_RETURN_IF_ERROR(LinkFiles(it->path().string(), absl::StrCat(to, "/", name)));
     }
   }
   has_log_ = has_log_ || files_ > before;

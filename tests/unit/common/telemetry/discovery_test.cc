@@ -103,6 +103,22 @@ TEST(DiscoveryTest, ACounterIsItsGrowthAndEndsUnknownNotZero) {
   EXPECT_THAT(growth->values.Row(0).subspan(1), Each(0));
 }
 
+TEST(DiscoveryTest, TwoSeriesOfOnePlaceAreOneAndADisagreementIsSaid) {
+  const auto source = OpenMetricsSource::OfText(
+      "two.om",
+      "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",Hostname=\"n1\",pod=\"a\"} 600 1700000000\n"
+      "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",Hostname=\"n1\",pod=\"b\"} 700 1700000060\n"
+      "DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",Hostname=\"n1\",pod=\"a\"} 600 1700000000\n"
+      "DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",Hostname=\"n1\",pod=\"b\"} 700 1700000000\n# EOF\n",
+      std::nullopt, {});
+  const auto power = Measure(*source, Shipped(), "gpu_power", {At(0), At(60), absl::Seconds(60)},
+                             absl::Seconds(30), {});
+  ASSERT_THAT(power, IsOk());
+  ASSERT_THAT(power->rows, SizeIs(2));
+  EXPECT_THAT(power->values.Row(0), ElementsAre(600, 700));
+  EXPECT_THAT(power->warnings, ElementsAre(HasSubstr("and they differ")));
+}
+
 TEST(DiscoveryTest, WhatNobodyMeasuredIsNotFound) {
   const auto source = Cluster();
   EXPECT_THAT(Measure(*source, Shipped(), "step_time", {At(0), At(120), absl::Seconds(30)},

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -217,6 +218,7 @@ TEST_F(BundleTest, ReadsTheFilesOfABundleAndNothingElse) {
   std::ofstream(root_ / "telemetry/more.om") << "power{instance=\"n1\"} 700 1700000000\n# EOF\n";
   std::ofstream(root_ / "telemetry/notes.txt") << "temp 1 1700000000\n";
   fs::create_symlink("/proc/self/environ", root_ / "telemetry/leak.om");
+  ASSERT_EQ(mkfifo((root_ / "telemetry/pipe.om").c_str(), 0600), 0);
   const auto bundle = host::BundleFiles::Open(root_.string());
   ASSERT_THAT(bundle, IsOk());
   const auto source = OpenMetricsSource::Open(*bundle, std::nullopt, {}, {});
@@ -224,7 +226,7 @@ TEST_F(BundleTest, ReadsTheFilesOfABundleAndNothingElse) {
   EXPECT_THAT(*(*source)->LabelValues(kMetricName, "", At(-100), At(100), {}, nullptr),
               ElementsAre("power", "temp"));
   EXPECT_THAT((*source)->Instant("power", At(0), {})->warnings,
-              ElementsAre("leak.om: cannot be read"));
+              ElementsAre("leak.om: cannot be read", "pipe.om: cannot be read"));
 }
 
 TEST_F(BundleTest, ABundleWithoutTelemetryHasNone) {

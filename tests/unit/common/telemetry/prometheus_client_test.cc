@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <string>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/steady.h"
+#include "tests/testing/llm/certificates.h"
 #include "tests/testing/llm/scripted_endpoint.h"
 #include "tests/testing/status_matchers.h"
 
@@ -71,6 +73,32 @@ TEST(PrometheusClientTest, AsksWithItsKeyAndReadsTheAnswer) {
       StartsWith(
           "/prefix/api/v1/query?query=up%7Ba%3D%22b%20c%22%7D&time=1700000000.000&timeout="));
   EXPECT_EQ(seen[0].headers.at("authorization"), "Bearer secret");
+}
+
+TEST(PrometheusClientTest, KnowsNamesWithPasswordsAndAuthoritiesOfItsOwn) {
+  ScriptedEndpoint plain({Scripted{.body = kVector}});
+  PrometheusClient basic(
+      {.http = {.server = absl::StrCat("http://127.0.0.1:", plain.port()), .scheme = "Basic"},
+       .key = llm::Secret("dXNlcjpwdw==")});
+  ASSERT_THAT(basic.Instant("up", kNow, {}), IsOk());
+  EXPECT_EQ(plain.requests()[0].headers.at("authorization"), "Basic dXNlcjpwdw==");
+
+  const testing::Authority authority("Galen test authority");
+  ScriptedEndpoint secure([](const Recorded&) { return Scripted{.body = kVector}; },
+                          authority.Issue("127.0.0.1"));
+  const auto ask = [&](const http::Options& more) {
+    http::Options options = more;
+    options.server = absl::StrCat("https://127.0.0.1:", secure.port());
+    return PrometheusClient({.http = options}).Instant("up", kNow, {});
+  };
+  const std::string ca = absl::StrCat(::testing::TempDir(), "/galen_prometheus_ca.pem");
+  std::ofstream(ca) << authority.certificate();
+  EXPECT_THAT(ask({.ca_file = ca}), IsOk());
+  EXPECT_THAT(ask({}), StatusIs(Code::kPermissionDenied, HasSubstr("not trusted")));
+  EXPECT_THAT(ask({.ca_file = ca,
+                   .certificate_file = "/nowhere.pem",
+                   .certificate_key_file = "/nowhere.pem"}),
+              StatusIs(Code::kPermissionDenied, HasSubstr("/nowhere.pem")));
 }
 
 TEST(PrometheusClientTest, ALongQuestionIsPosted) {
