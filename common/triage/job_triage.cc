@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -103,7 +104,10 @@ class JobTriage::Pass {
 
   Collected Take() {
     for (const auto& track : found_.tracks) track->Finish();
-    found_.exits = failures_.exits();
+    // What a launcher says of a rank counts more than what is read of a container.
+    std::map<int, ExitReport> exits = failures_.exits();
+    exits.merge(found_.exits);
+    found_.exits = std::move(exits);
     return std::move(found_);
   }
 
@@ -334,6 +338,8 @@ class JobTriage::Pass {
       const std::string plain = absl::StrReplaceAll(group(reader.number), {{",", ""}});
       if (absl::SimpleAtoi(plain, &value) && value >= 0 && value <= kMostSteps) {
         found_.numbers[fact.kind] = {value, mark};
+        if (fact.kind == FactKind::kExit)
+          NoteExit(static_cast<int>(std::min<std::int64_t>(value, 255)));
       } else {
         return;
       }
@@ -343,6 +349,16 @@ class JobTriage::Pass {
     }
     found_.marks[fact.kind] = mark;
     found_.mark_texts[fact.kind] = CleanText(line.text.substr(0, kMostText), kMostText);
+  }
+
+  void NoteExit(int code) {
+    if (found_.exits.size() >= FirstFailures::kMaxRanks) return;
+    ExitReport end;
+    end.exit_code = code;
+    end.signal = code > 128 && code < 128 + 65 ? code - 128 : 0;
+    // Of several of which it is not known whose they are, one that is an error.
+    ExitReport& known = found_.exits[rank_.value_or(-1)];
+    if (known.exit_code.value_or(0) == 0) known = end;
   }
 
   void ReadFailure(const Line& line, std::size_t best_class) {
