@@ -352,6 +352,17 @@ TEST(JobTriage, TheReportDoesNotDependOnHowTheTextIsCut) {
   }
 }
 
+TEST(JobTriage, ATimeOfAnEarlierPieceOfTheTextIsStillKnown) {
+  const std::string text =
+      "2026-05-01 12:00:00 completed step: 3, seconds: 1.0, loss: 2.0\n"
+      "2026-05-01 14:00:00 what the scheduler says\nof the job:\n   JobState=RUNNING\n";
+  for (const std::size_t piece : {1, 7, 1000}) {
+    const JobReport report = TriageOf({{"train.log", text}}, {}, piece);
+    EXPECT_EQ(report.now, At("2026-05-01T14:00:00Z")) << piece;
+    EXPECT_EQ(report.decision.status, Status::kHanging) << piece;
+  }
+}
+
 TEST(JobTriage, NothingIsSaidOfNothing) {
   const JobReport report = TriageOf("");
   EXPECT_EQ(report.decision.status, Status::kUnknown);
