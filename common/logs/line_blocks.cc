@@ -52,11 +52,11 @@ void LineBlocks::Give(absl::string_view block, OnBlock on_block) {
   on_block(block, static_cast<std::int64_t>(bytes.newlines) + (unfinished ? 1 : 0));
 }
 
-absl::string_view DatedLine(absl::string_view block, std::size_t begin, std::size_t end) {
-  // A traceback is not longer as a rule.
-  constexpr int kLinesBack = 64;
+absl::string_view DatedLine(absl::string_view block, std::size_t begin, std::size_t end,
+                            int* lines_back) {
   constexpr std::size_t kHead = 256;
-  for (int back = 0; back < kLinesBack; ++back) {
+  int own = kLinesBack;
+  for (int& left = lines_back == nullptr ? own : *lines_back; left > 0; --left) {
     const absl::string_view head = block.substr(begin, std::min(end - begin, kHead));
     if (FindTimeStamp(head).has_value()) return head;
     if (begin == 0) break;

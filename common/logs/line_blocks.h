@@ -34,8 +34,13 @@ class LineBlocks {
 };
 
 // The beginning of the line at `begin` of `block`, or of the closest of some before it, that
-// carries a time; "" where there is none.
-absl::string_view DatedLine(absl::string_view block, std::size_t begin, std::size_t end);
+// carries a time; "" where there is none. `lines_back`, where it is given: how many lines may be
+// looked at, and afterwards how many are left.
+absl::string_view DatedLine(absl::string_view block, std::size_t begin, std::size_t end,
+                            int* lines_back = nullptr);
+
+// A traceback is not longer as a rule.
+inline constexpr int kLinesBack = 64;
 
 }  // namespace galen::logs
 

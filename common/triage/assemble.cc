@@ -236,20 +236,29 @@ class Assembler {
   // around it; or by the sum of the steps, where it leaves more than setting up takes.
   std::optional<absl::Duration> IdleUntil(absl::Time end) const {
     const Progress& progress = report_.progress;
-    if (reference_ == nullptr) return std::nullopt;
+    if (reference_ == nullptr) {
+      // Steps were to come. Whether they would have been known is not known without that word.
+      const auto begun = BegunAt();
+      return begun.has_value() ? std::optional(end - *begun) : std::nullopt;
+    }
     std::optional<absl::Duration> idle;
     if (const auto done = DoneBy(); done.has_value()) {
       idle = std::max(absl::ZeroDuration(), end - *done);
     }
     if (progress.begin.has_value() && progress.timed) {
-      const Collected::Mark* begins = MarkOf(FactKind::kTrainingBegins);
-      const bool told = begins != nullptr && begins->time.has_value() && progress.runs == 1;
-      const absl::Time begin = told ? *begins->time : *progress.begin;
+      const absl::Time begin =
+          progress.runs == 1 ? BegunAt().value_or(*progress.begin) : *progress.begin;
       const absl::Duration left =
           end - begin - absl::Seconds(progress.sum_seconds) - catalogue_.limits.setup;
       if (left > idle.value_or(absl::ZeroDuration())) idle = left;
     }
     return idle;
+  }
+
+  // When the log says that training begins.
+  std::optional<absl::Time> BegunAt() const {
+    const Collected::Mark* begins = MarkOf(FactKind::kTrainingBegins);
+    return begins == nullptr ? std::nullopt : begins->time;
   }
 
   // The last step was done by then.
@@ -284,7 +293,7 @@ class Assembler {
     }
     evidence.scheduler = scheduler_;
     evidence.now = report_.now;
-    evidence.progress = reference_ != nullptr ? DoneBy() : progress.begin;
+    evidence.progress = reference_ != nullptr ? DoneBy() : BegunAt();
     evidence.step_seconds = progress.step_seconds;
     if (progress.end.has_value()) evidence.idle_before_end = IdleUntil(*progress.end);
     report_.decision = triage::Decide(evidence, catalogue_.limits);

@@ -47,7 +47,7 @@ struct KindWord {
   FactKind value;
   absl::string_view group;
 };
-constexpr std::array<KindWord, 19> kKindWords = {{
+constexpr std::array<KindWord, 20> kKindWords = {{
     {"total_steps", FactKind::kTotalSteps, "n"},
     {"checkpoint_period", FactKind::kCheckpointPeriod, "n"},
     {"sequence_length", FactKind::kSequenceLength, "n"},
@@ -66,6 +66,7 @@ constexpr std::array<KindWord, 19> kKindWords = {{
     {"partition", FactKind::kPartition, "text"},
     {"pod", FactKind::kPod, "text"},
     {"namespace", FactKind::kNamespace, "text"},
+    {"exit", FactKind::kExit, "code"},
     {"rank_file", FactKind::kRankFile, "n"},
 }};
 

@@ -68,6 +68,7 @@ enum class FactKind {
   kPartition,
   kPod,
   kNamespace,
+  kExit,
   kRankFile,
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,8 @@ constexpr std::size_t kMostText = 512;
 // which the last.
 constexpr int kLinesOfBegin = 2000;
 constexpr std::size_t kTail = std::size_t{64} << 10;
-// Lines of a block behind the last step in which a time is looked for.
-constexpr int kLinesBehind = 64;
+// Lines behind the last step in which a time is looked for.
+constexpr int kLinesBehind = 256;
 
 re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
@@ -75,7 +76,7 @@ class JobTriage::Pass {
     lines_ = 0;
     begin_looked_ = 0;
     tail_.clear();
-    behind_step_ = false;
+    behind_left_ = 0;
     std::fill(steps_of_track_.begin(), steps_of_track_.end(), 0);
     std::fill(first_writer_.begin(), first_writer_.end(), std::nullopt);
     found_.of_logs[log_].steps = 0;
@@ -103,7 +104,10 @@ class JobTriage::Pass {
 
   Collected Take() {
     for (const auto& track : found_.tracks) track->Finish();
-    found_.exits = failures_.exits();
+    // What a launcher says of a rank counts more than what is read of a container.
+    std::map<int, ExitReport> exits = failures_.exits();
+    exits.merge(found_.exits);
+    found_.exits = std::move(exits);
     return std::move(found_);
   }
 
@@ -153,11 +157,9 @@ class JobTriage::Pass {
     const std::optional<logs::TimeStamp> stamp = logs::FindTimeStamp(line);
     if (!stamp.has_value()) return std::nullopt;
     logs::TimeContext context;
-    context.near = options_.near.has_value() ? options_.near : near_;
+    context.near = near_.has_value() ? near_ : options_.near;
     if (!context.near.has_value()) context.near = options_.now;
-    const std::optional<absl::Time> time = logs::Resolve(*stamp, context);
-    if (time.has_value() && stamp->has_year) near_ = time;
-    return time;
+    return logs::Resolve(*stamp, context);
   }
 
   std::optional<absl::Time> NoteTime(std::optional<absl::Time> time) {
@@ -170,7 +172,7 @@ class JobTriage::Pass {
 
   void Read(absl::string_view block, std::int64_t lines) {
     LookForBegin(block);
-    if (behind_step_) LookBehindStep(block);
+    if (behind_left_ > 0) LookBehindStep(block);
     matches_.clear();
     bool sorted = true;
     std::size_t begin = 1;
@@ -215,20 +217,42 @@ class JobTriage::Pass {
     }
     lines_ += lines;
     if (step_end != absl::string_view::npos) {
-      behind_step_ = true;
+      behind_left_ = kLinesBehind;
       found_.of_logs[log_].after_step.reset();
       if (step_end + 1 < block.size()) LookBehindStep(block.substr(step_end + 1));
     }
-    const absl::string_view tail = block.substr(block.size() - std::min(block.size(), kTail));
-    tail_.assign(tail.data(), tail.size());
+    KeepTail(block);
+  }
+
+  // tail_ holds the last kTail bytes of the log, or some more.
+  void KeepTail(absl::string_view block) {
+    if (block.size() >= kTail) {
+      block.remove_prefix(block.size() - kTail);
+      tail_.assign(block.data(), block.size());
+      return;
+    }
+    tail_.append(block.data(), block.size());
+    if (tail_.size() > 2 * kTail) tail_.erase(0, tail_.size() - kTail);
+  }
+
+  // The line, or the closest of some before it, that carries a time.
+  absl::string_view Dated(const Line& line) const {
+    int lines_back = logs::kLinesBack;
+    const absl::string_view dated = logs::DatedLine(line.block, line.begin, line.end, &lines_back);
+    --lines_back;  // the one that the block begins with
+    if (!dated.empty() || lines_back <= 0 || tail_.empty()) return dated;
+    const std::size_t end = tail_.back() == '\n' ? tail_.size() - 1 : tail_.size();
+    return logs::DatedLine(tail_, LineBegin(tail_, end), end, &lines_back);
   }
 
   void LookForBegin(absl::string_view block) {
     while (begin_looked_ < kLinesOfBegin && !block.empty()) {
       const std::size_t end = LineEnd(block, 0);
       ++begin_looked_;
-      if (NoteTime(TimeOf(block.substr(0, std::min(end, kHead)))).has_value()) {
+      const absl::string_view head = block.substr(0, std::min(end, kHead));
+      if (const auto time = NoteTime(TimeOf(head)); time.has_value()) {
         begin_looked_ = kLinesOfBegin;
+        if (logs::FindTimeStamp(head)->has_year) near_ = time;
       }
       block.remove_prefix(std::min(end + 1, block.size()));
     }
@@ -236,11 +260,11 @@ class JobTriage::Pass {
 
   // The first time behind the last step.
   void LookBehindStep(absl::string_view block) {
-    for (int i = 0; i < kLinesBehind && !block.empty(); ++i) {
+    for (; behind_left_ > 0 && !block.empty(); --behind_left_) {
       const std::size_t end = LineEnd(block, 0);
       if (const auto time = TimeOf(block.substr(0, std::min(end, kHead))); time.has_value()) {
         found_.of_logs[log_].after_step = time;
-        behind_step_ = false;
+        behind_left_ = 0;
         return;
       }
       block.remove_prefix(std::min(end + 1, block.size()));
@@ -306,7 +330,7 @@ class JobTriage::Pass {
   }
 
   std::optional<absl::Time> TimeNear(const Line& line) {
-    const absl::string_view dated = logs::DatedLine(line.block, line.begin, line.end);
+    const absl::string_view dated = Dated(line);
     if (dated.empty()) return std::nullopt;
     return TimeOf(dated);
   }
@@ -334,6 +358,8 @@ class JobTriage::Pass {
       const std::string plain = absl::StrReplaceAll(group(reader.number), {{",", ""}});
       if (absl::SimpleAtoi(plain, &value) && value >= 0 && value <= kMostSteps) {
         found_.numbers[fact.kind] = {value, mark};
+        if (fact.kind == FactKind::kExit)
+          NoteExit(static_cast<int>(std::min<std::int64_t>(value, 255)));
       } else {
         return;
       }
@@ -345,10 +371,20 @@ class JobTriage::Pass {
     found_.mark_texts[fact.kind] = CleanText(line.text.substr(0, kMostText), kMostText);
   }
 
+  void NoteExit(int code) {
+    if (found_.exits.size() >= FirstFailures::kMaxRanks) return;
+    ExitReport end;
+    end.exit_code = code;
+    end.signal = code > 128 && code < 128 + 65 ? code - 128 : 0;
+    // Of several of which it is not known whose they are, one that is an error.
+    ExitReport& known = found_.exits[rank_.value_or(-1)];
+    if (known.exit_code.value_or(0) == 0) known = end;
+  }
+
   void ReadFailure(const Line& line, std::size_t best_class) {
     if (inside_.harmless != nullptr && inside_.harmless->Match(Piece(line.text), nullptr)) return;
     const absl::string_view prefix = WriterPrefix(line.text);
-    const absl::string_view dated = logs::DatedLine(line.block, line.begin, line.end);
+    const absl::string_view dated = Dated(line);
     JobLine job_line;
     job_line.log_id = log_ + 1;
     job_line.log = found_.logs[log_].name;
@@ -398,14 +434,14 @@ class JobTriage::Pass {
   logs::LineBlocks blocks_;
   std::vector<Match> matches_;
   std::vector<int> signature_places_;
-  std::optional<absl::Time> near_;  // a time of the logs that tells its year
+  std::optional<absl::Time> near_;  // the first time of the logs, where it tells its year
   Collected found_;
   std::size_t log_ = 0;
   std::optional<int> rank_;
   std::int64_t lines_ = 0;
   int begin_looked_ = 0;
   std::string tail_;
-  bool behind_step_ = false;                  // a time behind the last step is looked for
+  int behind_left_ = 0;  // lines in which a time behind the last step is looked for
   std::vector<std::int64_t> steps_of_track_;  // in this log
   std::vector<std::optional<std::string>> first_writer_;
 };

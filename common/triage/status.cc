@@ -35,9 +35,12 @@ Decision DecideOpen(const Evidence& evidence, const Limits& limits) {
       break;
   }
   if (!evidence.now.has_value() || !evidence.progress.has_value()) {
-    return Make(Status::kUnknown,
-                "the scheduler says that the job runs; the log has no time from which to tell "
-                "whether it makes progress");
+    return Make(
+        Status::kUnknown,
+        evidence.last_step >= 0
+            ? "the scheduler says that the job runs; no time tells when the last step was done"
+            : "the scheduler says that the job runs; the log tells of no step, and not when "
+              "steps were to begin");
   }
   const absl::Duration away = *evidence.now - *evidence.progress;
   const absl::Duration limit = StallLimit(evidence, limits);

@@ -41,8 +41,8 @@ struct Evidence {
   std::optional<bool> all_steps;
 
   SchedulerState scheduler = SchedulerState::kUnknown;
-  // The moment that is asked about, and no later than when the last step, or the job before its
-  // first step, was reported. A file's time of change is neither.
+  // The moment that is asked about; and by when the last step was done, or before the first one
+  // training began. A file's time of change is neither.
   std::optional<absl::Time> now;
   std::optional<absl::Time> progress;
   // From the end of the steps to the end of the job: how long nothing was done that the log tells.

@@ -61,6 +61,7 @@ class TriageFold final : public LogFold {
   static FirstFailures MakeFailures(const std::vector<CheckData::Pattern>& patterns,
                                     absl::Time near) {
     std::vector<std::string> names;
+    names.reserve(patterns.size());
     for (const CheckData::Pattern& pattern : patterns) names.push_back(pattern.name);
     return FirstFailures(
         std::move(names),

@@ -185,6 +185,25 @@ TEST(JobTriage, AnotherRanksLateStepIsNoProgress) {
   EXPECT_EQ(PrimaryOf(report), "gpu_oom");
 }
 
+TEST(JobTriage, AHangBeforeTheFirstStepNeedsAWordThatStepsWereToCome) {
+  TriageOptions options;
+  options.scheduler = SchedulerState::kRunning;
+  options.now = At("2026-05-01T15:00:00Z");
+  const std::string setup = "2026-05-01 12:00:00 loading\n";
+  const std::string begins = "2026-05-01 12:10:00 Synchronizing hosts before training loop\n";
+  const JobReport hung = TriageOf(setup + begins, options);
+  EXPECT_EQ(hung.decision.status, Status::kHanging);
+  EXPECT_EQ(PrimaryOf(hung), "hang");
+  EXPECT_EQ(hung.stage, "before training");
+  // A program whose steps nobody knows may be well.
+  EXPECT_EQ(TriageOf(setup, options).decision.status, Status::kUnknown);
+
+  const std::string cancel =
+      "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-05-01T15:00:00 ***\n";
+  EXPECT_EQ(PrimaryOf(TriageOf(setup + begins + cancel)), "hang");
+  EXPECT_EQ(PrimaryOf(TriageOf(setup + cancel)), "cancelled");
+}
+
 TEST(JobTriage, SoftSuccessIsSaidSo) {
   const JobReport report = TriageOf(absl::StrCat("PASSTHROUGH_ARGS: steps=20\n", MaxText(0, 19, 10),
                                                  "Actor failed: teardown\n",
@@ -293,11 +312,13 @@ TEST(JobTriage, WhatIsHarmlessIsNoFailure) {
 TEST(JobTriage, ContainersThatKubernetesKilledAreNamed) {
   const JobReport report = TriageOf(
       "Namespace:        ml\nPod: train-worker-3\n"
-      "    Last State:     Terminated\n      Reason:       OOMKilled\n");
+      "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n");
   EXPECT_EQ(report.decision.status, Status::kFailed);
   EXPECT_EQ(PrimaryOf(report), "host_oom");
   EXPECT_EQ(report.context.pod, "train-worker-3");
   EXPECT_EQ(report.context.name_space, "ml");
+  ASSERT_EQ(report.ends.size(), 1);
+  EXPECT_EQ(report.ends[0].end.signal, 9);
 }
 
 TEST(JobTriage, WhatSlurmSaysOfTheJobIsItsState) {
@@ -328,6 +349,17 @@ TEST(JobTriage, TheReportDoesNotDependOnHowTheTextIsCut) {
     EXPECT_EQ(cut.logs[0].lines, whole.logs[0].lines) << piece;
     EXPECT_EQ(cut.logs[0].bytes, whole.logs[0].bytes) << piece;
     EXPECT_EQ(cut.ends.size(), whole.ends.size()) << piece;
+  }
+}
+
+TEST(JobTriage, ATimeOfAnEarlierPieceOfTheTextIsStillKnown) {
+  const std::string text =
+      "2026-05-01 12:00:00 completed step: 3, seconds: 1.0, loss: 2.0\n"
+      "2026-05-01 14:00:00 what the scheduler says\nof the job:\n   JobState=RUNNING\n";
+  for (const std::size_t piece : {1, 7, 1000}) {
+    const JobReport report = TriageOf({{"train.log", text}}, {}, piece);
+    EXPECT_EQ(report.now, At("2026-05-01T14:00:00Z")) << piece;
+    EXPECT_EQ(report.decision.status, Status::kHanging) << piece;
   }
 }
 
