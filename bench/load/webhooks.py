@@ -103,7 +103,7 @@ def main():
         measure(gateway, "warm", argparse.Namespace(**{**vars(options), "seconds": 2}))
         runs = [measure(gateway, str(i), options) for i in range(options.repeat)]
     if server:
-        server.stop()
+        server.__exit__()
     print(json.dumps({
         "rate": options.rate, "seconds": options.seconds, "incidents": options.incidents, "store": "redis" if options.redis else "sqlite",
         "deliveries": sum(run["count"] for run in runs), "not_202": [run["wrong"] for run in runs],
