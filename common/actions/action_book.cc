@@ -153,7 +153,7 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
   if (decision.etag != current.etag()) return changed;
   const bool open = current.state() == galen::v1::Action::PROPOSED ||
                     current.state() == galen::v1::Action::EXPIRED ||
-                    (current.state() == galen::v1::Action::FAILED && decision.approve) ||
+                    current.state() == galen::v1::Action::FAILED ||
                     (current.state() == galen::v1::Action::APPROVED && !decision.approve);
   if (!open) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -243,6 +243,8 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::Due(absl::Time now) {
 
 absl::Status ActionBook::Finish(const std::string& name, const std::string& run, bool succeeded,
                                 absl::string_view outcome) {
+  // Read before: what is approved anew after it failed is another entry, which must stay.
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> due, records_.Get(kDue, name));
   GALEN_ASSIGN_OR_RETURN(std::optional<Kept> kept, Get(name));
   galen::v1::Action action;
   if (kept) action = kept->decision.action();
@@ -250,15 +252,13 @@ absl::Status ActionBook::Finish(const std::string& name, const std::string& run,
     return absl::FailedPreconditionError(
         absl::StrCat(CleanText(name, 300), ": was not taken by ", CleanText(run, 100)));
   }
-  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> due, records_.Get(kDue, name));
-  if (action.state() == galen::v1::Action::CONSUMED) {
-    action.set_state(succeeded ? galen::v1::Action::SUCCEEDED : galen::v1::Action::FAILED);
-    action.set_outcome(CleanText(outcome, kMostReason));
-    *kept->decision.mutable_action() = std::move(action);
-    GALEN_RETURN_IF_ERROR(
-        records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version).status());
-  }
-  // Approved anew since it was read, it is another entry and stays.
+  // Said before; and perhaps somebody is about to approve it anew. (Due() lets go of the entry.)
+  if (action.state() != galen::v1::Action::CONSUMED) return absl::OkStatus();
+  action.set_state(succeeded ? galen::v1::Action::SUCCEEDED : galen::v1::Action::FAILED);
+  action.set_outcome(CleanText(outcome, kMostReason));
+  *kept->decision.mutable_action() = std::move(action);
+  GALEN_RETURN_IF_ERROR(
+      records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version).status());
   if (!due) return absl::OkStatus();
   const absl::Status removed = records_.Remove(kDue, name, due->version);
   return absl::IsAborted(removed) ? absl::OkStatus() : removed;

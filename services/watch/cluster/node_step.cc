@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -37,13 +38,33 @@ bool IsOut(const Json& node) {
          });
 }
 
-// A label's value of Kubernetes, of a label of ours: dots and underscores may stand in both.
-std::string TaintValue(const std::string& label) { return label.substr(0, 63); }
+// Whether a label of ours can be the value of a taint as it is: what the approved text says is what
+// is written, and not a part of it.
+bool IsTaintValue(absl::string_view label) {
+  return label.size() <= 63 && !label.empty() &&
+         absl::ascii_isalnum(static_cast<unsigned char>(label.front())) &&
+         absl::ascii_isalnum(static_cast<unsigned char>(label.back())) &&
+         std::all_of(label.begin(), label.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ||
+                  c == '-';
+         });
+}
 
 // "diagnoses/D/actions/A": whose it was is no cluster's to know.
 std::string ByOf(const std::string& name) {
   const std::size_t at = name.find("/diagnoses/");
   return at == std::string::npos ? name : name.substr(at + 1);
+}
+
+// How it is told that nothing is left to do: by this very action, before its end was written down,
+// or by somebody else.
+std::string AlreadyText(const galen::v1::Action& action, const Json& node,
+                        const std::string& what) {
+  const std::string name = TextAt(node, {"metadata", "name"});
+  if (TextAt(node, {"metadata", "annotations", kByAnnotation}) == ByOf(action.name())) {
+    return absl::StrCat("node ", name, " is ", what);
+  }
+  return absl::StrCat("node ", name, " was ", what, " before; nothing was done");
 }
 
 }  // namespace
@@ -63,25 +84,30 @@ NodeStep StepFor(const galen::v1::Action& action, const NodeAction& how, const J
   if (how.what == NodeAction::Do::kCordon) {
     what = "cordoned";
     if (IsCordoned(node)) {
-      step.text = absl::StrCat("node ", name, " was cordoned before; nothing was done");
+      step.text = AlreadyText(action, node, what);
       return step;
     }
     spec["unschedulable"] = true;
   } else {
-    what = absl::StrCat("tainted with ", how.taint_key, "=", TaintValue(action.label()), ":",
-                        how.taint_effect);
+    if (!IsTaintValue(action.label())) {
+      step.refused = true;
+      step.text = absl::StrCat("not done: ", action.label(),
+                               " cannot be the value of a taint, which has at most 63 letters, "
+                               "digits, dots, dashes and underscores; cordon the node instead");
+      return step;
+    }
+    what = absl::StrCat("tainted with ", how.taint_key, "=", action.label(), ":", how.taint_effect);
     Json taints = TaintsOf(node);
     for (const Json& taint : taints) {
       if (TextAt(taint, {"key"}) == how.taint_key &&
           TextAt(taint, {"effect"}) == how.taint_effect) {
-        step.text = absl::StrCat("node ", name, " was tainted with ", how.taint_key, ":",
-                                 how.taint_effect, " before; nothing was done");
+        step.text = AlreadyText(
+            action, node, absl::StrCat("tainted with ", how.taint_key, ":", how.taint_effect));
         return step;
       }
     }
-    taints.push_back({{"key", how.taint_key},
-                      {"value", TaintValue(action.label())},
-                      {"effect", how.taint_effect}});
+    taints.push_back(
+        {{"key", how.taint_key}, {"value", action.label()}, {"effect", how.taint_effect}});
     spec["taints"] = std::move(taints);
   }
   std::vector<std::string> others;

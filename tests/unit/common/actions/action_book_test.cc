@@ -186,6 +186,28 @@ TEST_F(RunsTest, WhatFailedMayBeApprovedAnewAndIsDueAgain) {
   EXPECT_EQ(Due(), 1u);
 }
 
+TEST_F(RunsTest, ToSayTheEndTwiceTakesNoNewApprovalOffTheList) {
+  // Between the two writes of an approval it is due, and its record is still the old one.
+  ASSERT_THAT(Approve(), IsOk());
+  ASSERT_THAT(Take(), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", false, "not done: away"), IsOk());
+  ASSERT_THAT(store_->records().Put("actions.due", Run().name(),
+                                    absl::StrCat(absl::ToUnixSeconds(clock_.Now()), " new"), 0),
+              IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", false, "not done: away"), IsOk());
+  EXPECT_EQ(store_->records().List("actions.due", "", 10)->size(), 1u);
+}
+
+TEST_F(RunsTest, WhatFailedMayBeRefusedForGood) {
+  ASSERT_THAT(Approve(), IsOk());
+  ASSERT_THAT(Take(), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", false, "not done: away"), IsOk());
+  ActionBook::Decision rejection = Approval(Run());
+  rejection.approve = false;
+  ASSERT_THAT(runs_.Decide(diagnosis_, rejection, clock_.Now()), IsOk());
+  EXPECT_EQ(Run().state(), Action::REJECTED);
+}
+
 TEST_F(RunsTest, WhatIsTakenBackOrExpiredIsNotDueAndWhatPeopleDoNever) {
   ASSERT_THAT(Approve(), IsOk());
   ActionBook::Decision rejection = Approval(Run());

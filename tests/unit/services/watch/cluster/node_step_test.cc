@@ -62,6 +62,10 @@ TEST(StepForTest, DoesNothingTwice) {
   EXPECT_FALSE(cordoned.patch.has_value());
   EXPECT_FALSE(cordoned.refused);
   EXPECT_THAT(cordoned.text, HasSubstr("nothing was done"));
+  // Done by this very action, whose end was not written down.
+  Json done = Node("n1", {{"unschedulable", true}});
+  done["metadata"]["annotations"] = {{"galen.io/taken-out-by", "diagnoses/d1/actions/a1"}};
+  EXPECT_EQ(StepFor(AnAction(), kCordon, done, {}, 5).text, "node n1 is cordoned");
   const Json ours = {{"key", "galen.io/faulty"}, {"value", "x"}, {"effect", "NoSchedule"}};
   const NodeStep tainted =
       StepFor(AnAction(), kTaint, Node("n1", {{"taints", Json::array({ours})}}), {}, 5);
@@ -85,6 +89,17 @@ TEST(StepForTest, RefusesOneNodeMoreThanMayBeOutAndCountsOnlyThoseThatStillAre) 
   // The node itself is none more.
   out[0] = Node("n1", {{"taints", Json::array({{{"key", "galen.io/faulty"}}})}});
   EXPECT_TRUE(StepFor(AnAction(), kCordon, Node("n1"), out, 5).patch.has_value());
+}
+
+TEST(StepForTest, RefusesATaintThatCouldNotSayWhatWasApproved) {
+  for (const std::string& label : {std::string(64, 'A'), std::string("GPU."), std::string("A B")}) {
+    galen::v1::Action action = AnAction();
+    action.set_label(label);
+    const NodeStep step = StepFor(action, kTaint, Node("n1"), {}, 5);
+    EXPECT_TRUE(step.refused) << label;
+    EXPECT_THAT(step.text, HasSubstr("cannot be the value of a taint")) << label;
+    EXPECT_TRUE(StepFor(action, kCordon, Node("n1"), {}, 5).patch.has_value()) << label;
+  }
 }
 
 TEST(StepForTest, RefusesWhatIsNotTheNodeAndBearsAnyShape) {
