@@ -64,9 +64,13 @@ absl::StatusOr<std::vector<std::string>> LogsIn(const fs::path& directory) {
     std::error_code ignored;
     if (it->is_directory(ignored) && (IsOfOthers(it->path()) || it.depth() >= kMostDepth)) {
       it.disable_recursion_pending();
-    } else if (it->is_regular_file(ignored) && IsLog(it->path()) && logs.size() < kMostLogs) {
+    } else if (it->is_regular_file(ignored) && IsLog(it->path()) && logs.size() <= kMostLogs) {
       logs.push_back(it->path().string());
     }
+  }
+  if (error) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(directory.string(), ": cannot be read: ", error.message()));
   }
   std::sort(logs.begin(), logs.end(),
             [](const auto& a, const auto& b) { return ByNumber(a) < ByNumber(b); });
@@ -93,9 +97,7 @@ absl::StatusOr<std::vector<std::string>> LogsOf(const std::vector<std::string>& 
     // A symbolic link to a log that is there too is that log.
     std::error_code error;
     const fs::path real = fs::canonical(path, error);
-    if (logs.size() < kMostLogs && seen.insert(error ? path : real.string()).second) {
-      logs.push_back(path);
-    }
+    if (seen.insert(error ? path : real.string()).second) logs.push_back(path);
   };
   for (const std::string& path : paths) {
     std::error_code error;
@@ -109,6 +111,12 @@ absl::StatusOr<std::vector<std::string>> LogsOf(const std::vector<std::string>& 
     }
     GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> found, LogsIn(path));
     for (const std::string& log : found) add(log);
+  }
+  // Half of a job's logs would tell of another job.
+  if (logs.size() > kMostLogs) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(paths.front(), paths.size() > 1 ? " and others" : "", ": more than ",
+                     kMostLogs, " logs; name those of fewer ranks"));
   }
   return logs;
 }

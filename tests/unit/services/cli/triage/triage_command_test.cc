@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -150,6 +151,19 @@ TEST_F(TriageCommandTest, ADirectoryStandsForItsLogs) {
   fs::create_directories(root_ + "/empty");
   EXPECT_THAT(LogsOf({root_ + "/empty"}).status(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("holds no log")));
+}
+
+TEST_F(TriageCommandTest, MoreLogsThanAreReadAreRefusedAndNotLeftOut) {
+  fs::create_directories(root_ + "/many");
+  for (std::size_t i = 0; i < kMostLogs; ++i) {
+    std::ofstream(absl::StrCat(root_, "/many/rank-", i, ".log"));
+  }
+  const auto all = LogsOf({root_ + "/many"});
+  ASSERT_THAT(all, IsOk());
+  EXPECT_EQ(all->size(), kMostLogs);
+  std::ofstream(root_ + "/many/one-more.log");
+  EXPECT_THAT(LogsOf({root_ + "/many"}).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("name those of fewer")));
 }
 
 }  // namespace
