@@ -9,7 +9,7 @@ import unittest
 
 import chart
 from api_server import ApiServer, missing
-from chart import ROOT, TOOLS, component, every, key, pods, render
+from chart import ROOT, TOOLS, component, every, key, of, pods, render
 
 
 def definitions():
@@ -63,6 +63,10 @@ class RealServer(unittest.TestCase):
                 # Two namespaces of one set stay two.
                 self.take(one, self.namespace(f"{name}-{one['metadata']['namespace']}"))
                 taken += 1
+            # What is of the whole cluster has the same name in another set, which has its own.
+            for one in of(objects, "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
+                path = f"{self.server.path(one['apiVersion'], one['kind'], None)}/{one['metadata']['name']}"
+                self.assertEqual(self.server.ask("DELETE", path)[0], 200, path)
         self.assertGreater(taken, 900)
 
     def test_it_takes_the_plain_manifests_as_they_are(self):
