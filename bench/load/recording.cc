@@ -9,7 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/host/bundle.h"
 #include "services/cli/local_mesh.h"
-#include "services/node/check_result.h"
+#include "common/knowledge/make_result.h"
 
 namespace galen::load {
 
@@ -49,7 +49,7 @@ CheckResult Recording::ResultOf(const std::string& check, const std::string& nod
     const auto found = results->second.find(check);
     if (found != results->second.end()) return found->second;
   }
-  return node::ResultWithoutFindings(check, node, CheckResult::SKIPPED, "was not recorded");
+  return knowledge::ResultWithoutFindings(check, node, CheckResult::SKIPPED, "was not recorded");
 }
 
 std::map<std::string, clients::NodeClient*> RecordedNodes::ByName() {

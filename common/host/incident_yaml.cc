@@ -185,6 +185,33 @@ absl::Status ReadEnvironment(const Yaml& environment, const File& file, v1::Envi
   return absl::OkStatus();
 }
 
+absl::Status ReadNodes(const Yaml& value, const File& file,
+                       google::protobuf::RepeatedPtrField<std::string>& out) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
+                         YamlTexts(value, file.name, "nodes"));
+  if (nodes.size() > kMaxNodes) {
+    return YamlError(value, file.name, absl::StrCat("nodes: more than ", kMaxNodes, " nodes"));
+  }
+  for (const std::string& node : nodes) *out.Add() = Clean(node);
+  return absl::OkStatus();
+}
+
+absl::Status ReadBaseline(const Yaml& baseline, const File& file, v1::Baseline& out) {
+  GALEN_RETURN_IF_ERROR(ExpectMap(baseline, file, "baseline"));
+  for (const auto& [name, value] : baseline.fields) {
+    if (name == "started_at") {
+      GALEN_RETURN_IF_ERROR(Time(value, file, name, *out.mutable_start_time()));
+    } else if (name == "ended_at") {
+      GALEN_RETURN_IF_ERROR(Time(value, file, name, *out.mutable_end_time()));
+    } else if (name == "nodes") {
+      GALEN_RETURN_IF_ERROR(ReadNodes(value, file, *out.mutable_nodes()));
+    } else {
+      Unknown(value, file, name, "started_at, ended_at, nodes");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadField(const std::string& name, const Yaml& value, const File& file,
                        v1::Incident& incident) {
   if (name == "description") {
@@ -196,21 +223,15 @@ absl::Status ReadField(const std::string& name, const Yaml& value, const File& f
     incident.set_description(Clean(text));
     return absl::OkStatus();
   }
-  if (name == "nodes") {
-    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, YamlTexts(value, file.name, name));
-    if (nodes.size() > kMaxNodes) {
-      return YamlError(value, file.name, absl::StrCat("nodes: more than ", kMaxNodes, " nodes"));
-    }
-    for (const std::string& node : nodes) incident.add_nodes(Clean(node));
-    return absl::OkStatus();
-  }
+  if (name == "nodes") return ReadNodes(value, file, *incident.mutable_nodes());
   if (name == "started_at") return Time(value, file, name, *incident.mutable_start_time());
   if (name == "ended_at") return Time(value, file, name, *incident.mutable_end_time());
   if (name == "logs") return Logs(value, file, incident);
   if (name == "workload") return ReadWorkload(value, file, *incident.mutable_workload());
   if (name == "environment") return ReadEnvironment(value, file, *incident.mutable_environment());
+  if (name == "baseline") return ReadBaseline(value, file, *incident.mutable_baseline());
   Unknown(value, file, name,
-          "description, started_at, ended_at, nodes, logs, workload, environment");
+          "description, started_at, ended_at, nodes, logs, workload, environment, baseline");
   return absl::OkStatus();
 }
 
@@ -278,6 +299,15 @@ void AppendWorkload(std::string& out, const v1::Workload& workload) {
   AppendAttributes(out, workload.attributes());
 }
 
+void AppendNodes(std::string& out, absl::string_view indent,
+                 const google::protobuf::RepeatedPtrField<std::string>& nodes) {
+  absl::StrAppend(&out, indent, "nodes: [");
+  for (int i = 0; i < nodes.size(); ++i) {
+    absl::StrAppend(&out, i == 0 ? "" : ", ", YamlQuote(nodes[i]));
+  }
+  absl::StrAppend(&out, "]\n");
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Incident> ParseIncident(absl::string_view text, absl::string_view file,
@@ -298,11 +328,7 @@ std::string FormatIncident(const v1::Incident& incident) {
     AppendText(out, "", "started_at", FormatTime(incident.start_time()));
   }
   if (incident.has_end_time()) AppendText(out, "", "ended_at", FormatTime(incident.end_time()));
-  absl::StrAppend(&out, "nodes: [");
-  for (int i = 0; i < incident.nodes_size(); ++i) {
-    absl::StrAppend(&out, i == 0 ? "" : ", ", YamlQuote(incident.nodes(i)));
-  }
-  absl::StrAppend(&out, "]\n");
+  AppendNodes(out, "", incident.nodes());
   AppendLogs(out, incident);
   if (incident.has_workload()) AppendWorkload(out, incident.workload());
   if (incident.has_environment()) {
@@ -314,6 +340,15 @@ std::string FormatIncident(const v1::Incident& incident) {
     AppendText(out, "  ", "os", environment.os());
     AppendText(out, "  ", "nic", environment.nic());
     AppendAttributes(out, environment.attributes());
+  }
+  if (incident.has_baseline()) {
+    const v1::Baseline& baseline = incident.baseline();
+    absl::StrAppend(&out, "baseline:\n");
+    if (baseline.has_start_time()) {
+      AppendText(out, "  ", "started_at", FormatTime(baseline.start_time()));
+    }
+    if (baseline.has_end_time()) AppendText(out, "  ", "ended_at", FormatTime(baseline.end_time()));
+    if (!baseline.nodes().empty()) AppendNodes(out, "  ", baseline.nodes());
   }
   return out;
 }

@@ -2,7 +2,9 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "common/base/text.h"
@@ -50,11 +52,48 @@ void CleanFinding(galen::v1::Finding& finding) {
   }
 }
 
+void CleanCourses(galen::v1::CheckResult& result) {
+  auto& courses = *result.mutable_courses();
+  const auto at = [](const google::protobuf::Timestamp& time) {
+    return IsWritable(time, TimeUtil::kTimestampMinSeconds, TimeUtil::kTimestampMaxSeconds);
+  };
+  for (int i = 0; i < courses.size();) {
+    galen::v1::Course& course = courses[i];
+    const bool drawable = course.has_start_time() && at(course.start_time()) &&
+                          IsWritable(course.step(), 0, TimeUtil::kDurationMaxSeconds) &&
+                          (course.step().seconds() > 0 || course.step().nanos() > 0) &&
+                          galen::v1::Course::Role_IsValid(course.role());
+    if (!drawable || i >= kMaxCourses) {
+      courses.DeleteSubrange(i, 1);
+      continue;
+    }
+    Clean(*course.mutable_name(), kMaxNameBytes);
+    Clean(*course.mutable_unit(), kMaxNameBytes);
+    Clean(*course.mutable_subject()->mutable_node(), kMaxNameBytes);
+    Clean(*course.mutable_subject()->mutable_device(), kMaxNameBytes);
+    if (course.values_size() > kMaxCourseValues) course.mutable_values()->Truncate(kMaxCourseValues);
+    for (float& value : *course.mutable_values()) {
+      if (!std::isfinite(value)) value = std::numeric_limits<float>::quiet_NaN();
+    }
+    auto& levels = *course.mutable_levels();
+    if (levels.size() > kMaxCourseLevels) {
+      levels.DeleteSubrange(kMaxCourseLevels, levels.size() - kMaxCourseLevels);
+    }
+    for (galen::v1::Course::Level& level : levels) {
+      if (!std::isfinite(level.value())) level.clear_value();
+      if (!at(level.start_time())) level.clear_start_time();
+      if (!at(level.end_time())) level.clear_end_time();
+    }
+    ++i;
+  }
+}
+
 void CleanResult(galen::v1::CheckResult& result) {
   Clean(*result.mutable_message(), kMaxMessageBytes);
   Clean(*result.mutable_excerpt(), kMaxExcerptBytes);
   if (!IsWritable(result.duration(), 0, TimeUtil::kDurationMaxSeconds)) result.clear_duration();
   for (galen::v1::Finding& finding : *result.mutable_findings()) CleanFinding(finding);
+  CleanCourses(result);
 }
 
 }  // namespace galen::knowledge

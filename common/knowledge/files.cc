@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
     // triage of logs goes by is read by common/triage.)
     const bool apart = it.depth() == 0 &&
                        (base == kProposalsFolder || base == kWebhooksFolder || base == "tickets" ||
-                        base == "kubernetes" || base == "telemetry" || base == "triage");
+                        base == "kubernetes" || base == "playbooks" || base == "telemetry" || base == "triage");
     if (absl::StartsWith(base, ".") || apart || it.depth() >= kMaxDirectoryDepth) {
       it.disable_recursion_pending();
     } else if (absl::EndsWith(base, ".yaml") && it->is_regular_file(ignored)) {

@@ -13,7 +13,7 @@ namespace {
 constexpr absl::string_view kCheckKeys[] = {
     "name",     "title",      "kind",    "reads",   "needs",  "intrusive",
     "cost",     "findings",   "command", "file",    "in_job", "parameters",
-    "occupies", "time_limit", "exec",    "compare", "data"};
+    "occupies", "time_limit", "exec",    "compare", "data",   "family"};
 constexpr absl::string_view kParameterKeys[] = {"name",    "type", "unit", "description",
                                                 "default", "min",  "max",  "choices"};
 constexpr absl::string_view kExecKeys[] = {"argv",      "time",   "memory_mib", "output_kib",
@@ -159,6 +159,7 @@ void ParseChecks(const FileContext& context, const Fields& file, Entries& entrie
       *check.mutable_time_limit() = limit;
     }
     check.set_occupies(fields.Text("occupies"));
+    check.set_family(fields.Text("family"));
     for (const YamlNode* parameter : fields.Entries("parameters")) {
       ReadParameter(context, *parameter, check);
     }

@@ -7,7 +7,11 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+#include "common/plot/courses_svg.h"
 #include "services/cli/progress.h"
 #include "services/cli/report_text.h"
 
@@ -83,6 +87,53 @@ class LiveProgress {
   bool pending_ = false;
 };
 
+absl::Status ReadTime(absl::string_view flag, absl::string_view text,
+                      google::protobuf::Timestamp& out) {
+  absl::Time time;
+  std::string error;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &error)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, " \"", text, "\": is no time as 2026-03-04T05:06:07Z"));
+  }
+  out.set_seconds(absl::ToUnixSeconds(time));
+  return absl::OkStatus();
+}
+
+// The times that a call names.
+absl::Status AddTimes(const DiagnoseArguments& arguments, v1::Incident& incident) {
+  if (!arguments.start.empty()) {
+    GALEN_RETURN_IF_ERROR(ReadTime("--start", arguments.start, *incident.mutable_start_time()));
+  }
+  if (!arguments.end.empty()) {
+    GALEN_RETURN_IF_ERROR(ReadTime("--end", arguments.end, *incident.mutable_end_time()));
+  }
+  if (arguments.baseline.empty()) return absl::OkStatus();
+  const std::vector<std::string> ends = absl::StrSplit(arguments.baseline, ',');
+  if (ends.size() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--baseline \"", arguments.baseline, "\": is not START,END"));
+  }
+  v1::Baseline& baseline = *incident.mutable_baseline();
+  GALEN_RETURN_IF_ERROR(ReadTime("--baseline", ends[0], *baseline.mutable_start_time()));
+  return ReadTime("--baseline", ends[1], *baseline.mutable_end_time());
+}
+
+// Where it was drawn to, or why not.
+void Draw(const v1::Report& report, const std::string& file, Console& console) {
+  const std::string svg = plot::CoursesSvg(report.courses(), report.headline());
+  if (svg.empty()) {
+    console.err << "galen: --svg: nothing was drawn, as no numbers over time were read\n";
+    return;
+  }
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << svg << std::flush;
+  if (!out) {
+    console.err << "galen: --svg " << file << ": cannot be written\n";
+  } else {
+    console.err << "Drawn: " << file << '\n';
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Incident> MakeIncident(const DiagnoseArguments& arguments,
@@ -94,6 +145,7 @@ absl::StatusOr<v1::Incident> MakeIncident(const DiagnoseArguments& arguments,
     incident.clear_nodes();
     for (const std::string& node : arguments.nodes) incident.add_nodes(node);
   }
+  GALEN_RETURN_IF_ERROR(AddTimes(arguments, incident));
   for (const std::string& path : arguments.logs) {
     absl::StatusOr<v1::LogSource> log = MakeLog(path, !arguments.server.empty());
     if (!log.ok()) return log.status();
@@ -161,6 +213,7 @@ ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
                                  *arguments.show_reasoning, console.terminal)
                 << std::flush;
   }
+  if (!arguments.svg.empty()) Draw(diagnosis->report(), arguments.svg, console);
   if (arguments.json) {
     google::protobuf::util::JsonPrintOptions options;
     options.add_whitespace = true;

@@ -25,6 +25,10 @@ struct DiagnoseArguments {
   std::string server;  // "": a mesh in this process
   std::string request_id;
   std::string strategy;
+  std::string start;     // RFC 3339, of the trouble; "": not known
+  std::string end;       // the same
+  std::string baseline;  // "START,END": a time that was as it should be; ""
+  std::string svg;       // file for the picture of numbers over time; "": none
   bool json = false;
   std::optional<ReasoningForm> show_reasoning;  // after the report; a drawing: instead of it
 };

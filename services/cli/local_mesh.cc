@@ -28,6 +28,7 @@
 #include "services/execution/check_runner.h"
 #include "services/execution/local_client.h"
 #include "services/execution/node_registry.h"
+#include "services/execution/telemetry_checks.h"
 #include "services/node/local_client.h"
 #include "services/node/registry.h"
 #include "services/planning/local_client.h"
@@ -45,6 +46,27 @@ constexpr std::size_t kMaxQueued = 10'000;
 // Questions that wait for a model at the same time, each of them on a thread that does nothing
 // else: nobody else waits for these.
 constexpr int kAsking = 32;
+
+// Nothing: the knowledge has no playbooks, and nobody wants any.
+absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
+    const LocalMesh::Options& options) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(options.knowledge));
+  auto measuring = execution::TelemetryChecks::Load(directories, options.prometheus,
+                                                    options.prometheus_key_file);
+  if (!measuring.ok()) {
+    if (absl::IsNotFound(measuring.status()) && options.prometheus.empty()) {
+      return std::optional<execution::TelemetryChecks::Options>();
+    }
+    return measuring.status();
+  }
+  // Whoever starts this may see what the server has.
+  measuring->live_for_bundles = true;
+  measuring->bundle_root = [roots = options.roots](const std::string& bundle) {
+    return host::ResolveWithin(bundle, roots, "--bundle-root");
+  };
+  return std::optional(*std::move(measuring));
+}
 
 }  // namespace
 
@@ -75,7 +97,8 @@ struct LocalMesh::Parts {
 
   Parts(std::shared_ptr<const knowledge::Knowledge> loaded,
         std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::Store> opened,
-        std::unique_ptr<const reasoner::SiteHistory> past, const Options& given)
+        std::unique_ptr<const reasoner::SiteHistory> past,
+        std::optional<execution::TelemetryChecks::Options> measuring, const Options& given)
       : options(given),
         history(std::move(past)),
         model(CancelledBy(closing, given.model)),
@@ -94,7 +117,10 @@ struct LocalMesh::Parts {
         registry(options.live_nodes.value_or(std::map<std::string, clients::NodeClient*>{
                      {node.hosts.name(), &node_client}}),
                  {&node_client}),
-        runner(registry, knowledge, clock, RunnerOptions(options, node, *pool)),
+        telemetry(measuring.has_value() ? std::make_unique<execution::TelemetryChecks>(
+                                              *std::move(measuring), clock)
+                                        : nullptr),
+        runner(registry, knowledge, clock, RunnerOptions(options, node, *pool, telemetry.get())),
         summarization(summarizer, Asking()),
         planning(planner, Asking()),
         execution(runner, *pool),
@@ -133,6 +159,7 @@ struct LocalMesh::Parts {
     reloader.reset();
     orchestrator.reset();
     closing.Cancel();
+    telemetry.reset();
     asking.reset();
     pool.reset();
   }
@@ -153,8 +180,11 @@ struct LocalMesh::Parts {
   // The bundle is opened once for all calls of a diagnosis: by the node that its checks run on. Who
   // asks for its nodes begins a diagnosis, so its logs are read for the checks meanwhile.
   static execution::CheckRunner::Options RunnerOptions(const Options& options,
-                                                       const LocalNode& node, ThreadPool& pool) {
+                                                       const LocalNode& node, ThreadPool& pool,
+                                                       execution::TelemetryChecks* telemetry) {
     execution::CheckRunner::Options runner_options;
+    runner_options.telemetry = telemetry;
+    runner_options.nodes_from_telemetry = !options.prometheus.empty();
     runner_options.bundle_nodes =
         [roots = options.roots, &node,
          &pool](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
@@ -216,6 +246,7 @@ struct LocalMesh::Parts {
   LocalNode node;
   node::LocalNodeClient node_client;
   const execution::NodeRegistry registry;
+  std::unique_ptr<execution::TelemetryChecks> telemetry;
   const execution::CheckRunner runner;
   summarization::LocalSummarizationClient summarization;
   planning::LocalPlanningClient planning;
@@ -273,8 +304,9 @@ absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& optio
   for (const std::string& warning : opened->warnings()) {
     if (options.tell) options.tell(absl::StrCat(opened->Describe(), ": ", warning));
   }
+  GALEN_ASSIGN_OR_RETURN(auto measuring, Measuring(options));
   auto parts = std::make_unique<Parts>(std::move(knowledge), std::move(scanner), std::move(opened),
-                                       std::move(history), options);
+                                       std::move(history), std::move(measuring), options);
   GALEN_RETURN_IF_ERROR(parts->orchestrator->Start());
   if (options.reload && options.loaded == nullptr) {
     GALEN_ASSIGN_OR_RETURN(std::vector<std::string> directories,

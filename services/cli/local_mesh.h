@@ -36,6 +36,10 @@ class LocalMesh final : public DiagnosisApi {
     // Beside the built-in reasoner; what it points to must outlive the mesh. None: nothing is sent
     // anywhere.
     std::optional<reasoner::llm::Model> model;
+    // A Prometheus server, or the data folder of one (telemetry::OpenSource); "": none. Incidents
+    // that name no machine are then about those that it knows.
+    std::string prometheus;
+    std::string prometheus_key_file;
     std::string history;  // directory of the site's own past incidents (SiteHistory); "": none
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options

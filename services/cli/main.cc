@@ -75,6 +75,8 @@ struct Arguments {
   TriageArguments triage;
   std::string site;
   std::string history;
+  std::string prometheus;
+  std::string prometheus_key_file;
   std::string llm;
   std::string llm_cache;
   std::string metrics;
@@ -134,6 +136,8 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
     options.model = reasoner::llm::PlannersModelOf(model->get());
     options.history = arguments.history;
+    options.prometheus = arguments.prometheus;
+    options.prometheus_key_file = arguments.prometheus_key_file;
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
@@ -176,6 +180,8 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
   options.roots = arguments.roots;
   options.strategy = arguments.default_strategy;
   options.history = arguments.history;
+  options.prometheus = arguments.prometheus;
+  options.prometheus_key_file = arguments.prometheus_key_file;
   if (arguments.store.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(options.store).parent_path(),
@@ -362,6 +368,18 @@ int Main(int argc, char** argv) {
       ->add_option("--server", arguments.diagnose.server,
                    "Ask the mesh at this address instead of one in this process")
       ->type_name("HOST:PORT");
+  diagnose->add_option("--start", arguments.diagnose.start, "When the trouble began")
+      ->type_name("TIME");
+  diagnose->add_option("--end", arguments.diagnose.end, "When it ended, or was seen")
+      ->type_name("TIME");
+  diagnose
+      ->add_option("--baseline", arguments.diagnose.baseline,
+                   "A time that was as it should be, to compare with")
+      ->type_name("TIME,TIME");
+  diagnose
+      ->add_option("--svg", arguments.diagnose.svg,
+                   "Draw throughput over what explains it into this file")
+      ->type_name("FILE");
   diagnose->add_flag("--json", arguments.diagnose.json,
                      "Print the Diagnosis as JSON, nothing else");
   diagnose
@@ -421,7 +439,21 @@ int Main(int argc, char** argv) {
                          "The site's own past incidents (`galen kb history`), beside those of the "
                          "knowledge")
             ->type_name("DIR");
-    if (command == diagnose) history->excludes("--server");  // which has its own
+    CLI::Option* prometheus =
+        command
+            ->add_option("--prometheus", arguments.prometheus,
+                         "Numbers over time: a Prometheus-compatible server, or the data folder of "
+                         "one (docs/telemetry.md)")
+            ->envname("GALEN_PROMETHEUS")
+            ->type_name("URL|DIR");
+    command
+        ->add_option("--prometheus-key-file", arguments.prometheus_key_file,
+                     "What that server wants in the Authorization header")
+        ->type_name("FILE");
+    if (command == diagnose) {  // which has its own
+      history->excludes("--server");
+      prometheus->excludes("--server");
+    }
     command
         ->add_option("--llm-cache", arguments.llm_cache,
                      "Keep the model's answers in this file or Redis")

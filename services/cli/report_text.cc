@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 
 namespace galen::cli {
 namespace {
@@ -81,6 +82,85 @@ std::string DeviceText(const v1::Device& device) {
   return text;
 }
 
+// What was looked at of the system; "?" is what nobody knows.
+void TellSystem(const v1::SystemReview& review, Page& page) {
+  if (review.families().empty()) return;
+  page.Blank();
+  bool first = true;
+  for (const v1::SystemReview::Family& family : review.families()) {
+    const bool clean = family.state() == v1::SystemReview::CLEAN;
+    const bool faulty = family.state() == v1::SystemReview::FAULTY;
+    page.Line(first ? "System" : "",
+              absl::StrCat(clean    ? "✓ "
+                           : faulty ? "✗ "
+                                    : "? ",
+                           family.title(), ": ", family.text()),
+              faulty ? Colour::kRed : clean ? Colour::kGreen : Colour::kDim);
+    first = false;
+  }
+}
+
+void TellExclusion(const v1::NodeExclusion& exclusion, Page& page) {
+  if (exclusion.nodes().empty()) return;
+  page.Blank();
+  bool first = true;
+  for (const v1::NodeExclusion::Node& node : exclusion.nodes()) {
+    std::string line = node.node();
+    if (node.has_gain_pct()) {
+      absl::StrAppendFormat(&line, ": %+.1f %% throughput", node.gain_pct());
+    }
+    absl::StrAppend(&line, "; ", node.reason());
+    page.Line(first ? "Leave out" : "", line);
+    first = false;
+  }
+  page.Line("", absl::StrCat("Afterwards: ", exclusion.verify()), Colour::kDim);
+}
+
+// A line of blocks: how throughput went, at a glance.
+void TellThroughput(const v1::Report& report, Page& page) {
+  constexpr const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr int kColumns = 60;
+  for (const v1::Course& course : report.courses()) {
+    if (course.role() != v1::Course::THROUGHPUT || course.values_size() < 2) continue;
+    double most = 0;
+    for (const float value : course.values()) {
+      if (std::isfinite(value)) most = std::max(most, static_cast<double>(value));
+    }
+    if (most <= 0) return;
+    std::string line;
+    const int columns = std::min(kColumns, course.values_size());
+    for (int column = 0; column < columns; ++column) {
+      const int from = course.values_size() * column / columns;
+      const int to = course.values_size() * (column + 1) / columns;
+      double sum = 0;
+      int known = 0;
+      for (int i = from; i < to; ++i) {
+        if (!std::isfinite(course.values(i))) continue;
+        sum += static_cast<double>(course.values(i));
+        ++known;
+      }
+      line += known == 0 ? " "
+                         : kBlocks[std::clamp(
+                               static_cast<int>(8 * sum / known / most), 0, 7)];
+    }
+    page.Blank();
+    page.Line("Throughput", line);
+    std::vector<std::string> levels;
+    for (const v1::Course::Level& level : course.levels()) {
+      if (levels.size() == 8) break;
+      levels.push_back(absl::StrCat(
+          absl::StrFormat("%.4g", level.value()), " from ",
+          absl::FormatTime("%H:%M", absl::FromUnixSeconds(level.start_time().seconds()),
+                           absl::UTCTimeZone())));
+    }
+    if (levels.size() > 1) {
+      page.Line("", absl::StrCat(absl::StrJoin(levels, ", "), " UTC, ", course.unit()),
+                Colour::kDim);
+    }
+    return;
+  }
+}
+
 std::string ReportText(const v1::Report& report, const Terminal& terminal) {
   Page page(terminal);
   page.Line("Report", report.headline(), Colour::kBold);
@@ -112,6 +192,9 @@ std::string ReportText(const v1::Report& report, const Terminal& terminal) {
       first = false;
     }
   }
+  TellThroughput(report, page);
+  TellExclusion(report.exclusion(), page);
+  TellSystem(report.system(), page);
   if (!report.ruled_out().empty()) {
     page.Blank();
     int shown = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/lent_evidence.h"
@@ -16,8 +17,10 @@
 #include "galen/reasoner/v1/reasoner.pb.h"
 #include "services/conclusion/causes.h"
 #include "services/conclusion/citations.h"
+#include "services/conclusion/exclusion.h"
 #include "services/conclusion/model_note.h"
 #include "services/conclusion/reasoning_graph.h"
+#include "services/conclusion/system_review.h"
 #include "services/conclusion/ticket.h"
 
 namespace galen::conclusion {
@@ -139,9 +142,45 @@ std::string Verify(const knowledge::Knowledge& knowledge, const Report& report) 
   return step;
 }
 
+// What telemetry says beside the causes.
+void FillSystem(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence,
+                Report& report) {
+  galen::v1::SystemReview review = ReviewSystem(knowledge, evidence);
+  if (!review.families().empty()) {
+    const std::string fine = FineSystem(review);
+    if (!fine.empty()) {
+      if (!report.has_primary_cause()) {
+        report.set_headline(absl::StrCat(fine, report.has_presumed_cause()
+                                                   ? absl::StrCat("; presumed, not verified: ",
+                                                                  report.presumed_cause().title())
+                                                   : "; no other cause is confirmed"));
+      } else {
+        report.add_notes(fine);
+      }
+    }
+    *report.mutable_system() = std::move(review);
+  }
+  galen::v1::NodeExclusion exclusion = ExcludeNodes(report, evidence);
+  if (!exclusion.nodes().empty()) *report.mutable_exclusion() = std::move(exclusion);
+  FillCourses(evidence, report);
+}
+
+std::string LeaveOut(const galen::v1::NodeExclusion& exclusion) {
+  std::vector<std::string> nodes;
+  for (const auto& node : exclusion.nodes()) nodes.push_back(node.node());
+  std::string step = absl::StrCat("Leave ", absl::StrJoin(nodes, ", "), " out of the job until ",
+                                  nodes.size() == 1 ? "it is" : "they are", " repaired");
+  if (exclusion.has_gain_pct()) {
+    absl::StrAppend(&step, "; about ", absl::StrFormat("%.0f", exclusion.gain_pct()),
+                    " % more throughput than now is to be expected");
+  }
+  return step;
+}
+
 void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
                    Report& report) {
   if (report.has_primary_cause()) {
+    if (report.has_exclusion()) report.add_next_steps(LeaveOut(report.exclusion()));
     report.add_next_steps(Repair(report.primary_cause()));
     for (const Cause& cause : report.other_causes()) report.add_next_steps(Repair(cause));
     return;
@@ -185,9 +224,10 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
   }
   report.set_owner(report.primary_cause().owner());
   FillEvidence(knowledge_, request.evidence(), report);
+  FillSystem(knowledge_, request.evidence(), report);
   FillNextSteps(knowledge_, request, report);
   *report.mutable_suggestions() = request.suggestions();
-  *report.mutable_notes() = request.notes();
+  report.mutable_notes()->MergeFrom(request.notes());
   if (!reasoned.empty()) {
     *report.mutable_reasoner_spent() = SpentOn(reasoned);
     std::string note = ModelNote(

@@ -3,7 +3,6 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,8 +21,15 @@
 namespace galen::execution {
 namespace {
 
+// The part of a node that no node answers.
+constexpr char kTelemetry[] = "telemetry";
+
 using galen::v1::CheckResult;
 using google::protobuf::util::TimeUtil;
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
 
 absl::Duration DurationOf(const google::protobuf::Duration& duration) {
   return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
@@ -41,6 +47,9 @@ std::string VariantOf(const v1::RunChecksRequest& request, const std::string& ch
       absl::StrCat(request.bundle(), "\n", TimeUtil::ToString(request.start_time()), "\n",
                    TimeUtil::ToString(request.end_time()), "\n", request.allow_intrusive(),
                    request.allow_busy());
+  if (request.has_baseline()) {
+    absl::StrAppend(&variant, "\n", request.baseline().ShortDebugString());
+  }
   for (const galen::v1::CheckParameters& parameters : request.parameters()) {
     if (parameters.check() != check) continue;
     const std::map<std::string, std::string> values(parameters.values().begin(),
@@ -65,10 +74,34 @@ CheckRunner::CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowle
 
 absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
     const v1::ResolveNodesRequest& request) const {
+  GALEN_ASSIGN_OR_RETURN(v1::ResolveNodesResponse response, FindNodes(request));
+  const bool measured = options_.telemetry != nullptr && !response.nodes().empty() &&
+                        response.nodes_size() <= options_.most_opening_nodes &&
+                        options_.telemetry->Has(request.bundle());
+  if (!measured) return response;
+  for (const knowledge::v1::Check& check : knowledge_.Get()->base().checks()) {
+    if (check.kind() == knowledge::v1::Check::PROMQL && !check.off()) {
+      response.add_opening_checks(check.name());
+    }
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::FindNodes(
+    const v1::ResolveNodesRequest& request) const {
   std::vector<std::string> known;
   if (request.bundle().empty()) {
     known = registry_.LiveNodes();
     const auto seen = SeenBy(request.diagnosis());
+    if ((known.empty() || options_.nodes_from_telemetry) && request.nodes().empty() &&
+        options_.telemetry != nullptr) {
+      // Without executors there still are numbers of machines.
+      playbook::Times window;
+      if (request.has_start_time()) window.start = TimeOf(request.start_time());
+      if (request.has_end_time()) window.end = TimeOf(request.end_time());
+      std::vector<std::string> measured = options_.telemetry->LiveNodes(window);
+      if (!measured.empty()) known = std::move(measured);
+    }
     known.erase(std::remove_if(known.begin(), known.end(),
                                [&](const std::string& node) { return !seen(node); }),
                 known.end());
@@ -201,11 +234,16 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   // Another replica asks for these itself.
   const std::set<std::string> paired =
       share ? std::set<std::string>() : PairChecksOf(**book, request, checks, nodes);
+  const std::set<std::string> measured = share || options_.telemetry == nullptr
+                                             ? std::set<std::string>()
+                                             : TelemetryChecks::Of(**book, checks);
   std::set<std::string> alone;
-  std::set_difference(checks.begin(), checks.end(), paired.begin(), paired.end(),
-                      std::inserter(alone, alone.end()));
+  for (const std::string& check : checks) {
+    if (!paired.contains(check) && !measured.contains(check)) alone.insert(check);
+  }
   for (const std::string& node : nodes) {
     fan_out->Add(node, alone);
+    if (!measured.empty()) fan_out->Add(node, measured, kTelemetry);
     for (const std::string& check : paired) fan_out->Add(node, {check}, check);
   }
   for (const std::string& node : unseen) fan_out->Add(node, checks);
@@ -251,6 +289,9 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   node_calls->Begin(Plan(missing, !request.bundle().empty(), share));
   for (const std::string& check : paired) {
     RunPairs(*book, request, check, nodes, variants, deadline, fan_out, calls);
+  }
+  if (!measured.empty()) {
+    RunTelemetry(*book, request, measured, nodes, variants, deadline, fan_out, calls);
   }
   return [calls, node_calls] {
     calls->CancelAll();
@@ -360,6 +401,42 @@ std::set<std::string> CheckRunner::FromCache(const std::string& diagnosis, const
     }
   }
   return missing;
+}
+
+void CheckRunner::RunTelemetry(const Book& book, const v1::RunChecksRequest& request,
+                               const std::set<std::string>& checks,
+                               const std::vector<std::string>& nodes,
+                               const std::map<std::string, std::string>& variants,
+                               absl::Time deadline, const std::shared_ptr<FanOut>& fan_out,
+                               const std::shared_ptr<CancelList>& calls) const {
+  // Of all nodes or none: they are told apart by each other.
+  const bool known =
+      !request.diagnosis().empty() && std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+        return std::all_of(checks.begin(), checks.end(), [&](const std::string& check) {
+          return cache_
+              ->Find(request.diagnosis(), variants.at(check), absl::StrCat(check, "@", node),
+                     clock_.Now())
+              .has_value();
+        });
+      });
+  const auto all_done = [fan_out, nodes] {
+    for (const std::string& node : nodes) {
+      fan_out->OnNodeDone(node, absl::OkStatus(), kTelemetry);
+    }
+  };
+  if (known) {
+    for (const std::string& node : nodes) {
+      FromCache(request.diagnosis(), node, checks, variants, *fan_out, kTelemetry);
+    }
+    all_done();
+    return;
+  }
+  calls->Add(options_.telemetry->Run(
+      book, request, checks, nodes, deadline,
+      [fan_out](const std::string& node, CheckResult result) {
+        fan_out->OnResult(node, std::move(result), kTelemetry);
+      },
+      all_done));
 }
 
 absl::StatusOr<NodeRegistry::Node> CheckRunner::ClientOf(const std::string& node) const {

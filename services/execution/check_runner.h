@@ -27,6 +27,7 @@
 #include "services/execution/node_registry.h"
 #include "services/execution/peers.h"
 #include "services/execution/result_cache.h"
+#include "services/execution/telemetry_checks.h"
 #include "services/execution/tenant_nodes.h"
 
 namespace galen::execution {
@@ -53,6 +54,13 @@ class CheckRunner {
     // Whose nodes are whose: a diagnosis sees those of its tenant alone, all others are as if they
     // were not registered. Must outlive the runner; null: every node is everybody's.
     TenantNodesFile* tenant_nodes = nullptr;
+    // What numbers over time say; must outlive the runner. Null: its checks are SKIPPED.
+    TelemetryChecks* telemetry = nullptr;
+    // An incident that names no machine is about those that there are numbers of, whatever
+    // executors there are: for a program that looks at a cluster from outside.
+    bool nodes_from_telemetry = false;
+    // Of an incident of more nodes not everything that telemetry knows is asked at once.
+    int most_opening_nodes = 256;
     // Names of the nodes of a bundle directory, sorted. Reads the directory, nothing else.
     std::function<absl::StatusOr<std::vector<std::string>>(const std::string& bundle)> bundle_nodes;
   };
@@ -121,6 +129,14 @@ class CheckRunner {
                                   const std::set<std::string>& checks,
                                   const std::map<std::string, std::string>& variants,
                                   FanOut& fan_out, const std::string& part) const;
+  // What telemetry says of the nodes: asked once for all of them, unless all of it is known.
+  void RunTelemetry(const Book& book, const v1::RunChecksRequest& request,
+                    const std::set<std::string>& checks, const std::vector<std::string>& nodes,
+                    const std::map<std::string, std::string>& variants, absl::Time deadline,
+                    const std::shared_ptr<FanOut>& fan_out,
+                    const std::shared_ptr<CancelList>& calls) const;
+  // The nodes alone.
+  absl::StatusOr<v1::ResolveNodesResponse> FindNodes(const v1::ResolveNodesRequest& request) const;
   // Whether the diagnosis is shown this live node; without one, an operator asks.
   std::function<bool(const std::string& node)> SeenBy(const std::string& diagnosis) const;
   // Who runs checks for the node, or why nobody does.

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
-#include "services/node/check_result.h"
+#include "common/knowledge/make_result.h"
 #include "services/node/check_threads.h"
 #include "services/node/exec/exec_check.h"
 #include "services/node/extract_check.h"
@@ -77,7 +77,7 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
           run->Note(spec.name(), done, what);
         };
       }
-      CheckResult result = MakeResult(spec, call.node, RunGuarded(spec, native, context));
+      CheckResult result = knowledge::MakeResult(spec, call.node, RunGuarded(spec, native, context));
       // Reading a bundle takes no time on the node.
       if (call.host->live()) SetDuration(result, SteadyNow() - begun);
       // The next one has the device before anybody hears of this result.
@@ -85,7 +85,7 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
       run->Finish(spec.name(), std::move(result));
     });
   } catch (const std::system_error& error) {
-    run->Finish(spec.name(), ResultWithoutFindings(
+    run->Finish(spec.name(), knowledge::ResultWithoutFindings(
                                  spec.name(), run->call_.node, CheckResult::ERROR,
                                  absl::StrCat(spec.name(), ": no thread for it: ", error.what())));
   }
@@ -125,7 +125,7 @@ void CheckRun::GiveUpLate(absl::Time now, std::vector<CheckResult>& results) {
       continue;
     }
     const bool own_limit = call_.deadline > now;
-    results.push_back(ResultWithoutFindings(
+    results.push_back(knowledge::ResultWithoutFindings(
         it->first, call_.node, CheckResult::ERROR,
         own_limit ? absl::StrCat(it->first, " did not finish within ",
                                  absl::FormatDuration(running.allowed))
@@ -147,7 +147,7 @@ void CheckRun::TellProgress(absl::Time now, std::vector<CheckResult>& messages) 
     const absl::Duration silent = now - progress.told;
     const bool beat = silent >= std::max(kHeartbeat, call_.progress_interval);
     if (!beat && !(progress.news && silent >= call_.progress_interval)) continue;
-    CheckResult message = ResultWithoutFindings(
+    CheckResult message = knowledge::ResultWithoutFindings(
         check, call_.node, CheckResult::RUNNING,
         progress.what.empty()
             ? absl::StrCat("runs for ", absl::ToInt64Seconds(now - running.begun), " s, ",

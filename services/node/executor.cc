@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
-#include "services/node/check_result.h"
+#include "common/knowledge/make_result.h"
 #include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
@@ -154,13 +154,13 @@ std::deque<NodeExecutor::Waiting> NodeExecutor::Plan(
     const absl::StatusOr<const Check*> spec = Runnable(catalogue, check, request);
     if (!spec.ok()) {
       on_result(
-          ResultWithoutFindings(check, call.node, CheckResult::SKIPPED, spec.status().message()));
+          knowledge::ResultWithoutFindings(check, call.node, CheckResult::SKIPPED, spec.status().message()));
       continue;
     }
     absl::StatusOr<Parameters> parameters =
         Parameters::Resolve(**spec, ParametersOf(request, check));
     if (!parameters.ok()) {
-      on_result(ResultWithoutFindings(check, call.node, CheckResult::ERROR,
+      on_result(knowledge::ResultWithoutFindings(check, call.node, CheckResult::ERROR,
                                       parameters.status().message()));
       continue;
     }
@@ -182,7 +182,7 @@ std::size_t NodeExecutor::StartWaiting(
     const absl::Time now = SteadyNow();
     const std::string& check = it->spec->name();
     const auto refuse = [&](absl::string_view why) {
-      on_result(ResultWithoutFindings(check, run->call().node, CheckResult::ERROR,
+      on_result(knowledge::ResultWithoutFindings(check, run->call().node, CheckResult::ERROR,
                                       absl::StrCat(check, " was not begun ", why)));
       it = waiting.erase(it);
     };

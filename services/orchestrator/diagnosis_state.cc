@@ -63,6 +63,8 @@ void ApplySummarized(State& state, const v1::Summarized& summarized) {
   state.summary = std::make_shared<v1::Summary>(summarized.summary());
   state.nodes.assign(summarized.nodes().begin(), summarized.nodes().end());
   state.node_set = {state.nodes.begin(), state.nodes.end()};
+  state.opening_checks.assign(summarized.opening_checks().begin(),
+                              summarized.opening_checks().end());
   state.done.clear();
   for (const auto& [id, result] : state.results) {
     if (state.node_set.count(result->node()) > 0) ++state.done[result->check()];

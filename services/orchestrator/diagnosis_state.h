@@ -20,6 +20,8 @@ namespace galen::orchestrator {
 inline constexpr int kMaxRounds = 5;
 // Distinct causes that history, or an answer at once, may propose in a round.
 inline constexpr int kHistoryCauses = 2;
+// That execution may have run before anything is proposed.
+inline constexpr int kMaxOpeningChecks = 64;
 // Root causes that a search which lists them all takes; a taxonomy that people can read has fewer.
 inline constexpr int kMaxCauses = 10'000;
 
@@ -83,6 +85,7 @@ struct State {
   // Shared with the calls that ask about them, which may outlive a change; never null.
   std::shared_ptr<const v1::Summary> summary = std::make_shared<v1::Summary>();
   std::vector<std::string> nodes;                                         // whose checks run
+  std::vector<std::string> opening_checks;  // that run before anything is proposed
   std::set<std::string> node_set;                                         // the same
   std::map<std::string, std::shared_ptr<const v1::CheckResult>> results;  // by id
   // How many of `nodes` have a result of the check: lets a batch of any size be asked in no time.

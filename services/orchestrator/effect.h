@@ -47,6 +47,7 @@ struct Decision {
 // What stands in the ids of effects for the hypotheses of history, of critique, of both together,
 // for all there are and for those that are confirmed; labels are upper case, so no branch has these
 // names.
+inline constexpr absl::string_view kOpeningBatch = "opening";
 inline constexpr absl::string_view kHistoryBatch = "history";
 inline constexpr absl::string_view kCritiqueBatch = "critique";
 inline constexpr absl::string_view kAttributionBatch = "attribution";

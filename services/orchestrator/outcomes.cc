@@ -59,6 +59,11 @@ v1::DiagnosisEvent SummarizedEvent(summarization::v1::SummarizeResponse summary,
   for (std::string& node : *nodes.mutable_nodes()) {
     if (seen.insert(node).second) summarized.add_nodes(std::move(node));
   }
+  std::set<std::string> checks;
+  for (std::string& check : *nodes.mutable_opening_checks()) {
+    if (summarized.opening_checks_size() == kMaxOpeningChecks) break;
+    if (checks.insert(check).second) summarized.add_opening_checks(std::move(check));
+  }
   return event;
 }
 

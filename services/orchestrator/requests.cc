@@ -60,6 +60,10 @@ execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state) {
   *request.mutable_nodes() = state.incident.nodes();
   request.set_bundle(state.incident.bundle());
   request.set_diagnosis(state.name);
+  if (state.incident.has_start_time()) {
+    *request.mutable_start_time() = state.incident.start_time();
+  }
+  if (state.incident.has_end_time()) *request.mutable_end_time() = state.incident.end_time();
   return request;
 }
 
@@ -90,6 +94,7 @@ execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Eff
     *request.mutable_start_time() = state.incident.start_time();
   }
   if (state.incident.has_end_time()) *request.mutable_end_time() = state.incident.end_time();
+  if (state.incident.has_baseline()) *request.mutable_baseline() = state.incident.baseline();
   return request;
 }
 

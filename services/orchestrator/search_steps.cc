@@ -114,6 +114,10 @@ Decision RunChecks(const State& state, absl::string_view what, absl::Span<const 
   return Call(state, std::move(effect), /*answered=*/false);
 }
 
+Decision RunOpeningChecks(const State& state) {
+  return RunChecks(state, kOpeningBatch, state.opening_checks, {});
+}
+
 Decision TestHypotheses(const State& state, absl::string_view what,
                         absl::Span<const std::string> labels, Checks how) {
   Effect judge = MakeEffect(state, Effect::Kind::kJudge, what);

@@ -8,6 +8,7 @@ namespace galen::orchestrator {
 
 Decision TieredStrategy::Search(const State& state) const {
   const Round& round = state.round;
+  if (Decision decision = RunOpeningChecks(state); !decision.empty()) return decision;
   if (Decision decision =
           Call(state, MakeEffect(state, Effect::Kind::kHistory, ""), round.history_proposed);
       !decision.empty()) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/knowledge/load.h"
-#include "services/node/check_result.h"
+#include "common/knowledge/make_result.h"
 #include "services/node/extract_check.h"
 #include "tests/fuzz/fuzz_host.h"
 
@@ -40,7 +40,7 @@ Parser ParserOf(const knowledge::v1::Check& spec, Run run) {
     context.parameters = node::Parameters::Resolve(spec, {}).value();
     absl::StatusOr<node::CheckOutput> output = run(context);
     const bool ran = output.ok();
-    const galen::v1::CheckResult result = node::MakeResult(spec, host.name(), std::move(output));
+    const galen::v1::CheckResult result = knowledge::MakeResult(spec, host.name(), std::move(output));
     if (ran && result.status() == galen::v1::CheckResult::ERROR) {
       std::fprintf(stderr, "%s\n", result.message().c_str());
       std::abort();

@@ -9,6 +9,9 @@
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
 #include "common/logs/scanner.h"
+#include "common/playbook/book.h"
+#include "common/playbook/lint.h"
+#include "common/telemetry/rules.h"
 #include "common/triage/job_triage.h"
 #include "common/triage/signatures.h"
 
@@ -51,6 +54,24 @@ void LintTriage(const std::vector<std::string>& directories,
                       "see docs/triage.md for what an entry has"});
 }
 
+// The playbooks of telemetry, and what they measure.
+void LintPlaybooks(const std::vector<std::string>& directories,
+                   const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
+  const auto fault = [&](absl::string_view what) {
+    problems.push_back({Problem::Severity::kError, "playbooks", 0, std::string(what),
+                        "see docs/telemetry.md for what an entry has"});
+  };
+  const absl::StatusOr<playbook::Book> book = playbook::LoadPlaybooks(directories);
+  const absl::StatusOr<telemetry::Rules> rules = telemetry::LoadRules(directories);
+  if (absl::IsNotFound(book.status()) || absl::IsNotFound(rules.status())) return;
+  if (!book.ok()) fault(book.status().message());
+  if (!rules.ok()) fault(rules.status().message());
+  if (!book.ok() || !rules.ok()) return;
+  for (const std::string& what : playbook::Lint(*book, *rules, knowledge::Knowledge(base))) {
+    fault(what);
+  }
+}
+
 }  // namespace
 
 ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console) {
@@ -72,6 +93,7 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
   if (std::none_of(problems.begin(), problems.end(), is_error)) {
     CompileSignals(*base, problems);
     LintTriage(*found, *base, problems);
+    LintPlaybooks(*found, *base, problems);
   }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
     return std::tie(a.file, a.line) < std::tie(b.file, b.line);

@@ -12,7 +12,9 @@
 #include "absl/types/span.h"
 #include "common/base/cancellation.h"
 #include "common/host/host.h"
+#include "common/knowledge/findings.h"
 #include "common/knowledge/knowledge.h"
+#include "common/knowledge/make_result.h"
 #include "galen/v1/evidence.pb.h"
 #include "services/node/checks/parameters.h"
 
@@ -43,13 +45,7 @@ struct CheckContext {
   absl::Span<const LogWant* const> log_wants = {};
 };
 
-// What a check saw. PASS or FAIL follows from the findings' declared limits (knowledge/checks), so
-// a check only reports values; one it could look for but not tell is a finding without a value.
-struct CheckOutput {
-  std::vector<galen::v1::Finding> findings;
-  std::string message;  // one sentence for people
-  std::string excerpt;  // raw output that shows it; cleaned and cut by the executor
-};
+using knowledge::CheckOutput;
 
 // One examination. A status of NOT_FOUND, UNAVAILABLE, PERMISSION_DENIED or FAILED_PRECONDITION
 // becomes SKIPPED with its message as the reason; every other error becomes ERROR. Thread-safe.
@@ -63,21 +59,12 @@ struct NamedCheck {
   const LogWant* wants = nullptr;
 };
 
-// Builders of findings: `device` as in galen.v1.Device ("gpu:1", "" for the node). They fill
-// name, subject and value; unit and limits come from the catalogue.
-galen::v1::Finding BoolFinding(absl::string_view name, absl::string_view node,
-                               absl::string_view device, bool value);
-galen::v1::Finding IntFinding(absl::string_view name, absl::string_view node,
-                              absl::string_view device, std::int64_t value);
-galen::v1::Finding FloatFinding(absl::string_view name, absl::string_view node,
-                                absl::string_view device, double value);
-galen::v1::Finding TextFinding(absl::string_view name, absl::string_view node,
-                               absl::string_view device, absl::string_view value);
-// Looked for, and could not be told.
-galen::v1::Finding UnknownFinding(absl::string_view name, absl::string_view node,
-                                  absl::string_view device);
-galen::v1::Finding EventFinding(absl::string_view name, absl::string_view node,
-                                absl::string_view device, galen::v1::LogEvent event);
+using knowledge::BoolFinding;
+using knowledge::EventFinding;
+using knowledge::FloatFinding;
+using knowledge::IntFinding;
+using knowledge::TextFinding;
+using knowledge::UnknownFinding;
 
 }  // namespace galen::node
 

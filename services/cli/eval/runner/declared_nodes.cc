@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/node/check_result.h"
+#include "common/knowledge/make_result.h"
 
 namespace galen::eval {
 namespace {
@@ -39,22 +39,22 @@ CheckResult DeclaredNodes::ResultOf(const std::string& check, const std::string&
     if (found != results->second.end()) declared = &found->second;
   }
   if (declared == nullptr || spec == nullptr || spec->off()) {
-    return node::ResultWithoutFindings(
+    return knowledge::ResultWithoutFindings(
         check, node, CheckResult::SKIPPED,
         spec != nullptr && spec->off() ? absl::StrCat(check, " is switched off")
                                        : absl::StrCat(node, ": the case does not declare ", check));
   }
   if (declared->status() == CheckResult::SKIPPED || declared->status() == CheckResult::ERROR) {
-    return node::ResultWithoutFindings(check, node, declared->status(), declared->message());
+    return knowledge::ResultWithoutFindings(check, node, declared->status(), declared->message());
   }
-  node::CheckOutput output;
+  knowledge::CheckOutput output;
   output.findings.assign(declared->findings().begin(), declared->findings().end());
   output.message = declared->message();
   output.excerpt = declared->excerpt();
   for (galen::v1::Finding& finding : output.findings) {
     finding.mutable_subject()->set_node(node);
   }
-  return node::MakeResult(*spec, node, std::move(output));
+  return knowledge::MakeResult(*spec, node, std::move(output));
 }
 
 clients::Cancel DeclaredNodes::RunChecks(const node::v1::RunChecksRequest& request, absl::Time,

@@ -35,7 +35,15 @@ export interface Report {
   outcome?: string; headline?: string; primaryCause?: Cause; presumedCause?: Cause; otherCauses?: Cause[]; secondaryEffects?: Cause[];
   ruledOut?: Cause[]; undecided?: Cause[]; evidence?: Evidence[]; nextSteps?: string[]; suggestions?: Suggestion[]; ticket?: string;
   owner?: string; notes?: string[]; checks?: { pass?: number; fail?: number; skipped?: number; error?: number };
-  knowledgeDigest?: string; reasoner?: string;
+  knowledgeDigest?: string; reasoner?: string; courses?: Course[]; system?: SystemReview; exclusion?: NodeExclusion;
+}
+export interface Course {
+  name?: string; unit?: string; role?: string; subject?: Device; startTime?: Time; step?: string; values?: (number | string)[];
+  levels?: { startTime?: Time; endTime?: Time; value?: number }[];
+}
+export interface SystemReview { state?: string; families?: { name: string; title?: string; state?: string; text?: string; evidenceIds?: string[] }[] }
+export interface NodeExclusion {
+  nodes?: { node: string; gainPct?: number; reason?: string; evidenceIds?: string[] }[]; gainPct?: number; verify?: string;
 }
 export interface ReasoningStep {
   id: string; kind?: string; text?: string; parents?: string[]; evidenceIds?: string[]; label?: string; model?: string;

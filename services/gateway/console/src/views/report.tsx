@@ -5,6 +5,7 @@ import { CopyButton, Empty, Foreign } from "../parts.tsx";
 import { diagnosisHash } from "../route.ts";
 import type { Cause, Diagnosis } from "../types.ts";
 import { Approvals } from "./approvals.tsx";
+import { Courses, Exclusion, System } from "./courses.tsx";
 import { Chips } from "./search.tsx";
 
 interface Props { picture: Picture; whole: Diagnosis | undefined; name: string; open: (id: string) => void }
@@ -43,6 +44,9 @@ export function ReportTab({ picture, whole, name, open }: Props) {
         </section>
       </div>
       {report.primaryCause && <Approvals name={name} />}
+      <Courses report={report} />
+      <Exclusion report={report} open={open} />
+      <System report={report} open={open} />
       <div class="actions noprint"><CopyButton text={share} label="Copy link" />
         {report.ticket && <CopyButton text={report.ticket} label="Copy as Markdown" />}
         <button type="button" onClick={() => print()}>Print</button></div>

@@ -19,7 +19,7 @@
 #include "common/base/cancellation.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/rules.h"
-#include "services/node/check_result.h"
+#include "common/knowledge/make_result.h"
 #include "services/node/checks/cuda/cuda_checks.h"
 #include "tests/testing/host/fake_host.h"
 
@@ -87,10 +87,10 @@ class FakeGpuMachine {
       }
     }
     absl::StatusOr<Parameters> resolved = Parameters::Resolve(*spec, asked);
-    if (!resolved.ok()) return MakeResult(*spec, "node-1", resolved.status());
+    if (!resolved.ok()) return knowledge::MakeResult(*spec, "node-1", resolved.status());
     for (const NamedCheck& check : CudaChecks()) {
       if (check.name != name) continue;
-      return MakeResult(*spec, "node-1",
+      return knowledge::MakeResult(*spec, "node-1",
                         check.run({.host = host_,
                                    .knowledge = Knowledge(),
                                    .deadline = absl::Now() + time,
@@ -99,7 +99,7 @@ class FakeGpuMachine {
                                    .cancelled = cancellation_,
                                    .progress = progress}));
     }
-    return ResultWithoutFindings(name, "node-1", galen::v1::CheckResult::ERROR, "no such check");
+    return knowledge::ResultWithoutFindings(name, "node-1", galen::v1::CheckResult::ERROR, "no such check");
   }
 
   // What each process of the driver said that it left behind.

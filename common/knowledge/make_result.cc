@@ -1,4 +1,4 @@
-#include "services/node/check_result.h"
+#include "common/knowledge/make_result.h"
 
 #include <cstddef>
 #include <map>
@@ -9,18 +9,14 @@
 #include "common/knowledge/clean_result.h"
 #include "common/knowledge/limits.h"
 
-namespace galen::node {
+namespace galen::knowledge {
 namespace {
 
 using galen::v1::CheckResult;
 using galen::v1::Finding;
-using knowledge::v1::FindingSpec;
+using v1::FindingSpec;
 
-using knowledge::kMaxExcerptBytes;
-using knowledge::kMaxFindings;
-using knowledge::kMaxMessageBytes;
-
-// The one word that stands for a number (see knowledge::Compare).
+// The one word that stands for a number (see Compare).
 constexpr absl::string_view kUnlimited = "unlimited";
 
 CheckResult::Status StatusOfError(const absl::Status& error) {
@@ -69,7 +65,7 @@ CheckResult ResultWithoutFindings(absl::string_view check, absl::string_view nod
   return result;
 }
 
-CheckResult MakeResult(const knowledge::v1::Check& spec, absl::string_view node,
+CheckResult MakeResult(const v1::Check& spec, absl::string_view node,
                        absl::StatusOr<CheckOutput> output) {
   if (!output.ok()) {
     return ResultWithoutFindings(spec.name(), node, StatusOfError(output.status()),
@@ -99,12 +95,14 @@ CheckResult MakeResult(const knowledge::v1::Check& spec, absl::string_view node,
     }
     if (finding.unit().empty()) finding.set_unit(found->second->unit());
     finding.mutable_subject();  // there is always one, if only an empty one
-    knowledge::CleanFinding(finding);
+    CleanFinding(finding);
     *result.add_findings() = std::move(finding);
   }
   result.set_excerpt(CleanText(output->excerpt, kMaxExcerptBytes));
-  knowledge::ApplyLimits(spec, result);
+  for (galen::v1::Course& course : output->courses) *result.add_courses() = std::move(course);
+  CleanCourses(result);
+  ApplyLimits(spec, result);
   return result;
 }
 
-}  // namespace galen::node
+}  // namespace galen::knowledge

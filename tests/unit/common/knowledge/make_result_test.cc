@@ -1,31 +1,32 @@
-#include "services/node/check_result.h"
+#include "common/knowledge/make_result.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/knowledge/findings.h"
 
-namespace galen::node {
+namespace galen::knowledge {
 namespace {
 
 using galen::v1::CheckResult;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-knowledge::v1::Check Spec() {
-  knowledge::v1::Check spec;
+v1::Check Spec() {
+  v1::Check spec;
   spec.set_name("gpu.example");
   const auto add = [&](const char* name, const char* type, const char* unit) {
-    knowledge::v1::FindingSpec& finding = *spec.add_findings();
+    v1::FindingSpec& finding = *spec.add_findings();
     finding.set_name(name);
     finding.set_type(type);
     finding.set_unit(unit);
     finding.set_subject("gpu");
     return &finding;
   };
-  add("errors", "int", "count")->mutable_abnormal()->set_op(knowledge::v1::Rule::GT);
+  add("errors", "int", "count")->mutable_abnormal()->set_op(v1::Rule::GT);
   spec.mutable_findings(0)->mutable_abnormal()->set_value("0");
-  add("draw", "float", "W")->mutable_abnormal()->set_op(knowledge::v1::Rule::GT);
+  add("draw", "float", "W")->mutable_abnormal()->set_op(v1::Rule::GT);
   spec.mutable_findings(1)->mutable_abnormal()->set_value("limit");
   add("limit", "float", "W");
   add("state", "enum", "");
@@ -127,4 +128,4 @@ TEST(MakeResult, BoundsTheNumberOfFindingsAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace galen::node
+}  // namespace galen::knowledge

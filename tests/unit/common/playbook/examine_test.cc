@@ -1,5 +1,5 @@
 // What the checks telemetry.* see in the numbers of a window.
-#include "common/telemetry/examine.h"
+#include "common/playbook/examine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "common/telemetry/open_metrics_source.h"
 #include "tests/testing/status_matchers.h"
 
-namespace galen::telemetry {
+namespace galen::playbook {
 namespace {
 
 using galen::testing::IsOk;
@@ -21,19 +21,40 @@ using galen::testing::StatusIs;
 using ::testing::_;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr int kStart = 1'700'000'000;
 constexpr int kSeconds = 3600;
 
-const Rules& Shipped() {
+using telemetry::OpenMetricsSource;
+
+const telemetry::Rules& Shipped() {
   static const auto* const rules =
-      new absl::StatusOr<Rules>(LoadRules({GALEN_SOURCE_DIR "/knowledge"}));
+      new absl::StatusOr<telemetry::Rules>(telemetry::LoadRules({GALEN_SOURCE_DIR "/knowledge"}));
   EXPECT_THAT(*rules, IsOk());
   return **rules;
 }
 
-Window Hour() { return {absl::FromUnixSeconds(kStart), absl::FromUnixSeconds(kStart + kSeconds)}; }
+const Book& ShippedBook() {
+  static const auto* const book =
+      new absl::StatusOr<Book>(LoadPlaybooks({GALEN_SOURCE_DIR "/knowledge"}));
+  EXPECT_THAT(*book, IsOk());
+  return **book;
+}
+
+Times Hour() { return {absl::FromUnixSeconds(kStart), absl::FromUnixSeconds(kStart + kSeconds)}; }
+
+// What the shipped playbooks see of one check.
+absl::StatusOr<Examination> See(telemetry::Source& source, const std::string& check,
+                                Times window = Hour()) {
+  Request request;
+  request.checks = {check};
+  request.window = window;
+  request.now = absl::FromUnixSeconds(kStart + kSeconds);
+  auto all = Examine(ShippedBook(), Shipped(), source, request, {});
+  if (!all.ok()) return all.status();
+  if (!all->front().status.ok()) return all->front().status;
+  return std::move(all->front());
+}
 
 // A metric of several places, a sample every fifteen seconds; NaN: none.
 using Function = std::function<double(int node, int device, int t)>;
@@ -61,7 +82,7 @@ std::unique_ptr<OpenMetricsSource> Of(const std::string& text) {
 const Observation* Find(const Examination& examination, const std::string& finding,
                         const std::string& node = "", const std::string& device = "") {
   for (const Observation& observation : examination.observations) {
-    if (observation.finding == finding && (node.empty() || observation.place.node == node) &&
+    if (observation.step->finding == finding && (node.empty() || observation.place.node == node) &&
         (device.empty() || observation.place.device == device)) {
       return &observation;
     }
@@ -97,7 +118,7 @@ TEST(GpuHealthTest, SeesADropAPeakAndAnUnevenNode) {
          Write("DCGM_FI_DEV_POWER_USAGE", "Hostname", "gpu", 2, 4, [](int node, int gpu, int t) {
            return (node == 0 && gpu == 3 ? 400 : 690) + 10 * Noise(node, gpu, t);
          }));
-  const auto seen = ExamineGpuHealth(*source, Shipped(), Hour(), {}, {});
+  const auto seen = See(*source, "telemetry.gpu_health");
   ASSERT_THAT(seen, IsOk());
   EXPECT_NEAR(NumberOf(*seen, "clock_drop_pct", "n1", "2"), 39, 2);
   EXPECT_LT(NumberOf(*seen, "clock_drop_pct", "n0", "2"), 2);
@@ -105,19 +126,19 @@ TEST(GpuHealthTest, SeesADropAPeakAndAnUnevenNode) {
   EXPECT_NEAR(NumberOf(*seen, "power_spread_w", "n0"), 290, 5);
   EXPECT_LT(NumberOf(*seen, "power_spread_w", "n1"), 5);
   EXPECT_EQ(seen->answers.size(), 3U);
-  EXPECT_THAT(seen->remarks, IsEmpty());
 }
 
 TEST(GpuHealthTest, OneThatIsSlowAllTheTimeIsToldByItsPeers) {
   const auto source = Of(Write("DCGM_FI_DEV_SM_CLOCK", "Hostname", "gpu", 1, 8,
                                [](int, int gpu, int) { return gpu == 5 ? 990 : 1980; }));
-  const auto seen = ExamineGpuHealth(*source, Shipped(), Hour(), {}, {});
+  const auto seen = See(*source, "telemetry.gpu_health");
   ASSERT_THAT(seen, IsOk());
   EXPECT_NEAR(NumberOf(*seen, "clock_drop_pct", "n0", "5"), 50, 1);
   EXPECT_NEAR(NumberOf(*seen, "clock_drop_pct", "n0", "4"), 0, 1);
-  // Nobody asked for power or temperature there, and that is said.
-  EXPECT_THAT(seen->remarks, Contains(HasSubstr("no series of gpu_power")));
-  EXPECT_EQ(Find(*seen, "power_spread_w"), nullptr);
+  // There is no power there, and that is said.
+  ASSERT_NE(Find(*seen, "power_spread_w"), nullptr);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(Find(*seen, "power_spread_w")->value));
+  EXPECT_THAT(Find(*seen, "power_spread_w")->why, HasSubstr("no series of gpu_power"));
 }
 
 TEST(GpuHealthTest, AHungCollectorIsNoEvenNode) {
@@ -125,7 +146,7 @@ TEST(GpuHealthTest, AHungCollectorIsNoEvenNode) {
       Of(Write("DCGM_FI_DEV_POWER_USAGE", "Hostname", "gpu", 2, 4, [](int node, int gpu, int t) {
         return 690 + 10 * Noise(node, gpu, node == 1 && gpu < 3 ? 0 : t);
       }));
-  const auto seen = ExamineGpuHealth(*source, Shipped(), Hour(), {}, {});
+  const auto seen = See(*source, "telemetry.gpu_health");
   ASSERT_THAT(seen, IsOk());
   EXPECT_THAT(seen->remarks, Contains(HasSubstr("n1 0: gpu_power stands still")));
   EXPECT_TRUE(std::holds_alternative<std::monostate>(Find(*seen, "power_spread_w", "n1")->value));
@@ -135,7 +156,7 @@ TEST(GpuHealthTest, ValuesThatMeanNoneAreUnknown) {
   const auto source =
       Of(Write("DCGM_FI_DEV_GPU_TEMP", "Hostname", "gpu", 1, 2,
                [](int, int gpu, int) { return gpu == 0 ? 60 : 9223372036854775794.0; }));
-  const auto seen = ExamineGpuHealth(*source, Shipped(), Hour(), {}, {});
+  const auto seen = See(*source, "telemetry.gpu_health");
   ASSERT_THAT(seen, IsOk());
   EXPECT_EQ(NumberOf(*seen, "temp_peak_c", "n0", "0"), 60);
   EXPECT_TRUE(std::holds_alternative<std::monostate>(Find(*seen, "temp_peak_c", "n0", "1")->value));
@@ -147,7 +168,7 @@ TEST(EccRateTest, CountsTheWindowAloneAndNoLifetimes) {
                [](int, int gpu, int t) { return gpu == 0 ? 5e6 : 1000.0 + 12 * t; }) +
          Write("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "Hostname", "gpu", 1, 2,
                [](int, int gpu, int t) { return gpu == 0 ? 7 : (t >= 2000 ? 2 : 0); }));
-  const auto seen = ExamineEccRate(*source, Shipped(), Hour(), {});
+  const auto seen = See(*source, "telemetry.ecc_rate");
   ASSERT_THAT(seen, IsOk());
   EXPECT_EQ(NumberOf(*seen, "correctable_per_s", "n0", "0"), 0);
   EXPECT_NEAR(NumberOf(*seen, "correctable_per_s", "n0", "1"), 12, 0.1);
@@ -160,7 +181,7 @@ TEST(EccRateTest, ACounterThatWasHardlySeenIsNotZero) {
       Of(Write("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "Hostname", "gpu", 1, 3, [](int, int gpu, int t) {
         return gpu == 0 || (gpu == 1 && t < 600) || (gpu == 2 && t == 0) ? 0 : std::nan("");
       }));
-  const auto seen = ExamineEccRate(*source, Shipped(), Hour(), {});
+  const auto seen = See(*source, "telemetry.ecc_rate");
   ASSERT_THAT(seen, IsOk());
   EXPECT_EQ(NumberOf(*seen, "uncorrectable_delta", "n0", "0"), 0);
   EXPECT_TRUE(
@@ -177,21 +198,22 @@ TEST(RetransmitsTest, TheHostThatDiffersIsNamed) {
   };
   const auto source = Of(Write("node_infiniband_local_ack_timeout_errors_total", "instance",
                                "device", 8, 1, counter(40)));
-  const auto seen = ExamineRetransmits(*source, Shipped(), Hour(), {}, {});
+  const auto seen = See(*source, "telemetry.retransmits");
   ASSERT_THAT(seen, IsOk());
   EXPECT_NEAR(NumberOf(*seen, "retransmit_rate", "n3"), 40, 1);
-  EXPECT_EQ(std::get<std::string>(Find(*seen, "outlier_host")->value), "n3");
+  EXPECT_EQ(std::get<std::string>(Find(*seen, "outlier_host", "n3")->value), "n3");
+  EXPECT_EQ(std::get<std::string>(Find(*seen, "outlier_host", "n2")->value), "none");
   const auto even = Of(Write("node_infiniband_local_ack_timeout_errors_total", "instance", "device",
                              8, 1, counter(0.5)));
   EXPECT_EQ(std::get<std::string>(
-                Find(*ExamineRetransmits(*even, Shipped(), Hour(), {}, {}), "outlier_host")->value),
+                Find(*See(*even, "telemetry.retransmits"), "outlier_host")->value),
             "none");
 }
 
 TEST(RetransmitsTest, TwoNodesCannotBeCompared) {
   const auto source = Of(Write("node_infiniband_local_ack_timeout_errors_total", "instance",
                                "device", 2, 1, [](int node, int, int t) { return node * t; }));
-  const auto seen = ExamineRetransmits(*source, Shipped(), Hour(), {}, {});
+  const auto seen = See(*source, "telemetry.retransmits");
   ASSERT_THAT(seen, IsOk());
   EXPECT_TRUE(std::holds_alternative<std::monostate>(Find(*seen, "outlier_host")->value));
 }
@@ -201,7 +223,7 @@ TEST(LinkEventsTest, FlapsAreThoseOfTheWindow) {
                                [](int node, int, int t) {
                                  return node == 0 ? 12 : 12 + (t > 1000) + (t > 1100) + (t > 1200);
                                }));
-  const auto seen = ExamineLinkEvents(*source, Shipped(), Hour(), {});
+  const auto seen = See(*source, "telemetry.link_events");
   ASSERT_THAT(seen, IsOk());
   EXPECT_EQ(NumberOf(*seen, "flaps", "n0"), 0);
   EXPECT_EQ(NumberOf(*seen, "flaps", "n1"), 3);
@@ -212,10 +234,10 @@ TEST(StepTimeTest, ASlowRankAndItsNode) {
       Of(Write("training_step_time_seconds", "host", "rank", 4, 8, [](int node, int rank, int t) {
         return 2.0 + 0.05 * Noise(node, rank, t) + (node == 2 && rank == 5 ? 0.4 : 0);
       }));
-  const auto seen = ExamineStepTime(*source, Shipped(), Hour(), {}, {});
+  const auto seen = See(*source, "telemetry.step_time");
   ASSERT_THAT(seen, IsOk());
   EXPECT_EQ(std::get<std::string>(Find(*seen, "slow_rank")->value), "5");
-  EXPECT_EQ(std::get<std::string>(Find(*seen, "follows_node")->value), "n2");
+  EXPECT_EQ(std::get<std::string>(Find(*seen, "follows_node", "n2")->value), "n2");
   EXPECT_FALSE(std::get<bool>(Find(*seen, "decay_over_time")->value));
 }
 
@@ -224,7 +246,7 @@ TEST(StepTimeTest, AllThatGetSlowerDecayAndNobodyIsSlow) {
       Of(Write("training_step_time_seconds", "host", "rank", 2, 8, [](int node, int rank, int t) {
         return 2.0 + 0.05 * Noise(node, rank, t) + 0.0003 * t;
       }));
-  const auto seen = ExamineStepTime(*source, Shipped(), Hour(), {}, {});
+  const auto seen = See(*source, "telemetry.step_time");
   ASSERT_THAT(seen, IsOk());
   EXPECT_EQ(std::get<std::string>(Find(*seen, "slow_rank")->value), "none");
   EXPECT_TRUE(std::get<bool>(Find(*seen, "decay_over_time")->value));
@@ -232,21 +254,22 @@ TEST(StepTimeTest, AllThatGetSlowerDecayAndNobodyIsSlow) {
 
 TEST(ExamineTest, ASourceWithoutAnythingSaysNothing) {
   const auto source = Of("up 1 1700000000\n");
-  EXPECT_THAT(ExamineGpuHealth(*source, Shipped(), Hour(), {}, {}),
+  EXPECT_THAT(See(*source, "telemetry.gpu_health"),
               StatusIs(absl::StatusCode::kNotFound, _));
-  EXPECT_THAT(ExamineEccRate(*source, Shipped(), Hour(), {}),
+  EXPECT_THAT(See(*source, "telemetry.ecc_rate"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no series of")));
-  EXPECT_THAT(ExamineRetransmits(*source, Shipped(), Hour(), {}, {}),
+  EXPECT_THAT(See(*source, "telemetry.retransmits"),
               StatusIs(absl::StatusCode::kNotFound, _));
-  EXPECT_THAT(ExamineLinkEvents(*source, Shipped(), Hour(), {}),
+  EXPECT_THAT(See(*source, "telemetry.link_events"),
               StatusIs(absl::StatusCode::kNotFound, _));
-  EXPECT_THAT(ExamineStepTime(*source, Shipped(), Hour(), {}, {}),
+  EXPECT_THAT(See(*source, "telemetry.step_time"),
               StatusIs(absl::StatusCode::kNotFound, _));
-  Window wrong = Hour();
-  wrong.end = wrong.start - absl::Seconds(1);
-  EXPECT_THAT(ExamineLinkEvents(*source, Shipped(), wrong, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, _));
+  Times before = Hour();
+  before.end = absl::FromUnixSeconds(kStart) - absl::Hours(3);
+  before.start = before.end - absl::Hours(1);
+  EXPECT_THAT(See(*source, "telemetry.link_events", before),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no series of")));
 }
 
 }  // namespace
-}  // namespace galen::telemetry
+}  // namespace galen::playbook

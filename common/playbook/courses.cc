@@ -1,0 +1,90 @@
+#include "common/playbook/courses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/knowledge/clean_result.h"
+#include "common/series/robust.h"
+
+namespace galen::playbook {
+namespace {
+
+using galen::v1::Course;
+
+void SetTime(absl::Time time, google::protobuf::Timestamp& out) {
+  out.set_seconds(absl::ToUnixSeconds(time));
+  out.set_nanos(static_cast<int>(
+      absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(absl::ToUnixSeconds(time)))));
+}
+
+}  // namespace
+
+Course CourseOf(const series::Grid& grid, absl::Span<const float> values, absl::string_view name,
+                absl::string_view unit, Course::Role role) {
+  Course course;
+  course.set_name(std::string(name));
+  course.set_unit(std::string(unit));
+  course.set_role(role);
+  const auto most = static_cast<std::size_t>(knowledge::kMaxCourseValues);
+  const std::size_t block = std::max<std::size_t>(1, (values.size() + most - 1) / most);
+  SetTime(grid.start, *course.mutable_start_time());
+  const absl::Duration step = static_cast<std::int64_t>(block) * grid.step;
+  course.mutable_step()->set_seconds(absl::ToInt64Seconds(step));
+  course.mutable_step()->set_nanos(
+      static_cast<int>(absl::ToInt64Nanoseconds(step % absl::Seconds(1))));
+  for (std::size_t from = 0; from < values.size(); from += block) {
+    double sum = 0;
+    double known = 0;
+    for (const float value : values.subspan(from, std::min(block, values.size() - from))) {
+      if (!series::IsKnown(value)) continue;
+      sum += static_cast<double>(value);
+      known += 1;
+    }
+    course.add_values(known > 0 ? static_cast<float>(sum / known) : series::kUnknown);
+  }
+  return course;
+}
+
+Course ThroughputCourse(const Scene& scene) {
+  if (!scene.known) return {};
+  Course course = CourseOf(scene.grid, scene.throughput, "throughput", scene.unit,
+                           Course::THROUGHPUT);
+  for (const series::Phase& phase : scene.phases) {
+    if (!series::IsKnown(phase.level)) continue;
+    Course::Level& level = *course.add_levels();
+    SetTime(scene.grid.At(phase.begin), *level.mutable_start_time());
+    SetTime(scene.grid.At(phase.end), *level.mutable_end_time());
+    level.set_value(static_cast<double>(phase.level));
+  }
+  return course;
+}
+
+Course SuspectCourse(const Observation& observation) {
+  const Rows& rows = *observation.rows;
+  const auto row = static_cast<std::size_t>(observation.row);
+  const bool job = rows.places[row].node.empty();
+  Course course = CourseOf(rows.grid, rows.values.Row(row), rows.name, rows.unit,
+                           job ? Course::TRAINING : Course::SUSPECT);
+  course.mutable_subject()->set_node(rows.places[row].node);
+  course.mutable_subject()->set_device(rows.places[row].device);
+  return course;
+}
+
+Course PeersCourse(const Observation& observation) {
+  const Rows& rows = *observation.rows;
+  std::vector<float> column;
+  std::vector<float> medians(rows.grid.size, series::kUnknown);
+  for (std::size_t t = 0; t < medians.size(); ++t) {
+    column.clear();
+    for (std::size_t i = 0; i < rows.places.size(); ++i) {
+      if (static_cast<int>(i) != observation.row) column.push_back(rows.values.Row(i)[t]);
+    }
+    medians[t] = series::Median(column);
+  }
+  return CourseOf(rows.grid, medians, rows.name, rows.unit, Course::PEERS);
+}
+
+}  // namespace galen::playbook

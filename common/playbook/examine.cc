@@ -1,0 +1,436 @@
+#include "common/playbook/examine.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/playbook/test_parts.h"
+#include "common/playbook/tests.h"
+#include "common/series/align.h"
+#include "common/series/frozen.h"
+#include "common/telemetry/discovery.h"
+
+namespace galen::playbook {
+namespace {
+
+using telemetry::Call;
+using telemetry::Measured;
+using telemetry::Place;
+using telemetry::Source;
+
+constexpr char kThroughput[] = "throughput";
+constexpr char kStepTime[] = "step_time";
+constexpr char kTrainingStep[] = "training_step";
+constexpr absl::Duration kStep = absl::Seconds(15);
+constexpr std::int64_t kMostPoints = 4000;
+// A sample speaks for so long: of an exporter that is asked once a minute one may be missing.
+constexpr absl::Duration kMostAge = absl::Seconds(150);
+// A job that makes no step for so long has ended, and what comes then is another run.
+constexpr absl::Duration kBetweenRuns = absl::Minutes(10);
+constexpr absl::Duration kLeastRun = absl::Minutes(10);
+// A ghost: what is never constant stands still for so many points while others move.
+constexpr std::size_t kGhost = 20;
+constexpr std::size_t kMostRemarks = 32;
+
+std::string Day(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", time, absl::UTCTimeZone());
+}
+
+// Everything that one examination asks, each once.
+class Measurer {
+ public:
+  struct Of {
+    absl::StatusOr<std::shared_ptr<const Rows>> rows;
+    std::vector<telemetry::Answer> answers;
+    std::vector<std::string> remarks;
+  };
+
+  Measurer(const Book& book, const telemetry::Rules& rules, Source& source,
+           telemetry::Range range, const std::vector<std::string>& nodes, const Call& call)
+      : book_(book), rules_(rules), source_(source), range_(range), nodes_(nodes), call_(call) {}
+
+  const telemetry::Range& range() const { return range_; }
+
+  // Errors but NOT_FOUND and UNIMPLEMENTED, which are part of what is known, end the examination.
+  absl::StatusOr<const Of*> Get(const std::string& name) {
+    const auto known = known_.find(name);
+    if (known != known_.end()) return &known->second;
+    Of of = Ask(name);
+    const absl::StatusCode code = of.rows.status().code();
+    if (!of.rows.ok() && code != absl::StatusCode::kNotFound &&
+        code != absl::StatusCode::kUnimplemented) {
+      return of.rows.status();
+    }
+    return &known_.emplace(name, std::move(of)).first->second;
+  }
+
+ private:
+  Of Ask(const std::string& name) {
+    Of of;
+    const Query* const query = book_.FindQuery(name);
+    of.rows = query == nullptr ? Quantity(name, of) : Evaluated(*query, of);
+    return of;
+  }
+
+  bool IsOurs(const Place& place) const {
+    if (nodes_.empty() || place.node.empty()) return true;
+    return std::any_of(nodes_.begin(), nodes_.end(),
+                       [&](const std::string& node) { return SameNode(node, place.node); });
+  }
+  // As the incident names it.
+  Place Ours(Place place) const {
+    for (const std::string& node : nodes_) {
+      if (SameNode(node, place.node)) place.node = node;
+    }
+    return place;
+  }
+
+  absl::StatusOr<std::shared_ptr<const Rows>> Keep(const std::string& name, Rows all,
+                                                   std::set<std::string> others) {
+    if (!all.places.empty()) return std::make_shared<const Rows>(std::move(all));
+    std::vector<std::string> some(others.begin(), others.end());
+    if (some.size() > 5) some.resize(5);
+    return absl::NotFoundError(absl::StrCat(source_.name(), ": has ", name,
+                                            " of other machines alone (", absl::StrJoin(some, ", "),
+                                            "): name them as telemetry does"));
+  }
+
+  absl::StatusOr<std::shared_ptr<const Rows>> Quantity(const std::string& name, Of& of) {
+    GALEN_ASSIGN_OR_RETURN(Measured measured, telemetry::Measure(source_, rules_, name, range_,
+                                                                 kMostAge, call_));
+    of.answers = std::move(measured.answers);
+    of.remarks = std::move(measured.warnings);
+    for (const telemetry::Answer& answer : of.answers) {
+      for (const std::string& warning : answer.warnings) {
+        of.remarks.push_back(absl::StrCat(answer.query, ": ", warning));
+      }
+    }
+    if (measured.quantity->never_constant) {
+      const auto ghosts = series::FindGhosts(measured.values, {.least_samples = kGhost});
+      for (const series::Ghost& ghost : ghosts) {
+        of.remarks.push_back(absl::StrCat(
+            Shown(measured.rows[ghost.entity].place), ": ", name, " stands still from ",
+            Clock(measured.grid, ghost.begin), " to ", Clock(measured.grid, ghost.end - 1),
+            " while that of others moves: its collector hung; left out"));
+      }
+      series::Forget(ghosts, measured.values);
+    }
+    std::vector<std::size_t> ours;
+    std::set<std::string> others;
+    for (std::size_t i = 0; i < measured.rows.size(); ++i) {
+      if (IsOurs(measured.rows[i].place)) {
+        ours.push_back(i);
+      } else {
+        others.insert(measured.rows[i].place.node);
+      }
+    }
+    Rows rows{name, measured.quantity->unit, measured.quantity->counter, measured.grid, {}, {0, 0}};
+    rows.values = series::Panel(ours.size(), measured.grid.size);
+    for (const std::size_t i : ours) {
+      const auto row = measured.values.Row(i);
+      std::copy(row.begin(), row.end(), rows.values.Row(rows.places.size()).begin());
+      rows.places.push_back(Ours(measured.rows[i].place));
+    }
+    if (rows.counter) rows.unit = absl::StrCat(rows.unit, "/s");
+    return Keep(name, std::move(rows), std::move(others));
+  }
+
+  absl::StatusOr<std::shared_ptr<const Rows>> Evaluated(const Query& query, Of& of) {
+    if (!source_.evaluates()) {
+      return absl::UnimplementedError(
+          absl::StrCat(query.name, ": is a question in PromQL, which a bundle cannot answer"));
+    }
+    GALEN_ASSIGN_OR_RETURN(telemetry::Answer answer,
+                           source_.RangeOf(query.promql, range_, call_));
+    GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
+                           series::MakeGrid(range_.start, range_.end, range_.step));
+    Rows rows{query.name, query.unit, false, grid, {}, {0, 0}};
+    std::vector<std::size_t> ours;
+    std::set<std::string> others;
+    std::vector<Place> places;
+    for (std::size_t i = 0; i < answer.series.size(); ++i) {
+      places.push_back(PlaceIn(answer.series[i].labels));
+      if (IsOurs(places.back())) {
+        ours.push_back(i);
+      } else {
+        others.insert(places.back().node);
+      }
+    }
+    rows.values = series::Panel(ours.size(), grid.size);
+    for (const std::size_t i : ours) {
+      const series::Series on_grid =
+          series::Align(answer.series[i].samples, grid, {.most_age = range_.step});
+      std::copy(on_grid.values.begin(), on_grid.values.end(),
+                rows.values.Row(rows.places.size()).begin());
+      rows.places.push_back(Ours(places[i]));
+    }
+    for (telemetry::TimeSeries& series : answer.series) series.samples.clear();
+    for (const std::string& warning : answer.warnings) {
+      of.remarks.push_back(absl::StrCat(answer.query, ": ", warning));
+    }
+    const bool nothing = answer.series.empty();
+    of.answers.push_back(std::move(answer));
+    if (nothing) {
+      return absl::NotFoundError(absl::StrCat(source_.name(), ": nothing for ", query.promql));
+    }
+    return Keep(query.name, std::move(rows), std::move(others));
+  }
+
+  // An aggregation has lost the name of its metric: the labels of all families are tried.
+  Place PlaceIn(const telemetry::Labels& labels) const {
+    Place place;
+    for (const telemetry::Family& family : rules_.families) {
+      const Place found = family.PlaceOf(labels);
+      if (place.node.empty()) place.node = found.node;
+      if (place.device.empty()) place.device = found.device;
+      if (place.port.empty()) place.port = found.port;
+      if (place.rank.empty()) place.rank = found.rank;
+    }
+    return place;
+  }
+
+  const Book& book_;
+  const telemetry::Rules& rules_;
+  Source& source_;
+  const telemetry::Range range_;
+  const std::vector<std::string>& nodes_;
+  const Call& call_;
+  std::map<std::string, Of> known_;
+};
+
+telemetry::Range RangeOf(const Times& times, absl::Duration step) {
+  if (step <= absl::ZeroDuration()) {
+    step = std::max(kStep, absl::Ceil((times.end - times.start) / kMostPoints, absl::Seconds(1)));
+  }
+  return {times.start, times.end, step};
+}
+
+// Null: it is not known.
+absl::StatusOr<std::shared_ptr<const Rows>> RowsOrNull(Measurer& measurer,
+                                                       const std::string& name) {
+  GALEN_ASSIGN_OR_RETURN(const Measurer::Of* of, measurer.Get(name));
+  return of->rows.ok() ? *of->rows : nullptr;
+}
+
+// Throughput, or what step time says of it.
+absl::StatusOr<std::shared_ptr<const Rows>> ThroughputOf(Measurer& measurer) {
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const Rows> rows, RowsOrNull(measurer, kThroughput));
+  if (rows != nullptr) return rows;
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> times, RowsOrNull(measurer, kStepTime));
+  if (times == nullptr) return rows;
+  Rows steps = *times;
+  steps.name = kThroughput;
+  steps.unit = "steps/s";
+  for (std::size_t i = 0; i < steps.places.size(); ++i) {
+    for (float& value : steps.values.Row(i)) value = value > 0 ? 1 / value : series::kUnknown;
+  }
+  return std::make_shared<const Rows>(std::move(steps));
+}
+
+absl::StatusOr<Scene> SceneOf(Measurer& measurer) {
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> throughput, ThroughputOf(measurer));
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> steps,
+                         RowsOrNull(measurer, kTrainingStep));
+  GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
+                         series::MakeGrid(measurer.range().start, measurer.range().end,
+                                          measurer.range().step));
+  return MakeScene(grid, throughput.get(), steps.get());
+}
+
+void Remark(std::vector<std::string>& remarks, std::string remark) {
+  if (remarks.size() < kMostRemarks &&
+      std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) {
+    remarks.push_back(std::move(remark));
+  }
+}
+
+// What cannot be told of a step, with what to collect.
+std::string Missing(const Step& step, absl::string_view why) {
+  return step.collect.empty() ? std::string(why)
+                              : absl::StrCat(why, "; collect ", step.collect);
+}
+
+class Examiner {
+ public:
+  Examiner(Measurer& now, Measurer* before, std::shared_ptr<const Scene> scene)
+      : now_(now), before_(before), scene_(std::move(scene)) {}
+
+  absl::StatusOr<Examination> Run(const std::string& check,
+                                  const std::vector<const Step*>& steps) {
+    Examination examination;
+    examination.check = check;
+    examination.scene = scene_;
+    absl::Status missing;
+    std::set<std::string> cited;
+    bool any = false;
+    for (const Step* step : steps) {
+      GALEN_ASSIGN_OR_RETURN(const absl::Status ran, RunStep(*step, examination, cited));
+      any = any || ran.ok();
+      if (!ran.ok() && missing.ok()) missing = ran;
+    }
+    if (steps.empty()) {
+      missing = absl::FailedPreconditionError(
+          absl::StrCat("no playbook answers ", check, " (knowledge/playbooks)"));
+    }
+    if (!any) examination.status = missing;
+    return examination;
+  }
+
+ private:
+  // OK: the measures were there. Not found: they were not, and each is unknown.
+  absl::StatusOr<absl::Status> RunStep(const Step& step, Examination& examination,
+                                       std::set<std::string>& cited) {
+    const Test& test = *FindTest(step.test);
+    TestInput input{*scene_, {}, {}, step.numbers, &test};
+    std::vector<std::shared_ptr<const Rows>> keep;
+    for (const std::string& name : step.of) {
+      GALEN_ASSIGN_OR_RETURN(const Measurer::Of* of, now_.Get(name));
+      if (cited.insert(name).second) {
+        examination.answers.insert(examination.answers.end(), of->answers.begin(),
+                                   of->answers.end());
+        for (const std::string& remark : of->remarks) Remark(examination.remarks, remark);
+      }
+      if (!of->rows.ok()) {
+        examination.observations.push_back(
+            {&step, {}, std::monostate(), Missing(step, of->rows.status().message()), nullptr, -1});
+        return absl::NotFoundError(Missing(step, of->rows.status().message()));
+      }
+      keep.push_back(
+          std::make_shared<const Rows>(Together(**of->rows, step.over, step.combine)));
+      input.of.push_back(keep.back().get());
+    }
+    const std::shared_ptr<const Rows> first = keep.empty() ? nullptr : keep.front();
+    if (before_ != nullptr) {
+      const std::vector<std::string> of =
+          step.of.empty() ? std::vector<std::string>{kThroughput} : step.of;
+      for (const std::string& name : of) {
+        GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> rows, RowsOrNull(*before_, name));
+        if (rows == nullptr) {
+          input.before.clear();
+          break;
+        }
+        keep.push_back(std::make_shared<const Rows>(Together(*rows, step.over, step.combine)));
+        input.before.push_back(keep.back().get());
+      }
+    }
+    bool told = false;
+    for (Seen& seen : test.run(input)) {
+      const bool unknown = std::holds_alternative<std::monostate>(seen.value);
+      told = told || !unknown;
+      examination.observations.push_back({&step, std::move(seen.place), std::move(seen.value),
+                                          unknown ? Missing(step, seen.why) : std::move(seen.why),
+                                          first, seen.row});
+    }
+    // A test that takes no measure rests on throughput alone.
+    if (!told && step.of.empty()) {
+      return absl::NotFoundError(examination.observations.back().why);
+    }
+    return absl::OkStatus();
+  }
+
+  Measurer& now_;
+  Measurer* const before_;
+  const std::shared_ptr<const Scene> scene_;
+};
+
+}  // namespace
+
+bool SameNode(absl::string_view one, absl::string_view other) {
+  if (one == other) return true;
+  const auto host = [](absl::string_view name) { return name.substr(0, name.find('.')); };
+  const bool full = one.find('.') != absl::string_view::npos &&
+                    other.find('.') != absl::string_view::npos;
+  // Two addresses, or two full names, are one only where they are equal.
+  return !full && !host(one).empty() && host(one) == host(other);
+}
+
+Times WindowOf(const Request& request) {
+  Times times = request.window;
+  const bool bounded = request.extent.end != absl::InfiniteFuture();
+  if (times.end == absl::InfiniteFuture()) times.end = bounded ? request.extent.end : request.now;
+  times.end = std::min(times.end, bounded ? request.extent.end : request.now);
+  times.start = times.start == absl::InfinitePast()
+                    ? times.end - absl::Hours(6)
+                    : std::min(times.start, times.end - absl::Hours(1));
+  times.start = std::max(times.start, request.extent.start);
+  return times;
+}
+
+absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemetry::Rules& rules,
+                                                 Source& source, const Request& request,
+                                                 const Call& call) {
+  Times window = WindowOf(request);
+  if (window.end - window.start < absl::Minutes(1)) {
+    return absl::NotFoundError(absl::StrCat(
+        source.name(), ": has nothing of the time of the incident",
+        request.extent.end == absl::InfiniteFuture()
+            ? ""
+            : absl::StrCat("; what it has ends at ", Day(request.extent.end))));
+  }
+  std::optional<Times> baseline = request.baseline;
+  std::vector<std::string> remarks;
+  auto now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step),
+                                        request.nodes, call);
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> throughput, ThroughputOf(*now));
+  if (!baseline.has_value() && throughput != nullptr) {
+    std::vector<Run> runs = RunsOf(*throughput, kBetweenRuns);
+    const auto length = [&](const Run& run) {
+      return static_cast<std::int64_t>(run.end - run.begin) * throughput->grid.step;
+    };
+    runs.erase(std::remove_if(runs.begin(), runs.end(),
+                              [&](const Run& run) { return length(run) < kLeastRun; }),
+               runs.end());
+    if (runs.size() >= 2) {
+      const series::Grid& grid = throughput->grid;
+      const Run& before = runs[runs.size() - 2];
+      const Run& last = runs.back();
+      baseline = Times{grid.At(before.begin), grid.At(before.end)};
+      window.start = grid.At(last.begin);
+      remarks.push_back(absl::StrCat("the window holds ", runs.size(), " runs: the last one, from ",
+                                     Day(window.start), ", is looked at beside the one from ",
+                                     Day(baseline->start), " to ", Day(baseline->end)));
+      now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step),
+                                       request.nodes, call);
+    }
+  }
+  GALEN_ASSIGN_OR_RETURN(Scene made, SceneOf(*now));
+  const auto scene = std::make_shared<const Scene>(std::move(made));
+  const std::vector<std::string>& baseline_nodes =
+      request.baseline_nodes.empty() ? request.nodes : request.baseline_nodes;
+  std::unique_ptr<Measurer> before;
+  if (baseline.has_value() && baseline->end > baseline->start) {
+    before = std::make_unique<Measurer>(book, rules, source, RangeOf(*baseline, request.step),
+                                        baseline_nodes, call);
+  }
+  remarks.insert(remarks.begin(),
+                 absl::StrCat("from ", Day(window.start), " to ", Day(window.end)));
+  Examiner examiner(*now, before.get(), scene);
+  std::vector<Examination> examinations;
+  for (const std::string& check : request.checks) {
+    GALEN_ASSIGN_OR_RETURN(Examination examination, examiner.Run(check, book.StepsOf(check)));
+    examination.remarks.insert(examination.remarks.begin(), remarks.begin(), remarks.end());
+    examinations.push_back(std::move(examination));
+  }
+  return examinations;
+}
+
+absl::StatusOr<std::vector<std::string>> NodesOf(const telemetry::Rules& rules, Source& source,
+                                                 const Times& times, std::size_t most,
+                                                 const Call& call) {
+  GALEN_ASSIGN_OR_RETURN(const telemetry::Inventory inventory,
+                         telemetry::Discover(source, rules, times.start, times.end, {}, call));
+  std::set<std::string> nodes;
+  for (const telemetry::FamilyFound& family : inventory.families) {
+    nodes.insert(family.nodes.begin(), family.nodes.end());
+  }
+  nodes.erase("");
+  std::vector<std::string> some(nodes.begin(), nodes.end());
+  if (some.size() > most) some.resize(most);
+  return some;
+}
+
+}  // namespace galen::playbook

@@ -1,0 +1,84 @@
+#ifndef COMMON_PLAYBOOK_EXAMINE_H_
+#define COMMON_PLAYBOOK_EXAMINE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/playbook/book.h"
+#include "common/playbook/rows.h"
+#include "common/playbook/scene.h"
+#include "common/telemetry/rules.h"
+#include "common/telemetry/source.h"
+
+namespace galen::playbook {
+
+struct Times {
+  absl::Time start = absl::InfinitePast();
+  absl::Time end = absl::InfiniteFuture();
+};
+
+struct Request {
+  std::vector<std::string> checks;
+  // The machines of the job; empty: all that there are numbers of.
+  std::vector<std::string> nodes;
+  // When it showed, as far as known.
+  Times window;
+  // What it is compared with.
+  std::optional<Times> baseline;
+  std::vector<std::string> baseline_nodes;
+  // Between which the source has anything, where it can tell; else now.
+  Times extent;
+  absl::Time now;
+  // Of the axis; zero: 15 s, or what keeps the axis below 4,000 points.
+  absl::Duration step;
+};
+
+// Of one place, as one step saw it.
+struct Observation {
+  const Step* step = nullptr;
+  telemetry::Place place;
+  Value value;
+  std::string why;
+  std::shared_ptr<const Rows> rows;  // that show it; null: none
+  int row = -1;
+};
+
+struct Examination {
+  std::string check;
+  // Not OK: nothing could be told; its message says what to collect.
+  absl::Status status;
+  std::vector<Observation> observations;
+  std::vector<telemetry::Answer> answers;  // what was asked, when, of whom; without samples
+  std::vector<std::string> remarks;        // ghosts, what is incomplete, what was looked at
+  std::shared_ptr<const Scene> scene;
+};
+
+// The window that is looked at: the incident's, with an hour before its end at least, and six where
+// it has no beginning, within what the source has.
+Times WindowOf(const Request& request);
+
+// Runs what the book says of each of the checks. Where the window holds several runs of a job, and
+// no time to compare with was given, the last one is looked at, and compared with the one before.
+// Each quantity is asked for once. Errors are those of the source, but for what it does not have:
+// that is said check by check.
+absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemetry::Rules& rules,
+                                                 telemetry::Source& source, const Request& request,
+                                                 const telemetry::Call& call);
+
+// Which machines there are numbers of between these times: what families "node", "host" and "dcgm"
+// and their like say, at most `most`. Sorted.
+absl::StatusOr<std::vector<std::string>> NodesOf(const telemetry::Rules& rules,
+                                                 telemetry::Source& source, const Times& times,
+                                                 std::size_t most, const telemetry::Call& call);
+
+// "node-5" and "node-5.cluster.local" are one.
+bool SameNode(absl::string_view one, absl::string_view other);
+
+}  // namespace galen::playbook
+
+#endif  // COMMON_PLAYBOOK_EXAMINE_H_

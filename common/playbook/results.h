@@ -1,0 +1,22 @@
+#ifndef COMMON_PLAYBOOK_RESULTS_H_
+#define COMMON_PLAYBOOK_RESULTS_H_
+
+#include <string>
+#include <vector>
+
+#include "common/playbook/examine.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::playbook {
+
+// What an examination says of each node, as `spec` declares it: one result a node. What belongs to
+// the job stands in all of them, about no node. A node of which a step saw nothing has that finding
+// as unknown. Pure.
+std::vector<galen::v1::CheckResult> ResultsOf(const knowledge::v1::Check& spec,
+                                              const Examination& examination,
+                                              const std::vector<std::string>& nodes);
+
+}  // namespace galen::playbook
+
+#endif  // COMMON_PLAYBOOK_RESULTS_H_

@@ -1,0 +1,228 @@
+// Tests of a place by itself: what it stood at, how it grew, where it is going.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "common/playbook/test_parts.h"
+#include "common/series/robust.h"
+#include "common/series/trend.h"
+
+namespace galen::playbook {
+namespace {
+
+using series::IsKnown;
+
+std::vector<Seen> QuantileOf(const TestInput& input, double share) {
+  const Rows& rows = *input.of[0];
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < rows.places.size(); ++i) {
+    seen.push_back({rows.places[i], ValueOf(series::Quantile(rows.values.Row(i), share)),
+                    absl::StrCat(rows.name, ", ", rows.unit), static_cast<int>(i)});
+  }
+  return seen;
+}
+
+std::vector<Seen> Highest(const TestInput& input) { return QuantileOf(input, 1); }
+std::vector<Seen> Lowest(const TestInput& input) { return QuantileOf(input, 0); }
+std::vector<Seen> MedianLevel(const TestInput& input) { return QuantileOf(input, 0.5); }
+
+// What a counter grew by over the known part of its row, and how much of it is known.
+struct Growth {
+  double total = 0;
+  std::size_t known = 0;
+};
+Growth GrowthOf(absl::Span<const float> per_second, absl::Duration step) {
+  Growth growth;
+  for (const float rate : per_second) {
+    if (!IsKnown(rate)) continue;
+    growth.total += static_cast<double>(rate) * absl::ToDoubleSeconds(step);
+    ++growth.known;
+  }
+  return growth;
+}
+
+std::vector<Seen> Grown(const TestInput& input, bool rate) {
+  const Rows& rows = *input.of[0];
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < rows.places.size(); ++i) {
+    const Growth growth = GrowthOf(rows.values.Row(i), rows.grid.step);
+    if (growth.known == 0) {
+      seen.push_back(Unknown(rows.places[i], "fewer than two samples in the window"));
+      continue;
+    }
+    // Nothing happened in what was seen; of the rest nobody knows.
+    if (growth.known * 2 < rows.grid.size && growth.total == 0) {
+      seen.push_back(Unknown(rows.places[i], absl::StrCat("known for ", growth.known, " of ",
+                                                          rows.grid.size,
+                                                          " points, and still in them")));
+      continue;
+    }
+    const double value =
+        rate ? growth.total /
+                   (static_cast<double>(growth.known) * absl::ToDoubleSeconds(rows.grid.step))
+             : std::round(growth.total);
+    seen.push_back({rows.places[i], value, rows.name, static_cast<int>(i)});
+  }
+  return seen;
+}
+
+std::vector<Seen> GrowthCount(const TestInput& input) { return Grown(input, false); }
+std::vector<Seen> GrowthRate(const TestInput& input) { return Grown(input, true); }
+
+// How often a state was left.
+std::vector<Seen> FallsBelow(const TestInput& input) {
+  const Rows& rows = *input.of[0];
+  const double below = input.Number("below");
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < rows.places.size(); ++i) {
+    double falls = 0;
+    float last = series::kUnknown;
+    for (const float value : rows.values.Row(i)) {
+      if (!IsKnown(value)) continue;
+      if (static_cast<double>(value) < below && IsKnown(last) &&
+          static_cast<double>(last) >= below) {
+        ++falls;
+      }
+      last = value;
+    }
+    if (IsKnown(last)) {
+      seen.push_back({rows.places[i], falls, absl::StrCat(rows.name, " below ", Short(below)),
+                      static_cast<int>(i)});
+    } else {
+      seen.push_back(Unknown(rows.places[i], "no samples in the window"));
+    }
+  }
+  return seen;
+}
+
+std::vector<Seen> Spread(const TestInput& input) {
+  const Rows& rows = *input.of[0];
+  std::map<std::string, std::vector<float>> of_node;
+  for (std::size_t i = 0; i < rows.places.size(); ++i) {
+    of_node[rows.places[i].node].push_back(series::Median(rows.values.Row(i)));
+  }
+  std::vector<Seen> seen;
+  for (const auto& [node, medians] : of_node) {
+    const std::vector<float> known = series::KnownOf(medians);
+    if (known.size() < 2) {
+      seen.push_back(Unknown({.node = node}, "fewer than two of its devices are known"));
+      continue;
+    }
+    const auto [low, high] = std::minmax_element(known.begin(), known.end());
+    seen.push_back({{.node = node},
+                    static_cast<double>(*high - *low),
+                    absl::StrCat("medians of ", known.size(), " of ", medians.size()),
+                    -1});
+  }
+  return seen;
+}
+
+std::vector<Seen> Leaks(const TestInput& input) {
+  const Rows& rows = *input.of[0];
+  const bool shrinks = input.Number("shrinks") != 0;
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < rows.places.size(); ++i) {
+    const auto all = rows.values.Row(i);
+    std::vector<float> row(all.begin() + static_cast<std::ptrdiff_t>(input.scene.begin),
+                           all.begin() + static_cast<std::ptrdiff_t>(input.scene.end));
+    // What is left of something leaks when it shrinks.
+    const float top = series::Quantile(row, 1);
+    if (shrinks) {
+      for (float& value : row) value = 2 * top - value;
+    }
+    const series::Trend trend =
+        series::TrendOf(row, {.least_growth = input.Number("least_growth")});
+    if (trend.direction == series::Direction::kUndecided) {
+      seen.push_back(Unknown(rows.places[i], "too few points"));
+      continue;
+    }
+    seen.push_back({rows.places[i], trend.leaks,
+                    absl::StrCat(shrinks ? "falls by " : "grows by ", Short(trend.growth), " ",
+                                 rows.unit, " over the window"),
+                    static_cast<int>(i)});
+  }
+  return seen;
+}
+
+// How much of the second measure is used up where the first one says what is left, at the worst.
+std::vector<Seen> UsedShare(const TestInput& input) {
+  const Rows& left = *input.of[0];
+  const Rows& total = *input.of[1];
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < left.places.size(); ++i) {
+    const int other = RowOf(total, left.places[i]);
+    const float lowest = series::Quantile(left.values.Row(i), 0);
+    const float all = other < 0 ? series::kUnknown
+                                : series::Median(total.values.Row(static_cast<std::size_t>(other)));
+    if (!IsKnown(lowest) || !(all > 0)) {
+      seen.push_back(Unknown(left.places[i], "what is left, or how much there is, is not known"));
+      continue;
+    }
+    seen.push_back({left.places[i], static_cast<double>(100 * (1 - lowest / all)),
+                    absl::StrCat(Short(static_cast<double>(lowest)), " of ",
+                                 Short(static_cast<double>(all)), " ", left.unit, " left"),
+                    static_cast<int>(i)});
+  }
+  return seen;
+}
+
+// The share of the second measure that the first one is.
+std::vector<Seen> ShareOf(const TestInput& input) {
+  const Rows& part = *input.of[0];
+  const Rows& whole = *input.of[1];
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < part.places.size(); ++i) {
+    int other = RowOf(whole, part.places[i]);
+    if (other < 0 && whole.places.size() == 1) other = 0;
+    const float of = series::Median(part.values.Row(i));
+    const float all = other < 0 ? series::kUnknown
+                                : series::Median(whole.values.Row(static_cast<std::size_t>(other)));
+    if (!IsKnown(of) || !(all > 0)) {
+      seen.push_back(Unknown(part.places[i], "one of both is not known"));
+      continue;
+    }
+    seen.push_back({part.places[i], static_cast<double>(of / all),
+                    absl::StrCat(Short(static_cast<double>(of)), " of ",
+                                 Short(static_cast<double>(all)), " ", whole.unit),
+                    static_cast<int>(i)});
+  }
+  return seen;
+}
+
+}  // namespace
+
+std::vector<Test> LevelTests() {
+  return {
+      {"highest", "The highest value.", 1, "float", {}, Highest},
+      {"lowest", "The lowest value.", 1, "float", {}, Lowest},
+      {"median", "The median.", 1, "float", {}, MedianLevel},
+      {"growth", "What a counter grew by, in whole numbers.", 1, "float", {}, GrowthCount},
+      {"rate", "What a counter grew by a second, on average.", 1, "float", {}, GrowthRate},
+      {"falls_below",
+       "How often a value fell below a limit.",
+       1,
+       "float",
+       {{"below", 0.5, -1e18, 1e18, "the limit"}},
+       FallsBelow},
+      {"spread", "How far the medians of a node's devices lie apart.", 1, "float", {}, Spread},
+      {"leaks",
+       "Whether it grows (shrinks) and does not come back.",
+       1,
+       "bool",
+       {{"least_growth", 0.02, 0, 10, "share of the beginning that it has to grow by: judgement"},
+        {"shrinks", 0, 0, 1, "1: what is left of something, which leaks when it shrinks"}},
+       Leaks},
+      {"used_share",
+       "How much of the second measure was used at the worst, where the first one is what is left; "
+       "%.",
+       2,
+       "float",
+       {},
+       UsedShare},
+      {"share_of", "The share of the second measure that the first one is.", 2, "float", {},
+       ShareOf},
+  };
+}
+
+}  // namespace galen::playbook

@@ -1,0 +1,297 @@
+#include "common/plot/courses_svg.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "common/base/text.h"
+
+namespace galen::plot {
+namespace {
+
+using galen::v1::Course;
+
+constexpr double kWidth = 960;
+constexpr double kLeft = 84;
+constexpr double kRight = 180;  // for names
+constexpr double kTop = 44;
+constexpr double kThroughput = 150;  // height of its panel
+constexpr double kPanel = 110;
+constexpr double kGap = 30;
+constexpr double kNameLine = 14;
+constexpr std::size_t kMostPanels = 6;
+constexpr std::size_t kMostLines = 6;
+constexpr std::size_t kMaxText = 80;
+// Of throughput's best level: below it is low.
+constexpr double kLow = 0.96;
+constexpr std::array<absl::string_view, kMostLines> kDashes = {"", "6 3", "2 2", "8 2 2 2",
+                                                               "1 3", "10 4"};
+
+std::string Escaped(absl::string_view text) {
+  return absl::StrReplaceAll(CleanText(text, kMaxText), {{"&", "&amp;"},
+                                                         {"<", "&lt;"},
+                                                         {">", "&gt;"},
+                                                         {"\"", "&quot;"}});
+}
+
+double TimeOf(const google::protobuf::Timestamp& time) {
+  return static_cast<double>(time.seconds()) + 1e-9 * static_cast<double>(time.nanos());
+}
+
+double StepOf(const Course& course) {
+  return static_cast<double>(course.step().seconds()) +
+         1e-9 * static_cast<double>(course.step().nanos());
+}
+
+std::string Number(double value) {
+  const double size = std::abs(value);
+  if (size >= 1e9) return absl::StrFormat("%.3gG", value / 1e9);
+  if (size >= 1e6) return absl::StrFormat("%.3gM", value / 1e6);
+  if (size >= 1e4) return absl::StrFormat("%.3gk", value / 1e3);
+  return absl::StrFormat("%.4g", value);
+}
+
+// What the lines of a panel hold.
+struct Span {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void Take(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return high < low; }
+};
+
+struct Panel {
+  std::string name;
+  std::string unit;
+  std::vector<const Course*> lines;
+  double height = kPanel;
+};
+
+std::string NameOf(const Course& course) {
+  if (course.role() == Course::PEERS) return "median of the others";
+  if (course.subject().node().empty()) return course.name();
+  return course.subject().device().empty()
+             ? course.subject().node()
+             : absl::StrCat(course.subject().node(), " ", course.subject().device());
+}
+
+std::vector<Panel> PanelsOf(const google::protobuf::RepeatedPtrField<Course>& courses) {
+  std::vector<Panel> panels;
+  for (const Course& course : courses) {
+    if (course.values().empty() || StepOf(course) <= 0) continue;
+    const bool throughput = course.role() == Course::THROUGHPUT;
+    auto panel = std::find_if(panels.begin(), panels.end(),
+                              [&](const Panel& p) { return p.name == course.name(); });
+    if (panel == panels.end()) {
+      if (panels.size() == kMostPanels) continue;
+      panels.push_back({course.name(), course.unit(), {}, throughput ? kThroughput : kPanel});
+      panel = panels.end() - 1;
+    }
+    if (panel->lines.size() < kMostLines + 1) panel->lines.push_back(&course);
+  }
+  std::stable_sort(panels.begin(), panels.end(), [](const Panel& a, const Panel& b) {
+    return a.lines.front()->role() == Course::THROUGHPUT &&
+           b.lines.front()->role() != Course::THROUGHPUT;
+  });
+  // Peers below suspects.
+  for (Panel& panel : panels) {
+    std::stable_sort(panel.lines.begin(), panel.lines.end(), [](const Course* a, const Course* b) {
+      return a->role() == Course::PEERS && b->role() != Course::PEERS;
+    });
+  }
+  return panels;
+}
+
+class Drawing {
+ public:
+  Drawing(std::vector<Panel> panels, absl::string_view title)
+      : panels_(std::move(panels)), title_(title) {
+    for (const Panel& panel : panels_) {
+      for (const Course* line : panel.lines) {
+        const double start = TimeOf(line->start_time());
+        time_.Take(start);
+        time_.Take(start + StepOf(*line) * (line->values_size() - 1));
+      }
+    }
+    if (time_.high <= time_.low) time_.high = time_.low + 1;
+  }
+
+  std::string Svg() {
+    double height = kTop;
+    for (const Panel& panel : panels_) height += panel.height + kGap;
+    height += 14;
+    absl::StrAppend(&out_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ",
+                    height, "\" width=\"", kWidth, "\" height=\"", height,
+                    "\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
+                    Escaped(title_), "</title>\n", kStyle, "<rect class=\"ground\" width=\"", kWidth,
+                    "\" height=\"", height, "\"/>\n<text class=\"title\" x=\"", kLeft,
+                    "\" y=\"22\">", Escaped(title_), "</text>\n");
+    DrawShades(height);
+    double top = kTop;
+    for (const Panel& panel : panels_) {
+      DrawPanel(panel, top);
+      top += panel.height + kGap;
+    }
+    DrawTimes(top - kGap);
+    absl::StrAppend(&out_, "</svg>\n");
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr absl::string_view kStyle = R"(<style>
+.ground{fill:#ffffff}.title{font-size:15px;font-weight:600}text{fill:#1f2328}.dim{fill:#59636e}
+.frame{stroke:#d1d9e0;fill:none}.line{fill:none;stroke-width:1.6}.peers{stroke:#8b949e;stroke-width:1.4}
+.throughput{stroke:#0969da}.level{stroke:#0550ae;stroke-width:2.4;stroke-dasharray:5 3}.shade{fill:#d1242f;opacity:.09}
+.c0{stroke:#cf222e}.c1{stroke:#953800}.c2{stroke:#8250df}.c3{stroke:#1a7f37}.c4{stroke:#bf3989}.c5{stroke:#4d2d00}
+@media (prefers-color-scheme:dark){.ground{fill:#0d1117}text{fill:#e6edf3}.dim{fill:#9198a1}.frame{stroke:#3d444d}
+.peers{stroke:#7d8590}.throughput{stroke:#4493f8}.level{stroke:#79c0ff}.shade{opacity:.2}
+.c0{stroke:#ff7b72}.c1{stroke:#f0883e}.c2{stroke:#d2a8ff}.c3{stroke:#56d364}.c4{stroke:#f778ba}.c5{stroke:#e3b341}}
+</style>
+)";
+
+  double X(double time) const {
+    return kLeft + (kWidth - kLeft - kRight) * (time - time_.low) / (time_.high - time_.low);
+  }
+
+  void DrawShades(double height) {
+    for (const Panel& panel : panels_) {
+      const Course& course = *panel.lines.back();
+      if (course.role() != Course::THROUGHPUT) continue;
+      double best = 0;
+      for (const Course::Level& level : course.levels()) best = std::max(best, level.value());
+      for (const Course::Level& level : course.levels()) {
+        if (level.value() >= kLow * best) continue;
+        const double from = X(std::max(time_.low, TimeOf(level.start_time())));
+        const double to = X(std::min(time_.high, TimeOf(level.end_time())));
+        if (to <= from) continue;
+        absl::StrAppendFormat(&out_,
+                              "<rect class=\"shade\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                              "height=\"%.1f\"><title>throughput is low</title></rect>\n",
+                              from, kTop, to - from, height - kTop - kGap - 14);
+      }
+    }
+  }
+
+  void DrawPanel(const Panel& panel, double top) {
+    Span span;
+    for (const Course* line : panel.lines) {
+      for (const float value : line->values()) span.Take(static_cast<double>(value));
+    }
+    if (span.empty()) span = {0, 1};
+    // What lies near zero is drawn from zero, what does not is drawn large.
+    if (span.low > 0 && span.low < 0.6 * span.high) span.low = 0;
+    if (span.high <= span.low) span.high = span.low + std::max(1.0, std::abs(span.low) * 0.1);
+    const double room = 0.06 * (span.high - span.low);
+    const double high = span.high + room;
+    const double low = span.low == 0 ? 0 : span.low - room;
+    const auto y = [&](double value) {
+      return top + panel.height * (high - value) / (high - low);
+    };
+    absl::StrAppendFormat(&out_,
+                          "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                          "height=\"%.1f\"/>\n<text x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+                          kLeft, top, kWidth - kLeft - kRight, panel.height, kLeft, top - 5,
+                          panel.unit.empty()
+                              ? Escaped(panel.name)
+                              : Escaped(absl::StrCat(panel.name, ", ", panel.unit)));
+    for (const double value : {span.low, span.high}) {
+      absl::StrAppendFormat(
+          &out_, "<text class=\"dim\" text-anchor=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+          kLeft - 6, y(value) + 4, Number(value));
+    }
+    std::size_t colour = 0;
+    double name_at = top + 10;
+    for (const Course* line : panel.lines) {
+      std::string kind = "throughput";
+      std::string dash;
+      if (line->role() == Course::PEERS) {
+        kind = "peers";
+      } else if (line->role() != Course::THROUGHPUT) {
+        kind = absl::StrCat("c", colour % kMostLines);
+        dash = std::string(kDashes[colour % kMostLines]);
+        ++colour;
+      }
+      DrawLine(*line, kind, dash, y);
+      const std::string stroke =
+          dash.empty() ? "" : absl::StrCat(" stroke-dasharray=\"", dash, "\"");
+      const double x = kWidth - kRight + 8;
+      absl::StrAppendFormat(&out_,
+                            "<path class=\"line %s\"%s d=\"M%.1f %.1fh18\"/><text x=\"%.1f\" "
+                            "y=\"%.1f\">%s</text>\n",
+                            kind, stroke, x, name_at - 4, x + 24, name_at, Escaped(NameOf(*line)));
+      name_at += kNameLine;
+      for (const Course::Level& level : line->levels()) {
+        const double from = X(std::max(time_.low, TimeOf(level.start_time())));
+        const double to = X(std::min(time_.high, TimeOf(level.end_time())));
+        if (to <= from || !std::isfinite(level.value())) continue;
+        absl::StrAppendFormat(&out_, "<path class=\"level\" d=\"M%.1f %.1fH%.1f\"/>\n", from,
+                              std::clamp(y(level.value()), top, top + panel.height), to);
+      }
+    }
+  }
+
+  template <typename Y>
+  void DrawLine(const Course& line, absl::string_view kind, absl::string_view dash, const Y& y) {
+    std::string path;
+    bool pen = false;  // down: what is unknown leaves a gap
+    const double start = TimeOf(line.start_time());
+    for (int i = 0; i < line.values_size(); ++i) {
+      const auto value = static_cast<double>(line.values(i));
+      if (!std::isfinite(value)) {
+        pen = false;
+        continue;
+      }
+      absl::StrAppendFormat(&path, "%s%.1f %.1f", pen ? "L" : "M", X(start + StepOf(line) * i),
+                            y(value));
+      pen = true;
+    }
+    if (path.empty()) return;
+    absl::StrAppend(&out_, "<path class=\"line ", kind, "\"",
+                    dash.empty() ? "" : absl::StrCat(" stroke-dasharray=\"", dash, "\""), " d=\"",
+                    path, "\"/>\n");
+  }
+
+  void DrawTimes(double bottom) {
+    constexpr int kTicks = 5;
+    const bool long_span = time_.high - time_.low > 86'400;
+    for (int i = 0; i <= kTicks; ++i) {
+      const double at = time_.low + (time_.high - time_.low) * i / kTicks;
+      const std::string text =
+          absl::FormatTime(long_span ? "%m-%d %H:%M" : "%H:%M:%S",
+                           absl::FromUnixSeconds(static_cast<std::int64_t>(at)), absl::UTCTimeZone());
+      absl::StrAppendFormat(
+          &out_,
+          "<path class=\"frame\" d=\"M%.1f %.1fv5\"/><text class=\"dim\" text-anchor=\"middle\" "
+          "x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+          X(at), bottom, X(at), bottom + 18, i == 0 ? absl::StrCat(text, " UTC") : text);
+    }
+  }
+
+  const std::vector<Panel> panels_;
+  const absl::string_view title_;
+  Span time_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string CoursesSvg(const google::protobuf::RepeatedPtrField<Course>& courses,
+                       absl::string_view title) {
+  std::vector<Panel> panels = PanelsOf(courses);
+  if (panels.empty()) return "";
+  return Drawing(std::move(panels), title).Svg();
+}
+
+}  // namespace galen::plot

@@ -1,0 +1,227 @@
+#include "services/execution/telemetry_checks.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/base/steady.h"
+#include "common/host/bundle.h"
+#include "common/host/bundle_files.h"
+#include "common/knowledge/make_result.h"
+#include "common/playbook/results.h"
+#include "common/telemetry/open_metrics_source.h"
+#include "common/telemetry/open_source.h"
+
+namespace galen::execution {
+namespace {
+
+using galen::v1::CheckResult;
+
+constexpr std::size_t kMostQueued = 256;
+constexpr std::size_t kMostKept = 2;
+constexpr absl::Duration kKept = absl::Minutes(1);
+constexpr absl::Duration kNodesTime = absl::Seconds(10);
+constexpr std::size_t kMostNodes = 10'000;
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+// What a request says of when, and beside what.
+playbook::Request RequestOf(const v1::RunChecksRequest& request) {
+  playbook::Request out;
+  if (request.has_start_time()) out.window.start = TimeOf(request.start_time());
+  if (request.has_end_time()) out.window.end = TimeOf(request.end_time());
+  const galen::v1::Baseline& baseline = request.baseline();
+  if (baseline.has_start_time() && baseline.has_end_time()) {
+    out.baseline = playbook::Times{TimeOf(baseline.start_time()), TimeOf(baseline.end_time())};
+    out.baseline_nodes.assign(baseline.nodes().begin(), baseline.nodes().end());
+  }
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<TelemetryChecks::Options> TelemetryChecks::Load(
+    const std::vector<std::string>& directories, const std::string& prometheus,
+    const std::string& key_file) {
+  Options options;
+  GALEN_ASSIGN_OR_RETURN(options.rules, telemetry::LoadRules(directories));
+  GALEN_ASSIGN_OR_RETURN(options.book, playbook::LoadPlaybooks(directories));
+  if (prometheus.empty()) return options;
+  GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened,
+                         telemetry::OpenSource(prometheus, key_file));
+  options.live = Opened{std::move(opened.source), {opened.first, opened.last}};
+  return options;
+}
+
+TelemetryChecks::TelemetryChecks(Options options, const Clock& clock)
+    : options_(std::move(options)),
+      clock_(clock),
+      pool_(std::make_unique<ThreadPool>(options_.threads, kMostQueued)) {}
+
+TelemetryChecks::~TelemetryChecks() {
+  {
+    const MutexLock lock(mu_);
+    closing_.Cancel();
+    for (const std::weak_ptr<Cancellation>& call : running_) {
+      if (const auto alive = call.lock()) alive->Cancel();
+    }
+  }
+  pool_.reset();
+}
+
+std::set<std::string> TelemetryChecks::Of(const knowledge::Knowledge& knowledge,
+                                          const std::set<std::string>& checks) {
+  std::set<std::string> own;
+  for (const std::string& check : checks) {
+    const knowledge::v1::Check* const spec = knowledge.FindCheck(check);
+    if (spec != nullptr && spec->kind() == knowledge::v1::Check::PROMQL) own.insert(check);
+  }
+  return own;
+}
+
+absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::OpenBundle(const std::string& bundle,
+                                                                    const telemetry::Call& call) {
+  if (options_.bundle_root == nullptr) {
+    return absl::NotFoundError("bundles are not read here");
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::string path, options_.bundle_root(bundle));
+  {
+    const MutexLock lock(mu_);
+    const absl::Time now = SteadyNow();
+    kept_.remove_if([&](const Kept& kept) { return now - kept.used > kKept; });
+    for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+      if (it->bundle != path) continue;
+      it->used = now;
+      kept_.splice(kept_.begin(), kept_, it);
+      return it->opened;
+    }
+  }
+  // Not under the lock: it may take long. Two calls at once read it twice.
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened,
+                         host::Bundle::Open(path));
+  GALEN_ASSIGN_OR_RETURN(const host::BundleFiles files, host::BundleFiles::Open(opened->root()));
+  GALEN_ASSIGN_OR_RETURN(
+      std::unique_ptr<telemetry::OpenMetricsSource> source,
+      telemetry::OpenMetricsSource::Open(files, std::nullopt, telemetry::FileLimits(), call));
+  Opened result;
+  if (const auto span = source->span(); span.has_value()) {
+    result.extent = {span->first, span->last};
+  }
+  result.source = std::move(source);
+  const MutexLock lock(mu_);
+  kept_.push_front({path, SteadyNow(), result});
+  if (kept_.size() > kMostKept) kept_.pop_back();
+  return result;
+}
+
+absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const std::string& bundle,
+                                                              const telemetry::Call& call) {
+  constexpr char kNone[] =
+      "no numbers over time: name a Prometheus server or its data folder (--prometheus), or put "
+      "telemetry/*.om into the bundle";
+  if (bundle.empty()) {
+    if (!options_.live.has_value()) return absl::NotFoundError(kNone);
+    return *options_.live;
+  }
+  absl::StatusOr<Opened> opened = OpenBundle(bundle, call);
+  if (opened.ok() || !absl::IsNotFound(opened.status())) return opened;
+  if (options_.live_for_bundles && options_.live.has_value()) return *options_.live;
+  return absl::NotFoundError(kNone);
+}
+
+clients::Cancel TelemetryChecks::Run(std::shared_ptr<const knowledge::Knowledge> knowledge,
+                                     const v1::RunChecksRequest& request,
+                                     std::set<std::string> checks, std::vector<std::string> nodes,
+                                     absl::Time deadline, OnResult on_result,
+                                     absl::AnyInvocable<void() &&> done) {
+  auto cancelled = std::make_shared<Cancellation>();
+  {
+    const MutexLock lock(mu_);
+    running_.remove_if([](const std::weak_ptr<Cancellation>& call) { return call.expired(); });
+    running_.push_back(cancelled);
+  }
+  playbook::Request question = RequestOf(request);
+  question.checks.assign(checks.begin(), checks.end());
+  question.nodes = nodes;
+  question.now = clock_.Now();
+  auto ended = std::make_shared<absl::AnyInvocable<void() &&>>(std::move(done));
+  const bool taken = pool_->TrySchedule(
+      [this, knowledge, question, nodes, bundle = request.bundle(), cancelled,
+       until = std::min(ToSteady(deadline), SteadyNow() + options_.time), on_result,
+       ended]() mutable {
+        telemetry::Call call;
+        call.deadline = until;
+        call.cancellation = cancelled.get();
+        absl::StatusOr<std::vector<playbook::Examination>> examined =
+            std::vector<playbook::Examination>();
+        const absl::StatusOr<Opened> opened = Open(bundle, call);
+        if (opened.ok()) {
+          question.extent = opened->extent;
+          examined = playbook::Examine(options_.book, options_.rules, *opened->source, question,
+                                       call);
+        }
+        absl::Status status = opened.ok() ? examined.status() : opened.status();
+        // A server that ought to answer and does not is an error, not a thing that is not there.
+        if (absl::IsUnavailable(status)) status = absl::AbortedError(status.message());
+        if (!status.ok()) {
+          for (const std::string& check : question.checks) {
+            for (const std::string& node : nodes) {
+              on_result(node, knowledge::MakeResult(*knowledge->FindCheck(check), node, status));
+            }
+          }
+        } else {
+          for (const playbook::Examination& examination : *examined) {
+            for (CheckResult& result :
+                 playbook::ResultsOf(*knowledge->FindCheck(examination.check), examination, nodes)) {
+              const std::string node = result.node();
+              on_result(node, std::move(result));
+            }
+          }
+        }
+        std::move (*ended)();
+      });
+  if (!taken) {
+    for (const std::string& check : question.checks) {
+      for (const std::string& node : nodes) {
+        on_result(node, knowledge::MakeResult(
+                            *knowledge->FindCheck(check), node,
+                            absl::ResourceExhaustedError(
+                                "too many questions wait for the numbers over time; try again")));
+      }
+    }
+    std::move (*ended)();
+  }
+  return [cancelled] { cancelled->Cancel(); };
+}
+
+bool TelemetryChecks::Has(const std::string& bundle) const {
+  if (bundle.empty()) return options_.live.has_value();
+  if (options_.live_for_bundles && options_.live.has_value()) return true;
+  if (options_.bundle_root == nullptr) return false;
+  const absl::StatusOr<std::string> path = options_.bundle_root(bundle);
+  if (!path.ok()) return false;
+  const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(*path);
+  if (!files.ok()) return false;
+  const auto names = files->List("telemetry");
+  return names.ok() && !names->empty();
+}
+
+std::vector<std::string> TelemetryChecks::LiveNodes(const playbook::Times& window) {
+  if (!options_.live.has_value()) return {};
+  playbook::Request question;
+  question.window = window;
+  question.extent = options_.live->extent;
+  question.now = clock_.Now();
+  telemetry::Call call;
+  call.deadline = SteadyNow() + kNodesTime;
+  call.cancellation = &closing_;
+  auto nodes = playbook::NodesOf(options_.rules, *options_.live->source,
+                                 playbook::WindowOf(question), kMostNodes, call);
+  return nodes.ok() ? *std::move(nodes) : std::vector<std::string>();
+}
+
+}  // namespace galen::execution

@@ -1,0 +1,106 @@
+#ifndef SERVICES_EXECUTION_TELEMETRY_CHECKS_H_
+#define SERVICES_EXECUTION_TELEMETRY_CHECKS_H_
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/cancellation.h"
+#include "common/base/clock.h"
+#include "common/base/executor.h"
+#include "common/base/mutex.h"
+#include "common/clients/clients.h"
+#include "common/knowledge/knowledge.h"
+#include "common/playbook/examine.h"
+#include "galen/execution/v1/execution.pb.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::execution {
+
+// Checks of kind promql: what numbers over time say of the nodes of a call, by the playbooks. They
+// are asked of a Prometheus, or of the files of a bundle, and of no node. Thread-safe.
+class TelemetryChecks {
+ public:
+  struct Opened {
+    std::shared_ptr<telemetry::Source> source;
+    playbook::Times extent;  // between which it has anything, where it can tell
+  };
+  struct Options {
+    playbook::Book book;
+    telemetry::Rules rules;
+    // The server that knows the live nodes; nothing: there is none.
+    std::optional<Opened> live;
+    // Whether it also knows what a bundle without numbers of its own speaks of: where whoever
+    // brings bundles may see all that it has.
+    bool live_for_bundles = false;
+    // The bundle's directory, once it is known to lie where bundles may; null: none may be read.
+    std::function<absl::StatusOr<std::string>(const std::string& bundle)> bundle_root;
+    int threads = 2;
+    // What one call may take.
+    absl::Duration time = absl::Minutes(1);
+  };
+
+  // With the playbooks of these directories of the knowledge. `prometheus` and `key_file`: see
+  // telemetry::OpenSource(); "": there is no live server.
+  static absl::StatusOr<Options> Load(const std::vector<std::string>& directories,
+                                      const std::string& prometheus, const std::string& key_file);
+
+  // `clock` must outlive it.
+  TelemetryChecks(Options options, const Clock& clock);
+  // Waits for what runs.
+  ~TelemetryChecks();
+
+  // Those of `checks` that are its own.
+  static std::set<std::string> Of(const knowledge::Knowledge& knowledge,
+                                  const std::set<std::string>& checks);
+
+  using OnResult = std::function<void(const std::string& node, galen::v1::CheckResult result)>;
+
+  // One result for each of `checks` on each of `nodes`, then `done`, from another thread. Where
+  // there are no numbers the results are SKIPPED; where they cannot be had, ERROR. `deadline` is on
+  // the clock's scale.
+  clients::Cancel Run(std::shared_ptr<const knowledge::Knowledge> knowledge,
+                      const v1::RunChecksRequest& request, std::set<std::string> checks,
+                      std::vector<std::string> nodes, absl::Time deadline, OnResult on_result,
+                      absl::AnyInvocable<void() &&> done);
+
+  // Whether there is whom to ask about a bundle, or, without one, about live nodes.
+  bool Has(const std::string& bundle) const;
+
+  // The machines that there are numbers of at the time of an incident, sorted; none where there is
+  // no live server, or it does not answer in time. Blocks for some seconds at most.
+  std::vector<std::string> LiveNodes(const playbook::Times& window);
+
+ private:
+  struct Kept {
+    std::string bundle;
+    absl::Time used;
+    Opened opened;
+  };
+
+  // NOT_FOUND: there are no numbers of this.
+  absl::StatusOr<Opened> Open(const std::string& bundle, const telemetry::Call& call);
+  absl::StatusOr<Opened> OpenBundle(const std::string& bundle, const telemetry::Call& call);
+
+  const Options options_;
+  const Clock& clock_;
+  Mutex mu_;
+  // Of the bundles that were asked for last, the last one first: the calls of one diagnosis read it
+  // once. What is written into one within the minute is seen late.
+  std::list<Kept> kept_ ABSL_GUARDED_BY(mu_);
+  std::list<std::weak_ptr<Cancellation>> running_ ABSL_GUARDED_BY(mu_);
+  Cancellation closing_;
+  std::unique_ptr<ThreadPool> pool_;
+};
+
+}  // namespace galen::execution
+
+#endif  // SERVICES_EXECUTION_TELEMETRY_CHECKS_H_

@@ -1,0 +1,205 @@
+// Tests of the playbooks' tests that need more than one measure, or the throughput of the job.
+#include "common/playbook/tests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace galen::playbook {
+namespace {
+
+constexpr std::size_t kPoints = 480;  // two hours
+
+series::Grid TwoHours() {
+  return {absl::FromUnixSeconds(1'700'000'000), absl::Seconds(15), kPoints};
+}
+
+using Function = std::function<double(std::size_t place, std::size_t t)>;
+
+double Noise(std::size_t place, std::size_t t) {
+  std::minstd_rand bits(static_cast<unsigned>(place * 7919 + t * 31 + 1));
+  bits.discard(3);
+  return static_cast<double>(bits() % 1000) / 1000;
+}
+
+Rows Of(const std::string& name, std::size_t places, const Function& value) {
+  Rows rows{name, "u", false, TwoHours(), {}, {places, kPoints}};
+  for (std::size_t i = 0; i < places; ++i) {
+    rows.places.push_back({.node = "n" + std::to_string(i)});
+    for (std::size_t t = 0; t < kPoints; ++t) {
+      rows.values.Row(i)[t] = static_cast<float>(value(i, t));
+    }
+  }
+  return rows;
+}
+
+std::vector<Seen> RunTest(const std::string& name, const Scene& scene, const std::vector<const Rows*>& of,
+                          const std::map<std::string, double>& numbers = {},
+                          const std::vector<const Rows*>& before = {}) {
+  const playbook::Test* const test = FindTest(name);
+  EXPECT_NE(test, nullptr);
+  return test->run(TestInput{scene, of, before, numbers, test});
+}
+
+Scene Working(const Function& throughput = [](std::size_t, std::size_t t) {
+  return 3000 + 30 * Noise(0, t);
+}) {
+  const Rows rows = Of("throughput", 1, throughput);
+  return MakeScene(rows.grid, &rows, nullptr);
+}
+
+std::string Text(const Seen& seen) {
+  const std::string* const text = std::get_if<std::string>(&seen.value);
+  return text == nullptr ? "unknown" : *text;
+}
+
+std::string Flag(const Seen& seen) {
+  const bool* const flag = std::get_if<bool>(&seen.value);
+  return flag == nullptr ? "unknown" : *flag ? "true" : "false";
+}
+
+// Slow in minutes 30 to 60 and 80 to 100.
+bool Slow(std::size_t t) { return (t >= 120 && t < 240) || (t >= 320 && t < 400); }
+
+TEST(GoesWithLossTest, OnlyWhoStandsOutWhileItIsSlowIsNamed) {
+  const Scene scene = Working([](std::size_t, std::size_t t) {
+    return (Slow(t) ? 2340 : 3000) + 30 * Noise(0, t);
+  });
+  const Rows rows = Of("retransmissions", 8, [](std::size_t i, std::size_t t) {
+    const double noise = 0.2 * Noise(i, t);
+    if (i == 1 && t >= 120 && t < 240) return 400 + noise;  // the first stretch
+    if (i == 2 && t >= 320 && t < 400) return 300 + noise;  // the second one
+    if (i == 3 && t >= 420 && t < 460) return 500 + noise;  // while all is well
+    if (i == 4) return 200 + noise;                         // always
+    return noise;
+  });
+  const std::vector<Seen> seen = RunTest("goes_with_loss", scene, {&rows}, {{"least", 1}});
+  ASSERT_EQ(seen.size(), 8U);
+  EXPECT_EQ(Text(seen[1]), "n1");
+  EXPECT_EQ(Text(seen[2]), "n2");
+  for (const std::size_t innocent : {0, 3, 4, 5, 6, 7}) {
+    EXPECT_EQ(Text(seen[innocent]), "none") << innocent << ": " << seen[innocent].why;
+  }
+}
+
+TEST(GoesWithLossTest, WithoutThroughputOrPeersItIsUnknown) {
+  const Rows three = Of("r", 3, [](std::size_t i, std::size_t) { return i == 0 ? 100.0 : 0.0; });
+  EXPECT_EQ(Text(RunTest("goes_with_loss", Working(), {&three})[0]), "unknown");
+  const Rows rows = Of("r", 8, [](std::size_t, std::size_t) { return 0.0; });
+  const Scene none = MakeScene(TwoHours(), nullptr, nullptr);
+  EXPECT_EQ(Text(RunTest("goes_with_loss", none, {&rows})[0]), "unknown");
+}
+
+TEST(BusyAtIdleTest, AHangIsFullUtilisationAtThePowerOfRest) {
+  // The job's last step is in minute 75; utilisation stays.
+  const Scene scene = Working([](std::size_t, std::size_t t) {
+    return t < 300 ? 3000 + 30 * Noise(0, t) : 3000.0;
+  });
+  const Rows busy = Of("utilisation", 3, [](std::size_t i, std::size_t t) {
+    return i == 2 && t >= 300 ? 0.0 : 100.0;
+  });
+  const Rows power = Of("power", 3, [](std::size_t i, std::size_t t) {
+    const bool waits = t >= 300 && i != 1;
+    return (waits ? 300 : 900) + 10 * Noise(i, t);
+  });
+  const std::vector<Seen> seen = RunTest("busy_at_idle", scene, {&busy, &power});
+  EXPECT_EQ(Flag(seen[0]), "true");
+  EXPECT_EQ(Flag(seen[1]), "false");  // still works
+  EXPECT_EQ(Flag(seen[2]), "false");  // does nothing, and says so
+}
+
+TEST(BusyAtIdleTest, WithoutUtilisationItIsUnknown) {
+  const Rows busy = Of("utilisation", 1, [](std::size_t, std::size_t) { return 100.0; });
+  const Rows power = Of("power", 2, [](std::size_t, std::size_t) { return 900.0; });
+  EXPECT_EQ(Flag(RunTest("busy_at_idle", Working(), {&busy, &power})[1]), "unknown");
+}
+
+TEST(WorkedToTheEndTest, TheLivingAreToldFromTheDeadAndTheIdle) {
+  const Scene scene = Working([](std::size_t, std::size_t t) {
+    return t < 400 ? 3000 + 30 * Noise(0, t) : 3000.0;
+  });
+  const Rows power = Of("power", 6, [](std::size_t i, std::size_t t) {
+    if (i == 1 && t >= 380) return std::nan("");                 // gone
+    if (i == 2 && t >= 350) return 280 + 10 * Noise(i, t);       // at rest
+    if (t >= 400) return 280 + 10 * Noise(i, t);                 // after the job
+    return 900 + 20 * Noise(i, t);
+  });
+  const std::vector<Seen> seen = RunTest("worked_to_the_end", scene, {&power});
+  for (const std::size_t alive : {0, 3, 4, 5}) EXPECT_EQ(Flag(seen[alive]), "true") << seen[alive].why;
+  EXPECT_EQ(Flag(seen[1]), "false");
+  EXPECT_EQ(Flag(seen[2]), "false");
+}
+
+TEST(AllAlikeTest, ALeakIsTheSameOnEveryHostAndANoisyHostIsNot) {
+  const auto hosts = [](double more, double noisy) {
+    return Of("runnable", 16, [=](std::size_t i, std::size_t t) {
+      return 20 + more + 6 * Noise(i, t) + (i == 3 ? noisy : 0);
+    });
+  };
+  const Rows before = hosts(0, 0);
+  const struct {
+    double more;
+    double noisy;
+    const char* alike;
+  } kCases[] = {{17, 0, "true"}, {17, 30, "true"}, {0, 30, "false"}, {1, 0, "false"}};
+  for (const auto& each : kCases) {
+    const Rows now = hosts(each.more, each.noisy);
+    EXPECT_EQ(Flag(RunTest("all_alike", Working(), {&now}, {{"least", 5}}, {&before})[0]),
+              each.alike)
+        << each.more << " " << each.noisy;
+    EXPECT_NEAR(std::get<double>(
+                    RunTest("more_than_before", Working(), {&now}, {}, {&before})[0].value),
+                each.more, 1);
+  }
+  EXPECT_EQ(Flag(RunTest("all_alike", Working(), {&before})[0]), "unknown");
+}
+
+TEST(RisesAsThroughputFallsTest, ALossThatGoesWithItIsToldFromOneThatDoesNot) {
+  const Scene falling = Working([](std::size_t, std::size_t t) {
+    return 3000 - 1.5 * static_cast<double>(t) + 30 * Noise(0, t);
+  });
+  const auto rises = [](std::size_t, std::size_t t) {
+    return 0.01 + 0.00004 * static_cast<double>(t) + 0.0005 * Noise(3, t);
+  };
+  const auto stays = [](std::size_t, std::size_t t) { return 0.01 + 0.0005 * Noise(3, t); };
+  const Rows rising = Of("load_balance_loss", 1, rises);
+  const Rows steady = Of("load_balance_loss", 1, stays);
+  EXPECT_EQ(Flag(RunTest("rises_as_throughput_falls", falling, {&rising})[0]), "true");
+  EXPECT_EQ(Flag(RunTest("rises_as_throughput_falls", falling, {&steady})[0]), "false");
+  EXPECT_EQ(Flag(RunTest("rises_as_throughput_falls", Working(), {&rising})[0]), "false");
+}
+
+TEST(DropTest, WhatAllDoAtTheSameTimeIsNobodysDrop) {
+  const Rows clock = Of("clock", 8, [](std::size_t i, std::size_t t) {
+    const double all = Slow(t) ? 1600 : 2000;
+    return (i == 5 && t > 300 ? 0.7 : 1) * all + 10 * Noise(i, t);
+  });
+  const std::vector<Seen> seen = RunTest("drop", Working(), {&clock});
+  EXPECT_NEAR(std::get<double>(seen[5].value), 30, 2);
+  EXPECT_LT(std::get<double>(seen[0].value), 3);
+}
+
+TEST(LeaksTest, WhatIsLeftOfMemoryLeaksWhenItShrinks) {
+  const Rows left = Of("available", 2, [](std::size_t i, std::size_t t) {
+    return i == 0 ? 1000 - 1.8 * static_cast<double>(t) + 5 * Noise(i, t) : 1000 + 5 * Noise(i, t);
+  });
+  const std::vector<Seen> seen =
+      RunTest("leaks", Working(), {&left}, {{"shrinks", 1}, {"least_growth", 0.1}});
+  EXPECT_EQ(Flag(seen[0]), "true");
+  EXPECT_EQ(Flag(seen[1]), "false");
+}
+
+TEST(EndedTest, OnlyWhoseNumbersEndBeforeThoseOfOthersIsGone) {
+  const Rows rows = Of("power", 5, [](std::size_t i, std::size_t t) {
+    return i == 2 && t > 300 ? std::nan("") : 900.0;
+  });
+  const std::vector<Seen> seen = RunTest("ended", Working(), {&rows});
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(Flag(seen[i]), i == 2 ? "true" : "false");
+}
+
+}  // namespace
+}  // namespace galen::playbook

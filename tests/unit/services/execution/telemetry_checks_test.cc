@@ -1,0 +1,201 @@
+#include "services/execution/telemetry_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "common/knowledge/load.h"
+#include "services/execution/check_runner.h"
+#include "services/execution/node_registry.h"
+#include "tests/testing/fake_clock.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::execution {
+namespace {
+
+using galen::testing::IsOk;
+using galen::v1::CheckResult;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr std::int64_t kStart = 1'700'000'000;
+
+std::shared_ptr<const knowledge::Knowledge> Shipped() {
+  static const auto* const knowledge =
+      new absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>>(
+          knowledge::Load({GALEN_SOURCE_DIR "/knowledge"}, {}));
+  EXPECT_THAT(*knowledge, IsOk());
+  return **knowledge;
+}
+
+// Six machines for an hour; n3 retransmits, and the temperature of n5 is high.
+std::string Numbers() {
+  std::string text;
+  for (int node = 0; node < 6; ++node) {
+    for (int t = 0; t <= 3600; t += 15) {
+      absl::StrAppend(&text, "node_infiniband_local_ack_timeout_errors_total{instance=\"n", node,
+                      ":9100\",device=\"mlx5_0\",port=\"1\"} ", 7000 + (node == 3 ? 40 * t : t / 60),
+                      " ", kStart + t, "\n");
+    }
+  }
+  return absl::StrCat(text, "# EOF\n");
+}
+
+class TelemetryChecksTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = ::testing::TempDir() + "/telemetryXXXXXX";
+    ASSERT_NE(mkdtemp(root_.data()), nullptr);
+    Write("bundle.yaml", "format: galen.bundle/v1\nnodes: [n0, n1, n2, n3, n4, n5]\n");
+    Write("incident.yaml", "description: slow\n");
+    std::filesystem::create_directory(root_ + "/telemetry");
+    Write("telemetry/all.om", Numbers());
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(root_ + "/" + name) << text;
+  }
+
+  TelemetryChecks::Options Options() const {
+    auto options = TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, "", "");
+    EXPECT_THAT(options, IsOk());
+    options->bundle_root = [](const std::string& bundle) {
+      return absl::StatusOr<std::string>(bundle);
+    };
+    return *std::move(options);
+  }
+
+  // Through the runner, as a diagnosis asks.
+  std::map<std::string, CheckResult> Run(TelemetryChecks& telemetry,
+                                         const v1::RunChecksRequest& request) const {
+    const NodeRegistry registry(std::map<std::string, clients::NodeClient*>{}, {});
+    CheckRunner::Options options;
+    options.telemetry = &telemetry;
+    options.bundle_nodes = [](const std::string&) {
+      return absl::StatusOr<std::vector<std::string>>({"n0", "n1", "n2", "n3", "n4", "n5"});
+    };
+    const CheckRunner runner(registry, Current<knowledge::Knowledge>(Shipped()), clock_, options);
+    std::map<std::string, CheckResult> results;
+    std::promise<absl::Status> ended;
+    runner.RunChecks(
+        request, absl::InfiniteFuture(),
+        [&](CheckResult result) { results.emplace(result.id(), std::move(result)); },
+        [&](const absl::Status& status) { ended.set_value(status); });
+    EXPECT_THAT(ended.get_future().get(), IsOk());
+    return results;
+  }
+
+  v1::RunChecksRequest Question() const {
+    v1::RunChecksRequest request;
+    request.add_checks("telemetry.retransmits");
+    request.set_bundle(root_);
+    for (int node = 0; node < 6; ++node) request.add_nodes(absl::StrCat("n", node));
+    return request;
+  }
+
+  std::string root_;
+  galen::testing::FakeClock clock_;
+};
+
+TEST_F(TelemetryChecksTest, TheNumbersOfABundleTellOneNodeFromItsPeers) {
+  TelemetryChecks telemetry(Options(), clock_);
+  const auto results = Run(telemetry, Question());
+  ASSERT_EQ(results.size(), 6U);
+  for (const auto& [id, result] : results) {
+    EXPECT_EQ(result.status(), id == "telemetry.retransmits@n3" ? CheckResult::FAIL
+                                                                : CheckResult::PASS)
+        << id << ": " << result.message();
+  }
+  EXPECT_THAT(results.at("telemetry.retransmits@n3").courses(), Not(IsEmpty()));
+  EXPECT_THAT(results.at("telemetry.retransmits@n3").excerpt(),
+              HasSubstr("node_infiniband_local_ack_timeout_errors_total"));
+}
+
+TEST_F(TelemetryChecksTest, ADiagnosisAsksAtOnceWhatABundleWithNumbersCanAnswer) {
+  TelemetryChecks telemetry(Options(), clock_);
+  EXPECT_TRUE(telemetry.Has(root_));
+  const NodeRegistry registry(std::map<std::string, clients::NodeClient*>{}, {});
+  CheckRunner::Options options;
+  options.telemetry = &telemetry;
+  options.bundle_nodes = [](const std::string&) {
+    return absl::StatusOr<std::vector<std::string>>({"n0"});
+  };
+  const CheckRunner runner(registry, Current<knowledge::Knowledge>(Shipped()), clock_, options);
+  v1::ResolveNodesRequest request;
+  request.set_bundle(root_);
+  auto resolved = runner.ResolveNodes(request);
+  ASSERT_THAT(resolved, IsOk());
+  EXPECT_THAT(resolved->opening_checks(), Contains("telemetry.throughput"));
+  for (const std::string& check : resolved->opening_checks()) {
+    EXPECT_THAT(check, StartsWith("telemetry."));
+  }
+  std::filesystem::remove_all(root_ + "/telemetry");
+  EXPECT_FALSE(telemetry.Has(root_));
+  resolved = runner.ResolveNodes(request);
+  ASSERT_THAT(resolved, IsOk());
+  EXPECT_THAT(resolved->opening_checks(), IsEmpty());
+}
+
+TEST_F(TelemetryChecksTest, WithoutNumbersItIsSkippedAndSaysWhatToDo) {
+  std::filesystem::remove_all(root_ + "/telemetry");
+  TelemetryChecks telemetry(Options(), clock_);
+  const auto results = Run(telemetry, Question());
+  ASSERT_EQ(results.size(), 6U);
+  for (const auto& [id, result] : results) {
+    EXPECT_EQ(result.status(), CheckResult::SKIPPED) << id;
+    EXPECT_THAT(result.message(), HasSubstr("--prometheus"));
+  }
+}
+
+TEST_F(TelemetryChecksTest, WhatASeriesIsMissingForIsSaidWithWhatToCollect) {
+  Write("telemetry/all.om", "up{instance=\"n0\"} 1 1700000000\nup{instance=\"n0\"} 1 1700003600\n# EOF\n");
+  TelemetryChecks telemetry(Options(), clock_);
+  const auto results = Run(telemetry, Question());
+  EXPECT_EQ(results.at("telemetry.retransmits@n3").status(), CheckResult::SKIPPED);
+  EXPECT_THAT(results.at("telemetry.retransmits@n3").message(), HasSubstr("collect RDMA counters"));
+}
+
+TEST_F(TelemetryChecksTest, AServerThatIsAwayIsAnErrorAndHoldsNobodyUp) {
+  auto options = TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, "http://127.0.0.1:1", "");
+  ASSERT_THAT(options, IsOk());
+  TelemetryChecks telemetry(*std::move(options), clock_);
+  v1::RunChecksRequest request = Question();
+  request.clear_bundle();
+  const auto results = Run(telemetry, request);
+  ASSERT_EQ(results.size(), 6U);
+  for (const auto& [id, result] : results) {
+    EXPECT_EQ(result.status(), CheckResult::ERROR) << id << ": " << result.message();
+  }
+}
+
+TEST_F(TelemetryChecksTest, ACustomersBundleIsNotAnsweredFromTheProvidersServer) {
+  auto options = TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, "http://127.0.0.1:1", "");
+  ASSERT_THAT(options, IsOk());
+  options->bundle_root = [](const std::string& bundle) {
+    return absl::StatusOr<std::string>(bundle);
+  };
+  TelemetryChecks telemetry(*std::move(options), clock_);
+  std::filesystem::remove_all(root_ + "/telemetry");
+  EXPECT_FALSE(telemetry.Has(root_));
+  EXPECT_EQ(Run(telemetry, Question()).at("telemetry.retransmits@n0").status(),
+            CheckResult::SKIPPED);
+}
+
+TEST_F(TelemetryChecksTest, ItTakesChecksOfTheKindAloneAndLeavesOthersToNodes) {
+  EXPECT_THAT(TelemetryChecks::Of(*Shipped(), {"gpu.ecc", "telemetry.retransmits", "nothing"}),
+              ElementsAre("telemetry.retransmits"));
+}
+
+}  // namespace
+}  // namespace galen::execution
