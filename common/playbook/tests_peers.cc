@@ -194,6 +194,9 @@ std::vector<char> StandsOut(const Rows& rows, std::size_t entity, absl::Span<con
   return out;
 }
 
+// So many of all may stand out at a time without widening what is usual.
+constexpr double kMostStanding = 0.34;
+
 // Places that stand out when throughput is low and do not when it is high: whose trouble comes and
 // goes with the loss. What only happens at other times explains none of it.
 std::vector<Seen> GoesWithLoss(const TestInput& input) {
@@ -214,7 +217,7 @@ std::vector<Seen> GoesWithLoss(const TestInput& input) {
   std::vector<float> column(rows.places.size());
   for (std::size_t t = 0; t < spread.size(); ++t) {
     for (std::size_t i = 0; i < column.size(); ++i) column[i] = rows.values.Row(i)[t];
-    spread[t] = series::CenterOf(column).spread;
+    spread[t] = series::CenterOf(column, kMostStanding).spread;
   }
   const std::size_t window = std::max<std::size_t>(3, PointsOf(input.Number("window_min"), rows.grid));
   for (std::size_t i = 0; i < rows.places.size(); ++i) {

@@ -13,7 +13,7 @@ namespace {
 bool Score(absl::Span<const float> values, const PeerOptions& options, float& median,
            std::vector<float>& scores) {
   std::fill(scores.begin(), scores.end(), kUnknown);
-  const Center center = CenterOf(values);
+  const Center center = CenterOf(values, options.most_share);
   median = center.median;
   if (center.known < options.least_peers + 1) return false;
   const auto least = static_cast<float>(options.least_relative * std::fabs(center.median));
@@ -28,7 +28,7 @@ bool Score(absl::Span<const float> values, const PeerOptions& options, float& me
       for (std::size_t j = 0; j < values.size(); ++j) {
         if (j != i && IsKnown(values[j])) others.push_back(values[j]);
       }
-      spread = CenterOf(others).spread;
+      spread = CenterOf(others, options.most_share).spread;
     }
     if (std::fabs(off) <= least) {
       scores[i] = 0;

@@ -77,19 +77,24 @@ float Quantile(absl::Span<const float> values, double share) {
   return *at;
 }
 
-Center CenterOf(absl::Span<const float> values) {
+Center CenterOf(absl::Span<const float> values, double trim) {
   std::vector<float> known = KnownOf(values);
   Center center;
   center.known = known.size();
   center.median = MedianInPlace(absl::MakeSpan(known));
   if (known.empty()) return center;
-  double sum = 0;
-  for (float& value : known) {
-    value = std::fabs(value - center.median);
-    sum += value;
-  }
+  for (float& value : known) value = std::fabs(value - center.median);
   center.spread = kMadToSigma * MedianInPlace(absl::MakeSpan(known));
   if (center.spread == 0) {
+    const auto kept = std::max<std::size_t>(
+        1, static_cast<std::size_t>(std::ceil((1 - trim) * static_cast<double>(known.size()))));
+    if (kept < known.size()) {
+      std::nth_element(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(kept) - 1,
+                       known.end());
+      known.resize(kept);
+    }
+    double sum = 0;
+    for (const float deviation : known) sum += static_cast<double>(deviation);
     center.spread = kMeanAdToSigma * static_cast<float>(sum / static_cast<double>(known.size()));
   }
   return center;
