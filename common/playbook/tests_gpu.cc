@@ -74,6 +74,72 @@ std::vector<Seen> BusyAtIdle(const TestInput& input) {
   return seen;
 }
 
+// Whether most of those that are known wait.
+bool MostWait(const std::vector<Seen>& seen, const TestInput& input, std::size_t& waiting,
+              std::size_t& known) {
+  waiting = 0;
+  known = 0;
+  for (const Seen& each : seen) {
+    const bool* const waits = std::get_if<bool>(&each.value);
+    known += waits != nullptr ? 1 : 0;
+    waiting += waits != nullptr && *waits ? 1 : 0;
+  }
+  return known > 0 && static_cast<double>(waiting) >=
+                          input.Number("most") * static_cast<double>(known);
+}
+
+std::vector<Seen> MostOfThemWait(const TestInput& input) {
+  std::size_t waiting = 0;
+  std::size_t known = 0;
+  const bool most = MostWait(BusyAtIdle(input), input, waiting, known);
+  if (known == 0) return {Unknown({}, "utilisation or power is not known of any GPU")};
+  return {{{}, most, absl::StrCat(waiting, " of ", known, " GPUs are busy at the power of rest"),
+           -1}};
+}
+
+// Where the GPUs that wait are other ones than on most nodes: only what entered a collective waits
+// in it.
+std::vector<Seen> WaitsOtherwise(const TestInput& input) {
+  const std::vector<Seen> gpus = BusyAtIdle(input);
+  std::size_t waiting = 0;
+  std::size_t known = 0;
+  const bool hangs = MostWait(gpus, input, waiting, known);
+  std::map<std::string, std::string> set_of_node;
+  std::map<std::string, bool> whole;
+  for (const Seen& each : gpus) {
+    const bool* const waits = std::get_if<bool>(&each.value);
+    std::string& set = set_of_node[each.place.node];
+    if (waits == nullptr) whole[each.place.node] = false;
+    if (waits != nullptr && *waits) absl::StrAppend(&set, " ", each.place.device);
+  }
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [node, set] : set_of_node) ++counts[set];
+  std::string usual;
+  std::size_t most = 0;
+  for (const auto& [set, count] : counts) {
+    if (count > most) {
+      usual = set;
+      most = count;
+    }
+  }
+  const bool majority = 2 * most > set_of_node.size() && set_of_node.size() >= 3;
+  std::vector<Seen> seen;
+  for (const auto& [node, set] : set_of_node) {
+    if (whole.contains(node) || (hangs && !majority)) {
+      seen.push_back(Unknown({.node = node}, "which of its GPUs wait, or which do on most nodes, "
+                                             "is not known"));
+    } else if (!hangs || set == usual) {
+      seen.push_back({{.node = node}, std::string(kNobody), "as most nodes", -1});
+    } else {
+      seen.push_back({{.node = node}, node,
+                      absl::StrCat("GPUs", set.empty() ? " none" : set, " wait, on most nodes",
+                                   usual.empty() ? " none" : usual),
+                      -1});
+    }
+  }
+  return seen;
+}
+
 // Whether a place worked until the job stopped, as its neighbours did.
 std::vector<Seen> WorkedToTheEnd(const TestInput& input) {
   const Rows& rows = *input.of[0];
@@ -151,6 +217,15 @@ std::vector<Seen> Ended(const TestInput& input) {
   return seen;
 }
 
+std::vector<NumberSpec> WaitNumbers() {
+  return {{"tail_min", 5, 0.5, 600, "minutes that are looked at"},
+          {"busy_pct", 90, 1, 100, "% of utilisation from which on it is busy"},
+          {"idle_share", 0.55, 0.05, 0.95,
+           "share of its working power below which it rests: MI355X 300 of 900 W (AMD, "
+           "maxtext-slurm), H100 120 to 200 of 600 W"},
+          {"most", 0.5, 0.1, 1, "share of the GPUs that are most of them: judgement"}};
+}
+
 }  // namespace
 
 std::vector<Test> GpuTests() {
@@ -160,12 +235,20 @@ std::vector<Test> GpuTests() {
        "still or at the end.",
        2,
        "bool",
-       {{"tail_min", 5, 0.5, 600, "minutes that are looked at"},
-        {"busy_pct", 90, 1, 100, "% of utilisation from which on it is busy"},
-        {"idle_share", 0.55, 0.05, 0.95,
-         "share of its working power below which it rests: MI355X 300 of 900 W (AMD, maxtext-slurm), "
-         "H100 120 to 200 of 600 W"}},
+       WaitNumbers(),
        BusyAtIdle},
+      {"most_wait",
+       "Whether most GPUs of the job wait: busy at the power of rest.",
+       2,
+       "bool",
+       WaitNumbers(),
+       MostOfThemWait},
+      {"waits_otherwise",
+       "Where other GPUs wait than on most nodes: its name, or none.",
+       2,
+       "text",
+       WaitNumbers(),
+       WaitsOtherwise},
       {"worked_to_the_end",
        "Whether it held its working level, as its peers did, in the minutes before the job's last "
        "step.",

@@ -27,6 +27,20 @@ std::vector<Seen> Highest(const TestInput& input) { return QuantileOf(input, 1);
 std::vector<Seen> Lowest(const TestInput& input) { return QuantileOf(input, 0); }
 std::vector<Seen> MedianLevel(const TestInput& input) { return QuantileOf(input, 0.5); }
 
+// The highest level that lasts.
+std::vector<Seen> Held(const TestInput& input) {
+  const Rows& rows = *input.of[0];
+  const std::size_t shortest = PointsOf(input.Number("shortest_min"), rows.grid);
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < rows.places.size(); ++i) {
+    seen.push_back({rows.places[i], ValueOf(WorkingLevel(rows.values.Row(i), shortest)),
+                    absl::StrCat(rows.name, ", held for ", Short(input.Number("shortest_min")),
+                                 " minutes or longer"),
+                    static_cast<int>(i)});
+  }
+  return seen;
+}
+
 // What a counter grew by over the known part of its row, and how much of it is known.
 struct Growth {
   double total = 0;
@@ -197,6 +211,13 @@ std::vector<Test> LevelTests() {
       {"highest", "The highest value.", 1, "float", {}, Highest},
       {"lowest", "The lowest value.", 1, "float", {}, Lowest},
       {"median", "The median.", 1, "float", {}, MedianLevel},
+      {"held",
+       "The highest level that lasts.",
+       1,
+       "float",
+       {{"shortest_min", 5, 0.1, 600, "minutes for which it has to stay there: what a checkpoint "
+                                      "takes is shorter (AMD's method: five to eight)"}},
+       Held},
       {"growth", "What a counter grew by, in whole numbers.", 1, "float", {}, GrowthCount},
       {"rate", "What a counter grew by a second, on average.", 1, "float", {}, GrowthRate},
       {"falls_below",

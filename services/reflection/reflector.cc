@@ -103,7 +103,8 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
       verdict.set_outcome(Verdict::INCONCLUSIVE);
     }
     if (verdict.outcome() != Verdict::INCONCLUSIVE && !CitesGround(verdict)) Weaken(verdict);
-    if (verdict.outcome() != Verdict::CONFIRMED) verdict.clear_devices();
+    // What is presumed says where, too: somebody is to look there.
+    if (verdict.outcome() != Verdict::CONFIRMED && !verdict.residual()) verdict.clear_devices();
     *response.add_verdicts() = std::move(verdict);
   }
   return response;
