@@ -64,7 +64,8 @@ absl::StatusOr<Inventory> Discover(Source& source, const Rules& rules, absl::Tim
       if (!place.node.empty()) nodes.insert(place.node);
       devices.insert(KeyOf(place));
     }
-    seen.insert(nodes.begin(), nodes.end());
+    // That a machine was asked is no word of the machine.
+    if (family.device != "exporter") seen.insert(nodes.begin(), nodes.end());
     inventory.families.push_back({family.name, std::move(found->second),
                                   std::vector<std::string>(nodes.begin(), nodes.end()),
                                   devices.size()});

@@ -76,6 +76,26 @@ TEST(DiscoveryTest, TellsWhatIsThereAndWhatIsNot) {
   EXPECT_THAT(found->missing_nodes, ElementsAre("n3"));
 }
 
+TEST(DiscoveryTest, AMachineThatPrometheusAsksInVainIsMissing) {
+  const auto source =
+      OpenMetricsSource::OfText("up.om",
+                                "up{job=\"dcgm\",instance=\"n1:9400\"} 1 1700000000\n"
+                                "up{job=\"dcgm\",instance=\"n2:9400\"} 0 1700000000\n"
+                                "up{job=\"node\",instance=\"n2:9100\"} 1 1700000000\n"
+                                "node_load1{instance=\"n1:9100\"} 5 1700000000\n"
+                                "# EOF\n",
+                                std::nullopt, {});
+  const auto found = Discover(*source, Shipped(), At(0), At(120), {"n1", "n2"}, {});
+  ASSERT_THAT(found, IsOk());
+  EXPECT_THAT(found->missing_nodes, ElementsAre("n2"));
+  const auto up = Measure(*source, Shipped(), "exporter_up", {At(0), At(0), absl::Seconds(30)},
+                          absl::Seconds(30), {});
+  ASSERT_THAT(up, IsOk());
+  ASSERT_THAT(up->rows, SizeIs(3));
+  EXPECT_EQ(up->rows[1].place, (Place{.node = "n2", .device = "dcgm"}));
+  EXPECT_THAT(up->values.Row(1), ElementsAre(0));
+}
+
 TEST(DiscoveryTest, AGaugeIsMeasuredOnOneAxis) {
   const auto source = Cluster();
   const auto power = Measure(*source, Shipped(), "gpu_power", {At(0), At(120), absl::Seconds(30)},
