@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/playbook/jobs.h"
 #include "common/playbook/test_parts.h"
 #include "common/playbook/tests.h"
 #include "common/series/align.h"
@@ -24,6 +25,7 @@ using telemetry::Source;
 
 constexpr char kThroughput[] = "throughput";
 constexpr char kStepTime[] = "step_time";
+constexpr char kPower[] = "gpu_power";
 constexpr char kTrainingStep[] = "training_step";
 constexpr absl::Duration kStep = absl::Seconds(15);
 constexpr std::int64_t kMostPoints = 4000;
@@ -373,8 +375,10 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
   }
   std::optional<Times> baseline = request.baseline;
   std::vector<std::string> remarks;
-  auto now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step),
-                                        request.nodes, call);
+  std::vector<std::string> nodes = request.nodes;
+  std::vector<std::string> baseline_nodes = request.baseline_nodes;
+  auto now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step), nodes,
+                                        call);
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> throughput, ThroughputOf(*now));
   if (!baseline.has_value() && throughput != nullptr) {
     std::vector<Run> runs = RunsOf(*throughput, kBetweenRuns);
@@ -384,7 +388,25 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
     runs.erase(std::remove_if(runs.begin(), runs.end(),
                               [&](const Run& run) { return length(run) < kLeastRun; }),
                runs.end());
-    if (runs.size() >= 2) {
+    GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> power, RowsOrNull(*now, kPower));
+    TwoJobs jobs = power == nullptr ? TwoJobs() : FindTwoJobs(*throughput, *power);
+    if (!jobs.slower.empty()) {
+      const bool told = !jobs.slower_nodes.empty() && !jobs.faster_nodes.empty();
+      remarks.push_back(
+          told ? absl::StrCat("two jobs ran at the same time: ", jobs.slower, ", the slower one, on ",
+                              jobs.slower_nodes.size(), " machines is looked at beside ",
+                              jobs.faster, " on ", jobs.faster_nodes.size())
+               : absl::StrCat("jobs ", jobs.slower, " and ", jobs.faster, " ran at the same time, and "
+                              "which machine worked for which is not known: name the machines of "
+                              "one, and those of the other as baseline"));
+      if (told) {
+        baseline = window;
+        nodes = std::move(jobs.slower_nodes);
+        baseline_nodes = std::move(jobs.faster_nodes);
+        now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step), nodes,
+                                         call);
+      }
+    } else if (runs.size() >= 2) {
       const series::Grid& grid = throughput->grid;
       const Run& before = runs[runs.size() - 2];
       const Run& last = runs.back();
@@ -393,14 +415,13 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
       remarks.push_back(absl::StrCat("the window holds ", runs.size(), " runs: the last one, from ",
                                      Day(window.start), ", is looked at beside the one from ",
                                      Day(baseline->start), " to ", Day(baseline->end)));
-      now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step),
-                                       request.nodes, call);
+      now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step), nodes,
+                                       call);
     }
   }
   GALEN_ASSIGN_OR_RETURN(Scene made, SceneOf(*now));
   const auto scene = std::make_shared<const Scene>(std::move(made));
-  const std::vector<std::string>& baseline_nodes =
-      request.baseline_nodes.empty() ? request.nodes : request.baseline_nodes;
+  if (baseline_nodes.empty()) baseline_nodes = nodes;
   std::unique_ptr<Measurer> before;
   if (baseline.has_value() && baseline->end > baseline->start) {
     before = std::make_unique<Measurer>(book, rules, source, RangeOf(*baseline, request.step),

@@ -62,8 +62,9 @@ struct Examination {
 // it has no beginning, within what the source has.
 Times WindowOf(const Request& request);
 
-// Runs what the book says of each of the checks. Where the window holds several runs of a job, and
-// no time to compare with was given, the last one is looked at, and compared with the one before.
+// Runs what the book says of each of the checks. Where no time to compare with was given, and the
+// window holds two jobs beside each other, the slower one is looked at beside the faster one; where
+// it holds several runs, one after the other, the last one beside the one before.
 // Each quantity is asked for once. Errors are those of the source, but for what it does not have:
 // that is said check by check.
 absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemetry::Rules& rules,
