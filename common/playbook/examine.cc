@@ -26,6 +26,7 @@ using telemetry::Source;
 constexpr char kThroughput[] = "throughput";
 constexpr char kStepTime[] = "step_time";
 constexpr char kPower[] = "gpu_power";
+constexpr char kSent[] = "rdma_sent";
 constexpr char kTrainingStep[] = "training_step";
 constexpr absl::Duration kStep = absl::Seconds(15);
 constexpr std::int64_t kMostPoints = 4000;
@@ -388,8 +389,12 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
     runs.erase(std::remove_if(runs.begin(), runs.end(),
                               [&](const Run& run) { return length(run) < kLeastRun; }),
                runs.end());
-    GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> power, RowsOrNull(*now, kPower));
-    TwoJobs jobs = power == nullptr ? TwoJobs() : FindTwoJobs(*throughput, *power);
+    TwoJobs jobs;
+    for (const char* const follows : {kPower, kSent}) {
+      GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> rows, RowsOrNull(*now, follows));
+      if (rows != nullptr) jobs = FindTwoJobs(*throughput, *rows);
+      if (jobs.slower.empty() || !jobs.slower_nodes.empty()) break;
+    }
     if (!jobs.slower.empty()) {
       const bool told = !jobs.slower_nodes.empty() && !jobs.faster_nodes.empty();
       remarks.push_back(

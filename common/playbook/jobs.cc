@@ -88,6 +88,23 @@ std::pair<float, float> Levels(const Job& a, const Job& b, std::size_t& both) {
   return {series::Median(one), series::Median(other)};
 }
 
+// Of the machines that tell the throughput of a job.
+std::vector<float> PowerOf(const Job& job, const Rows& of_nodes) {
+  std::vector<float> power(of_nodes.grid.size, kUnknown);
+  std::vector<float> column;
+  for (std::size_t t = 0; t < power.size(); ++t) {
+    column.clear();
+    for (std::size_t i = 0; i < of_nodes.places.size(); ++i) {
+      if (std::find(job.nodes.begin(), job.nodes.end(), of_nodes.places[i].node) !=
+          job.nodes.end()) {
+        column.push_back(of_nodes.values.Row(i)[t]);
+      }
+    }
+    power[t] = series::Median(column);
+  }
+  return power;
+}
+
 }  // namespace
 
 TwoJobs FindTwoJobs(const Rows& throughput, const Rows& power) {
@@ -99,6 +116,8 @@ TwoJobs FindTwoJobs(const Rows& throughput, const Rows& power) {
   if (first < second) std::swap(jobs[0], jobs[1]);
   TwoJobs found{jobs[1].name, jobs[0].name, jobs[1].nodes, jobs[0].nodes};
   const Rows of_nodes = Together(power, Over::kNode, Combine::kMean);
+  const std::vector<float> of_fast = PowerOf(jobs[0], of_nodes);
+  const std::vector<float> of_slow = PowerOf(jobs[1], of_nodes);
   std::size_t told = 0;
   for (std::size_t i = 0; i < of_nodes.places.size(); ++i) {
     const std::string& node = of_nodes.places[i].node;
@@ -109,8 +128,8 @@ TwoJobs FindTwoJobs(const Rows& throughput, const Rows& power) {
       ++told;
       continue;
     }
-    const double fast = Correlation(of_nodes.values.Row(i), jobs[0].throughput);
-    const double slow = Correlation(of_nodes.values.Row(i), jobs[1].throughput);
+    const double fast = Correlation(of_nodes.values.Row(i), of_fast);
+    const double slow = Correlation(of_nodes.values.Row(i), of_slow);
     if (std::max(fast, slow) < kLeastCorrelation || std::abs(fast - slow) < kLeastMargin) continue;
     ++told;
     (fast > slow ? found.faster_nodes : found.slower_nodes).push_back(node);

@@ -354,8 +354,16 @@ void TellSignals(const Case& the_case, const Label& leaf, Verdict& verdict) {
   }
 }
 
-void AddDevices(const Assessment& assessment, std::set<std::pair<std::string, std::string>>& seen,
-                Verdict& verdict) {
+// A finding of the job as a whole accuses no machine of it.
+bool IsOfTheJob(const knowledge::Knowledge& knowledge, const Rule& rule, const Finding& finding) {
+  if (!finding.subject().node().empty()) return false;
+  const knowledge::v1::FindingSpec* const spec =
+      knowledge.FindFinding(rule.check(), finding.name());
+  return spec != nullptr && (spec->subject() == "job" || spec->subject() == "cluster");
+}
+
+void AddDevices(const knowledge::Knowledge& knowledge, const Assessment& assessment,
+                std::set<std::pair<std::string, std::string>>& seen, Verdict& verdict) {
   Support best = Support::kContext;
   for (const Supporting& each : assessment.supporting) best = std::max(best, each.support);
   bool found = false;
@@ -363,6 +371,10 @@ void AddDevices(const Assessment& assessment, std::set<std::pair<std::string, st
     if (each.support != best) continue;
     for (const Finding* finding : each.entry.findings) {
       Device device = finding->subject();
+      if (IsOfTheJob(knowledge, *each.entry.rule, *finding)) {
+        found = true;
+        continue;
+      }
       if (device.node().empty()) device.set_node(assessment.node);
       found = true;
       if (seen.insert({device.node(), device.device()}).second) *verdict.add_devices() = device;
@@ -497,7 +509,7 @@ Verdict Judge(const Case& the_case, const Label& leaf) {
     if (presumed && !each.presumed) continue;
     if (!each.doubt.empty() && missing.insert(each.doubt).second) verdict.add_missing(each.doubt);
     Tell(the_case, leaf, each, verdict);
-    if (confirmed || presumed) AddDevices(each, devices, verdict);
+    if (confirmed || presumed) AddDevices(the_case.knowledge, each, devices, verdict);
     for (const Entry& entry : each.unknown) {
       std::string text = Missing(entry, the_case.evidence, each.node);
       if (missing.insert(text).second) verdict.add_missing(std::move(text));
