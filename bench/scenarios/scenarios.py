@@ -22,6 +22,12 @@ STUDIES = ["retransmits", "heartbeat", "hang", "dead_node", "restore_leak", "loa
            "cpu_contention", "storage", "node_slow", "fine"]
 
 
+# What a next step says of the series that a scene lacks.
+WANTED = {"rdma_retransmissions": "RDMA counters", "gpu_power": "power", "runnable_tasks": "run queue", "load_balance_loss": "load-balance loss",
+          "gpu_clock": "clocks", "gpu_temperature": "temperatures", "gpu_ecc_correctable": "ECC counters", "host_memory_available": "memory of each host",
+          "io_pressure": "IO pressure", "data_time": "waits for data", "throughput": "throughput"}
+
+
 def nodes_of(report):
     """Whom the report blames: the devices of its causes."""
     named = set()
@@ -90,7 +96,7 @@ class Tally:
         c["fine"] += bool(told["system_fine"])
         # Of a job whose machines, network and storage are well: one of them blamed all the same.
         c["convicted"] += bool(told["system_fine"]) and (bool(named) or label.split(".")[0] in ("GPU", "INTERCONNECT_NETWORKING", "SYSTEM_SOFTWARE", "OTHER"))
-        c["asked"] += bool(told["ask"]) and any(told["decisive"] in step or told["ask"] in step or "telemetry." in step for step in report.get("nextSteps", []))
+        c["asked"] += bool(told["ask"]) and any(WANTED.get(told["ask"], "?") in step for step in report.get("nextSteps", []))
         return right, label, presumed, others, guilty, named, system
 
 

@@ -88,12 +88,20 @@ void CleanCourses(galen::v1::CheckResult& result) {
   }
 }
 
+void CleanWanted(galen::v1::CheckResult& result) {
+  if (result.wanted_size() > kMaxWanted) {
+    result.mutable_wanted()->DeleteSubrange(kMaxWanted, result.wanted_size() - kMaxWanted);
+  }
+  for (std::string& wanted : *result.mutable_wanted()) Clean(wanted, kMaxNameBytes);
+}
+
 void CleanResult(galen::v1::CheckResult& result) {
   Clean(*result.mutable_message(), kMaxMessageBytes);
   Clean(*result.mutable_excerpt(), kMaxExcerptBytes);
   if (!IsWritable(result.duration(), 0, TimeUtil::kDurationMaxSeconds)) result.clear_duration();
   for (galen::v1::Finding& finding : *result.mutable_findings()) CleanFinding(finding);
   CleanCourses(result);
+  CleanWanted(result);
 }
 
 }  // namespace galen::knowledge

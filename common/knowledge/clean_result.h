@@ -13,6 +13,7 @@ inline constexpr int kMaxFindings = 10'000;
 inline constexpr int kMaxCourses = 16;
 inline constexpr int kMaxCourseValues = 240;
 inline constexpr int kMaxCourseLevels = 64;
+inline constexpr int kMaxWanted = 16;
 inline constexpr std::size_t kMaxMessageBytes = 1024;
 inline constexpr std::size_t kMaxExcerptBytes = 4096;
 
@@ -22,6 +23,9 @@ void CleanFinding(galen::v1::Finding& finding);
 // Leaves out what is beyond the limits above, courses without a time or step, and what is written in
 // other than numbers of JSON but for NaN. Pure.
 void CleanCourses(galen::v1::CheckResult& result);
+
+// Cleans and cuts what to collect. Pure.
+void CleanWanted(galen::v1::CheckResult& result);
 
 // The same of a whole result, but for its id, its check and its node, which say whose it is. Pure.
 void CleanResult(galen::v1::CheckResult& result);

@@ -99,8 +99,10 @@ CheckResult MakeResult(const v1::Check& spec, absl::string_view node,
     *result.add_findings() = std::move(finding);
   }
   result.set_excerpt(CleanText(output->excerpt, kMaxExcerptBytes));
+  for (std::string& wanted : output->wanted) result.add_wanted(std::move(wanted));
   for (galen::v1::Course& course : output->courses) *result.add_courses() = std::move(course);
   CleanCourses(result);
+  CleanWanted(result);
   ApplyLimits(spec, result);
   return result;
 }

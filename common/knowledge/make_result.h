@@ -18,6 +18,7 @@ struct CheckOutput {
   std::string message;  // one sentence for people
   std::string excerpt;  // raw output that shows it; cleaned and cut by MakeResult()
   std::vector<galen::v1::Course> courses = {};
+  std::vector<std::string> wanted = {};  // what to collect, where it could not tell
 };
 
 // A result without findings: SKIPPED or ERROR, with the reason.

@@ -251,12 +251,6 @@ void Remark(std::vector<std::string>& remarks, std::string remark) {
   }
 }
 
-// What cannot be told of a step, with what to collect.
-std::string Missing(const Step& step, absl::string_view why) {
-  return step.collect.empty() ? std::string(why)
-                              : absl::StrCat(why, "; collect ", step.collect);
-}
-
 class Examiner {
  public:
   Examiner(Measurer& now, Measurer* before, std::shared_ptr<const Scene> scene)
@@ -299,8 +293,8 @@ class Examiner {
       }
       if (!of->rows.ok()) {
         examination.observations.push_back(
-            {&step, {}, std::monostate(), Missing(step, of->rows.status().message()), nullptr, -1});
-        return absl::NotFoundError(Missing(step, of->rows.status().message()));
+            {&step, {}, std::monostate(), std::string(of->rows.status().message()), nullptr, -1});
+        return absl::NotFoundError(std::string(of->rows.status().message()));
       }
       keep.push_back(
           std::make_shared<const Rows>(Together(**of->rows, step.over, step.combine)));
@@ -322,11 +316,9 @@ class Examiner {
     }
     bool told = false;
     for (Seen& seen : test.run(input)) {
-      const bool unknown = std::holds_alternative<std::monostate>(seen.value);
-      told = told || !unknown;
+      told = told || !std::holds_alternative<std::monostate>(seen.value);
       examination.observations.push_back({&step, std::move(seen.place), std::move(seen.value),
-                                          unknown ? Missing(step, seen.why) : std::move(seen.why),
-                                          first, seen.row});
+                                          std::move(seen.why), first, seen.row});
     }
     // A test that takes no measure rests on throughput alone.
     if (!told && step.of.empty()) {

@@ -50,8 +50,7 @@ struct Observation {
 
 struct Examination {
   std::string check;
-  // Not OK: nothing could be told; its message says what to collect.
-  absl::Status status;
+  absl::Status status;  // not OK: nothing could be told
   std::vector<Observation> observations;
   std::vector<telemetry::Answer> answers;  // what was asked, when, of whom; without samples
   std::vector<std::string> remarks;        // ghosts, what is incomplete, what was looked at

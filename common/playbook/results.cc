@@ -1,5 +1,6 @@
 #include "common/playbook/results.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -56,6 +57,15 @@ Finding FindingOf(const FindingSpec& spec, const Observation& observation) {
   return knowledge::UnknownFinding(spec.name(), node, device);
 }
 
+// What the step wants collected, once.
+void Want(const Step& step, CheckResult& result) {
+  if (step.collect.empty()) return;
+  const auto& wanted = result.wanted();
+  if (std::find(wanted.begin(), wanted.end(), step.collect) == wanted.end()) {
+    result.add_wanted(step.collect);
+  }
+}
+
 std::string QueriesText(const Examination& examination) {
   std::string text;
   for (const telemetry::Answer& answer : examination.answers) {
@@ -76,11 +86,15 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec,
   std::vector<CheckResult> results;
   for (const std::string& node : nodes) {
     if (!examination.status.ok()) {
-      results.push_back(knowledge::MakeResult(spec, node, examination.status));
+      CheckResult result = knowledge::MakeResult(spec, node, examination.status);
+      for (const Observation& observation : examination.observations) Want(*observation.step, result);
+      knowledge::CleanWanted(result);
+      results.push_back(std::move(result));
       continue;
     }
     knowledge::CheckOutput output;
     std::vector<const Observation*> of_finding;  // in the order of the findings
+    std::vector<const Step*> steps;
     std::set<const Step*> seen;
     std::set<std::string> missing;
     for (const Observation& observation : examination.observations) {
@@ -90,6 +104,7 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec,
       seen.insert(observation.step);
       output.findings.push_back(FindingOf(*finding->second, observation));
       of_finding.push_back(&observation);
+      steps.push_back(observation.step);
       if (std::holds_alternative<std::monostate>(observation.value)) {
         missing.insert(absl::StrCat(observation.step->finding, ": ", observation.why));
       }
@@ -101,6 +116,7 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec,
       output.findings.push_back(
           knowledge::UnknownFinding(observation.step->finding, node, ""));
       of_finding.push_back(nullptr);
+      steps.push_back(observation.step);
       missing.insert(absl::StrCat(observation.step->finding, ": no series of this node"));
     }
     output.excerpt = asked;
@@ -130,6 +146,10 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec,
     if (abnormal > kMostSaid) said.push_back(absl::StrCat(abnormal - kMostSaid, " more"));
     if (said.empty()) said.emplace_back("nothing abnormal in what was looked at");
     for (const std::string& each : missing) said.push_back(absl::StrCat("not known: ", each));
+    for (int i = 0; i < result.findings_size(); ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      if (result.findings(i).value_case() == Finding::VALUE_NOT_SET) Want(*steps[place], result);
+    }
     result.set_message(absl::StrJoin(said, "; "));
     if (examination.scene != nullptr && (suspects > 0 || node == nodes.front())) {
       galen::v1::Course course = ThroughputCourse(*examination.scene);

@@ -40,7 +40,8 @@ std::string Short(double value);
 // Tests of each file.
 std::vector<Test> LevelTests();
 std::vector<Test> PeerTests();
-std::vector<Test> GpuTests();
+std::vector<Test> WaitTests();
+std::vector<Test> AliveTests();
 std::vector<Test> JobTests();
 std::vector<Test> CompareTests();
 

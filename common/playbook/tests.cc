@@ -24,7 +24,8 @@ absl::Span<const Test> Tests() {
   static const auto& kTests = *new std::vector<Test>([] {
     std::vector<Test> all;
     for (const auto& some :
-         {LevelTests(), PeerTests(), GpuTests(), JobTests(), CompareTests()}) {
+         {LevelTests(), PeerTests(), WaitTests(), AliveTests(), JobTests(),
+                             CompareTests()}) {
       all.insert(all.end(), some.begin(), some.end());
     }
     return all;

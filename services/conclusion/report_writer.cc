@@ -34,6 +34,7 @@ using galen::v1::Verdict;
 using reasoner::v1::ConcludeAnswer;
 
 constexpr size_t kMaxCollect = 5;
+constexpr size_t kMaxMeasure = 4;
 
 // Refuses an answer that speaks of causes or evidence that the question did not hold.
 absl::Status CheckAnswer(const v1::ConcludeRequest& request, const ConcludeAnswer& answer) {
@@ -133,6 +134,31 @@ std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
   return steps;
 }
 
+// What telemetry would have needed: of checks that could not tell anything first.
+std::vector<std::string> ToMeasure(const v1::ConcludeRequest& request) {
+  struct Wanted {
+    bool silent = false;
+    std::set<std::string> checks;
+  };
+  std::map<std::string, Wanted> all;
+  for (const galen::v1::CheckResult& result : request.evidence().results()) {
+    for (const std::string& wanted : result.wanted()) {
+      Wanted& one = all[wanted];
+      one.silent = one.silent || result.status() == galen::v1::CheckResult::SKIPPED;
+      one.checks.insert(result.check());
+    }
+  }
+  std::vector<std::string> steps;
+  for (const bool silent : {true, false}) {
+    for (const auto& [wanted, one] : all) {
+      if (one.silent != silent || steps.size() == kMaxMeasure) continue;
+      steps.push_back(absl::StrCat("Collect ", wanted, "; ", absl::StrJoin(one.checks, ", "),
+                                   one.checks.size() == 1 ? " lacks it" : " lack it"));
+    }
+  }
+  return steps;
+}
+
 std::string Verify(const knowledge::Knowledge& knowledge, const Report& report) {
   std::string step = "Verify the presumed cause before anything is done about it";
   const knowledge::v1::Label* label = knowledge.FindLabel(report.presumed_cause().label());
@@ -186,6 +212,7 @@ void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
     return;
   }
   if (report.has_presumed_cause()) report.add_next_steps(Verify(knowledge, report));
+  for (std::string& step : ToMeasure(request)) report.add_next_steps(std::move(step));
   for (std::string& step : ToCollect(knowledge, request)) report.add_next_steps(std::move(step));
   for (const auto& suggestion : request.suggestions()) {
     report.add_next_steps(suggestion.title());

@@ -8,6 +8,7 @@ namespace {
 
 using galen::v1::CheckResult;
 using galen::v1::Course;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -86,11 +87,13 @@ TEST(ResultsTest, WhatAStepSawNothingOfIsUnknownOnThatNode) {
 
 TEST(ResultsTest, WhereNothingCouldBeToldTheCheckIsSkippedWithWhatToCollect) {
   Case c;
-  c.examination.status = absl::NotFoundError("no series; collect the counters");
+  c.hot.collect = "the counters";
+  c.examination.status = absl::NotFoundError("no series");
   const auto results = ResultsOf(Spec(), c.examination, {"n1", "n2"});
   ASSERT_THAT(results, SizeIs(2));
   EXPECT_EQ(results[1].status(), CheckResult::SKIPPED);
-  EXPECT_THAT(results[1].message(), HasSubstr("collect the counters"));
+  EXPECT_THAT(results[1].message(), HasSubstr("no series"));
+  EXPECT_THAT(results[1].wanted(), ElementsAre("the counters"));
 }
 
 }  // namespace

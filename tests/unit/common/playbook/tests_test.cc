@@ -118,6 +118,50 @@ TEST(BusyAtIdleTest, WithoutUtilisationItIsUnknown) {
   EXPECT_EQ(Flag(RunTest("busy_at_idle", Working(), {&busy, &power})[1]), "unknown");
 }
 
+TEST(BusyAtIdleTest, AHangInTheFirstCollectiveIsToldByWhatWasDrawnBefore) {
+  const Scene none = MakeScene(TwoHours(), nullptr, nullptr);
+  const Rows busy = Of("utilisation", 2, [](std::size_t, std::size_t t) { return t < 60 ? 0.0 : 100.0; });
+  const Rows power = Of("power", 2, [](std::size_t i, std::size_t t) {
+    return (t < 60 ? 260 : i == 0 ? 300 : 900) + 5 * Noise(i, t);
+  });
+  const std::vector<Seen> seen = RunTest("busy_at_idle", none, {&busy, &power});
+  EXPECT_EQ(Flag(seen[0]), "true");
+  EXPECT_EQ(Flag(seen[1]), "false");
+}
+
+// Four GPUs on each of five nodes; those of the set of a node wait.
+Rows OnGpus(const std::string& name, const std::function<double(std::size_t, std::size_t, std::size_t)>& value) {
+  Rows rows{name, "u", false, TwoHours(), {}, {20, kPoints}};
+  for (std::size_t i = 0; i < 20; ++i) {
+    rows.places.push_back({.node = "n" + std::to_string(i / 4), .device = std::to_string(i % 4)});
+    for (std::size_t t = 0; t < kPoints; ++t) {
+      rows.values.Row(i)[t] = static_cast<float>(value(i / 4, i % 4, t));
+    }
+  }
+  return rows;
+}
+
+TEST(WaitsOtherwiseTest, TheNodeOnWhichOtherGpusWaitIsNamed) {
+  const Scene scene = Working([](std::size_t, std::size_t t) {
+    return t < 300 ? 3000 + 30 * Noise(0, t) : 3000.0;
+  });
+  const auto came = [](std::size_t node, std::size_t gpu) { return node != 3 || gpu != 1; };
+  const Rows busy = OnGpus("utilisation", [&](std::size_t node, std::size_t gpu, std::size_t t) {
+    return t >= 300 && !came(node, gpu) ? 0.0 : 100.0;
+  });
+  const Rows power = OnGpus("power", [&](std::size_t, std::size_t, std::size_t t) {
+    return t >= 300 ? 300.0 : 900.0;
+  });
+  EXPECT_EQ(Flag(RunTest("most_wait", scene, {&busy, &power})[0]), "true");
+  const std::vector<Seen> seen = RunTest("waits_otherwise", scene, {&busy, &power});
+  ASSERT_EQ(seen.size(), 5U);
+  for (std::size_t node = 0; node < 5; ++node) EXPECT_EQ(Text(seen[node]), node == 3 ? "n3" : "none");
+  // Where nothing hangs nobody is the origin of it.
+  const Rows works = OnGpus("power", [](std::size_t, std::size_t, std::size_t) { return 900.0; });
+  EXPECT_EQ(Flag(RunTest("most_wait", scene, {&busy, &works})[0]), "false");
+  EXPECT_EQ(Text(RunTest("waits_otherwise", scene, {&busy, &works})[3]), "none");
+}
+
 TEST(WorkedToTheEndTest, TheLivingAreToldFromTheDeadAndTheIdle) {
   const Scene scene = Working([](std::size_t, std::size_t t) {
     return t < 400 ? 3000 + 30 * Noise(0, t) : 3000.0;
