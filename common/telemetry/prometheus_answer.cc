@@ -216,10 +216,17 @@ absl::StatusOr<ApiBody> ParseApiBody(absl::string_view text, const Limits& limit
 absl::Status ErrorOf(const ApiBody& body) {
   const std::string what = absl::StrCat(body.error_type, ": ", body.error);
   if (body.error_type == "bad_data") return absl::InvalidArgumentError(what);
-  if (body.error_type == "timeout") return absl::DeadlineExceededError(what);
+  // Its own limit of time; while it reads series it says only that the execution went wrong.
+  if (body.error_type == "timeout" ||
+      (body.error_type == "execution" &&
+       absl::StrContains(body.error, "context deadline exceeded"))) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(what, "; ask for a shorter range or fewer series"));
+  }
   if (body.error_type == "canceled") return absl::UnavailableError(what);
   if (body.error_type == "not_found") return absl::NotFoundError(what);
   if (body.error_type == "execution") {
+    if (absl::StrContains(body.error, "context canceled")) return absl::UnavailableError(what);
     return absl::StrContains(body.error, "too many samples") ||
                    absl::StrContains(body.error, "limit")
                ? absl::ResourceExhaustedError(

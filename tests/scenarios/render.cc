@@ -136,7 +136,7 @@ class Renderer {
       labels["device"] = absl::StrCat("nvidia", device);
       labels["Hostname"] = Name(node);
       labels["modelName"] = "NVIDIA H100 80GB HBM3";
-      Random uuid = plan_.rng.Of("uuid", static_cast<std::uint64_t>(node * 64 + device));
+      Random uuid = plan_.rng.Of("uuid", Number(node, device));
       const std::uint64_t bits = uuid.Next();
       labels["UUID"] =
           absl::StrFormat("GPU-%08x-%04x-%04x-%04x-%012x", bits >> 32, (bits >> 16) & 0xffff,
@@ -149,9 +149,13 @@ class Renderer {
     return labels;
   }
 
+  static std::uint64_t Number(int node, int device) {
+    return static_cast<std::uint64_t>(node) * 64 + static_cast<std::uint64_t>(device);
+  }
+
   std::vector<series::Sample> SamplesOf(int node, const Target& target, const SignalRow& row,
                                         const Exported& exported, int device) {
-    Random rng = plan_.rng.Of(row.quantity, static_cast<std::uint64_t>(node * 64 + device) + 1);
+    Random rng = plan_.rng.Of(row.quantity, Number(node, device) + 1);
     const Levels& levels = amd() ? row.amd : row.nvidia;
     const double own = 1 + row.spread * rng.Normal();
     std::vector<const Effect*> effects;

@@ -125,8 +125,9 @@ void Heartbeat(Plan& plan, Random rng) {
   job.end = plan.end - MinutesBetween(rng, 6, 12);
   if (plan.style == Style::kAmd) plan.end = job.end + Seconds(rng.Int(20, 40));
   job.runs = false;
-  std::vector<int> accused;
   const int count = rng.Int(1, 3);
+  std::vector<int> accused;
+  accused.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) accused.push_back(plan.TakeNode());
   std::sort(accused.begin(), accused.end());
   for (const int node : accused) plan.Clear(node);
@@ -157,6 +158,7 @@ void Hang(Plan& plan, Random rng) {
   job.stuck = stuck;
   const int odd = rng.Int(1, std::min(2, static_cast<int>(plan.unused.size())));
   std::vector<int> origins;
+  origins.reserve(static_cast<std::size_t>(odd));
   for (int i = 0; i < odd; ++i) origins.push_back(plan.TakeNode());
   const auto idle = [&](int node, int gpu) {
     plan.effects.push_back({Signal::kUtilization, node, gpu, stuck, plan.end, Effect::kSet, 0});

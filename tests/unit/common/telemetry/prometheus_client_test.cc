@@ -169,6 +169,11 @@ TEST(PrometheusClientTest, ErrorsSayWhatToDo) {
   EXPECT_THAT(Ask({.code = 503, .body = json("timeout", "query timed out")}),
               StatusIs(Code::kDeadlineExceeded, HasSubstr("timed out")));
   EXPECT_THAT(
+      Ask({.code = 422, .body = json("execution", "expanding series: context deadline exceeded")}),
+      StatusIs(Code::kDeadlineExceeded, HasSubstr("shorter range")));
+  EXPECT_THAT(Ask({.code = 422, .body = json("execution", "expanding series: context canceled")}),
+              StatusIs(Code::kUnavailable, _));
+  EXPECT_THAT(
       Ask({.code = 422,
            .body = json("execution", "query processing would load too many samples into memory")}),
       StatusIs(Code::kResourceExhausted, HasSubstr("shorter range")));
