@@ -1,5 +1,5 @@
-#ifndef SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_
-#define SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_
+#ifndef COMMON_BASE_JSON_ACCESS_H_
+#define COMMON_BASE_JSON_ACCESS_H_
 
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 
-namespace galen::node {
+namespace galen {
 
 // Access to JSON of unknown origin: what is not there, or of another type, reads as nothing.
 
@@ -59,6 +59,6 @@ inline std::optional<bool> BoolAt(const nlohmann::json& value,
   return at->get<bool>();
 }
 
-}  // namespace galen::node
+}  // namespace galen
 
-#endif  // SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_
+#endif  // COMMON_BASE_JSON_ACCESS_H_
