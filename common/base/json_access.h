@@ -8,14 +8,17 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "common/base/json_depth.h"
 #include "nlohmann/json.hpp"
 
 namespace galen {
 
 // Access to JSON of unknown origin: what is not there, or of another type, reads as nothing.
 
-// A value that is_discarded() when `text` is no JSON.
+// A value that is_discarded() when `text` is no JSON, or nests deeper than 64 levels: what writes
+// or copies a value calls itself once a level.
 inline nlohmann::json ParseJson(absl::string_view text) {
+  if (JsonNestsDeeperThan(text, 64)) return nlohmann::json(nlohmann::json::value_t::discarded);
   return nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
 }
 

@@ -33,7 +33,9 @@ std::vector<Step> Ordered(std::vector<Step> steps) {
 // The program that ran longest, of which each run is a step.
 std::vector<Step> LongestModule(const std::vector<Step>& modules, std::string& name) {
   std::map<std::string, std::int64_t> time;
-  for (const Step& module : modules) time[module.name] += module.when.Length();
+  for (const Step& module : modules) {
+    time[module.name] = Sum(time[module.name], module.when.Length());
+  }
   std::int64_t most = 0;
   for (const auto& [module, sum] : time) {
     if (sum > most) {
@@ -127,13 +129,13 @@ class DeviceAnalysis {
   void TakeStream(const Stream& stream) {
     for (const Span& span : stream.spans) {
       const std::int64_t within = Within(span);
-      report_.outside += span.end - span.begin - within;
+      report_.outside = Sum(report_.outside, span.end - span.begin - within);
       if (within == 0) continue;
       const Interval when = {span.begin, span.end};
       of_kind_[static_cast<std::size_t>(KindOf(span))].push_back(when);
       KernelTime& kernel = kernels_[span.name];
       ++kernel.count;
-      kernel.time += within;
+      kernel.time = Sum(kernel.time, within);
       kernel.longest = std::max(kernel.longest, span.end - span.begin);
       sums_.push_back({span.begin, span.end});
     }
@@ -174,7 +176,9 @@ class DeviceAnalysis {
         report_.steps.begin(), report_.steps.end(), when.begin,
         [](const StepSplit& step, std::int64_t at) { return step.when.end <= at; });
     for (; it != report_.steps.end() && it->when.begin < when.end; ++it) {
-      it->split.kernels += std::min(when.end, it->when.end) - std::max(when.begin, it->when.begin);
+      const std::int64_t within =
+          std::min(when.end, it->when.end) - std::max(when.begin, it->when.begin);
+      it->split.kernels = Sum(it->split.kernels, within);
     }
   }
 
@@ -186,7 +190,7 @@ class DeviceAnalysis {
       FamilyTime& family = by_family[kernel.family];
       family.family = kernel.family;
       family.count += kernel.count;
-      family.time += kernel.time;
+      family.time = Sum(family.time, kernel.time);
       report_.kernels.push_back(kernel);
     }
     for (const auto& [index, family] : by_family) report_.families.push_back(family);
@@ -293,14 +297,14 @@ class DeviceAnalysis {
 }  // namespace
 
 Split& operator+=(Split& to, const Split& more) {
-  to.wall += more.wall;
-  to.compute += more.compute;
-  to.exposed += more.exposed;
-  to.memory += more.memory;
-  to.host += more.host;
-  to.idle += more.idle;
-  to.communication += more.communication;
-  to.kernels += more.kernels;
+  to.wall = Sum(to.wall, more.wall);
+  to.compute = Sum(to.compute, more.compute);
+  to.exposed = Sum(to.exposed, more.exposed);
+  to.memory = Sum(to.memory, more.memory);
+  to.host = Sum(to.host, more.host);
+  to.idle = Sum(to.idle, more.idle);
+  to.communication = Sum(to.communication, more.communication);
+  to.kernels = Sum(to.kernels, more.kernels);
   return to;
 }
 

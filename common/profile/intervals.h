@@ -2,6 +2,7 @@
 #define COMMON_PROFILE_INTERVALS_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -15,6 +16,12 @@ struct Interval {
   std::int64_t Length() const { return end - begin; }
   bool operator==(const Interval&) const = default;
 };
+
+// a + b, or the largest number there is: a hostile trace's times add up to more.
+inline std::int64_t Sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
 
 // Sorted, none empty, none touches the next one.
 using Intervals = std::vector<Interval>;

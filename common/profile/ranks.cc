@@ -105,9 +105,9 @@ class Matcher {
       std::vector<float> offsets;
       for (const auto& at : matched) {
         // Against the first one's difference, so that a float holds it.
-        const std::int64_t offset =
-            (at[i].end - at[0].end) - (matched[0][i].end - matched[0][0].end);
-        offsets.push_back(static_cast<float>(offset));
+        const auto offset = static_cast<double>(at[i].end - at[0].end);
+        const auto of_first = static_cast<double>(matched[0][i].end - matched[0][0].end);
+        offsets.push_back(static_cast<float>(offset - of_first));
       }
       if (series::CenterOf(offsets).spread > std::max(kTogether * middle, 100'000.0)) return false;
     }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/text.h"
+#include "common/profile/trace_event.h"
 
 namespace galen::profile {
 namespace {
@@ -21,75 +22,6 @@ constexpr std::size_t kMostName = 512;
 constexpr std::size_t kMostProcesses = 20'000;
 constexpr std::size_t kMostGpus = 64;
 constexpr std::int64_t kLongest = std::int64_t{400} * 24 * 3600 * 1'000'000'000;
-
-// Microseconds as they are written, to the nanosecond: stamps of the age of the epoch have more
-// digits than a double.
-std::optional<std::int64_t> Nanoseconds(absl::string_view text) {
-  const std::size_t point = text.find('.');
-  std::int64_t whole = 0;
-  if (absl::StrContains(text, 'e') || absl::StrContains(text, 'E')) {
-    double number = 0;
-    if (!absl::SimpleAtod(text, &number) || !(number > -9e15 && number < 9e15)) return std::nullopt;
-    return static_cast<std::int64_t>(number * 1000);
-  }
-  if (!absl::SimpleAtoi(text.substr(0, point), &whole) || whole > 9'000'000'000'000'000 ||
-      whole < -9'000'000'000'000'000) {
-    return std::nullopt;
-  }
-  std::int64_t part = 0;
-  if (point != absl::string_view::npos) {
-    std::int64_t unit = 100;
-    for (const char c : text.substr(point + 1, 3)) {
-      if (c < '0' || c > '9') return std::nullopt;
-      part += unit * (c - '0');
-      unit /= 10;
-    }
-  }
-  return whole * 1000 + (absl::StartsWith(text, "-") ? -part : part);
-}
-
-// One event, as far as it is of use. Reused, so that its texts keep their memory.
-struct Event {
-  std::string phase;
-  std::string category;
-  std::string name;
-  std::string process;
-  std::string thread;
-  std::string begin;
-  std::string duration;
-  std::string label;  // args.name
-  std::string device;
-  std::string stream;
-  std::string group;
-  std::string sequence;
-
-  void Clear() {
-    for (std::string* text : {&phase, &category, &name, &process, &thread, &begin, &duration,
-                              &label, &device, &stream, &group, &sequence}) {
-      text->clear();
-    }
-  }
-};
-
-enum class Sort { kOther, kGpu, kHost, kStep };
-
-// What the category says; traces of 2021 write it with a capital letter, and call some otherwise.
-Sort SortOf(const Event& event) {
-  const absl::string_view category = event.category;
-  for (const char* gpu :
-       {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset", "concurrent_kernel"}) {
-    if (category == gpu) return Sort::kGpu;
-  }
-  if (absl::StartsWith(event.name, "ProfilerStep#") &&
-      (category == "user_annotation" || category == "cpu_op" || category == "Operator")) {
-    return Sort::kStep;
-  }
-  for (const char* host : {"cpu_op", "cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver",
-                           "Operator", "Runtime"}) {
-    if (category == host) return Sort::kHost;
-  }
-  return Sort::kOther;
-}
 
 class Reader {
  public:

@@ -90,6 +90,12 @@ TEST(FlightRecord, WhatFollowsFromTheFirstIsToldApart) {
   EXPECT_THAT(verdict.reasons, ElementsAre("group 0 dp: nccl:all_reduce waits for ranks 1"));
 }
 
+TEST(FlightRecord, ADumpThatNestsWithoutEndIsRefused) {
+  const std::string deep = absl::StrCat(R"({"entries":[{"input_sizes":)", std::string(100'000, '['),
+                                        std::string(100'000, ']'), "}]}");
+  EXPECT_FALSE(ParseFlightRecord(deep).ok());
+}
+
 TEST(FlightRecord, ARankWithoutADumpIsNotAccused) {
   const TraceVerdict verdict = JudgeTraces({{0, Record(5, false)}, {2, Record(5, false)}}, {});
   EXPECT_THAT(verdict.missed, IsEmpty());
