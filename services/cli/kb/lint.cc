@@ -9,6 +9,7 @@
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
 #include "common/logs/scanner.h"
+#include "common/profile/families.h"
 #include "common/triage/job_triage.h"
 #include "common/triage/signatures.h"
 
@@ -51,6 +52,15 @@ void LintTriage(const std::vector<std::string>& directories,
                       "see docs/triage.md for what an entry has"});
 }
 
+// Likewise the families of kernels.
+void LintProfile(const std::vector<std::string>& directories, std::vector<Problem>& problems) {
+  const absl::Status status = profile::Families::Load(directories).status();
+  if (status.ok() || absl::IsNotFound(status)) return;
+  problems.push_back({Problem::Severity::kError, "profile", 0,
+                      absl::StrCat("families of kernels: ", status.message()),
+                      "see docs/profiles.md for what an entry has"});
+}
+
 }  // namespace
 
 ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console) {
@@ -72,6 +82,7 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
   if (std::none_of(problems.begin(), problems.end(), is_error)) {
     CompileSignals(*base, problems);
     LintTriage(*found, *base, problems);
+    LintProfile(*found, problems);
   }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
     return std::tie(a.file, a.line) < std::tie(b.file, b.line);
