@@ -175,8 +175,24 @@ class JobReader {
     if (!trace.rank.has_value()) trace.rank = RankOfTrace(path);
     TraceReport report = Analyse(std::move(trace), families_, options_.analyse);
     report.file = Shown(path);
+    Bound(report);
     job_.traces.push_back(std::move(report));
     return absl::OkStatus();
+  }
+
+  // However many traces there are, what is kept of all of them has a limit.
+  void Bound(TraceReport& report) {
+    for (DeviceReport& device : report.devices) {
+      if (job_.traces.size() >= options_.drawn) device.drawn = {};
+      if (met_ + device.met.size() > options_.met) {
+        device.met = {};
+        report.remarks.push_back(
+            absl::StrCat(device.name,
+                         ": its collectives are not compared: those of all traces "
+                         "are more than are kept"));
+      }
+      met_ += device.met.size();
+    }
   }
 
   absl::Status TakeDump(const std::string& path, Input& input) {
@@ -205,6 +221,7 @@ class JobReader {
   const JobOptions& options_;
   JobProfile job_;
   std::map<std::string, std::map<int, collectives::FlightRecord>> dumps_;
+  std::size_t met_ = 0;
 };
 
 absl::StatusOr<std::vector<std::string>> FilesIn(const fs::path& directory, bool json_too) {

@@ -43,6 +43,10 @@ struct JobOptions {
   AnalyseOptions analyse;
   ReadLimits limits;
   std::set<std::string> equal_sizes;  // collectives whose inputs have one size on all ranks
+  // Of all traces together: collectives that are kept to be compared, 32 bytes each, and traces of
+  // which a step is kept to be drawn.
+  std::size_t met = 8'000'000;
+  std::size_t drawn = 64;
 };
 
 inline constexpr std::size_t kMostFiles = 4096;

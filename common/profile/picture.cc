@@ -61,7 +61,7 @@ class Drawing {
     for (std::size_t i = 0; i < job.ranks.ranks.size(); ++i) {
       const RankTimes& rank = job.ranks.ranks[i];
       const DeviceReport& device = job.traces[rank.trace].devices[rank.device];
-      if (drawn == nullptr || job.ranks.slowest == i) {
+      if (drawn == nullptr || (job.ranks.slowest == i && device.drawn.when.Length() > 0)) {
         drawn = &device;
         who = rank.who;
       }

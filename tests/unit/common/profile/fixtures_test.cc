@@ -2,6 +2,7 @@
 // script worked out of the same files, apart from this code: unions of intervals by a sweep over
 // all of their ends.
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -162,6 +163,30 @@ TEST(Fixtures, EveryDumpAndAnswerIsReadAndSaid) {
   for (const RasAnswer& answer : job->answers) {
     std::cout << answer.file << ": " << absl::StrJoin(answer.report.Sentences(), "; ") << "\n";
   }
+}
+
+TEST(Job, WhatIsKeptOfAllTracesHasALimit) {
+  const std::string root = ::testing::TempDir() + "galen-profile-limit";
+  fs::create_directories(root);
+  std::vector<std::string> paths;
+  for (int rank = 0; rank < 3; ++rank) {
+    paths.push_back(absl::StrCat(root, "/rank", rank, ".json"));
+    std::ofstream(paths.back()) << TraceText(
+        {StepMark(1, 0, 100), Kernel("ncclDevKernel_AllReduce", 0, 9, 10, 40)});
+  }
+  JobOptions options;
+  options.met = 2;
+  options.drawn = 1;
+  const auto job = ReadJob(paths, Shipped(), options);
+  fs::remove_all(root);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->traces[1].devices[0].met.size(), 1u);
+  EXPECT_THAT(job->traces[2].devices[0].met, ::testing::IsEmpty());
+  EXPECT_THAT(job->traces[2].remarks, ElementsAre(HasSubstr("are not compared")));
+  EXPECT_EQ(job->ranks.matched, 0u);
+  EXPECT_EQ(job->traces[0].devices[0].drawn.streams.size(), 1u);
+  EXPECT_THAT(job->traces[1].devices[0].drawn.streams, ::testing::IsEmpty());
+  EXPECT_THAT(Picture(*job), HasSubstr("ProfilerStep#1"));
 }
 
 TEST(Job, WhatIsNotThereOrNoTraceIsNamed) {
