@@ -6,11 +6,11 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/(trace|digest|series)"
+  "common/(trace|digest|series|collectives)"
   "common/(host|log)"
   "common/security"
   "common/(metrics|store|knowledge|logs|retrieval|plot)"
-  "common/(rpc|triage)"
+  "common/(rpc|triage|profile)"
   "common/(actions|llm|spending)"
   "common/http"
   "common/(clients|kube|telemetry)"

@@ -35,6 +35,7 @@
 #include "services/cli/keys/keys_command.h"
 #include "services/cli/llm/llm_command.h"
 #include "services/cli/local_mesh.h"
+#include "services/cli/profile/profile_command.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/show_check.h"
 #include "services/cli/tickets/tickets_command.h"
@@ -73,6 +74,7 @@ struct Arguments {
   FeedbackArguments feedback;
   top::TopArguments top;
   TriageArguments triage;
+  ProfileArguments profile;
   std::string site;
   std::string history;
   std::string prometheus;
@@ -565,6 +567,7 @@ int Main(int argc, char** argv) {
   const CLI::App* tickets = DeclareTickets(app, arguments.tickets);
   const CLI::App* top = top::DeclareTop(app, arguments.top);
   const CLI::App* triage = DeclareTriage(app, arguments.triage);
+  const CLI::App* profile = DeclareProfile(app, arguments.profile);
 
   const CLI::App* kb = DeclareKb(app, arguments.kb);
 
@@ -597,6 +600,7 @@ int Main(int argc, char** argv) {
   }
   if (*top) return top::RunTop(arguments.top, console);
   if (*triage) return RunTriage(arguments.triage, console);
+  if (*profile) return RunProfile(arguments.profile, console);
   if (*list) return RunChecks(arguments, ChecksCommand::kList, console);
   if (*doc) return RunChecks(arguments, ChecksCommand::kDoc, console);
   if (*show) return RunChecks(arguments, ChecksCommand::kShow, console);

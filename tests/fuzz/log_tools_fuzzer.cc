@@ -1,14 +1,14 @@
 #include <string>
 #include <vector>
 
+#include "common/collectives/flight_record.h"
+#include "common/collectives/pickle.h"
 #include "common/triage/process_end.h"
 #include "services/node/checks/log/checkpoint.h"
-#include "services/node/checks/log/collective_trace.h"
 #include "services/node/checks/log/job_data.h"
 #include "services/node/checks/log/known_issues.h"
 #include "services/node/checks/log/nccl_log.h"
 #include "services/node/checks/log/nccl_topology.h"
-#include "services/node/checks/log/pickle.h"
 #include "services/node/checks/log/safetensors.h"
 #include "services/node/checks/log/scheduler.h"
 #include "services/node/checks/log/stacks.h"
@@ -57,8 +57,8 @@ std::vector<Parser> All() {
       {"nccl_log", NcclLog},
       {"sacct", Sacct},
       {"memory", Memory},
-      {"pickle", [](absl::string_view text) { Use(node::Pickle::Parse(text)); }},
-      {"flight_record", [](absl::string_view text) { Use(node::ParseFlightRecord(text)); }},
+      {"pickle", [](absl::string_view text) { Use(collectives::Pickle::Parse(text)); }},
+      {"flight_record", [](absl::string_view text) { Use(collectives::ParseFlightRecord(text)); }},
       {"apt_history", [](absl::string_view text) { Use(node::ParseAptHistory(text)); }},
       {"nccl_topology", [](absl::string_view text) { Use(node::ParseNcclTopology(text)); }},
       {"safetensors", [](absl::string_view text) { Use(node::ParseSafetensors(text)); }},

@@ -11,6 +11,7 @@
 #include "common/logs/scanner.h"
 #include "common/playbook/book.h"
 #include "common/playbook/lint.h"
+#include "common/profile/families.h"
 #include "common/telemetry/rules.h"
 #include "common/triage/job_triage.h"
 #include "common/triage/signatures.h"
@@ -72,6 +73,15 @@ void LintPlaybooks(const std::vector<std::string>& directories,
   }
 }
 
+// The families of kernels, likewise.
+void LintProfile(const std::vector<std::string>& directories, std::vector<Problem>& problems) {
+  const absl::Status status = profile::Families::Load(directories).status();
+  if (status.ok() || absl::IsNotFound(status)) return;
+  problems.push_back({Problem::Severity::kError, "profile", 0,
+                      absl::StrCat("families of kernels: ", status.message()),
+                      "see docs/profiles.md for what an entry has"});
+}
+
 }  // namespace
 
 ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console) {
@@ -94,6 +104,7 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
     CompileSignals(*base, problems);
     LintTriage(*found, *base, problems);
     LintPlaybooks(*found, *base, problems);
+    LintProfile(*found, problems);
   }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
     return std::tie(a.file, a.line) < std::tie(b.file, b.line);

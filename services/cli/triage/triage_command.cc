@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/logs/reader.h"
+#include "common/profile/job.h"
 #include "common/triage/job_triage.h"
 #include "common/triage/signatures.h"
 #include "services/cli/local_mesh.h"
@@ -38,9 +39,28 @@ absl::StatusOr<triage::TriageOptions> OptionsOf(const TriageArguments& arguments
   return options;
 }
 
+// Profiles that lie with the logs are read by another command: how many, and which.
+std::string OtherCommand(const TriageArguments& arguments) {
+  for (const std::string& path : arguments.paths) {
+    const std::size_t count = profile::CountProfiles(path);
+    if (count > 0) {
+      return absl::StrCat(count, count == 1 ? " file" : " files",
+                          " of a profiler, of the flight recorder or of NCCL's RAS: galen profile ",
+                          path);
+    }
+  }
+  return "";
+}
+
 absl::Status Run(const TriageArguments& arguments, Console& console) {
   GALEN_ASSIGN_OR_RETURN(const triage::TriageOptions options, OptionsOf(arguments));
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> logs, LogsOf(arguments.paths));
+  const std::string other = OtherCommand(arguments);
+  const absl::StatusOr<std::vector<std::string>> found = LogsOf(arguments.paths);
+  if (absl::IsNotFound(found.status()) && !other.empty()) {
+    return absl::NotFoundError(absl::StrCat(found.status().message(), "; there are ", other));
+  }
+  GALEN_RETURN_IF_ERROR(found.status());
+  const std::vector<std::string>& logs = *found;
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
                          knowledge::FindDirectories(arguments.knowledge));
   GALEN_ASSIGN_OR_RETURN(const auto knowledge, LoadKnowledge(arguments.knowledge));
@@ -73,7 +93,9 @@ absl::Status Run(const TriageArguments& arguments, Console& console) {
   if (arguments.json) {
     console.out << TriageJson(report) << std::endl;
   } else {
-    console.out << TriageText(report, console.terminal) << std::flush;
+    console.out << TriageText(report, console.terminal);
+    if (!other.empty()) console.out << Pad("profiles", 12) << other << '\n';
+    console.out << std::flush;
   }
   return absl::OkStatus();
 }

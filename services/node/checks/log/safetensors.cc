@@ -5,8 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/text.h"
-#include "services/node/checks/system/json_access.h"
 
 namespace galen::node {
 namespace {

@@ -8,11 +8,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/drives.h"
-#include "services/node/checks/system/json_access.h"
 
 namespace galen::node {
 namespace {

@@ -10,10 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/json_access.h"
 #include "services/node/checks/system/orchestrator.h"
 
 namespace galen::node {

@@ -3,12 +3,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/collectives/flight_record.h"
+#include "common/collectives/pickle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/log/checkpoint.h"
 #include "services/node/checks/log/collective_trace.h"
 #include "services/node/checks/log/known_issues.h"
-#include "services/node/checks/log/pickle.h"
 #include "services/node/checks/log/safetensors.h"
 #include "services/node/checks/log/stacks.h"
 #include "tests/testing/host/fake_host.h"
@@ -18,6 +19,10 @@
 namespace galen::node {
 namespace {
 
+using collectives::JudgeTraces;
+using collectives::ParseFlightRecord;
+using collectives::Pickle;
+using collectives::TraceVerdict;
 using ::galen::testing::FakeHost;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

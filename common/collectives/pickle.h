@@ -1,5 +1,5 @@
-#ifndef SERVICES_NODE_CHECKS_LOG_PICKLE_H_
-#define SERVICES_NODE_CHECKS_LOG_PICKLE_H_
+#ifndef COMMON_COLLECTIVES_PICKLE_H_
+#define COMMON_COLLECTIVES_PICKLE_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace galen::node {
+namespace galen::collectives {
 
 // Plain data of a Python pickle: None, bool, int, float, str, bytes, list, tuple, dict. Anything
 // that would build an object or call a function is refused, so nothing of a pickle is ever run.
@@ -42,6 +42,6 @@ class Pickle {
   const Value* root_ = nullptr;
 };
 
-}  // namespace galen::node
+}  // namespace galen::collectives
 
-#endif  // SERVICES_NODE_CHECKS_LOG_PICKLE_H_
+#endif  // COMMON_COLLECTIVES_PICKLE_H_

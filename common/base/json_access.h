@@ -1,5 +1,5 @@
-#ifndef SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_
-#define SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_
+#ifndef COMMON_BASE_JSON_ACCESS_H_
+#define COMMON_BASE_JSON_ACCESS_H_
 
 #include <cmath>
 #include <cstdint>
@@ -8,14 +8,17 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "common/base/json_depth.h"
 #include "nlohmann/json.hpp"
 
-namespace galen::node {
+namespace galen {
 
 // Access to JSON of unknown origin: what is not there, or of another type, reads as nothing.
 
-// A value that is_discarded() when `text` is no JSON.
+// A value that is_discarded() when `text` is no JSON, or nests deeper than 64 levels: what writes
+// or copies a value calls itself once a level.
 inline nlohmann::json ParseJson(absl::string_view text) {
+  if (JsonNestsDeeperThan(text, 64)) return nlohmann::json(nlohmann::json::value_t::discarded);
   return nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
 }
 
@@ -59,6 +62,6 @@ inline std::optional<bool> BoolAt(const nlohmann::json& value,
   return at->get<bool>();
 }
 
-}  // namespace galen::node
+}  // namespace galen
 
-#endif  // SERVICES_NODE_CHECKS_SYSTEM_JSON_ACCESS_H_
+#endif  // COMMON_BASE_JSON_ACCESS_H_

@@ -1,4 +1,4 @@
-#include "services/node/checks/log/pickle.h"
+#include "common/collectives/pickle.h"
 
 #include <bit>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
-namespace galen::node {
+namespace galen::collectives {
 
 using Value = Pickle::Value;
 using Kind = Pickle::Value::Kind;
@@ -272,4 +272,4 @@ std::int64_t Value::Int(std::int64_t otherwise) const {
   return kind == Kind::kInt || kind == Kind::kBool ? integer : otherwise;
 }
 
-}  // namespace galen::node
+}  // namespace galen::collectives

@@ -1,0 +1,27 @@
+#ifndef COMMON_PROFILE_ANALYSE_H_
+#define COMMON_PROFILE_ANALYSE_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "common/profile/families.h"
+#include "common/profile/report.h"
+#include "common/profile/trace.h"
+
+namespace galen::profile {
+
+struct AnalyseOptions {
+  std::size_t kernels = 10;
+  std::size_t drawn_streams = 8;
+};
+
+// What a trace says of each of its GPUs. Pure.
+TraceReport Analyse(Trace trace, const Families& families, const AnalyseOptions& options = {});
+
+// The spans of a lane whose instructions stand within each other, so that at each moment only the
+// innermost is left.
+std::vector<Span> Innermost(std::vector<Span> spans);
+
+}  // namespace galen::profile
+
+#endif  // COMMON_PROFILE_ANALYSE_H_

@@ -1,0 +1,192 @@
+#include "common/profile/families.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/host/yaml.h"
+
+namespace galen::profile {
+namespace {
+
+using host::Yaml;
+
+constexpr std::uintmax_t kMostFile = 1 << 20;
+constexpr std::size_t kMostFiles = 64;
+constexpr std::size_t kMostFamilies = 256;
+
+absl::Status CheckFields(const Yaml& map, absl::string_view file,
+                         std::initializer_list<absl::string_view> known) {
+  if (map.kind != Yaml::Kind::kMap) return host::YamlError(map, file, "is no map of fields");
+  for (const Yaml::Field& field : map.fields) {
+    if (std::find(known.begin(), known.end(), field.name) == known.end()) {
+      return host::YamlError(
+          field.value, file,
+          absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(known, ", ")));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Family> ReadFamily(const Yaml& entry, absl::string_view file) {
+  GALEN_RETURN_IF_ERROR(CheckFields(entry, file, {"name", "title", "kind", "patterns", "source"}));
+  Family family;
+  std::string kind;
+  for (const auto& [name, into] : {std::pair<const char*, std::string*>{"name", &family.name},
+                                   {"title", &family.title},
+                                   {"kind", &kind},
+                                   {"source", &family.source}}) {
+    const Yaml* value = entry.Find(name);
+    if (value == nullptr) return host::YamlError(entry, file, absl::StrCat("needs ", name));
+    GALEN_ASSIGN_OR_RETURN(*into, host::YamlText(*value, file, name));
+  }
+  if (kind == "communication") {
+    family.kind = Kind::kCommunication;
+  } else if (kind == "memory") {
+    family.kind = Kind::kMemory;
+  } else if (kind != "compute") {
+    return host::YamlError(
+        entry, file, absl::StrCat("kind \"", kind, "\": is compute, communication or memory"));
+  }
+  const Yaml* patterns = entry.Find("patterns");
+  if (patterns == nullptr || patterns->items.empty()) {
+    return host::YamlError(entry, file, "needs patterns");
+  }
+  GALEN_ASSIGN_OR_RETURN(family.patterns, host::YamlTexts(*patterns, file, "patterns"));
+  for (const std::string& pattern : family.patterns) {
+    const RE2 compiled(pattern, RE2::Quiet);
+    if (!compiled.ok()) {
+      return host::YamlError(*patterns, file,
+                             absl::StrCat("pattern ", pattern, ": ", compiled.error()));
+    }
+  }
+  return family;
+}
+
+std::string OneOf(const std::vector<std::string>& patterns) {
+  return absl::StrJoin(patterns, "|", [](std::string* out, const std::string& pattern) {
+    absl::StrAppend(out, "(?:", pattern, ")");
+  });
+}
+
+}  // namespace
+
+absl::string_view ToString(Kind kind) {
+  switch (kind) {
+    case Kind::kCompute:
+      return "compute";
+    case Kind::kCommunication:
+      return "communication";
+    case Kind::kMemory:
+      return "memory";
+  }
+  return "";
+}
+
+absl::Status Families::Add(absl::string_view text, absl::string_view file) {
+  GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
+  if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
+  GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"families", "xla_host"}));
+  std::vector<Family> added;
+  if (const Yaml* families = document.Find("families"); families != nullptr) {
+    for (const Yaml& entry : families->items) {
+      GALEN_ASSIGN_OR_RETURN(Family family, ReadFamily(entry, file));
+      const auto same = [&](const Family& other) { return other.name == family.name; };
+      if (std::any_of(added.begin(), added.end(), same)) {
+        return host::YamlError(entry, file, absl::StrCat("family ", family.name, ": twice"));
+      }
+      families_.erase(std::remove_if(families_.begin(), families_.end(), same), families_.end());
+      added.push_back(std::move(family));
+    }
+  }
+  if (const Yaml* names = document.Find("xla_host"); names != nullptr) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> more,
+                           host::YamlTexts(*names, file, "xla_host"));
+    host_.insert(host_.end(), more.begin(), more.end());
+  }
+  families_.insert(families_.begin(), std::make_move_iterator(added.begin()),
+                   std::make_move_iterator(added.end()));
+  if (families_.size() > kMostFamilies) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": more than 256 families"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Families::Compile() {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(16 << 20);
+  for (const Family& family : families_) {
+    compiled_.push_back(std::make_unique<const RE2>(OneOf(family.patterns), options));
+    if (!compiled_.back()->ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("family ", family.name, ": ", compiled_.back()->error()));
+    }
+  }
+  families_.push_back({"other", "others", Kind::kCompute, {}, ""});
+  if (!host_.empty()) compiled_host_ = std::make_unique<const RE2>(OneOf(host_), options);
+  if (compiled_host_ != nullptr && !compiled_host_->ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("xla_host: ", compiled_host_->error()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Families> Families::Parse(absl::string_view text, absl::string_view file) {
+  Families families;
+  GALEN_RETURN_IF_ERROR(families.Add(text, file));
+  GALEN_RETURN_IF_ERROR(families.Compile());
+  return families;
+}
+
+absl::StatusOr<Families> Families::Load(const std::vector<std::string>& directories) {
+  Families families;
+  bool found = false;
+  for (const std::string& directory : directories) {
+    std::vector<std::string> files;
+    std::error_code error;
+    std::filesystem::directory_iterator it(absl::StrCat(directory, "/profile"), error);
+    for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+      const std::string path = it->path().string();
+      if (it->path().extension() == ".yaml" && files.size() < kMostFiles) files.push_back(path);
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::string& path : files) {
+      std::error_code ignored;
+      const auto size = std::filesystem::file_size(path, ignored);
+      std::ifstream in(path, std::ios::binary);
+      std::ostringstream text;
+      if (!ignored && size <= kMostFile) text << in.rdbuf();
+      if (ignored || !in || size > kMostFile) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
+      }
+      GALEN_RETURN_IF_ERROR(families.Add(text.str(), path));
+      found = true;
+    }
+  }
+  if (!found) return absl::NotFoundError("profile/*.yaml: no directory of the knowledge has any");
+  GALEN_RETURN_IF_ERROR(families.Compile());
+  return families;
+}
+
+std::size_t Families::IndexOf(absl::string_view kernel) const {
+  const re2::StringPiece name(kernel.data(), kernel.size());
+  for (std::size_t i = 0; i < compiled_.size(); ++i) {
+    if (RE2::PartialMatch(name, *compiled_[i])) return i;
+  }
+  return compiled_.size();
+}
+
+bool Families::IsXlaHost(absl::string_view name) const {
+  return compiled_host_ != nullptr &&
+         RE2::PartialMatch(re2::StringPiece(name.data(), name.size()), *compiled_host_);
+}
+
+}  // namespace galen::profile

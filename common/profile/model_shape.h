@@ -1,0 +1,45 @@
+#ifndef COMMON_PROFILE_MODEL_SHAPE_H_
+#define COMMON_PROFILE_MODEL_SHAPE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::profile {
+
+// A transformer, as who trains it declares it.
+struct ModelShape {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;   // as many as heads where not declared
+  std::int64_t head_size = 0;  // hidden / heads where not declared
+  std::int64_t ffn = 0;        // width of the feed-forward network; 4 * hidden where not declared
+  bool gated = false;          // SwiGLU and its kin: three matrices, not two
+  std::int64_t experts = 1;    // of a layer
+  std::int64_t active = 1;     // experts of a token, shared ones too
+  std::int64_t vocabulary = 0;
+  std::int64_t sequence = 0;
+  std::int64_t batch = 0;  // sequences of a step, of all GPUs together
+  std::int64_t gpus = 0;   // of the job; 0: as the trace says
+  std::string precision;   // "bf16": whose peak it is measured by
+  bool training = true;    // else forward alone
+};
+
+// "layers=32,hidden=4096,heads=32,..."; all fields in docs/profiles.md. INVALID_ARGUMENT names the
+// field and what it needs; nothing is guessed.
+absl::StatusOr<ModelShape> ParseShape(absl::string_view text);
+
+// Floating-point operations of the model itself for one token, forward: two for each weight of a
+// matrix that it meets, and the scores and sums of attention over the whole sequence (Chowdhery et
+// al., PaLM, arXiv:2204.02311, appendix B; weights as in Narayanan et al., arXiv:2104.04473,
+// appendix). Recomputation does not count.
+double ForwardFlopsPerToken(const ModelShape& shape);
+// Of a step of all GPUs; a training step is three times forward.
+double FlopsPerStep(const ModelShape& shape);
+
+}  // namespace galen::profile
+
+#endif  // COMMON_PROFILE_MODEL_SHAPE_H_

@@ -1,0 +1,152 @@
+#include "services/cli/profile/profile_command.h"
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/knowledge/load.h"
+#include "common/profile/job.h"
+#include "common/profile/model_shape.h"
+#include "common/profile/picture.h"
+#include "services/cli/local_mesh.h"
+#include "services/cli/profile/profile_json.h"
+#include "services/cli/profile/profile_text.h"
+#include "services/node/checks/check_data.h"
+
+namespace galen::cli {
+namespace {
+
+// The slowest GPU's step, which all others wait for; nothing where no trace marks steps.
+std::optional<double> StepOf(const profile::JobProfile& job) {
+  std::optional<double> step;
+  for (const profile::RankTimes& rank : job.ranks.ranks) {
+    if (job.traces[rank.trace].devices[rank.device].marked) {
+      step = std::max(step.value_or(0), rank.wall);
+    }
+  }
+  return step;
+}
+
+Utilization UtilizationOf(const profile::JobProfile& job, const profile::ModelShape& shape,
+                          std::string gpu, const knowledge::Knowledge& knowledge) {
+  Utilization mfu;
+  mfu.flops_per_step = profile::FlopsPerStep(shape);
+  const std::optional<double> step = StepOf(job);
+  if (!step.has_value() || *step <= 0) {
+    mfu.unknown = "no trace marks steps, so that none has a duration";
+    return mfu;
+  }
+  mfu.step = *step;
+  mfu.gpus = static_cast<double>(shape.gpus);
+  for (const profile::TraceReport& trace : job.traces) {
+    if (mfu.gpus == 0 && trace.world_size.has_value()) mfu.gpus = *trace.world_size;
+    if (gpu.empty() && !trace.gpus.empty()) gpu = trace.gpus.front();
+  }
+  if (mfu.gpus == 0) {
+    mfu.unknown = "the traces do not say how many GPUs the job has; declare gpus in --shape";
+    return mfu;
+  }
+  const auto* hardware = gpu.empty() ? nullptr : knowledge.FindHardware(gpu);
+  if (hardware == nullptr) {
+    mfu.unknown =
+        gpu.empty()
+            ? "the traces do not name the GPU; say it with --gpu"
+            : absl::StrCat("\"", gpu, "\" is no model of knowledge/hardware; --gpu names one");
+    return mfu;
+  }
+  const auto peak = hardware->facts().find(absl::StrCat("peak_", shape.precision, "_tflops"));
+  if (peak == hardware->facts().end() || peak->second <= 0) {
+    mfu.unknown = absl::StrCat("knowledge/hardware has no peak_", shape.precision, "_tflops of ",
+                               hardware->model());
+    return mfu;
+  }
+  mfu.gpu = hardware->model();
+  mfu.peak = peak->second * 1e12;
+  mfu.share = mfu.flops_per_step / (mfu.step * mfu.gpus * mfu.peak);
+  return mfu;
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be written"));
+  return absl::OkStatus();
+}
+
+absl::Status Run(const ProfileArguments& arguments, Console& console) {
+  std::optional<profile::ModelShape> shape;
+  if (!arguments.shape.empty()) {
+    GALEN_ASSIGN_OR_RETURN(shape, profile::ParseShape(arguments.shape));
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(arguments.knowledge));
+  GALEN_ASSIGN_OR_RETURN(const profile::Families families, profile::Families::Load(directories));
+  GALEN_ASSIGN_OR_RETURN(const auto knowledge, LoadKnowledge(arguments.knowledge));
+  GALEN_ASSIGN_OR_RETURN(const node::CheckData data,
+                         node::CheckData::Of(*knowledge, "job.collective_trace"));
+  profile::JobOptions options;
+  const std::vector<std::string> equal = data.Texts("equal_sizes");
+  options.equal_sizes = {equal.begin(), equal.end()};
+  GALEN_ASSIGN_OR_RETURN(const profile::JobProfile job,
+                         profile::ReadJob(arguments.paths, families, options));
+  ProfilePage page = {families, job, {}};
+  if (shape.has_value()) {
+    page.utilization = UtilizationOf(job, *shape, arguments.gpu, *knowledge);
+  } else {
+    page.utilization.unknown = "the model's shape is not declared (--shape, docs/profiles.md)";
+  }
+  if (!arguments.svg.empty()) {
+    const std::string picture = profile::Picture(job);
+    if (picture.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(arguments.svg, ": not drawn: no trace with a GPU was read"));
+    }
+    GALEN_RETURN_IF_ERROR(WriteFile(arguments.svg, picture));
+  }
+  if (arguments.json) {
+    console.out << ProfileJson(page) << std::endl;
+  } else {
+    console.out << ProfileText(page, console.terminal) << std::flush;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CLI::App* DeclareProfile(CLI::App& app, ProfileArguments& arguments) {
+  CLI::App* profile = app.add_subcommand(
+      "profile",
+      "Where a step's time goes and which rank is late, by traces of profilers, dumps of the "
+      "flight recorder and answers of NCCL's RAS (docs/profiles.md)");
+  profile->add_option("path", arguments.paths, "A trace, a dump, an answer, or a directory; again")
+      ->required()
+      ->type_name("PATH");
+  profile->add_option("--svg", arguments.svg, "Also draw a picture into this file")
+      ->type_name("FILE");
+  profile
+      ->add_option("--shape", arguments.shape,
+                   "The model, for MFU: layers=32,hidden=4096,heads=32,... (docs/profiles.md)")
+      ->type_name("FIELDS");
+  profile->add_option("--gpu", arguments.gpu, "The GPU, where the trace does not name it")
+      ->type_name("MODEL");
+  profile->add_flag("--json", arguments.json, "Print the same as JSON, nothing else");
+  profile
+      ->add_option("--knowledge", arguments.knowledge,
+                   "Knowledge directory; again, or by comma: one that overlays it")
+      ->delimiter(',')
+      ->type_name("DIR");
+  return profile;
+}
+
+ExitCode RunProfile(const ProfileArguments& arguments, Console& console) {
+  const absl::Status status = Run(arguments, console);
+  if (!status.ok()) console.err << "galen: " << status.message() << std::endl;
+  return ExitCodeOf(status);
+}
+
+}  // namespace galen::cli
