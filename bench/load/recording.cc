@@ -8,8 +8,8 @@
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
 #include "common/host/bundle.h"
-#include "services/cli/local_mesh.h"
 #include "common/knowledge/make_result.h"
+#include "services/cli/local_mesh.h"
 
 namespace galen::load {
 

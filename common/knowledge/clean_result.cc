@@ -71,7 +71,8 @@ void CleanCourses(galen::v1::CheckResult& result) {
     Clean(*course.mutable_unit(), kMaxNameBytes);
     Clean(*course.mutable_subject()->mutable_node(), kMaxNameBytes);
     Clean(*course.mutable_subject()->mutable_device(), kMaxNameBytes);
-    if (course.values_size() > kMaxCourseValues) course.mutable_values()->Truncate(kMaxCourseValues);
+    if (course.values_size() > kMaxCourseValues)
+      course.mutable_values()->Truncate(kMaxCourseValues);
     for (float& value : *course.mutable_values()) {
       if (!std::isfinite(value)) value = std::numeric_limits<float>::quiet_NaN();
     }

@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxExcerptBytes = 4096;
 // Cleans and cuts every text of a finding; a time that there is not goes. Pure.
 void CleanFinding(galen::v1::Finding& finding);
 
-// Leaves out what is beyond the limits above, courses without a time or step, and what is written in
-// other than numbers of JSON but for NaN. Pure.
+// Leaves out what is beyond the limits above, courses without a time or step, and what is written
+// in other than numbers of JSON but for NaN. Pure.
 void CleanCourses(galen::v1::CheckResult& result);
 
 // Cleans and cuts what to collect. Pure.

@@ -27,10 +27,10 @@ galen::v1::CheckResult ResultWithoutFindings(absl::string_view check, absl::stri
                                              absl::string_view message);
 
 // Makes the result of what a check gave. NOT_FOUND, UNAVAILABLE, PERMISSION_DENIED and
-// FAILED_PRECONDITION become SKIPPED with their message as the reason, every other error ERROR. Findings
-// get their unit and are judged by the limits of `spec`: one abnormal finding makes it FAIL.
-// Foreign text is cleaned and bounded. A finding that `spec` does not declare, or of another type,
-// is our bug: the result is an ERROR. Pure.
+// FAILED_PRECONDITION become SKIPPED with their message as the reason, every other error ERROR.
+// Findings get their unit and are judged by the limits of `spec`: one abnormal finding makes it
+// FAIL. Foreign text is cleaned and bounded. A finding that `spec` does not declare, or of another
+// type, is our bug: the result is an ERROR. Pure.
 galen::v1::CheckResult MakeResult(const v1::Check& spec, absl::string_view node,
                                   absl::StatusOr<CheckOutput> output);
 

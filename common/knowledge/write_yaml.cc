@@ -295,8 +295,7 @@ std::string CheckText(const v1::Check& check) {
   }
   if (check.intrusive()) absl::StrAppend(&out, Spaces(kIn), "intrusive: true\n");
   absl::StrAppend(&out, TextLine(kIn, "occupies", check.occupies()),
-                  TextLine(kIn, "family", check.family()),
-                  TextLine(kIn, "file", check.file()));
+                  TextLine(kIn, "family", check.family()), TextLine(kIn, "file", check.file()));
   if (!check.command().empty()) {
     absl::StrAppend(&out, Spaces(kIn), "command: ", FlowList(check.command()), "\n");
   }

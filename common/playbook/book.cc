@@ -87,8 +87,9 @@ absl::Status CheckStep(const Yaml& yaml, absl::string_view file, const Step& ste
       return YamlError(yaml, file, absl::StrCat("numbers: ", step.test, " has no ", name));
     }
     if (number < spec->least || number > spec->most) {
-      return YamlError(yaml, file, absl::StrCat("numbers: ", name, ": must be ", spec->least,
-                                                " to ", spec->most));
+      return YamlError(
+          yaml, file,
+          absl::StrCat("numbers: ", name, ": must be ", spec->least, " to ", spec->most));
     }
   }
   return absl::OkStatus();

@@ -50,8 +50,8 @@ Course CourseOf(const series::Grid& grid, absl::Span<const float> values, absl::
 
 Course ThroughputCourse(const Scene& scene) {
   if (!scene.known) return {};
-  Course course = CourseOf(scene.grid, scene.throughput, "throughput", scene.unit,
-                           Course::THROUGHPUT);
+  Course course =
+      CourseOf(scene.grid, scene.throughput, "throughput", scene.unit, Course::THROUGHPUT);
   for (const series::Phase& phase : scene.phases) {
     if (!series::IsKnown(phase.level)) continue;
     Course::Level& level = *course.add_levels();

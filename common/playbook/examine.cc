@@ -52,8 +52,8 @@ class Measurer {
     std::vector<std::string> remarks;
   };
 
-  Measurer(const Book& book, const telemetry::Rules& rules, Source& source,
-           telemetry::Range range, const std::vector<std::string>& nodes, const Call& call)
+  Measurer(const Book& book, const telemetry::Rules& rules, Source& source, telemetry::Range range,
+           const std::vector<std::string>& nodes, const Call& call)
       : book_(book), rules_(rules), source_(source), range_(range), nodes_(nodes), call_(call) {}
 
   const telemetry::Range& range() const { return range_; }
@@ -103,8 +103,8 @@ class Measurer {
   }
 
   absl::StatusOr<std::shared_ptr<const Rows>> Quantity(const std::string& name, Of& of) {
-    GALEN_ASSIGN_OR_RETURN(Measured measured, telemetry::Measure(source_, rules_, name, range_,
-                                                                 kMostAge, call_));
+    GALEN_ASSIGN_OR_RETURN(Measured measured,
+                           telemetry::Measure(source_, rules_, name, range_, kMostAge, call_));
     of.answers = std::move(measured.answers);
     of.remarks = std::move(measured.warnings);
     for (const telemetry::Answer& answer : of.answers) {
@@ -147,8 +147,7 @@ class Measurer {
       return absl::UnimplementedError(
           absl::StrCat(query.name, ": is a question in PromQL, which a bundle cannot answer"));
     }
-    GALEN_ASSIGN_OR_RETURN(telemetry::Answer answer,
-                           source_.RangeOf(query.promql, range_, call_));
+    GALEN_ASSIGN_OR_RETURN(telemetry::Answer answer, source_.RangeOf(query.promql, range_, call_));
     GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
                            series::MakeGrid(range_.start, range_.end, range_.step));
     Rows rows{query.name, query.unit, false, grid, {}, {0, 0}};
@@ -238,9 +237,9 @@ absl::StatusOr<Scene> SceneOf(Measurer& measurer) {
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> throughput, ThroughputOf(measurer));
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> steps,
                          RowsOrNull(measurer, kTrainingStep));
-  GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
-                         series::MakeGrid(measurer.range().start, measurer.range().end,
-                                          measurer.range().step));
+  GALEN_ASSIGN_OR_RETURN(
+      const series::Grid grid,
+      series::MakeGrid(measurer.range().start, measurer.range().end, measurer.range().step));
   return MakeScene(grid, throughput.get(), steps.get());
 }
 
@@ -256,8 +255,7 @@ class Examiner {
   Examiner(Measurer& now, Measurer* before, std::shared_ptr<const Scene> scene)
       : now_(now), before_(before), scene_(std::move(scene)) {}
 
-  absl::StatusOr<Examination> Run(const std::string& check,
-                                  const std::vector<const Step*>& steps) {
+  absl::StatusOr<Examination> Run(const std::string& check, const std::vector<const Step*>& steps) {
     Examination examination;
     examination.check = check;
     examination.scene = scene_;
@@ -296,8 +294,7 @@ class Examiner {
             {&step, {}, std::monostate(), std::string(of->rows.status().message()), nullptr, -1});
         return absl::NotFoundError(std::string(of->rows.status().message()));
       }
-      keep.push_back(
-          std::make_shared<const Rows>(Together(**of->rows, step.over, step.combine)));
+      keep.push_back(std::make_shared<const Rows>(Together(**of->rows, step.over, step.combine)));
       input.of.push_back(keep.back().get());
     }
     const std::shared_ptr<const Rows> first = keep.empty() ? nullptr : keep.front();
@@ -337,8 +334,8 @@ class Examiner {
 bool SameNode(absl::string_view one, absl::string_view other) {
   if (one == other) return true;
   const auto host = [](absl::string_view name) { return name.substr(0, name.find('.')); };
-  const bool full = one.find('.') != absl::string_view::npos &&
-                    other.find('.') != absl::string_view::npos;
+  const bool full =
+      one.find('.') != absl::string_view::npos && other.find('.') != absl::string_view::npos;
   // Two addresses, or two full names, are one only where they are equal.
   return !full && !host(one).empty() && host(one) == host(other);
 }
@@ -360,18 +357,18 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
                                                  const Call& call) {
   Times window = WindowOf(request);
   if (window.end - window.start < absl::Minutes(1)) {
-    return absl::NotFoundError(absl::StrCat(
-        source.name(), ": has nothing of the time of the incident",
-        request.extent.end == absl::InfiniteFuture()
-            ? ""
-            : absl::StrCat("; what it has ends at ", Day(request.extent.end))));
+    return absl::NotFoundError(
+        absl::StrCat(source.name(), ": has nothing of the time of the incident",
+                     request.extent.end == absl::InfiniteFuture()
+                         ? ""
+                         : absl::StrCat("; what it has ends at ", Day(request.extent.end))));
   }
   std::optional<Times> baseline = request.baseline;
   std::vector<std::string> remarks;
   std::vector<std::string> nodes = request.nodes;
   std::vector<std::string> baseline_nodes = request.baseline_nodes;
-  auto now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step), nodes,
-                                        call);
+  auto now =
+      std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step), nodes, call);
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> throughput, ThroughputOf(*now));
   if (!baseline.has_value() && throughput != nullptr) {
     std::vector<Run> runs = RunsOf(*throughput, kBetweenRuns);
@@ -390,10 +387,12 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
     if (!jobs.slower.empty()) {
       const bool told = !jobs.slower_nodes.empty() && !jobs.faster_nodes.empty();
       remarks.push_back(
-          told ? absl::StrCat("two jobs ran at the same time: ", jobs.slower, ", the slower one, on ",
-                              jobs.slower_nodes.size(), " machines is looked at beside ",
-                              jobs.faster, " on ", jobs.faster_nodes.size())
-               : absl::StrCat("jobs ", jobs.slower, " and ", jobs.faster, " ran at the same time, and "
+          told ? absl::StrCat("two jobs ran at the same time: ", jobs.slower,
+                              ", the slower one, on ", jobs.slower_nodes.size(),
+                              " machines is looked at beside ", jobs.faster, " on ",
+                              jobs.faster_nodes.size())
+               : absl::StrCat("jobs ", jobs.slower, " and ", jobs.faster,
+                              " ran at the same time, and "
                               "which machine worked for which is not known: name the machines of "
                               "one, and those of the other as baseline"));
       if (told) {

@@ -18,8 +18,8 @@ struct TwoJobs {
 
 // The two jobs with most samples of throughput, where two or more overlap for half of their time.
 // Only one machine of a job may tell its throughput: the others belong to the job with whose
-// telling machine their power goes up and down together (checkpoints, phases). Empty node lists: one job, or most
-// machines cannot be told apart.
+// telling machine their power goes up and down together (checkpoints, phases). Empty node lists:
+// one job, or most machines cannot be told apart.
 TwoJobs FindTwoJobs(const Rows& throughput, const Rows& power);
 
 }  // namespace galen::playbook

@@ -48,7 +48,8 @@ std::vector<std::string> Lint(const Book& book, const telemetry::Rules& rules,
       }
       for (const std::string& name : step.of) {
         if (rules.Find(name) == nullptr && book.FindQuery(name) == nullptr) {
-          fault(absl::StrCat("of: ", name, " is no quantity of telemetry/sources.yaml and no query"));
+          fault(
+              absl::StrCat("of: ", name, " is no quantity of telemetry/sources.yaml and no query"));
         }
       }
       for (const std::string& label : step.points_to) {

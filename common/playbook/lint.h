@@ -11,8 +11,9 @@
 namespace galen::playbook {
 
 // What is wrong with playbooks beside the rest of the knowledge, "file:line: what" each: a check,
-// finding, quantity or label that there is none of, a finding of another type than its test gives, a
-// label that no rule connects to the finding, and a check of kind promql that no playbook answers.
+// finding, quantity or label that there is none of, a finding of another type than its test gives,
+// a label that no rule connects to the finding, and a check of kind promql that no playbook
+// answers.
 std::vector<std::string> Lint(const Book& book, const telemetry::Rules& rules,
                               const knowledge::Knowledge& knowledge);
 

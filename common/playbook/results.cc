@@ -33,7 +33,8 @@ std::string DeviceOf(const telemetry::Place& place, absl::string_view subject) {
     return absl::StrCat("nic:", place.device,
                         place.port.empty() ? "" : absl::StrCat("/port:", place.port));
   }
-  if (subject == "node" || subject == "job" || subject == "cluster" || subject == "fabric") return "";
+  if (subject == "node" || subject == "job" || subject == "cluster" || subject == "fabric")
+    return "";
   return absl::StrCat(subject, ":", place.device);
 }
 
@@ -77,8 +78,7 @@ std::string QueriesText(const Examination& examination) {
 
 }  // namespace
 
-std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec,
-                                   const Examination& examination,
+std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Examination& examination,
                                    const std::vector<std::string>& nodes) {
   std::map<absl::string_view, const FindingSpec*> declared;
   for (const FindingSpec& finding : spec.findings()) declared[finding.name()] = &finding;
@@ -87,7 +87,8 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec,
   for (const std::string& node : nodes) {
     if (!examination.status.ok()) {
       CheckResult result = knowledge::MakeResult(spec, node, examination.status);
-      for (const Observation& observation : examination.observations) Want(*observation.step, result);
+      for (const Observation& observation : examination.observations)
+        Want(*observation.step, result);
       knowledge::CleanWanted(result);
       results.push_back(std::move(result));
       continue;
@@ -113,8 +114,7 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec,
       if (!seen.insert(observation.step).second) continue;
       const auto finding = declared.find(observation.step->finding);
       if (finding == declared.end()) continue;
-      output.findings.push_back(
-          knowledge::UnknownFinding(observation.step->finding, node, ""));
+      output.findings.push_back(knowledge::UnknownFinding(observation.step->finding, node, ""));
       of_finding.push_back(nullptr);
       steps.push_back(observation.step);
       missing.insert(absl::StrCat(observation.step->finding, ": no series of this node"));
@@ -136,8 +136,8 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec,
                                     ": ", observation->why));
       }
       const bool job = observation->place.node.empty();
-      const bool draw = observation->rows != nullptr && observation->row >= 0 &&
-                        (!job || node == nodes.front());
+      const bool draw =
+          observation->rows != nullptr && observation->row >= 0 && (!job || node == nodes.front());
       if (!draw || suspects >= kMostSuspects) continue;
       *result.add_courses() = SuspectCourse(*observation);
       if (!job && suspects == 0) *result.add_courses() = PeersCourse(*observation);

@@ -135,9 +135,9 @@ Scene MakeScene(const series::Grid& grid, const Rows* throughput, const Rows* st
             all.begin() + static_cast<std::ptrdiff_t>(scene.end),
             scene.throughput.begin() + static_cast<std::ptrdiff_t>(scene.begin));
   const std::size_t size = scene.end - scene.begin;
-  std::vector<Phase> phases = series::FindPhases(
-      absl::MakeConstSpan(scene.throughput).subspan(scene.begin, size),
-      {.shortest = std::max<std::size_t>(5, Points(options.shortest, grid))});
+  std::vector<Phase> phases =
+      series::FindPhases(absl::MakeConstSpan(scene.throughput).subspan(scene.begin, size),
+                         {.shortest = std::max<std::size_t>(5, Points(options.shortest, grid))});
   for (Phase& phase : phases) {
     phase.begin += scene.begin;
     phase.end += scene.begin;

@@ -24,8 +24,7 @@ absl::Span<const Test> Tests() {
   static const auto& kTests = *new std::vector<Test>([] {
     std::vector<Test> all;
     for (const auto& some :
-         {LevelTests(), PeerTests(), WaitTests(), AliveTests(), JobTests(),
-                             CompareTests()}) {
+         {LevelTests(), PeerTests(), WaitTests(), AliveTests(), JobTests(), CompareTests()}) {
       all.insert(all.end(), some.begin(), some.end());
     }
     return all;

@@ -39,8 +39,10 @@ std::vector<Seen> WorkedToTheEnd(const TestInput& input) {
       const auto known = series::LastKnown(rows.values.Row(i).first(end));
       seen.push_back({place, false,
                       known.has_value()
-                          ? absl::StrCat("its numbers end at ", Clock(rows.grid, *known), ", the "
-                                         "job went on to ", Clock(rows.grid, end))
+                          ? absl::StrCat("its numbers end at ", Clock(rows.grid, *known),
+                                         ", the "
+                                         "job went on to ",
+                                         Clock(rows.grid, end))
                           : "no samples before the end",
                       static_cast<int>(i)});
       continue;
@@ -52,9 +54,8 @@ std::vector<Seen> WorkedToTheEnd(const TestInput& input) {
     seen.push_back({place, as_before && as_others,
                     absl::StrCat(Short(level), " ", rows.unit, " in the ",
                                  Short(input.Number("tail_min")), " minutes before ",
-                                 Clock(rows.grid, end), ", ",
-                                 Short(static_cast<double>(levels[i])), " at work, ",
-                                 Short(static_cast<double>(usual)), " its peers"),
+                                 Clock(rows.grid, end), ", ", Short(static_cast<double>(levels[i])),
+                                 " at work, ", Short(static_cast<double>(usual)), " its peers"),
                     static_cast<int>(i)});
   }
   return seen;
@@ -76,15 +77,15 @@ std::vector<Seen> Ended(const TestInput& input) {
       seen.push_back(Unknown(rows.places[i], "no samples, or too few to compare"));
       continue;
     }
-    const bool ended = static_cast<double>(ends[i]) + static_cast<double>(least) <
-                       static_cast<double>(usual);
+    const bool ended =
+        static_cast<double>(ends[i]) + static_cast<double>(least) < static_cast<double>(usual);
     const auto at = static_cast<std::size_t>(ends[i]);
-    seen.push_back({rows.places[i], ended,
-                    ended ? absl::StrCat("its numbers end at ", Clock(rows.grid, at),
-                                         ", those of others at ",
-                                         Clock(rows.grid, static_cast<std::size_t>(usual)))
-                          : "its numbers go on",
-                    ended ? static_cast<int>(i) : -1});
+    seen.push_back(
+        {rows.places[i], ended,
+         ended ? absl::StrCat("its numbers end at ", Clock(rows.grid, at), ", those of others at ",
+                              Clock(rows.grid, static_cast<std::size_t>(usual)))
+               : "its numbers go on",
+         ended ? static_cast<int>(i) : -1});
   }
   return seen;
 }

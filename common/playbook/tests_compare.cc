@@ -31,11 +31,10 @@ Deltas DeltasOf(const TestInput& input) {
   deltas.before = series::Median(medians);
   for (std::size_t i = 0; i < now.places.size(); ++i) {
     const auto row = now.values.Row(i);
-    const float level = series::Median(
-        row.subspan(input.scene.begin, input.scene.end - input.scene.begin));
+    const float level =
+        series::Median(row.subspan(input.scene.begin, input.scene.end - input.scene.begin));
     const int other = RowOf(then, now.places[i]);
-    const float before =
-        other < 0 ? deltas.before : medians[static_cast<std::size_t>(other)];
+    const float before = other < 0 ? deltas.before : medians[static_cast<std::size_t>(other)];
     deltas.values.push_back(level - before);
   }
   deltas.of_all = series::Median(deltas.values);
@@ -82,21 +81,23 @@ std::vector<Seen> MoreThanBefore(const TestInput& input) {
 // Whether all places changed alike, and by enough to tell.
 std::vector<Seen> AllAlike(const TestInput& input) {
   if (input.before.empty()) {
-    return {Unknown({}, "no time to compare with; name a time at which it was well (baseline), or "
-                        "keep the numbers of a job that ran well")};
+    return {Unknown({},
+                    "no time to compare with; name a time at which it was well (baseline), or "
+                    "keep the numbers of a job that ran well")};
   }
   const Deltas deltas = DeltasOf(input);
   const std::vector<float> known = series::KnownOf(deltas.values);
   if (known.size() < 2) return {Unknown({}, "too few places are known at both times")};
   const auto middle = static_cast<double>(deltas.of_all);
-  const double within = std::max(input.Number("within_share") * std::abs(middle),
-                                 input.Number("within"));
+  const double within =
+      std::max(input.Number("within_share") * std::abs(middle), input.Number("within"));
   const auto alike = std::count_if(known.begin(), known.end(), [&](float value) {
     return std::abs(static_cast<double>(value) - middle) <= within;
   });
   const double share = static_cast<double>(alike) / static_cast<double>(known.size());
   const bool enough = std::abs(middle) >= input.Number("least");
-  return {{{}, enough && share >= input.Number("least_share"),
+  return {{{},
+           enough && share >= input.Number("least_share"),
            absl::StrCat("median change ", Short(middle), ", ", alike, " of ", known.size(),
                         " places alike"),
            enough ? 0 : -1}};
@@ -108,12 +109,14 @@ std::vector<Seen> LossBeside(const TestInput& input) {
   if (!input.scene.known) return {Unknown({}, "the throughput of the job is not known")};
   const std::vector<float> then = MedianOf(*input.before[0]);
   const auto before = static_cast<double>(series::Median(then));
-  const auto now = static_cast<double>(series::Median(
-      absl::MakeConstSpan(input.scene.throughput)
-          .subspan(input.scene.begin, input.scene.end - input.scene.begin)));
+  const auto now = static_cast<double>(
+      series::Median(absl::MakeConstSpan(input.scene.throughput)
+                         .subspan(input.scene.begin, input.scene.end - input.scene.begin)));
   if (!(before > 0) || !std::isfinite(now)) return {Unknown({}, "one of both is not known")};
-  return {{{}, 100 * (1 - now / before),
-           absl::StrCat(Short(now), " beside ", Short(before), " ", input.scene.unit), -1}};
+  return {{{},
+           100 * (1 - now / before),
+           absl::StrCat(Short(now), " beside ", Short(before), " ", input.scene.unit),
+           -1}};
 }
 
 }  // namespace
@@ -121,8 +124,11 @@ std::vector<Seen> LossBeside(const TestInput& input) {
 std::vector<Test> CompareTests() {
   return {
       {"more_than_before",
-       "What it has more than at the time that it is compared with, or else than its peers.", 1,
-       "float", {}, MoreThanBefore},
+       "What it has more than at the time that it is compared with, or else than its peers.",
+       1,
+       "float",
+       {},
+       MoreThanBefore},
       {"all_alike",
        "Whether all places changed by the same since the time that it is compared with.",
        1,
@@ -132,8 +138,12 @@ std::vector<Test> CompareTests() {
         {"within", 1, 0, 1e18, "so much is the same anyway, in units of the measure"},
         {"least_share", 0.8, 0.1, 1, "share of the places: judgement"}},
        AllAlike},
-      {"loss_beside", "What throughput lost beside the time that it is compared with; %.", 0,
-       "float", {}, LossBeside},
+      {"loss_beside",
+       "What throughput lost beside the time that it is compared with; %.",
+       0,
+       "float",
+       {},
+       LossBeside},
   };
 }
 

@@ -94,11 +94,12 @@ std::vector<Seen> RisesAsThroughputFalls(const TestInput& input) {
   }
   const double rise = before == 0 ? 0 : (after - before) / std::abs(before);
   const double together = Correlation(blocks, throughput);
-  const double fall = part(throughput, 0, kBlocks / 4) -
-                      part(throughput, kBlocks - kBlocks / 4, kBlocks / 4);
+  const double fall =
+      part(throughput, 0, kBlocks / 4) - part(throughput, kBlocks - kBlocks / 4, kBlocks / 4);
   const bool is = scene.loss > 0 && fall > 0 && rise >= input.Number("least_rise") &&
                   together <= -input.Number("least_correlation");
-  return {{{}, is,
+  return {{{},
+           is,
            absl::StrCat(rows.name, " from ", Short(before), " to ", Short(after),
                         ", correlation with throughput ", Short(together)),
            0}};
@@ -109,7 +110,8 @@ std::vector<Seen> Spikes(const TestInput& input) {
   const Rows& rows = *input.of[0];
   const std::vector<float> median = MedianOf(rows);
   if (KnownShare(median) < 0.1) return {Unknown({}, "known for too little of the time")};
-  const std::size_t window = std::max<std::size_t>(5, PointsOf(input.Number("window_min"), rows.grid));
+  const std::size_t window =
+      std::max<std::size_t>(5, PointsOf(input.Number("window_min"), rows.grid));
   double spikes = 0;
   std::size_t first = median.size();
   bool inside = false;
@@ -125,7 +127,8 @@ std::vector<Seen> Spikes(const TestInput& input) {
     }
     inside = is;
   }
-  return {{{}, spikes,
+  return {{{},
+           spikes,
            spikes == 0 ? absl::StrCat(rows.name, " has none")
                        : absl::StrCat("the first one at ", Clock(rows.grid, first)),
            spikes == 0 ? -1 : 0}};
@@ -136,8 +139,10 @@ std::vector<Seen> PeriodIn(const TestInput& input) {
   const std::vector<float> median = MedianOf(rows);
   const auto period = series::PeriodOf(median);
   if (!period.has_value()) return {{{}, 0.0, "no period", -1}};
-  return {{{}, period->samples * absl::ToDoubleSeconds(rows.grid.step),
-           absl::StrCat("strength ", Short(static_cast<double>(period->strength))), 0}};
+  return {{{},
+           period->samples * absl::ToDoubleSeconds(rows.grid.step),
+           absl::StrCat("strength ", Short(static_cast<double>(period->strength))),
+           0}};
 }
 
 }  // namespace
@@ -146,14 +151,22 @@ std::vector<Test> JobTests() {
   return {
       {"shape",
        "How throughput went: steady, phased (comes back), gradual, one_off (does not come back).",
-       0, "text", {}, ShapeOf},
-      {"loss", "What throughput lost in its worse phases beside its best one; %.", 0, "float", {},
+       0,
+       "text",
+       {},
+       ShapeOf},
+      {"loss",
+       "What throughput lost in its worse phases beside its best one; %.",
+       0,
+       "float",
+       {},
        Loss},
       {"rises_as_throughput_falls",
        "Whether a measure of training rises while throughput falls, and as it does.",
        1,
        "bool",
-       {{"least_rise", 0.2, 0, 100, "share of the first quarter that the last one is above: judgement"},
+       {{"least_rise", 0.2, 0, 100,
+         "share of the first quarter that the last one is above: judgement"},
         {"least_correlation", 0.7, 0, 1, "of 24 medians of both: judgement"}},
        RisesAsThroughputFalls},
       {"spikes",

@@ -67,15 +67,14 @@ std::vector<Seen> Grown(const TestInput& input, bool rate) {
     }
     // Nothing happened in what was seen; of the rest nobody knows.
     if (growth.known * 2 < rows.grid.size && growth.total == 0) {
-      seen.push_back(Unknown(rows.places[i], absl::StrCat("known for ", growth.known, " of ",
-                                                          rows.grid.size,
-                                                          " points, and still in them")));
+      seen.push_back(
+          Unknown(rows.places[i], absl::StrCat("known for ", growth.known, " of ", rows.grid.size,
+                                               " points, and still in them")));
       continue;
     }
-    const double value =
-        rate ? growth.total /
-                   (static_cast<double>(growth.known) * absl::ToDoubleSeconds(rows.grid.step))
-             : std::round(growth.total);
+    const double value = rate ? growth.total / (static_cast<double>(growth.known) *
+                                                absl::ToDoubleSeconds(rows.grid.step))
+                              : std::round(growth.total);
     seen.push_back({rows.places[i], value, rows.name, static_cast<int>(i)});
   }
   return seen;
@@ -215,8 +214,9 @@ std::vector<Test> LevelTests() {
        "The highest level that lasts.",
        1,
        "float",
-       {{"shortest_min", 5, 0.1, 600, "minutes for which it has to stay there: what a checkpoint "
-                                      "takes is shorter (AMD's method: five to eight)"}},
+       {{"shortest_min", 5, 0.1, 600,
+         "minutes for which it has to stay there: what a checkpoint "
+         "takes is shorter (AMD's method: five to eight)"}},
        Held},
       {"growth", "What a counter grew by, in whole numbers.", 1, "float", {}, GrowthCount},
       {"rate", "What a counter grew by a second, on average.", 1, "float", {}, GrowthRate},
@@ -241,7 +241,11 @@ std::vector<Test> LevelTests() {
        "float",
        {},
        UsedShare},
-      {"share_of", "The share of the second measure that the first one is.", 2, "float", {},
+      {"share_of",
+       "The share of the second measure that the first one is.",
+       2,
+       "float",
+       {},
        ShareOf},
   };
 }

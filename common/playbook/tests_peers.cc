@@ -51,8 +51,7 @@ bool Counts(const series::Outlier& outlier, const TestInput& input) {
 
 std::vector<Seen> Differs(const TestInput& input) {
   const Rows& rows = *input.of[0];
-  const series::PeerReport report =
-      series::FindOutliers(rows.values, PeersOf(input, rows.grid));
+  const series::PeerReport report = series::FindOutliers(rows.values, PeersOf(input, rows.grid));
   std::vector<Seen> seen;
   for (std::size_t i = 0; i < rows.places.size(); ++i) {
     const telemetry::Place& place = rows.places[i];
@@ -66,19 +65,18 @@ std::vector<Seen> Differs(const TestInput& input) {
       seen.push_back(Unknown(place, "known for less than half of the window"));
       continue;
     }
-    const auto found =
-        std::find_if(report.outliers.begin(), report.outliers.end(), [&](const auto& outlier) {
-          return outlier.entity == i && Counts(outlier, input);
-        });
+    const auto found = std::find_if(
+        report.outliers.begin(), report.outliers.end(),
+        [&](const auto& outlier) { return outlier.entity == i && Counts(outlier, input); });
     if (found == report.outliers.end()) {
       seen.push_back({place, std::string(kNobody), "as its peers", -1});
     } else {
-      seen.push_back({place, NameOf(place),
-                      absl::StrCat(Short(static_cast<double>(found->value)), " beside ",
-                                   Short(static_cast<double>(found->peers)), " of its peers, from ",
-                                   Clock(rows.grid, found->begin), " to ",
-                                   Clock(rows.grid, found->end)),
-                      static_cast<int>(i)});
+      seen.push_back(
+          {place, NameOf(place),
+           absl::StrCat(Short(static_cast<double>(found->value)), " beside ",
+                        Short(static_cast<double>(found->peers)), " of its peers, from ",
+                        Clock(rows.grid, found->begin), " to ", Clock(rows.grid, found->end)),
+           static_cast<int>(i)});
     }
   }
   return seen;
@@ -109,8 +107,7 @@ std::vector<Seen> RatioToPeers(const TestInput& input) {
 // Of ranks: the one that is slowest, or the node that all slow ones are on.
 std::vector<Seen> Slowest(const TestInput& input, bool node) {
   const Rows& rows = *input.of[0];
-  const series::PeerReport report =
-      series::FindOutliers(rows.values, PeersOf(input, rows.grid));
+  const series::PeerReport report = series::FindOutliers(rows.values, PeersOf(input, rows.grid));
   if (report.compared == 0) return {Unknown({}, "too few ranks to compare")};
   std::set<std::string> slow_nodes;
   const telemetry::Place* slowest = nullptr;
@@ -219,7 +216,8 @@ std::vector<Seen> GoesWithLoss(const TestInput& input) {
     for (std::size_t i = 0; i < column.size(); ++i) column[i] = rows.values.Row(i)[t];
     spread[t] = series::CenterOf(column, kMostStanding).spread;
   }
-  const std::size_t window = std::max<std::size_t>(3, PointsOf(input.Number("window_min"), rows.grid));
+  const std::size_t window =
+      std::max<std::size_t>(3, PointsOf(input.Number("window_min"), rows.grid));
   for (std::size_t i = 0; i < rows.places.size(); ++i) {
     const telemetry::Place& place = rows.places[i];
     if (KnownShare(rows.values.Row(i)) < 0.5) {
@@ -230,8 +228,7 @@ std::vector<Seen> GoesWithLoss(const TestInput& input) {
       seen.push_back(Unknown(place, "fewer than four to compare"));
       continue;
     }
-    const std::vector<char> out =
-        StandsOut(rows, i, usual, spread, window, input.Number("least"));
+    const std::vector<char> out = StandsOut(rows, i, usual, spread, window, input.Number("least"));
     std::size_t inside = 0;
     std::size_t outside = 0;
     std::size_t first = out.size();
@@ -244,23 +241,24 @@ std::vector<Seen> GoesWithLoss(const TestInput& input) {
       last = t;
     }
     // A fault that lasts for all of the window goes with a loss that does, too.
-    const double share =
-        inside + outside == 0 ? 0 : static_cast<double>(inside) / static_cast<double>(inside + outside);
+    const double share = inside + outside == 0
+                             ? 0
+                             : static_cast<double>(inside) / static_cast<double>(inside + outside);
     const bool goes = lows > 0 && inside >= 2 * window && share >= input.Number("least_share");
     if (!goes) {
       seen.push_back({place, std::string(kNobody),
-                      inside + outside == 0 ? "stands out at no time"
-                                            : absl::StrCat("stands out, but for ",
-                                                           Short(100 * (1 - share)),
-                                                           " % of it while throughput was good"),
+                      inside + outside == 0
+                          ? "stands out at no time"
+                          : absl::StrCat("stands out, but for ", Short(100 * (1 - share)),
+                                         " % of it while throughput was good"),
                       -1});
       continue;
     }
-    seen.push_back({place, place.node,
-                    absl::StrCat("stands out from ", Clock(rows.grid, first), " to ",
-                                 Clock(rows.grid, last), ", ", Short(100 * share),
-                                 " % of it while throughput was low"),
-                    static_cast<int>(i)});
+    seen.push_back(
+        {place, place.node,
+         absl::StrCat("stands out from ", Clock(rows.grid, first), " to ", Clock(rows.grid, last),
+                      ", ", Short(100 * share), " % of it while throughput was low"),
+         static_cast<int>(i)});
   }
   return seen;
 }

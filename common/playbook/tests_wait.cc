@@ -16,10 +16,10 @@ using series::IsKnown;
 using series::kUnknown;
 
 // What a GPU does where the job stands still.
-enum class Doing { kUnknown, kNothing, kWorks, kWaits };
+enum class Doing { kNotKnown, kNothing, kWorks, kWaits };
 struct Gpu {
   telemetry::Place place;
-  Doing doing = Doing::kUnknown;
+  Doing doing = Doing::kNotKnown;
   std::string why;
   int row = -1;
 };
@@ -54,13 +54,12 @@ class Looking {
     // What working takes, and what rest does: of each GPU itself, and of the others.
     std::vector<float> rests;
     for (std::size_t i = 0; i < power_.places.size(); ++i) {
-      levels_.push_back(
-          WorkingLevel(power_.values.Row(i).first(std::min(end_, power_.grid.size)),
-                       PointsOf(2, power_.grid)));
+      levels_.push_back(WorkingLevel(power_.values.Row(i).first(std::min(end_, power_.grid.size)),
+                                     PointsOf(2, power_.grid)));
       const int other = RowOf(busy_, power_.places[i]);
       if (other >= 0) {
-        rests.push_back(RestLevel(busy_.values.Row(static_cast<std::size_t>(other)),
-                                  power_.values.Row(i)));
+        rests.push_back(
+            RestLevel(busy_.values.Row(static_cast<std::size_t>(other)), power_.values.Row(i)));
       }
     }
     usual_ = series::Median(levels_);
@@ -75,7 +74,7 @@ class Looking {
 
  private:
   Gpu LookAt(std::size_t i) const {
-    Gpu gpu{power_.places[i], Doing::kUnknown, "", static_cast<int>(i)};
+    Gpu gpu{power_.places[i], Doing::kNotKnown, "", static_cast<int>(i)};
     const int other = RowOf(busy_, gpu.place);
     if (other < 0) {
       gpu.why = "its utilisation is not known";
@@ -122,7 +121,7 @@ class Looking {
 std::vector<Seen> BusyAtIdle(const TestInput& input) {
   std::vector<Seen> seen;
   for (Gpu& gpu : Looking(input).All()) {
-    if (gpu.doing == Doing::kUnknown) {
+    if (gpu.doing == Doing::kNotKnown) {
       seen.push_back(Unknown(gpu.place, std::move(gpu.why)));
     } else {
       seen.push_back({gpu.place, gpu.doing == Doing::kWaits, std::move(gpu.why), gpu.row});
@@ -142,7 +141,7 @@ Waiting CountOf(const std::vector<Gpu>& gpus, double most) {
   std::size_t busy = 0;
   std::map<std::string, bool> nodes;  // whether some GPU of it waits
   for (const Gpu& gpu : gpus) {
-    if (gpu.doing == Doing::kUnknown) continue;
+    if (gpu.doing == Doing::kNotKnown) continue;
     const bool waits = gpu.doing == Doing::kWaits;
     bool& some = nodes[gpu.place.node];
     some = some || waits;
@@ -162,7 +161,8 @@ Waiting CountOf(const std::vector<Gpu>& gpus, double most) {
 std::vector<Seen> MostWait(const TestInput& input) {
   const Waiting all = CountOf(Looking(input).All(), input.Number("most"));
   if (all.known == 0) return {Unknown({}, "utilisation or power is not known of any GPU")};
-  return {{{}, all.most,
+  return {{{},
+           all.most,
            absl::StrCat(all.waiting, " of ", all.known, " GPUs are busy at the power of rest"),
            -1}};
 }
@@ -176,7 +176,7 @@ std::vector<Seen> WaitsOtherwise(const TestInput& input) {
   std::set<std::string> unknown;
   for (const Gpu& gpu : gpus) {
     std::string& set = set_of_node[gpu.place.node];
-    if (gpu.doing == Doing::kUnknown) unknown.insert(gpu.place.node);
+    if (gpu.doing == Doing::kNotKnown) unknown.insert(gpu.place.node);
     if (gpu.doing == Doing::kWaits) absl::StrAppend(&set, " ", gpu.place.device);
   }
   std::map<std::string, std::size_t> counts;
@@ -193,12 +193,14 @@ std::vector<Seen> WaitsOtherwise(const TestInput& input) {
   std::vector<Seen> seen;
   for (const auto& [node, set] : set_of_node) {
     if (unknown.contains(node) || (hangs && !majority)) {
-      seen.push_back(Unknown({.node = node}, "which of its GPUs wait, or which do on most nodes, "
-                                             "is not known"));
+      seen.push_back(Unknown({.node = node},
+                             "which of its GPUs wait, or which do on most nodes, "
+                             "is not known"));
     } else if (!hangs || set == usual) {
       seen.push_back({{.node = node}, std::string(kNobody), "as most nodes", -1});
     } else {
-      seen.push_back({{.node = node}, node,
+      seen.push_back({{.node = node},
+                      node,
                       absl::StrCat("GPUs", set.empty() ? " none" : set, " wait, on most nodes",
                                    usual.empty() ? " none" : usual),
                       -1});
@@ -208,15 +210,16 @@ std::vector<Seen> WaitsOtherwise(const TestInput& input) {
 }
 
 std::vector<NumberSpec> WaitNumbers() {
-  return {{"tail_min", 5, 0.5, 600, "minutes that are looked at"},
-          {"busy_pct", 90, 1, 100, "% of utilisation from which on it is busy"},
-          {"idle_share", 0.55, 0.05, 0.95,
-           "share of its working power below which it rests: MI355X 300 of 900 W (AMD, "
-           "maxtext-slurm), H100 120 to 200 of 600 W"},
-          {"rest_times", 1.8, 1, 10,
-           "times what it draws while it has nothing to do, below which it rests: waiting takes 42 W "
-           "more than the 260 W of an MI355X (AMD, maxtext-slurm); work three times as much"},
-          {"most", 0.5, 0.1, 1, "share of the GPUs that are most of them: judgement"}};
+  return {
+      {"tail_min", 5, 0.5, 600, "minutes that are looked at"},
+      {"busy_pct", 90, 1, 100, "% of utilisation from which on it is busy"},
+      {"idle_share", 0.55, 0.05, 0.95,
+       "share of its working power below which it rests: MI355X 300 of 900 W (AMD, "
+       "maxtext-slurm), H100 120 to 200 of 600 W"},
+      {"rest_times", 1.8, 1, 10,
+       "times what it draws while it has nothing to do, below which it rests: waiting takes 42 W "
+       "more than the 260 W of an MI355X (AMD, maxtext-slurm); work three times as much"},
+      {"most", 0.5, 0.1, 1, "share of the GPUs that are most of them: judgement"}};
 }
 
 }  // namespace
@@ -226,22 +229,11 @@ std::vector<Test> WaitTests() {
       {"busy_at_idle",
        "Whether it says that it is busy and draws no more power than at rest, where the job stood "
        "still or at the end.",
-       2,
-       "bool",
-       WaitNumbers(),
-       BusyAtIdle},
-      {"most_wait",
-       "Whether most GPUs of the job wait: busy at the power of rest.",
-       2,
-       "bool",
-       WaitNumbers(),
-       MostWait},
-      {"waits_otherwise",
-       "Where other GPUs wait than on most nodes: its name, or none.",
-       2,
-       "text",
-       WaitNumbers(),
-       WaitsOtherwise},
+       2, "bool", WaitNumbers(), BusyAtIdle},
+      {"most_wait", "Whether most GPUs of the job wait: busy at the power of rest.", 2, "bool",
+       WaitNumbers(), MostWait},
+      {"waits_otherwise", "Where other GPUs wait than on most nodes: its name, or none.", 2, "text",
+       WaitNumbers(), WaitsOtherwise},
   };
 }
 

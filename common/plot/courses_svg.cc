@@ -32,14 +32,12 @@ constexpr std::size_t kMostLines = 6;
 constexpr std::size_t kMaxText = 80;
 // Of throughput's best level: below it is low.
 constexpr double kLow = 0.96;
-constexpr std::array<absl::string_view, kMostLines> kDashes = {"", "6 3", "2 2", "8 2 2 2",
-                                                               "1 3", "10 4"};
+constexpr std::array<absl::string_view, kMostLines> kDashes = {"",        "6 3", "2 2",
+                                                               "8 2 2 2", "1 3", "10 4"};
 
 std::string Escaped(absl::string_view text) {
-  return absl::StrReplaceAll(CleanText(text, kMaxText), {{"&", "&amp;"},
-                                                         {"<", "&lt;"},
-                                                         {">", "&gt;"},
-                                                         {"\"", "&quot;"}});
+  return absl::StrReplaceAll(CleanText(text, kMaxText),
+                             {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
 }
 
 double TimeOf(const google::protobuf::Timestamp& time) {
@@ -132,12 +130,13 @@ class Drawing {
     double height = kTop;
     for (const Panel& panel : panels_) height += panel.height + kGap;
     height += 14;
-    absl::StrAppend(&out_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ",
-                    height, "\" width=\"", kWidth, "\" height=\"", height,
-                    "\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
-                    Escaped(title_), "</title>\n", kStyle, "<rect class=\"ground\" width=\"", kWidth,
-                    "\" height=\"", height, "\"/>\n<text class=\"title\" x=\"", kLeft,
-                    "\" y=\"22\">", Escaped(title_), "</text>\n");
+    absl::StrAppend(
+        &out_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ", height,
+        "\" width=\"", kWidth, "\" height=\"", height,
+        "\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
+        Escaped(title_), "</title>\n", kStyle, "<rect class=\"ground\" width=\"", kWidth,
+        "\" height=\"", height, "\"/>\n<text class=\"title\" x=\"", kLeft, "\" y=\"22\">",
+        Escaped(title_), "</text>\n");
     DrawShades(height);
     double top = kTop;
     for (const Panel& panel : panels_) {
@@ -196,16 +195,13 @@ class Drawing {
     const double room = 0.06 * (span.high - span.low);
     const double high = span.high + room;
     const double low = span.low == 0 ? 0 : span.low - room;
-    const auto y = [&](double value) {
-      return top + panel.height * (high - value) / (high - low);
-    };
+    const auto y = [&](double value) { return top + panel.height * (high - value) / (high - low); };
     absl::StrAppendFormat(&out_,
                           "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
                           "height=\"%.1f\"/>\n<text x=\"%.1f\" y=\"%.1f\">%s</text>\n",
                           kLeft, top, kWidth - kLeft - kRight, panel.height, kLeft, top - 5,
-                          panel.unit.empty()
-                              ? Escaped(panel.name)
-                              : Escaped(absl::StrCat(panel.name, ", ", panel.unit)));
+                          panel.unit.empty() ? Escaped(panel.name)
+                                             : Escaped(absl::StrCat(panel.name, ", ", panel.unit)));
     for (const double value : {span.low, span.high}) {
       absl::StrAppendFormat(
           &out_, "<text class=\"dim\" text-anchor=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
@@ -268,9 +264,9 @@ class Drawing {
     const bool long_span = time_.high - time_.low > 86'400;
     for (int i = 0; i <= kTicks; ++i) {
       const double at = time_.low + (time_.high - time_.low) * i / kTicks;
-      const std::string text =
-          absl::FormatTime(long_span ? "%m-%d %H:%M" : "%H:%M:%S",
-                           absl::FromUnixSeconds(static_cast<std::int64_t>(at)), absl::UTCTimeZone());
+      const std::string text = absl::FormatTime(
+          long_span ? "%m-%d %H:%M" : "%H:%M:%S",
+          absl::FromUnixSeconds(static_cast<std::int64_t>(at)), absl::UTCTimeZone());
       absl::StrAppendFormat(
           &out_,
           "<path class=\"frame\" d=\"M%.1f %.1fv5\"/><text class=\"dim\" text-anchor=\"middle\" "

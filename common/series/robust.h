@@ -34,8 +34,8 @@ struct Center {
   float spread = 0;
   std::size_t known = 0;
 };
-// `trim`: in that last case the largest deviations, so large a share of all, do not count: where most
-// are equal each single one that differs widens the mean.
+// `trim`: in that last case the largest deviations, so large a share of all, do not count: where
+// most are equal each single one that differs widens the mean.
 Center CenterOf(absl::Span<const float> values, double trim = 0);
 
 // How much neighbours of a series differ by noise alone, as a standard deviation: from the

@@ -20,7 +20,8 @@ absl::Status ReadKey(const std::string& file, PrometheusOptions& options) {
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
-  if (!in) return absl::NotFoundError(absl::StrCat("--prometheus key file ", file, ": cannot be read"));
+  if (!in)
+    return absl::NotFoundError(absl::StrCat("--prometheus key file ", file, ": cannot be read"));
   const std::string all = text.str();
   absl::string_view key = absl::StripAsciiWhitespace(all);
   for (const absl::string_view scheme : {"Bearer ", "Basic "}) {

@@ -92,8 +92,8 @@ absl::Status ReadTime(absl::string_view flag, absl::string_view text,
   absl::Time time;
   std::string error;
   if (!absl::ParseTime(absl::RFC3339_full, text, &time, &error)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        flag, " \"", text, "\": is no time as 2026-03-04T05:06:07Z"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, " \"", text, "\": is no time as 2026-03-04T05:06:07Z"));
   }
   out.set_seconds(absl::ToUnixSeconds(time));
   return absl::OkStatus();

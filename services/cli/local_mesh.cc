@@ -117,9 +117,9 @@ struct LocalMesh::Parts {
         registry(options.live_nodes.value_or(std::map<std::string, clients::NodeClient*>{
                      {node.hosts.name(), &node_client}}),
                  {&node_client}),
-        telemetry(measuring.has_value() ? std::make_unique<execution::TelemetryChecks>(
-                                              *std::move(measuring), clock)
-                                        : nullptr),
+        telemetry(measuring.has_value()
+                      ? std::make_unique<execution::TelemetryChecks>(*std::move(measuring), clock)
+                      : nullptr),
         runner(registry, knowledge, clock, RunnerOptions(options, node, *pool, telemetry.get())),
         summarization(summarizer, Asking()),
         planning(planner, Asking()),

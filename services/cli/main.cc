@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,6 +36,7 @@
 #include "services/cli/local_mesh.h"
 #include "services/cli/profile/profile_command.h"
 #include "services/cli/remote_checks.h"
+#include "services/cli/settings.h"
 #include "services/cli/show_check.h"
 #include "services/cli/tickets/tickets_command.h"
 #include "services/cli/top/top_command.h"
@@ -212,29 +212,6 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
                     .metrics = arguments.metrics,
                     .log_format = *format},
                    numbers);
-}
-
-// Parameters as they were set: "rdma.pair.seconds=2" is of the check rdma.pair.
-absl::StatusOr<std::vector<v1::CheckParameters>> ParseSettings(
-    const std::vector<std::string>& settings) {
-  std::map<std::string, v1::CheckParameters> by_check;
-  for (const std::string& setting : settings) {
-    const std::size_t equals = setting.find('=');
-    const std::size_t dot = setting.rfind('.', equals);
-    if (equals == std::string::npos || dot == std::string::npos || dot == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--set \"", setting, "\": is not CHECK.NAME=VALUE"));
-    }
-    v1::CheckParameters& check = by_check[setting.substr(0, dot)];
-    (*check.mutable_values())[setting.substr(dot + 1, equals - dot - 1)] =
-        setting.substr(equals + 1);
-  }
-  std::vector<v1::CheckParameters> parsed;
-  for (auto& [name, check] : by_check) {
-    check.set_check(name);
-    parsed.push_back(std::move(check));
-  }
-  return parsed;
 }
 
 // `galen checks run --server`: on the nodes of a mesh.

@@ -95,7 +95,9 @@ void TellSystem(const v1::SystemReview& review, Page& page) {
                            : faulty ? "✗ "
                                     : "? ",
                            family.title(), ": ", family.text()),
-              faulty ? Colour::kRed : clean ? Colour::kGreen : Colour::kDim);
+              faulty  ? Colour::kRed
+              : clean ? Colour::kGreen
+                      : Colour::kDim);
     first = false;
   }
 }
@@ -139,9 +141,8 @@ void TellThroughput(const v1::Report& report, Page& page) {
         sum += static_cast<double>(course.values(i));
         ++known;
       }
-      line += known == 0 ? " "
-                         : kBlocks[std::clamp(
-                               static_cast<int>(8 * sum / known / most), 0, 7)];
+      line +=
+          known == 0 ? " " : kBlocks[std::clamp(static_cast<int>(8 * sum / known / most), 0, 7)];
     }
     page.Blank();
     page.Line("Throughput", line);

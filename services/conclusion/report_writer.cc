@@ -176,10 +176,10 @@ void FillSystem(const knowledge::Knowledge& knowledge, const galen::v1::Evidence
     const std::string fine = FineSystem(review);
     if (!fine.empty()) {
       if (!report.has_primary_cause()) {
-        report.set_headline(absl::StrCat(fine, report.has_presumed_cause()
-                                                   ? absl::StrCat("; presumed, not verified: ",
-                                                                  report.presumed_cause().title())
-                                                   : "; no other cause is confirmed"));
+        report.set_headline(absl::StrCat(
+            fine, report.has_presumed_cause()
+                      ? absl::StrCat("; presumed, not verified: ", report.presumed_cause().title())
+                      : "; no other cause is confirmed"));
       } else {
         report.add_notes(fine);
       }

@@ -411,7 +411,8 @@ void CheckRunner::RunTelemetry(const Book& book, const v1::RunChecksRequest& req
                                const std::shared_ptr<CancelList>& calls) const {
   // Of all nodes or none: they are told apart by each other.
   const bool known =
-      !request.diagnosis().empty() && std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+      !request.diagnosis().empty() &&
+      std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
         return std::all_of(checks.begin(), checks.end(), [&](const std::string& check) {
           return cache_
               ->Find(request.diagnosis(), variants.at(check), absl::StrCat(check, "@", node),

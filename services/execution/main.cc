@@ -58,11 +58,13 @@ ABSL_FLAG(std::vector<std::string>, knowledge, {},
 ABSL_FLAG(std::string, tenant_nodes, "",
           "YAML file that says whose machines are whose (docs/security.md); read anew when it "
           "changes. Empty: every tenant sees every node.");
-ABSL_FLAG(std::string, prometheus, "",
-          "Address of a Prometheus-compatible server, or data folder of one, that has numbers of the "
-          "live nodes (docs/telemetry.md); empty: checks telemetry.* are skipped for them.");
-ABSL_FLAG(std::string, prometheus_key_file, "",
-          "File with what that server wants in the Authorization header: \"Bearer x\", \"Basic x\".");
+ABSL_FLAG(
+    std::string, prometheus, "",
+    "Address of a Prometheus-compatible server, or data folder of one, that has numbers of the "
+    "live nodes (docs/telemetry.md); empty: checks telemetry.* are skipped for them.");
+ABSL_FLAG(
+    std::string, prometheus_key_file, "",
+    "File with what that server wants in the Authorization header: \"Bearer x\", \"Basic x\".");
 ABSL_FLAG(absl::Duration, node_timeout, absl::Seconds(60), "What one node may take for one call.");
 ABSL_FLAG(absl::Duration, node_pause, absl::Minutes(1),
           "How long a node that did not answer is left alone.");
@@ -141,17 +143,16 @@ absl::Status Serve() {
   const auto bundle_root = [&roots](const std::string& directory) {
     return host::ResolveWithin(directory, roots, "--bundle_root");
   };
-  options.bundle_nodes = [&bundle_root](const std::string& directory)
-      -> absl::StatusOr<std::vector<std::string>> {
+  options.bundle_nodes =
+      [&bundle_root](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
     GALEN_ASSIGN_OR_RETURN(const std::string path, bundle_root(directory));
     GALEN_ASSIGN_OR_RETURN(const auto bundle, host::Bundle::Open(path));
     return bundle->nodes();
   };
   const SystemClock clock;
-  GALEN_ASSIGN_OR_RETURN(
-      TelemetryChecks::Options measuring,
-      TelemetryChecks::Load(*directories, absl::GetFlag(FLAGS_prometheus),
-                            absl::GetFlag(FLAGS_prometheus_key_file)));
+  GALEN_ASSIGN_OR_RETURN(TelemetryChecks::Options measuring,
+                         TelemetryChecks::Load(*directories, absl::GetFlag(FLAGS_prometheus),
+                                               absl::GetFlag(FLAGS_prometheus_key_file)));
   if (!roots.empty()) measuring.bundle_root = bundle_root;
   TelemetryChecks telemetry(std::move(measuring), clock);
   options.telemetry = &telemetry;

@@ -149,10 +149,10 @@ clients::Cancel TelemetryChecks::Run(std::shared_ptr<const knowledge::Knowledge>
   question.nodes = nodes;
   question.now = clock_.Now();
   auto ended = std::make_shared<absl::AnyInvocable<void() &&>>(std::move(done));
-  const bool taken = pool_->TrySchedule(
-      [this, knowledge, question, nodes, bundle = request.bundle(), cancelled,
-       until = std::min(ToSteady(deadline), SteadyNow() + options_.time), on_result,
-       ended]() mutable {
+  const bool taken =
+      pool_->TrySchedule([this, knowledge, question, nodes, bundle = request.bundle(), cancelled,
+                          until = std::min(ToSteady(deadline), SteadyNow() + options_.time),
+                          on_result, ended]() mutable {
         telemetry::Call call;
         call.deadline = until;
         call.cancellation = cancelled.get();
@@ -161,8 +161,8 @@ clients::Cancel TelemetryChecks::Run(std::shared_ptr<const knowledge::Knowledge>
         const absl::StatusOr<Opened> opened = Open(bundle, call);
         if (opened.ok()) {
           question.extent = opened->extent;
-          examined = playbook::Examine(options_.book, options_.rules, *opened->source, question,
-                                       call);
+          examined =
+              playbook::Examine(options_.book, options_.rules, *opened->source, question, call);
         }
         absl::Status status = opened.ok() ? examined.status() : opened.status();
         // A server that ought to answer and does not is an error, not a thing that is not there.
@@ -175,8 +175,8 @@ clients::Cancel TelemetryChecks::Run(std::shared_ptr<const knowledge::Knowledge>
           }
         } else {
           for (const playbook::Examination& examination : *examined) {
-            for (CheckResult& result :
-                 playbook::ResultsOf(*knowledge->FindCheck(examination.check), examination, nodes)) {
+            for (CheckResult& result : playbook::ResultsOf(*knowledge->FindCheck(examination.check),
+                                                           examination, nodes)) {
               const std::string node = result.node();
               on_result(node, std::move(result));
             }

@@ -77,7 +77,8 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
           run->Note(spec.name(), done, what);
         };
       }
-      CheckResult result = knowledge::MakeResult(spec, call.node, RunGuarded(spec, native, context));
+      CheckResult result =
+          knowledge::MakeResult(spec, call.node, RunGuarded(spec, native, context));
       // Reading a bundle takes no time on the node.
       if (call.host->live()) SetDuration(result, SteadyNow() - begun);
       // The next one has the device before anybody hears of this result.

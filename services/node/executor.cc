@@ -153,15 +153,15 @@ std::deque<NodeExecutor::Waiting> NodeExecutor::Plan(
     if (!seen.insert(check).second) continue;
     const absl::StatusOr<const Check*> spec = Runnable(catalogue, check, request);
     if (!spec.ok()) {
-      on_result(
-          knowledge::ResultWithoutFindings(check, call.node, CheckResult::SKIPPED, spec.status().message()));
+      on_result(knowledge::ResultWithoutFindings(check, call.node, CheckResult::SKIPPED,
+                                                 spec.status().message()));
       continue;
     }
     absl::StatusOr<Parameters> parameters =
         Parameters::Resolve(**spec, ParametersOf(request, check));
     if (!parameters.ok()) {
       on_result(knowledge::ResultWithoutFindings(check, call.node, CheckResult::ERROR,
-                                      parameters.status().message()));
+                                                 parameters.status().message()));
       continue;
     }
     // What a bundle holds was loaded long ago.
@@ -183,7 +183,7 @@ std::size_t NodeExecutor::StartWaiting(
     const std::string& check = it->spec->name();
     const auto refuse = [&](absl::string_view why) {
       on_result(knowledge::ResultWithoutFindings(check, run->call().node, CheckResult::ERROR,
-                                      absl::StrCat(check, " was not begun ", why)));
+                                                 absl::StrCat(check, " was not begun ", why)));
       it = waiting.erase(it);
     };
     const bool turn_has_come = it->turn == nullptr || it->turn->HasCome();

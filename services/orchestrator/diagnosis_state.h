@@ -84,9 +84,9 @@ struct State {
 
   // Shared with the calls that ask about them, which may outlive a change; never null.
   std::shared_ptr<const v1::Summary> summary = std::make_shared<v1::Summary>();
-  std::vector<std::string> nodes;                                         // whose checks run
+  std::vector<std::string> nodes;           // whose checks run
   std::vector<std::string> opening_checks;  // that run before anything is proposed
-  std::set<std::string> node_set;                                         // the same
+  std::set<std::string> node_set;           // the same
   std::map<std::string, std::shared_ptr<const v1::CheckResult>> results;  // by id
   // How many of `nodes` have a result of the check: lets a batch of any size be asked in no time.
   std::map<std::string, std::int64_t> done;

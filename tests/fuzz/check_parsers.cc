@@ -40,7 +40,8 @@ Parser ParserOf(const knowledge::v1::Check& spec, Run run) {
     context.parameters = node::Parameters::Resolve(spec, {}).value();
     absl::StatusOr<node::CheckOutput> output = run(context);
     const bool ran = output.ok();
-    const galen::v1::CheckResult result = knowledge::MakeResult(spec, host.name(), std::move(output));
+    const galen::v1::CheckResult result =
+        knowledge::MakeResult(spec, host.name(), std::move(output));
     if (ran && result.status() == galen::v1::CheckResult::ERROR) {
       std::fprintf(stderr, "%s\n", result.message().c_str());
       std::abort();

@@ -218,10 +218,9 @@ void DeadNode(Plan& plan, Random rng) {
   plan.Turn(job.end, "the coordinator ends the job");
   Accuse(plan, {node}, job.end, {node});
   AddDecoys(plan, rng.Of("decoys"), {.hot_node = rng.Chance(0.5), .old_port = rng.Chance(0.5)});
-  plan.truth.labels = {"OTHER.HOST_HARDWARE.NODE_LOST",
-                       "OTHER.HOST_HARDWARE.POWER_OR_COOLING_FAILURE",
-                       "SYSTEM_SOFTWARE.HOST_OS.KERNEL_PANIC_OR_LOCKUP",
-                       "OTHER.HOST_HARDWARE.CPU_OR_DIMM_ERROR"};
+  plan.truth.labels = {
+      "OTHER.HOST_HARDWARE.NODE_LOST", "OTHER.HOST_HARDWARE.POWER_OR_COOLING_FAILURE",
+      "SYSTEM_SOFTWARE.HOST_OS.KERNEL_PANIC_OR_LOCKUP", "OTHER.HOST_HARDWARE.CPU_OR_DIMM_ERROR"};
   plan.truth.decisive = "gpu_power";
   plan.incident = absl::StrCat("Job ", job.name,
                                " crashed: a task stopped sending heartbeats. Is it the same false "

@@ -91,13 +91,16 @@ TEST(BookTest, MistakesNameTheirLineAndWhatToDo) {
        "a.yaml:4: test: \"nothing\" is none; there are highest"},
       {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: highest}\n",
        "of: highest takes 1"},
-      {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: highest, of: [x], "
+      {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: highest, of: "
+       "[x], "
        "numbers: {least: 1}}\n",
        "highest has no least"},
-      {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: differs, of: [x], "
+      {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: differs, of: "
+       "[x], "
        "numbers: {most_share: 7}}\n",
        "most_share: must be 0.01 to 0.5"},
-      {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: highest, of: [x], "
+      {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: highest, of: "
+       "[x], "
        "over: rack}\n",
        "over: write device, node or job"},
       {"playbooks:\n  - name: a\n    steps:\n      - {check: c, test: highest, of: [x]}\n",

@@ -205,9 +205,9 @@ TEST(RetransmitsTest, TheHostThatDiffersIsNamed) {
   EXPECT_EQ(std::get<std::string>(Find(*seen, "outlier_host", "n2")->value), "none");
   const auto even = Of(Write("node_infiniband_local_ack_timeout_errors_total", "instance", "device",
                              8, 1, counter(0.5)));
-  EXPECT_EQ(std::get<std::string>(
-                Find(*See(*even, "telemetry.retransmits"), "outlier_host")->value),
-            "none");
+  EXPECT_EQ(
+      std::get<std::string>(Find(*See(*even, "telemetry.retransmits"), "outlier_host")->value),
+      "none");
 }
 
 TEST(RetransmitsTest, TwoNodesCannotBeCompared) {
@@ -254,16 +254,12 @@ TEST(StepTimeTest, AllThatGetSlowerDecayAndNobodyIsSlow) {
 
 TEST(ExamineTest, ASourceWithoutAnythingSaysNothing) {
   const auto source = Of("up 1 1700000000\n");
-  EXPECT_THAT(See(*source, "telemetry.gpu_health"),
-              StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(See(*source, "telemetry.gpu_health"), StatusIs(absl::StatusCode::kNotFound, _));
   EXPECT_THAT(See(*source, "telemetry.ecc_rate"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no series of")));
-  EXPECT_THAT(See(*source, "telemetry.retransmits"),
-              StatusIs(absl::StatusCode::kNotFound, _));
-  EXPECT_THAT(See(*source, "telemetry.link_events"),
-              StatusIs(absl::StatusCode::kNotFound, _));
-  EXPECT_THAT(See(*source, "telemetry.step_time"),
-              StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(See(*source, "telemetry.retransmits"), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(See(*source, "telemetry.link_events"), StatusIs(absl::StatusCode::kNotFound, _));
+  EXPECT_THAT(See(*source, "telemetry.step_time"), StatusIs(absl::StatusCode::kNotFound, _));
   Times before = Hour();
   before.end = absl::FromUnixSeconds(kStart) - absl::Hours(3);
   before.start = before.end - absl::Hours(1);

@@ -14,9 +14,7 @@ using ::testing::IsEmpty;
 
 constexpr std::size_t kPoints = 400;
 
-series::Grid Axis() {
-  return {absl::FromUnixSeconds(1'700'000'000), absl::Seconds(15), kPoints};
-}
+series::Grid Axis() { return {absl::FromUnixSeconds(1'700'000'000), absl::Seconds(15), kPoints}; }
 
 double Noise(std::size_t place, std::size_t t) {
   std::minstd_rand bits(static_cast<unsigned>(place * 7919 + t * 31 + 1));
@@ -25,7 +23,9 @@ double Noise(std::size_t place, std::size_t t) {
 }
 
 // Each job writes checkpoints at times of its own.
-bool Saves(bool first, std::size_t t) { return t % 60 == (first ? 10U : 37U) || t % 60 == (first ? 11U : 38U); }
+bool Saves(bool first, std::size_t t) {
+  return t % 60 == (first ? 10U : 37U) || t % 60 == (first ? 11U : 38U);
+}
 
 struct Scene {
   Rows throughput{"throughput", "tokens/s", false, Axis(), {}, {2, kPoints}};
@@ -36,7 +36,8 @@ struct Scene {
     throughput.places = {{.node = "n0", .job = "71"}, {.node = "n1", .job = "72"}};
     for (std::size_t t = 0; t < kPoints; ++t) {
       throughput.values.Row(0)[t] = static_cast<float>(3000 + 10 * Noise(0, t));
-      if (t >= second_begins) throughput.values.Row(1)[t] = static_cast<float>(2960 + 10 * Noise(1, t));
+      if (t >= second_begins)
+        throughput.values.Row(1)[t] = static_cast<float>(2960 + 10 * Noise(1, t));
       for (std::size_t i = 0; i < 6; ++i) {
         const double dip = saves && Saves(i % 2 == 0, t) ? 200 : 0;
         power.values.Row(i)[t] = static_cast<float>(900 - dip + 20 * Noise(i + 2, t));

@@ -14,9 +14,7 @@ using ::testing::SizeIs;
 
 constexpr std::size_t kPoints = 1000;
 
-series::Grid Axis() {
-  return {absl::FromUnixSeconds(1'700'000'000), absl::Seconds(15), kPoints};
-}
+series::Grid Axis() { return {absl::FromUnixSeconds(1'700'000'000), absl::Seconds(15), kPoints}; }
 
 knowledge::v1::Check Spec() {
   knowledge::v1::Check spec;
@@ -41,8 +39,12 @@ struct Case {
   Examination examination;
 
   Case() {
-    *rows = {"temperature", "C", false, Axis(), {{.node = "n1", .device = "0"},
-                                                 {.node = "n2", .device = "3"}}, {2, kPoints}};
+    *rows = {"temperature",
+             "C",
+             false,
+             Axis(),
+             {{.node = "n1", .device = "0"}, {.node = "n2", .device = "3"}},
+             {2, kPoints}};
     for (std::size_t t = 0; t < kPoints; ++t) {
       rows->values.Row(0)[t] = 60;
       rows->values.Row(1)[t] = 95;

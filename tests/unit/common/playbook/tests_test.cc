@@ -37,7 +37,8 @@ Rows Of(const std::string& name, std::size_t places, const Function& value) {
   return rows;
 }
 
-std::vector<Seen> RunTest(const std::string& name, const Scene& scene, const std::vector<const Rows*>& of,
+std::vector<Seen> RunTest(const std::string& name, const Scene& scene,
+                          const std::vector<const Rows*>& of,
                           const std::map<std::string, double>& numbers = {},
                           const std::vector<const Rows*>& before = {}) {
   const playbook::Test* const test = FindTest(name);
@@ -66,9 +67,8 @@ std::string Flag(const Seen& seen) {
 bool Slow(std::size_t t) { return (t >= 120 && t < 240) || (t >= 320 && t < 400); }
 
 TEST(GoesWithLossTest, OnlyWhoStandsOutWhileItIsSlowIsNamed) {
-  const Scene scene = Working([](std::size_t, std::size_t t) {
-    return (Slow(t) ? 2340 : 3000) + 30 * Noise(0, t);
-  });
+  const Scene scene = Working(
+      [](std::size_t, std::size_t t) { return (Slow(t) ? 2340 : 3000) + 30 * Noise(0, t); });
   const Rows rows = Of("retransmissions", 8, [](std::size_t i, std::size_t t) {
     const double noise = 0.2 * Noise(i, t);
     if (i == 1 && t >= 120 && t < 240) return 400 + noise;  // the first stretch
@@ -96,9 +96,8 @@ TEST(GoesWithLossTest, WithoutThroughputOrPeersItIsUnknown) {
 
 TEST(BusyAtIdleTest, AHangIsFullUtilisationAtThePowerOfRest) {
   // The job's last step is in minute 75; utilisation stays.
-  const Scene scene = Working([](std::size_t, std::size_t t) {
-    return t < 300 ? 3000 + 30 * Noise(0, t) : 3000.0;
-  });
+  const Scene scene = Working(
+      [](std::size_t, std::size_t t) { return t < 300 ? 3000 + 30 * Noise(0, t) : 3000.0; });
   const Rows busy = Of("utilisation", 3, [](std::size_t i, std::size_t t) {
     return i == 2 && t >= 300 ? 0.0 : 100.0;
   });
@@ -120,7 +119,8 @@ TEST(BusyAtIdleTest, WithoutUtilisationItIsUnknown) {
 
 TEST(BusyAtIdleTest, AHangInTheFirstCollectiveIsToldByWhatWasDrawnBefore) {
   const Scene none = MakeScene(TwoHours(), nullptr, nullptr);
-  const Rows busy = Of("utilisation", 2, [](std::size_t, std::size_t t) { return t < 60 ? 0.0 : 100.0; });
+  const Rows busy =
+      Of("utilisation", 2, [](std::size_t, std::size_t t) { return t < 60 ? 0.0 : 100.0; });
   const Rows power = Of("power", 2, [](std::size_t i, std::size_t t) {
     return (t < 60 ? 260 : i == 0 ? 300 : 900) + 5 * Noise(i, t);
   });
@@ -130,7 +130,8 @@ TEST(BusyAtIdleTest, AHangInTheFirstCollectiveIsToldByWhatWasDrawnBefore) {
 }
 
 // Four GPUs on each of five nodes; those of the set of a node wait.
-Rows OnGpus(const std::string& name, const std::function<double(std::size_t, std::size_t, std::size_t)>& value) {
+Rows OnGpus(const std::string& name,
+            const std::function<double(std::size_t, std::size_t, std::size_t)>& value) {
   Rows rows{name, "u", false, TwoHours(), {}, {20, kPoints}};
   for (std::size_t i = 0; i < 20; ++i) {
     rows.places.push_back({.node = "n" + std::to_string(i / 4), .device = std::to_string(i % 4)});
@@ -142,20 +143,19 @@ Rows OnGpus(const std::string& name, const std::function<double(std::size_t, std
 }
 
 TEST(WaitsOtherwiseTest, TheNodeOnWhichOtherGpusWaitIsNamed) {
-  const Scene scene = Working([](std::size_t, std::size_t t) {
-    return t < 300 ? 3000 + 30 * Noise(0, t) : 3000.0;
-  });
+  const Scene scene = Working(
+      [](std::size_t, std::size_t t) { return t < 300 ? 3000 + 30 * Noise(0, t) : 3000.0; });
   const auto came = [](std::size_t node, std::size_t gpu) { return node != 3 || gpu != 1; };
   const Rows busy = OnGpus("utilisation", [&](std::size_t node, std::size_t gpu, std::size_t t) {
     return t >= 300 && !came(node, gpu) ? 0.0 : 100.0;
   });
-  const Rows power = OnGpus("power", [&](std::size_t, std::size_t, std::size_t t) {
-    return t >= 300 ? 300.0 : 900.0;
-  });
+  const Rows power = OnGpus(
+      "power", [&](std::size_t, std::size_t, std::size_t t) { return t >= 300 ? 300.0 : 900.0; });
   EXPECT_EQ(Flag(RunTest("most_wait", scene, {&busy, &power})[0]), "true");
   const std::vector<Seen> seen = RunTest("waits_otherwise", scene, {&busy, &power});
   ASSERT_EQ(seen.size(), 5U);
-  for (std::size_t node = 0; node < 5; ++node) EXPECT_EQ(Text(seen[node]), node == 3 ? "n3" : "none");
+  for (std::size_t node = 0; node < 5; ++node)
+    EXPECT_EQ(Text(seen[node]), node == 3 ? "n3" : "none");
   // Where nothing hangs nobody is the origin of it.
   const Rows works = OnGpus("power", [](std::size_t, std::size_t, std::size_t) { return 900.0; });
   EXPECT_EQ(Flag(RunTest("most_wait", scene, {&busy, &works})[0]), "false");
@@ -163,17 +163,17 @@ TEST(WaitsOtherwiseTest, TheNodeOnWhichOtherGpusWaitIsNamed) {
 }
 
 TEST(WorkedToTheEndTest, TheLivingAreToldFromTheDeadAndTheIdle) {
-  const Scene scene = Working([](std::size_t, std::size_t t) {
-    return t < 400 ? 3000 + 30 * Noise(0, t) : 3000.0;
-  });
+  const Scene scene = Working(
+      [](std::size_t, std::size_t t) { return t < 400 ? 3000 + 30 * Noise(0, t) : 3000.0; });
   const Rows power = Of("power", 6, [](std::size_t i, std::size_t t) {
-    if (i == 1 && t >= 380) return std::nan("");                 // gone
-    if (i == 2 && t >= 350) return 280 + 10 * Noise(i, t);       // at rest
-    if (t >= 400) return 280 + 10 * Noise(i, t);                 // after the job
+    if (i == 1 && t >= 380) return std::nan("");            // gone
+    if (i == 2 && t >= 350) return 280 + 10 * Noise(i, t);  // at rest
+    if (t >= 400) return 280 + 10 * Noise(i, t);            // after the job
     return 900 + 20 * Noise(i, t);
   });
   const std::vector<Seen> seen = RunTest("worked_to_the_end", scene, {&power});
-  for (const std::size_t alive : {0, 3, 4, 5}) EXPECT_EQ(Flag(seen[alive]), "true") << seen[alive].why;
+  for (const std::size_t alive : {0, 3, 4, 5})
+    EXPECT_EQ(Flag(seen[alive]), "true") << seen[alive].why;
   EXPECT_EQ(Flag(seen[1]), "false");
   EXPECT_EQ(Flag(seen[2]), "false");
 }
@@ -195,9 +195,9 @@ TEST(AllAlikeTest, ALeakIsTheSameOnEveryHostAndANoisyHostIsNot) {
     EXPECT_EQ(Flag(RunTest("all_alike", Working(), {&now}, {{"least", 5}}, {&before})[0]),
               each.alike)
         << each.more << " " << each.noisy;
-    EXPECT_NEAR(std::get<double>(
-                    RunTest("more_than_before", Working(), {&now}, {}, {&before})[0].value),
-                each.more, 1);
+    EXPECT_NEAR(
+        std::get<double>(RunTest("more_than_before", Working(), {&now}, {}, {&before})[0].value),
+        each.more, 1);
   }
   EXPECT_EQ(Flag(RunTest("all_alike", Working(), {&before})[0]), "unknown");
 }

@@ -15,8 +15,8 @@ using ::testing::SizeIs;
 
 knowledge::Knowledge Catalogue() {
   knowledge::v1::KnowledgeBase base;
-  for (const auto& [name, family] : {std::pair("t.net", "network"), {"t.ecc", "gpu"},
-                                     {"t.clock", "gpu"}, {"t.other", ""}}) {
+  for (const auto& [name, family] :
+       {std::pair("t.net", "network"), {"t.ecc", "gpu"}, {"t.clock", "gpu"}, {"t.other", ""}}) {
     auto& check = *base.add_checks();
     check.set_name(name);
     check.set_family(family);

@@ -44,8 +44,8 @@ std::string Numbers() {
   for (int node = 0; node < 6; ++node) {
     for (int t = 0; t <= 3600; t += 15) {
       absl::StrAppend(&text, "node_infiniband_local_ack_timeout_errors_total{instance=\"n", node,
-                      ":9100\",device=\"mlx5_0\",port=\"1\"} ", 7000 + (node == 3 ? 40 * t : t / 60),
-                      " ", kStart + t, "\n");
+                      ":9100\",device=\"mlx5_0\",port=\"1\"} ",
+                      7000 + (node == 3 ? 40 * t : t / 60), " ", kStart + t, "\n");
     }
   }
   return absl::StrCat(text, "# EOF\n");
@@ -113,8 +113,8 @@ TEST_F(TelemetryChecksTest, TheNumbersOfABundleTellOneNodeFromItsPeers) {
   const auto results = Run(telemetry, Question());
   ASSERT_EQ(results.size(), 6U);
   for (const auto& [id, result] : results) {
-    EXPECT_EQ(result.status(), id == "telemetry.retransmits@n3" ? CheckResult::FAIL
-                                                                : CheckResult::PASS)
+    EXPECT_EQ(result.status(),
+              id == "telemetry.retransmits@n3" ? CheckResult::FAIL : CheckResult::PASS)
         << id << ": " << result.message();
   }
   EXPECT_THAT(results.at("telemetry.retransmits@n3").courses(), Not(IsEmpty()));
@@ -159,12 +159,14 @@ TEST_F(TelemetryChecksTest, WithoutNumbersItIsSkippedAndSaysWhatToDo) {
 }
 
 TEST_F(TelemetryChecksTest, WhatASeriesIsMissingForIsSaidWithWhatToCollect) {
-  Write("telemetry/all.om", "up{instance=\"n0\"} 1 1700000000\nup{instance=\"n0\"} 1 1700003600\n# EOF\n");
+  Write("telemetry/all.om",
+        "up{instance=\"n0\"} 1 1700000000\nup{instance=\"n0\"} 1 1700003600\n# EOF\n");
   TelemetryChecks telemetry(Options(), clock_);
   const auto results = Run(telemetry, Question());
   EXPECT_EQ(results.at("telemetry.retransmits@n3").status(), CheckResult::SKIPPED);
   EXPECT_THAT(results.at("telemetry.retransmits@n3").message(), HasSubstr("no series of"));
-  EXPECT_THAT(results.at("telemetry.retransmits@n3").wanted(), Contains(HasSubstr("RDMA counters")));
+  EXPECT_THAT(results.at("telemetry.retransmits@n3").wanted(),
+              Contains(HasSubstr("RDMA counters")));
 }
 
 TEST_F(TelemetryChecksTest, AServerThatIsAwayIsAnErrorAndHoldsNobodyUp) {

@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/load.h"
-#include "common/knowledge/rules.h"
 #include "common/knowledge/make_result.h"
+#include "common/knowledge/rules.h"
 #include "services/node/exec/output_parsers.h"
 #include "tests/testing/host/fake_host.h"
 
@@ -40,7 +40,8 @@ inline galen::v1::CheckResult ResultOf(const std::string& name, const std::strin
   const OutputParser parser = FindOutputParser(check->exec().output());
   if (parser == nullptr) ADD_FAILURE() << name << " has no parser";
   if (parser == nullptr) return {};
-  return knowledge::MakeResult(*check, "n1", parser({.check = *check, .context = context, .result = result}));
+  return knowledge::MakeResult(*check, "n1",
+                               parser({.check = *check, .context = context, .result = result}));
 }
 
 // The value of a finding as text; "(none)" when it is not there.

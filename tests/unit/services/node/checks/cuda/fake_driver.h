@@ -18,8 +18,8 @@
 #include "absl/time/clock.h"
 #include "common/base/cancellation.h"
 #include "common/knowledge/load.h"
-#include "common/knowledge/rules.h"
 #include "common/knowledge/make_result.h"
+#include "common/knowledge/rules.h"
 #include "services/node/checks/cuda/cuda_checks.h"
 #include "tests/testing/host/fake_host.h"
 
@@ -91,15 +91,16 @@ class FakeGpuMachine {
     for (const NamedCheck& check : CudaChecks()) {
       if (check.name != name) continue;
       return knowledge::MakeResult(*spec, "node-1",
-                        check.run({.host = host_,
-                                   .knowledge = Knowledge(),
-                                   .deadline = absl::Now() + time,
-                                   .parameters = *resolved,
-                                   .allow_busy = allow_busy,
-                                   .cancelled = cancellation_,
-                                   .progress = progress}));
+                                   check.run({.host = host_,
+                                              .knowledge = Knowledge(),
+                                              .deadline = absl::Now() + time,
+                                              .parameters = *resolved,
+                                              .allow_busy = allow_busy,
+                                              .cancelled = cancellation_,
+                                              .progress = progress}));
     }
-    return knowledge::ResultWithoutFindings(name, "node-1", galen::v1::CheckResult::ERROR, "no such check");
+    return knowledge::ResultWithoutFindings(name, "node-1", galen::v1::CheckResult::ERROR,
+                                            "no such check");
   }
 
   // What each process of the driver said that it left behind.
