@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "services/orchestrator/retry.h"
 #include "services/orchestrator/screening.h"
 #include "tests/unit/services/orchestrator/events.h"
@@ -30,6 +31,22 @@ TEST(Decider, SummarizesFirst) {
   State state;
   ApplyNext(state, Event("created { name: 'tenants/t/diagnoses/d' strategy: 'tiered' }"));
   EXPECT_THAT(Wants(state), ElementsAre("summarize/1"));
+}
+
+TEST(Decider, RunsWhatTelemetryAnswersAtOnceBeforeAnythingIsProposed) {
+  for (const char* const strategy : {"tiered", "taxonomy"}) {
+    State state;
+    ApplyNext(state, Event(absl::StrCat("created { name: 'tenants/t/diagnoses/d' strategy: '",
+                                        strategy, "' }")));
+    ApplyNext(state, Event("summarized { summary {} nodes: 'n1' nodes: 'n2' opening_checks: 't' }"));
+    EXPECT_THAT(Wants(state), ElementsAre("checks/opening/1 t")) << strategy;
+    ApplyNext(state, Event("check_completed { result { id: 't@n1' check: 't' node: 'n1' } }"));
+    EXPECT_THAT(Wants(state), ElementsAre("checks/opening/1 t")) << strategy;
+    ApplyNext(state, Event("check_completed { result { id: 't@n2' check: 't' node: 'n2' } }"));
+    EXPECT_THAT(Wants(state), ElementsAre("+ checks_finished { batch: \"checks/opening/1\" }"));
+    ApplyNext(state, Event("checks_finished { batch: 'checks/opening/1' }"));
+    EXPECT_THAT(Wants(state), ::testing::Not(ElementsAre("checks/opening/1 t"))) << strategy;
+  }
 }
 
 TEST(Decider, TestsBothCausesOfHistoryInOneBatchThenConcludesWhenOneIsConfirmed) {
