@@ -40,9 +40,7 @@ inline constexpr std::array<std::uint8_t, 256> kCharacters = [] {
   return table;
 }();
 
-inline std::uint8_t CharacterOf(char c) {
-  return kCharacters[static_cast<std::uint8_t>(c)];
-}
+inline std::uint8_t CharacterOf(char c) { return kCharacters[static_cast<std::uint8_t>(c)]; }
 
 }  // namespace galen::templates
 

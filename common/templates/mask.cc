@@ -41,8 +41,8 @@ class Masker {
     }
     // A sign is a part of the number.
     if (size_ > 0 && (out_[size_ - 1] == '-' || out_[size_ - 1] == '+') &&
-        (size_ == 1 || out_[size_ - 2] == '=' || out_[size_ - 2] == '(' ||
-         out_[size_ - 2] == '[' || out_[size_ - 2] == ',')) {
+        (size_ == 1 || out_[size_ - 2] == '=' || out_[size_ - 2] == '(' || out_[size_ - 2] == '[' ||
+         out_[size_ - 2] == ',')) {
       --size_;
     }
     std::memcpy(out_ + size_, kMask.data(), kMask.size());

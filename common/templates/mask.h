@@ -18,8 +18,8 @@ inline constexpr std::size_t kMostMasked = (kMostOfToken + 1) * 2;
 // Writes `token`, which holds no space, to `out` with its changing parts masked, and gives the
 // length: numbers, what is written in hexadecimal digits (addresses, UUIDs, hashes), IP addresses
 // with their ports, dates and times as one; digits within words ("rank<*>", "<*>ms"); absolute
-// paths and what follows the scheme of a URL. Masks that only a joint like "." or ":" parts are one. `out` has kMostMasked bytes. Looks
-// at each byte a bounded number of times. Pure.
+// paths and what follows the scheme of a URL. Masks that only a joint like "." or ":" parts are
+// one. `out` has kMostMasked bytes. Looks at each byte a bounded number of times. Pure.
 std::size_t MaskToken(absl::string_view token, char* out);
 
 }  // namespace galen::templates

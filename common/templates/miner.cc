@@ -13,9 +13,7 @@ namespace {
 // Places for shapes; a power of two.
 constexpr std::size_t kKnown = 4096;
 
-std::uint64_t LeafKey(std::size_t size, Token key) {
-  return (key & ~std::uint64_t{0xff}) ^ size;
-}
+std::uint64_t LeafKey(std::size_t size, Token key) { return (key & ~std::uint64_t{0xff}) ^ size; }
 
 }  // namespace
 
@@ -61,10 +59,9 @@ Miner::Index Miner::Closest(std::uint64_t leaf, const Shape& shape, bool changed
       both_any += static_cast<std::size_t>(tokens[i] == kAnyToken && shape.tokens[i] == kAnyToken);
     }
     // What changes in both says nothing of either.
-    const double similar = shape.size == both_any
-                               ? 1
-                               : static_cast<double>(same - both_any) /
-                                     static_cast<double>(shape.size - both_any);
+    const double similar = shape.size == both_any ? 1
+                                                  : static_cast<double>(same - both_any) /
+                                                        static_cast<double>(shape.size - both_any);
     if (best != kNoIndex && (similar < most || (similar == most && any <= most_any))) continue;
     best = index;
     most = similar;
@@ -135,7 +132,8 @@ Miner::Index Miner::Make(const Shape& shape, absl::string_view line) {
   kept.id = next_id_++;
   kept.count = 0;
   kept.leaf = leaf;
-  kept.tokens.assign(shape.tokens.begin(), shape.tokens.begin() + static_cast<std::ptrdiff_t>(shape.size));
+  kept.tokens.assign(shape.tokens.begin(),
+                     shape.tokens.begin() + static_cast<std::ptrdiff_t>(shape.size));
   kept.text.clear();
   AppendMasked(line, kept.text);
   by_id_[kept.id] = index;

@@ -31,9 +31,9 @@ struct MinerOptions {
 // without a mask. Beside the tree the shapes of the last lines are kept, so that a line that
 // differs from one before only in what is masked takes no comparison.
 //
-// Memory is bounded by the options, a hundred kilobytes and at most some 10 KiB a template, whatever
-// the lines are. The same lines in the same order make the same templates. Not thread-safe: one for
-// each thread.
+// Memory is bounded by the options, a hundred kilobytes and at most some 10 KiB a template,
+// whatever the lines are. The same lines in the same order make the same templates. Not
+// thread-safe: one for each thread.
 class Miner {
  public:
   // A template, as it is told.

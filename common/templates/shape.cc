@@ -53,7 +53,8 @@ Token TokenOf(const char* at, std::size_t size, bool masked) {
   return (HashOf(at, size) & ~kMaskBit) | (masked ? kMaskBit : 0);
 }
 
-// What MaskToken() makes one mask of: told without it, since it is so often. `seen`: its characters.
+// What MaskToken() makes one mask of: told without it, since it is so often. `seen`: its
+// characters.
 bool IsNumber(const char* begin, const char* end, std::uint8_t seen) {
   if (*begin == '0' && end - begin > 2 && (begin[1] | 0x20) == 'x' &&
       (CharacterOf(begin[2]) & (kDigit | kHexLetter)) != 0) {
@@ -61,8 +62,7 @@ bool IsNumber(const char* begin, const char* end, std::uint8_t seen) {
     for (const char* at = begin + 2; at < end; ++at) seen |= CharacterOf(*at);
   }
   return (seen & kDigit) != 0 && (seen & ~(kDigit | kHexLetter | kHexJoint)) == 0 &&
-         (CharacterOf(*begin) & kWord) != 0 &&
-         (CharacterOf(end[-1]) & kWord) != 0;
+         (CharacterOf(*begin) & kWord) != 0 && (CharacterOf(end[-1]) & kWord) != 0;
 }
 
 // A token that is there in the place of all behind it.

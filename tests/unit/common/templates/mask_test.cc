@@ -50,7 +50,9 @@ TEST(MaskToken, MasksWhatChangesAndNothingElse) {
       {"https://a.example/b?c=d#e", "https:<*>"},
       {"..", ".."},
       {"", ""},
-      {"\xc3\xa9" "1", "\xc3\xa9<*>"},
+      {"\xc3\xa9"
+       "1",
+       "\xc3\xa9<*>"},
   };
   for (const auto& row : kTable) EXPECT_EQ(Masked(row.token), row.masked) << row.token;
 }

@@ -32,7 +32,8 @@ TEST(Miner, WhatChangesBecomesAMask) {
   EXPECT_THAT(Mined({"Connection from alice closed", "Connection from bob closed",
                      "Connection from 10.0.0.1 closed"}),
               ElementsAre("3 Connection from <*> closed"));
-  EXPECT_THAT(Mined({"step 1 took 3.5s", "step 2 took 3.25s"}), ElementsAre("2 step <*> took <*>s"));
+  EXPECT_THAT(Mined({"step 1 took 3.5s", "step 2 took 3.25s"}),
+              ElementsAre("2 step <*> took <*>s"));
   EXPECT_THAT(Mined({"", "  ", "\t\r"}), ElementsAre("3 "));
   EXPECT_THAT(Mined({"1", "2 ", "0x3"}), ElementsAre("3 <*>"));
 }

@@ -15,9 +15,9 @@ namespace galen::templates {
 namespace {
 
 std::vector<std::string> LinesOf(unsigned seed, int count) {
-  static constexpr const char* kWords[] = {"worker", "lost",     "10.0.0.1:80", "0x1f", "rank3",
-                                           "/a/b",   "lease",    "=",           "[12,", "12ms",
-                                           "is",     "\xff\x01", "a-1-b",       "...",  "https://x/y"};
+  static constexpr const char* kWords[] = {
+      "worker", "lost", "10.0.0.1:80", "0x1f",     "rank3", "/a/b", "lease",      "=",
+      "[12,",   "12ms", "is",          "\xff\x01", "a-1-b", "...",  "https://x/y"};
   std::mt19937 random(seed);
   std::vector<std::string> lines;
   for (int i = 0; i < count; ++i) {
@@ -90,7 +90,8 @@ TEST(MinerProperties, LinesThatAreAllOtherTakeBoundedMemory) {
   }
   const auto full = peak();
   for (int i = 0; i < 20'000; ++i) {
-    miner.Add(absl::StrCat(word(), " ", word(), " ", word(), std::string(i % 7, '\0'), " ", word()));
+    miner.Add(
+        absl::StrCat(word(), " ", word(), " ", word(), std::string(i % 7, '\0'), " ", word()));
     miner.Add(std::string(i % 5000, "1-a/"[i % 4]));
   }
   EXPECT_LE(miner.size(), MinerOptions{}.most_templates);
