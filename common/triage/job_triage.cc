@@ -17,6 +17,7 @@
 #include "common/triage/collected.h"
 #include "common/triage/compiled.h"
 #include "common/triage/step_line.h"
+#include "common/triage/strange_lines.h"
 #include "common/triage/writer.h"
 #include "re2/re2.h"
 
@@ -29,7 +30,7 @@ constexpr std::size_t kMostText = 512;
 // Lines at the beginning of a log in which its first time is looked for, and bytes at its end in
 // which the last.
 constexpr int kLinesOfBegin = 2000;
-constexpr std::size_t kTail = std::size_t{64} << 10;
+constexpr std::size_t kTail = StrangeLines::kEnd;
 // Lines behind the last step in which a time is looked for.
 constexpr int kLinesBehind = 256;
 
@@ -76,6 +77,8 @@ class JobTriage::Pass {
     lines_ = 0;
     begin_looked_ = 0;
     tail_.clear();
+    place_ = 0;
+    known_.clear();
     behind_left_ = 0;
     std::fill(steps_of_track_.begin(), steps_of_track_.end(), 0);
     std::fill(first_writer_.begin(), first_writer_.end(), std::nullopt);
@@ -92,6 +95,7 @@ class JobTriage::Pass {
     blocks_.Finish([this](absl::string_view block, std::int64_t lines) { Read(block, lines); });
     found_.logs[log_].lines += lines_;
     found_.logs[log_].trouble = CleanText(trouble, kMostText);
+    ReadEnd();
     // The last time of the log: the closest before its end.
     absl::string_view rest = tail_;
     while (!rest.empty()) {
@@ -101,6 +105,8 @@ class JobTriage::Pass {
       rest = rest.substr(0, begin);
     }
   }
+
+  const StrangeLines& strange() const { return strange_; }
 
   Collected Take() {
     for (const auto& track : found_.tracks) track->Finish();
@@ -213,15 +219,81 @@ class JobTriage::Pass {
       counted = line.begin;
       line.text = block.substr(line.begin, std::min(line.end - line.begin, kMostOfLine));
       if (ReadLine(line, i, next)) step_end = line.end;
+      known_.push_back(place_ + line.begin);
       i = next;
     }
+    Sample(block);
     lines_ += lines;
+    place_ += block.size();
+    ForgetKnown();
     if (step_end != absl::string_view::npos) {
       behind_left_ = kLinesBehind;
       found_.of_logs[log_].after_step.reset();
       if (step_end + 1 < block.size()) LookBehindStep(block.substr(step_end + 1));
     }
     KeepTail(block);
+  }
+
+  // Of the lines that are known, those of the end of the log are looked for.
+  void ForgetKnown() {
+    if (known_.size() < kTail || place_ < kTail) return;
+    known_.erase(known_.begin(), std::lower_bound(known_.begin(), known_.end(), place_ - kTail));
+  }
+
+  void AddStrange(absl::string_view text, std::uint64_t place, std::int64_t number) {
+    if (std::binary_search(known_.begin(), known_.end(), place)) return;
+    StrangeLines::Line line;
+    line.text = text.substr(0, kMostOfLine);
+    line.place = place;
+    line.log = log_;
+    line.number = number;
+    line.writer = WriterOf(line.text, WriterPrefix(line.text));
+    line.time = TimeOf(line.text.substr(0, kHead));
+    strange_.Add(line);
+  }
+
+  // The lines of the block that begin at places that are samples.
+  void Sample(absl::string_view block) {
+    std::uint64_t place = std::max<std::uint64_t>(place_, StrangeLines::kEnd);
+    std::int64_t number = lines_ + 1;
+    std::size_t counted = 0;
+    while (place < place_ + block.size()) {
+      if (!StrangeLines::IsSample(place)) {
+        place += StrangeLines::kEnd - place % StrangeLines::kEnd;
+        continue;
+      }
+      std::size_t at = static_cast<std::size_t>(place - place_);
+      if (at > 0 && block[at - 1] != '\n') at = LineEnd(block, at) + 1;
+      if (at >= block.size()) return;
+      place = place_ + at;
+      if (!StrangeLines::IsSample(place)) continue;
+      const std::size_t end = LineEnd(block, at);
+      number += static_cast<std::int64_t>(logs::CountNewlines(block.substr(counted, at - counted)));
+      counted = at;
+      AddStrange(block.substr(at, end - at), place, number);
+      place = place_ + end + 1;
+    }
+  }
+
+  // The lines of the end of the log that are no samples.
+  void ReadEnd() {
+    absl::string_view rest = tail_;
+    if (place_ > kTail) {
+      rest.remove_prefix(rest.size() - kTail);
+      // A line that begins before it is not looked at.
+      rest.remove_prefix(std::min(LineEnd(rest, 0) + 1, rest.size()));
+    }
+    std::int64_t number = lines_ - static_cast<std::int64_t>(logs::CountNewlines(rest)) + 1 -
+                          static_cast<std::int64_t>(!rest.empty() && rest.back() != '\n');
+    std::uint64_t place = place_ - rest.size();
+    for (; !rest.empty(); ++number) {
+      const std::size_t end = LineEnd(rest, 0);
+      if (!StrangeLines::IsSample(place)) AddStrange(rest.substr(0, end), place, number);
+      const std::size_t whole = std::min(end + 1, rest.size());
+      place += whole;
+      rest.remove_prefix(whole);
+    }
+    strange_.EndLog(place_);
   }
 
   // tail_ holds the last kTail bytes of the log, or some more.
@@ -441,6 +513,9 @@ class JobTriage::Pass {
   std::int64_t lines_ = 0;
   int begin_looked_ = 0;
   std::string tail_;
+  std::uint64_t place_ = 0;           // of the block, in bytes of the log made fit
+  std::vector<std::uint64_t> known_;  // places of lines of which something is known, the last ones
+  StrangeLines strange_;
   int behind_left_ = 0;  // lines in which a time behind the last step is looked for
   std::vector<std::int64_t> steps_of_track_;  // in this log
   std::vector<std::optional<std::string>> first_writer_;
@@ -457,6 +532,11 @@ void JobTriage::BeginLog(absl::string_view name, std::optional<int> rank) {
 }
 void JobTriage::Feed(absl::string_view chunk) { pass_->Feed(chunk); }
 void JobTriage::EndLog(absl::string_view trouble) { pass_->EndLog(trouble); }
-JobReport JobTriage::Finish() { return Assemble(catalogue_, options_, pass_->Take()); }
+JobReport JobTriage::Finish() {
+  JobReport report = Assemble(catalogue_, options_, pass_->Take());
+  report.leads = pass_->strange().Leads(
+      report.logs, report.primary.has_value() ? &report.primary->first : nullptr);
+  return report;
+}
 
 }  // namespace galen::triage

@@ -106,6 +106,16 @@ struct LogRead {
   std::string trouble;  // why it was not read to its end; "" for none
 };
 
+// Lines that nothing of the catalogue knows and that have one template: something to look at, not
+// a failure.
+struct Lead {
+  std::string text;  // the template
+  Source first;
+  std::int64_t count = 0;        // lines, of those that were looked at
+  std::int64_t writers = 0;      // that are known by name, at least
+  std::vector<std::string> why;  // it is shown
+};
+
 // What the logs of a job say.
 struct JobReport {
   Decision decision;
@@ -123,8 +133,10 @@ struct JobReport {
   std::vector<LogRead> logs;
   std::vector<std::string> unknown;  // what the logs do not tell, and what would
   std::vector<std::string> next;     // what to look at
+  std::vector<Lead> leads;           // the likeliest first
 
   static constexpr std::size_t kMostEnds = 64;
+  static constexpr std::size_t kMostLeads = 10;
 };
 
 }  // namespace galen::triage

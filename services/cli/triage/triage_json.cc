@@ -151,6 +151,17 @@ std::string TriageJson(const triage::JobReport& report) {
     logs.push_back(std::move(one));
   }
   object["logs"] = std::move(logs);
+  Json leads = Json::array();
+  for (const triage::Lead& lead : report.leads) {
+    Json one;
+    one["template"] = lead.text;
+    one["first"] = SourceJson(lead.first);
+    one["lines"] = lead.count;
+    if (lead.writers > 0) one["writers"] = lead.writers;
+    one["why"] = lead.why;
+    leads.push_back(std::move(one));
+  }
+  object["leads"] = std::move(leads);
   object["unknown"] = report.unknown;
   object["next"] = report.next;
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);

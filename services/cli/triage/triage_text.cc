@@ -24,6 +24,7 @@ using triage::Status;
 constexpr std::size_t kName = 12;
 constexpr std::size_t kMostOthers = 12;
 constexpr std::size_t kMostLogs = 8;
+constexpr std::size_t kMostOfLead = 160;
 
 std::string Clock(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S", time, absl::UTCTimeZone());
@@ -111,6 +112,7 @@ class Page {
     Ends();
     Context();
     Logs();
+    Leads();
     for (const std::string& unknown : report_.unknown) {
       Line(std::exchange(unknown_, ""), unknown);
     }
@@ -285,6 +287,19 @@ class Page {
                                        : ""));
     }
     if (!parts.empty()) Line("job", absl::StrJoin(parts, ", "));
+  }
+
+  // What nobody knows: to be looked at, not to be believed.
+  void Leads() {
+    const char* name = "strange";
+    if (!report_.leads.empty()) {
+      Line(std::exchange(name, ""), "lines that nobody knows; leads, no finding");
+    }
+    for (const triage::Lead& lead : report_.leads) {
+      Line(name, CleanText(lead.text, kMostOfLead));
+      Line(name, absl::StrCat("  ", Where(lead.first), "; ", Count(lead.count, "line", "lines"),
+                              "; ", absl::StrJoin(lead.why, ", ")));
+    }
   }
 
   void Logs() {

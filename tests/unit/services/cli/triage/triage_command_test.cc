@@ -97,6 +97,23 @@ TEST_F(TriageCommandTest, TellsAProgramTheSame) {
   EXPECT_EQ(report["logs"][0]["lines"], 5);
 }
 
+TEST_F(TriageCommandTest, LinesThatNobodyKnowsAreShownAsLeads) {
+  arguments_.paths = {Write("train.log", std::string(kLog) + "the glue of frame 3 came off\n")};
+  EXPECT_EQ(Run(), kOk) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("strange     lines that nobody knows; leads, no finding\n"
+                                          "            the glue of frame <*> came off\n"),
+                                HasSubstr("train.log:5; 1 line; at the end of its log, once\n")));
+  arguments_.json = true;
+  EXPECT_EQ(Run(), kOk) << err_.str();
+  const nlohmann::json report = nlohmann::json::parse(out_.str(), nullptr, false);
+  ASSERT_TRUE(report.is_object()) << out_.str();
+  ASSERT_EQ(report["leads"].size(), 1);
+  EXPECT_EQ(report["leads"][0]["template"], "the glue of frame <*> came off");
+  EXPECT_EQ(report["leads"][0]["first"]["line"], 5);
+  EXPECT_EQ(report["leads"][0]["lines"], 1);
+  EXPECT_FALSE(report.contains("primary"));
+}
+
 TEST_F(TriageCommandTest, WhatTheSchedulerSaysDecides) {
   arguments_.paths = {Write("train.log", kLog)};
   arguments_.now = "2026-05-01T14:00:00Z";
