@@ -56,7 +56,7 @@ class StrangeLines {
     std::int64_t last = 0;  // its last line, in the log of the first
     std::size_t log = 0;
     Source first;
-    std::set<std::string> writers;  // at most kMostWriters
+    std::set<std::string> writers;         // at most kMostWriters
     std::optional<std::uint64_t> sampled;  // where in the log that is being read
     bool ordinary = false;
   };

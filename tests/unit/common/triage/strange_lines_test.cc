@@ -32,8 +32,8 @@ std::vector<std::string> TextsOf(const JobReport& report) {
 }
 
 TEST(StrangeLines, WhatIsNewAtTheEndIsALeadAndWhatIsOrdinaryIsNot) {
-  const JobReport report = TriageOf(
-      absl::StrCat(Ordinary(5000), "2026-05-01 12:00:00 the glue of frame 3 came off\n", Ordinary(4)));
+  const JobReport report = TriageOf(absl::StrCat(
+      Ordinary(5000), "2026-05-01 12:00:00 the glue of frame 3 came off\n", Ordinary(4)));
   ASSERT_THAT(TextsOf(report), ElementsAre("<*> <*> the glue of frame <*> came off"));
   const Lead& lead = report.leads[0];
   EXPECT_EQ(lead.first.log, "train.log");
@@ -59,13 +59,14 @@ TEST(StrangeLines, WhatIsNearTheFailureIsALead) {
 
 TEST(StrangeLines, WhatOneRankAloneSaysIsALead) {
   const std::string same = absl::StrCat(Ordinary(5000), "goodbye for now\n");
-  const JobReport report = TriageOf({{"rank-0.log", same},
-                                     {"rank-1.log", absl::StrCat(Ordinary(5000), "ouch\nouch\n",
-                                                                 Ordinary(50), "goodbye for now\n")},
-                                     {"rank-2.log", same}});
-  EXPECT_THAT(report.leads,
-              Contains(AllOf(Field(&Lead::text, "ouch"), Field(&Lead::count, 2),
-                             Field(&Lead::writers, 1), Field(&Lead::why, Contains("only rank 1")))));
+  const JobReport report =
+      TriageOf({{"rank-0.log", same},
+                {"rank-1.log",
+                 absl::StrCat(Ordinary(5000), "ouch\nouch\n", Ordinary(50), "goodbye for now\n")},
+                {"rank-2.log", same}});
+  EXPECT_THAT(report.leads, Contains(AllOf(Field(&Lead::text, "ouch"), Field(&Lead::count, 2),
+                                           Field(&Lead::writers, 1),
+                                           Field(&Lead::why, Contains("only rank 1")))));
 }
 
 TEST(StrangeLines, WhatIsKnownIsNone) {

@@ -38,7 +38,8 @@ TEST(Decider, RunsWhatTelemetryAnswersAtOnceBeforeAnythingIsProposed) {
     State state;
     ApplyNext(state, Event(absl::StrCat("created { name: 'tenants/t/diagnoses/d' strategy: '",
                                         strategy, "' }")));
-    ApplyNext(state, Event("summarized { summary {} nodes: 'n1' nodes: 'n2' opening_checks: 't' }"));
+    ApplyNext(state,
+              Event("summarized { summary {} nodes: 'n1' nodes: 'n2' opening_checks: 't' }"));
     EXPECT_THAT(Wants(state), ElementsAre("checks/opening/1 t")) << strategy;
     ApplyNext(state, Event("check_completed { result { id: 't@n1' check: 't' node: 'n1' } }"));
     EXPECT_THAT(Wants(state), ElementsAre("checks/opening/1 t")) << strategy;
