@@ -107,12 +107,18 @@ absl::Status Bundle::Load() {
   }
   GALEN_ASSIGN_OR_RETURN(incident_, ParseIncident(*text, "incident.yaml", remarks_));
   incident_.set_bundle(root());
+  std::vector<std::string> bare;
   for (const std::string& node : nodes_) {
     GALEN_ASSIGN_OR_RETURN(CapturedNode captured, LoadNode(node));
-    if (!captured.host.captured) {
-      remarks_.push_back(absl::StrCat("nodes/", node, ": nothing was captured of this node"));
-    }
+    if (!captured.host.captured) bare.push_back(node);
     captured_.emplace(node, std::move(captured));
+  }
+  if (!bare.empty()) {
+    constexpr std::size_t kMostNamed = 4;
+    const std::size_t more = bare.size() - std::min(bare.size(), kMostNamed);
+    bare.resize(bare.size() - more);
+    remarks_.push_back(absl::StrCat("nothing was captured of ", absl::StrJoin(bare, ", "),
+                                    more > 0 ? absl::StrCat(" and ", more, " more nodes") : ""));
   }
   return absl::OkStatus();
 }

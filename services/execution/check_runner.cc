@@ -234,9 +234,11 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   // Another replica asks for these itself.
   const std::set<std::string> paired =
       share ? std::set<std::string>() : PairChecksOf(**book, request, checks, nodes);
-  const std::set<std::string> measured = share || options_.telemetry == nullptr
-                                             ? std::set<std::string>()
-                                             : TelemetryChecks::Of(**book, checks);
+  // Without numbers a node says that it cannot tell, as of every check that it has not.
+  std::set<std::string> measured;
+  if (!share && options_.telemetry != nullptr && options_.telemetry->Has(request.bundle())) {
+    measured = TelemetryChecks::Of(**book, checks);
+  }
   std::set<std::string> alone;
   for (const std::string& check : checks) {
     if (!paired.contains(check) && !measured.contains(check)) alone.insert(check);

@@ -118,6 +118,11 @@ absl::StatusOr<const Check*> NodeExecutor::Runnable(const Catalogue& catalogue,
                                                     const std::string& check,
                                                     const v1::RunChecksRequest& request) const {
   const Check* spec = catalogue.knowledge->FindCheck(check);
+  if (spec != nullptr && spec->kind() == Check::PROMQL) {
+    return absl::NotFoundError(
+        "no numbers over time: name a Prometheus server or its data folder (--prometheus), or put "
+        "telemetry/*.om into the bundle");
+  }
   if (!catalogue.checks.contains(check) || spec == nullptr) {
     return absl::NotFoundError("this version of the node executor does not have this check");
   }

@@ -186,7 +186,7 @@ TEST(Bundle, ANodeThatIsListedWithoutADirectoryKnowsNothing) {
   scratch.Write("bundle.yaml", "format: galen.bundle/v1\nnodes: [n1, n2]\n");
   const auto bundle = Bundle::Open(scratch.path());
   ASSERT_THAT(bundle, IsOk());
-  EXPECT_THAT((*bundle)->remarks(), ElementsAre(HasSubstr("nodes/n2")));
+  EXPECT_THAT((*bundle)->remarks(), ElementsAre(HasSubstr("nothing was captured of n2")));
   const auto node = (*bundle)->OpenNode("n2");
   ASSERT_THAT(node, IsOk());
   EXPECT_THAT((*node)->ReadFile("/etc/hosts"),

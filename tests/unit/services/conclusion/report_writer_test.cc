@@ -202,6 +202,16 @@ TEST_F(ReportWriterTest, SaysWhatToCollectWhenNothingIsConfirmed) {
   EXPECT_EQ(report.suggestions_size(), 1);
 }
 
+TEST_F(ReportWriterTest, AsksOnceForWhatTelemetryLackedAndFirstForWhatSilencedACheck) {
+  request_.mutable_evidence()->mutable_results(0)->add_wanted("step times");
+  request_.mutable_evidence()->mutable_results(2)->add_wanted("the counters");
+  request_.mutable_evidence()->mutable_results(3)->add_wanted("the counters");
+  const Report report = Conclude()->report();
+  ASSERT_GE(report.next_steps_size(), 2);
+  EXPECT_EQ(report.next_steps(0), "Collect the counters; gpu.heat, gpu.heat2 lack it");
+  EXPECT_EQ(report.next_steps(1), "Collect step times; gpu.ecc lacks it");
+}
+
 TEST_F(ReportWriterTest, SaysWhichChecksWereLeftOutWhenNothingIsConfirmed) {
   EXPECT_THAT(Conclude()->report().notes(),
               Contains(HasSubstr("1 check was not run, since little pointed to what they tell "

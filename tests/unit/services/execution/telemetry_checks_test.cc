@@ -96,6 +96,22 @@ class TelemetryChecksTest : public ::testing::Test {
     return results;
   }
 
+  // Without a runner.
+  static std::map<std::string, CheckResult> Ask(TelemetryChecks& telemetry,
+                                                const v1::RunChecksRequest& request) {
+    std::map<std::string, CheckResult> results;
+    std::promise<void> ended;
+    telemetry.Run(
+        Shipped(), request, {request.checks().begin(), request.checks().end()},
+        {request.nodes().begin(), request.nodes().end()}, absl::InfiniteFuture(),
+        [&](const std::string&, CheckResult result) {
+          results.emplace(result.id(), std::move(result));
+        },
+        [&] { ended.set_value(); });
+    ended.get_future().get();
+    return results;
+  }
+
   v1::RunChecksRequest Question() const {
     v1::RunChecksRequest request;
     request.add_checks("telemetry.retransmits");
@@ -150,7 +166,7 @@ TEST_F(TelemetryChecksTest, ADiagnosisAsksAtOnceWhatABundleWithNumbersCanAnswer)
 TEST_F(TelemetryChecksTest, WithoutNumbersItIsSkippedAndSaysWhatToDo) {
   std::filesystem::remove_all(root_ + "/telemetry");
   TelemetryChecks telemetry(Options(), clock_);
-  const auto results = Run(telemetry, Question());
+  const auto results = Ask(telemetry, Question());
   ASSERT_EQ(results.size(), 6U);
   for (const auto& [id, result] : results) {
     EXPECT_EQ(result.status(), CheckResult::SKIPPED) << id;
@@ -191,7 +207,7 @@ TEST_F(TelemetryChecksTest, ACustomersBundleIsNotAnsweredFromTheProvidersServer)
   TelemetryChecks telemetry(*std::move(options), clock_);
   std::filesystem::remove_all(root_ + "/telemetry");
   EXPECT_FALSE(telemetry.Has(root_));
-  EXPECT_EQ(Run(telemetry, Question()).at("telemetry.retransmits@n0").status(),
+  EXPECT_EQ(Ask(telemetry, Question()).at("telemetry.retransmits@n0").status(),
             CheckResult::SKIPPED);
 }
 
