@@ -69,6 +69,13 @@ void ApplySummarized(State& state, const v1::Summarized& summarized) {
   for (const auto& [id, result] : state.results) {
     if (state.node_set.count(result->node()) > 0) ++state.done[result->check()];
   }
+  // In a later round they have run already, unless a node has come.
+  state.opening_finished = std::all_of(
+      state.opening_checks.begin(), state.opening_checks.end(), [&](const std::string& check) {
+        const auto done = state.done.find(check);
+        return done != state.done.end() &&
+               done->second >= static_cast<std::int64_t>(state.node_set.size());
+      });
   state.round.summarized = true;
   if (state.nodes.empty()) {
     state.round.notes.push_back(
@@ -241,6 +248,10 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
       return ApplyCheckCompleted(state, event.check_completed().result());
     case v1::DiagnosisEvent::kChecksFinished:
       state.batch_open = false;
+      if (event.checks_finished().batch() ==
+          EffectId(Effect::Kind::kChecks, kOpeningBatch, state.round.number)) {
+        state.opening_finished = true;
+      }
       return;
     case v1::DiagnosisEvent::kScreened:
       return ApplyScreened(state, event.screened());

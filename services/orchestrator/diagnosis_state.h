@@ -86,6 +86,7 @@ struct State {
   std::shared_ptr<const v1::Summary> summary = std::make_shared<v1::Summary>();
   std::vector<std::string> nodes;           // whose checks run
   std::vector<std::string> opening_checks;  // that run before anything is proposed
+  bool opening_finished = true;             // they have, or there are none
   std::set<std::string> node_set;           // the same
   std::map<std::string, std::shared_ptr<const v1::CheckResult>> results;  // by id
   // How many of `nodes` have a result of the check: lets a batch of any size be asked in no time.

@@ -115,6 +115,7 @@ Decision RunChecks(const State& state, absl::string_view what, absl::Span<const 
 }
 
 Decision RunOpeningChecks(const State& state) {
+  if (state.opening_finished) return {};
   return RunChecks(state, kOpeningBatch, state.opening_checks, {});
 }
 

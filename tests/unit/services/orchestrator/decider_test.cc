@@ -50,6 +50,15 @@ TEST(Decider, RunsWhatTelemetryAnswersAtOnceBeforeAnythingIsProposed) {
   }
 }
 
+TEST(Decider, ABatchThatIsOpenIsNotTakenForWhatTelemetryWasAsked) {
+  Follow(
+      Summarized(),
+      {{R"(hypotheses_proposed { hypotheses { hypothesis { label: 'X' } checks: 'a' checks: 'b' } })",
+        {"checks/history/1 a,b"}},
+       {"check_completed { result { id: 'a@n1' check: 'a' node: 'n1' } }",
+        {"checks/history/1 b"}}});
+}
+
 TEST(Decider, TestsBothCausesOfHistoryInOneBatchThenConcludesWhenOneIsConfirmed) {
   Follow(Summarized(), {{R"(hypotheses_proposed {
                 hypotheses { hypothesis { label: 'X' } checks: 'a' checks: 'b' }
