@@ -64,6 +64,11 @@ class Looking {
     }
     usual_ = series::Median(levels_);
     rest_ = series::Median(rests);
+    // Utilisation that says nothing while the GPU works: no rest was seen.
+    if (input.scene.known &&
+        static_cast<double>(rest_) >= input.Number("idle_share") * static_cast<double>(usual_)) {
+      rest_ = kUnknown;
+    }
   }
 
   std::vector<Gpu> All() const {

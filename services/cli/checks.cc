@@ -26,7 +26,11 @@ std::string Seconds(const google::protobuf::Duration& cost) {
 
 ExitCode ListChecks(const knowledge::Knowledge& knowledge,
                     const std::vector<std::string>& available, bool json, Console& console) {
-  const std::set<std::string> have(available.begin(), available.end());
+  std::set<std::string> have(available.begin(), available.end());
+  for (const knowledge::v1::Check& check : knowledge.base().checks()) {
+    // Answered by execution, and by no node.
+    if (check.kind() == knowledge::v1::Check::PROMQL) have.insert(check.name());
+  }
   std::size_t widest = 0;
   std::vector<const knowledge::v1::Check*> checks;
   for (const knowledge::v1::Check& check : knowledge.base().checks()) {

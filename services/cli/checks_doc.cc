@@ -94,6 +94,11 @@ std::string BoundsOf(const knowledge::v1::Parameter& parameter) {
   return "";
 }
 
+// Those of telemetry are answered by execution, all others by nodes.
+bool Has(const Check& check, const std::set<std::string>& available) {
+  return check.kind() == Check::PROMQL || available.contains(check.name());
+}
+
 void Facts(const Check& check, bool available, std::string& page) {
   std::vector<std::string> facts = {KindText(check), absl::StrCat("about ", Seconds(check.cost()))};
   if (check.has_time_limit())
@@ -192,7 +197,7 @@ std::string ChecksDocument(const knowledge::Knowledge& knowledge,
   std::size_t count = 0;
   for (const Check& check : knowledge.base().checks()) {
     groups[GroupOf(check.name())].push_back(&check);
-    count += available.count(check.name());
+    count += Has(check, available) ? 1 : 0;
   }
   const auto causes = CausesByCheck(knowledge);
   std::string page = absl::StrCat(knowledge.base().checks_size(), " checks, ", count,
@@ -206,7 +211,7 @@ std::string ChecksDocument(const knowledge::Knowledge& knowledge,
                     "\n\n| check | looks at | takes | needs |\n|---|---|---|---|\n");
     for (const Check* const check : checks) {
       absl::StrAppend(&page, "| ", Link(check->name()), " | ", Cell(check->title()),
-                      available.contains(check->name()) ? "" : " (not in this version)", " | ",
+                      Has(*check, available) ? "" : " (not in this version)", " | ",
                       Seconds(check->cost()), " | ", Mark(*check), " |\n");
     }
     absl::StrAppend(&page, "\n");
@@ -215,7 +220,7 @@ std::string ChecksDocument(const knowledge::Knowledge& knowledge,
     absl::StrAppend(&page, "## ", group, "\n\n");
     for (const Check* const check : checks) {
       absl::StrAppend(&page, "### ", check->name(), "\n\n");
-      Facts(*check, available.contains(check->name()), page);
+      Facts(*check, Has(*check, available), page);
       Reads(*check, page);
       ParametersTable(*check, page);
       FindingsTable(*check, page);

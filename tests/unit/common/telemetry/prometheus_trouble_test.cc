@@ -84,7 +84,11 @@ class RealPrometheus {
     Kill(SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  void Kill(int number) const { kill(pid_, number); }
+  // A process that is to stop has stopped when this returns: until then it may still answer.
+  void Kill(int number) const {
+    kill(pid_, number);
+    if (number == SIGSTOP) waitpid(pid_, nullptr, WUNTRACED);
+  }
   PrometheusClient Client() const {
     return PrometheusClient({.http = {.server = absl::StrCat("http://127.0.0.1:", port_)}});
   }
