@@ -20,9 +20,14 @@
 #include "common/telemetry/prometheus_client.h"
 #include "tests/testing/status_matchers.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define GALEN_MEMORY_IS_OURS 0
-#else
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GALEN_MEMORY_IS_OURS 0
+#endif
+#if !defined(GALEN_MEMORY_IS_OURS)
 #define GALEN_MEMORY_IS_OURS 1
 #endif
 

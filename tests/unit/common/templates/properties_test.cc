@@ -11,6 +11,17 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define GALEN_MEMORY_IS_OURS 0
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GALEN_MEMORY_IS_OURS 0
+#endif
+#if !defined(GALEN_MEMORY_IS_OURS)
+#define GALEN_MEMORY_IS_OURS 1
+#endif
+
 namespace galen::templates {
 namespace {
 
@@ -95,7 +106,10 @@ TEST(MinerProperties, LinesThatAreAllOtherTakeBoundedMemory) {
     miner.Add(std::string(i % 5000, "1-a/"[i % 4]));
   }
   EXPECT_LE(miner.size(), MinerOptions{}.most_templates);
-  EXPECT_LT(peak() - full, 8 << 10);  // KiB
+  // What a sanitizer keeps of what was freed is not the miner's.
+  if (GALEN_MEMORY_IS_OURS != 0) {
+    EXPECT_LT(peak() - full, 8 << 10);  // KiB
+  }
   EXPECT_GT(miner.dropped(), 10'000);
 }
 
