@@ -50,11 +50,19 @@ class Measurer {
     absl::StatusOr<std::shared_ptr<const Rows>> rows;
     std::vector<telemetry::Answer> answers;
     std::vector<std::string> remarks;
+    bool complete = true;
   };
 
+  // `named`: what names no machine is nobody's.
   Measurer(const Book& book, const telemetry::Rules& rules, Source& source, telemetry::Range range,
-           const std::vector<std::string>& nodes, const Call& call)
-      : book_(book), rules_(rules), source_(source), range_(range), nodes_(nodes), call_(call) {}
+           std::vector<std::string> nodes, bool named, const Call& call)
+      : book_(book),
+        rules_(rules),
+        source_(source),
+        range_(range),
+        nodes_(std::move(nodes)),
+        named_(named),
+        call_(call) {}
 
   const telemetry::Range& range() const { return range_; }
 
@@ -80,9 +88,11 @@ class Measurer {
   }
 
   bool IsOurs(const Place& place) const {
-    if (nodes_.empty() || place.node.empty()) return true;
-    return std::any_of(nodes_.begin(), nodes_.end(),
-                       [&](const std::string& node) { return SameNode(node, place.node); });
+    if (place.node.empty()) return !named_;
+    if (nodes_.empty()) return true;
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const std::string& node) {
+      return named_ ? node == place.node : SameNode(node, place.node);
+    });
   }
   // As the incident names it.
   Place Ours(Place place) const {
@@ -92,19 +102,21 @@ class Measurer {
     return place;
   }
 
-  absl::StatusOr<std::shared_ptr<const Rows>> Keep(const std::string& name, Rows all,
-                                                   std::set<std::string> others) {
+  // The names of others are not told: they may be another customer's.
+  absl::StatusOr<std::shared_ptr<const Rows>> Keep(const std::string& name, Rows all) {
     if (!all.places.empty()) return std::make_shared<const Rows>(std::move(all));
-    std::vector<std::string> some(others.begin(), others.end());
-    if (some.size() > 5) some.resize(5);
-    return absl::NotFoundError(absl::StrCat(source_.name(), ": has ", name,
-                                            " of other machines alone (", absl::StrJoin(some, ", "),
-                                            "): name them as telemetry does"));
+    return absl::NotFoundError(
+        absl::StrCat(source_.name(), ": has ", name,
+                     " of other machines alone; the incident has to name its machines as telemetry "
+                     "does"));
   }
 
   absl::StatusOr<std::shared_ptr<const Rows>> Quantity(const std::string& name, Of& of) {
-    GALEN_ASSIGN_OR_RETURN(Measured measured,
-                           telemetry::Measure(source_, rules_, name, range_, kMostAge, call_));
+    GALEN_ASSIGN_OR_RETURN(
+        Measured measured,
+        telemetry::Measure(source_, rules_, name, range_, kMostAge, call_,
+                           [this](const Place& place) { return IsOurs(place); }));
+    of.complete = measured.complete;
     of.answers = std::move(measured.answers);
     of.remarks = std::move(measured.warnings);
     for (const telemetry::Answer& answer : of.answers) {
@@ -122,24 +134,11 @@ class Measurer {
       }
       series::Forget(ghosts, measured.values);
     }
-    std::vector<std::size_t> ours;
-    std::set<std::string> others;
-    for (std::size_t i = 0; i < measured.rows.size(); ++i) {
-      if (IsOurs(measured.rows[i].place)) {
-        ours.push_back(i);
-      } else {
-        others.insert(measured.rows[i].place.node);
-      }
-    }
     Rows rows{name, measured.quantity->unit, measured.quantity->counter, measured.grid, {}, {0, 0}};
-    rows.values = series::Panel(ours.size(), measured.grid.size);
-    for (const std::size_t i : ours) {
-      const auto row = measured.values.Row(i);
-      std::copy(row.begin(), row.end(), rows.values.Row(rows.places.size()).begin());
-      rows.places.push_back(Ours(measured.rows[i].place));
-    }
+    rows.values = std::move(measured.values);
+    for (const Measured::Row& row : measured.rows) rows.places.push_back(Ours(row.place));
     if (rows.counter) rows.unit = absl::StrCat(rows.unit, "/s");
-    return Keep(name, std::move(rows), std::move(others));
+    return Keep(name, std::move(rows));
   }
 
   absl::StatusOr<std::shared_ptr<const Rows>> Evaluated(const Query& query, Of& of) {
@@ -151,16 +150,12 @@ class Measurer {
     GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
                            series::MakeGrid(range_.start, range_.end, range_.step));
     Rows rows{query.name, query.unit, false, grid, {}, {0, 0}};
+    of.complete = answer.complete;
     std::vector<std::size_t> ours;
-    std::set<std::string> others;
     std::vector<Place> places;
     for (std::size_t i = 0; i < answer.series.size(); ++i) {
       places.push_back(PlaceIn(answer.series[i].labels));
-      if (IsOurs(places.back())) {
-        ours.push_back(i);
-      } else {
-        others.insert(places.back().node);
-      }
+      if (IsOurs(places.back())) ours.push_back(i);
     }
     rows.values = series::Panel(ours.size(), grid.size);
     for (const std::size_t i : ours) {
@@ -179,7 +174,7 @@ class Measurer {
     if (nothing) {
       return absl::NotFoundError(absl::StrCat(source_.name(), ": nothing for ", query.promql));
     }
-    return Keep(query.name, std::move(rows), std::move(others));
+    return Keep(query.name, std::move(rows));
   }
 
   // An aggregation has lost the name of its metric: the labels of all families are tried.
@@ -199,7 +194,8 @@ class Measurer {
   const telemetry::Rules& rules_;
   Source& source_;
   const telemetry::Range range_;
-  const std::vector<std::string>& nodes_;
+  const std::vector<std::string> nodes_;
+  const bool named_;
   const Call& call_;
   std::map<std::string, Of> known_;
 };
@@ -276,7 +272,7 @@ class Examiner {
   }
 
  private:
-  // OK: the measures were there. Not found: they were not, and each is unknown.
+  // OK: something was told. NOT_FOUND: nothing was, and why.
   absl::StatusOr<absl::Status> RunStep(const Step& step, Examination& examination,
                                        std::set<std::string>& cited) {
     const Test& test = *FindTest(step.test);
@@ -288,6 +284,7 @@ class Examiner {
         examination.answers.insert(examination.answers.end(), of->answers.begin(),
                                    of->answers.end());
         for (const std::string& remark : of->remarks) Remark(examination.remarks, remark);
+        examination.complete = examination.complete && of->complete;
       }
       if (!of->rows.ok()) {
         examination.observations.push_back(
@@ -299,10 +296,11 @@ class Examiner {
     }
     const std::shared_ptr<const Rows> first = keep.empty() ? nullptr : keep.front();
     if (before_ != nullptr) {
-      const std::vector<std::string> of =
-          step.of.empty() ? std::vector<std::string>{kThroughput} : step.of;
+      // What takes no measure goes by throughput.
+      const std::vector<std::string> of = step.of.empty() ? std::vector<std::string>{""} : step.of;
       for (const std::string& name : of) {
-        GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> rows, RowsOrNull(*before_, name));
+        GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> rows,
+                               name.empty() ? ThroughputOf(*before_) : RowsOrNull(*before_, name));
         if (rows == nullptr) {
           input.before.clear();
           break;
@@ -317,11 +315,11 @@ class Examiner {
       examination.observations.push_back({&step, std::move(seen.place), std::move(seen.value),
                                           std::move(seen.why), first, seen.row});
     }
-    // A test that takes no measure rests on throughput alone.
-    if (!told && step.of.empty()) {
-      return absl::NotFoundError(examination.observations.back().why);
-    }
-    return absl::OkStatus();
+    if (told) return absl::OkStatus();
+    // What was looked at and tells nothing is no more than what is not there.
+    return absl::NotFoundError(examination.observations.empty()
+                                   ? absl::StrCat(step.finding, ": of no machine")
+                                   : examination.observations.back().why);
   }
 
   Measurer& now_;
@@ -367,8 +365,11 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
   std::vector<std::string> remarks;
   std::vector<std::string> nodes = request.nodes;
   std::vector<std::string> baseline_nodes = request.baseline_nodes;
-  auto now =
-      std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step), nodes, call);
+  const auto measurer = [&](const Times& times, const std::vector<std::string>& of) {
+    return std::make_unique<Measurer>(book, rules, source, RangeOf(times, request.step), of,
+                                      request.named, call);
+  };
+  auto now = measurer(window, nodes);
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> throughput, ThroughputOf(*now));
   if (!baseline.has_value() && throughput != nullptr) {
     std::vector<Run> runs = RunsOf(*throughput, kBetweenRuns);
@@ -399,8 +400,7 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
         baseline = window;
         nodes = std::move(jobs.slower_nodes);
         baseline_nodes = std::move(jobs.faster_nodes);
-        now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step), nodes,
-                                         call);
+        now = measurer(window, nodes);
       }
     } else if (runs.size() >= 2) {
       const series::Grid& grid = throughput->grid;
@@ -411,8 +411,7 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
       remarks.push_back(absl::StrCat("the window holds ", runs.size(), " runs: the last one, from ",
                                      Day(window.start), ", is looked at beside the one from ",
                                      Day(baseline->start), " to ", Day(baseline->end)));
-      now = std::make_unique<Measurer>(book, rules, source, RangeOf(window, request.step), nodes,
-                                       call);
+      now = measurer(window, nodes);
     }
   }
   GALEN_ASSIGN_OR_RETURN(Scene made, SceneOf(*now));
@@ -420,8 +419,7 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
   if (baseline_nodes.empty()) baseline_nodes = nodes;
   std::unique_ptr<Measurer> before;
   if (baseline.has_value() && baseline->end > baseline->start) {
-    before = std::make_unique<Measurer>(book, rules, source, RangeOf(*baseline, request.step),
-                                        baseline_nodes, call);
+    before = measurer(*baseline, baseline_nodes);
   }
   remarks.insert(remarks.begin(),
                  absl::StrCat("from ", Day(window.start), " to ", Day(window.end)));

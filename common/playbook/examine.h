@@ -26,6 +26,9 @@ struct Request {
   std::vector<std::string> checks;
   // The machines of the job; empty: all that there are numbers of.
   std::vector<std::string> nodes;
+  // Of a server that knows machines of others too: only what names one of `nodes`, to the letter,
+  // is looked at.
+  bool named = false;
   // When it showed, as far as known.
   Times window;
   // What it is compared with.
@@ -54,6 +57,7 @@ struct Examination {
   std::vector<Observation> observations;
   std::vector<telemetry::Answer> answers;  // what was asked, when, of whom; without samples
   std::vector<std::string> remarks;        // ghosts, what is incomplete, what was looked at
+  bool complete = true;  // false: something is missing, and absence proves nothing
   std::shared_ptr<const Scene> scene;
 };
 

@@ -125,6 +125,15 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
       results.push_back(std::move(result));  // an ERROR, or cut
       continue;
     }
+    if (!examination.complete && result.status() == CheckResult::PASS) {
+      results.push_back(knowledge::MakeResult(
+          spec, node,
+          absl::UnavailableError(absl::StrCat(
+              "the numbers came incomplete, so that nothing abnormal in them is no all-clear",
+              examination.remarks.empty() ? "" : ": ",
+              examination.remarks.empty() ? "" : examination.remarks.back()))));
+      continue;
+    }
     std::vector<std::string> said;
     std::size_t abnormal = 0;
     int suspects = 0;

@@ -117,16 +117,20 @@ std::vector<Seen> Slowest(const TestInput& input, bool node) {
     if (slowest == nullptr) slowest = &place;
     slow_nodes.insert(place.node);
   }
-  if (!node) {
-    if (slowest == nullptr) return {{{}, std::string(kNobody), "all ranks alike", -1}};
-    return {{*slowest, slowest->rank.empty() ? Shown(*slowest) : slowest->rank,
-             "slower than its peers", -1}};
-  }
   const bool one = slow_nodes.size() == 1 && !slow_nodes.begin()->empty();
   std::set<std::string> nodes;
   for (const telemetry::Place& place : rows.places) nodes.insert(place.node);
   std::vector<Seen> seen;
   for (const std::string& each : nodes) {
+    if (!node && slowest != nullptr && slowest->node == each) {
+      seen.push_back({*slowest, slowest->rank.empty() ? Shown(*slowest) : slowest->rank,
+                      "slower than its peers", -1});
+      continue;
+    }
+    if (!node) {
+      seen.push_back({{.node = each}, std::string(kNobody), "no rank of it is the slowest", -1});
+      continue;
+    }
     const bool is = one && slow_nodes.count(each) > 0;
     seen.push_back({{.node = each}, is ? each : std::string(kNobody), "", -1});
   }

@@ -77,7 +77,8 @@ absl::StatusOr<Inventory> Discover(Source& source, const Rules& rules, absl::Tim
 }
 
 absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::string& name,
-                                 const Range& range, absl::Duration most_age, const Call& call) {
+                                 const Range& range, absl::Duration most_age, const Call& call,
+                                 const std::function<bool(const Place&)>& wanted) {
   const Quantity* const quantity = rules.Find(name);
   if (quantity == nullptr)
     return absl::InvalidArgumentError(
@@ -99,6 +100,7 @@ absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::
     Measured measured{quantity, grid, {}, series::Panel(0, grid.size), {}, complete, {}};
     for (TimeSeries& series : answer.series) {
       const Place place = family == nullptr ? Place{} : family->PlaceOf(series.labels);
+      if (wanted != nullptr && !wanted(place)) continue;
       if (family != nullptr) family->Forget(series);
       for (series::Sample& sample : series.samples) sample.value *= of.scale;
       series::Series on_grid =

@@ -1,6 +1,7 @@
 #ifndef COMMON_TELEMETRY_DISCOVERY_H_
 #define COMMON_TELEMETRY_DISCOVERY_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,8 +58,11 @@ struct Measured {
 // metrics of the quantity the first one that is there is taken. It asks for samples, not for points
 // of the axis: one older than `most_age` speaks for nothing, growth is not lost to a reset between
 // two points, and values that an exporter writes where it has none are unknown.
+// `wanted` (null: all): the places that count; of others nothing is kept, nor told in a warning,
+// since they may be somebody else's.
 absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::string& quantity,
-                                 const Range& range, absl::Duration most_age, const Call& call);
+                                 const Range& range, absl::Duration most_age, const Call& call,
+                                 const std::function<bool(const Place&)>& wanted = nullptr);
 
 }  // namespace galen::telemetry
 

@@ -41,9 +41,25 @@ struct Looked {
   std::set<std::string> unanswered;
   std::set<std::string> silent_checks;
   std::string why;
+  std::set<std::string> untold;  // findings of which some node says nothing
   std::vector<std::string> evidence_of_failure;
   std::vector<std::string> evidence;
 };
+
+// Whether something that could have been abnormal is known not to be. Adds what is not known.
+bool LookedAt(const knowledge::Knowledge& knowledge, const CheckResult& result,
+              std::set<std::string>& untold) {
+  bool looked = false;
+  for (const galen::v1::Finding& finding : result.findings()) {
+    const knowledge::v1::FindingSpec* const spec =
+        knowledge.FindFinding(result.check(), finding.name());
+    if (spec == nullptr || spec->abnormal().op() == knowledge::v1::Rule::OP_UNSPECIFIED) continue;
+    const bool known = finding.value_case() != galen::v1::Finding::VALUE_NOT_SET;
+    looked = looked || known;
+    if (!known) untold.insert(finding.name());
+  }
+  return looked;
+}
 
 SystemReview::Family FamilyOf(const std::string& name, const Looked& looked, std::size_t nodes) {
   SystemReview::Family family;
@@ -63,7 +79,8 @@ SystemReview::Family FamilyOf(const std::string& name, const Looked& looked, std
   } else {
     family.set_state(SystemReview::CLEAN);
     family.set_text(absl::StrCat("nothing abnormal on ", Nodes(nodes), " (",
-                                 absl::StrJoin(looked.checks, ", "), ")"));
+                                 absl::StrJoin(looked.checks, ", "), ")",
+                                 looked.untold.empty() ? "" : "; not told: ", Some(looked.untold)));
   }
   for (const std::string& id : *cited) {
     if (family.evidence_ids_size() == kMostEvidence) break;
@@ -108,7 +125,8 @@ SystemReview ReviewSystem(const knowledge::Knowledge& knowledge,
         if (result != nullptr && result->status() == CheckResult::FAIL) {
           looked.failed.insert(node);
           looked.evidence_of_failure.push_back(result->id());
-        } else if (result != nullptr && result->status() == CheckResult::PASS) {
+        } else if (result != nullptr && result->status() == CheckResult::PASS &&
+                   LookedAt(knowledge, *result, looked.untold)) {
           looked.evidence.push_back(result->id());
         } else {
           looked.unanswered.insert(node);

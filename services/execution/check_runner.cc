@@ -434,8 +434,19 @@ void CheckRunner::RunTelemetry(const Book& book, const v1::RunChecksRequest& req
     all_done();
     return;
   }
+  // What is compared with is seen as what is looked at: another tenant's machines are neither.
+  const bool shared = options_.tenant_nodes != nullptr && request.bundle().empty();
+  v1::RunChecksRequest question = request;
+  if (shared) {
+    const auto seen = SeenBy(request.diagnosis());
+    auto& others = *question.mutable_baseline()->mutable_nodes();
+    others.erase(std::remove_if(others.begin(), others.end(),
+                                [&](const std::string& node) { return !seen(node); }),
+                 others.end());
+    if (others.empty() && !request.baseline().nodes().empty()) question.clear_baseline();
+  }
   calls->Add(options_.telemetry->Run(
-      book, request, checks, nodes, deadline,
+      book, question, checks, nodes, shared, deadline,
       [fan_out](const std::string& node, CheckResult result) {
         fan_out->OnResult(node, std::move(result), kTelemetry);
       },

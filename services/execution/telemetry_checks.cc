@@ -136,7 +136,7 @@ absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const std::string&
 clients::Cancel TelemetryChecks::Run(std::shared_ptr<const knowledge::Knowledge> knowledge,
                                      const v1::RunChecksRequest& request,
                                      std::set<std::string> checks, std::vector<std::string> nodes,
-                                     absl::Time deadline, OnResult on_result,
+                                     bool named, absl::Time deadline, OnResult on_result,
                                      absl::AnyInvocable<void() &&> done) {
   auto cancelled = std::make_shared<Cancellation>();
   {
@@ -149,10 +149,10 @@ clients::Cancel TelemetryChecks::Run(std::shared_ptr<const knowledge::Knowledge>
   question.nodes = nodes;
   question.now = clock_.Now();
   auto ended = std::make_shared<absl::AnyInvocable<void() &&>>(std::move(done));
-  const bool taken =
-      pool_->TrySchedule([this, knowledge, question, nodes, bundle = request.bundle(), cancelled,
-                          until = std::min(ToSteady(deadline), SteadyNow() + options_.time),
-                          on_result, ended]() mutable {
+  const bool taken = pool_->TrySchedule(
+      [this, knowledge, question, nodes, named, bundle = request.bundle(), cancelled,
+       until = std::min(ToSteady(deadline), SteadyNow() + options_.time), on_result,
+       ended]() mutable {
         telemetry::Call call;
         call.deadline = until;
         call.cancellation = cancelled.get();
@@ -161,6 +161,7 @@ clients::Cancel TelemetryChecks::Run(std::shared_ptr<const knowledge::Knowledge>
         const absl::StatusOr<Opened> opened = Open(bundle, call);
         if (opened.ok()) {
           question.extent = opened->extent;
+          question.named = named;
           examined =
               playbook::Examine(options_.book, options_.rules, *opened->source, question, call);
         }

@@ -236,7 +236,8 @@ TEST(StepTimeTest, ASlowRankAndItsNode) {
       }));
   const auto seen = See(*source, "telemetry.step_time");
   ASSERT_THAT(seen, IsOk());
-  EXPECT_EQ(std::get<std::string>(Find(*seen, "slow_rank")->value), "5");
+  EXPECT_EQ(std::get<std::string>(Find(*seen, "slow_rank", "n2")->value), "5");
+  EXPECT_EQ(std::get<std::string>(Find(*seen, "slow_rank", "n0")->value), "none");
   EXPECT_EQ(std::get<std::string>(Find(*seen, "follows_node", "n2")->value), "n2");
   EXPECT_FALSE(std::get<bool>(Find(*seen, "decay_over_time")->value));
 }
@@ -265,6 +266,44 @@ TEST(ExamineTest, ASourceWithoutAnythingSaysNothing) {
   before.start = before.end - absl::Hours(1);
   EXPECT_THAT(See(*source, "telemetry.link_events", before),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no series of")));
+}
+
+// Eight machines of two customers on one server.
+TEST(ExamineTest, OfASharedServerNothingOfOthersIsLookedAtOrTold) {
+  const auto source =
+      Of(Write("DCGM_FI_DEV_GPU_TEMP", "Hostname", "gpu", 8, 1,
+               [](int node, int, int t) { return node == 6 ? 95 : 60 + t % 7; }) +
+         Write("DCGM_FI_DEV_POWER_USAGE", "Hostname", "gpu", 8, 1,
+               [](int node, int, int t) { return node == 7 ? 600 : 690 + t % 11; }) +
+         absl::StrCat("DCGM_FI_DEV_GPU_TEMP 99 ", kStart + 60, "\n"));
+  Request request;
+  request.checks = {"telemetry.gpu_health"};
+  request.window = Hour();
+  request.now = absl::FromUnixSeconds(kStart + kSeconds);
+  request.named = true;
+  request.nodes = {"n0", "n1"};
+  const auto seen = Examine(ShippedBook(), Shipped(), *source, request, {});
+  ASSERT_THAT(seen, IsOk());
+  std::size_t told = 0;
+  for (const Observation& observation : seen->front().observations) {
+    if (std::holds_alternative<std::monostate>(observation.value)) continue;
+    ++told;
+    EXPECT_THAT(observation.place.node, ::testing::AnyOf("n0", "n1"));
+  }
+  EXPECT_GT(told, 0U);
+  for (const std::string& remark : seen->front().remarks) {
+    EXPECT_THAT(remark, ::testing::Not(HasSubstr("n7")));  // whose collector hangs
+  }
+  request.nodes = {"stranger"};
+  const auto nothing = Examine(ShippedBook(), Shipped(), *source, request, {});
+  ASSERT_THAT(nothing, IsOk());
+  EXPECT_THAT(nothing->front().status, StatusIs(absl::StatusCode::kNotFound, _));
+  std::vector<std::string> whys;
+  for (const Observation& observation : nothing->front().observations) {
+    whys.push_back(observation.why);
+  }
+  EXPECT_THAT(whys, ::testing::Contains(HasSubstr("of other machines")));
+  EXPECT_THAT(whys, ::testing::Each(::testing::Not(HasSubstr("n7"))));
 }
 
 }  // namespace

@@ -87,6 +87,16 @@ TEST(ResultsTest, WhatAStepSawNothingOfIsUnknownOnThatNode) {
   EXPECT_THAT(results[0].message(), HasSubstr("not known: errors: no series of this node"));
 }
 
+TEST(ResultsTest, IncompleteNumbersAccuseButClearNobody) {
+  Case c;
+  c.examination.complete = false;
+  c.examination.remarks.push_back("cut at 4000000 samples");
+  const auto results = ResultsOf(Spec(), c.examination, {"n1", "n2"});
+  EXPECT_EQ(results[0].status(), CheckResult::SKIPPED);
+  EXPECT_THAT(results[0].message(), HasSubstr("no all-clear: cut at 4000000 samples"));
+  EXPECT_EQ(results[1].status(), CheckResult::FAIL);
+}
+
 TEST(ResultsTest, WhereNothingCouldBeToldTheCheckIsSkippedWithWhatToCollect) {
   Case c;
   c.hot.collect = "the counters";

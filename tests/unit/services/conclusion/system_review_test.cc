@@ -20,6 +20,10 @@ knowledge::Knowledge Catalogue() {
     auto& check = *base.add_checks();
     check.set_name(name);
     check.set_family(family);
+    auto& finding = *check.add_findings();
+    finding.set_name("errors");
+    finding.mutable_abnormal()->set_op(knowledge::v1::Rule::GT);
+    finding.mutable_abnormal()->set_value("0");
   }
   return knowledge::Knowledge(std::move(base));
 }
@@ -32,6 +36,10 @@ void Add(galen::v1::EvidenceSet& evidence, const std::string& check, const std::
   result.set_node(node);
   result.set_status(status);
   if (status == CheckResult::SKIPPED) result.set_message("no series");
+  if (status == CheckResult::PASS) {
+    result.add_findings()->set_name("errors");
+    result.mutable_findings(0)->set_int_value(0);
+  }
 }
 
 galen::v1::EvidenceSet AllPass() {
@@ -70,6 +78,14 @@ TEST(SystemReviewTest, WhatWasNotLookedAtIsUnknownAndNeverClean) {
     EXPECT_EQ(review.state(), SystemReview::UNKNOWN) << each.what;
     EXPECT_EQ(FineSystem(review), "") << each.what;
   }
+}
+
+TEST(SystemReviewTest, APassThatKnowsNothingIsNoAllClear) {
+  galen::v1::EvidenceSet evidence = AllPass();
+  evidence.mutable_results(3)->mutable_findings(0)->clear_value();
+  const SystemReview review = ReviewSystem(Catalogue(), evidence);
+  EXPECT_EQ(review.state(), SystemReview::UNKNOWN);
+  EXPECT_EQ(review.families(1).state(), SystemReview::UNKNOWN);
 }
 
 TEST(SystemReviewTest, AnAbnormalNodeMakesItsFamilyFaultyAndIsNamed) {

@@ -103,7 +103,7 @@ class TelemetryChecksTest : public ::testing::Test {
     std::promise<void> ended;
     telemetry.Run(
         Shipped(), request, {request.checks().begin(), request.checks().end()},
-        {request.nodes().begin(), request.nodes().end()}, absl::InfiniteFuture(),
+        {request.nodes().begin(), request.nodes().end()}, /*named=*/false, absl::InfiniteFuture(),
         [&](const std::string&, CheckResult result) {
           results.emplace(result.id(), std::move(result));
         },
