@@ -1,5 +1,7 @@
 #include "common/host/knowledge_file.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -8,11 +10,29 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 
 namespace galen::host {
 namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 20;
+
+constexpr std::size_t kMostFiles = 256;
+
+// NOT_FOUND: it is not there.
+absl::StatusOr<KnowledgeFile> Read(std::string path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) return absl::NotFoundError(absl::StrCat(path, ": ", error.message()));
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (size <= kMostBytes) text << in.rdbuf();
+  if (!in || size > kMostBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": cannot be read, or has more than ", kMostBytes, " bytes"));
+  }
+  return KnowledgeFile{std::move(path), text.str()};
+}
 
 }  // namespace
 
@@ -20,23 +40,44 @@ absl::StatusOr<std::vector<KnowledgeFile>> KnowledgeFiles(
     const std::vector<std::string>& directories, absl::string_view name) {
   std::vector<KnowledgeFile> files;
   for (const std::string& directory : directories) {
-    KnowledgeFile file;
-    file.path = absl::StrCat(directory, "/", name);
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(file.path, error);
-    if (error) continue;
-    std::ifstream in(file.path, std::ios::binary);
-    std::ostringstream text;
-    if (size <= kMostBytes) text << in.rdbuf();
-    if (!in || size > kMostBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file.path, ": cannot be read, or has more than ", kMostBytes, " bytes"));
-    }
-    file.text = text.str();
-    files.push_back(std::move(file));
+    absl::StatusOr<KnowledgeFile> file = Read(absl::StrCat(directory, "/", name));
+    if (absl::IsNotFound(file.status())) continue;
+    if (!file.ok()) return file.status();
+    files.push_back(*std::move(file));
   }
   if (files.empty()) {
     return absl::NotFoundError(absl::StrCat(name, ": no directory of the knowledge has it"));
+  }
+  return files;
+}
+
+absl::StatusOr<std::vector<KnowledgeFile>> KnowledgeFolder(
+    const std::vector<std::string>& directories, absl::string_view name) {
+  std::vector<KnowledgeFile> files;
+  for (const std::string& directory : directories) {
+    const std::string folder = absl::StrCat(directory, "/", name);
+    std::vector<std::string> paths;
+    std::error_code error;
+    std::filesystem::directory_iterator it(folder, error);
+    for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+      if (it->path().extension() == ".yaml") paths.push_back(it->path().string());
+    }
+    if (error && error != std::errc::no_such_file_or_directory) {
+      return absl::InvalidArgumentError(absl::StrCat(folder, ": ", error.message()));
+    }
+    if (paths.size() > kMostFiles) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder, ": has ", paths.size(), " files, more than ", kMostFiles));
+    }
+    std::sort(paths.begin(), paths.end());
+    for (std::string& path : paths) {
+      GALEN_ASSIGN_OR_RETURN(KnowledgeFile file, Read(std::move(path)));
+      files.push_back(std::move(file));
+    }
+  }
+  if (files.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(name, "/*.yaml: no directory of the knowledge has any"));
   }
   return files;
 }

@@ -20,6 +20,12 @@ struct KnowledgeFile {
 absl::StatusOr<std::vector<KnowledgeFile>> KnowledgeFiles(
     const std::vector<std::string>& directories, absl::string_view name);
 
+// All files NAME/*.yaml of the knowledge's directories, in their order and by name within each.
+// Never empty: NOT_FOUND there is none; INVALID_ARGUMENT one cannot be read or has more than 1 MiB,
+// or a directory has more than 256.
+absl::StatusOr<std::vector<KnowledgeFile>> KnowledgeFolder(
+    const std::vector<std::string>& directories, absl::string_view name);
+
 }  // namespace galen::host
 
 #endif  // COMMON_HOST_KNOWLEDGE_FILE_H_

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/host/knowledge_file.h"
 #include "common/host/yaml.h"
 #include "common/playbook/tests.h"
 
@@ -22,8 +19,6 @@ using host::Yaml;
 using host::YamlError;
 using host::YamlText;
 
-constexpr std::uintmax_t kMostFile = 1 << 20;
-constexpr std::size_t kMostFiles = 256;
 constexpr std::size_t kMostSteps = 200;
 
 absl::Status Unknown(const Yaml::Field& field, absl::string_view file, absl::string_view known) {
@@ -173,19 +168,6 @@ absl::StatusOr<Playbook> ReadPlaybook(const Yaml& yaml, absl::string_view file) 
   return playbook;
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!error && size <= kMostFile) text << in.rdbuf();
-  if (error || !in || size > kMostFile) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
-  }
-  return text.str();
-}
-
 }  // namespace
 
 std::vector<const Step*> Book::StepsOf(absl::string_view check) const {
@@ -231,24 +213,11 @@ absl::Status AddTo(Book& book, absl::string_view text, absl::string_view file) {
 }
 
 absl::StatusOr<Book> LoadPlaybooks(const std::vector<std::string>& directories) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
+                         host::KnowledgeFolder(directories, "playbooks"));
   Book book;
-  for (const std::string& directory : directories) {
-    std::vector<std::string> files;
-    std::error_code error;
-    std::filesystem::directory_iterator it(absl::StrCat(directory, "/playbooks"), error);
-    for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-      if (it->path().extension() == ".yaml" && files.size() < kMostFiles) {
-        files.push_back(it->path().string());
-      }
-    }
-    std::sort(files.begin(), files.end());
-    for (const std::string& path : files) {
-      GALEN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-      GALEN_RETURN_IF_ERROR(AddTo(book, text, path));
-    }
-  }
-  if (book.playbooks.empty()) {
-    return absl::NotFoundError("playbooks/*.yaml: no directory of the knowledge has any");
+  for (const host::KnowledgeFile& file : files) {
+    GALEN_RETURN_IF_ERROR(AddTo(book, file.text, file.path));
   }
   return book;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "common/series/lag.h"
 #include "common/series/robust.h"
 
 namespace galen::playbook {
@@ -15,34 +16,16 @@ using series::kUnknown;
 
 // What a machine has to follow its job by at least, and more closely than the other one.
 constexpr double kLeastCorrelation = 0.2;
+constexpr std::size_t kLeastPairs = 30;
 constexpr double kLeastMargin = 0.05;
 // So many of the machines have to be told apart.
 constexpr double kLeastTold = 0.75;
 constexpr double kLeastOverlap = 0.5;
 
-// Pearson's, over what both know.
-double Correlation(absl::Span<const float> a, absl::Span<const float> b) {
-  double n = 0;
-  double sa = 0;
-  double sb = 0;
-  double saa = 0;
-  double sbb = 0;
-  double sab = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!IsKnown(a[i]) || !IsKnown(b[i])) continue;
-    const auto x = static_cast<double>(a[i]);
-    const auto y = static_cast<double>(b[i]);
-    n += 1;
-    sa += x;
-    sb += y;
-    saa += x * x;
-    sbb += y * y;
-    sab += x * y;
-  }
-  const double va = n * saa - sa * sa;
-  const double vb = n * sbb - sb * sb;
-  if (n < 30 || va <= 0 || vb <= 0) return 0;
-  return (n * sab - sa * sb) / std::sqrt(va * vb);
+// 0 where it rests on too few points.
+double Follows(absl::Span<const float> a, absl::Span<const float> b) {
+  const auto found = series::Correlate(a, b);
+  return found.has_value() && found->pairs >= kLeastPairs ? found->value : 0;
 }
 
 struct Job {
@@ -128,8 +111,8 @@ TwoJobs FindTwoJobs(const Rows& throughput, const Rows& power) {
       ++told;
       continue;
     }
-    const double fast = Correlation(of_nodes.values.Row(i), of_fast);
-    const double slow = Correlation(of_nodes.values.Row(i), of_slow);
+    const double fast = Follows(of_nodes.values.Row(i), of_fast);
+    const double slow = Follows(of_nodes.values.Row(i), of_slow);
     if (std::max(fast, slow) < kLeastCorrelation || std::abs(fast - slow) < kLeastMargin) continue;
     ++told;
     (fast > slow ? found.faster_nodes : found.slower_nodes).push_back(node);

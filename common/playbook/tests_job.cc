@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/playbook/test_parts.h"
+#include "common/series/lag.h"
 #include "common/series/period.h"
 #include "common/series/robust.h"
 
@@ -55,25 +56,6 @@ std::vector<float> Blocks(absl::Span<const float> row, const Scene& scene, std::
   return blocks;
 }
 
-double Correlation(const std::vector<float>& a, const std::vector<float>& b) {
-  double n = 0, sa = 0, sb = 0, saa = 0, sbb = 0, sab = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!IsKnown(a[i]) || !IsKnown(b[i])) continue;
-    const auto x = static_cast<double>(a[i]);
-    const auto y = static_cast<double>(b[i]);
-    n += 1;
-    sa += x;
-    sb += y;
-    saa += x * x;
-    sbb += y * y;
-    sab += x * y;
-  }
-  const double va = n * saa - sa * sa;
-  const double vb = n * sbb - sb * sb;
-  if (n < 8 || va <= 0 || vb <= 0) return 0;
-  return (n * sab - sa * sb) / std::sqrt(va * vb);
-}
-
 // A measure of training that rises while, and as, throughput falls.
 std::vector<Seen> RisesAsThroughputFalls(const TestInput& input) {
   const Scene& scene = input.scene;
@@ -93,7 +75,9 @@ std::vector<Seen> RisesAsThroughputFalls(const TestInput& input) {
     return {Unknown({}, absl::StrCat(rows.name, " is known for too little of the time"))};
   }
   const double rise = before == 0 ? 0 : (after - before) / std::abs(before);
-  const double together = Correlation(blocks, throughput);
+  const auto correlation = series::Correlate(blocks, throughput);
+  const double together =
+      correlation.has_value() && correlation->pairs >= kBlocks / 3 ? correlation->value : 0;
   const double fall =
       part(throughput, 0, kBlocks / 4) - part(throughput, kBlocks - kBlocks / 4, kBlocks / 4);
   const bool is = scene.loss > 0 && fall > 0 && rise >= input.Number("least_rise") &&

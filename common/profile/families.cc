@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/host/knowledge_file.h"
 #include "common/host/yaml.h"
 
 namespace galen::profile {
@@ -18,8 +15,6 @@ namespace {
 
 using host::Yaml;
 
-constexpr std::uintmax_t kMostFile = 1 << 20;
-constexpr std::size_t kMostFiles = 64;
 constexpr std::size_t kMostFamilies = 256;
 
 absl::Status CheckFields(const Yaml& map, absl::string_view file,
@@ -146,32 +141,12 @@ absl::StatusOr<Families> Families::Parse(absl::string_view text, absl::string_vi
 }
 
 absl::StatusOr<Families> Families::Load(const std::vector<std::string>& directories) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
+                         host::KnowledgeFolder(directories, "profile"));
   Families families;
-  bool found = false;
-  for (const std::string& directory : directories) {
-    std::vector<std::string> files;
-    std::error_code error;
-    std::filesystem::directory_iterator it(absl::StrCat(directory, "/profile"), error);
-    for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-      const std::string path = it->path().string();
-      if (it->path().extension() == ".yaml" && files.size() < kMostFiles) files.push_back(path);
-    }
-    std::sort(files.begin(), files.end());
-    for (const std::string& path : files) {
-      std::error_code ignored;
-      const auto size = std::filesystem::file_size(path, ignored);
-      std::ifstream in(path, std::ios::binary);
-      std::ostringstream text;
-      if (!ignored && size <= kMostFile) text << in.rdbuf();
-      if (ignored || !in || size > kMostFile) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
-      }
-      GALEN_RETURN_IF_ERROR(families.Add(text.str(), path));
-      found = true;
-    }
+  for (const host::KnowledgeFile& file : files) {
+    GALEN_RETURN_IF_ERROR(families.Add(file.text, file.path));
   }
-  if (!found) return absl::NotFoundError("profile/*.yaml: no directory of the knowledge has any");
   GALEN_RETURN_IF_ERROR(families.Compile());
   return families;
 }

@@ -1,5 +1,7 @@
 #include "common/profile/job.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -46,22 +48,6 @@ bool IsWanted(const fs::path& path, bool json_too) {
   absl::string_view name = lower;
   for (const char* packed : {".gz", ".zst"}) absl::ConsumeSuffix(&name, packed);
   return IsNamedSo(name) || (json_too && absl::EndsWith(name, ".json"));
-}
-
-// rank-2 comes before rank-10.
-std::string ByNumber(const std::string& path) {
-  std::string key;
-  for (std::size_t i = 0; i < path.size();) {
-    std::size_t end = i;
-    while (end < path.size() && absl::ascii_isdigit(static_cast<unsigned char>(path[end]))) ++end;
-    if (end == i) {
-      key += path[i++];
-    } else {
-      key += std::string(end - i < 12 ? 12 - (end - i) : 0, '0') + path.substr(i, end - i);
-      i = end;
-    }
-  }
-  return key;
 }
 
 std::optional<int> RankOfName(const std::string& path, const RE2& pattern) {
@@ -248,8 +234,9 @@ absl::StatusOr<std::vector<std::string>> FilesIn(const fs::path& directory, bool
         directory.string(),
         ": holds no trace (*.json, *.json.gz), no dump and no answer; name the files"));
   }
-  std::sort(files.begin(), files.end(),
-            [](const auto& a, const auto& b) { return ByNumber(a) < ByNumber(b); });
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+    return strverscmp(a.c_str(), b.c_str()) < 0;  // rank-2 before rank-10
+  });
   return files;
 }
 

@@ -9,19 +9,22 @@
 namespace galen::series {
 namespace {
 
-struct Correlation {
-  double value = 0;
-  std::size_t pairs = 0;
-};
-
 // Of a[i] and b[i + lag].
-std::optional<Correlation> Correlate(absl::Span<const float> a, absl::Span<const float> b,
-                                     int lag) {
+std::optional<Correlation> AtLag(absl::Span<const float> a, absl::Span<const float> b, int lag) {
   const std::size_t skip_a = lag < 0 ? static_cast<std::size_t>(-lag) : 0;
   const std::size_t skip_b = lag > 0 ? static_cast<std::size_t>(lag) : 0;
   if (skip_a >= a.size() || skip_b >= b.size()) return std::nullopt;
-  a = a.subspan(skip_a);
-  b = b.subspan(skip_b);
+  return Correlate(a.subspan(skip_a), b.subspan(skip_b));
+}
+
+double OwnInertia(absl::Span<const float> values) {
+  const auto next = AtLag(values, values, 1);
+  return next.has_value() ? next->value : 0;
+}
+
+}  // namespace
+
+std::optional<Correlation> Correlate(absl::Span<const float> a, absl::Span<const float> b) {
   const std::size_t n = std::min(a.size(), b.size());
   double pairs = 0;
   double sum_a = 0;
@@ -54,13 +57,6 @@ std::optional<Correlation> Correlate(absl::Span<const float> a, absl::Span<const
                      static_cast<std::size_t>(pairs)};
 }
 
-double OwnInertia(absl::Span<const float> values) {
-  const auto next = Correlate(values, values, 1);
-  return next.has_value() ? next->value : 0;
-}
-
-}  // namespace
-
 std::optional<Lag> BestLag(absl::Span<const float> cause, absl::Span<const float> effect,
                            const LagOptions& options) {
   const int most = static_cast<int>(std::min({options.most_lag, cause.size(), effect.size()}));
@@ -68,7 +64,7 @@ std::optional<Lag> BestLag(absl::Span<const float> cause, absl::Span<const float
   std::optional<Lag> best;
   for (int distance = 0; distance <= most; ++distance) {
     for (const int lag : {distance, -distance}) {
-      const auto found = Correlate(cause, effect, lag);
+      const auto found = AtLag(cause, effect, lag);
       if (found.has_value() && found->pairs >= least &&
           (!best.has_value() || std::fabs(found->value) > std::fabs(best->correlation) + 1e-6)) {
         best = Lag{lag, static_cast<float>(found->value), 0, found->pairs};

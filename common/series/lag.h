@@ -10,6 +10,15 @@
 
 namespace galen::series {
 
+struct Correlation {
+  double value = 0;       // Pearson's, -1 to 1
+  std::size_t pairs = 0;  // that both know
+};
+
+// Of two series on the same grid; the longer one's rest is left out. Nothing where fewer than two
+// pairs are known, or one of both does not move.
+std::optional<Correlation> Correlate(absl::Span<const float> a, absl::Span<const float> b);
+
 struct LagOptions {
   std::size_t most_lag = 60;       // samples, to either side
   std::size_t least_overlap = 20;  // pairs that both know, below which nothing is said

@@ -1,5 +1,7 @@
 #include "services/cli/triage/logs_of.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -39,22 +41,6 @@ bool IsOfOthers(const fs::path& path) {
          std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-// rank-2 comes before rank-10.
-std::string ByNumber(const std::string& path) {
-  std::string key;
-  for (std::size_t i = 0; i < path.size();) {
-    std::size_t end = i;
-    while (end < path.size() && absl::ascii_isdigit(static_cast<unsigned char>(path[end]))) ++end;
-    if (end == i) {
-      key += path[i++];
-    } else {
-      key += std::string(end - i < 12 ? 12 - (end - i) : 0, '0') + path.substr(i, end - i);
-      i = end;
-    }
-  }
-  return key;
-}
-
 absl::StatusOr<std::vector<std::string>> LogsIn(const fs::path& directory) {
   std::vector<std::string> logs;
   std::error_code error;
@@ -72,8 +58,9 @@ absl::StatusOr<std::vector<std::string>> LogsIn(const fs::path& directory) {
     return absl::PermissionDeniedError(
         absl::StrCat(directory.string(), ": cannot be read: ", error.message()));
   }
-  std::sort(logs.begin(), logs.end(),
-            [](const auto& a, const auto& b) { return ByNumber(a) < ByNumber(b); });
+  std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) {
+    return strverscmp(a.c_str(), b.c_str()) < 0;  // rank-2 before rank-10
+  });
   // The log of the whole job, where it stands beside the directory.
   fs::path beside = directory;
   if (beside.filename().empty()) beside = beside.parent_path();

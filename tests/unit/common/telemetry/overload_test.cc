@@ -18,18 +18,8 @@
 #include "common/base/steady.h"
 #include "common/telemetry/discovery.h"
 #include "common/telemetry/prometheus_client.h"
+#include "tests/testing/memory.h"
 #include "tests/testing/status_matchers.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define GALEN_MEMORY_IS_OURS 0
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define GALEN_MEMORY_IS_OURS 0
-#endif
-#if !defined(GALEN_MEMORY_IS_OURS)
-#define GALEN_MEMORY_IS_OURS 1
-#endif
 
 namespace galen::telemetry {
 namespace {
@@ -158,7 +148,7 @@ class Peak {
 
 // An answer, its parts as numbers and words, and room for a buffer that grows: three of its size.
 void ExpectBounded(const Peak& peak, const Limits& limits) {
-  if (!GALEN_MEMORY_IS_OURS) return;
+  if (!galen::testing::kMemoryIsOurs) return;
   EXPECT_LT(peak.growth(), static_cast<std::int64_t>(limits.bytes) * 3);
 }
 

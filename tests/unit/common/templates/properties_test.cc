@@ -10,17 +10,7 @@
 #include "common/templates/miner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define GALEN_MEMORY_IS_OURS 0
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define GALEN_MEMORY_IS_OURS 0
-#endif
-#if !defined(GALEN_MEMORY_IS_OURS)
-#define GALEN_MEMORY_IS_OURS 1
-#endif
+#include "tests/testing/memory.h"
 
 namespace galen::templates {
 namespace {
@@ -107,7 +97,7 @@ TEST(MinerProperties, LinesThatAreAllOtherTakeBoundedMemory) {
   }
   EXPECT_LE(miner.size(), MinerOptions{}.most_templates);
   // What a sanitizer keeps of what was freed is not the miner's.
-  if (GALEN_MEMORY_IS_OURS != 0) {
+  if (galen::testing::kMemoryIsOurs) {
     EXPECT_LT(peak() - full, 8 << 10);  // KiB
   }
   EXPECT_GT(miner.dropped(), 10'000);
