@@ -182,7 +182,7 @@ class WhatPodsMay(unittest.TestCase):
 class WhatHangsTogether(unittest.TestCase):
     def test_every_reference_leads_somewhere(self):
         """Secrets are the site's, made by cert-manager, or by the chart: all else is made by the chart."""
-        given = {"registry", "audit", "galen-https", "galen-redis", "redis-password", "llm-key", "galen-integrations", "galen-history"}
+        given = {"registry", "audit", "galen-https", "galen-redis", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token"}
         for name, objects in every():
             there = {key(one) for one in objects}
             there |= {f"Secret/{one['metadata']['namespace']}/{one['spec']['secretName']}" for one in of(objects, "Certificate")}
@@ -265,6 +265,19 @@ class WhatHangsTogether(unittest.TestCase):
                     self.assertIn(int(port), [one["port"] for one in found["spec"]["ports"] if one["name"] == "grpc"])
                     asked += 1
         self.assertGreater(asked, 100)
+
+    def test_numbers_over_time_are_asked_of_the_server_that_is_named_and_of_no_other(self):
+        objects = render("--values", f"{CHART}/ci/ingress.yaml")
+        [container] = named(objects, "Deployment", "galen-execution")["spec"]["template"]["spec"]["containers"]
+        given = flags(container)
+        self.assertEqual(given["prometheus"], "http://prometheus.monitoring:9090")
+        [mount] = [one for one in container["volumeMounts"] if given["prometheus_key_file"].startswith(one["mountPath"] + "/")]
+        self.assertTrue(mount["readOnly"])
+        ways = [way for way in named(objects, "NetworkPolicy", "galen-execution")["spec"]["egress"] if {"protocol": "TCP", "port": 9090} in way["ports"]]
+        self.assertEqual([way["to"] for way in ways], [[{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]])
+        for one in render():
+            if key(one) == "NetworkPolicy/galen/galen-execution":
+                self.assertNotIn("9090", json.dumps(one["spec"]["egress"]))
 
     def test_a_pod_is_given_the_time_that_its_program_takes_to_drain(self):
         for name, objects in every():

@@ -48,6 +48,14 @@
 {{- if .settings.tenantNodes }}
 - --tenant_nodes=/etc/galen/config/tenant_nodes.yaml
 {{- end }}
+{{- with .settings.prometheus }}
+{{- if .url }}
+- --prometheus={{ .url }}
+{{- if .existingSecret }}
+- --prometheus_key_file=/etc/galen/prometheus/token
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if .root.Values.uploads.enabled }}
 - --bundle_root=/var/lib/galen/uploads
 - --bundle_readers={{ include "galen.address" (dict "root" .root "component" "bundles") }}
@@ -187,6 +195,16 @@ config:
   mountPath: /etc/galen/config
   readOnly: true
   source: {configMap: {name: {{ include "galen.fullname" $root }}-{{ $component }}}}
+{{- end }}
+{{- if eq $component "execution" }}
+{{- with .settings.prometheus }}
+{{- if and .url .existingSecret }}
+prometheus:
+  mountPath: /etc/galen/prometheus
+  readOnly: true
+  source: {secret: {secretName: {{ .existingSecret }}, defaultMode: 0440, items: [{key: {{ .secretKey }}, path: token}]}}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- if and (eq $component "planning") .settings.history.existingClaim }}
 history:
