@@ -89,10 +89,11 @@ absl::Status CheckDecision(const ActionBook::Decision& decision) {
 }  // namespace
 
 ActionBook::ActionBook(store::Records& records, NodeActions offered,
-                       std::function<std::string()> nonce)
+                       std::function<std::string()> nonce, Sign sign)
     : records_(records),
       offered_(std::move(offered)),
-      nonce_(nonce ? std::move(nonce) : &RandomText) {}
+      nonce_(nonce ? std::move(nonce) : &RandomText),
+      sign_(std::move(sign)) {}
 
 absl::StatusOr<std::optional<ActionBook::Kept>> ActionBook::Get(const std::string& name) {
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record, records_.Get(kSpace, name));
@@ -168,6 +169,16 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
   SetTime(now, *action.mutable_decide_time());
   if (decision.approve) SetTime(now + decision.lifetime, *action.mutable_expire_time());
   put.set_nonce(nonce_());
+  const NodeAction* const how = offered_.Find(action.run());
+  if (decision.approve && how != nullptr && how->run.has_value()) {
+    if (!sign_) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(decision.name,
+                       ": runs on a node, which believes signed approvals only; "
+                       "start the gateway with certificates (docs/security.md)"));
+    }
+    GALEN_ASSIGN_OR_RETURN(*put.mutable_warrant(), sign_(action, now + decision.lifetime));
+  }
   // Before the approval, so that none is overlooked.
   if (decision.approve && !action.run().empty()) GALEN_RETURN_IF_ERROR(SetDue(decision.name, now));
   const absl::StatusOr<std::int64_t> stored =
@@ -204,6 +215,16 @@ absl::StatusOr<galen::v1::Action> ActionBook::Consume(const std::string& name,
   if (absl::IsAborted(stored.status())) return denied("another run took it, or it was rejected");
   if (!stored.ok()) return stored.status();
   return action;
+}
+
+absl::StatusOr<std::string> ActionBook::WarrantOf(const std::string& name, const std::string& run) {
+  GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(name));
+  if (!kept || kept->decision.action().state() != galen::v1::Action::CONSUMED ||
+      kept->decision.action().consumed_by() != run) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(CleanText(name, 300), ": was not taken by ", CleanText(run, 100)));
+  }
+  return kept->decision.warrant();
 }
 
 absl::Status ActionBook::SetDue(const std::string& name, absl::Time now) {

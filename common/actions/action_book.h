@@ -28,10 +28,14 @@ constexpr absl::Duration kMostLifetime = absl::Hours(1);
 // beside those named: as of store::Records.
 class ActionBook {
  public:
+  // Makes a warrant of an approval (galen.security.v1.SignedWarrant).
+  using Sign = std::function<absl::StatusOr<std::string>(const galen::v1::Action& action,
+                                                         absl::Time expires)>;
+
   // `records` must outlive it. `offered`: what Galen does itself here. `nonce` gives a random text;
-  // tests have their own.
+  // tests have their own. Without `sign` nothing that runs on a node is approved here.
   explicit ActionBook(store::Records& records, NodeActions offered = {},
-                      std::function<std::string()> nonce = nullptr);
+                      std::function<std::string()> nonce = nullptr, Sign sign = nullptr);
 
   // What the diagnosis proposes, each with what was decided about it; and what was decided about
   // and is proposed no longer, as WITHDRAWN.
@@ -60,6 +64,10 @@ class ActionBook {
                                             const std::string& content_hash, const std::string& run,
                                             absl::Time now);
 
+  // The warrant of an action that runs on a node, for who took its approval as `run`.
+  // PERMISSION_DENIED another run took it, or nobody.
+  absl::StatusOr<std::string> WarrantOf(const std::string& name, const std::string& run);
+
   // What Galen is to do itself: approved, or taken by a run that did not finish. At most 200.
   absl::StatusOr<std::vector<galen::v1::Action>> Due(absl::Time now);
   // What came of it, for who took it: FAILED_PRECONDITION another run did, or nobody. To say the
@@ -78,6 +86,7 @@ class ActionBook {
   store::Records& records_;
   const NodeActions offered_;
   const std::function<std::string()> nonce_;
+  const Sign sign_;
 };
 
 }  // namespace galen::actions

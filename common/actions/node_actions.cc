@@ -136,17 +136,33 @@ absl::StatusOr<NodeActions> ParseNodeActions(absl::string_view text, absl::strin
 absl::StatusOr<NodeActions> LoadNodeActions(const std::vector<std::string>& directories,
                                             const std::vector<std::string>& offered) {
   NodeActions some;
-  if (offered.empty()) return some;
-  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
-                         host::KnowledgeFiles(directories, "kubernetes/actions.yaml"));
-  GALEN_ASSIGN_OR_RETURN(const NodeActions all,
-                         ParseNodeActions(files.back().text, files.back().path));
-  some.most = all.most;
+  NodeActions all;
+  const auto runs = [](const std::string& name) { return absl::StartsWith(name, "node."); };
+  if (std::any_of(offered.begin(), offered.end(), runs)) {
+    GALEN_ASSIGN_OR_RETURN(std::vector<RunAction> actions, LoadRunActions(directories));
+    for (RunAction& action : actions) {
+      NodeAction entry;
+      entry.name = action.name;
+      entry.what = NodeAction::Do::kRun;
+      entry.text = action.text;
+      entry.labels = action.labels;
+      entry.run = std::move(action);
+      all.actions.push_back(std::move(entry));
+    }
+  }
+  if (!std::all_of(offered.begin(), offered.end(), runs)) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
+                           host::KnowledgeFiles(directories, "kubernetes/actions.yaml"));
+    GALEN_ASSIGN_OR_RETURN(const NodeActions cluster,
+                           ParseNodeActions(files.back().text, files.back().path));
+    some.most = cluster.most;
+    all.actions.insert(all.actions.end(), cluster.actions.begin(), cluster.actions.end());
+  }
   for (const std::string& name : offered) {
     const NodeAction* action = all.Find(name);
     if (action == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
-          files.back().path, ": has no action ", name, "; there are ",
+          "the knowledge has no action ", name, "; there are ",
           absl::StrJoin(all.actions, ", ",
                         [](std::string* out, const NodeAction& one) { out->append(one.name); })));
     }

@@ -1,23 +1,27 @@
 #ifndef COMMON_ACTIONS_NODE_ACTIONS_H_
 #define COMMON_ACTIONS_NODE_ACTIONS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/actions/run_action.h"
 
 namespace galen::actions {
 
-// What Galen itself can do to a node of a Kubernetes cluster.
+// What Galen itself can do to a node: of a Kubernetes cluster, by its API server; of any, by the
+// node's own executor.
 struct NodeAction {
-  enum class Do { kCordon, kTaint };
+  enum class Do { kCordon, kTaint, kRun };
   std::string name;  // "kubernetes.cordon"
   Do what = Do::kCordon;
-  std::string taint_key;            // kTaint: "galen.io/faulty"
-  std::string taint_effect;         // NoSchedule, PreferNoSchedule or NoExecute
-  std::string text;                 // with ${node} and ${label}
-  std::vector<std::string> labels;  // causes, or what they begin with
+  std::string taint_key;                        // kTaint: "galen.io/faulty"
+  std::string taint_effect;                     // NoSchedule, PreferNoSchedule or NoExecute
+  std::string text;                             // with ${node} and ${label}
+  std::vector<std::string> labels;              // causes, or what they begin with
+  std::optional<RunAction> run = std::nullopt;  // kRun: what; text and labels stand here too
 
   // What a person reads and approves.
   std::string TextFor(absl::string_view node, absl::string_view label) const;
@@ -34,8 +38,9 @@ struct NodeActions {
 // Reads knowledge/kubernetes/actions.yaml. INVALID_ARGUMENT with file, line and what to do.
 absl::StatusOr<NodeActions> ParseNodeActions(absl::string_view text, absl::string_view file);
 
-// Of the last of the knowledge's directories that has such a file those that are `offered`; nothing
-// is read when that is empty. INVALID_ARGUMENT also when one that is offered is not there.
+// Those that are `offered`: "kubernetes.*" of the last of the knowledge's directories that has such
+// a file, "node.*" of knowledge/actions; nothing is read when that is empty. INVALID_ARGUMENT also
+// when one that is offered is not there.
 absl::StatusOr<NodeActions> LoadNodeActions(const std::vector<std::string>& directories,
                                             const std::vector<std::string>& offered);
 

@@ -27,13 +27,14 @@ class Proposals {
   explicit Proposals(const std::string& diagnosis) : diagnosis_(diagnosis) {}
 
   void Add(const std::string& label, const std::string& text, const galen::v1::Device& device,
-           const std::string& run) {
+           const std::string& run, const std::vector<std::string>& plan = {}) {
     if (actions_.size() >= kMost) return;
     galen::v1::Action action;
     action.set_state(galen::v1::Action::PROPOSED);
     action.set_label(label);
     action.set_text(CleanText(text, kMostText));
     action.set_run(run);
+    for (const std::string& line : plan) action.add_plan(line);
     *action.mutable_target() = device;
     // (The address tells the device; its serial number is for providers.)
     action.mutable_target()->clear_serial();
@@ -63,6 +64,16 @@ void ProposeRuns(const galen::v1::Cause& cause, const NodeActions& offered, Prop
     node.set_node(device.node());
     for (const NodeAction& action : offered.actions) {
       if (!action.IsFor(cause.label())) continue;
+      if (action.run.has_value()) {
+        const bool whole = action.run->target == RunAction::Target::kNode;
+        const absl::StatusOr<Filled> filled = Fill(*action.run, whole ? node : device);
+        // Of a device that is not known well enough, people do it.
+        if (filled.ok()) {
+          proposals.Add(cause.label(), filled->text, whole ? node : device, action.name,
+                        PlanOf(*action.run, *filled));
+        }
+        continue;
+      }
       proposals.Add(cause.label(), action.TextFor(node.node(), cause.label()), node, action.name);
     }
   }
@@ -71,9 +82,11 @@ void ProposeRuns(const galen::v1::Cause& cause, const NodeActions& offered, Prop
 }  // namespace
 
 std::string ContentHash(const galen::v1::Action& action) {
-  return Sha256Hex(Joined({"galen.action/2", action.name(), action.label(), action.text(),
+  std::string plan;
+  for (const std::string& line : action.plan()) plan += Joined({line});
+  return Sha256Hex(Joined({"galen.action/3", action.name(), action.label(), action.text(),
                            action.target().node(), action.target().device(),
-                           action.target().pci_address(), action.run()}));
+                           action.target().pci_address(), action.run(), plan}));
 }
 
 std::vector<galen::v1::Action> ProposedBy(const galen::v1::Diagnosis& diagnosis,

@@ -105,6 +105,12 @@ class NodeClient {
   }
   virtual void Describe(const node::v1::DescribeRequest& request, absl::Time deadline,
                         Done<node::v1::DescribeResponse> done) = 0;
+  virtual void Repair(const node::v1::RepairRequest& request, absl::Time deadline,
+                      Done<node::v1::RepairResponse> done) {
+    static_cast<void>(request);
+    static_cast<void>(deadline);
+    std::move(done)(absl::UnimplementedError("this node executor carries nothing out"));
+  }
 };
 
 class ReflectionClient {

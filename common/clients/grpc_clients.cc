@@ -408,6 +408,13 @@ class GrpcNodeClient final : public NodeClient {
                      stub.async()->Describe(context, sent, response, std::move(callback));
                    });
   }
+  void Repair(const node::v1::RepairRequest& request, absl::Time deadline,
+              Done<node::v1::RepairResponse> done) override {
+    Unary<Service>(*replicas_, Kept(request, *replicas_), deadline, std::move(done),
+                   [](auto& stub, auto* context, auto* sent, auto* response, auto callback) {
+                     stub.async()->Repair(context, sent, response, std::move(callback));
+                   });
+  }
 
  private:
   const std::unique_ptr<rpc::Replicas> replicas_;

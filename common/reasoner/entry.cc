@@ -1,6 +1,8 @@
 #include "common/reasoner/entry.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -150,12 +152,59 @@ Truth EvaluateWith(const knowledge::Knowledge& knowledge, const Rule& with,
   return here;
 }
 
+// Of a device, where the condition is about devices of the same kind: then it must hold of that
+// very one. A GPU that is slow, and another one that nobody tuned, are not a slow GPU that nobody
+// tuned.
+bool IsOfTheSameDevice(const knowledge::Knowledge& knowledge, const Rule& rule, const Rule& with) {
+  const FindingSpec* const own = knowledge.FindFinding(rule.check(), rule.finding());
+  const FindingSpec* const its = knowledge.FindFinding(with.check(), with.finding());
+  return own != nullptr && its != nullptr && !own->subject().empty() && own->subject() != "node" &&
+         own->subject() == its->subject();
+}
+
+Truth OfDevice(const std::vector<Reading>& readings, const galen::v1::Device& device) {
+  Truth truth = Truth::kUnknown;
+  for (const Reading& reading : readings) {
+    const galen::v1::Device& subject = reading.finding->subject();
+    const bool same = !subject.pci_address().empty() && !device.pci_address().empty()
+                          ? subject.pci_address() == device.pci_address()
+                          : subject.device() == device.device();
+    if (!same || reading.truth == Truth::kUnknown) continue;
+    if (reading.truth == Truth::kTrue) return Truth::kTrue;
+    truth = Truth::kFalse;
+  }
+  return truth;
+}
+
+// Leaves in `entry` the findings of devices where the condition holds. `all`: it must hold of each.
+Truth EvaluateOnDevices(const Rule& with, const EvidenceView& evidence, absl::string_view node,
+                        bool all, Entry& entry) {
+  const CheckResult* const result = evidence.Find(with.check(), node);
+  if (result == nullptr || !Ran(*result)) return Truth::kUnknown;
+  const std::vector<Reading> readings = Read(with, *result);
+  std::vector<const Finding*> holds;
+  std::size_t unknown = 0;
+  for (const Finding* const finding : entry.findings) {
+    const Truth truth = OfDevice(readings, finding->subject());
+    if (truth == Truth::kTrue) holds.push_back(finding);
+    if (truth == Truth::kUnknown) ++unknown;
+  }
+  const bool fails = all ? holds.size() + unknown < entry.findings.size() : holds.empty();
+  if (fails && (all || unknown == 0)) return Truth::kFalse;
+  if (fails || (all && unknown > 0)) return Truth::kUnknown;
+  entry.findings = std::move(holds);
+  return Truth::kTrue;
+}
+
 // Takes the truth of a rule on its own down to that of it together with its conditions.
 void ApplyConditions(const knowledge::Knowledge& knowledge, const EvidenceView& evidence,
-                     absl::string_view node, Entry& entry) {
+                     absl::string_view node, bool all, Entry& entry) {
   for (const Rule& with : entry.rule->with()) {
     if (entry.truth != Truth::kTrue) return;
-    entry.truth = EvaluateWith(knowledge, with, evidence, node);
+    const bool by_device = !entry.findings.empty() && with.log().empty() &&
+                           IsOfTheSameDevice(knowledge, *entry.rule, with);
+    entry.truth = by_device ? EvaluateOnDevices(with, evidence, node, all, entry)
+                            : EvaluateWith(knowledge, with, evidence, node);
     if (entry.truth == Truth::kUnknown) entry.untold = &with;
   }
 }
@@ -184,14 +233,14 @@ bool SeesSign(const knowledge::Knowledge& knowledge, const Rule& rule, const Evi
 Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const Rule& rule,
                       const EvidenceView& evidence, absl::string_view node) {
   Entry entry = EvaluateOwnConfirm(knowledge, rule, evidence, node);
-  ApplyConditions(knowledge, evidence, node, entry);
+  ApplyConditions(knowledge, evidence, node, /*all=*/false, entry);
   return entry;
 }
 
 Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
                      const EvidenceView& evidence, absl::string_view node) {
   Entry entry = EvaluateOwnRefute(knowledge, rule, evidence, node);
-  ApplyConditions(knowledge, evidence, node, entry);
+  ApplyConditions(knowledge, evidence, node, /*all=*/true, entry);
   return entry;
 }
 

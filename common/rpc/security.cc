@@ -19,6 +19,8 @@
 #include "common/security/claims/signer.h"
 #include "common/security/identity.h"
 #include "common/security/loopback.h"
+#include "common/security/warrants/signer.h"
+#include "common/security/warrants/verifier.h"
 
 namespace galen::rpc {
 namespace {
@@ -69,13 +71,19 @@ void TellLog(const std::string& news) { log::Info(news); }
 
 struct Security::Parts {
   explicit Parts(SecurityOptions given)
-      : options(std::move(given)), signer(clock), guard(clock, options.role) {}
+      : options(std::move(given)),
+        signer(clock),
+        guard(clock, options.role),
+        warrant_signer(clock),
+        warrant_verifier(clock) {}
 
   const SystemClock clock;
   const SecurityOptions options;
   std::unique_ptr<security::AuditLog> audit;
   security::ClaimSigner signer;
   TenantGuard guard;
+  security::WarrantSigner warrant_signer;
+  security::WarrantVerifier warrant_verifier;
   std::string domain;
   std::unique_ptr<CertificateWatch> watch;  // null: no TLS. Last: it uses what stands above.
 };
@@ -114,6 +122,8 @@ absl::StatusOr<std::unique_ptr<Security>> Security::Open(SecurityOptions options
                                   used->domain, ", with which this program was started"));
                }
                GALEN_RETURN_IF_ERROR(used->signer.Use(credentials));
+               GALEN_RETURN_IF_ERROR(used->warrant_signer.Use(credentials));
+               GALEN_RETURN_IF_ERROR(used->warrant_verifier.Use(credentials));
                return used->guard.Use(credentials);
              },
              .tell = parts->options.tell}));
@@ -172,6 +182,14 @@ std::string Security::ClaimFor(absl::string_view resource, security::Role audien
 }
 
 TenantGuard* Security::guard() const { return tls() ? &parts_->guard : nullptr; }
+
+const security::WarrantSigner* Security::warrant_signer() const {
+  return tls() ? &parts_->warrant_signer : nullptr;
+}
+
+const security::WarrantVerifier* Security::warrant_verifier() const {
+  return tls() ? &parts_->warrant_verifier : nullptr;
+}
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> Security::MakeInterceptors()
     const {

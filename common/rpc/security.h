@@ -21,6 +21,11 @@ class ServerInterceptorFactoryInterface;
 }
 }  // namespace grpc
 
+namespace galen::security {
+class WarrantSigner;
+class WarrantVerifier;
+}  // namespace galen::security
+
 namespace galen::rpc {
 
 class TenantGuard;
@@ -81,6 +86,10 @@ class Security {
 
   // For the services of this program that act for tenants; null without certificates.
   TenantGuard* guard() const;
+
+  // For who signs approvals, and who believes them; null without certificates.
+  const security::WarrantSigner* warrant_signer() const;
+  const security::WarrantVerifier* warrant_verifier() const;
 
   // To be put into a server's interceptors; null without an audit log.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MakeInterceptors() const;

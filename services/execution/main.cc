@@ -10,6 +10,9 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/actions/action_book.h"
+#include "common/actions/fleet_breaker.h"
+#include "common/actions/node_actions.h"
 #include "common/base/clock.h"
 #include "common/base/current.h"
 #include "common/base/executor.h"
@@ -32,6 +35,8 @@
 #include "services/execution/execution_service.h"
 #include "services/execution/node_registry.h"
 #include "services/execution/peers.h"
+#include "services/execution/repairs/mesh.h"
+#include "services/execution/repairs/repair_loop.h"
 #include "services/execution/roster.h"
 #include "services/execution/telemetry_checks.h"
 #include "services/execution/tenant_nodes.h"
@@ -68,11 +73,52 @@ ABSL_FLAG(
 ABSL_FLAG(absl::Duration, node_timeout, absl::Seconds(60), "What one node may take for one call.");
 ABSL_FLAG(absl::Duration, node_pause, absl::Minutes(1),
           "How long a node that did not answer is left alone.");
+ABSL_FLAG(std::vector<std::string>, node_actions, {},
+          "What is carried out on nodes by their executors once a person approved it, of the "
+          "knowledge's actions/*.yaml, NAME,...; the gateway's --node_actions offers it, and "
+          "galen-node's --repairs allows it (docs/repair.md).");
+ABSL_FLAG(int, repairs_at_once, 2, "Nodes of the whole fleet that are repaired at the same time.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
 namespace galen::execution {
 namespace {
+
+struct Repairs {
+  Repairs(store::Records& records, const actions::FleetLimits& limits)
+      : book(records), breaker(records, limits) {}
+  actions::ActionBook book;
+  actions::FleetBreaker breaker;
+  std::unique_ptr<RepairLoop> loop;
+};
+
+// Null: none is carried out.
+absl::StatusOr<std::unique_ptr<Repairs>> OpenRepairs(store::Records& records,
+                                                     const std::vector<std::string>& knowledge,
+                                                     const NodeRegistry& registry,
+                                                     const CheckRunner& runner,
+                                                     const Clock& clock) {
+  const std::vector<std::string> offered = absl::GetFlag(FLAGS_node_actions);
+  if (offered.empty()) return nullptr;
+  GALEN_ASSIGN_OR_RETURN(const actions::NodeActions actions,
+                         actions::LoadNodeActions(knowledge, offered));
+  std::vector<actions::RunAction> known;
+  for (const actions::NodeAction& action : actions.actions) {
+    if (action.run.has_value()) known.push_back(*action.run);
+  }
+  if (known.empty()) return nullptr;
+  const int at_once = absl::GetFlag(FLAGS_repairs_at_once);
+  if (at_once < 1) return absl::InvalidArgumentError("--repairs_at_once: must be 1 or more");
+  actions::FleetLimits limits;
+  limits.at_once = at_once;
+  auto repairs = std::make_unique<Repairs>(records, limits);
+  repairs->loop = std::make_unique<RepairLoop>(
+      repairs->book, repairs->breaker, std::move(known), clock, AskNodes(registry),
+      CheckNodes(runner),
+      RepairLoop::Options{.at_once = at_once,
+                          .tell = [](const std::string& news) { log::Info(news); }});
+  return repairs;
+}
 
 absl::Status Serve() {
   const std::vector<std::string> roots = absl::GetFlag(FLAGS_bundle_root);
@@ -186,6 +232,8 @@ absl::Status Serve() {
                                 .tell = [](const std::string& news) { log::Info(news); }},
                                **knowledge);
   reloader.Start();
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Repairs> repairs,
+                         OpenRepairs((*store)->records(), *directories, registry, runner, clock));
   metrics::Registry numbers;
   numbers.Add(metrics::QueueNumbers("calls", executor));
   numbers.Add(runner.metrics());

@@ -26,6 +26,7 @@
 #include "common/rpc/serve.h"
 #include "common/security/audit/audit_log.h"
 #include "common/security/loopback.h"
+#include "common/security/warrants/signer.h"
 #include "common/store/store.h"
 #include "galen/v1/action_service.pb.h"
 #include "galen/v1/check_service.pb.h"
@@ -107,9 +108,10 @@ ABSL_FLAG(bool, console, true, "Serve the web console at /.");
 ABSL_FLAG(std::string, webhooks, "",
           "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
           "Empty: none.");
-ABSL_FLAG(std::vector<std::string>, node_actions, {},
-          "What is offered to be done to nodes of a Kubernetes cluster by galen-watch, of the "
-          "knowledge's kubernetes/actions.yaml, NAME,...");
+ABSL_FLAG(
+    std::vector<std::string>, node_actions, {},
+    "What is offered to be done to nodes, NAME,...: of the knowledge's kubernetes/actions.yaml "
+    "by galen-watch, of its actions/*.yaml by their executors (docs/repair.md).");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");
@@ -182,11 +184,26 @@ absl::StatusOr<std::unique_ptr<security::AuditLog>> OpenAudit() {
   return security::AuditLog::Open(file);
 }
 
+// What becomes of an approval of what runs on a node; null without certificates.
+galen::actions::ActionBook::Sign SignBy(const security::WarrantSigner* signer) {
+  if (signer == nullptr) return nullptr;
+  return [signer](const galen::v1::Action& action, absl::Time expires) {
+    security::Warrant warrant;
+    warrant.action = action.name();
+    warrant.content_hash = action.content_hash();
+    warrant.node = action.target().node();
+    warrant.approver = action.decided_by();
+    warrant.expires = expires;
+    return signer->Sign(warrant);
+  };
+}
+
 // What is proposed to be done, and who approved it.
 struct Actions {
   Actions(Upstream& mesh, store::Store& store, galen::actions::NodeActions offered,
-          const Clock& clock, security::AuditLog* audit)
-      : book(store.records(), std::move(offered)), upstream(mesh, book, pool, clock, audit) {}
+          const Clock& clock, security::AuditLog* audit, const security::WarrantSigner* signer)
+      : book(store.records(), std::move(offered), nullptr, SignBy(signer)),
+        upstream(mesh, book, pool, clock, audit) {}
 
   galen::actions::ActionBook book;
   ThreadPool pool{/*threads=*/2,
@@ -280,7 +297,8 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(
       galen::actions::NodeActions offered,
       galen::actions::LoadNodeActions(directories, absl::GetFlag(FLAGS_node_actions)));
-  Actions actions(*upstream, **store, std::move(offered), clock, audit->get());
+  Actions actions(*upstream, **store, std::move(offered), clock, audit->get(),
+                  (*security)->warrant_signer());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<clients::ExecutionClient> execution,
                          OpenExecution(**security));
   CheckUpstream mesh(actions.upstream, execution.get());

@@ -7,6 +7,7 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "common/actions/run_action.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
@@ -26,6 +27,7 @@
 #include "services/node/host_source.h"
 #include "services/node/node_service.h"
 #include "services/node/registry.h"
+#include "services/node/repair/repairer.h"
 #include "services/node/watch/event_hub.h"
 #include "services/node/watch/footprint.h"
 #include "services/node/watch/watcher.h"
@@ -50,6 +52,11 @@ ABSL_FLAG(std::vector<std::string>, knowledge, {},
 ABSL_FLAG(int, max_parallel, 4, "Checks of one call that run at the same time.");
 ABSL_FLAG(absl::Duration, check_timeout, absl::Seconds(30), "What one check may take.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
+ABSL_FLAG(std::vector<std::string>, repairs, {},
+          "What may be carried out on this machine once a person approved it, of the knowledge's "
+          "actions/*.yaml, NAME,... (docs/repair.md); needs certificates. None: nothing is.");
+ABSL_FLAG(std::string, repair_state, "/var/lib/galen/repairs",
+          "Directory where it is noted which approvals were used.");
 ABSL_FLAG(bool, watch, true,
           "Sample the counters of knowledge/watch.txt every second and follow the kernel log.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
@@ -65,6 +72,38 @@ std::shared_ptr<const knowledge::Knowledge> ForChecks(const knowledge::Knowledge
   *base.mutable_kernel_lines() = knowledge.base().kernel_lines();
   base.set_digest(knowledge.digest());
   return std::make_shared<const knowledge::Knowledge>(std::move(base));
+}
+
+struct Repairs {
+  std::unique_ptr<WarrantLedger> ledger;
+  std::unique_ptr<Repairer> repairer;  // null: none
+};
+
+absl::StatusOr<Repairs> OpenRepairs(const rpc::Security& security,
+                                    const std::vector<std::string>& knowledge,
+                                    const LocalHosts& hosts, const Clock& clock) {
+  Repairs repairs;
+  const std::vector<std::string> allowed = absl::GetFlag(FLAGS_repairs);
+  if (allowed.empty()) return repairs;
+  if (security.warrant_verifier() == nullptr) {
+    return absl::InvalidArgumentError(
+        "--repairs: needs certificates (--certs): without them no approval can be believed");
+  }
+  GALEN_ASSIGN_OR_RETURN(std::vector<actions::RunAction> known, actions::LoadRunActions(knowledge));
+  GALEN_ASSIGN_OR_RETURN(repairs.ledger, WarrantLedger::Open(absl::GetFlag(FLAGS_repair_state)));
+  const auto run = [&hosts](
+                       const actions::Argv& argv,
+                       const host::ProcessLimits& limits) -> absl::StatusOr<host::CommandResult> {
+    GALEN_ASSIGN_OR_RETURN(const auto host, hosts.Open("", "", nullptr));
+    return host->RunWithin(argv, limits, Cancellation::Never(), nullptr);
+  };
+  GALEN_ASSIGN_OR_RETURN(
+      repairs.repairer,
+      Repairer::Make({.node = hosts.name(),
+                      .allowed = allowed,
+                      .tell = [](const std::string& news) { log::Info(news); }},
+                     std::move(known), *security.warrant_verifier(), *repairs.ledger, run, clock));
+  return repairs;
 }
 
 absl::Status Serve() {
@@ -106,7 +145,10 @@ absl::Status Serve() {
     if (!started.ok()) return started.status();
     watcher = *std::move(started);
   }
-  NodeServiceImpl service(node, executor, watcher == nullptr ? nullptr : &hub);
+  GALEN_ASSIGN_OR_RETURN(const Repairs repairs,
+                         OpenRepairs(**security, *directories, hosts, clock));
+  NodeServiceImpl service(node, executor, watcher == nullptr ? nullptr : &hub,
+                          repairs.repairer.get());
   knowledge::Reloader reloader(
       {.directories = *directories,
        .cache_directory = knowledge::DefaultCacheDirectory(),

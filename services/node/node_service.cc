@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/status_macros.h"
 #include "common/rpc/stream.h"
 #include "common/rpc/unary.h"
 
@@ -18,8 +19,9 @@ constexpr std::size_t kMaxQueuedEvents = 1024;
 
 }  // namespace
 
-NodeServiceImpl::NodeServiceImpl(const NodeExecutor& node, Executor& executor, EventHub* hub)
-    : node_(node), executor_(executor), hub_(hub) {}
+NodeServiceImpl::NodeServiceImpl(const NodeExecutor& node, Executor& executor, EventHub* hub,
+                                 Repairer* repairer)
+    : node_(node), executor_(executor), hub_(hub), repairer_(repairer) {}
 
 grpc::ServerWriteReactor<galen::v1::CheckResult>* NodeServiceImpl::RunChecks(
     grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
@@ -79,6 +81,19 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Describe(grpc::CallbackServerContext*
     *response = node_.Describe();
     return absl::OkStatus();
   });
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::Repair(grpc::CallbackServerContext* context,
+                                                  const v1::RepairRequest* request,
+                                                  v1::RepairResponse* response) {
+  return rpc::RunUnary(
+      context, executor_, [this, request, response](const rpc::Call&) -> absl::Status {
+        if (repairer_ == nullptr) {
+          return absl::UnimplementedError("this node executor carries nothing out (--repairs)");
+        }
+        GALEN_ASSIGN_OR_RETURN(*response, repairer_->Repair(*request));
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace galen::node

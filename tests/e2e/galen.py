@@ -81,7 +81,7 @@ class Mesh:
     addresses by name. `everywhere` are arguments of all programs."""
 
     def __init__(self, *, nodes=2, orchestrator_arguments=(), store=None, live=None,
-                 knowledge=f"{ROOT}/knowledge", roots=EXAMPLES, everywhere=()):
+                 knowledge=f"{ROOT}/knowledge", roots=EXAMPLES, everywhere=(), execution_arguments=()):
         self.everywhere = everywhere
         self.scratch = tempfile.TemporaryDirectory()
         self.store = store or f"{self.scratch.name}/galen.db"
@@ -98,7 +98,7 @@ class Mesh:
             "summarization": start("galen-summarization", knowledge, log_root),
             "planning": start("galen-planning", knowledge),
             "execution": start("galen-execution", knowledge, roots, f"--bundle_readers={readers}",
-                               f"--nodes={live}"),
+                               f"--nodes={live}", *execution_arguments),
             "reflection": start("galen-reflection", knowledge),
             "conclusion": start("galen-conclusion", knowledge),
         }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/security/certificates/openssl.h"
+#include "common/security/certificates/signature.h"
 #include "common/security/claims/claim.h"
 #include "galen/security/v1/claim.pb.h"
 
@@ -16,29 +17,6 @@ namespace {
 
 // Tenants whose claims are kept.
 constexpr std::size_t kMaxKept = 10'000;
-
-absl::StatusOr<std::string> Signature(EVP_PKEY* key, const std::string& claim) {
-  std::string text(kClaimContext, sizeof(kClaimContext));
-  text += claim;
-  const auto* data = reinterpret_cast<const unsigned char*>(text.data());
-  const std::unique_ptr<EVP_MD_CTX, OpensslFree> context(EVP_MD_CTX_new());
-  // These two hash by themselves and are told no digest.
-  const bool own_digest = EVP_PKEY_is_a(key, "ED25519") == 1 || EVP_PKEY_is_a(key, "ED448") == 1;
-  std::size_t size = 0;
-  if (context == nullptr ||
-      EVP_DigestSignInit(context.get(), nullptr, own_digest ? nullptr : EVP_sha256(), nullptr,
-                         key) != 1 ||
-      EVP_DigestSign(context.get(), nullptr, &size, data, text.size()) != 1) {
-    return absl::InternalError(absl::StrCat("claim: cannot be signed: ", OpensslError()));
-  }
-  std::string signature(size, '\0');
-  if (EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size, data,
-                     text.size()) != 1) {
-    return absl::InternalError(absl::StrCat("claim: cannot be signed: ", OpensslError()));
-  }
-  signature.resize(size);
-  return signature;
-}
 
 }  // namespace
 
@@ -57,13 +35,7 @@ absl::Status ClaimSigner::Use(const Credentials& credentials) {
   GALEN_ASSIGN_OR_RETURN(key->key, ParseKey(credentials.key));
   GALEN_ASSIGN_OR_RETURN(const std::vector<X509Ptr> chain,
                          ParseCertificates(credentials.certificate));
-  for (const X509Ptr& link : chain) {
-    unsigned char* der = nullptr;
-    const int size = i2d_X509(link.get(), &der);
-    if (size <= 0) return absl::InternalError(OpensslError());
-    key->chain.emplace_back(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
-    OPENSSL_free(der);
-  }
+  GALEN_ASSIGN_OR_RETURN(key->chain, ToDer(chain));
   key->uri = credentials.uri;
   key->not_after = credentials.not_after;
   MutexLock lock(mu_);
@@ -114,7 +86,8 @@ absl::StatusOr<std::string> ClaimSigner::Make(const Key& key, const std::string&
   claim.set_nonce(nonce);
   v1::SignedClaim made;
   made.set_claim(claim.SerializeAsString());
-  GALEN_ASSIGN_OR_RETURN(*made.mutable_signature(), Signature(key.key.get(), made.claim()));
+  GALEN_ASSIGN_OR_RETURN(*made.mutable_signature(),
+                         Sign(key.key.get(), kClaimContext, made.claim()));
   if (attach) {
     for (const std::string& link : key.chain) made.add_certificates(link);
   }

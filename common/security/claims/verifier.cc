@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/security/certificates/openssl.h"
+#include "common/security/certificates/signature.h"
 #include "common/security/claims/claim.h"
 #include "common/security/identity.h"
 #include "common/security/policy.h"
@@ -19,26 +20,9 @@ namespace {
 
 // Claims that are remembered: tenants in five minutes, times those who sign for them.
 constexpr std::size_t kMaxRemembered = 10'000;
-constexpr int kMaxChain = 8;
 
 absl::Status Refused(absl::string_view why) {
   return absl::PermissionDeniedError(absl::StrCat("claim of a tenant: ", why));
-}
-
-bool SignatureHolds(EVP_PKEY* key, const std::string& claim, const std::string& signature) {
-  std::string text(kClaimContext, sizeof(kClaimContext));
-  text += claim;
-  const std::unique_ptr<EVP_MD_CTX, OpensslFree> context(EVP_MD_CTX_new());
-  const bool own_digest = EVP_PKEY_is_a(key, "ED25519") == 1 || EVP_PKEY_is_a(key, "ED448") == 1;
-  const bool holds =
-      context != nullptr &&
-      EVP_DigestVerifyInit(context.get(), nullptr, own_digest ? nullptr : EVP_sha256(), nullptr,
-                           key) == 1 &&
-      EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()),
-                       signature.size(), reinterpret_cast<const unsigned char*>(text.data()),
-                       text.size()) == 1;
-  if (!holds) static_cast<void>(OpensslError());
-  return holds;
 }
 
 }  // namespace
@@ -99,7 +83,7 @@ absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
   v1::SignedClaim given;
   v1::Claim claim;
   if (!given.ParseFromArray(text.data(), static_cast<int>(text.size())) ||
-      !claim.ParseFromString(given.claim()) || given.certificates_size() > kMaxChain) {
+      !claim.ParseFromString(given.claim())) {
     return Refused("it is malformed");
   }
   if (claim.audience() != NameOf(audience_)) {
@@ -119,15 +103,10 @@ absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
     if (!shown.ok()) return Refused("the connection shows no certificate");
     chain = *std::move(shown);
   }
-  for (const std::string& der : given.certificates()) {
-    const auto* data = reinterpret_cast<const unsigned char*>(der.data());
-    const unsigned char* const end = data + der.size();
-    X509Ptr link(d2i_X509(nullptr, &data, static_cast<long>(der.size())));
-    if (link == nullptr || data != end) {
-      static_cast<void>(OpensslError());
-      return Refused("a certificate in it is malformed");
-    }
-    chain.push_back(std::move(link));
+  if (!given.certificates().empty()) {
+    auto carried = FromDer(given.certificates());
+    if (!carried.ok()) return Refused(carried.status().message());
+    chain = *std::move(carried);
   }
   X509* const own = chain.front().get();
   if (const absl::Status sound = VerifyChain(trust.roots.get(), own, chain, now); !sound.ok()) {
@@ -143,7 +122,7 @@ absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
                                 " may not speak for a tenant here"));
   }
   EVP_PKEY* const key = X509_get0_pubkey(own);
-  if (key == nullptr || !SignatureHolds(key, given.claim(), given.signature())) {
+  if (key == nullptr || !SignatureHolds(key, kClaimContext, given.claim(), given.signature())) {
     return Refused("its signature does not hold");
   }
   // By the signer's certificate too: a claim does not outlive it.

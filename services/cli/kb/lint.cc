@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/actions/run_action.h"
 #include "common/curation/json.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
@@ -73,6 +74,33 @@ void LintPlaybooks(const std::vector<std::string>& directories,
   }
 }
 
+// What is carried out on machines, beside the causes it is for and the checks it is judged by.
+void LintActions(const std::vector<std::string>& directories,
+                 const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
+  const auto fault = [&](absl::string_view what) {
+    problems.push_back({Problem::Severity::kError, "actions", 0, std::string(what),
+                        "see docs/repair.md for what an entry has"});
+  };
+  const absl::StatusOr<std::vector<actions::RunAction>> actions =
+      actions::LoadRunActions(directories);
+  if (absl::IsNotFound(actions.status())) return;
+  if (!actions.ok()) return fault(actions.status().message());
+  const knowledge::Knowledge knowledge(base);
+  for (const actions::RunAction& action : *actions) {
+    for (const std::string& label : action.labels) {
+      if (knowledge.FindLabel(label) == nullptr) {
+        fault(absl::StrCat(action.name, ": labels: ", label, ": the taxonomy has no such label"));
+      }
+    }
+    for (const actions::RunAction::Recovery& recovery : action.verify) {
+      if (knowledge.FindFinding(recovery.check, recovery.finding) == nullptr) {
+        fault(absl::StrCat(action.name, ": verify: ", recovery.check, " has no finding ",
+                           recovery.finding));
+      }
+    }
+  }
+}
+
 // The families of kernels, likewise.
 void LintProfile(const std::vector<std::string>& directories, std::vector<Problem>& problems) {
   const absl::Status status = profile::Families::Load(directories).status();
@@ -104,6 +132,7 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
     CompileSignals(*base, problems);
     LintTriage(*found, *base, problems);
     LintPlaybooks(*found, *base, problems);
+    LintActions(*found, *base, problems);
     LintProfile(*found, problems);
   }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "services/watch/cluster/node_step.h"
@@ -71,6 +72,7 @@ absl::Status NodeRepairs::Round() {
 }
 
 absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
+  if (!absl::StartsWith(action.run(), "kubernetes.")) return absl::OkStatus();  // execution's
   const bool begun = action.state() == galen::v1::Action::CONSUMED;
   if (begun && action.consumed_by() != kRun) return absl::OkStatus();  // somebody else's
   Outcome outcome;

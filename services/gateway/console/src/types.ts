@@ -101,4 +101,5 @@ export interface NodeEntry { name: string; address: string; expireTime: Time }
 export interface Action {
   name: string; state?: string; label?: string; text?: string; target?: Device; contentHash?: string; etag?: string; decidedBy?: string;
   decideTime?: Time; reason?: string; expireTime?: Time; consumedBy?: string; consumeTime?: Time; run?: string; outcome?: string;
+  plan?: string[];
 }

@@ -229,5 +229,54 @@ TEST_F(RunsTest, ExpireLikeAllOthers) {
   EXPECT_EQ(Due(), 1u);
 }
 
+class NodeRunTest : public ::testing::Test {
+ protected:
+  NodeRunTest() {
+    galen::v1::Cause& cause = *diagnosis_.mutable_report()->mutable_primary_cause();
+    cause.set_label("SYSTEM_SOFTWARE.GPU_CONFIG.CLOCK_OR_POWER_LIMIT_LOW");
+    cause.clear_mitigation();
+    cause.add_evidence_ids("gpu.clocks@n1");
+    cause.mutable_devices(0)->set_pci_address("0000:3b:00.0");
+  }
+  absl::StatusOr<galen::v1::Action> Approve(ActionBook& book) {
+    const galen::v1::Action seen = book.List(diagnosis_, clock_.Now())->at(0);
+    return book.Decide(diagnosis_,
+                       {seen.name(), seen.etag(), "key/ana", "", absl::Minutes(5), true},
+                       clock_.Now());
+  }
+
+  galen::testing::FakeClock clock_;
+  const std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
+  const NodeActions offered_ =
+      LoadNodeActions({GALEN_KNOWLEDGE_DIR}, {"node.reset_gpu_clocks"}).value();
+  galen::v1::Diagnosis diagnosis_ = ADiagnosis();
+};
+
+TEST_F(NodeRunTest, WhatRunsOnANodeIsApprovedOnlyWhereAWarrantCanBeSigned) {
+  ActionBook without(store_->records(), offered_);
+  EXPECT_THAT(Approve(without), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         ::testing::HasSubstr("with certificates")));
+  EXPECT_EQ(without.Due(clock_.Now())->size(), 0u);
+}
+
+TEST_F(NodeRunTest, TheWarrantIsMadeOfWhatWasApprovedAndGivenToWhoTookIt) {
+  std::string signed_for;
+  ActionBook book(store_->records(), offered_, nullptr,
+                  [&](const galen::v1::Action& action, absl::Time expires) {
+                    signed_for = absl::StrCat(action.content_hash(), " ", action.decided_by(), " ",
+                                              absl::FormatDuration(expires - clock_.Now()));
+                    return absl::StatusOr<std::string>("the warrant");
+                  });
+  const auto approved = Approve(book);
+  ASSERT_THAT(approved, IsOk());
+  EXPECT_EQ(signed_for, absl::StrCat(approved->content_hash(), " key/ana 5m"));
+  EXPECT_THAT(book.WarrantOf(approved->name(), "r"),
+              StatusIs(absl::StatusCode::kPermissionDenied, ::testing::_));
+  ASSERT_THAT(book.Consume(approved->name(), approved->content_hash(), "r", clock_.Now()), IsOk());
+  EXPECT_EQ(book.WarrantOf(approved->name(), "r").value(), "the warrant");
+  EXPECT_THAT(book.WarrantOf(approved->name(), "s"),
+              StatusIs(absl::StatusCode::kPermissionDenied, ::testing::_));
+}
+
 }  // namespace
 }  // namespace galen::actions

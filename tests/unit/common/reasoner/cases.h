@@ -149,6 +149,13 @@ class Book {
     spec.mutable_abnormal()->set_value(value);
     return *this;
   }
+  // All findings so far are about devices of this kind.
+  Book& AllAbout(const std::string& subject) {
+    for (knowledge::v1::Check& check : *base_.mutable_checks()) {
+      for (knowledge::v1::FindingSpec& spec : *check.mutable_findings()) spec.set_subject(subject);
+    }
+    return *this;
+  }
   Book& Leaf(const std::string& label, const std::string& prior = "medium") {
     knowledge::v1::Label& leaf = *base_.add_labels();
     leaf.set_label(label);

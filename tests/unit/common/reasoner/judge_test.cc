@@ -153,6 +153,33 @@ TEST(Judge, HoldsARuleForTrueOnlyTogetherWithItsConditions) {
   EXPECT_NE(JudgeOf(book, one, "MAIN.SUB.BOTH").outcome(), Verdict::CONFIRMED);
 }
 
+TEST(Judge, ConditionsAboutDevicesHoldOfTheSameDevice) {
+  Book made = Counter();
+  made.AllAbout("gpu");
+  made.Leaf("MAIN.SUB.BOTH")
+      .Confirm("gpu.ecc", "mode", Rule::EQ, "true")
+      .With("gpu.board", "bad", Rule::EQ, "true");
+  // The same sign, which means nothing where somebody wanted it so.
+  made.Leaf("MAIN.SUB.UNLESS")
+      .Confirm("gpu.board", "bad", Rule::EQ, "true")
+      .Refute("gpu.board", "bad", Rule::EQ, "true")
+      .RefuteWith("gpu.ecc", "mode", Rule::EQ, "true");
+  const auto book = made.Make();
+  const auto judge = [&](const char* label, bool mode_of_0, bool mode_of_1) {
+    Scene scene(book);
+    scene.Saw("gpu.ecc", {Bool("mode", mode_of_0, "gpu:0"), Bool("mode", mode_of_1, "gpu:1")})
+        .Saw("gpu.board", {Bool("bad", false, "gpu:0"), Bool("bad", true, "gpu:1")});
+    return JudgeOf(book, scene, label);
+  };
+  EXPECT_NE(judge("MAIN.SUB.BOTH", true, false).outcome(), Verdict::CONFIRMED);
+  const Verdict both = judge("MAIN.SUB.BOTH", true, true);
+  EXPECT_EQ(both.outcome(), Verdict::CONFIRMED);
+  ASSERT_EQ(both.devices_size(), 1);
+  EXPECT_EQ(both.devices(0).device(), "gpu:1");
+  EXPECT_EQ(judge("MAIN.SUB.UNLESS", true, false).outcome(), Verdict::CONFIRMED);
+  EXPECT_EQ(judge("MAIN.SUB.UNLESS", false, true).outcome(), Verdict::REJECTED);
+}
+
 TEST(Judge, NeverConfirmsByAnyNumberOfSignalsAlone) {
   const auto book = Counter().Make();
   Scene scene(book);

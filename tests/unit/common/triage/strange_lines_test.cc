@@ -1,4 +1,5 @@
 // Claims about lines that nothing of the catalogue knows.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,10 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 // Some 45 bytes each.
 std::string Ordinary(int lines, const char* prefix = "") {
@@ -87,6 +91,25 @@ TEST(StrangeLines, TheyDoNotDependOnHowTheLogIsCut) {
     EXPECT_EQ(whole.leads[i].first.line, cut.leads[i].first.line);
     EXPECT_EQ(whole.leads[i].count, cut.leads[i].count);
   }
+}
+
+TEST(StrangeLines, OfAnyNumberOfThemTheLikeliestAreShown) {
+  std::string text;
+  std::uint32_t random = 1;
+  for (int i = 0; i < 50'000; ++i) {
+    // No word comes twice, but the colour.
+    for (int k = 0; k < 4; ++k) {
+      for (int letter = 0; letter < 10; ++letter) {
+        random = random * 1664525 + 1013904223;
+        text += static_cast<char>('g' + (random >> 24) % 20);
+      }
+      text += ' ';
+    }
+    text += "\x1b[31m\xff\n";
+  }
+  const JobReport report = TriageOf(text);
+  EXPECT_THAT(report.leads, SizeIs(JobReport::kMostLeads));
+  for (const std::string& lead : TextsOf(report)) EXPECT_THAT(lead, Not(HasSubstr("\x1b")));
 }
 
 }  // namespace

@@ -59,6 +59,8 @@ function Review({ action, onClose, onDone }: { action: Action; onClose: () => vo
         <div><dt>Cause</dt><dd class="mono">{action.label}</dd></div>
         <div><dt>Content</dt><dd class="mono small">{action.contentHash?.slice(0, 16)}… ({lastPart(action.name)})</dd></div>
       </dl>
+      {(action.plan ?? []).length > 0 && <><p>Exactly this would happen on <Foreign text={action.target?.node} />:</p>
+        <ol class="plan mono small">{action.plan?.map((line, i) => <li key={i}><Foreign text={line} /></li>)}</ol></>}
       <p class="dim small">An approval is for this action on this target and one run, and expires after 15 minutes. Your key stands beside it.</p>
       <form onSubmit={(event) => { event.preventDefault(); if (typed === word) void send("approve"); }}>
         <label for="why">Why</label>

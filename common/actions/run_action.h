@@ -1,0 +1,78 @@
+#ifndef COMMON_ACTIONS_RUN_ACTION_H_
+#define COMMON_ACTIONS_RUN_ACTION_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::actions {
+
+using Argv = std::vector<std::string>;
+
+// What a node executor can do to its own machine: commands without a shell, out of
+// knowledge/actions, whose placeholders are filled in from the device and from the action's own
+// parameters, never from a report, a log or a model.
+struct RunAction {
+  enum class Target { kNode, kGpu };
+  // A command that only looks, and what it has to print.
+  struct Condition {
+    Argv argv;
+    std::vector<std::string> prints;  // one of them, without white space at both ends
+    std::string text;                 // "no process is on this GPU"
+  };
+  // What a check has to find about the target afterwards.
+  struct Recovery {
+    std::string check;
+    std::string finding;
+    std::string is;  // as text: "false", "1410"
+  };
+
+  std::string name;  // "node.reset_gpu_clocks"
+  std::string text;  // what a person reads and approves
+  std::vector<std::string> labels;
+  Target target = Target::kNode;
+  std::map<std::string, std::string> parameters;  // within their bounds
+  std::vector<Condition> before;                  // else nothing is done
+  std::vector<Argv> steps;
+  std::vector<Condition> after;            // looked at until it is so, or time is up
+  absl::Duration time = absl::Minutes(1);  // of steps and `after`
+  // Looked at from `settle` after the steps on, and until it is so for at most `recover` more.
+  std::vector<Recovery> verify;
+  absl::Duration settle = absl::ZeroDuration();
+  absl::Duration recover = absl::Minutes(2);
+};
+
+// An action on one target: nothing is left to fill in.
+struct Filled {
+  std::string text;
+  std::vector<RunAction::Condition> before;
+  std::vector<Argv> steps;
+  std::vector<RunAction::Condition> after;
+};
+
+// INVALID_ARGUMENT the device does not tell what the action needs (its node; of a GPU its PCI
+// address), or not in the form that such a name has. Pure.
+absl::StatusOr<Filled> Fill(const RunAction& action, const galen::v1::Device& device);
+
+// What would happen, line by line, for people and for the approval's hash.
+std::vector<std::string> PlanOf(const RunAction& action, const Filled& filled);
+
+// The actions of one file of knowledge/actions. INVALID_ARGUMENT with file, line and what to do;
+// also for a parameter out of its bounds, a placeholder that nothing fills in, or a command that
+// would be a shell's.
+absl::StatusOr<std::vector<RunAction>> ParseRunActions(absl::string_view text,
+                                                       absl::string_view file);
+
+// All of knowledge/actions; of two with one name the later one counts.
+absl::StatusOr<std::vector<RunAction>> LoadRunActions(const std::vector<std::string>& directories);
+
+}  // namespace galen::actions
+
+#endif  // COMMON_ACTIONS_RUN_ACTION_H_

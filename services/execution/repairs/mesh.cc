@@ -1,0 +1,66 @@
+#include "services/execution/repairs/mesh.h"
+
+#include <future>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/base/steady.h"
+
+namespace galen::execution {
+namespace {
+
+constexpr absl::Duration kCheckTime = absl::Minutes(2);
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+
+}  // namespace
+
+RepairLoop::Ask AskNodes(const NodeRegistry& registry) {
+  return [&registry](const std::string& node, const node::v1::RepairRequest& request,
+                     absl::Duration time,
+                     const Cancellation& cancelled) -> absl::StatusOr<node::v1::RepairResponse> {
+    using Answer = absl::StatusOr<node::v1::RepairResponse>;
+    GALEN_ASSIGN_OR_RETURN(const NodeRegistry::Node client, registry.Live(node));
+    const auto answer = std::make_shared<std::promise<Answer>>();
+    std::future<Answer> came = answer->get_future();
+    client->Repair(request, SteadyNow() + time,
+                   [answer](Answer given) { answer->set_value(std::move(given)); });
+    // What was begun on the node goes on: who follows asks for its outcome.
+    while (came.wait_for(absl::ToChronoMilliseconds(kLook)) != std::future_status::ready) {
+      if (cancelled.cancelled()) return absl::CancelledError("this program ends");
+    }
+    return came.get();
+  };
+}
+
+RepairLoop::Check CheckNodes(const CheckRunner& runner) {
+  return [&runner](const std::string& node, const std::vector<std::string>& checks,
+                   const Cancellation& cancelled) {
+    struct Gathered {
+      std::mutex mu;
+      std::vector<galen::v1::CheckResult> results;
+      std::promise<void> done;
+    };
+    const auto gathered = std::make_shared<Gathered>();
+    v1::RunChecksRequest request;
+    request.add_nodes(node);
+    for (const std::string& check : checks) request.add_checks(check);
+    const clients::Cancel cancel = runner.RunChecks(
+        request, SteadyNow() + kCheckTime,
+        [gathered](galen::v1::CheckResult result) {
+          const std::lock_guard<std::mutex> lock(gathered->mu);
+          gathered->results.push_back(std::move(result));
+        },
+        [gathered](const absl::Status&) { gathered->done.set_value(); });
+    std::future<void> ended = gathered->done.get_future();
+    bool asked_to_end = false;
+    while (ended.wait_for(absl::ToChronoMilliseconds(kLook)) != std::future_status::ready) {
+      if (cancelled.cancelled() && !std::exchange(asked_to_end, true)) cancel();
+    }
+    const std::lock_guard<std::mutex> lock(gathered->mu);
+    return std::move(gathered->results);
+  };
+}
+
+}  // namespace galen::execution

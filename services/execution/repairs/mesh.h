@@ -1,0 +1,16 @@
+#ifndef SERVICES_EXECUTION_REPAIRS_MESH_H_
+#define SERVICES_EXECUTION_REPAIRS_MESH_H_
+
+#include "services/execution/check_runner.h"
+#include "services/execution/node_registry.h"
+#include "services/execution/repairs/repair_loop.h"
+
+namespace galen::execution {
+
+// The loop's way to the nodes. What they are made of must outlive them, and their calls.
+RepairLoop::Ask AskNodes(const NodeRegistry& registry);
+RepairLoop::Check CheckNodes(const CheckRunner& runner);
+
+}  // namespace galen::execution
+
+#endif  // SERVICES_EXECUTION_REPAIRS_MESH_H_

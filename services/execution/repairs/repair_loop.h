@@ -1,0 +1,96 @@
+#ifndef SERVICES_EXECUTION_REPAIRS_REPAIR_LOOP_H_
+#define SERVICES_EXECUTION_REPAIRS_REPAIR_LOOP_H_
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/actions/action_book.h"
+#include "common/actions/fleet_breaker.h"
+#include "common/actions/run_action.h"
+#include "common/base/cancellation.h"
+#include "common/base/clock.h"
+#include "galen/node/v1/node.pb.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::execution {
+
+// Carries what persons approved to the node executors: takes each approval once, brings it to its
+// node with the person's warrant, runs the checks that tell whether it helped, and writes down what
+// came of it. Begins none that the fleet's breaker forbids. Any number of replicas may do so at
+// once, and one that is killed may be followed by another: the node's executor does nothing twice.
+// Ends with its destruction, and leaves what is under way to who follows.
+class RepairLoop {
+ public:
+  // Blocks until the answer, the deadline or the cancellation.
+  using Ask = std::function<absl::StatusOr<node::v1::RepairResponse>(
+      const std::string& node, const node::v1::RepairRequest& request, absl::Duration time,
+      const Cancellation& cancelled)>;
+  using Check = std::function<std::vector<galen::v1::CheckResult>(
+      const std::string& node, const std::vector<std::string>& checks,
+      const Cancellation& cancelled)>;
+  struct Options {
+    absl::Duration every = absl::Seconds(2);
+    // How long one that was begun is tried while its node cannot be reached.
+    absl::Duration patience = absl::Minutes(15);
+    // Between two looks whether it helped.
+    absl::Duration look = absl::Seconds(5);
+    int at_once = 2;
+    std::function<void(const std::string&)> tell;
+  };
+  // `book`, `breaker` and `clock` must outlive it.
+  RepairLoop(actions::ActionBook& book, actions::FleetBreaker& breaker,
+             std::vector<actions::RunAction> known, const Clock& clock, Ask ask, Check check,
+             Options options);
+  ~RepairLoop();
+  RepairLoop(const RepairLoop&) = delete;
+  RepairLoop& operator=(const RepairLoop&) = delete;
+
+ private:
+  struct Outcome {
+    bool began = false;  // else nothing was done to the node
+    bool succeeded = false;
+    std::string text;
+  };
+  void Loop();
+  absl::Status Round();
+  // Begins it in a thread of its own, unless that is there already or there are enough.
+  void Start(const galen::v1::Action& action);
+  void Join(bool all);
+  // What is wrong and will pass; it is tried again in the next round.
+  absl::Status Serve(const galen::v1::Action& action);
+  absl::StatusOr<Outcome> Do(const galen::v1::Action& action, const actions::RunAction& how);
+  Outcome Verify(const galen::v1::Action& action, const actions::RunAction& how,
+                 std::string before);
+  void Tell(const std::string& news) const;
+  // Says it when it is another than last time.
+  void TellChange(const std::string& of, const std::string& news);
+
+  actions::ActionBook& book_;
+  actions::FleetBreaker& breaker_;
+  const std::vector<actions::RunAction> known_;
+  const Clock& clock_;
+  const Ask ask_;
+  const Check check_;
+  const Options options_;
+  Cancellation cancellation_;
+
+  struct Running {
+    std::thread thread;
+    bool ended = false;
+  };
+  std::mutex mu_;
+  std::map<std::string, Running> running_;   // by name of action
+  std::map<std::string, std::string> told_;  // what stands in the way of an action
+  std::thread thread_;
+};
+
+}  // namespace galen::execution
+
+#endif  // SERVICES_EXECUTION_REPAIRS_REPAIR_LOOP_H_

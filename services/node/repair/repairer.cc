@@ -1,0 +1,208 @@
+#include "services/node/repair/repairer.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/actions/proposals.h"
+#include "common/base/status_macros.h"
+#include "common/base/steady.h"
+#include "common/base/text.h"
+
+namespace galen::node {
+namespace {
+
+using actions::Argv;
+using actions::RunAction;
+using galen::v1::Action;
+using v1::RepairResponse;
+
+constexpr std::size_t kMostOutput = 2000;
+constexpr std::size_t kMostSteps = 100;
+constexpr absl::Duration kLookAgain = absl::Milliseconds(500);
+constexpr absl::Duration kRemember = absl::Hours(24);
+
+absl::string_view EndOf(const std::string& text) {
+  const absl::string_view all = absl::StripAsciiWhitespace(text);
+  return all.substr(all.size() - std::min(all.size(), kMostOutput));
+}
+
+// Runs it and writes down what came; null: it could not be run.
+const host::CommandResult* Note(const Argv& argv, const absl::StatusOr<host::CommandResult>& result,
+                                RepairResponse& response) {
+  if (static_cast<std::size_t>(response.steps_size()) >= kMostSteps) {
+    response.mutable_steps()->RemoveLast();
+  }
+  RepairResponse::Step& step = *response.add_steps();
+  step.set_command(CleanText(absl::StrJoin(argv, " "), kMostOutput));
+  if (!result.ok()) {
+    step.set_error(CleanText(std::string(result.status().message()), kMostOutput));
+    return nullptr;
+  }
+  step.set_exit_code(result->exit_code);
+  step.set_output(
+      CleanText(std::string(EndOf(result->out.empty() ? result->err : result->out)), kMostOutput));
+  return &*result;
+}
+
+}  // namespace
+
+struct Repairer::Ready {
+  const RunAction* action = nullptr;
+  actions::Filled filled;
+};
+
+Repairer::Repairer(Options options, std::vector<RunAction> known,
+                   const security::WarrantVerifier& verifier, WarrantLedger& ledger, Run run,
+                   const Clock& clock)
+    : options_(std::move(options)),
+      known_(std::move(known)),
+      verifier_(verifier),
+      ledger_(ledger),
+      run_(std::move(run)),
+      clock_(clock) {}
+
+absl::StatusOr<std::unique_ptr<Repairer>> Repairer::Make(Options options,
+                                                         std::vector<RunAction> known,
+                                                         const security::WarrantVerifier& verifier,
+                                                         WarrantLedger& ledger, Run run,
+                                                         const Clock& clock) {
+  std::vector<RunAction> allowed;
+  for (const std::string& name : options.allowed) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const RunAction& one) { return one.name == name; });
+    if (found == known.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, ": the knowledge has no such action; there are ",
+          absl::StrJoin(known, ", ",
+                        [](std::string* out, const RunAction& one) { out->append(one.name); })));
+    }
+    allowed.push_back(*found);
+  }
+  return std::unique_ptr<Repairer>(new Repairer(std::move(options), std::move(allowed), verifier,
+                                                ledger, std::move(run), clock));
+}
+
+absl::StatusOr<Repairer::Ready> Repairer::Prepare(const Action& action) const {
+  Ready ready;
+  for (const RunAction& one : known_) {
+    if (one.name == action.run()) ready.action = &one;
+  }
+  if (ready.action == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        CleanText(action.run(), 100), ": is not carried out on this machine (--repairs)"));
+  }
+  if (action.target().node() != options_.node) {
+    return absl::PermissionDeniedError(absl::StrCat("this is ", options_.node, ", and not ",
+                                                    CleanText(action.target().node(), 100)));
+  }
+  GALEN_ASSIGN_OR_RETURN(ready.filled, actions::Fill(*ready.action, action.target()));
+  // What was approved is what would be run here: text, commands and all.
+  Action own = action;
+  own.set_text(CleanText(ready.filled.text, 4096));
+  own.clear_plan();
+  for (std::string& line : actions::PlanOf(*ready.action, ready.filled)) {
+    own.add_plan(std::move(line));
+  }
+  if (actions::ContentHash(own) != action.content_hash()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(action.run(),
+                     ": is something else here than what was approved; the gateway and "
+                     "this executor need the same knowledge/actions"));
+  }
+  return ready;
+}
+
+absl::StatusOr<security::Warrant> Repairer::Believe(const v1::RepairRequest& request) const {
+  GALEN_ASSIGN_OR_RETURN(security::Warrant warrant, verifier_.Read(request.warrant()));
+  if (warrant.node != options_.node || warrant.action != request.action().name() ||
+      warrant.content_hash != request.action().content_hash()) {
+    return absl::PermissionDeniedError("warrant of an approval: it is for something else");
+  }
+  return warrant;
+}
+
+bool Repairer::Holds(const RunAction::Condition& condition, absl::Duration time,
+                     RepairResponse& response) const {
+  host::ProcessLimits limits;
+  limits.time = time;
+  const auto result = run_(condition.argv, limits);
+  const host::CommandResult* const ran = Note(condition.argv, result, response);
+  // A program that fails tells nothing.
+  if (ran == nullptr || ran->exit_code != 0 || ran->truncated) return false;
+  const absl::string_view printed = absl::StripAsciiWhitespace(ran->out);
+  return std::any_of(condition.prints.begin(), condition.prints.end(),
+                     [printed](const std::string& one) { return one == printed; });
+}
+
+RepairResponse Repairer::Carry(const Ready& ready, bool dry_run) const {
+  RepairResponse response;
+  const absl::Time until = SteadyNow() + ready.action->time;
+  const auto left = [until] { return std::max(until - SteadyNow(), absl::Milliseconds(1)); };
+  for (const RunAction::Condition& condition : ready.filled.before) {
+    if (Holds(condition, left(), response)) continue;
+    response.set_state(RepairResponse::REFUSED);
+    response.set_text(absl::StrCat("nothing was done: it is not so that ", condition.text));
+    return response;
+  }
+  if (dry_run) {
+    response.set_state(RepairResponse::WOULD_RUN);
+    response.set_text(absl::StrJoin(actions::PlanOf(*ready.action, ready.filled), "\n"));
+    return response;
+  }
+  for (const Argv& step : ready.filled.steps) {
+    host::ProcessLimits limits;
+    limits.time = left();
+    const auto result = run_(step, limits);
+    const host::CommandResult* const ran = Note(step, result, response);
+    if (ran != nullptr && ran->exit_code == 0) continue;
+    const RepairResponse::Step& last = response.steps(response.steps_size() - 1);
+    response.set_state(RepairResponse::FAILED);
+    response.set_text(absl::StrCat(
+        last.command(), ": ",
+        ran == nullptr ? last.error()
+                       : absl::StrCat("exit code ", last.exit_code(), ": ", last.output())));
+    return response;
+  }
+  for (const RunAction::Condition& condition : ready.filled.after) {
+    bool holds = Holds(condition, left(), response);
+    while (!holds && SteadyNow() + kLookAgain < until) {
+      std::this_thread::sleep_for(absl::ToChronoMilliseconds(kLookAgain));
+      response.mutable_steps()->RemoveLast();
+      holds = Holds(condition, left(), response);
+    }
+    if (holds) continue;
+    response.set_state(RepairResponse::FAILED);
+    response.set_text(absl::StrCat("all was run, and it is not so that ", condition.text));
+    return response;
+  }
+  response.set_state(RepairResponse::DONE);
+  response.set_text(absl::StrCat(ready.filled.steps.size(),
+                                 ready.filled.steps.size() == 1 ? " command" : " commands",
+                                 " ran and did not fail"));
+  return response;
+}
+
+absl::StatusOr<RepairResponse> Repairer::Repair(const v1::RepairRequest& request) {
+  const std::unique_lock<std::mutex> alone(one_, std::try_to_lock);
+  if (!alone.owns_lock()) return absl::AbortedError("another repair of this machine is under way");
+  GALEN_ASSIGN_OR_RETURN(const Ready ready, Prepare(request.action()));
+  if (request.dry_run()) return Carry(ready, /*dry_run=*/true);
+  GALEN_ASSIGN_OR_RETURN(const security::Warrant warrant, Believe(request));
+  GALEN_ASSIGN_OR_RETURN(std::optional<RepairResponse> before, ledger_.Find(warrant.nonce));
+  if (before.has_value()) return *std::move(before);
+  ledger_.Forget(clock_.Now() - kRemember);
+  GALEN_RETURN_IF_ERROR(ledger_.Begin(warrant.nonce));
+  const std::string what = absl::StrCat(request.action().name(), " (", request.action().run(),
+                                        ", approved by ", warrant.approver, ")");
+  if (options_.tell) options_.tell(absl::StrCat(what, ": begins"));
+  const RepairResponse response = Carry(ready, /*dry_run=*/false);
+  if (options_.tell) options_.tell(absl::StrCat(what, ": ", response.text()));
+  GALEN_RETURN_IF_ERROR(ledger_.End(warrant.nonce, response));
+  return response;
+}
+
+}  // namespace galen::node

@@ -1,0 +1,72 @@
+#ifndef SERVICES_NODE_REPAIR_REPAIRER_H_
+#define SERVICES_NODE_REPAIR_REPAIRER_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/actions/run_action.h"
+#include "common/base/clock.h"
+#include "common/host/host.h"
+#include "common/security/warrants/verifier.h"
+#include "galen/node/v1/node.pb.h"
+#include "services/node/repair/ledger.h"
+
+namespace galen::node {
+
+// Carries out on this machine what a person approved: an action of this executor's own knowledge
+// that the site allows here, for which the gateway signed a warrant for this very node and content,
+// once. What is to be run comes from the knowledge alone: the request is compared with it.
+// Thread-safe; one repair at a time.
+class Repairer {
+ public:
+  struct Options {
+    std::string node;                  // this machine's name
+    std::vector<std::string> allowed;  // names of actions, as the site lists them
+    std::function<void(const std::string&)>
+        tell;  // of each that was asked for, and what came of it
+  };
+  // Runs a program on the machine; see host::Host::RunWithin.
+  using Run = std::function<absl::StatusOr<host::CommandResult>(const actions::Argv& argv,
+                                                                const host::ProcessLimits& limits)>;
+
+  // INVALID_ARGUMENT one that is allowed is not known. All but the options must outlive it.
+  static absl::StatusOr<std::unique_ptr<Repairer>> Make(Options options,
+                                                        std::vector<actions::RunAction> known,
+                                                        const security::WarrantVerifier& verifier,
+                                                        WarrantLedger& ledger, Run run,
+                                                        const Clock& clock);
+
+  // See node.proto. Takes as long as the action may; what was begun is not broken off by its
+  // caller.
+  absl::StatusOr<v1::RepairResponse> Repair(const v1::RepairRequest& request);
+
+ private:
+  struct Ready;
+  Repairer(Options options, std::vector<actions::RunAction> known,
+           const security::WarrantVerifier& verifier, WarrantLedger& ledger, Run run,
+           const Clock& clock);
+  // The action as this executor would carry it out, when it is the one that was approved.
+  absl::StatusOr<Ready> Prepare(const galen::v1::Action& action) const;
+  absl::StatusOr<security::Warrant> Believe(const v1::RepairRequest& request) const;
+  v1::RepairResponse Carry(const Ready& ready, bool dry_run) const;
+  bool Holds(const actions::RunAction::Condition& condition, absl::Duration time,
+             v1::RepairResponse& response) const;
+
+  const Options options_;
+  const std::vector<actions::RunAction> known_;
+  const security::WarrantVerifier& verifier_;
+  WarrantLedger& ledger_;
+  const Run run_;
+  const Clock& clock_;
+  std::mutex one_;
+};
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_REPAIR_REPAIRER_H_

@@ -1,0 +1,229 @@
+"""A GPU held at 200 MHz on a machine whose tools are scripted: found, proposed, approved by a person, repaired by the machine's own
+executor, looked at again. The machine is real processes of Galen's; what stands for the driver is a script with a state."""
+import json
+import os
+import stat
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import galen
+
+SLOW = "0000:86:00.0"
+PCI = ["0000:07:00.0", "0000:0f:00.0", "0000:47:00.0", "0000:4e:00.0", SLOW, "0000:90:00.0", "0000:b7:00.0", "0000:bd:00.0"]
+
+SMI = r'''#!/usr/bin/python3 -B
+import json, os, sys
+state = os.path.dirname(os.path.abspath(__file__)) + "/state.json"
+with open(state, encoding="utf-8") as file:
+    now = json.load(file)
+words = sys.argv[1:]
+if words == ["-q", "-x"]:
+    gpus = ""
+    for i, pci in enumerate(now["pci"]):
+        held = pci in now["held"]
+        clock, watts = (200, 112) if held else (1410, 391)
+        gpus += f"""<gpu id="0000{pci.upper()}"><product_name>NVIDIA A800-SXM4-80GB</product_name><product_architecture>Ampere</product_architecture>
+<minor_number>{i}</minor_number><uuid>GPU-{i:08d}-0000-0000-0000-000000000000</uuid>
+<clocks_event_reasons><clocks_event_reason_gpu_idle>Not Active</clocks_event_reason_gpu_idle>
+<clocks_event_reason_applications_clocks_setting>{"Active" if held else "Not Active"}</clocks_event_reason_applications_clocks_setting>
+<clocks_event_reason_sw_power_cap>Not Active</clocks_event_reason_sw_power_cap><clocks_event_reason_hw_slowdown>Not Active</clocks_event_reason_hw_slowdown>
+<clocks_event_reason_hw_thermal_slowdown>Not Active</clocks_event_reason_hw_thermal_slowdown><clocks_event_reason_hw_power_brake_slowdown>Not Active</clocks_event_reason_hw_power_brake_slowdown>
+<clocks_event_reason_sw_thermal_slowdown>Not Active</clocks_event_reason_sw_thermal_slowdown></clocks_event_reasons>
+<utilization><gpu_util>100 %</gpu_util><memory_util>41 %</memory_util></utilization>
+<temperature><gpu_temp>{38 if held else 61} C</gpu_temp></temperature>
+<gpu_power_readings><power_state>P0</power_state><power_draw>{watts}.00 W</power_draw><current_power_limit>400.00 W</current_power_limit>
+<requested_power_limit>400.00 W</requested_power_limit><default_power_limit>400.00 W</default_power_limit><min_power_limit>100.00 W</min_power_limit><max_power_limit>400.00 W</max_power_limit></gpu_power_readings>
+<clocks><graphics_clock>{clock} MHz</graphics_clock><sm_clock>{clock} MHz</sm_clock><mem_clock>1593 MHz</mem_clock></clocks>
+<applications_clocks><graphics_clock>{clock} MHz</graphics_clock><mem_clock>1593 MHz</mem_clock></applications_clocks>
+<default_applications_clocks><graphics_clock>1410 MHz</graphics_clock><mem_clock>1593 MHz</mem_clock></default_applications_clocks>
+<max_clocks><graphics_clock>1410 MHz</graphics_clock><sm_clock>1410 MHz</sm_clock><mem_clock>1593 MHz</mem_clock></max_clocks></gpu>"""
+    print(f"""<?xml version="1.0" ?><nvidia_smi_log><timestamp>Mon Nov 23 10:00:00 2026</timestamp><driver_version>535.54.03</driver_version>
+<cuda_version>12.2</cuda_version><attached_gpus>{len(now["pci"])}</attached_gpus>{gpus}</nvidia_smi_log>""")
+elif words[:1] == ["-i"] and len(words) == 3 and words[2].startswith("--reset-"):
+    with open(os.path.dirname(state) + "/done.txt", "a", encoding="utf-8") as file:
+        file.write(" ".join(words) + "\n")
+    if words[2] == "--reset-gpu-clocks" and not now["stuck"]:
+        now["held"] = [pci for pci in now["held"] if pci != words[1]]
+        with open(state + ".new", "w", encoding="utf-8") as file:
+            json.dump(now, file)
+        os.rename(state + ".new", state)
+    print("All done.")
+else:
+    print("not here", file=sys.stderr)
+    sys.exit(6)
+'''
+
+
+def ask(address, key, method, path, body=None):
+    """Status and body of a request."""
+    request = urllib.request.Request(f"http://{address}{path}", method=method, data=None if body is None else json.dumps(body).encode(),
+                                     headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+class Machine:
+    """A node executor whose nvidia-smi is the script."""
+
+    def __init__(self, scratch, name, certs, allowed):
+        self.tools = f"{scratch}/{name}"
+        os.mkdir(self.tools)
+        with open(f"{self.tools}/nvidia-smi", "w", encoding="utf-8") as file:
+            file.write(SMI)
+        os.chmod(f"{self.tools}/nvidia-smi", stat.S_IRWXU)
+        self.set(held=[SLOW], stuck=False)
+        self.process = galen.Process(
+            "galen-node", f"--knowledge={galen.ROOT}/knowledge", f"--host={name}", f"--certs={certs}", f"--repairs={allowed}",
+            f"--repair_state={self.tools}/repairs", "--nowatch", environment={"PATH": f"{self.tools}:{os.environ['PATH']}"})
+
+    def set(self, **state):
+        with open(f"{self.tools}/state.json", "w", encoding="utf-8") as file:
+            json.dump({"pci": PCI, **state}, file)
+
+    @property
+    def held(self):
+        with open(f"{self.tools}/state.json", encoding="utf-8") as file:
+            return json.load(file)["held"]
+
+    @property
+    def done(self):
+        try:
+            with open(f"{self.tools}/done.txt", encoding="utf-8") as file:
+                return file.read().splitlines()
+        except FileNotFoundError:
+            return []
+
+
+class Repair(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.certs = f"{cls.scratch.name}/certs"
+        made = galen.galen("certs", "new", cls.certs)
+        assert made.returncode == 0, made.stderr
+        certs = cls.certs
+        cls.machines = {}
+        for name, allowed in (("gpu-07", "node.reset_gpu_clocks"), ("gpu-08", "node.load_module")):
+            cls.machines[name] = Machine(cls.scratch.name, name, certs, allowed)
+        store = f"{cls.scratch.name}/galen.db"
+        everywhere = (f"--certs={certs}",)
+        cls.mesh = galen.Mesh(nodes=1, store=store, everywhere=everywhere,
+                              live={name: machine.process.address for name, machine in cls.machines.items()},
+                              execution_arguments=(f"--store={store}", "--node_actions=node.reset_gpu_clocks"))
+        cls.gateway = cls.mesh.start("galen-gateway", f"--store={store}", f"--orchestrator={cls.mesh.orchestrator.address}",
+                                     f"--execution={cls.mesh.agents['execution'].address}", "--node_actions=node.reset_gpu_clocks", "--plain_http")
+        cls.keys = {}
+        for role in ("customer", "approver"):
+            run = galen.galen("keys", "create", "--store", store, "--tenant", "acme", "--role", role)
+            assert run.returncode == 0, run.stderr
+            cls.keys[role] = run.stdout.strip()
+        while cls.ask("customer", "GET", "/v1/tenants/acme/diagnoses")[0] == 401:
+            time.sleep(0.05)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.mesh.__exit__()
+        for machine in cls.machines.values():
+            machine.process.stop()
+        cls.scratch.cleanup()
+
+    @classmethod
+    def ask(cls, role, method, path, body=None):
+        return ask(cls.gateway.address, cls.keys[role], method, path, body)
+
+    def diagnose(self, node):
+        status, created = self.ask("customer", "POST", "/v1/tenants/acme/diagnoses", {"incident": {
+            "description": "The job runs at a third of its speed; one GPU draws little power.", "nodes": [node]}})
+        self.assertEqual(status, 200, created)
+        while True:
+            _, diagnosis = self.ask("customer", "GET", f"/v1/{created['name']}")
+            if diagnosis["state"] in ("SUCCEEDED", "FAILED", "AWAITING_FEEDBACK", "CANCELLED"):
+                return diagnosis
+            time.sleep(0.05)
+
+    def proposed(self, diagnosis, run="node.reset_gpu_clocks"):
+        status, listed = self.ask("approver", "GET", f"/v1/{diagnosis['name']}/actions")
+        self.assertEqual(status, 200, listed)
+        return [one for one in listed.get("actions", ()) if one.get("run") == run]
+
+    def approve(self, action, role="approver", **more):
+        return self.ask(role, "POST", f"/v1/{action['name']}:approve", {"etag": action["etag"], "reason": "seen", **more})
+
+    def ended(self, diagnosis):
+        until = time.monotonic() + 300
+        while time.monotonic() < until:
+            [action] = self.proposed(diagnosis)
+            if action["state"] in ("SUCCEEDED", "FAILED"):
+                return action
+            time.sleep(0.1)
+        self.fail(f"{action}: {''.join(self.mesh.agents['execution'].log[-20:])}")
+        return None
+
+    def test_1_found_proposed_refused_without_approval_done_with_it_and_looked_at_again(self):
+        machine = self.machines["gpu-07"]
+        diagnosis = self.diagnose("gpu-07")
+        cause = diagnosis["report"]["primaryCause"]
+        self.assertEqual(cause["label"], "SYSTEM_SOFTWARE.GPU_CONFIG.CLOCK_OR_POWER_LIMIT_LOW")
+        self.assertEqual([device["pciAddress"] for device in cause["devices"]], [SLOW])
+        [action] = self.proposed(diagnosis)
+        self.assertEqual(action["state"], "PROPOSED")
+        self.assertIn(f"run: nvidia-smi -i {SLOW} --reset-gpu-clocks", action["plan"])
+        # Nothing happens by itself, nor for who may not say so, nor for what was altered.
+        self.assertEqual(self.approve(action, "customer")[0], 403)
+        self.assertEqual(self.approve({**action, "etag": "0" * 32})[0], 409)
+        self.assertEqual(machine.done, [])
+        self.assertEqual(machine.held, [SLOW])
+        self.assertEqual(self.approve(action)[0], 200)
+        ended = self.ended(diagnosis)
+        self.assertEqual(ended["state"], "SUCCEEDED", ended)
+        self.assertIn("afterwards gpu.clocks finds user_setting_changed false", ended["outcome"])
+        self.assertEqual(machine.done, [f"-i {SLOW} --reset-{what}" for what in ("gpu-clocks", "memory-clocks", "applications-clocks")])
+        self.assertEqual(machine.held, [])
+        # The approval is spent.
+        self.assertEqual(self.approve(action)[0], 409)
+        self.assertEqual(self.approve(ended)[0], 400)
+        time.sleep(3)  # the loop looks every 2 s
+        self.assertEqual(len(machine.done), 3)
+        # And the machine is well.
+        self.assertNotIn("primaryCause", self.diagnose("gpu-07")["report"])
+
+    def test_2_that_commands_ran_is_not_taken_for_a_repair(self):
+        machine = self.machines["gpu-07"]
+        machine.set(held=[SLOW], stuck=True)
+        before = len(machine.done)
+        diagnosis = self.diagnose("gpu-07")
+        [action] = self.proposed(diagnosis)
+        self.assertEqual(self.approve(action)[0], 200)
+        ended = self.ended(diagnosis)
+        self.assertEqual(ended["state"], "FAILED", ended)
+        self.assertIn("finds user_setting_changed true, and not false", ended["outcome"])
+        self.assertEqual(len(machine.done) - before, 3)
+        machine.set(held=[], stuck=False)
+
+    def test_3_a_machine_whose_site_does_not_allow_it_does_nothing(self):
+        machine = self.machines["gpu-08"]
+        diagnosis = self.diagnose("gpu-08")
+        [action] = self.proposed(diagnosis)
+        self.assertEqual(self.approve(action)[0], 200)
+        ended = self.ended(diagnosis)
+        self.assertEqual(ended["state"], "FAILED", ended)
+        self.assertIn("is not carried out on this machine", ended["outcome"])
+        self.assertEqual(machine.done, [])
+
+
+class WithoutCertificates(unittest.TestCase):
+    def test_an_executor_that_could_believe_no_approval_does_not_start(self):
+        with tempfile.TemporaryDirectory() as scratch, self.assertRaises(AssertionError) as refused:
+            galen.Process("galen-node", f"--knowledge={galen.ROOT}/knowledge", "--repairs=node.reset_gpu_clocks", f"--repair_state={scratch}")
+        self.assertIn("needs certificates", str(refused.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,320 @@
+// Nothing is carried out on a machine but what a person approved for it, once.
+#include "services/node/repair/repairer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/actions/proposals.h"
+#include "common/security/warrants/signer.h"
+#include "tests/testing/fake_clock.h"
+#include "tests/testing/security/certificates.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::node {
+namespace {
+
+using actions::Argv;
+using actions::RunAction;
+using galen::testing::CredentialsOf;
+using galen::testing::IsOk;
+using galen::testing::IssueFor;
+using galen::testing::StatusIs;
+using security::Role;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using v1::RepairResponse;
+
+RunAction Drain() {
+  RunAction action;
+  action.name = "node.x";
+  action.text = "Do x to ${node}.";
+  action.labels = {"GPU"};
+  action.before = {{{"look", "${node}"}, {"idle"}, "nobody is there"}};
+  action.steps = {{"first", "${node}"}, {"second"}};
+  action.after = {{{"state"}, {"drained", "draining"}, "it drains"}};
+  action.time = absl::Seconds(5);
+  return action;
+}
+
+class RepairerTest : public ::testing::Test {
+ protected:
+  RepairerTest() {
+    EXPECT_THAT(
+        verifier_.Use(CredentialsOf(authority_, IssueFor(authority_, Role::kNode), Role::kNode)),
+        IsOk());
+    EXPECT_THAT(signer_.Use(CredentialsOf(authority_, IssueFor(authority_, Role::kGateway),
+                                          Role::kGateway)),
+                IsOk());
+    prints_ = {{"look n1", "idle\n"}, {"state", "draining"}};
+    Restart();
+  }
+  ~RepairerTest() override { std::filesystem::remove_all(directory_); }
+
+  // As after a restart of the executor: only the directory is left.
+  void Restart() {
+    repairer_.reset();
+    ledger_ = WarrantLedger::Open(directory_).value();
+    repairer_ =
+        Repairer::Make(
+            {.node = "n1", .allowed = {"node.x"}, .tell = nullptr}, {known_}, verifier_, *ledger_,
+            [this](const Argv& argv, const host::ProcessLimits&) { return Ran(argv); }, clock_)
+            .value();
+  }
+  absl::StatusOr<host::CommandResult> Ran(const Argv& argv) {
+    const std::string line = absl::StrJoin(argv, " ");
+    ran_.push_back(line);
+    if (on_run_) on_run_(line);
+    if (missing_ == line) return absl::NotFoundError("there is no such program");
+    host::CommandResult result;
+    result.out = prints_[line];
+    result.exit_code = fails_ == line ? 3 : 0;
+    return result;
+  }
+
+  // As the gateway would have it approved.
+  galen::v1::Action Approved() const {
+    galen::v1::Action action;
+    action.set_name("tenants/t/diagnoses/d/actions/a");
+    action.set_label("GPU.PCIE");
+    action.set_run(known_.name);
+    action.mutable_target()->set_node("n1");
+    const actions::Filled filled = actions::Fill(known_, action.target()).value();
+    action.set_text(filled.text);
+    for (const std::string& line : actions::PlanOf(known_, filled)) action.add_plan(line);
+    action.set_content_hash(actions::ContentHash(action));
+    return action;
+  }
+  security::Warrant WarrantFor(const galen::v1::Action& action) const {
+    return {action.name(),
+            action.content_hash(),
+            "n1",
+            "key/ana",
+            clock_.Now() + absl::Minutes(15),
+            ""};
+  }
+  v1::RepairRequest Request(const galen::v1::Action& action) {
+    v1::RepairRequest request;
+    *request.mutable_action() = action;
+    request.set_warrant(signer_.Sign(WarrantFor(action)).value());
+    return request;
+  }
+
+  galen::testing::FakeClock clock_{absl::Now()};
+  const security::Issued authority_ = galen::testing::NewAuthority();
+  security::WarrantSigner signer_{clock_};
+  security::WarrantVerifier verifier_{clock_};
+  RunAction known_ = Drain();
+  const std::string directory_ =
+      absl::StrCat(::testing::TempDir(), "/galen-repairs-", getpid(), "-",
+                   ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::unique_ptr<WarrantLedger> ledger_;
+  std::unique_ptr<Repairer> repairer_;
+  std::map<std::string, std::string> prints_;
+  std::string fails_, missing_;
+  std::function<void(const std::string&)> on_run_;
+  std::vector<std::string> ran_;
+};
+
+TEST_F(RepairerTest, DoesJustWhatWasApprovedAndSaysWhatCameOfIt) {
+  const auto done = repairer_->Repair(Request(Approved()));
+  ASSERT_THAT(done, IsOk());
+  EXPECT_EQ(done->state(), RepairResponse::DONE) << done->text();
+  EXPECT_THAT(ran_, ElementsAre("look n1", "first n1", "second", "state"));
+  EXPECT_EQ(done->steps(1).command(), "first n1");
+}
+
+TEST_F(RepairerTest, ADryRunOnlyLooksAndNeedsNoWarrant) {
+  v1::RepairRequest request;
+  *request.mutable_action() = Approved();
+  request.set_dry_run(true);
+  const auto would = repairer_->Repair(request);
+  ASSERT_THAT(would, IsOk());
+  EXPECT_EQ(would->state(), RepairResponse::WOULD_RUN);
+  EXPECT_THAT(would->text(), HasSubstr("run: first n1"));
+  EXPECT_THAT(ran_, ElementsAre("look n1"));
+}
+
+TEST_F(RepairerTest, WithoutAWarrantForJustThisNothingRuns) {
+  v1::RepairRequest request;
+  *request.mutable_action() = Approved();
+  EXPECT_THAT(repairer_->Repair(request),
+              StatusIs(absl::StatusCode::kPermissionDenied, ::testing::_));
+  const auto altered = [&](auto change) {
+    security::Warrant warrant = WarrantFor(Approved());
+    change(warrant);
+    request.set_warrant(signer_.Sign(warrant).value());
+    EXPECT_THAT(repairer_->Repair(request),
+                StatusIs(absl::StatusCode::kPermissionDenied, ::testing::_));
+  };
+  altered([](security::Warrant& warrant) { warrant.node = "n2"; });
+  altered([](security::Warrant& warrant) { warrant.action += "b"; });
+  altered([](security::Warrant& warrant) { warrant.content_hash[0] ^= 1; });
+  request = Request(Approved());
+  clock_.Advance(absl::Minutes(15));
+  EXPECT_THAT(repairer_->Repair(request),
+              StatusIs(absl::StatusCode::kPermissionDenied, ::testing::_));
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+TEST_F(RepairerTest, WhatWasApprovedIsWhatIsKnownHereOrNothingIs) {
+  const auto refused = [&](auto change, absl::StatusCode code) {
+    galen::v1::Action action = Approved();
+    change(action);
+    action.set_content_hash(actions::ContentHash(action));
+    EXPECT_THAT(repairer_->Repair(Request(action)), StatusIs(code, ::testing::_))
+        << action.ShortDebugString();
+  };
+  const auto denied = absl::StatusCode::kPermissionDenied;
+  refused([](auto& a) { a.set_plan(1, "run: reboot"); }, denied);
+  refused([](auto& a) { a.add_plan("run: reboot"); }, denied);
+  refused([](auto& a) { a.set_text("Only look at n1."); }, denied);
+  refused([](auto& a) { a.mutable_target()->set_node("n2"); }, denied);
+  refused([](auto& a) { a.set_run("node.y"); }, absl::StatusCode::kInvalidArgument);
+  refused([](auto& a) { a.set_run("kubernetes.cordon"); }, absl::StatusCode::kInvalidArgument);
+  // A site that changed what the action does here has it approved anew.
+  const v1::RepairRequest old = Request(Approved());
+  known_.steps.push_back({"third"});
+  Restart();
+  EXPECT_THAT(repairer_->Repair(old), StatusIs(denied, HasSubstr("something else here")));
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+TEST_F(RepairerTest, AWarrantIsGoodForOneRunAlsoAfterARestart) {
+  const v1::RepairRequest request = Request(Approved());
+  const auto first = repairer_->Repair(request);
+  ASSERT_THAT(first, IsOk());
+  ran_.clear();
+  for (int i = 0; i < 2; ++i) {
+    const auto again = repairer_->Repair(request);
+    ASSERT_THAT(again, IsOk());
+    EXPECT_EQ(again->SerializeAsString(), first->SerializeAsString());
+    Restart();
+  }
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+TEST_F(RepairerTest, OneThatTheExecutorDidNotSurviveIsNotBegunAgain) {
+  const v1::RepairRequest request = Request(Approved());
+  struct Killed {};
+  on_run_ = [](const std::string& line) {
+    if (line == "second") throw Killed();
+  };
+  EXPECT_THROW(static_cast<void>(repairer_->Repair(request)), Killed);
+  on_run_ = nullptr;
+  ran_.clear();
+  Restart();
+  const auto after = repairer_->Repair(request);
+  ASSERT_THAT(after, IsOk());
+  EXPECT_EQ(after->state(), RepairResponse::INTERRUPTED);
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+TEST_F(RepairerTest, WhatDoesNotHoldBeforeStopsIt) {
+  prints_["look n1"] = "4711";
+  const auto refused = repairer_->Repair(Request(Approved()));
+  ASSERT_THAT(refused, IsOk());
+  EXPECT_EQ(refused->state(), RepairResponse::REFUSED);
+  EXPECT_THAT(refused->text(), HasSubstr("not so that nobody is there"));
+  EXPECT_THAT(ran_, ElementsAre("look n1"));
+  // A tool that cannot say so says nothing.
+  prints_["look n1"] = "idle";
+  ran_.clear();
+  fails_ = "look n1";
+  EXPECT_EQ(repairer_->Repair(Request(Approved()))->state(), RepairResponse::REFUSED);
+  fails_.clear();
+  missing_ = "look n1";
+  EXPECT_EQ(repairer_->Repair(Request(Approved()))->state(), RepairResponse::REFUSED);
+  EXPECT_THAT(ran_, ElementsAre("look n1", "look n1"));
+}
+
+TEST_F(RepairerTest, ACommandThatFailsIsTheLast) {
+  fails_ = "first n1";
+  const auto failed = repairer_->Repair(Request(Approved()));
+  ASSERT_THAT(failed, IsOk());
+  EXPECT_EQ(failed->state(), RepairResponse::FAILED);
+  EXPECT_THAT(failed->text(), HasSubstr("first n1: exit code 3"));
+  EXPECT_THAT(ran_, ElementsAre("look n1", "first n1"));
+}
+
+TEST_F(RepairerTest, ItIsDoneWhenWhatWasWantedIsSo) {
+  prints_["state"] = "idle";
+  int looks = 0;
+  on_run_ = [&](const std::string& line) {
+    if (line == "state" && ++looks == 3) prints_["state"] = "drained";
+  };
+  EXPECT_EQ(repairer_->Repair(Request(Approved()))->state(), RepairResponse::DONE);
+  EXPECT_EQ(looks, 3);
+  prints_["state"] = "idle";
+  looks = 100;
+  known_.time = absl::Milliseconds(600);
+  Restart();
+  const auto never = repairer_->Repair(Request(Approved()));
+  EXPECT_EQ(never->state(), RepairResponse::FAILED);
+  EXPECT_THAT(never->text(), HasSubstr("not so that it drains"));
+}
+
+TEST_F(RepairerTest, OneAtATime) {
+  absl::Status second;
+  const v1::RepairRequest other = Request(Approved());
+  on_run_ = [&](const std::string& line) {
+    if (line != "first n1") return;
+    std::thread([&] { second = repairer_->Repair(other).status(); }).join();
+  };
+  EXPECT_EQ(repairer_->Repair(Request(Approved()))->state(), RepairResponse::DONE);
+  EXPECT_THAT(second, StatusIs(absl::StatusCode::kAborted, ::testing::_));
+}
+
+TEST_F(RepairerTest, WhereItCannotBeNotedNothingRuns) {
+  const v1::RepairRequest request = Request(Approved());
+  std::filesystem::remove_all(directory_);
+  EXPECT_FALSE(repairer_->Repair(request).ok());
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+TEST_F(RepairerTest, ANoteThatCannotBeReadIsNoLeave) {
+  const v1::RepairRequest request = Request(Approved());
+  ASSERT_THAT(repairer_->Repair(request), IsOk());
+  for (const auto& note : std::filesystem::directory_iterator(directory_)) {
+    std::ofstream(note.path(), std::ios::trunc) << "\xff\xff\xff";
+  }
+  ran_.clear();
+  EXPECT_THAT(repairer_->Repair(request), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+TEST_F(RepairerTest, WhatIsAllowedHasToBeKnown) {
+  EXPECT_THAT(Repairer::Make({.node = "n1", .allowed = {"node.zap"}, .tell = nullptr}, {known_},
+                             verifier_, *ledger_, nullptr, clock_)
+                  .status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are node.x")));
+}
+
+TEST(WarrantLedgerTest, ANonceIsNoPath) {
+  const std::string directory = absl::StrCat(::testing::TempDir(), "/galen-ledger-", getpid());
+  const auto ledger = WarrantLedger::Open(directory);
+  ASSERT_THAT(ledger, IsOk());
+  for (const char* nonce : {"", "../x", "a/b", "xyz", "."}) {
+    EXPECT_THAT((*ledger)->Begin(nonce), StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_))
+        << nonce;
+  }
+  EXPECT_THAT((*ledger)->Begin("00aa"), IsOk());
+  EXPECT_THAT((*ledger)->Begin("00aa"), StatusIs(absl::StatusCode::kAlreadyExists, ::testing::_));
+  (*ledger)->Forget(absl::Now() - absl::Hours(1));
+  EXPECT_TRUE((*ledger)->Find("00aa")->has_value());
+  (*ledger)->Forget(absl::Now() + absl::Hours(1));
+  EXPECT_FALSE((*ledger)->Find("00aa")->has_value());
+  std::filesystem::remove_all(directory);
+  EXPECT_THAT(WarrantLedger::Open("/proc/nothing"),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+}
+
+}  // namespace
+}  // namespace galen::node
