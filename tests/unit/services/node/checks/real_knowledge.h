@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/knowledge.h"
+#include "tests/unit/services/node/checks/fixtures.h"
 #include "common/knowledge/load.h"
 #include "services/node/checks/parameters.h"
 
@@ -46,11 +47,6 @@ inline std::string Fixture(const std::string& path) {
   content << file.rdbuf();
   return content.str();
 }
-
-#define GALEN_NEED_FIXTURES()                                                                     \
-  if (!std::filesystem::exists(std::filesystem::path(GALEN_SOURCE_DIR) / "../shared/fixtures")) { \
-    GTEST_SKIP() << "../shared/fixtures is not here";                                             \
-  }
 
 }  // namespace galen::node
 
