@@ -1,7 +1,9 @@
 #include "common/templates/shape.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "common/templates/characters.h"
 #include "common/templates/mask.h"
 
@@ -65,6 +67,16 @@ bool IsNumber(const char* begin, const char* end, std::uint8_t seen) {
          (CharacterOf(*begin) & kWord) != 0 && (CharacterOf(end[-1]) & kWord) != 0;
 }
 
+// "name(" and more: a name of letters, digits and "_", ".", ":".
+bool IsCall(absl::string_view token) {
+  const std::size_t open = token.find('(');
+  return open != absl::string_view::npos && open > 2 &&
+         std::all_of(token.begin(), token.begin() + open, [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ||
+                  c == ':';
+         });
+}
+
 // A token that is there in the place of all behind it.
 constexpr absl::string_view kMore = "...";
 
@@ -116,6 +128,8 @@ void ShapeOf(absl::string_view line, Shape& shape) {
     if (text == kMask) {
       add(kAnyToken);
     } else {
+      // The trace of a call, "f(x=0x1f,", is told by what is called.
+      if (size == 0 && IsCall(text)) shape.key = TokenOf(masked, written, true);
       add(TokenOf(masked, written, text.find(kMask) != absl::string_view::npos));
     }
   });

@@ -25,7 +25,9 @@ inline constexpr std::size_t kMostTokens = 128;
 struct Shape {
   std::array<Token, kMostTokens + 1> tokens;
   std::size_t size = 0;
-  Token key = kAnyToken;   // the first token without a mask
+  // The first token without a mask; of the trace of a call ("f(x=0x1f, y=2)") the one with its
+  // name.
+  Token key = kAnyToken;
   std::uint64_t hash = 0;  // of all tokens
 };
 

@@ -99,5 +99,17 @@ TEST(Miner, OptionsOfNoughtAreNoTrouble) {
   EXPECT_THAT(Miner(MinerOptions{}).Templates(), IsEmpty());
 }
 
+TEST(MinerTest, TracesOfCallsAreToldByWhatIsCalled) {
+  Miner miner({});
+  const std::uint64_t server =
+      miner.Add("server_register(server=0x7f01, method=/a/B, host=(null), flags=0x00)");
+  EXPECT_EQ(miner.Add("server_register(server=0x7f02, method=/a/C, host=(null), flags=0x01)"),
+            server);
+  const std::uint64_t call =
+      miner.Add("call_register(call=0x7f01, method=/a/B, host=(null), flags=0x00)");
+  EXPECT_NE(call, server);
+  EXPECT_EQ(miner.Add("call_register(call=0x7f03, method=/a/D, host=(null), flags=0x00)"), call);
+}
+
 }  // namespace
 }  // namespace galen::templates

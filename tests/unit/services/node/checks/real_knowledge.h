@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/knowledge.h"
-#include "tests/unit/services/node/checks/fixtures.h"
 #include "common/knowledge/load.h"
 #include "services/node/checks/parameters.h"
+#include "tests/unit/services/node/checks/fixtures.h"
 
 namespace galen::node {
 
