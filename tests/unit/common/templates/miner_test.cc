@@ -99,7 +99,7 @@ TEST(Miner, OptionsOfNoughtAreNoTrouble) {
   EXPECT_THAT(Miner(MinerOptions{}).Templates(), IsEmpty());
 }
 
-TEST(MinerTest, TracesOfCallsAreToldByWhatIsCalled) {
+TEST(Miner, TracesOfCallsAreToldByWhatIsCalled) {
   Miner miner({});
   const std::uint64_t server =
       miner.Add("server_register(server=0x7f01, method=/a/B, host=(null), flags=0x00)");
