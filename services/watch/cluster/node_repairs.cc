@@ -72,7 +72,7 @@ absl::Status NodeRepairs::Round() {
 }
 
 absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
-  if (!absl::StartsWith(action.run(), "kubernetes.")) return absl::OkStatus();  // execution's
+  if (absl::StartsWith(action.run(), "node.")) return absl::OkStatus();  // execution's
   const bool begun = action.state() == galen::v1::Action::CONSUMED;
   if (begun && action.consumed_by() != kRun) return absl::OkStatus();  // somebody else's
   Outcome outcome;
