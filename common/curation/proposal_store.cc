@@ -215,7 +215,7 @@ absl::StatusOr<bool> ProposalStore::Propose(const Proposal& proposal) const {
   }
   std::error_code ignored;
   const fs::path pending = PathOf(proposal.id);
-  for (absl::string_view decided : {"accepted", "rejected"}) {
+  for (absl::string_view decided : {"accepted", "rejected", "undone"}) {
     if (fs::exists(pending.parent_path() / std::string(decided) / pending.filename(), ignored)) {
       return false;
     }
@@ -249,6 +249,37 @@ absl::Status ProposalStore::Reject(const std::string& id, const std::string& by,
       Record({id, "rejected", name, now, CleanText(why, kMaxWhy)}, proposal.knowledge));
   const fs::path pending = PathOf(id);
   return Move(pending, pending.parent_path() / "rejected" / pending.filename());
+}
+
+absl::Status ProposalStore::Undo(const std::string& id, const std::string& by,
+                                 const std::string& why, absl::Time now) const {
+  GALEN_ASSIGN_OR_RETURN(const std::string name, CheckedName(by));
+  if (!IsProposalId(id)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("proposal \"", CleanText(id, 80), "\": this is no id"));
+  }
+  const fs::path entry = fs::path(site()) / Accepted(id);
+  const absl::StatusOr<std::string> text = ReadAll(entry);
+  if (!text.ok()) {
+    return absl::NotFoundError(absl::StrCat("proposal ", id, ": none is accepted in ",
+                                            entry.parent_path().string(),
+                                            "; `galen kb review --decisions` shows what was"));
+  }
+  const absl::Status sound = LintCandidate(directories_, Accepted(id), "");
+  if (!sound.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("proposal ", id, ": other knowledge rests on it:\n", sound.message()));
+  }
+  GALEN_RETURN_IF_ERROR(Record({id, "undone", name, now, CleanText(why, kMaxWhy)}, *text));
+  // The knowledge last: as long as it stands, this can be done again.
+  const fs::path pending = PathOf(id);
+  const fs::path decided = pending.parent_path() / "accepted" / pending.filename();
+  std::error_code error;
+  if (fs::exists(decided, error)) {
+    GALEN_RETURN_IF_ERROR(Move(decided, pending.parent_path() / "undone" / pending.filename()));
+  }
+  if (!fs::remove(entry, error) && error) return CannotWrite(entry, error.message());
+  return absl::OkStatus();
 }
 
 absl::Status ProposalStore::Replace(const std::string& id, const std::string& text) const {

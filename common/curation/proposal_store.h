@@ -25,7 +25,7 @@ absl::Status LintCandidate(const std::vector<std::string>& directories, const st
 // What a person decided.
 struct Decision {
   std::string id;
-  std::string decision;  // "accepted", "rejected"
+  std::string decision;  // "accepted", "rejected", "undone"
   std::string by;
   absl::Time time;
   std::string why;
@@ -33,7 +33,7 @@ struct Decision {
 
 // The proposals of a site. Below the site's directory:
 //   proposals/ID.yaml                     waits; programs do not load it
-//   proposals/accepted/, rejected/ID.yaml decided, as proposed or edited
+//   proposals/accepted/, rejected/, undone/ID.yaml  decided, as proposed or edited
 //   proposals/decisions.jsonl             who decided what and when, a line each
 //   accepted/ID.yaml                      knowledge
 // Nothing becomes knowledge but by Accept(). Every step can be done again after a crash. Not
@@ -60,6 +60,11 @@ class ProposalStore {
                                      absl::Time now) const;
   absl::Status Reject(const std::string& id, const std::string& by, const std::string& why,
                       absl::Time now) const;
+  // Takes what was accepted out of the knowledge again; like what was rejected, it is not proposed
+  // anew. NOT_FOUND: it is not accepted. INVALID_ARGUMENT with each error that the knowledge would
+  // have without it: nothing is changed then.
+  absl::Status Undo(const std::string& id, const std::string& by, const std::string& why,
+                    absl::Time now) const;
   // Puts an edited text in the proposal's place. INVALID_ARGUMENT when it is no proposal of this
   // id.
   absl::Status Replace(const std::string& id, const std::string& text) const;

@@ -33,7 +33,9 @@ void DeclareReview(CLI::App* kb, KbArguments& arguments) {
   command->add_option("--accept", review.accept, "Accept this one; again; or: all")
       ->type_name("ID");
   command->add_option("--reject", review.reject, "Reject this one; again")->type_name("ID");
-  command->add_option("--why", review.why, "Why it is rejected");
+  command->add_option("--undo", review.undo, "Take this one, accepted before, out of the knowledge")
+      ->type_name("ID");
+  command->add_option("--why", review.why, "Why it is rejected, or undone");
   command->add_option("--by", review.by, "Who decides; it is recorded")->type_name("NAME");
   command->add_flag("--list", review.list, "What waits");
   command->add_option("--show", review.show, "One in full")->type_name("ID");

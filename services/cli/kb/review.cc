@@ -220,6 +220,11 @@ absl::Status DecideByOptions(const ProposalStore& store, const ReviewArguments& 
   for (const std::string& id : arguments.reject) {
     note(TellRejected(store, id, arguments, arguments.why, console));
   }
+  for (const std::string& id : arguments.undo) {
+    const absl::Status undone = store.Undo(id, arguments.by, arguments.why, absl::Now());
+    if (undone.ok()) console.out << "undone " << id << ": it is no knowledge any more" << std::endl;
+    note(undone);
+  }
   return first;
 }
 
@@ -240,7 +245,7 @@ absl::Status Review(ReviewArguments arguments, const Editor& edit, Console& cons
     }
     return absl::OkStatus();
   }
-  if (!arguments.accept.empty() || !arguments.reject.empty()) {
+  if (!arguments.accept.empty() || !arguments.reject.empty() || !arguments.undo.empty()) {
     return DecideByOptions(store, arguments, console);
   }
   GALEN_ASSIGN_OR_RETURN(const std::vector<Proposal> pending, store.Pending());

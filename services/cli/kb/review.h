@@ -18,6 +18,7 @@ struct ReviewArguments {
   std::string by;
   std::vector<std::string> accept;  // ids, or "all"
   std::vector<std::string> reject;  // ids
+  std::vector<std::string> undo;    // ids of what was accepted
   std::string why;
   bool list = false;
   bool decisions = false;

@@ -191,6 +191,22 @@ TEST_F(ProposalStoreTest, WhatIsRejectedIsRecordedAndNotProposedAgain) {
   EXPECT_EQ(Parsed(Directories()).incidents_size(), 1);
 }
 
+TEST_F(ProposalStoreTest, WhatWasAcceptedIsTakenBackAndStaysOnRecord) {
+  ASSERT_THAT(store_.Propose(AnIncident()), IsOk());
+  EXPECT_THAT(store_.Undo("incident-new-1", "bob", "why", kNow),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none is accepted")));
+  ASSERT_THAT(store_.Accept("incident-new-1", "ada", kNow), IsOk());
+  ASSERT_EQ(Parsed(Directories()).incidents_size(), 2);
+  EXPECT_THAT(store_.Undo("incident-new-1", "", "why", kNow),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--by")));
+  ASSERT_THAT(store_.Undo("incident-new-1", "bob", "it was another fault", kNow), IsOk());
+  EXPECT_EQ(Parsed(Directories()).incidents_size(), 1);
+  ASSERT_THAT(store_.Decisions(), SizeIs(2));
+  EXPECT_EQ(store_.Decisions()[1].decision, "undone");
+  EXPECT_EQ(store_.Decisions()[1].why, "it was another fault");
+  EXPECT_FALSE(*store_.Propose(AnIncident()));
+}
+
 TEST_F(ProposalStoreTest, AnEditTakesThePlaceOfTheProposalUnlessItIsNone) {
   ASSERT_THAT(store_.Propose(AnIncident()), IsOk());
   Proposal edited = AnIncident();
