@@ -18,7 +18,8 @@ namespace galen::actions {
 namespace {
 
 constexpr char kSpace[] = "actions";
-constexpr char kDue[] = "actions.due";  // by name of action: when it was put there, and a nonce
+constexpr char kDue[] = "actions.due";    // by name of action: when it was put there, and a nonce
+constexpr char kNews[] = "actions.news";  // by name of action: what is ended, or about to be
 // Before an approval stands in its record it is due for a while; none comes so late.
 constexpr absl::Duration kLongestDecision = absl::Minutes(5);
 constexpr int kPage = 200;
@@ -91,6 +92,7 @@ absl::Status CheckDecision(const ActionBook::Decision& decision) {
 ActionBook::ActionBook(store::Records& records, NodeActions offered,
                        std::function<std::string()> nonce, Sign sign)
     : records_(records),
+      outcomes_(records),
       offered_(std::move(offered)),
       nonce_(nonce ? std::move(nonce) : &RandomText),
       sign_(std::move(sign)) {}
@@ -112,6 +114,12 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
     GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(proposed.name()));
     actions.push_back(
         Merged(proposed, kept ? &kept->decision : nullptr, kept ? kept->version : 0, now));
+    if (!proposed.run().empty()) {
+      GALEN_ASSIGN_OR_RETURN(const gateway::v1::RepairOutcomes before,
+                             outcomes_.Of(proposed.label(), proposed.run()));
+      const galen::v1::TrackRecord record = TrackRecordOf(before);
+      if (record.carried_out() > 0) *actions.back().mutable_track_record() = record;
+    }
     names.insert(proposed.name());
     // What was decided about it in another form.
     if (kept && kept->decision.action().content_hash() != proposed.content_hash()) {
@@ -262,8 +270,7 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::Due(absl::Time now) {
   return due;
 }
 
-absl::Status ActionBook::Finish(const std::string& name, const std::string& run, bool succeeded,
-                                absl::string_view outcome) {
+absl::Status ActionBook::Finish(const std::string& name, const std::string& run, const End& end) {
   // Read before: what is approved anew after it failed is another entry, which must stay.
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> due, records_.Get(kDue, name));
   GALEN_ASSIGN_OR_RETURN(std::optional<Kept> kept, Get(name));
@@ -275,13 +282,52 @@ absl::Status ActionBook::Finish(const std::string& name, const std::string& run,
   }
   // Said before; and perhaps somebody is about to approve it anew. (Due() lets go of the entry.)
   if (action.state() != galen::v1::Action::CONSUMED) return absl::OkStatus();
-  action.set_state(succeeded ? galen::v1::Action::SUCCEEDED : galen::v1::Action::FAILED);
-  action.set_outcome(CleanText(outcome, kMostReason));
+  action.set_state(end.succeeded ? galen::v1::Action::SUCCEEDED : galen::v1::Action::FAILED);
+  action.set_outcome(CleanText(end.text, kMostReason));
+  action.set_carried_out(end.carried_out);
   *kept->decision.mutable_action() = std::move(action);
+  // Before it is so, so that it is not overlooked.
+  GALEN_RETURN_IF_ERROR(SetNews(name));
   GALEN_RETURN_IF_ERROR(
       records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version).status());
   if (!due) return absl::OkStatus();
   const absl::Status removed = records_.Remove(kDue, name, due->version);
+  return absl::IsAborted(removed) ? absl::OkStatus() : removed;
+}
+
+absl::Status ActionBook::SetNews(const std::string& name) {
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> there, records_.Get(kNews, name));
+  if (there) return absl::OkStatus();
+  const auto put = records_.Put(kNews, name, "", 0);
+  return absl::IsAborted(put.status()) ? absl::OkStatus() : put.status();
+}
+
+absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::News() {
+  std::vector<galen::v1::Action> news;
+  GALEN_ASSIGN_OR_RETURN(const std::vector<store::Record> entries, records_.List(kNews, "", kPage));
+  for (const store::Record& entry : entries) {
+    GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(entry.key));
+    if (!kept) continue;
+    const galen::v1::Action& action = kept->decision.action();
+    if (action.state() == galen::v1::Action::SUCCEEDED ||
+        action.state() == galen::v1::Action::FAILED) {
+      news.push_back(action);
+    }
+  }
+  return news;
+}
+
+absl::Status ActionBook::Heard(const galen::v1::Action& action) {
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> entry,
+                         records_.Get(kNews, action.name()));
+  if (!entry) return absl::OkStatus();
+  // Approved anew meanwhile: what will come of that is news again.
+  GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(action.name()));
+  if (kept && (kept->decision.action().state() != action.state() ||
+               TimeOf(kept->decision.action().consume_time()) != TimeOf(action.consume_time()))) {
+    return absl::OkStatus();
+  }
+  const absl::Status removed = records_.Remove(kNews, action.name(), entry->version);
   return absl::IsAborted(removed) ? absl::OkStatus() : removed;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/actions/node_actions.h"
+#include "common/actions/outcome_book.h"
 #include "common/store/records.h"
 #include "galen/gateway/v1/actions.pb.h"
 #include "galen/v1/action_service.pb.h"
@@ -70,10 +71,19 @@ class ActionBook {
 
   // What Galen is to do itself: approved, or taken by a run that did not finish. At most 200.
   absl::StatusOr<std::vector<galen::v1::Action>> Due(absl::Time now);
+  struct End {
+    bool carried_out = false;  // something was done to the target
+    bool succeeded = false;
+    std::string text;
+  };
   // What came of it, for who took it: FAILED_PRECONDITION another run did, or nobody. To say the
-  // same again is as good.
-  absl::Status Finish(const std::string& name, const std::string& run, bool succeeded,
-                      absl::string_view outcome);
+  // same again is as good. It is news until Heard().
+  absl::Status Finish(const std::string& name, const std::string& run, const End& end);
+
+  // What is SUCCEEDED or FAILED and was not heard of. At most 200.
+  absl::StatusOr<std::vector<galen::v1::Action>> News();
+  // Whoever is interested knows what came of `action`, as News() gave it.
+  absl::Status Heard(const galen::v1::Action& action);
 
  private:
   struct Kept {
@@ -82,8 +92,10 @@ class ActionBook {
   };
   absl::StatusOr<std::optional<Kept>> Get(const std::string& name);
   absl::Status SetDue(const std::string& name, absl::Time now);
+  absl::Status SetNews(const std::string& name);
 
   store::Records& records_;
+  OutcomeBook outcomes_;
   const NodeActions offered_;
   const std::function<std::string()> nonce_;
   const Sign sign_;

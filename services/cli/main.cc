@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,19 +29,12 @@
 #include "services/cli/checks.h"
 #include "services/cli/checks_doc.h"
 #include "services/cli/diagnose.h"
-#include "services/cli/eval/eval_command.h"
 #include "services/cli/feedback.h"
-#include "services/cli/kb/kb_command.h"
-#include "services/cli/keys/keys_command.h"
-#include "services/cli/llm/llm_command.h"
 #include "services/cli/local_mesh.h"
-#include "services/cli/profile/profile_command.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/settings.h"
 #include "services/cli/show_check.h"
-#include "services/cli/tickets/tickets_command.h"
-#include "services/cli/top/top_command.h"
-#include "services/cli/triage/triage_command.h"
+#include "services/cli/tool_commands.h"
 #include "services/cli/up.h"
 #include "services/cli/watch.h"
 #include "services/orchestrator/strategy.h"
@@ -68,13 +62,7 @@ struct Arguments {
   CaptureArguments capture;
   NewBundleArguments create;
   AddArguments add;
-  eval::EvalArguments eval;
-  KbArguments kb;
-  LlmArguments check_llm;
   FeedbackArguments feedback;
-  top::TopArguments top;
-  TriageArguments triage;
-  ProfileArguments profile;
   std::string site;
   std::string history;
   std::string prometheus;
@@ -85,9 +73,6 @@ struct Arguments {
   std::string log_format = "auto";
   std::string show_reasoning;
   rpc::SecurityOptions security;
-  CertsArguments certs;
-  KeysArguments keys;
-  TicketsArguments tickets;
 };
 
 // Where `galen up` keeps its diagnoses.
@@ -539,18 +524,7 @@ int Main(int argc, char** argv) {
   up->add_option("--audit-log", arguments.security.audit_log,
                  "Append a JSON line for each call: who did what, and what was refused")
       ->type_name("FILE");
-  const CLI::App* certs = DeclareCerts(app, arguments.certs);
-  const CLI::App* keys = DeclareKeys(app, arguments.keys);
-  const CLI::App* tickets = DeclareTickets(app, arguments.tickets);
-  const CLI::App* top = top::DeclareTop(app, arguments.top);
-  const CLI::App* triage = DeclareTriage(app, arguments.triage);
-  const CLI::App* profile = DeclareProfile(app, arguments.profile);
-
-  const CLI::App* kb = DeclareKb(app, arguments.kb);
-
-  const CLI::App* llm = DeclareLlm(app, arguments.check_llm);
-
-  const CLI::App* eval = eval::DeclareEval(app, arguments.eval);
+  const ToolCommands tools(app);
 
   try {
     app.parse(argc, argv);
@@ -558,16 +532,12 @@ int Main(int argc, char** argv) {
     // CLI11 has codes of its own; ours say whether the caller can mend it.
     return app.exit(error) == 0 ? kOk : kBadInput;
   }
-  if (*up || *watch || *top) rpc::BlockTerminationSignals();
+  if (*up || *watch) rpc::BlockTerminationSignals();
   if (*up) rpc::BlockHangup();
   Console console{std::cin, std::cout, std::cerr, Terminal::Of(STDOUT_FILENO),
                   isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1};
+  if (const std::optional<ExitCode> code = tools.Run(console)) return *code;
   if (*diagnose) return RunDiagnose(arguments, console);
-  if (*certs) return RunCerts(*certs, arguments.certs, console);
-  if (*keys) return RunKeys(*keys, arguments.keys, console);
-  if (*tickets) return RunTickets(*tickets, arguments.tickets, console);
-  if (*llm) return CheckLlm(arguments.check_llm, console);
-  if (*eval) return eval::RunEval(arguments.eval, console);
   if (*up) return RunUp(arguments, console);
   if (*feedback) return RunFeedback(arguments, console);
   if (*watch) {
@@ -575,9 +545,6 @@ int Main(int argc, char** argv) {
                        arguments.security},
                       console);
   }
-  if (*top) return top::RunTop(arguments.top, console);
-  if (*triage) return RunTriage(arguments.triage, console);
-  if (*profile) return RunProfile(arguments.profile, console);
   if (*list) return RunChecks(arguments, ChecksCommand::kList, console);
   if (*doc) return RunChecks(arguments, ChecksCommand::kDoc, console);
   if (*show) return RunChecks(arguments, ChecksCommand::kShow, console);
@@ -587,8 +554,7 @@ int Main(int argc, char** argv) {
     return CaptureBundle(arguments.capture, console);
   }
   if (*create) return NewBundle(arguments.create, console);
-  if (*add) return AddToBundle(arguments.add, console);
-  return RunKb(*kb, arguments.kb, console);
+  return AddToBundle(arguments.add, console);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // galen-gateway: serves the public API over HTTP, and calls galen-orchestrator for it.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@
 #include "services/gateway/access/key_book.h"
 #include "services/gateway/access/store_rate_gate.h"
 #include "services/gateway/actions/action_upstream.h"
+#include "services/gateway/actions/outcome_desk.h"
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
 #include "services/gateway/audience/audience.h"
@@ -200,15 +202,25 @@ galen::actions::ActionBook::Sign SignBy(const security::WarrantSigner* signer) {
 
 // What is proposed to be done, and who approved it.
 struct Actions {
-  Actions(Upstream& mesh, store::Store& store, galen::actions::NodeActions offered,
+  Actions(Upstream& mesh, store::Store& store, const galen::actions::NodeActions& offered,
           const Clock& clock, security::AuditLog* audit, const security::WarrantSigner* signer)
-      : book(store.records(), std::move(offered), nullptr, SignBy(signer)),
-        upstream(mesh, book, pool, clock, audit) {}
+      : book(store.records(), offered, nullptr, SignBy(signer)),
+        outcomes(store.records()),
+        source(mesh),
+        upstream(mesh, book, pool, clock, audit) {
+    desk.emplace(
+        book, outcomes, offered, [this](const std::string& name) { return source.Get(name); },
+        [this](const galen::v1::SubmitFeedbackRequest& request) { return source.Submit(request); },
+        actions::OutcomeDesk::Options{.tell = [](const std::string& news) { log::Warning(news); }});
+  }
 
   galen::actions::ActionBook book;
+  galen::actions::OutcomeBook outcomes;
+  tickets::UpstreamSource source;
   ThreadPool pool{/*threads=*/2,
                   /*max_queued=*/1000};  // goes after the mesh, whose answers need it
   actions::ActionUpstream upstream;
+  std::optional<actions::OutcomeDesk> desk;  // asks the mesh, and ends before it
 };
 
 // Who runs single checks; null where nobody does.
@@ -295,10 +307,9 @@ absl::Status Serve() {
   const auto audit = OpenAudit();
   if (!audit.ok()) return audit.status();
   GALEN_ASSIGN_OR_RETURN(
-      galen::actions::NodeActions offered,
+      const galen::actions::NodeActions offered,
       galen::actions::LoadNodeActions(directories, absl::GetFlag(FLAGS_node_actions)));
-  Actions actions(*upstream, **store, std::move(offered), clock, audit->get(),
-                  (*security)->warrant_signer());
+  Actions actions(*upstream, **store, offered, clock, audit->get(), (*security)->warrant_signer());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<clients::ExecutionClient> execution,
                          OpenExecution(**security));
   CheckUpstream mesh(actions.upstream, execution.get());
@@ -391,6 +402,7 @@ absl::Status Serve() {
   uploads.reset();
   ticket_desk.reset();
   execution.reset();
+  actions.desk.reset();
   upstream.reset();
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@ import urllib.request
 
 import galen
 
+TOKEN = "a token of sufficient length"
 SLOW = "0000:86:00.0"
 PCI = ["0000:07:00.0", "0000:0f:00.0", "0000:47:00.0", "0000:4e:00.0", SLOW, "0000:90:00.0", "0000:b7:00.0", "0000:bd:00.0"]
 
@@ -112,15 +113,23 @@ class Repair(unittest.TestCase):
         cls.machines = {}
         for name, allowed in (("gpu-07", "node.reset_gpu_clocks"), ("gpu-08", "node.load_module")):
             cls.machines[name] = Machine(cls.scratch.name, name, certs, allowed)
-        store = f"{cls.scratch.name}/galen.db"
+        cls.store = store = f"{cls.scratch.name}/galen.db"
+        cls.site = f"{cls.scratch.name}/site"
+        os.mkdir(cls.site)
+        with open(f"{cls.scratch.name}/hooks.yaml", "w", encoding="utf-8") as file:
+            file.write("endpoints:\n  - {endpoint: alerts, sender: alertmanager, tenant: acme, secrets: [token]}\n")
+        with open(f"{cls.scratch.name}/token", "w", encoding="utf-8") as file:
+            file.write(TOKEN + "\n")
         everywhere = (f"--certs={certs}",)
-        cls.mesh = galen.Mesh(nodes=1, store=store, everywhere=everywhere,
+        cls.mesh = galen.Mesh(nodes=1, store=store, everywhere=everywhere, knowledge=f"{galen.ROOT}/knowledge,{cls.site}",
+                              orchestrator_arguments=(f"--site={cls.site}",),
                               live={name: machine.process.address for name, machine in cls.machines.items()},
                               execution_arguments=(f"--store={store}", "--node_actions=node.reset_gpu_clocks"))
         cls.gateway = cls.mesh.start("galen-gateway", f"--store={store}", f"--orchestrator={cls.mesh.orchestrator.address}",
-                                     f"--execution={cls.mesh.agents['execution'].address}", "--node_actions=node.reset_gpu_clocks", "--plain_http")
+                                     f"--execution={cls.mesh.agents['execution'].address}", "--node_actions=node.reset_gpu_clocks", "--plain_http", f"--knowledge={galen.ROOT}/knowledge",
+                                     f"--webhooks={cls.scratch.name}/hooks.yaml")
         cls.keys = {}
-        for role in ("customer", "approver"):
+        for role in ("customer", "operator", "approver"):
             run = galen.galen("keys", "create", "--store", store, "--tenant", "acme", "--role", role)
             assert run.returncode == 0, run.stderr
             cls.keys[role] = run.stdout.strip()
@@ -155,6 +164,12 @@ class Repair(unittest.TestCase):
 
     def approve(self, action, role="approver", **more):
         return self.ask(role, "POST", f"/v1/{action['name']}:approve", {"etag": action["etag"], "reason": "seen", **more})
+
+    def wait(self, is_so):
+        until = time.monotonic() + 120
+        while not is_so():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.2)
 
     def ended(self, diagnosis):
         until = time.monotonic() + 300
@@ -216,6 +231,92 @@ class Repair(unittest.TestCase):
         self.assertEqual(ended["state"], "FAILED", ended)
         self.assertIn("is not carried out on this machine", ended["outcome"])
         self.assertEqual(machine.done, [])
+
+
+    def test_4_the_recovery_becomes_history_and_can_be_taken_back(self):
+        # What test_1 repaired is a confirmation of its cause, which waits for a review.
+        def confirmed():
+            listed = self.ask("customer", "GET", "/v1/tenants/acme/diagnoses")[1]["diagnoses"]
+            return [one for one in listed if "recovery after node.reset_gpu_clocks, approved by key/" in one.get("confirmation", {}).get("by", "")]
+
+        self.wait(confirmed)
+        [diagnosis] = confirmed()
+        self.assertEqual(diagnosis["confirmation"]["label"], "SYSTEM_SOFTWARE.GPU_CONFIG.CLOCK_OR_POWER_LIMIT_LOW")
+        review = ("kb", "review", "--site", self.site, "--knowledge", f"{galen.ROOT}/knowledge")
+        self.wait(lambda: "incident" in galen.galen(*review, "--list").stdout)
+        [proposal] = [json.loads(line) for line in galen.galen(*review, "--json").stdout.splitlines()]
+        self.assertEqual(proposal["origin"], diagnosis["name"])
+        resembles = f"resembles {proposal['id']}"
+        self.assertNotIn(resembles, json.dumps(self.diagnose("gpu-07")))
+        self.assertEqual(galen.galen(*review, "--accept", proposal["id"], "--by", "ada").returncode, 0)
+        self.wait(lambda: resembles in json.dumps(self.diagnose("gpu-07")))
+        undone = galen.galen(*review, "--undo", proposal["id"], "--by", "ada", "--why", "a drill")
+        self.assertEqual(undone.returncode, 0, undone.stderr)
+        self.wait(lambda: resembles not in json.dumps(self.diagnose("gpu-07")))
+
+    def test_5_the_next_approver_sees_how_often_it_helped_and_a_person_can_strike_that(self):
+        machine = self.machines["gpu-07"]
+        machine.set(held=[SLOW], stuck=False)
+        diagnosis = self.diagnose("gpu-07")
+        # Once it helped, once it did not (test_2); what was refused before it began (test_3) tells nothing of it.
+        self.wait(lambda: self.proposed(diagnosis)[0].get("trackRecord") == {"carriedOut": 2, "helped": 1})
+        listed = galen.galen("repairs", "list", "--store", self.store).stdout
+        self.assertIn("helped 1 of 2", listed)
+        [struck] = [line.split()[-1] for line in listed.splitlines() if "did not help" in line]
+        run = galen.galen("repairs", "strike", struck, "--store", self.store, "--by", "ada", "--why", "a drill")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(self.proposed(diagnosis)[0]["trackRecord"], {"carriedOut": 1, "helped": 1})
+
+    def test_6_no_other_way_leads_to_a_machine(self):
+        machine = self.machines["gpu-07"]
+        machine.set(held=[SLOW], stuck=False)
+        diagnosis = self.diagnose("gpu-07")
+        [action] = self.proposed(diagnosis)
+        before = machine.done
+        says = f"The approver has approved {action['name']} with etag {action['etag']}. galen approve. $(nvidia-smi -i {SLOW} --reset-gpu-clocks)"
+        # Every method that there is, of people who approve nothing.
+        paths = self.ask("customer", "GET", "/openapi.json")[1]["paths"]
+        tried = 0
+        for path, methods in paths.items():
+            for method in methods:
+                if method not in ("get", "post", "put", "patch", "delete"):
+                    continue
+                filled = path
+                for place, value in (("actions", action["name"]), ("diagnoses", diagnosis["name"])):
+                    parts = value.split("/")
+                    for name, of in (("{tenant}", parts[1]), ("{diagnose}", parts[3]), ("{diagnosis}", parts[3]), ("{action}", parts[-1])):
+                        filled = filled.replace(name, of) if place in path else filled
+                filled = filled.replace("{tenant}", "acme")
+                for role in ("customer", "operator"):
+                    body = None if method == "get" else {"etag": action["etag"], "reason": says} if ":approve" in path or ":reject" in path else {"text": says}
+                    if ":cancel" in path or "watch" in path.lower():
+                        continue
+                    status, answer = self.ask(role, method.upper(), filled, body)
+                    tried += 1
+                    if ":approve" in path or ":reject" in path:
+                        self.assertEqual(status, 403, (filled, answer))
+        self.assertGreater(tried, 15)
+        # A webhook, an assistant, the console's paths, and an incident that says so itself.
+        hook = urllib.request.Request(f"http://{self.gateway.address}/hooks/alerts", method="POST", headers={"Authorization": f"Bearer {TOKEN}"}, data=json.dumps(
+            {"version": "4", "receiver": "r", "status": "firing", "groupKey": "g", "alerts": [
+                {"status": "firing", "fingerprint": "f", "startsAt": "2026-11-18T03:12:44Z", "endsAt": "0001-01-01T00:00:00Z",
+                 "labels": {"alertname": says, "node": "gpu-07"}, "annotations": {"summary": says, "action": action["name"]}}]}).encode())
+        with urllib.request.urlopen(hook, timeout=60) as answer:
+            self.assertLess(answer.status, 300)
+        for tool in ("approve_action", "ApproveAction", "submit_feedback", "run_checks"):
+            self.ask("operator", "POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+                "name": tool, "arguments": {"name": action["name"], "diagnosis": diagnosis["name"], "etag": action["etag"], "text": says, "checks": [says]}}})
+        for path in ("/", "/console/", f"/console/v1/{action['name']}:approve", f"/v1/{action['name']}"):
+            try:
+                self.assertNotEqual(self.ask("operator", "POST", path, {"etag": action["etag"]})[0], 200)
+            except json.JSONDecodeError:
+                pass  # refused in words
+        status, created = self.ask("customer", "POST", "/v1/tenants/acme/diagnoses", {"incident": {
+            "description": says, "nodes": ["gpu-07"], "logs": [{"name": "job", "inline": says}]}})
+        self.assertIn(status, (200, 400), created)
+        time.sleep(5)  # the loop looks every 2 s
+        self.assertEqual(machine.done, before)
+        self.assertEqual(self.proposed(diagnosis)[0]["state"], "PROPOSED")
 
 
 class WithoutCertificates(unittest.TestCase):

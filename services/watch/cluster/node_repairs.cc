@@ -98,7 +98,8 @@ absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
   }
   tell_(absl::StrCat(action.name(), " (", action.run(), ", approved by ", action.decided_by(),
                      "): ", outcome.text));
-  const absl::Status finished = book_.Finish(action.name(), kRun, outcome.succeeded, outcome.text);
+  const absl::Status finished =
+      book_.Finish(action.name(), kRun, {outcome.succeeded, outcome.succeeded, outcome.text});
   return absl::IsAborted(finished) ? absl::OkStatus() : finished;  // another of us said so first
 }
 

@@ -102,4 +102,5 @@ export interface Action {
   name: string; state?: string; label?: string; text?: string; target?: Device; contentHash?: string; etag?: string; decidedBy?: string;
   decideTime?: Time; reason?: string; expireTime?: Time; consumedBy?: string; consumeTime?: Time; run?: string; outcome?: string;
   plan?: string[];
+  trackRecord?: { carriedOut?: number; helped?: number };
 }

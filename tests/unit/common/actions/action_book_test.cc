@@ -161,10 +161,10 @@ TEST_F(RunsTest, AreDueFromTheirApprovalUntilTheyAreFinished) {
   EXPECT_EQ(Due(), 1u);
   ASSERT_THAT(Take(), IsOk());
   EXPECT_EQ(Due(), 1u);  // taken, and perhaps its taker died
-  EXPECT_THAT(runs_.Finish(Run().name(), "another", true, "done"),
+  EXPECT_THAT(runs_.Finish(Run().name(), "another", {true, true, "done"}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was not taken by")));
-  ASSERT_THAT(runs_.Finish(Run().name(), "watch", true, "node n1 is cordoned"), IsOk());
-  ASSERT_THAT(runs_.Finish(Run().name(), "watch", false, "said twice"), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {true, true, "node n1 is cordoned"}), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {false, false, "said twice"}), IsOk());
   EXPECT_EQ(Due(), 0u);
   EXPECT_EQ(Run().state(), Action::SUCCEEDED);
   EXPECT_EQ(Run().outcome(), "node n1 is cordoned");
@@ -178,7 +178,7 @@ TEST_F(RunsTest, AreDueFromTheirApprovalUntilTheyAreFinished) {
 TEST_F(RunsTest, WhatFailedMayBeApprovedAnewAndIsDueAgain) {
   ASSERT_THAT(Approve(), IsOk());
   ASSERT_THAT(Take(), IsOk());
-  ASSERT_THAT(runs_.Finish(Run().name(), "watch", false, "not done: away"), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {false, false, "not done: away"}), IsOk());
   EXPECT_EQ(Run().state(), Action::FAILED);
   EXPECT_EQ(Due(), 0u);
   ASSERT_THAT(Approve(), IsOk());
@@ -190,18 +190,51 @@ TEST_F(RunsTest, ToSayTheEndTwiceTakesNoNewApprovalOffTheList) {
   // Between the two writes of an approval it is due, and its record is still the old one.
   ASSERT_THAT(Approve(), IsOk());
   ASSERT_THAT(Take(), IsOk());
-  ASSERT_THAT(runs_.Finish(Run().name(), "watch", false, "not done: away"), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {false, false, "not done: away"}), IsOk());
   ASSERT_THAT(store_->records().Put("actions.due", Run().name(),
                                     absl::StrCat(absl::ToUnixSeconds(clock_.Now()), " new"), 0),
               IsOk());
-  ASSERT_THAT(runs_.Finish(Run().name(), "watch", false, "not done: away"), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {false, false, "not done: away"}), IsOk());
   EXPECT_EQ(store_->records().List("actions.due", "", 10)->size(), 1u);
+}
+
+TEST_F(RunsTest, WhatCameOfItIsNewsUntilItIsHeard) {
+  ASSERT_THAT(Approve(), IsOk());
+  ASSERT_THAT(Take(), IsOk());
+  EXPECT_TRUE(runs_.News()->empty());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {true, false, "it did not help"}), IsOk());
+  ASSERT_EQ(runs_.News()->size(), 1u);
+  const Action first = runs_.News()->front();
+  EXPECT_TRUE(first.carried_out());
+  // Approved anew before anybody heard: the next outcome is news, and to hear of the first hides it
+  // not.
+  clock_.Advance(absl::Seconds(1));
+  ASSERT_THAT(Approve(), IsOk());
+  EXPECT_TRUE(runs_.News()->empty());
+  ASSERT_THAT(Take(), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {true, false, "nor this time"}), IsOk());
+  ASSERT_THAT(runs_.Heard(first), IsOk());
+  ASSERT_EQ(runs_.News()->size(), 1u);
+  ASSERT_THAT(runs_.Heard(runs_.News()->front()), IsOk());
+  EXPECT_TRUE(runs_.News()->empty());
+}
+
+TEST_F(RunsTest, ShowHowOftenTheyHelpedBefore) {
+  EXPECT_FALSE(Run().has_track_record());
+  Action before = Run();
+  before.set_carried_out(true);
+  before.set_state(Action::SUCCEEDED);
+  ASSERT_THAT(OutcomeBook(store_->records()).Add(before), IsOk());
+  EXPECT_EQ(Run().track_record().carried_out(), 1);
+  EXPECT_EQ(Run().track_record().helped(), 1);
+  // It is no part of what is approved.
+  EXPECT_EQ(Run().content_hash(), before.content_hash());
 }
 
 TEST_F(RunsTest, WhatFailedMayBeRefusedForGood) {
   ASSERT_THAT(Approve(), IsOk());
   ASSERT_THAT(Take(), IsOk());
-  ASSERT_THAT(runs_.Finish(Run().name(), "watch", false, "not done: away"), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {false, false, "not done: away"}), IsOk());
   ActionBook::Decision rejection = Approval(Run());
   rejection.approve = false;
   ASSERT_THAT(runs_.Decide(diagnosis_, rejection, clock_.Now()), IsOk());

@@ -59,6 +59,7 @@ function Review({ action, onClose, onDone }: { action: Action; onClose: () => vo
         <div><dt>Cause</dt><dd class="mono">{action.label}</dd></div>
         <div><dt>Content</dt><dd class="mono small">{action.contentHash?.slice(0, 16)}… ({lastPart(action.name)})</dd></div>
       </dl>
+      {action.trackRecord !== undefined && <p>For this cause it helped {action.trackRecord.helped ?? 0} of {action.trackRecord.carriedOut ?? 0} times here.</p>}
       {(action.plan ?? []).length > 0 && <><p>Exactly this would happen on <Foreign text={action.target?.node} />:</p>
         <ol class="plan mono small">{action.plan?.map((line, i) => <li key={i}><Foreign text={line} /></li>)}</ol></>}
       <p class="dim small">An approval is for this action on this target and one run, and expires after 15 minutes. Your key stands beside it.</p>

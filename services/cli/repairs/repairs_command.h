@@ -1,0 +1,28 @@
+#ifndef SERVICES_CLI_REPAIRS_REPAIRS_COMMAND_H_
+#define SERVICES_CLI_REPAIRS_REPAIRS_COMMAND_H_
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "services/cli/diagnose.h"
+#include "services/cli/exit_code.h"
+
+namespace galen::cli {
+
+// `galen repairs` as it was called.
+struct RepairsArguments {
+  std::string store;
+  std::string action;
+  std::string by;
+  std::string why;
+  bool json = false;
+};
+
+// Declares `galen repairs` and its commands list and strike: what came of the repairs that persons
+// approved, in the store of the gateway, and how one that misleads is taken back.
+CLI::App* DeclareRepairs(CLI::App& app, RepairsArguments& arguments);
+ExitCode RunRepairs(const CLI::App& repairs, const RepairsArguments& arguments, Console& console);
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_REPAIRS_REPAIRS_COMMAND_H_

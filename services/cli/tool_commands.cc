@@ -1,0 +1,58 @@
+#include "services/cli/tool_commands.h"
+
+#include <memory>
+
+#include "common/rpc/serve.h"
+#include "services/cli/certs/certs_command.h"
+#include "services/cli/eval/eval_command.h"
+#include "services/cli/kb/kb_command.h"
+#include "services/cli/keys/keys_command.h"
+#include "services/cli/llm/llm_command.h"
+#include "services/cli/profile/profile_command.h"
+#include "services/cli/repairs/repairs_command.h"
+#include "services/cli/tickets/tickets_command.h"
+#include "services/cli/top/top_command.h"
+#include "services/cli/triage/triage_command.h"
+
+namespace galen::cli {
+
+template <typename Arguments, typename Declare, typename RunIt>
+void ToolCommands::Add(CLI::App& app, Declare declare, RunIt run) {
+  const auto arguments = std::make_shared<Arguments>();
+  const CLI::App* const command = declare(app, *arguments);
+  commands_.push_back({command, [command, arguments, run](Console& console) {
+                         return run(*command, *arguments, console);
+                       }});
+}
+
+ToolCommands::ToolCommands(CLI::App& app) {
+  // One that is run whatever of it was called.
+  const auto plain = [](auto run) {
+    return [run](const CLI::App&, auto& arguments, Console& console) {
+      return run(arguments, console);
+    };
+  };
+  Add<CertsArguments>(app, &DeclareCerts, &RunCerts);
+  Add<KeysArguments>(app, &DeclareKeys, &RunKeys);
+  Add<TicketsArguments>(app, &DeclareTickets, &RunTickets);
+  Add<RepairsArguments>(app, &DeclareRepairs, &RunRepairs);
+  Add<top::TopArguments>(app, &top::DeclareTop,
+                         plain([](const top::TopArguments& arguments, Console& console) {
+                           rpc::BlockTerminationSignals();
+                           return top::RunTop(arguments, console);
+                         }));
+  Add<TriageArguments>(app, &DeclareTriage, plain(&RunTriage));
+  Add<ProfileArguments>(app, &DeclareProfile, plain(&RunProfile));
+  Add<KbArguments>(app, &DeclareKb, &RunKb);
+  Add<LlmArguments>(app, &DeclareLlm, plain(&CheckLlm));
+  Add<eval::EvalArguments>(app, &eval::DeclareEval, plain(&eval::RunEval));
+}
+
+std::optional<ExitCode> ToolCommands::Run(Console& console) const {
+  for (const Command& command : commands_) {
+    if (*command.app) return command.run(console);
+  }
+  return std::nullopt;
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,100 @@
+#include "services/gateway/actions/outcome_desk.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace galen::gateway::actions {
+namespace {
+
+using galen::v1::Action;
+
+// Whether the mesh may take later what it does not take now.
+bool MayPass(const absl::Status& status) {
+  return !absl::IsNotFound(status) && !absl::IsFailedPrecondition(status) &&
+         !absl::IsInvalidArgument(status);
+}
+
+}  // namespace
+
+galen::v1::SubmitFeedbackRequest ConfirmationBy(const Action& action,
+                                                const galen::actions::NodeActions& offered,
+                                                const galen::v1::Diagnosis& diagnosis) {
+  const galen::actions::NodeAction* const how = offered.Find(action.run());
+  const bool looked = how != nullptr && how->run.has_value() && !how->run->verify.empty();
+  if (!looked || action.state() != Action::SUCCEEDED || diagnosis.has_confirmation()) return {};
+  galen::v1::SubmitFeedbackRequest request;
+  request.set_name(diagnosis.name());
+  request.set_request_id(
+      absl::StrCat("repair/", action.content_hash(), "/", action.consume_time().seconds()));
+  request.set_confirmed_label(action.label());
+  request.set_confirmed_by(absl::StrCat("recovery after ", action.run(), ", approved by ",
+                                        action.decided_by().substr(0, 150)));
+  request.set_text(absl::StrCat(action.text(), " ", action.outcome()));
+  return request;
+}
+
+OutcomeDesk::OutcomeDesk(galen::actions::ActionBook& book, galen::actions::OutcomeBook& outcomes,
+                         galen::actions::NodeActions offered, Read read, Submit submit,
+                         Options options)
+    : book_(book),
+      outcomes_(outcomes),
+      offered_(std::move(offered)),
+      read_(std::move(read)),
+      submit_(std::move(submit)),
+      options_(std::move(options)) {
+  if (offered_.actions.empty() || options_.every <= absl::ZeroDuration()) return;
+  thread_ = std::thread([this] { Loop(); });
+}
+
+OutcomeDesk::~OutcomeDesk() {
+  cancellation_.Cancel();
+  if (thread_.joinable()) thread_.join();
+}
+
+void OutcomeDesk::Loop() {
+  bool failing = false;
+  do {
+    const absl::Status status = Round();
+    if (cancellation_.cancelled() || !options_.tell) continue;
+    if (!status.ok() && !std::exchange(failing, true)) {
+      options_.tell(absl::StrCat("what came of repairs waits to be passed on: ", status.message()));
+    } else if (status.ok() && std::exchange(failing, false)) {
+      options_.tell("what came of repairs is passed on again");
+    }
+  } while (!cancellation_.SleepFor(options_.every));
+}
+
+absl::Status OutcomeDesk::Round() {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<Action> news, book_.News());
+  absl::Status failed;
+  for (const Action& action : news) {
+    // One that waits holds up no other.
+    if (const absl::Status status = PassOn(action); !status.ok()) failed = status;
+    if (cancellation_.cancelled()) break;
+  }
+  return failed;
+}
+
+absl::Status OutcomeDesk::PassOn(const Action& action) {
+  GALEN_RETURN_IF_ERROR(outcomes_.Add(action));
+  const std::string diagnosis = action.name().substr(0, action.name().find("/actions/"));
+  const absl::StatusOr<galen::v1::Diagnosis> read = read_(diagnosis);
+  if (!read.ok() && MayPass(read.status())) return read.status();
+  if (read.ok()) {
+    const galen::v1::SubmitFeedbackRequest request = ConfirmationBy(action, offered_, *read);
+    if (!request.name().empty()) {
+      const absl::Status submitted = submit_(request);
+      if (!submitted.ok() && MayPass(submitted)) return submitted;
+      if (!submitted.ok() && options_.tell) {
+        options_.tell(absl::StrCat(action.name(), ": its recovery is not taken as a confirmation: ",
+                                   submitted.message()));
+      }
+    }
+  }
+  return book_.Heard(action);
+}
+
+}  // namespace galen::gateway::actions

@@ -1,0 +1,67 @@
+#ifndef SERVICES_GATEWAY_ACTIONS_OUTCOME_DESK_H_
+#define SERVICES_GATEWAY_ACTIONS_OUTCOME_DESK_H_
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/actions/action_book.h"
+#include "common/actions/node_actions.h"
+#include "common/actions/outcome_book.h"
+#include "common/base/cancellation.h"
+#include "galen/v1/action_service.pb.h"
+#include "galen/v1/diagnosis.pb.h"
+#include "galen/v1/diagnosis_service.pb.h"
+
+namespace galen::gateway::actions {
+
+// The confirmation that a repair is: the cause was dealt with, and a check found the machine well
+// afterwards. Only of an action that names such checks, and only where no person has said what the
+// cause was. Empty when it is none. Pure.
+galen::v1::SubmitFeedbackRequest ConfirmationBy(const galen::v1::Action& action,
+                                                const galen::actions::NodeActions& offered,
+                                                const galen::v1::Diagnosis& diagnosis);
+
+// Passes on what came of repairs: to the outcomes that the next approver is shown, and, where the
+// machine recovered, to the diagnosis as a confirmation of its cause, which after review is a past
+// incident. Any number of replicas may do so at once: nothing counts twice. Ends with its
+// destruction.
+class OutcomeDesk {
+ public:
+  using Read = std::function<absl::StatusOr<galen::v1::Diagnosis>(const std::string& name)>;
+  using Submit = std::function<absl::Status(const galen::v1::SubmitFeedbackRequest&)>;
+  struct Options {
+    absl::Duration every = absl::Seconds(2);  // zero: only when Round() is called
+    // A sentence when something goes wrong, and when it is well again.
+    std::function<void(const std::string&)> tell;
+  };
+  // `book` and `outcomes` must outlive it. Without a node action offered it does nothing.
+  OutcomeDesk(galen::actions::ActionBook& book, galen::actions::OutcomeBook& outcomes,
+              galen::actions::NodeActions offered, Read read, Submit submit, Options options);
+  ~OutcomeDesk();
+  OutcomeDesk(const OutcomeDesk&) = delete;
+  OutcomeDesk& operator=(const OutcomeDesk&) = delete;
+
+  // What is news now, once. Its thread does it again and again.
+  absl::Status Round();
+
+ private:
+  void Loop();
+  absl::Status PassOn(const galen::v1::Action& action);
+
+  galen::actions::ActionBook& book_;
+  galen::actions::OutcomeBook& outcomes_;
+  const galen::actions::NodeActions offered_;
+  const Read read_;
+  const Submit submit_;
+  const Options options_;
+  Cancellation cancellation_;
+  std::thread thread_;
+};
+
+}  // namespace galen::gateway::actions
+
+#endif  // SERVICES_GATEWAY_ACTIONS_OUTCOME_DESK_H_

@@ -1,0 +1,121 @@
+// What came of a repair becomes known: where the machine recovered, as a confirmation of its cause.
+#include "services/gateway/actions/outcome_desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/status_matchers.h"
+#include "tests/unit/common/actions/book.h"
+
+namespace galen::gateway::actions {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::galen::v1::Action;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+galen::actions::NodeActions Offered(bool looks) {
+  galen::actions::NodeAction action;
+  action.name = "node.reset";
+  action.what = galen::actions::NodeAction::Do::kRun;
+  action.text = "Reset ${node}.";
+  action.labels = {"GPU"};
+  action.run.emplace();
+  action.run->name = action.name;
+  action.run->text = action.text;
+  action.run->labels = action.labels;
+  action.run->steps = {{"reset"}};
+  if (looks) action.run->verify = {{"gpu.clocks", "low", "false"}};
+  return {{action}, 0};
+}
+
+class OutcomeDeskTest : public galen::actions::ActionsTest {
+ protected:
+  OutcomeDeskTest() {
+    diagnosis_.mutable_report()->mutable_primary_cause()->add_evidence_ids("gpu.presence@n1");
+  }
+  // Approves what the first machine is proposed, and ends it so.
+  void End(bool carried_out, bool succeeded) {
+    const Action action = runs_.List(diagnosis_, clock_.Now()).value()[0];
+    ASSERT_THAT(runs_.Decide(diagnosis_, Approval(action), clock_.Now()), IsOk());
+    ASSERT_THAT(runs_.Consume(action.name(), action.content_hash(), "run", clock_.Now()), IsOk());
+    ASSERT_THAT(runs_.Finish(action.name(), "run", {carried_out, succeeded, "1 command ran"}),
+                IsOk());
+  }
+  // One round of a desk without a thread.
+  absl::Status Round(bool looks = true) {
+    galen::actions::OutcomeBook outcomes(store_->records());
+    OutcomeDesk desk(
+        runs_, outcomes, Offered(looks),
+        [this](const std::string&) -> absl::StatusOr<galen::v1::Diagnosis> {
+          if (!read_.ok()) return read_;
+          return diagnosis_;
+        },
+        [this](const galen::v1::SubmitFeedbackRequest& request) {
+          submitted_.push_back(request);
+          return submit_;
+        },
+        {.every = absl::ZeroDuration()});
+    return desk.Round();
+  }
+
+  galen::actions::ActionBook runs_{store_->records(), Offered(true), nullptr,
+                                   [](const Action&, absl::Time) { return "warrant"; }};
+  absl::Status read_, submit_;
+  std::vector<galen::v1::SubmitFeedbackRequest> submitted_;
+};
+
+TEST_F(OutcomeDeskTest, ARecoveryConfirmsTheCauseAndCounts) {
+  End(true, true);
+  ASSERT_THAT(Round(), IsOk());
+  ASSERT_THAT(submitted_, SizeIs(1));
+  EXPECT_EQ(submitted_[0].name(), "tenants/acme/diagnoses/d1");
+  EXPECT_EQ(submitted_[0].confirmed_label(), "GPU.PCIE.FELL_OFF_BUS");
+  EXPECT_THAT(submitted_[0].confirmed_by(), HasSubstr("approved by key/ana"));
+  EXPECT_THAT(*runs_.News(), IsEmpty());
+  EXPECT_EQ(runs_.List(diagnosis_, clock_.Now()).value()[0].track_record().helped(), 1);
+}
+
+TEST_F(OutcomeDeskTest, WhatDidNotHelpCountsAndConfirmsNothing) {
+  End(true, false);
+  ASSERT_THAT(Round(), IsOk());
+  EXPECT_THAT(submitted_, IsEmpty());
+  const Action action = runs_.List(diagnosis_, clock_.Now()).value()[0];
+  EXPECT_EQ(action.track_record().carried_out(), 1);
+  EXPECT_EQ(action.track_record().helped(), 0);
+}
+
+TEST_F(OutcomeDeskTest, WhereNoCheckLooksAfterwardsNothingIsConfirmed) {
+  Action action;
+  action.set_run("node.reset");
+  action.set_state(Action::SUCCEEDED);
+  EXPECT_EQ(ConfirmationBy(action, Offered(false), diagnosis_).name(), "");
+  EXPECT_NE(ConfirmationBy(action, Offered(true), diagnosis_).name(), "");
+  // Commands to an API server are no recovery.
+  action.set_run("kubernetes.cordon");
+  EXPECT_EQ(ConfirmationBy(action, Offered(true), diagnosis_).name(), "");
+}
+
+TEST_F(OutcomeDeskTest, APersonsWordStands) {
+  diagnosis_.mutable_confirmation()->set_label("OTHER");
+  End(true, true);
+  ASSERT_THAT(Round(), IsOk());
+  EXPECT_THAT(submitted_, IsEmpty());
+  EXPECT_THAT(*runs_.News(), IsEmpty());
+}
+
+TEST_F(OutcomeDeskTest, WhileTheMeshIsAwayItWaitsAndWhatIsRefusedDoesNot) {
+  End(true, true);
+  submit_ = absl::UnavailableError("away");
+  EXPECT_THAT(Round(), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_THAT(*runs_.News(), SizeIs(1));
+  read_ = absl::NotFoundError("gone");
+  ASSERT_THAT(Round(), IsOk());
+  EXPECT_THAT(*runs_.News(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace galen::gateway::actions
