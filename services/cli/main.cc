@@ -34,6 +34,7 @@
 #include "services/cli/keys/keys_command.h"
 #include "services/cli/llm/llm_command.h"
 #include "services/cli/local_mesh.h"
+#include "services/cli/perfmodel/model_command.h"
 #include "services/cli/profile/profile_command.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/settings.h"
@@ -74,6 +75,7 @@ struct Arguments {
   FeedbackArguments feedback;
   top::TopArguments top;
   TriageArguments triage;
+  ModelArguments model;
   ProfileArguments profile;
   std::string site;
   std::string history;
@@ -544,14 +546,11 @@ int Main(int argc, char** argv) {
   const CLI::App* tickets = DeclareTickets(app, arguments.tickets);
   const CLI::App* top = top::DeclareTop(app, arguments.top);
   const CLI::App* triage = DeclareTriage(app, arguments.triage);
+  const CLI::App* model = DeclareModel(app, arguments.model);
   const CLI::App* profile = DeclareProfile(app, arguments.profile);
-
   const CLI::App* kb = DeclareKb(app, arguments.kb);
-
   const CLI::App* llm = DeclareLlm(app, arguments.check_llm);
-
   const CLI::App* eval = eval::DeclareEval(app, arguments.eval);
-
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -577,6 +576,7 @@ int Main(int argc, char** argv) {
   }
   if (*top) return top::RunTop(arguments.top, console);
   if (*triage) return RunTriage(arguments.triage, console);
+  if (*model) return RunModel(*model, arguments.model, console);
   if (*profile) return RunProfile(arguments.profile, console);
   if (*list) return RunChecks(arguments, ChecksCommand::kList, console);
   if (*doc) return RunChecks(arguments, ChecksCommand::kDoc, console);
