@@ -194,7 +194,8 @@ void TellPower(absl::Span<const Measurement* const> all, Calibration& calibratio
 
 absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements) {
   if (measurements.size() > kMostMeasurements) {
-    return absl::InvalidArgumentError(absl::StrCat("more than ", kMostMeasurements, " measurements"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("more than ", kMostMeasurements, " measurements"));
   }
   std::vector<const Measurement*> all;
   for (const Measurement& one : measurements) {
@@ -229,8 +230,8 @@ absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements
   return calibration;
 }
 
-absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, Measured kind,
-                                    double predicted, double confidence) {
+absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, Measured kind, double predicted,
+                                    double confidence) {
   const auto found = calibration.misses.find(kind);
   if (found == calibration.misses.end() || found->second.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -33,19 +33,20 @@ struct Calibration {
   std::vector<std::string> unused;  // measurements that could not be used, and why
 };
 
-// Factors are medians, so that a measurement of a broken machine does not move them: of rates and of
-// collectives from 1 GiB on the share of the data sheet; of smaller collectives the time beside
-// their bytes; of steps the share of the rates at which the prediction is what was measured, for each GPU
-// model drawn to that of all by one measurement's weight; and the overlap that leaves the
-// least error. INVALID_ARGUMENT: more than kMostMeasurements, or a value that is no positive number.
+// Factors are medians, so that a measurement of a broken machine does not move them: of rates and
+// of collectives from 1 GiB on the share of the data sheet; of smaller collectives the time beside
+// their bytes; of steps the share of the rates at which the prediction is what was measured, for
+// each GPU model drawn to that of all by one measurement's weight; and the overlap that leaves the
+// least error. INVALID_ARGUMENT: more than kMostMeasurements, or a value that is no positive
+// number.
 absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements);
 
 // The interval of a prediction by how far the others missed, leaving each out in turn (split
 // conformal prediction over leave-one-out residuals: Lei et al., arXiv:1604.04173, section 2;
 // Barber et al., arXiv:1905.02928). It covers what is like the calibrating measurements,
 // and no more can be said of what is not. FAILED_PRECONDITION: no measurement of the kind.
-absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, Measured kind,
-                                    double predicted, double confidence);
+absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, Measured kind, double predicted,
+                                    double confidence);
 
 }  // namespace galen::perfmodel
 

@@ -58,7 +58,7 @@ absl::StatusOr<Bottleneck> BottleneckOf(const Machine& machine, Collective kind,
   const double volume = BusFactor(kind, group.ranks);
   const std::int64_t nodes = group.Nodes();
   const std::string links = machine.links.empty() ? "pcie" : machine.links;
-  const double link = machine.links.empty() ? machine.host
+  const double link = machine.links.empty()              ? machine.host
                       : kind == Collective::kSendReceive ? machine.pair
                                                          : machine.link;
   const bool switched = kind == Collective::kAllReduce && machine.adds_in_switch &&
@@ -73,14 +73,13 @@ absl::StatusOr<Bottleneck> BottleneckOf(const Machine& machine, Collective kind,
     return absl::FailedPreconditionError(
         "machine: nics: is missing; traffic between nodes needs the adapters' rate (nics=8x400)");
   }
-  // The ranks of a group have their part of the node's adapters; a ring leaves the node once for each.
+  // The ranks of a group have their part of the node's adapters; a ring leaves the node once for
+  // each.
   const auto gpus = static_cast<double>(std::max<std::int64_t>(machine.gpus_per_node, 1));
-  const double adapters =
-      machine.nics * std::min(1.0, static_cast<double>(group.local) / gpus);
+  const double adapters = machine.nics * std::min(1.0, static_cast<double>(group.local) / gpus);
   const std::string net = absl::StrCat("net.", machine.fabric.empty() ? "any" : machine.fabric);
   const bool all_to_all = kind == Collective::kAllToAll;
-  const std::int64_t around =
-      (nodes - 1) * (kind == Collective::kAllReduce ? 2 : 1);
+  const std::int64_t around = (nodes - 1) * (kind == Collective::kAllReduce ? 2 : 1);
   Bottleneck between = {net, adapters, volume, around};
   if (kind == Collective::kSendReceive) between = {net, machine.nics / gpus, volume, 1};
   if (all_to_all) {
@@ -103,8 +102,7 @@ absl::StatusOr<Bottleneck> BottleneckOf(const Machine& machine, Collective kind,
 }
 
 absl::StatusOr<double> CollectiveSeconds(const Machine& machine, Collective kind,
-                                         const Group& group, double bytes,
-                                         const Factors& factors) {
+                                         const Group& group, double bytes, const Factors& factors) {
   if (group.ranks < 2) return 0.0;
   GALEN_ASSIGN_OR_RETURN(const Bottleneck held, BottleneckOf(machine, kind, group));
   GALEN_ASSIGN_OR_RETURN(const double share, factors.At(held.factor));

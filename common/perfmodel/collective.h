@@ -12,7 +12,14 @@
 
 namespace galen::perfmodel {
 
-enum class Collective { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBroadcast, kSendReceive };
+enum class Collective {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kBroadcast,
+  kSendReceive
+};
 
 absl::string_view ToString(Collective kind);
 std::optional<Collective> CollectiveNamed(absl::string_view name);  // "all_reduce"
@@ -24,16 +31,16 @@ struct Group {
   std::int64_t Nodes() const { return (ranks + local - 1) / local; }
 };
 
-// Bytes that cross a rank's link for each byte of the collective's size: 2 (n-1) / n of an all-reduce,
-// (n-1) / n of what gathers, scatters or exchanges, 1 of a broadcast (nccl-tests,
+// Bytes that cross a rank's link for each byte of the collective's size: 2 (n-1) / n of an
+// all-reduce, (n-1) / n of what gathers, scatters or exchanges, 1 of a broadcast (nccl-tests,
 // doc/PERFORMANCE.md). The size is what nccl-tests prints: all ranks' together where ranks gather.
 double BusFactor(Collective kind, std::int64_t ranks);
 
 // Where a collective's bytes are held up.
 struct Bottleneck {
-  std::string factor;   // whose share of `rate` is reached: "ring.nvlink"
-  double rate = 0;      // bytes a second of one rank, by the data sheet
-  double volume = 0;    // bytes that cross there for each byte of size
+  std::string factor;     // whose share of `rate` is reached: "ring.nvlink"
+  double rate = 0;        // bytes a second of one rank, by the data sheet
+  double volume = 0;      // bytes that cross there for each byte of size
   std::int64_t hops = 0;  // from node to node, one after another
 };
 

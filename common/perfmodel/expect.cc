@@ -13,8 +13,7 @@ absl::StatusOr<Expectation> Expect(const Job& job, const Machine& machine,
   Expectation expected;
   GALEN_ASSIGN_OR_RETURN(expected.parts, PredictStep(job, machine, calibration.factors));
   GALEN_ASSIGN_OR_RETURN(
-      expected.step,
-      IntervalOf(calibration, Measured::kStep, expected.parts.total, confidence));
+      expected.step, IntervalOf(calibration, Measured::kStep, expected.parts.total, confidence));
   const double tokens =
       static_cast<double>(job.shape.batch) * static_cast<double>(job.shape.sequence);
   expected.throughput = {tokens / expected.step.high, tokens / expected.step.expected,
@@ -24,13 +23,13 @@ absl::StatusOr<Expectation> Expect(const Job& job, const Machine& machine,
                          (expected.parts.total * peak * static_cast<double>(job.shape.gpus));
   const auto share = calibration.factors.At(absl::StrCat("power.", machine.gpu));
   if (share.ok() && machine.power > 0) {
-    // A step that takes longer than it should works less in each second, and takes less power; within
-    // its interval a board takes what others took, as far off as steps are.
+    // A step that takes longer than it should works less in each second, and takes less power;
+    // within its interval a board takes what others took, as far off as steps are.
     const double watts = *share * machine.power;
-    expected.power = Interval{watts * expected.step.expected / expected.step.high, watts,
-                              std::min(machine.power, watts * expected.step.expected /
-                                                          expected.step.low),
-                              expected.step.confidence};
+    expected.power =
+        Interval{watts * expected.step.expected / expected.step.high, watts,
+                 std::min(machine.power, watts * expected.step.expected / expected.step.low),
+                 expected.step.confidence};
   }
   return expected;
 }

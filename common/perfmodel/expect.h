@@ -15,16 +15,18 @@ namespace galen::perfmodel {
 struct Expectation {
   Interval step;        // seconds
   Interval throughput;  // tokens a second of all GPUs
-  // Watts of a board, mean over a step. Nothing where no measurement of a step told its power: unknown.
+  // Watts of a board, mean over a step. Nothing where no measurement of a step told its power:
+  // unknown.
   std::optional<Interval> power;
   double utilization = 0;  // model FLOPs of the peak (MFU)
   StepTime parts;
 };
 
-// The one question of who watches jobs. Pure, thread-safe; a microsecond or so. `confidence` is how often
-// a healthy job of a kind that calibrated lies in the interval; it is as good as the measurements
-// in `calibration` are like the job, and says in Interval::confidence how much they allow.
-// FAILED_PRECONDITION: the machine lacks a rate, the calibration a factor, or measured steps.
+// The one question of who watches jobs. Pure, thread-safe; a microsecond or so. `confidence` is how
+// often a healthy job of a kind that calibrated lies in the interval; it is as good as the
+// measurements in `calibration` are like the job, and says in Interval::confidence how much they
+// allow. FAILED_PRECONDITION: the machine lacks a rate, the calibration a factor, or measured
+// steps.
 absl::StatusOr<Expectation> Expect(const Job& job, const Machine& machine,
                                    const Calibration& calibration, double confidence = 0.9);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 
 namespace galen::perfmodel {
@@ -50,9 +51,13 @@ absl::StatusOr<Trial> TryHalf(absl::Span<const Measurement> measurements, double
   testing.insert(testing.end(), held_out.begin(), held_out.end());
   for (const Measurement* one : testing) {
     const auto predicted = Predict(*one, trial.calibration.factors);
-    if (!predicted.ok()) continue;
-    const auto interval = IntervalOf(trial.calibration, one->kind, *predicted, confidence);
-    if (!interval.ok()) continue;
+    const auto interval = predicted.ok()
+                              ? IntervalOf(trial.calibration, one->kind, *predicted, confidence)
+                              : predicted.status();
+    if (!interval.ok()) {
+      trial.untested.push_back(absl::StrCat(one->id, ": ", interval.status().message()));
+      continue;
+    }
     trial.tested.push_back({one, *interval, *predicted / one->value - 1,
                             interval->low <= one->value && one->value <= interval->high});
   }
@@ -74,7 +79,8 @@ Errors ErrorsOf(const Trial& trial, std::optional<Measured> kind, bool held_out)
   if (errors.empty()) return result;
   std::sort(errors.begin(), errors.end());
   const std::size_t middle = errors.size() / 2;
-  result.median = errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
+  result.median =
+      errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
   result.worst = errors.back();
   return result;
 }

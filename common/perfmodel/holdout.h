@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,11 +24,12 @@ struct Tested {
 struct Trial {
   Calibration calibration;
   std::vector<const Measurement*> calibrated;
-  std::vector<Tested> tested;  // those that are held out always stand last
+  std::vector<Tested> tested;         // those that are held out always stand last
+  std::vector<std::string> untested;  // what that half does not let predict, and why
 };
 
-// Of those that tell one factor (for steps: all of them) the first half, rounded up, calibrates: in the
-// order in which they stand, or, with a seed, in one drawn. What is held out is only tested.
+// Of those that tell one factor (for steps: all of them) the first half, rounded up, calibrates: in
+// the order in which they stand, or, with a seed, in one drawn. What is held out is only tested.
 // Errors are those of Calibrate.
 absl::StatusOr<Trial> TryHalf(absl::Span<const Measurement> measurements, double confidence,
                               std::optional<std::uint32_t> seed = std::nullopt);

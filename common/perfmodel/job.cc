@@ -43,17 +43,17 @@ absl::Status Fit(Job& job) {
   layout.data = shape.gpus / replica;
   if (layout.data > shape.batch || shape.batch % layout.data != 0 ||
       (shape.batch / layout.data) % layout.micro_batch != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "shape: batch=", shape.batch, ": is no multiple of ", layout.data, " replicas times ",
-        layout.micro_batch, " sequences of a micro-batch"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("shape: batch=", shape.batch, ": is no multiple of ", layout.data,
+                     " replicas times ", layout.micro_batch, " sequences of a micro-batch"));
   }
   if (layout.pipeline > shape.layers || layout.pipeline * layout.chunks > shape.layers) {
     return absl::InvalidArgumentError("shape: pp: more stages than there are layers");
   }
   if (layout.expert > shape.experts || (layout.data * layout.context) % layout.expert != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shape: ep=", layout.expert, ": must divide the ", layout.data * layout.context,
-                     " replicas, and there are ", shape.experts, " experts"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shape: ep=", layout.expert, ": must divide the ", layout.data * layout.context,
+        " replicas, and there are ", shape.experts, " experts"));
   }
   return absl::OkStatus();
 }
@@ -63,9 +63,12 @@ absl::Status Fit(Job& job) {
 absl::StatusOr<Job> ParseJob(absl::string_view text) {
   Job job;
   Layout& layout = job.layout;
-  const std::map<absl::string_view, std::int64_t*> numbers = {
-      {"tp", &layout.tensor},  {"pp", &layout.pipeline},         {"cp", &layout.context},
-      {"ep", &layout.expert},  {"micro_batch", &layout.micro_batch}, {"chunks", &layout.chunks}};
+  const std::map<absl::string_view, std::int64_t*> numbers = {{"tp", &layout.tensor},
+                                                              {"pp", &layout.pipeline},
+                                                              {"cp", &layout.context},
+                                                              {"ep", &layout.expert},
+                                                              {"micro_batch", &layout.micro_batch},
+                                                              {"chunks", &layout.chunks}};
   std::vector<absl::string_view> rest;
   for (const absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
     const std::pair<absl::string_view, absl::string_view> field =

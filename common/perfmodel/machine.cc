@@ -79,8 +79,9 @@ absl::StatusOr<double> PeakOf(const Machine& machine, absl::string_view precisio
     found = machine.peaks.find(precision == "fp16" ? "bf16" : "fp16");
   }
   if (found == machine.peaks.end()) {
-    return absl::FailedPreconditionError(absl::StrCat(machine.gpu, ": knowledge/hardware has no peak_",
-                                                      precision, "_tflops of it; declare it there"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(machine.gpu, ": knowledge/hardware has no peak_", precision,
+                     "_tflops of it; declare it there"));
   }
   return found->second;
 }

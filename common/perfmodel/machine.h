@@ -13,13 +13,13 @@ namespace galen::perfmodel {
 // What the data sheets promise of a node and its GPUs. Rates are bytes or operations a second;
 // 0 is unknown or not there, and what needs it cannot be predicted.
 struct Machine {
-  std::string gpu;     // the model, as knowledge/hardware has it
-  std::string vendor;  // "nvidia" or "amd"
+  std::string gpu;                      // the model, as knowledge/hardware has it
+  std::string vendor;                   // "nvidia" or "amd"
   std::map<std::string, double> peaks;  // operations a second by precision: "bf16"
   double memory = 0;
-  std::string links;  // "nvlink", "xgmi" or "" (PCIe alone)
-  double link = 0;    // of one GPU to all others of the node, one direction
-  double pair = 0;    // of one GPU to one other
+  std::string links;            // "nvlink", "xgmi" or "" (PCIe alone)
+  double link = 0;              // of one GPU to all others of the node, one direction
+  double pair = 0;              // of one GPU to one other
   bool adds_in_switch = false;  // NVLS: the switch of the links adds up what all GPUs send
   double host = 0;              // of one GPU to its host, one direction
   double power = 0;             // watts that the board may take
@@ -28,8 +28,8 @@ struct Machine {
   std::string fabric;  // "infiniband", "roce", "efa", "opa" ... ; "" unknown
 };
 
-// One GPU model by the facts of knowledge/hardware/gpus.yaml. INVALID_ARGUMENT: facts that say neither
-// what it computes nor how fast its memory is.
+// One GPU model by the facts of knowledge/hardware/gpus.yaml. INVALID_ARGUMENT: facts that say
+// neither what it computes nor how fast its memory is.
 absl::StatusOr<Machine> MachineOf(absl::string_view model,
                                   const std::map<std::string, double>& facts);
 

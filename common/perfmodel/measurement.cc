@@ -42,8 +42,8 @@ absl::StatusOr<Bottleneck> FactorOf(const Measurement& one) {
         absl::StrCat(one.id, ": is no rate of compute, memory, host or pair"));
   }
   if (held.rate <= 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(one.id, ": knowledge/hardware has no ", one.resource, " rate of ", machine.gpu));
+    return absl::FailedPreconditionError(absl::StrCat(one.id, ": knowledge/hardware has no ",
+                                                      one.resource, " rate of ", machine.gpu));
   }
   return held;
 }

@@ -24,8 +24,8 @@ struct Measurement {
   Measured kind = Measured::kRate;
   Machine machine;
 
-  std::string resource;   // kRate: "compute", "memory", "host" or "pair"
-  std::string precision;  // kRate of compute
+  std::string resource;                            // kRate: "compute", "memory", "host" or "pair"
+  std::string precision;                           // kRate of compute
   Collective collective = Collective::kAllReduce;  // kTransfer, with `group` and `bytes`
   Group group;
   double bytes = 0;

@@ -46,8 +46,8 @@ std::string Text(double x, double y, absl::string_view text, const char* type,
 }
 
 std::string Line(double x1, double y1, double x2, double y2) {
-  return absl::StrFormat(
-      "<line class=\"l\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", x1, y1, x2, y2);
+  return absl::StrFormat("<line class=\"l\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+                         x1, y1, x2, y2);
 }
 
 std::string Rate(double rate) {
@@ -108,9 +108,8 @@ std::string RooflineSvg(const Roofs& roofs, absl::Span<const RoofPoint> points) 
                     Text(frame.left - 6, frame.Y(y) + 4, Rate(std::pow(10, y)), "q", "end"));
   }
   const auto roof = [](double peak, double memory) {
-    return [peak, memory](double at) {
-      return std::log10(std::min(peak, memory * std::pow(10, at)));
-    };
+    return
+        [peak, memory](double at) { return std::log10(std::min(peak, memory * std::pow(10, at))); };
   };
   absl::StrAppend(&out, Curve(frame, "d", roof(roofs.peak, roofs.memory_peak)),
                   Curve(frame, "a", roof(roofs.matrices, roofs.memory)),
@@ -125,20 +124,17 @@ std::string RooflineSvg(const Roofs& roofs, absl::Span<const RoofPoint> points) 
     const bool right = frame.X(x) > frame.left + 0.6 * frame.width;
     absl::StrAppendFormat(&out, "<circle class=\"o\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n",
                           frame.X(x), frame.Y(y));
-    absl::StrAppend(&out, Text(frame.X(x) + (right ? -10 : 10), frame.Y(y) + 18,
-                               absl::StrCat(point.name, ", ", Rate(point.rate)), "t",
-                               right ? "end" : "start"));
+    absl::StrAppend(
+        &out, Text(frame.X(x) + (right ? -10 : 10), frame.Y(y) + 18,
+                   absl::StrCat(point.name, ", ", Rate(point.rate)), "t", right ? "end" : "start"));
   }
   const double legend = frame.top + frame.height + 62;
-  absl::StrAppend(
-      &out,
-      Text(frame.left + frame.width / 2, legend - 22, "operations for each byte of memory", "q",
-           "middle"));
+  absl::StrAppend(&out, Text(frame.left + frame.width / 2, legend - 22,
+                             "operations for each byte of memory", "q", "middle"));
   double x = 16;
-  for (const auto& [type, name] :
-       {std::pair<const char*, const char*>{"d", "by the data sheet"},
-        {"a", "as calibrated, both at once"},
-        {"b", "as calibrated, in turns: what steps do"}}) {
+  for (const auto& [type, name] : {std::pair<const char*, const char*>{"d", "by the data sheet"},
+                                   {"a", "as calibrated, both at once"},
+                                   {"b", "as calibrated, in turns: what steps do"}}) {
     absl::StrAppendFormat(&out, "<path class=\"n %s\" d=\"M%.1f %.1fh26\"/>\n", type, x, legend);
     absl::StrAppend(&out, Text(x + 32, legend + 4, name, "q"));
     x += 60 + 7.2 * static_cast<double>(absl::string_view(name).size());
@@ -169,9 +165,9 @@ std::string MixSvg(double overlap) {
   for (const Pair& pair : kPairs) {
     const Frame frame = {left, 60, kPanel, 180, 0, 1, 0, 1.05};
     for (const double y : {0.0, 0.5, 1.0}) {
-      absl::StrAppend(&out, Line(left, frame.Y(y), left + kPanel, frame.Y(y)),
-                      Text(left - 6, frame.Y(y) + 4, absl::StrFormat("%.0f %%", 100 * y), "q",
-                           "end"));
+      absl::StrAppend(
+          &out, Line(left, frame.Y(y), left + kPanel, frame.Y(y)),
+          Text(left - 6, frame.Y(y) + 4, absl::StrFormat("%.0f %%", 100 * y), "q", "end"));
     }
     // At `x` the second task is so much of both tasks' seconds.
     const auto used = [&](double x, bool second, double degree) {
@@ -195,10 +191,9 @@ std::string MixSvg(double overlap) {
     left += kPanel + 45;
   }
   double x = 16;
-  for (const auto& [type, name] :
-       {std::pair<const char*, const char*>{"a", "the first is in use"},
-        {"b", "the second is in use"},
-        {"d", "if both could always work at once"}}) {
+  for (const auto& [type, name] : {std::pair<const char*, const char*>{"a", "the first is in use"},
+                                   {"b", "the second is in use"},
+                                   {"d", "if both could always work at once"}}) {
     absl::StrAppendFormat(&out, "<path class=\"n %s\" d=\"M%.1f %.1fh26\"/>\n", type, x,
                           kHeight - 20.0);
     absl::StrAppend(&out, Text(x + 32, kHeight - 16, name, "q"));

@@ -12,8 +12,8 @@
 namespace galen::perfmodel {
 namespace {
 
-// Operations a second on matrices that do not suit the units for them: two values of 16 bits a lane of
-// the vector units, or a quarter of the peak where those are not known.
+// Operations a second on matrices that do not suit the units for them: two values of 16 bits a lane
+// of the vector units, or a quarter of the peak where those are not known.
 double OddRate(const Machine& machine, double peak) {
   const auto vector = machine.peaks.find("fp32");
   return std::min(peak, vector != machine.peaks.end() ? 2 * vector->second : peak / 4);
@@ -24,9 +24,9 @@ double OddRate(const Machine& machine, double peak) {
 absl::StatusOr<StepTime> PredictStep(const Job& job, const Machine& machine,
                                      const Factors& factors) {
   GALEN_ASSIGN_OR_RETURN(const double peak, PeakOf(machine, job.shape.precision));
-  GALEN_ASSIGN_OR_RETURN(const double matrices,
-                         factors.At(absl::StrCat("compute.", machine.vendor, ".",
-                                                 WidthOf(job.shape.precision))));
+  GALEN_ASSIGN_OR_RETURN(
+      const double matrices,
+      factors.At(absl::StrCat("compute.", machine.vendor, ".", WidthOf(job.shape.precision))));
   GALEN_ASSIGN_OR_RETURN(const double memory, factors.At("memory"));
   GALEN_ASSIGN_OR_RETURN(const double step, factors.At(absl::StrCat("step.", machine.gpu)));
   GALEN_ASSIGN_OR_RETURN(const double overlap, factors.At("overlap"));

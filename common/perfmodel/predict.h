@@ -28,8 +28,8 @@ struct StepTime {
   StepWork work;
 };
 
-// FAILED_PRECONDITION: the machine or the factors lack what the job needs; INVALID_ARGUMENT: numbers
-// so large that the result is none.
+// FAILED_PRECONDITION: the machine or the factors lack what the job needs; INVALID_ARGUMENT:
+// numbers so large that the result is none.
 absl::StatusOr<StepTime> PredictStep(const Job& job, const Machine& machine,
                                      const Factors& factors);
 

@@ -35,8 +35,8 @@ std::size_t WarmUpOf(absl::Span<const double> samples) {
   return from;
 }
 
-// The regularized incomplete beta function by its continued fraction (Lentz; Press et al., "Numerical
-// Recipes", section 6.4), here with b = 1/2.
+// The regularized incomplete beta function by its continued fraction (Lentz; Press et al.,
+// "Numerical Recipes", section 6.4), here with b = 1/2.
 double IncompleteBeta(double a, double x) {
   constexpr double kTiny = 1e-300;
   constexpr double kB = 0.5;
@@ -91,9 +91,8 @@ double StudentQuantile(double p, double freedom) {
 SteadyMean JudgeSamples(absl::Span<const double> samples, const StopRule& rule) {
   SteadyMean judged;
   const std::size_t first = std::max<std::size_t>(rule.first_look, 2 * kBatches);
-  if (samples.size() < first || !std::all_of(samples.begin(), samples.end(), [](double value) {
-        return std::isfinite(value);
-      })) {
+  if (samples.size() < first || !std::all_of(samples.begin(), samples.end(),
+                                             [](double value) { return std::isfinite(value); })) {
     return judged;
   }
   std::size_t count = first;
@@ -117,8 +116,7 @@ SteadyMean JudgeSamples(absl::Span<const double> samples, const StopRule& rule) 
     variance += (mean - judged.mean) * (mean - judged.mean) / (kN - 1);
   }
   // Of all looks, number k may err with 1 / (k (k + 1)) of what all may: these add up to one.
-  const double may_err =
-      std::clamp(1 - rule.confidence, 1e-9, 0.5) / (look * (look + 1));
+  const double may_err = std::clamp(1 - rule.confidence, 1e-9, 0.5) / (look * (look + 1));
   const double half = StudentQuantile(1 - may_err / 2, kN - 1) * std::sqrt(variance / kN);
   judged.low = judged.mean - half;
   judged.high = judged.mean + half;

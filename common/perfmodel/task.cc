@@ -6,8 +6,7 @@ namespace galen::perfmodel {
 
 double Exposed(const Demand& demand, double overlap) {
   const double work = demand.compute + demand.memory;
-  return demand.interconnect -
-         std::clamp(overlap, 0.0, 1.0) * std::min(work, demand.interconnect);
+  return demand.interconnect - std::clamp(overlap, 0.0, 1.0) * std::min(work, demand.interconnect);
 }
 
 double Combined(const Demand& demand, double overlap) {

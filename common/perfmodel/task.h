@@ -12,9 +12,10 @@ struct Demand {
   double interconnect = 0;
 };
 
-// How long a task of several resources takes: products of matrices and traffic of memory take turns,
-// the interconnect works beside both (the same section, figure 3), here to the degree `overlap`:
-// 1: whatever fits hides; 0: all take turns. Values outside 0 to 1 count as the nearer end.
+// How long a task of several resources takes: products of matrices and traffic of memory take
+// turns, the interconnect works beside both (the same section, figure 3), here to the degree
+// `overlap`: 1: whatever fits hides; 0: all take turns. Values outside 0 to 1 count as the nearer
+// end.
 double Combined(const Demand& demand, double overlap);
 
 // The part of demand.interconnect that Combined does not hide.

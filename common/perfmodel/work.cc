@@ -10,8 +10,8 @@ namespace {
 constexpr double kTwoBytes = 2;  // of a value in bf16 or fp16
 // Adam: reads gradient 2, weight, mean and variance 4 each; writes these three and the weight of 2.
 constexpr double kOptimizerBytes = 28;
-// Rows of matrices that begin on multiples of 16 bytes are what units for matrices take (NVIDIA, "Matrix
-// Multiplication Background", docs.nvidia.com/deeplearning/performance, section 2.1).
+// Rows of matrices that begin on multiples of 16 bytes are what units for matrices take (NVIDIA,
+// "Matrix Multiplication Background", docs.nvidia.com/deeplearning/performance, section 2.1).
 constexpr std::int64_t kAligned = 8;
 
 double Of(std::int64_t value) { return static_cast<double>(value); }
@@ -82,7 +82,8 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   work.bytes = share * layers * LayerBytes(shape, layout.flash) * passes;
   const double experts = ExpertWeights(shape) * Of(shape.layers);
   const double dense = work.weights - experts;
-  const double held = dense / (tensor * pipeline) + experts / (tensor * pipeline * Of(layout.expert));
+  const double held =
+      dense / (tensor * pipeline) + experts / (tensor * pipeline * Of(layout.expert));
   // Each micro-batch reads the weights that it meets once a pass.
   work.bytes += held * kTwoBytes * passes * work.micro_batches;
   if (shape.training) {
@@ -94,14 +95,15 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
                        kTwoBytes;  // activations of a micro-batch between two layers
   const double each = layers * work.micro_batches;
   if (layout.tensor > 1) {
-    work.traffic.push_back({"tensor", Collective::kAllReduce, GroupOf(layout.tensor, 1, gpus), piece,
-                            each * (shape.training ? (full ? 6.0 : 4.0) : 2.0), false});
+    work.traffic.push_back({"tensor", Collective::kAllReduce, GroupOf(layout.tensor, 1, gpus),
+                            piece, each * (shape.training ? (full ? 6.0 : 4.0) : 2.0), false});
   }
   if (layout.context > 1) {
     const double keys = 2 * Of(layout.micro_batch) * Of(shape.sequence) * Of(shape.kv_heads) *
                         Of(shape.head_size) * kTwoBytes / tensor;
     work.traffic.push_back({"context", Collective::kAllGather,
-                            GroupOf(layout.context, layout.tensor, gpus), keys, each * passes, true});
+                            GroupOf(layout.context, layout.tensor, gpus), keys, each * passes,
+                            true});
   }
   if (layout.expert > 1) {
     const double chosen = Of(std::max<std::int64_t>(shape.active, 1));
@@ -111,10 +113,9 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   }
   if (layout.pipeline > 1) {
     const std::int64_t stage = layout.tensor * layout.context * layout.data;
-    work.traffic.push_back({"pipeline", Collective::kSendReceive, GroupOf(2, stage, gpus),
-                            piece / tensor,
-                            work.micro_batches * Of(layout.chunks) * (shape.training ? 2.0 : 1.0),
-                            false});
+    work.traffic.push_back(
+        {"pipeline", Collective::kSendReceive, GroupOf(2, stage, gpus), piece / tensor,
+         work.micro_batches * Of(layout.chunks) * (shape.training ? 2.0 : 1.0), false});
   }
   if (layout.data * layout.context > 1 && shape.training) {
     const Group group = GroupOf(layout.data * layout.context, layout.tensor, gpus);

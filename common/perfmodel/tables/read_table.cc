@@ -23,12 +23,12 @@ namespace {
 using host::Yaml;
 
 constexpr absl::string_view kFields[] = {
-    "id",         "gpu",    "gpus_per_node", "nics",         "fabric",     "memory_gb_s", "host_gb_s",
-    "resource",   "precision", "tflops",     "gb_s",         "collective", "ranks",       "local",
-    "bytes",      "bus_gb_s",  "microseconds", "shape",      "seconds",    "tokens_per_gpu", "power_w",
-    "held_out",   "source"};
+    "id",       "gpu",       "gpus_per_node", "nics",  "fabric",     "memory_gb_s",    "host_gb_s",
+    "resource", "precision", "tflops",        "gb_s",  "collective", "ranks",          "local",
+    "bytes",    "bus_gb_s",  "microseconds",  "shape", "seconds",    "tokens_per_gpu", "power_w",
+    "held_out", "source"};
 
-constexpr absl::string_view kJobFields[] = {"gpu",    "gpus_per_node", "nics",  "fabric",
+constexpr absl::string_view kJobFields[] = {"gpu",         "gpus_per_node", "nics", "fabric",
                                             "memory_gb_s", "host_gb_s",     "shape"};
 
 // One entry, field by field.
@@ -52,7 +52,8 @@ class Entry {
     double number = 0;
     if (!absl::SimpleAtod(text, &number) || !std::isfinite(number) || number <= 0 ||
         number > 1e24) {
-      return host::YamlError(*value, file_, absl::StrCat(name, ": ", text, " is no positive number"));
+      return host::YamlError(*value, file_,
+                             absl::StrCat(name, ": ", text, " is no positive number"));
     }
     return number;
   }
@@ -123,15 +124,14 @@ absl::Status ReadTransfer(const Entry& entry, Measurement& one) {
   GALEN_ASSIGN_OR_RETURN(one.group.ranks, entry.Count("ranks", 0));
   if (one.group.ranks < 2) return entry.Wrong("needs ranks, 2 or more");
   GALEN_ASSIGN_OR_RETURN(
-      one.group.local,
-      entry.Count("local", std::min(one.group.ranks, one.machine.gpus_per_node)));
+      one.group.local, entry.Count("local", std::min(one.group.ranks, one.machine.gpus_per_node)));
   if (one.group.local > one.group.ranks) return entry.Wrong("local: more than ranks");
   GALEN_ASSIGN_OR_RETURN(one.bytes, entry.Number("bytes"));
   if (one.bytes == 0) return entry.Wrong("needs bytes, the size as nccl-tests prints it");
   GALEN_ASSIGN_OR_RETURN(const double bus, entry.Number("bus_gb_s"));
   GALEN_ASSIGN_OR_RETURN(const double microseconds, entry.Number("microseconds"));
-  one.value = bus > 0 ? one.bytes * BusFactor(*kind, one.group.ranks) / (bus * 1e9)
-                      : microseconds * 1e-6;
+  one.value =
+      bus > 0 ? one.bytes * BusFactor(*kind, one.group.ranks) / (bus * 1e9) : microseconds * 1e-6;
   return absl::OkStatus();
 }
 
@@ -157,9 +157,9 @@ absl::StatusOr<Measurement> ReadMeasurement(const Yaml& map, absl::string_view f
   if (map.kind != Yaml::Kind::kMap) return host::YamlError(map, file, "is no map of fields");
   for (const Yaml::Field& field : map.fields) {
     if (std::find(std::begin(kFields), std::end(kFields), field.name) == std::end(kFields)) {
-      return host::YamlError(field.value, file,
-                             absl::StrCat(field.name, ": unknown; there are ",
-                                          absl::StrJoin(kFields, ", ")));
+      return host::YamlError(
+          field.value, file,
+          absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(kFields, ", ")));
     }
   }
   const Entry entry(map, file);
@@ -179,7 +179,8 @@ absl::StatusOr<Measurement> ReadMeasurement(const Yaml& map, absl::string_view f
                                                   : ReadStep(entry, one));
   if (one.value <= 0) {
     return entry.Wrong(
-        "says nothing measured: a rate has tflops or gb_s, a collective bus_gb_s or microseconds, a "
+        "says nothing measured: a rate has tflops or gb_s, a collective bus_gb_s or microseconds, "
+        "a "
         "step seconds or tokens_per_gpu");
   }
   if (one.kind != Measured::kStep) {
@@ -228,13 +229,14 @@ absl::StatusOr<double> ParseNics(absl::string_view text) {
 absl::StatusOr<JobOnMachine> ReadJobFile(absl::string_view text, absl::string_view file,
                                          FactsOf facts) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
-  if (document.kind != Yaml::Kind::kMap) return host::YamlError(document, file, "is no map of fields");
+  if (document.kind != Yaml::Kind::kMap)
+    return host::YamlError(document, file, "is no map of fields");
   for (const Yaml::Field& field : document.fields) {
     if (std::find(std::begin(kJobFields), std::end(kJobFields), field.name) ==
         std::end(kJobFields)) {
-      return host::YamlError(field.value, file,
-                             absl::StrCat(field.name, ": unknown; there are ",
-                                          absl::StrJoin(kJobFields, ", ")));
+      return host::YamlError(
+          field.value, file,
+          absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(kJobFields, ", ")));
     }
   }
   const Entry entry(document, file);

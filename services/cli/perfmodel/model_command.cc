@@ -83,8 +83,7 @@ absl::StatusOr<std::vector<Measurement>> MeasurementsOf(const ModelArguments& ar
   for (const std::string& path : arguments.measured) {
     GALEN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
     GALEN_ASSIGN_OR_RETURN(std::vector<Measurement> own, perfmodel::ReadTable(text, path, facts));
-    all.insert(all.end(), std::make_move_iterator(own.begin()),
-               std::make_move_iterator(own.end()));
+    all.insert(all.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
   }
   return all;
 }
@@ -127,8 +126,8 @@ absl::Status DrawPictures(const ModelArguments& arguments, const PredictionPage&
                                        operations / (parts.compute + parts.memory)};
     const perfmodel::RoofPoint whole = {"whole step", operations / parts.work.bytes,
                                         operations / parts.total};
-    const perfmodel::Roofs roofs = {page.machine.gpu, peak, parts.matrix_rate,
-                                    page.machine.memory, parts.memory_rate};
+    const perfmodel::Roofs roofs = {page.machine.gpu, peak, parts.matrix_rate, page.machine.memory,
+                                    parts.memory_rate};
     GALEN_RETURN_IF_ERROR(
         WriteFile(arguments.roofline, perfmodel::RooflineSvg(roofs, {work, whole})));
   }
@@ -221,8 +220,7 @@ CLI::App* DeclareModel(CLI::App& app, ModelArguments& arguments) {
     command->add_option("--measured", arguments.measured, "Own measurements that calibrate; again")
         ->type_name("FILE");
   }
-  explain->add_option("--roofline", arguments.roofline, "Draw a roofline of it")
-      ->type_name("FILE");
+  explain->add_option("--roofline", arguments.roofline, "Draw a roofline of it")->type_name("FILE");
   explain->add_option("--mix", arguments.mix, "Draw how resources are in use together")
       ->type_name("FILE");
   calibrate->add_option("measured", arguments.measured, "Own measurements; again")

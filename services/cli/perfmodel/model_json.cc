@@ -64,7 +64,8 @@ std::string PredictionJson(const PredictionPage& page) {
 }
 
 std::string CalibrationJson(const perfmodel::Calibration& calibration) {
-  Json json = {{"factors", Json::object()}, {"told_by", Json::object()}, {"misses", Json::object()}};
+  Json json = {
+      {"factors", Json::object()}, {"told_by", Json::object()}, {"misses", Json::object()}};
   for (const auto& [name, value] : calibration.factors.all()) json["factors"][name] = value;
   for (const auto& [name, count] : calibration.told_by) json["told_by"][name] = count;
   for (const auto& [kind, misses] : calibration.misses) {
@@ -87,9 +88,10 @@ std::string TrialJson(const perfmodel::Trial& trial, const std::vector<perfmodel
                               {"within", one.covered},
                               {"source", one.measurement->source}});
   }
+  json["untested"] = trial.untested;
   json["errors"] = {{"all", ErrorsJson(perfmodel::ErrorsOf(trial, std::nullopt, false))}};
-  for (const auto kind : {perfmodel::Measured::kRate, perfmodel::Measured::kTransfer,
-                          perfmodel::Measured::kStep}) {
+  for (const auto kind :
+       {perfmodel::Measured::kRate, perfmodel::Measured::kTransfer, perfmodel::Measured::kStep}) {
     json["errors"][std::string(perfmodel::ToString(kind))] =
         ErrorsJson(perfmodel::ErrorsOf(trial, kind, false));
   }

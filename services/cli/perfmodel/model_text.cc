@@ -113,8 +113,7 @@ void Parts(const PredictionPage& shown, Page& page) {
     page.Line("remark",
               absl::StrFormat("%.0f %% of the operations are on matrices whose sizes, split over "
                               "tp, are no multiples of 8",
-                              100 * time.work.odd_flops /
-                                  (time.work.flops + time.work.odd_flops)));
+                              100 * time.work.odd_flops / (time.work.flops + time.work.odd_flops)));
   }
 }
 
@@ -132,9 +131,9 @@ std::string BoundOf(const StepTime& time) {
        {time.memory, "traffic of memory"},
        {time.interconnect, "the interconnect"},
        {time.bubble, "a pipeline that fills"}}};
-  return std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-           return a.first < b.first;
-         })->second;
+  return std::max_element(parts.begin(), parts.end(),
+                          [](const auto& a, const auto& b) { return a.first < b.first; })
+      ->second;
 }
 
 std::string PredictionText(const PredictionPage& shown, const Terminal& terminal) {
@@ -145,8 +144,9 @@ std::string PredictionText(const PredictionPage& shown, const Terminal& terminal
   page.Line("step", absl::StrCat(Seconds(step.expected), "   ",
                                  Between(Seconds(step.low), Seconds(step.high), step.confidence)));
   const auto rate = [](double value) { return absl::StrFormat("%.5g", value); };
-  page.Line("tokens", absl::StrCat(rate(tokens.expected), " a second   ",
-                                   Between(rate(tokens.low), rate(tokens.high), tokens.confidence)));
+  page.Line("tokens",
+            absl::StrCat(rate(tokens.expected), " a second   ",
+                         Between(rate(tokens.low), rate(tokens.high), tokens.confidence)));
   page.Line("utilization", absl::StrCat(Percent(expected.utilization), " of the GPUs' peak (MFU)"));
   page.Line("power", expected.power.has_value()
                          ? absl::StrFormat("%.0f W a GPU   %s", expected.power->expected,
@@ -165,9 +165,9 @@ std::string CalibrationText(const Calibration& calibration, const Terminal& term
   std::vector<std::vector<std::string>> rows = {{"factor", "value", "measurements"}};
   for (const auto& [name, value] : calibration.factors.all()) {
     const auto told = calibration.told_by.find(name);
-    rows.push_back({name,
-                    name.rfind("latency.", 0) == 0 ? Seconds(value) : absl::StrFormat("%.3f", value),
-                    absl::StrCat(told != calibration.told_by.end() ? told->second : 0)});
+    rows.push_back(
+        {name, name.rfind("latency.", 0) == 0 ? Seconds(value) : absl::StrFormat("%.3f", value),
+         absl::StrCat(told != calibration.told_by.end() ? told->second : 0)});
   }
   page.Rows("factors", rows);
   rows = {{"each by all others", "measurements", "median error", "interval at 90 %"}};
@@ -193,15 +193,14 @@ std::string TrialText(const Trial& trial, const std::vector<Trial>& drawn,
       {"tested", "kind", "measured", "predicted", "error", "from", "to", "within"}};
   for (const perfmodel::Tested& one : trial.tested) {
     const perfmodel::Measurement& measured = *one.measurement;
-    rows.push_back({measured.id,
-                    measured.held_out ? "held out" : std::string(ToString(measured.kind)),
-                    Value(measured.kind, measured.value),
-                    Value(measured.kind, one.interval.expected),
-                    absl::StrFormat("%+.1f %%", 100 * one.error),
-                    Value(measured.kind, one.interval.low), Value(measured.kind, one.interval.high),
-                    one.covered ? "yes" : "no"});
+    rows.push_back(
+        {measured.id, measured.held_out ? "held out" : std::string(ToString(measured.kind)),
+         Value(measured.kind, measured.value), Value(measured.kind, one.interval.expected),
+         absl::StrFormat("%+.1f %%", 100 * one.error), Value(measured.kind, one.interval.low),
+         Value(measured.kind, one.interval.high), one.covered ? "yes" : "no"});
   }
   page.Rows("tests", rows);
+  for (const std::string& one : trial.untested) page.Line("not tested", one);
   page.Line("calibrated", absl::StrCat(trial.calibrated.size(), " measurements"));
   const Errors all = ErrorsOf(trial, std::nullopt, false);
   page.Line("all", ErrorLine(all));

@@ -149,8 +149,8 @@ TEST(Interval, CoversAsOftenAsItSays) {
     const auto calibration = Calibrate(all);
     ASSERT_TRUE(calibration.ok());
     const Measurement next = Rate("next", value());
-    const auto interval = IntervalOf(*calibration, Measured::kRate,
-                                     *Predict(next, calibration->factors), 0.9);
+    const auto interval =
+        IntervalOf(*calibration, Measured::kRate, *Predict(next, calibration->factors), 0.9);
     ASSERT_TRUE(interval.ok());
     covered += interval->low <= next.value && next.value <= interval->high ? 1 : 0;
   }
@@ -165,7 +165,7 @@ TEST(Halves, WhatCalibratesIsNeverTested) {
     const auto trial = TryHalf(all, 0.9, seed);
     ASSERT_TRUE(trial.ok()) << trial.status();
     EXPECT_GE(trial->calibrated.size(), trial->tested.size());
-    EXPECT_EQ(trial->calibrated.size() + trial->tested.size(), all.size());
+    EXPECT_EQ(trial->calibrated.size() + trial->tested.size() + trial->untested.size(), all.size());
     for (const Tested& tested : trial->tested) {
       EXPECT_EQ(std::count(trial->calibrated.begin(), trial->calibrated.end(), tested.measurement),
                 0);

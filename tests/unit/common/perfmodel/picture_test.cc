@@ -16,8 +16,9 @@ using ::testing::Not;
 constexpr double kTera = 1e12;
 
 TEST(Pictures, ARooflineShowsItsPointsAndEscapesTheirNames) {
-  const std::string svg = RooflineSvg({"H100 <&>", 989 * kTera, 500 * kTera, 3.35 * kTera, 2 * kTera},
-                                      {RoofPoint{"step \"1\"", 250, 300 * kTera}});
+  const std::string svg =
+      RooflineSvg({"H100 <&>", 989 * kTera, 500 * kTera, 3.35 * kTera, 2 * kTera},
+                  {RoofPoint{"step \"1\"", 250, 300 * kTera}});
   EXPECT_THAT(svg, HasSubstr("H100 &lt;&amp;&gt;"));
   EXPECT_THAT(svg, HasSubstr("step &quot;1&quot;"));
   EXPECT_THAT(svg, HasSubstr("300 TFLOP/s"));

@@ -1,4 +1,5 @@
-// Claims about the tables of measurements: how people write them, and how well the published ones are predicted.
+// Claims about the tables of measurements: how people write them, and how well the published ones
+// are predicted.
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -86,7 +87,8 @@ TEST(Table, WhatIsWrongIsToldByFileAndLine) {
 
 TEST(Table, AJobOfAFileIsReadAsAnEntryIs) {
   const auto read = ReadJobFile(
-      "gpu: H100-SXM5-80GB\nnics: 8x400\nfabric: infiniband\nshape: >-\n  layers=2,hidden=64,heads=4,"
+      "gpu: H100-SXM5-80GB\nnics: 8x400\nfabric: infiniband\nshape: >-\n  "
+      "layers=2,hidden=64,heads=4,"
       "vocabulary=10,sequence=8,batch=8,precision=bf16,gpus=8,tp=2\n",
       "job.yaml", Facts);
   ASSERT_TRUE(read.ok()) << read.status();

@@ -35,7 +35,9 @@ TEST(SteadyMean, AWarmUpDoesNotCount) {
   std::mt19937 random(1);
   std::normal_distribution<double> noise(0, 0.5);
   const SteadyMean judged = Repeat(
-      [&](std::size_t i) { return 100 + 80 * std::exp(-static_cast<double>(i) / 8) + noise(random); },
+      [&](std::size_t i) {
+        return 100 + 80 * std::exp(-static_cast<double>(i) / 8) + noise(random);
+      },
       {});
   EXPECT_TRUE(judged.enough);
   EXPECT_GE(judged.warm_up, 10U);
@@ -57,8 +59,8 @@ TEST(SteadyMean, FewOrBrokenSamplesAreNotEnough) {
   EXPECT_FALSE(JudgeSamples(samples, {}).enough);
 }
 
-// 300 measurements each whose samples follow one another (correlation 0.6) after a warm-up: however often
-// the rule looks, the mean lies in the interval that it stops with.
+// 300 measurements each whose samples follow one another (correlation 0.6) after a warm-up: however
+// often the rule looks, the mean lies in the interval that it stops with.
 TEST(SteadyMean, TheIntervalKeepsItsConfidenceOverAllLooks) {
   std::mt19937 random(7);
   std::normal_distribution<double> noise(0, 1);

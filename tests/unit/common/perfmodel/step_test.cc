@@ -66,8 +66,9 @@ TEST(Collectives, ASwitchThatAddsUpLetsTheBusBandwidthPassTheWires) {
 TEST(Collectives, WithoutAdaptersTrafficBetweenNodesIsUnknown) {
   Machine machine = SomeMachine();
   machine.nics = 0;
-  EXPECT_THAT(std::string(BottleneckOf(machine, Collective::kAllReduce, {16, 8}).status().message()),
-              HasSubstr("nics"));
+  EXPECT_THAT(
+      std::string(BottleneckOf(machine, Collective::kAllReduce, {16, 8}).status().message()),
+      HasSubstr("nics"));
 }
 
 TEST(Step, PartsAddUp) {
@@ -89,11 +90,12 @@ TEST(Step, OneGpuAloneNeedsAllOperationsOfTheModel) {
 
 TEST(Step, OperationsDoNotDependOnTheLayout) {
   const double whole = FlopsPerStep(SmallJob("gpus=1").shape);
-  for (const char* layout : {"gpus=8", "gpus=8,tp=8", "gpus=8,pp=8", "gpus=8,cp=4,tp=2",
-                             "gpus=32,tp=2,pp=4,zero=3"}) {
+  for (const char* layout :
+       {"gpus=8", "gpus=8,tp=8", "gpus=8,pp=8", "gpus=8,cp=4,tp=2", "gpus=32,tp=2,pp=4,zero=3"}) {
     const Job job = SmallJob(layout);
     const StepWork work = WorkOf(job, SomeMachine());
-    EXPECT_NEAR((work.flops + work.odd_flops) * static_cast<double>(job.shape.gpus) / whole, 1, 1e-9)
+    EXPECT_NEAR((work.flops + work.odd_flops) * static_cast<double>(job.shape.gpus) / whole, 1,
+                1e-9)
         << layout;
   }
 }
@@ -103,13 +105,13 @@ TEST(Step, WhatCostsMoreTakesLonger) {
     const char* less;
     const char* more;
   };
-  for (const Case& one :
-       {Case{"gpus=8", "gpus=4"}, Case{"gpus=8", "gpus=8,recompute=full"},
-        Case{"gpus=8,recompute=selective", "gpus=8,recompute=full"},
-        Case{"gpus=8,flash=true", "gpus=8"}, Case{"gpus=8", "gpus=8,tp=8"},
-        Case{"gpus=8,pp=8,chunks=1,micro_batch=1", "gpus=8,pp=8,micro_batch=16"},
-        Case{"gpus=16,tp=8", "gpus=16,tp=16"},
-        Case{"gpus=8,experts=8,active=1,ep=1,flash=true", "gpus=8,experts=8,active=2,ep=8,flash=true"}}) {
+  for (const Case& one : {Case{"gpus=8", "gpus=4"}, Case{"gpus=8", "gpus=8,recompute=full"},
+                          Case{"gpus=8,recompute=selective", "gpus=8,recompute=full"},
+                          Case{"gpus=8,flash=true", "gpus=8"}, Case{"gpus=8", "gpus=8,tp=8"},
+                          Case{"gpus=8,pp=8,chunks=1,micro_batch=1", "gpus=8,pp=8,micro_batch=16"},
+                          Case{"gpus=16,tp=8", "gpus=16,tp=16"},
+                          Case{"gpus=8,experts=8,active=1,ep=1,flash=true",
+                               "gpus=8,experts=8,active=2,ep=8,flash=true"}}) {
     EXPECT_LT(StepOf(one.less), StepOf(one.more)) << one.less << " against " << one.more;
   }
 }
@@ -121,7 +123,8 @@ TEST(Step, APipelineWaitsForItsMicroBatches) {
 
 TEST(Step, HeadsThatDoNotSuitTheUnitsCostMore) {
   const auto odd = ParseJob(
-      "layers=8,hidden=1160,heads=8,vocabulary=32000,sequence=1024,batch=64,precision=bf16,gpus=8,tp=4");
+      "layers=8,hidden=1160,heads=8,vocabulary=32000,sequence=1024,batch=64,precision=bf16,gpus=8,"
+      "tp=4");
   ASSERT_TRUE(odd.ok());
   EXPECT_GT(WorkOf(*odd, SomeMachine()).odd_flops, 0);  // 1160 / 4 = 290, no multiple of 8
   EXPECT_EQ(WorkOf(SmallJob("gpus=8,tp=4"), SomeMachine()).odd_flops, 0);
@@ -130,8 +133,9 @@ TEST(Step, HeadsThatDoNotSuitTheUnitsCostMore) {
 TEST(Step, NothingIsPredictedOfWhatIsUnknown) {
   Machine machine = SomeMachine();
   machine.peaks.clear();
-  EXPECT_THAT(std::string(PredictStep(SmallJob("gpus=1"), machine, SomeFactors()).status().message()),
-              HasSubstr("peak_bf16_tflops"));
+  EXPECT_THAT(
+      std::string(PredictStep(SmallJob("gpus=1"), machine, SomeFactors()).status().message()),
+      HasSubstr("peak_bf16_tflops"));
   EXPECT_THAT(std::string(PredictStep(SmallJob("gpus=1"), SomeMachine(), {}).status().message()),
               HasSubstr("factor compute.nvidia.16bit"));
 }
