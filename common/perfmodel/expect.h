@@ -22,7 +22,7 @@ struct Expectation {
   StepTime parts;
 };
 
-// The one question of who watches jobs. Pure, thread-safe; a microsecond or so. `confidence` is how
+// The one question of who watches jobs. Pure and thread-safe. `confidence` is how
 // often a healthy job of a kind that calibrated lies in the interval; it is as good as the
 // measurements in `calibration` are like the job, and says in Interval::confidence how much they
 // allow. FAILED_PRECONDITION: the machine lacks a rate, the calibration a factor, or measured

@@ -27,6 +27,9 @@ absl::Status Fit(Job& job) {
   if (shape.gpus == 0) {
     return absl::InvalidArgumentError("shape: gpus: is missing; how many GPUs run the job");
   }
+  if (shape.heads > kMostOfAGroup || shape.head_size > kMostOfAGroup) {
+    return absl::InvalidArgumentError("shape: heads, head_size: more than a million");
+  }
   // Each factor is at most 2^20 and their product grows step by step, so that nothing overflows.
   std::int64_t replica = 1;
   for (const std::int64_t part : {layout.tensor, layout.pipeline, layout.context}) {

@@ -50,7 +50,7 @@ class Entry {
     if (value == nullptr) return 0.0;
     GALEN_ASSIGN_OR_RETURN(const std::string text, host::YamlText(*value, file_, name));
     double number = 0;
-    if (!absl::SimpleAtod(text, &number) || !std::isfinite(number) || number <= 0 ||
+    if (!absl::SimpleAtod(text, &number) || !std::isfinite(number) || number < 1e-12 ||
         number > 1e24) {
       return host::YamlError(*value, file_,
                              absl::StrCat(name, ": ", text, " is no positive number"));
