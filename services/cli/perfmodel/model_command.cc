@@ -46,7 +46,7 @@ absl::Status WriteFile(const std::string& path, const std::string& text) {
   return absl::OkStatus();
 }
 
-// The facts of knowledge/hardware by the model's name, or by what a driver calls it.
+// The facts of knowledge/hardware.
 class Hardware {
  public:
   explicit Hardware(std::shared_ptr<const knowledge::Knowledge> knowledge)
@@ -55,13 +55,16 @@ class Hardware {
       facts_[hardware.model()] = {hardware.facts().begin(), hardware.facts().end()};
     }
   }
+  // By the model's own name; nullptr: it is none.
   const std::map<std::string, double>* Facts(const std::string& model) const {
-    auto found = facts_.find(model);
-    if (found == facts_.end()) {
-      const auto* known = knowledge_->FindHardware(model);
-      if (known != nullptr) found = facts_.find(known->model());
-    }
+    const auto found = facts_.find(model);
     return found != facts_.end() ? &found->second : nullptr;
+  }
+  // The model's own name, of that or of what a driver calls it.
+  std::string NameOf(const std::string& gpu) const {
+    if (facts_.contains(gpu)) return gpu;
+    const auto* known = knowledge_->FindHardware(gpu);
+    return known != nullptr ? known->model() : gpu;
   }
 
  private:
@@ -101,12 +104,13 @@ absl::StatusOr<perfmodel::JobOnMachine> JobOf(const ModelArguments& arguments,
   }
   perfmodel::JobOnMachine asked;
   GALEN_ASSIGN_OR_RETURN(asked.job, perfmodel::ParseJob(arguments.shape));
-  const auto* known = facts(arguments.gpu);
+  const std::string model = hardware.NameOf(arguments.gpu);
+  const auto* known = hardware.Facts(model);
   if (known == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("--gpu ", arguments.gpu, ": is no model of knowledge/hardware"));
   }
-  GALEN_ASSIGN_OR_RETURN(asked.machine, perfmodel::MachineOf(arguments.gpu, *known));
+  GALEN_ASSIGN_OR_RETURN(asked.machine, perfmodel::MachineOf(model, *known));
   asked.machine.gpus_per_node = arguments.gpus_per_node;
   if (!arguments.nics.empty()) {
     GALEN_ASSIGN_OR_RETURN(asked.machine.nics, perfmodel::ParseNics(arguments.nics));
