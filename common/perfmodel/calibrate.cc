@@ -192,6 +192,11 @@ void TellPower(absl::Span<const Measurement* const> all, Calibration& calibratio
 
 }  // namespace
 
+std::string KinOf(const Measurement& measurement) {
+  const bool between = measurement.kind == Measured::kTransfer && measurement.group.Nodes() > 1;
+  return absl::StrCat(ToString(measurement.kind), between ? ".net" : "");
+}
+
 absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements) {
   if (measurements.size() > kMostMeasurements) {
     return absl::InvalidArgumentError(
@@ -211,7 +216,7 @@ absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements
   const Steps steps = TellSteps(all, calibration);
   TellPower(all, calibration);
   if (auto misses = MissesOf(steps, calibration.factors); !misses.empty()) {
-    calibration.misses[Measured::kStep] = std::move(misses);
+    calibration.misses["step"] = std::move(misses);
   }
   std::vector<const Measurement*> others;
   for (const Measurement* one : all) {
@@ -223,19 +228,19 @@ absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements
     TellRates(others, without);
     TellLatencies(others, without);
     if (const auto predicted = Predict(*one, without.factors); predicted.ok()) {
-      calibration.misses[one->kind].push_back(std::abs(std::log(one->value / *predicted)));
+      calibration.misses[KinOf(*one)].push_back(std::abs(std::log(one->value / *predicted)));
     }
   }
-  for (auto& [kind, misses] : calibration.misses) std::sort(misses.begin(), misses.end());
+  for (auto& [kin, misses] : calibration.misses) std::sort(misses.begin(), misses.end());
   return calibration;
 }
 
-absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, Measured kind, double predicted,
-                                    double confidence) {
-  const auto found = calibration.misses.find(kind);
+absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, absl::string_view kin,
+                                    double predicted, double confidence) {
+  const auto found = calibration.misses.find(std::string(kin));
   if (found == calibration.misses.end() || found->second.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no interval: too few measurements of a ", ToString(kind), " to tell how far they miss"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("no interval: too few measurements of a ", kin, " to tell how far they miss"));
   }
   const std::vector<double>& misses = found->second;
   const auto n = static_cast<double>(misses.size());

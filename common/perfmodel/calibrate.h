@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/perfmodel/factors.h"
 #include "common/perfmodel/measurement.h"
@@ -28,10 +29,13 @@ struct Interval {
 struct Calibration {
   Factors factors;
   std::map<std::string, std::size_t> told_by;  // how many measurements tell a factor
-  // |ln(measured / predicted)| of each measurement by all others, ascending.
-  std::map<Measured, std::vector<double>> misses;
+  // |ln(measured / predicted)| of each measurement by all others, ascending, by KinOf.
+  std::map<std::string, std::vector<double>> misses;
   std::vector<std::string> unused;  // measurements that could not be used, and why
 };
+
+// Measurements that miss alike: "rate", "step", and "transfer" or, between nodes, "transfer.net".
+std::string KinOf(const Measurement& measurement);
 
 // Factors are medians, so that a measurement of a broken machine does not move them: of rates and
 // of collectives from 1 GiB on the share of the data sheet; of smaller collectives the time beside
@@ -44,9 +48,9 @@ absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements
 // The interval of a prediction by how far the others missed, leaving each out in turn (split
 // conformal prediction over leave-one-out residuals: Lei et al., arXiv:1604.04173, section 2;
 // Barber et al., arXiv:1905.02928). It covers what is like the calibrating measurements,
-// and no more can be said of what is not. FAILED_PRECONDITION: no measurement of the kind.
-absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, Measured kind, double predicted,
-                                    double confidence);
+// and no more can be said of what is not. FAILED_PRECONDITION: no measurement of that kin.
+absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, absl::string_view kin,
+                                    double predicted, double confidence);
 
 }  // namespace galen::perfmodel
 

@@ -12,8 +12,8 @@ absl::StatusOr<Expectation> Expect(const Job& job, const Machine& machine,
                                    const Calibration& calibration, double confidence) {
   Expectation expected;
   GALEN_ASSIGN_OR_RETURN(expected.parts, PredictStep(job, machine, calibration.factors));
-  GALEN_ASSIGN_OR_RETURN(
-      expected.step, IntervalOf(calibration, Measured::kStep, expected.parts.total, confidence));
+  GALEN_ASSIGN_OR_RETURN(expected.step,
+                         IntervalOf(calibration, "step", expected.parts.total, confidence));
   const double tokens =
       static_cast<double>(job.shape.batch) * static_cast<double>(job.shape.sequence);
   expected.throughput = {tokens / expected.step.high, tokens / expected.step.expected,

@@ -52,7 +52,7 @@ absl::StatusOr<Trial> TryHalf(absl::Span<const Measurement> measurements, double
   for (const Measurement* one : testing) {
     const auto predicted = Predict(*one, trial.calibration.factors);
     const auto interval = predicted.ok()
-                              ? IntervalOf(trial.calibration, one->kind, *predicted, confidence)
+                              ? IntervalOf(trial.calibration, KinOf(*one), *predicted, confidence)
                               : predicted.status();
     if (!interval.ok()) {
       trial.untested.push_back(absl::StrCat(one->id, ": ", interval.status().message()));

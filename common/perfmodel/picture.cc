@@ -17,7 +17,7 @@ namespace galen::perfmodel {
 namespace {
 
 constexpr double kWidth = 820;
-constexpr std::size_t kMostPoints = 24;
+constexpr std::size_t kMostPoints = 6;
 
 std::string Escape(absl::string_view text) {
   return absl::StrReplaceAll(CleanText(text, 80),
@@ -118,15 +118,17 @@ std::string RooflineSvg(const Roofs& roofs, absl::Span<const RoofPoint> points) 
                   }));
   std::size_t drawn = 0;
   for (const RoofPoint& point : points) {
-    if (!Positive(point.intensity) || !Positive(point.rate) || drawn++ == kMostPoints) continue;
+    if (!Positive(point.intensity) || !Positive(point.rate) || drawn == kMostPoints) continue;
+    ++drawn;
     const double x = std::clamp(std::log10(point.intensity), frame.x_low, frame.x_high);
     const double y = std::clamp(std::log10(point.rate), frame.y_low, frame.y_high);
-    const bool right = frame.X(x) > frame.left + 0.6 * frame.width;
-    absl::StrAppendFormat(&out, "<circle class=\"o\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n",
+    absl::StrAppendFormat(&out, "<circle class=\"o\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n",
                           frame.X(x), frame.Y(y));
     absl::StrAppend(
-        &out, Text(frame.X(x) + (right ? -10 : 10), frame.Y(y) + 18,
-                   absl::StrCat(point.name, ", ", Rate(point.rate)), "t", right ? "end" : "start"));
+        &out, Text(frame.X(x) + 8, frame.Y(y) + 4, absl::StrCat(drawn), "t"),
+        Text(frame.left + frame.width - 10,
+             frame.top + 0.55 * frame.height + 16 * static_cast<double>(drawn),
+             absl::StrCat(drawn, "  ", point.name, ", ", Rate(point.rate)), "t", "end"));
   }
   const double legend = frame.top + frame.height + 62;
   absl::StrAppend(&out, Text(frame.left + frame.width / 2, legend - 22,

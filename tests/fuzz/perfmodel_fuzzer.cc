@@ -16,9 +16,8 @@ namespace {
 
 const std::map<std::string, double>* Facts(const std::string& model) {
   static const auto* const facts = new std::map<std::string, double>{
-      {"peak_bf16_tflops", 989}, {"peak_fp32_tflops", 67}, {"memory_gb_s", 3350},
-      {"nvlinks", 18},           {"link_gb_s", 50},        {"nvlink_gen", 4},
-      {"pcie_gen", 5},           {"tdp_w", 700}};
+      {"peak_bf16_tflops", 989}, {"peak_fp32_tflops", 67}, {"memory_gb_s", 3350}, {"nvlinks", 18},
+      {"link_gb_s", 50},         {"nvlink_gen", 4},        {"pcie_gen", 5},       {"tdp_w", 700}};
   return model == "G" ? facts : nullptr;
 }
 

@@ -68,9 +68,7 @@ std::string CalibrationJson(const perfmodel::Calibration& calibration) {
       {"factors", Json::object()}, {"told_by", Json::object()}, {"misses", Json::object()}};
   for (const auto& [name, value] : calibration.factors.all()) json["factors"][name] = value;
   for (const auto& [name, count] : calibration.told_by) json["told_by"][name] = count;
-  for (const auto& [kind, misses] : calibration.misses) {
-    json["misses"][std::string(perfmodel::ToString(kind))] = misses;
-  }
+  for (const auto& [kin, misses] : calibration.misses) json["misses"][kin] = misses;
   json["unused"] = calibration.unused;
   return Dumped(json);
 }

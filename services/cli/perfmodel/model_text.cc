@@ -154,8 +154,7 @@ std::string PredictionText(const PredictionPage& shown, const Terminal& terminal
                                                    absl::StrFormat("%.0f", expected.power->high),
                                                    expected.power->confidence))
                          : "unknown: no measured step says what it took (power_w)");
-  page.Line("bound by", absl::StrFormat("%s   overlap of what may hide: %s",
-                                        BoundOf(expected.parts), Seconds(expected.parts.hidden)));
+  page.Line("bound by", BoundOf(expected.parts));
   if (shown.explained) Parts(shown, page);
   return page.Take();
 }
@@ -171,12 +170,11 @@ std::string CalibrationText(const Calibration& calibration, const Terminal& term
   }
   page.Rows("factors", rows);
   rows = {{"each by all others", "measurements", "median error", "interval at 90 %"}};
-  for (const Measured kind : kKinds) {
-    const auto misses = calibration.misses.find(kind);
-    if (misses == calibration.misses.end()) continue;
-    const auto interval = perfmodel::IntervalOf(calibration, kind, 1, 0.9);
-    rows.push_back({std::string(perfmodel::ToString(kind)), absl::StrCat(misses->second.size()),
-                    Percent(std::expm1(misses->second[misses->second.size() / 2])),
+  for (const auto& [kin, misses] : calibration.misses) {
+    if (misses.empty()) continue;
+    const auto interval = perfmodel::IntervalOf(calibration, kin, 1, 0.9);
+    rows.push_back({kin, absl::StrCat(misses.size()),
+                    Percent(std::expm1(misses[misses.size() / 2])),
                     interval.ok() ? absl::StrFormat("x %.2f to %.2f (%.0f %%)", interval->low,
                                                     interval->high, 100 * interval->confidence)
                                   : ""});

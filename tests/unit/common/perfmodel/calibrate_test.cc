@@ -114,7 +114,7 @@ TEST(Calibration, WhatWasNotMeasuredIsRefused) {
   EXPECT_FALSE(Calibrate(std::vector<Measurement>(kMostMeasurements + 1, Rate("m", 1))).ok());
   const auto none = Calibrate({});
   ASSERT_TRUE(none.ok());
-  EXPECT_FALSE(IntervalOf(*none, Measured::kStep, 1, 0.9).ok());
+  EXPECT_FALSE(IntervalOf(*none, "step", 1, 0.9).ok());
 }
 
 TEST(Factors, TheUnknownIsWhatIsMoreGeneral) {
@@ -128,8 +128,8 @@ TEST(Factors, TheUnknownIsWhatIsMoreGeneral) {
 
 TEST(Interval, SaysNoMoreThanItsMeasurementsAllow) {
   Calibration calibration;
-  calibration.misses[Measured::kRate] = {0.1, 0.2, 0.3};
-  const auto interval = IntervalOf(calibration, Measured::kRate, 10, 0.99);
+  calibration.misses["rate"] = {0.1, 0.2, 0.3};
+  const auto interval = IntervalOf(calibration, "rate", 10, 0.99);
   ASSERT_TRUE(interval.ok());
   EXPECT_DOUBLE_EQ(interval->confidence, 0.75);
   EXPECT_NEAR(interval->high, 10 * std::exp(0.3), 1e-9);
@@ -150,7 +150,7 @@ TEST(Interval, CoversAsOftenAsItSays) {
     ASSERT_TRUE(calibration.ok());
     const Measurement next = Rate("next", value());
     const auto interval =
-        IntervalOf(*calibration, Measured::kRate, *Predict(next, calibration->factors), 0.9);
+        IntervalOf(*calibration, "rate", *Predict(next, calibration->factors), 0.9);
     ASSERT_TRUE(interval.ok());
     covered += interval->low <= next.value && next.value <= interval->high ? 1 : 0;
   }

@@ -162,7 +162,7 @@ TEST(Job, ALayoutThatCannotBeIsRefusedByName) {
 TEST(Expectation, AMeasuredStepStandsToItsInterval) {
   Calibration calibration;
   calibration.factors = SomeFactors();
-  calibration.misses[Measured::kStep] = {0.02, 0.05, 0.1};
+  calibration.misses["step"] = {0.02, 0.05, 0.1};
   const auto expected = Expect(SmallJob("gpus=8"), SomeMachine(), calibration, 0.75);
   ASSERT_TRUE(expected.ok()) << expected.status();
   EXPECT_DOUBLE_EQ(expected->step.confidence, 0.75);

@@ -22,7 +22,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kShape[] =
-    "layers=32,hidden=4096,heads=32,kv_heads=8,ffn=14336,gated=true,vocabulary=128256,sequence=8192,"
+    "layers=32,hidden=4096,heads=32,kv_heads=8,ffn=14336,gated=true,vocabulary=128256,sequence="
+    "8192,"
     "batch=32,precision=bf16,gpus=32,zero=3,recompute=selective,flash=true";
 
 class ModelCommandTest : public ::testing::Test {
@@ -52,7 +53,7 @@ class ModelCommandTest : public ::testing::Test {
     return RunModel(*model, arguments, console_);
   }
   std::vector<std::string> Predict(const std::string& command) {
-    return {"model", command, "--shape", kShape, "--gpu", "NVIDIA H100 80GB HBM3",
+    return {"model",  command,  "--shape",  kShape, "--gpu", "NVIDIA H100 80GB HBM3",
             "--nics", "32x100", "--fabric", "efa"};
   }
 
