@@ -118,7 +118,7 @@ TEST_F(Published, EachHasASourceAndIsPredicted) {
   }
 }
 
-// Issue: median absolute error at most 10 % after calibration on the first half of them.
+// A median absolute error of at most 10 % after calibration on the first half was asked for.
 TEST_F(Published, TheOtherHalfIsPredictedToTenPercent) {
   const auto trial = TryHalf(all_, 0.9);
   ASSERT_TRUE(trial.ok()) << trial.status();
