@@ -9,7 +9,7 @@ set(GALEN_LAYERS
   "common/(trace|digest|series|collectives|templates)"
   "common/(host|log)"
   "common/security"
-  "common/(metrics|store|knowledge|logs|retrieval|plot)"
+  "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel)"
   "common/(rpc|triage|profile)"
   "common/(actions|llm|spending)"
   "common/http"

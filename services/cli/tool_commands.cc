@@ -8,6 +8,7 @@
 #include "services/cli/kb/kb_command.h"
 #include "services/cli/keys/keys_command.h"
 #include "services/cli/llm/llm_command.h"
+#include "services/cli/perfmodel/model_command.h"
 #include "services/cli/profile/profile_command.h"
 #include "services/cli/repairs/repairs_command.h"
 #include "services/cli/tickets/tickets_command.h"
@@ -42,6 +43,7 @@ ToolCommands::ToolCommands(CLI::App& app) {
                            return top::RunTop(arguments, console);
                          }));
   Add<TriageArguments>(app, &DeclareTriage, plain(&RunTriage));
+  Add<ModelArguments>(app, &DeclareModel, &RunModel);
   Add<ProfileArguments>(app, &DeclareProfile, plain(&RunProfile));
   Add<KbArguments>(app, &DeclareKb, &RunKb);
   Add<LlmArguments>(app, &DeclareLlm, plain(&CheckLlm));

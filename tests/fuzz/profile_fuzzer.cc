@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/collectives/nccl_ras.h"
+#include "common/perfmodel/model_shape.h"
 #include "common/profile/analyse.h"
 #include "common/profile/families.h"
 #include "common/profile/json_stream.h"
-#include "common/profile/model_shape.h"
 #include "common/profile/picture.h"
 #include "common/profile/ranks.h"
 #include "common/profile/read_trace.h"
@@ -95,8 +95,8 @@ absl::Span<const Parser> Parsers() {
       {"families",
        [](absl::string_view text) { Use(profile::Families::Parse(text, "site.yaml")); }},
       {"shape", [](absl::string_view text) {
-         const auto shape = profile::ParseShape(text);
-         if (shape.ok()) Use(profile::FlopsPerStep(*shape));
+         const auto shape = perfmodel::ParseShape(text);
+         if (shape.ok()) Use(perfmodel::FlopsPerStep(*shape));
        }}};
   return kParsers;
 }

@@ -1,6 +1,8 @@
 #include "services/cli/kb/lint.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
 #include "common/logs/scanner.h"
+#include "common/perfmodel/tables/read_table.h"
 #include "common/playbook/book.h"
 #include "common/playbook/lint.h"
 #include "common/profile/families.h"
@@ -110,6 +113,24 @@ void LintProfile(const std::vector<std::string>& directories, std::vector<Proble
                       "see docs/profiles.md for what an entry has"});
 }
 
+// Measurements of the performance model, likewise.
+void LintMeasurements(const std::vector<std::string>& directories,
+                      const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
+  std::map<std::string, std::map<std::string, double>> facts;
+  for (const knowledge::v1::Hardware& hardware : base.hardware()) {
+    facts[hardware.model()] = {hardware.facts().begin(), hardware.facts().end()};
+  }
+  const absl::Status status =
+      perfmodel::LoadTables(directories, [&facts](const std::string& model) {
+        const auto found = facts.find(model);
+        return found != facts.end() ? &found->second : nullptr;
+      }).status();
+  if (status.ok() || absl::IsNotFound(status)) return;
+  problems.push_back({Problem::Severity::kError, "perfmodel", 0,
+                      absl::StrCat("measurements: ", status.message()),
+                      "see docs/perfmodel.md for what an entry has"});
+}
+
 }  // namespace
 
 ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console) {
@@ -134,6 +155,7 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
     LintPlaybooks(*found, *base, problems);
     LintActions(*found, *base, problems);
     LintProfile(*found, problems);
+    LintMeasurements(*found, *base, problems);
   }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
     return std::tie(a.file, a.line) < std::tie(b.file, b.line);

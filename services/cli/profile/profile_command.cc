@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
+#include "common/perfmodel/model_shape.h"
 #include "common/profile/job.h"
-#include "common/profile/model_shape.h"
 #include "common/profile/picture.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/profile/profile_json.h"
@@ -31,10 +31,10 @@ std::optional<double> StepOf(const profile::JobProfile& job) {
   return step;
 }
 
-Utilization UtilizationOf(const profile::JobProfile& job, const profile::ModelShape& shape,
+Utilization UtilizationOf(const profile::JobProfile& job, const perfmodel::ModelShape& shape,
                           std::string gpu, const knowledge::Knowledge& knowledge) {
   Utilization mfu;
-  mfu.flops_per_step = profile::FlopsPerStep(shape);
+  mfu.flops_per_step = perfmodel::FlopsPerStep(shape);
   const std::optional<double> step = StepOf(job);
   if (!step.has_value() || *step <= 0) {
     mfu.unknown = "no trace marks steps, so that none has a duration";
@@ -79,9 +79,9 @@ absl::Status WriteFile(const std::string& path, const std::string& text) {
 }
 
 absl::Status Run(const ProfileArguments& arguments, Console& console) {
-  std::optional<profile::ModelShape> shape;
+  std::optional<perfmodel::ModelShape> shape;
   if (!arguments.shape.empty()) {
-    GALEN_ASSIGN_OR_RETURN(shape, profile::ParseShape(arguments.shape));
+    GALEN_ASSIGN_OR_RETURN(shape, perfmodel::ParseShape(arguments.shape));
   }
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
                          knowledge::FindDirectories(arguments.knowledge));

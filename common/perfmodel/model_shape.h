@@ -1,5 +1,5 @@
-#ifndef COMMON_PROFILE_MODEL_SHAPE_H_
-#define COMMON_PROFILE_MODEL_SHAPE_H_
+#ifndef COMMON_PERFMODEL_MODEL_SHAPE_H_
+#define COMMON_PERFMODEL_MODEL_SHAPE_H_
 
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace galen::profile {
+namespace galen::perfmodel {
 
 // A transformer, as who trains it declares it.
 struct ModelShape {
@@ -40,6 +40,19 @@ double ForwardFlopsPerToken(const ModelShape& shape);
 // Of a step of all GPUs; a training step is three times forward.
 double FlopsPerStep(const ModelShape& shape);
 
-}  // namespace galen::profile
+// Parts of ForwardFlopsPerToken: all layers are alike, and the head that scores the vocabulary.
+double LayerFlopsPerToken(const ModelShape& shape);
+double HeadFlopsPerToken(const ModelShape& shape);
+// Of one layer: scores of attention over the whole sequence, and the sums that they weigh.
+double ScoreFlopsPerToken(const ModelShape& shape);
 
-#endif  // COMMON_PROFILE_MODEL_SHAPE_H_
+// Weights of matrices: of a layer with all its experts, of its experts alone, and of the whole
+// model with an embedding that the head shares. Biases and norms, a thousandth of them, do not
+// count.
+double LayerWeights(const ModelShape& shape);
+double ExpertWeights(const ModelShape& shape);
+double Weights(const ModelShape& shape);
+
+}  // namespace galen::perfmodel
+
+#endif  // COMMON_PERFMODEL_MODEL_SHAPE_H_

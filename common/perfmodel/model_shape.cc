@@ -1,4 +1,4 @@
-#include "common/profile/model_shape.h"
+#include "common/perfmodel/model_shape.h"
 
 #include <map>
 
@@ -7,10 +7,22 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-namespace galen::profile {
+namespace galen::perfmodel {
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
+
+double AttentionWeights(const ModelShape& shape) {
+  const auto hidden = static_cast<double>(shape.hidden);
+  const double heads = static_cast<double>(shape.heads) * static_cast<double>(shape.head_size);
+  const double kv = static_cast<double>(shape.kv_heads) * static_cast<double>(shape.head_size);
+  return 2 * hidden * heads + 2 * hidden * kv;  // Q and out, K and V
+}
+
+double RouterWeights(const ModelShape& shape) {
+  return shape.experts > 1 ? static_cast<double>(shape.hidden) * static_cast<double>(shape.experts)
+                           : 0;
+}
 
 }  // namespace
 
@@ -81,19 +93,38 @@ absl::StatusOr<ModelShape> ParseShape(absl::string_view text) {
   return shape;
 }
 
-double ForwardFlopsPerToken(const ModelShape& shape) {
-  const auto hidden = static_cast<double>(shape.hidden);
-  const double heads = static_cast<double>(shape.heads) * static_cast<double>(shape.head_size);
-  const double kv = static_cast<double>(shape.kv_heads) * static_cast<double>(shape.head_size);
-  const double attention_weights = 2 * hidden * heads + 2 * hidden * kv;  // Q and out, K and V
-  const double router = shape.experts > 1 ? hidden * static_cast<double>(shape.experts) : 0;
-  const double network = (shape.gated ? 3.0 : 2.0) * hidden * static_cast<double>(shape.ffn) *
-                         static_cast<double>(shape.active);
+double ExpertWeights(const ModelShape& shape) {
+  return (shape.gated ? 3.0 : 2.0) * static_cast<double>(shape.hidden) *
+         static_cast<double>(shape.ffn) * static_cast<double>(shape.experts);
+}
+
+double LayerWeights(const ModelShape& shape) {
+  return AttentionWeights(shape) + RouterWeights(shape) + ExpertWeights(shape);
+}
+
+double Weights(const ModelShape& shape) {
+  return static_cast<double>(shape.layers) * LayerWeights(shape) +
+         static_cast<double>(shape.hidden) * static_cast<double>(shape.vocabulary);
+}
+
+double ScoreFlopsPerToken(const ModelShape& shape) {
   // Each token with each of the sequence: scores, and the sum that they weigh.
-  const double attention = 2 * 2 * heads * static_cast<double>(shape.sequence);
-  return static_cast<double>(shape.layers) *
-             (2 * (attention_weights + router + network) + attention) +
-         2 * hidden * static_cast<double>(shape.vocabulary);
+  return 2 * 2 * static_cast<double>(shape.heads) * static_cast<double>(shape.head_size) *
+         static_cast<double>(shape.sequence);
+}
+
+double LayerFlopsPerToken(const ModelShape& shape) {
+  const double network =
+      ExpertWeights(shape) * static_cast<double>(shape.active) / static_cast<double>(shape.experts);
+  return 2 * (AttentionWeights(shape) + RouterWeights(shape) + network) + ScoreFlopsPerToken(shape);
+}
+
+double HeadFlopsPerToken(const ModelShape& shape) {
+  return 2 * static_cast<double>(shape.hidden) * static_cast<double>(shape.vocabulary);
+}
+
+double ForwardFlopsPerToken(const ModelShape& shape) {
+  return static_cast<double>(shape.layers) * LayerFlopsPerToken(shape) + HeadFlopsPerToken(shape);
 }
 
 double FlopsPerStep(const ModelShape& shape) {
@@ -101,4 +132,4 @@ double FlopsPerStep(const ModelShape& shape) {
          static_cast<double>(shape.batch) * (shape.training ? 3.0 : 1.0);
 }
 
-}  // namespace galen::profile
+}  // namespace galen::perfmodel

@@ -1,9 +1,9 @@
 // Claims about the operations that a model needs.
-#include "common/profile/model_shape.h"
+#include "common/perfmodel/model_shape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace galen::profile {
+namespace galen::perfmodel {
 namespace {
 
 using ::testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(ModelShape, NothingIsGuessed) {
 }
 
 }  // namespace
-}  // namespace galen::profile
+}  // namespace galen::perfmodel

@@ -1,0 +1,57 @@
+#ifndef COMMON_PERFMODEL_CALIBRATE_H_
+#define COMMON_PERFMODEL_CALIBRATE_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/perfmodel/factors.h"
+#include "common/perfmodel/measurement.h"
+
+namespace galen::perfmodel {
+
+inline constexpr std::size_t kMostMeasurements = 1024;
+
+// From where to where a value lies, and how sure that is.
+struct Interval {
+  double low = 0;
+  double expected = 0;
+  double high = 0;
+  // What the calibrating measurements allow to say: at most n / (n + 1) of n of them.
+  double confidence = 0;
+};
+
+// Factors, and how far measurements lay from them that had no part in them.
+struct Calibration {
+  Factors factors;
+  std::map<std::string, std::size_t> told_by;  // how many measurements tell a factor
+  // |ln(measured / predicted)| of each measurement by all others, ascending, by KinOf.
+  std::map<std::string, std::vector<double>> misses;
+  std::vector<std::string> unused;  // measurements that could not be used, and why
+};
+
+// Measurements that miss alike: "rate", "step", and "transfer" or, between nodes, "transfer.net".
+std::string KinOf(const Measurement& measurement);
+
+// Factors are medians, so that a measurement of a broken machine does not move them: of rates and
+// of collectives from 1 GiB on the share of the data sheet; of smaller collectives the time beside
+// their bytes; of steps the share of the rates at which the prediction is what was measured, for
+// each GPU model drawn to that of all by one measurement's weight; and the overlap that leaves the
+// least error. INVALID_ARGUMENT: more than kMostMeasurements, or a value that is no positive
+// number.
+absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements);
+
+// The interval of a prediction by how far the others missed, leaving each out in turn (split
+// conformal prediction over leave-one-out residuals: Lei et al., arXiv:1604.04173, section 2;
+// Barber et al., arXiv:1905.02928). It covers what is like the calibrating measurements,
+// and no more can be said of what is not. FAILED_PRECONDITION: no measurement of that kin.
+absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, absl::string_view kin,
+                                    double predicted, double confidence);
+
+}  // namespace galen::perfmodel
+
+#endif  // COMMON_PERFMODEL_CALIBRATE_H_

@@ -1,0 +1,45 @@
+#ifndef COMMON_PERFMODEL_MACHINE_H_
+#define COMMON_PERFMODEL_MACHINE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::perfmodel {
+
+// What the data sheets promise of a node and its GPUs. Rates are bytes or operations a second;
+// 0 is unknown or not there, and what needs it cannot be predicted.
+struct Machine {
+  std::string gpu;                      // the model, as knowledge/hardware has it
+  std::string vendor;                   // "nvidia" or "amd"
+  std::map<std::string, double> peaks;  // operations a second by precision: "bf16"
+  double memory = 0;
+  std::string links;            // "nvlink", "xgmi" or "" (PCIe alone)
+  double link = 0;              // of one GPU to all others of the node, one direction
+  double pair = 0;              // of one GPU to one other
+  bool adds_in_switch = false;  // NVLS: the switch of the links adds up what all GPUs send
+  double host = 0;              // of one GPU to its host, one direction
+  double power = 0;             // watts that the board may take
+  std::int64_t gpus_per_node = 8;
+  double nics = 0;     // of all network adapters of a node together, one direction
+  std::string fabric;  // "infiniband", "roce", "efa", "opa" ... ; "" unknown
+};
+
+// One GPU model by the facts of knowledge/hardware/gpus.yaml. INVALID_ARGUMENT: facts that say
+// neither what it computes nor how fast its memory is.
+absl::StatusOr<Machine> MachineOf(absl::string_view model,
+                                  const std::map<std::string, double>& facts);
+
+// Operations a second on matrices of that precision. FAILED_PRECONDITION: knowledge/hardware has no
+// such peak of that model.
+absl::StatusOr<double> PeakOf(const Machine& machine, absl::string_view precision);
+
+// "32bit", "16bit", "8bit" or "4bit": what peaks and factors depend on.
+absl::string_view WidthOf(absl::string_view precision);
+
+}  // namespace galen::perfmodel
+
+#endif  // COMMON_PERFMODEL_MACHINE_H_

@@ -1,0 +1,39 @@
+#ifndef COMMON_PERFMODEL_PICTURE_H_
+#define COMMON_PERFMODEL_PICTURE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace galen::perfmodel {
+
+// The roofs of one GPU: operations and bytes a second, by the data sheet and as calibrated.
+struct Roofs {
+  std::string name;
+  double peak = 0;
+  double matrices = 0;
+  double memory_peak = 0;
+  double memory = 0;
+};
+
+struct RoofPoint {
+  std::string name;
+  double intensity = 0;  // operations for each byte of memory
+  double rate = 0;       // operations a second
+};
+
+// A roofline as SVG (Williams et al., CACM 52(4), 2009): both axes logarithmic. Beside it stands
+// what compute and memory reach when they take turns, which is what steps do. "" where a rate is no
+// positive number.
+std::string RooflineSvg(const Roofs& roofs, absl::Span<const RoofPoint> points);
+
+// Tasks that are mixed of two single-resource tasks, as SVG: for each pair of resources the share
+// of either that is in use while the mix goes from one alone to the other alone, by the calibrated
+// overlap, and where all could work at once (../shared/papers/baai-cluster-diagnosis-agent.txt,
+// figure 3).
+std::string MixSvg(double overlap);
+
+}  // namespace galen::perfmodel
+
+#endif  // COMMON_PERFMODEL_PICTURE_H_

@@ -1,0 +1,41 @@
+#ifndef COMMON_PERFMODEL_TABLES_READ_TABLE_H_
+#define COMMON_PERFMODEL_TABLES_READ_TABLE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/perfmodel/measurement.h"
+
+namespace galen::perfmodel {
+
+// The facts of knowledge/hardware about one GPU model; nullptr where it is none.
+using FactsOf = absl::FunctionRef<const std::map<std::string, double>*(const std::string& model)>;
+
+// Measurements of a file of people (docs/perfmodel.md has its fields). INVALID_ARGUMENT "file:line:
+// what; remedy": an unknown field, a GPU without facts, a number that is none, an id that stands
+// twice, or more than kMostMeasurements.
+absl::StatusOr<std::vector<Measurement>> ReadTable(absl::string_view text, absl::string_view file,
+                                                   FactsOf facts);
+
+// All of perfmodel/*.yaml in the knowledge's directories. NOT_FOUND: there is none.
+absl::StatusOr<std::vector<Measurement>> LoadTables(const std::vector<std::string>& directories,
+                                                    FactsOf facts);
+
+// A job that is to be predicted: gpu, gpus_per_node, nics, fabric and shape, as an entry has them.
+struct JobOnMachine {
+  Job job;
+  Machine machine;
+};
+absl::StatusOr<JobOnMachine> ReadJobFile(absl::string_view text, absl::string_view file,
+                                         FactsOf facts);
+
+// "8x400": so many network adapters of so many Gbit/s, as bytes a second together.
+absl::StatusOr<double> ParseNics(absl::string_view text);
+
+}  // namespace galen::perfmodel
+
+#endif  // COMMON_PERFMODEL_TABLES_READ_TABLE_H_

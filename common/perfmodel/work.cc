@@ -1,0 +1,136 @@
+#include "common/perfmodel/work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace galen::perfmodel {
+namespace {
+
+constexpr double kTwoBytes = 2;  // of a value in bf16 or fp16
+// Adam: reads gradient 2, weight, mean and variance 4 each; writes these three and the weight of 2.
+constexpr double kOptimizerBytes = 28;
+// Rows of matrices that begin on multiples of 16 bytes are what units for matrices take (NVIDIA,
+// "Matrix Multiplication Background", docs.nvidia.com/deeplearning/performance, section 2.1).
+constexpr std::int64_t kAligned = 8;
+
+double Of(std::int64_t value) { return static_cast<double>(value); }
+
+bool Suits(std::int64_t whole, std::int64_t parts) {
+  return whole % parts == 0 && (whole / parts) % kAligned == 0;
+}
+
+// A group whose ranks are `stride` GPUs apart, on nodes of so many GPUs.
+Group GroupOf(std::int64_t ranks, std::int64_t stride, std::int64_t gpus_per_node) {
+  const std::int64_t local = std::max<std::int64_t>(gpus_per_node / stride, 1);
+  return {ranks, std::clamp<std::int64_t>(local, 1, ranks)};
+}
+
+// Operations of a layer for one token, forward: those on matrices that suit the units, and others.
+std::pair<double, double> LayerFlops(const ModelShape& shape, std::int64_t tensor) {
+  const double all = LayerFlopsPerToken(shape);
+  const double scores = ScoreFlopsPerToken(shape);
+  const double width = Of(shape.heads) * Of(shape.head_size);
+  const double kv = Of(shape.kv_heads) * Of(shape.head_size);
+  const double query = 2 * Of(shape.hidden) * (width + 2 * kv);
+  const double out = 2 * Of(shape.hidden) * width;
+  double odd = 0;
+  if (shape.head_size % kAligned != 0) odd += scores;
+  if (!Suits(shape.heads * shape.head_size, tensor)) odd += query + out;
+  if (!Suits(shape.ffn, tensor)) odd += all - scores - query - out;
+  return {all - odd, odd};
+}
+
+// Bytes of memory that a layer's forward pass moves for one token, before it is split.
+double LayerBytes(const ModelShape& shape, bool flash) {
+  const double hidden = Of(shape.hidden);
+  // 34: attention 11, norms 4, and a network of four times the width 19, of which 16 by its width.
+  const double network =
+      16 * Of(shape.ffn) * (shape.gated ? 1.5 : 1.0) / (4 * hidden) * Of(shape.active);
+  const double scores = flash ? 0 : 5 * Of(shape.heads) * Of(shape.sequence) / hidden;
+  return 2 * hidden * (18 + network + scores);
+}
+
+}  // namespace
+
+StepWork WorkOf(const Job& job, const Machine& machine) {
+  const ModelShape& shape = job.shape;
+  const Layout& layout = job.layout;
+  const double tensor = Of(layout.tensor);
+  const double pipeline = Of(layout.pipeline);
+  const double context = Of(layout.context);
+  const double replicas = Of(layout.data);
+  StepWork work;
+  work.model_flops = FlopsPerStep(shape);
+  work.weights = Weights(shape);
+  work.micro_batches = Of(shape.batch) / (replicas * Of(layout.micro_batch));
+  work.bubble = (pipeline - 1) / (Of(layout.chunks) * work.micro_batches);
+
+  const bool full = layout.recompute == Recompute::kFull && shape.training;
+  const bool selective = layout.recompute == Recompute::kSelective && shape.training;
+  const double passes = shape.training ? (full ? 4.0 : 3.0) : 1.0;
+  // Tokens of a step that pass one stage, and the part of each that one GPU of it has.
+  const double tokens = Of(shape.batch) / replicas * Of(shape.sequence);
+  const double layers = Of(shape.layers) / pipeline;
+  const double share = tokens / (tensor * context);
+  const auto [even, odd] = LayerFlops(shape, layout.tensor);
+  work.flops = share * layers * even * passes;
+  work.odd_flops = share * layers * odd * passes;
+  if (selective) work.flops += share * layers * ScoreFlopsPerToken(shape);
+  work.flops += share / pipeline * HeadFlopsPerToken(shape) * (shape.training ? 3.0 : 1.0);
+
+  work.bytes = share * layers * LayerBytes(shape, layout.flash) * passes;
+  const double experts = ExpertWeights(shape) * Of(shape.layers);
+  const double dense = work.weights - experts;
+  const double held =
+      dense / (tensor * pipeline) + experts / (tensor * pipeline * Of(layout.expert));
+  // Each micro-batch reads the weights that it meets once a pass.
+  work.bytes += held * kTwoBytes * passes * work.micro_batches;
+  if (shape.training) {
+    work.bytes += held * kOptimizerBytes / (layout.zero > 0 ? replicas : 1.0);
+  }
+
+  const std::int64_t gpus = machine.gpus_per_node;
+  const double piece = Of(layout.micro_batch) * Of(shape.sequence) / context * Of(shape.hidden) *
+                       kTwoBytes;  // activations of a micro-batch between two layers
+  const double each = layers * work.micro_batches;
+  if (layout.tensor > 1) {
+    work.traffic.push_back({"tensor", Collective::kAllReduce, GroupOf(layout.tensor, 1, gpus),
+                            piece, each * (shape.training ? (full ? 6.0 : 4.0) : 2.0), false});
+  }
+  if (layout.context > 1) {
+    const double keys = 2 * Of(layout.micro_batch) * Of(shape.sequence) * Of(shape.kv_heads) *
+                        Of(shape.head_size) * kTwoBytes / tensor;
+    work.traffic.push_back({"context", Collective::kAllGather,
+                            GroupOf(layout.context, layout.tensor, gpus), keys, each * passes,
+                            true});
+  }
+  if (layout.expert > 1) {
+    const double chosen = Of(std::max<std::int64_t>(shape.active, 1));
+    work.traffic.push_back({"expert", Collective::kAllToAll,
+                            GroupOf(layout.expert, layout.tensor * layout.context, gpus),
+                            piece / tensor * chosen, each * 2 * passes, false});
+  }
+  if (layout.pipeline > 1) {
+    const std::int64_t stage = layout.tensor * layout.context * layout.data;
+    work.traffic.push_back(
+        {"pipeline", Collective::kSendReceive, GroupOf(2, stage, gpus), piece / tensor,
+         work.micro_batches * Of(layout.chunks) * (shape.training ? 2.0 : 1.0), false});
+  }
+  if (layout.data * layout.context > 1 && shape.training) {
+    const Group group = GroupOf(layout.data * layout.context, layout.tensor, gpus);
+    const double bytes = held * kTwoBytes;
+    if (layout.zero == 3) {
+      // Weights come before each pass of a micro-batch, gradients go after it.
+      work.traffic.push_back({"data", Collective::kAllGather, group, bytes,
+                              (full ? 3.0 : 2.0) * work.micro_batches, true});
+      work.traffic.push_back(
+          {"data", Collective::kReduceScatter, group, bytes, work.micro_batches, true});
+    } else {
+      work.traffic.push_back({"data", Collective::kAllReduce, group, bytes, 1, true});
+    }
+  }
+  return work;
+}
+
+}  // namespace galen::perfmodel

@@ -1,0 +1,46 @@
+#ifndef COMMON_PERFMODEL_WORK_H_
+#define COMMON_PERFMODEL_WORK_H_
+
+#include <string>
+#include <vector>
+
+#include "common/perfmodel/collective.h"
+#include "common/perfmodel/job.h"
+#include "common/perfmodel/machine.h"
+
+namespace galen::perfmodel {
+
+// Collectives of one kind that a GPU takes part in.
+struct Traffic {
+  std::string what;  // "tensor", "context", "expert", "pipeline", "data"
+  Collective kind = Collective::kAllReduce;
+  Group group;
+  double bytes = 0;    // of one
+  double times = 0;    // in a step
+  bool hides = false;  // work goes on meanwhile: gradients, weights ahead of their layer
+};
+
+// What a step of a transformer demands of the busiest GPU. The parts that a micro-batch repeats are
+// those of a whole step; waiting for a pipeline to fill is not among them.
+struct StepWork {
+  double model_flops = 0;  // of all GPUs, without what is computed again
+  double flops = 0;        // on matrices whose sizes suit the units for matrices
+  double odd_flops = 0;    // on such as do not
+  double bytes = 0;        // of memory: activations, and what the optimizer reads and writes
+  std::vector<Traffic> traffic;
+  double micro_batches = 0;
+  double bubble = 0;   // share of the work that filling a pipeline adds
+  double weights = 0;  // of all GPUs
+};
+
+// Operations as in model_shape.h; bytes of activations after Korthikanti et al. (arXiv:2205.05198,
+// section 4: s b h (34 + 5 a s / h) a layer, each written and read), of Adam with weights in two
+// bytes and its state in four (Rajbhandari et al., arXiv:1910.02054, section 3); collectives of
+// tensor and pipeline parallelism after Narayanan et al. (arXiv:2104.04473, sections 2.2 and 3.2)
+// and of ZeRO after Rajbhandari et al., section 7. The layers, and the head, count as evenly spread
+// over the stages of a pipeline.
+StepWork WorkOf(const Job& job, const Machine& machine);
+
+}  // namespace galen::perfmodel
+
+#endif  // COMMON_PERFMODEL_WORK_H_
