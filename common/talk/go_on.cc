@@ -40,7 +40,10 @@ bool IsOpenCondition(const std::string& lower) {
   static const RE2* const kOpen = new RE2(
       R"(\b(?:once|as soon as|not (?:before|until)|only (?:after|when|if|once)|after (?:the|my|our|his|her|lunch|maintenance)|until|when (?:the|he|she|they|i|we) (?:\w+ ){0,3}(?:is|are|says?|confirms?|has|have|come|comes|give|gives)|unless|provided|if (?:and only if|he|she|the|they|facilities|security|legal|my|our)|pending)\b)",
       GoOnBytes());
-  return Holds(lower, kOpen);
+  // That the fault is still there is no condition that somebody has to fulfil.
+  static const RE2* const kStill = new RE2(
+      R"(\bif (?:it|they|that|this|the (?:error|problem|fault|hang|job)) (?:still|again|keeps?|comes? back|persists?|happens? again)\b)", GoOnBytes());
+  return Holds(lower, kOpen) && !Holds(lower, kStill);
 }
 
 // What others said, did or should do, or what was planned once.

@@ -167,7 +167,7 @@ std::vector<PortMention> PortsIn(absl::string_view sentence) {
   // Each ends where a number has to begin.
   static const RE2* const kBefore = new RE2(
       R"(\bports?(?: number| no\.?| nr\.?)?(?: is| are| was|=|:| to| of| at)?(?: now| still| actually| on)? ?#?)"
-      R"(|(?:^|\s)-p ?)"
+      R"(|(?:^|\s)-p ?|\bssh ?[:=] ?)"
       R"(|\b(?:sshd?|daemon|login)(?: (?:of them|there|server|daemon))?(?: is| are)?(?: now| still| only| actually)? ?(?:listens?|listening|runs?|running|answers?|sits?|lives?|moved)?(?: now| still| only| actually| over there)? ?(?:on|at|to|over|via) )"
       R"(|\b(?:listens?|listening|answers?|reachable|reach (?:it|them)|log in|logs? in) (?:on|at|via|over) )"
       R"(|\b(?:on|via|over|use|using|try|is|are|to|at|and|or|but|not|,|make (?:it|that)|meant) ?)",

@@ -27,7 +27,7 @@ bool Has(absl::string_view text, const RE2* pattern) {
 // Words before an address that keep it out.
 const RE2* DeniedBefore() {
   static const RE2* const kDenied = new RE2(
-      R"(\b(?:not|don't \w+|do not \w+|never \w+|except(?: for)?|but not|skip|ignore|ignoring|forget(?: about)?|avoid|exclude|excluding|without|leave|leaving|instead of|rather than|no longer|nor|other than|apart from|drop|remove|spare|anything but|everything but|all but)(?: (?:the|any|at|touch|on|old|host|node|box|machine|to|with|log in|into|near|about|look|include|check|run|one|also|either|even|ssh|connect|go|use|just|bother|my|our|poor|production|and)){0,5} *[\[(]?$)",
+      R"(\b(?:not|don't \w+|do not \w+|never \w+|except(?: for)?|but not|skip|ignore|ignoring|forget(?: about)?|avoid|exclude|excluding|without|leave|leaving|instead of|rather than|than|no longer|nor|other than|apart from|drop|remove|spare|anything but|everything but|all but)(?: (?:the|any|at|touch|on|old|host|node|box|machine|to|with|log in|into|near|about|look|include|check|run|one|also|either|even|ssh|connect|go|use|just|bother|my|our|poor|production|and)){0,5} *[\[(]?$)",
       TalkBytes());
   return kDenied;
 }
@@ -35,8 +35,8 @@ const RE2* DeniedBefore() {
 // Words before an address that say that it is another thing than a machine to be examined.
 const RE2* OtherBefore() {
   static const RE2* const kOther = new RE2(
-      R"((?:\b(?:gateway|dns|resolver|nameserver|ntp|time server|proxy|bastion|jump ?(?:host|box)|vip|load balancer|router|switch|bmc|ipmi|ilo|idrac|license server|registry|mirror|prometheus|grafana|exporter|syslog|nfs|filer|nas|storage|laptop|workstation|desk|vpn|monitoring|broadcast|netmask|subnet|network|dhcp|head node|login node|scheduler|controller|master|api server|website|dashboard|wiki|printer|sw|fw|loopback|bridge|docker0|metadata|multicast|tftp|pxe|ldap|kdc|git|gitlab|jenkins|firewall|peer address|neighbou?r|example|e\.g\.|like|such as|say|old(?: address| ip| one)?|former(?:ly)?|previous(?:ly)?|used to be|was(?: once)?)(?: (?:host|server|is|at|on|address|ip|the|node|box|one|lives|sits|runs|was|behind|via|through|for|of|us|them|it)){0,4}[ :=(@,]*\[?$))"
-      R"(|\b(?:from my|ping(?:ed|ing)?(?: -c ?\d+)?|traceroute|nslookup|dig(?: @)?|curl(?: [^ ]+)?(?: https?://)?|wget|nc -\w+|via|through|from|by|route add|default via|server_name|resolv(?:es|ed)? to|master_addr ?=?|https?://|ntpdate|nmap) *\[?$)",
+      R"((?:\b(?:gateway|dns|resolver|nameserver|ntp|time server|proxy|bastion|jump ?(?:host|box)|vip|load balancer|router|switch|bmc|ipmi|ilo|idrac|license server|registry|mirror|prometheus|grafana|exporter|syslog|nfs|filer|nas|storage|laptop|workstation|desk|vpn|monitoring|broadcast|netmask|subnet|network|dhcp|head node|login node|scheduler|controller|master|api server|website|dashboard|wiki|printer|sw|fw|loopback|bridge|docker0|metadata|multicast|tftp|pxe|ldap|kdc|git|gitlab|jenkins|firewall|peer address|neighbou?r|example|e\.g\.|like|such as|say|old(?: address| ip| one)?|former(?:ly)?|previous(?:ly)?|used to be|was(?: once)?)(?: of (?:the |our |that |this )?(?:[\w-]+ ){0,2}[\w-]+)?(?: (?:host|server|is|at|on|address|ip|the|node|box|one|lives|sits|runs|was|behind|via|through|for|of|us|them|it)){0,4}[ :=(@,]*\[?$))"
+      R"(|\b(?:from my|(?:reboot|restart|power(?:ing)? (?:off|cycle)|shut ?down|wipe|format|delete|erase|reinstall|destroy|reset|rm -rf [^ ]+ on)(?: (?:the|host|node|server|machine))?|traceroute|nslookup|dig(?: @)?|curl(?: [^ ]+)?(?: https?://)?|wget|nc -\w+|via|through|from|by|route add|default via|server_name|resolv(?:es|ed)? to|master_addr ?=?|https?://|ntpdate|nmap) *\[?$)",
       TalkBytes());
   return kOther;
 }
@@ -44,7 +44,7 @@ const RE2* OtherBefore() {
 // Words behind an address that keep it out.
 const RE2* DeniedAfter() {
   static const RE2* const kDenied = new RE2(
-      R"(^\]?[ ,]*(?:(?:,|which|that|who|-|—|\(|:|he|it|and) ?)*(?:is|was|are|were|must be|should be|stays?|has been|have been|got|gets|can be|went|needs? to be|are to be|is to be)? ?(?:just |only |now |already |long |still |also |both |to be |for |my |our |the |a |an |gone |being |in )*(?:left alone|leave (?:it|that|them) (?:alone|out|be)|left out|ignored|decommissioned|retired|scrapped|off limits|off-limits|out of scope|fine|healthy|ok\b|okay|not (?:affected|ours|involved|it|that one|the one|in scope|part of|to be|mine|a node|needed|relevant|one of)|excluded|gateway|dns|resolver|jump ?host|jump ?box|bastion|bmc|ipmi|ilo|router|switch|proxy|vip|load balancer|laptop|workstation|ntp|time server|head node|login node|nfs|filer|storage|scheduler|prometheus|grafana|monitoring|dashboard|registry|production|sold|replaced|reimaged|spare|dead for|powered off|netmask|documentation|example|test lab|somebody else's|someone else's|other team's|typo|wrong|old (?:one|address|ip)|different cluster|another cluster|skip(?:ped)?))",
+      R"(^\]?[ ,]*(?:(?:,|which|that|who|-|—|\(|:|he|it|and) ?)*(?:is|was|are|were|must be|should be|stays?|has been|have been|got|gets|can be|went|needs? to be|are to be|is to be)? ?(?:just |only |now |already |long |still |also |both |to be |for |my |our |the |a |an |gone |being |in )*(?:left alone|leave (?:it|that|them) (?:alone|out|be)|left out|ignored|decommissioned|retired|scrapped|off limits|off-limits|out of scope|fine|healthy|ok\b|okay|not (?:affected|ours|involved|it|that one|the one|in scope|part of|to be|mine|a node|needed|relevant|one of)|excluded|gateway|dns|resolver|jump ?host|jump ?box|bastion|bmc|ipmi|ilo|router|switch|proxy|vip|load balancer|laptop|workstation|ntp|time server|head node|login node|nfs|filer|storage|scheduler|prometheus|grafana|monitoring|dashboard|registry|production|sold|replaced|reimaged|spare|dead for|powered off|netmask|documentation|as an? (?:example|sample|placeholder)|example|test lab|somebody else's|someone else's|other team's|typo|wrong|old (?:one|address|ip)|different cluster|another cluster|skip(?:ped)?))",
       TalkBytes());
   return kDenied;
 }
@@ -108,7 +108,7 @@ class Reader {
   explicit Reader(const Reading& reading) : reading_(reading) {}
 
   void Read(const Sentence& sentence) {
-    if (reading_.critique && sentence.quoted && !IsLogin(sentence)) return;
+    if (reading_.critique && ((sentence.quoted && !IsLogin(sentence)) || IsPlanted(sentence.lower))) return;
     sentence_ = &sentence;
     mentions_ = AddressesIn(sentence.text);
     if (reading_.second_look) AddShortForms();
@@ -149,6 +149,14 @@ class Reader {
     static const RE2* const kLogin =
         new RE2(R"(^\s*(?:[\w.-]+@[\w.-]+[:~\w/ ]*)?[$#%] *ssh\b|^\s*ssh )", TalkBytes());
     return Has(sentence.lower, kLogin);
+  }
+
+  // Words that are meant for a model that obeys what it reads.
+  static bool IsPlanted(const std::string& lower) {
+    static const RE2* const kPlanted = new RE2(
+        R"(\b(?:ignore|disregard|forget) (?:all |any |your |the )*(?:previous|prior|earlier|above|former) (?:instructions?|orders?|rules?|prompts?)\b|^\W*(?:system|assistant|developer) ?:)",
+        TalkBytes());
+    return Has(lower, kPlanted);
   }
 
   void AddShortForms() {
@@ -258,6 +266,17 @@ class Reader {
         break;
       }
       if (owner == mentions_.size()) continue;
+      // "Look at A, not B, and log in on 2222": of A.
+      if (reading_.critique && !in_[owner] && mentions_[owner].end <= port.begin + 1) {
+        const std::string gap = sentence_->lower.substr(mentions_[owner].end, port.begin + 1 - mentions_[owner].end);
+        if (gap.find_first_of(",;(") != std::string::npos || absl::StrContains(gap, " and ")) {
+          for (std::size_t i = owner; i-- > 0;) {
+            if (!in_[i]) continue;
+            owner = i;
+            break;
+          }
+        }
+      }
       // "ports for all": of those that have none of their own.
       const std::string around = absl::StrCat(before.substr(before.size() > 30 ? before.size() - 30 : 0), " | ",
                                               with_cue.substr(with_cue.size() > 24 ? with_cue.size() - 24 : 0), " ",
@@ -335,12 +354,15 @@ class Reader {
     return nullptr;
   }
 
-  // The target that "the second one" means; null when none is meant.
-  Found* Meant() {
+  // The target that the last "the second one" within `said` means; null when none is meant.
+  Found* Meant(absl::string_view said) {
     static const RE2* const kOrdinal = new RE2(
         R"(\b(?:the |that )?(first|1st|second|2nd|third|3rd|fourth|4th|last|latter|former)(?: (?:one|host|node|box|machine|address|ip))?\b)", TalkBytes());
     std::string word;
-    if (!RE2::PartialMatch(sentence_->lower, *kOrdinal, &word)) return nullptr;
+    std::string each_word;
+    re2::StringPiece rest(said.data(), said.size());
+    while (RE2::FindAndConsume(&rest, *kOrdinal, &each_word)) word = each_word;
+    if (word.empty()) return nullptr;
     std::vector<Found*> in;
     for (Found& each : found_) {
       if (each.in) in.push_back(&each);
@@ -360,12 +382,24 @@ class Reader {
     static const RE2* const kDrop = new RE2(
         R"(\b(?:skip|drop|leave (?:out )?|forget(?: about)?|ignore|exclude|remove|not) (?:the |that )(?:first|1st|second|2nd|third|3rd|fourth|4th|last|latter|former)\b|\b(?:first|second|third|fourth|last|latter|former)(?: (?:one|host|node|box|machine))? (?:is|was|can be|should be) (?:fine|healthy|ok|okay|left alone|left out|ignored|skipped|out|off limits|decommissioned|excluded|already (?:fixed|replaced))\b)",
         TalkBytes());
-    Found* const meant = Meant();
+    Found* const meant = Meant(sentence_->lower);
+    static const RE2* const kSelect = new RE2(
+        R"(\b(?:broken|bad|slow|sick|faulty|failing|guilty|ill|suspect|culprit|problem|affected|real|right)(?: (?:one|host|node|machine|box|address))? is (?:the |that )(?:first|1st|second|2nd|third|3rd|fourth|4th|last|latter|former)\b|\b(?:just|only) the (?:first|second|third|fourth|last|latter|former)\b)",
+        TalkBytes());
+    if (reading_.critique && meant != nullptr && Has(sentence_->lower, kSelect)) {
+      for (Found& each : found_) {
+        if (&each == meant || !each.in) continue;
+        each.in = false;
+        each.why = "another one is meant";
+      }
+      return;
+    }
     if (reading_.critique && meant != nullptr && Has(sentence_->lower, kDrop)) {
       meant->in = false;
       meant->why = "is to be left alone";
       return;
     }
+    std::size_t said_from = 0;
     for (const PortMention& port : ports_) {
       const std::size_t from = port.begin > kReach ? port.begin - kReach : 0;
       const absl::string_view lower = sentence_->lower;
@@ -379,8 +413,12 @@ class Reader {
         }
       }
       const bool correction = IsCorrection(sentence_->lower);
-      if (meant != nullptr) {
-        meant->target.port = port.port;
+      // "the first on 2201, the second on 2202"; else "2201 on the first".
+      Found* owner = Meant(lower.substr(said_from, port.end - said_from));
+      if (owner == nullptr) owner = Meant(after);
+      said_from = port.end;
+      if (owner != nullptr) {
+        owner->target.port = port.port;
       } else if (IsOfAll(sentence_->lower)) {
         for (Found& each : found_) {
           if (each.in && (correction || !each.target.port.has_value())) each.target.port = port.port;
