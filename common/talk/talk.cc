@@ -17,6 +17,7 @@ namespace {
 
 // How far the words around an address reach.
 constexpr std::size_t kReach = 70;
+constexpr char kLeftAlone[] = "is to be left alone";
 
 RE2::Options TalkBytes() { return RE2::Options(RE2::Latin1); }
 
@@ -137,7 +138,8 @@ class Reader {
       if (each.in) {
         if (talk.targets.size() < kMostTargets) talk.targets.push_back(std::move(each.target));
       } else if (talk.excluded.size() < kMostTargets) {
-        talk.excluded.push_back({std::move(each.target.address), std::move(each.why)});
+        const bool left_alone = each.why == kLeftAlone;
+        talk.excluded.push_back({std::move(each.target.address), left_alone, std::move(each.why)});
       }
     }
     return talk;
@@ -219,7 +221,7 @@ class Reader {
         // "not X but Y" and "X is now Y".
         if (in_[i - 1]) Exclude(i - 1, "was replaced");
       } else if (Has(before, DeniedBefore())) {
-        Exclude(i, "is to be left alone");
+        Exclude(i, kLeftAlone);
       } else if (Has(before, OtherBefore())) {
         Exclude(i, "is another thing, or an example");
       } else if (Has(after, DeniedAfter())) {
@@ -396,7 +398,7 @@ class Reader {
     }
     if (reading_.critique && meant != nullptr && Has(sentence_->lower, kDrop)) {
       meant->in = false;
-      meant->why = "is to be left alone";
+      meant->why = kLeftAlone;
       return;
     }
     std::size_t said_from = 0;

@@ -20,7 +20,8 @@ struct Target {
 // Why an address of the talk is no target.
 struct Excluded {
   std::string address;
-  std::string why;  // a few words: "is to be left alone"
+  bool left_alone = false;  // somebody asked for that
+  std::string why;          // a few words: "is to be left alone"
 };
 
 struct Talk {
