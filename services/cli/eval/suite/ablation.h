@@ -5,7 +5,7 @@
 
 namespace galen::eval {
 
-// Which parts of the method answer; docs/eval.md says what each is in each metric.
+// Which parts of the method answer; docs/suite.md says what each is in each metric.
 struct Ablation {
   std::string name = "all";
   bool retrieval = true;  // past incidents, likeness to labels, the catalogue of checks
