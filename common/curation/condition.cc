@@ -25,12 +25,17 @@ struct Comparison {
 
 // The value stands behind the words, but for "8 or more".
 constexpr std::array<Comparison, 6> kComparisons = {{
-    {Rule::GE, R"(at least|no less than|no fewer than|not? (?:be |fall |drop |go |is |are )?(?:below|under|less than|fewer than|lower than)|>=|a minimum of|minimum is|min(?:imum)? of)"},
-    {Rule::LE, R"(at most|no more than|no higher than|no greater than|not? (?:be |rise |go |is |are )?(?:above|over|more than|greater than|higher than|exceed(?:s|ed|ing)?)|<=|a maximum of|maximum is|up to)"},
-    {Rule::GT, R"(more than|above|greater than|higher than|larger than|exceed(?:s|ed|ing)?|over|beyond|past|>)"},
+    {Rule::GE,
+     R"(at least|no less than|no fewer than|not? (?:be |fall |drop |go |is |are )?(?:below|under|less than|fewer than|lower than)|>=|a minimum of|minimum is|min(?:imum)? of)"},
+    {Rule::LE,
+     R"(at most|no more than|no higher than|no greater than|not? (?:be |rise |go |is |are )?(?:above|over|more than|greater than|higher than|exceed(?:s|ed|ing)?)|<=|a maximum of|maximum is|up to)"},
+    {Rule::GT,
+     R"(more than|above|greater than|higher than|larger than|exceed(?:s|ed|ing)?|over|beyond|past|>)"},
     {Rule::LT, R"(less than|below|fewer than|lower than|smaller than|under|short of|<)"},
-    {Rule::NE, R"(anything (?:but|other than|else than)|other than|not? (?:be |equal(?: to)? |is |are |read |say |show )?(?:equal to )?|differs? from|different from|never (?:be )?|!=|non-?)"},
-    {Rule::EQ, R"(exactly|equals?(?: to)?|has to (?:be|read|say|show|stand at)|have to be|must (?:be|read|say|show|stand at|stay)|should (?:be|read|say|show|stand at)|ought to be|needs? to be|is(?: set to)?|are|be|reads?|says?|shows?|stays?|set to|becomes|==?)"},
+    {Rule::NE,
+     R"(anything (?:but|other than|else than)|other than|not? (?:be |equal(?: to)? |is |are |read |say |show )?(?:equal to )?|differs? from|different from|never (?:be )?|!=|non-?)"},
+    {Rule::EQ,
+     R"(exactly|equals?(?: to)?|has to (?:be|read|say|show|stand at)|have to be|must (?:be|read|say|show|stand at|stay)|should (?:be|read|say|show|stand at)|ought to be|needs? to be|is(?: set to)?|are|be|reads?|says?|shows?|stays?|set to|becomes|==?)"},
 }};
 
 constexpr char kNumber[] =
@@ -38,8 +43,14 @@ constexpr char kNumber[] =
 constexpr char kWord[] = R"(["'`]([^"'`\n]{1,80})["'`])";
 
 std::string Plain(std::string number) {
-  static constexpr std::array<std::pair<absl::string_view, absl::string_view>, 7> kWords = {{
-      {"zero", "0"}, {"none", "0"}, {"one", "1"}, {"two", "2"}, {"four", "4"}, {"eight", "8"}, {"sixteen", "16"}}};
+  static constexpr std::array<std::pair<absl::string_view, absl::string_view>, 7> kWords = {
+      {{"zero", "0"},
+       {"none", "0"},
+       {"one", "1"},
+       {"two", "2"},
+       {"four", "4"},
+       {"eight", "8"},
+       {"sixteen", "16"}}};
   for (const auto& [word, digits] : kWords) {
     if (number == word) return std::string(digits);
   }
@@ -77,15 +88,16 @@ std::optional<Condition> Presence(const std::string& text) {
   condition.presence = true;
   condition.at = words.data() - text.data();
   condition.end = after.data() - text.data();
-  const std::string all(words.data(), words.size() + (after.data() + after.size() - words.data() - words.size()));
-  static const RE2* const kAbsent = new RE2(
-      R"(\b(?:not|never|no|lacks?|missing|absent|without|gone|isn't|doesn't|nowhere)\b)");
-  const absl::string_view before =
-      absl::string_view(text).substr(condition.at > kCueReach ? condition.at - kCueReach : 0,
-                                     std::min(condition.at, kCueReach));
+  const std::string all(words.data(),
+                        words.size() + (after.data() + after.size() - words.data() - words.size()));
+  static const RE2* const kAbsent =
+      new RE2(R"(\b(?:not|never|no|lacks?|missing|absent|without|gone|isn't|doesn't|nowhere)\b)");
+  const absl::string_view before = absl::string_view(text).substr(
+      condition.at > kCueReach ? condition.at - kCueReach : 0, std::min(condition.at, kCueReach));
   const absl::string_view behind(after.data(), after.size());
   const bool absent = RE2::PartialMatch(all, *kAbsent);
-  const bool sound = SpeaksOfSound(absl::StrCat(before, " ", absl::string_view(words.data(), words.size())), behind);
+  const bool sound = SpeaksOfSound(
+      absl::StrCat(before, " ", absl::string_view(words.data(), words.size())), behind);
   // A sound machine has it, or a faulty one lacks it: a fault when it is not there.
   condition.fault = sound != absent ? Rule::NE : Rule::EQ;
   return condition;
@@ -115,8 +127,8 @@ Rule::Op Opposite(Rule::Op op) {
 std::optional<Condition> ReadCondition(absl::string_view description, bool negations) {
   const std::string lower = absl::AsciiStrToLower(description);
   std::optional<Condition> best;
-  const auto consider = [&](const re2::StringPiece& words, Rule::Op op, std::string value, bool number,
-                            std::string unit, const char* end) {
+  const auto consider = [&](const re2::StringPiece& words, Rule::Op op, std::string value,
+                            bool number, std::string unit, const char* end) {
     Condition condition;
     condition.at = words.data() - lower.data();
     condition.end = end - lower.data();
@@ -125,10 +137,12 @@ std::optional<Condition> ReadCondition(absl::string_view description, bool negat
       if (!(best->fault == Rule::OP_UNSPECIFIED)) return;
     }
     const std::size_t from = condition.at > kCueReach ? condition.at - kCueReach : 0;
-    absl::string_view before = absl::string_view(lower).substr(from, condition.at + words.size() - from);
+    absl::string_view before =
+        absl::string_view(lower).substr(from, condition.at + words.size() - from);
     const absl::string_view after = absl::string_view(lower).substr(condition.end, 60);
     if (negations) {
-      static const RE2* const kNot = new RE2(R"(\b(?:not|never|n't|cannot)\s+(?:be |go |rise |fall |drop )?$)");
+      static const RE2* const kNot =
+          new RE2(R"(\b(?:not|never|n't|cannot)\s+(?:be |go |rise |fall |drop )?$)");
       const absl::string_view up_to = absl::string_view(lower).substr(from, condition.at - from);
       if (RE2::PartialMatch(re2::StringPiece(up_to.data(), up_to.size()), *kNot)) op = Opposite(op);
     }
@@ -140,8 +154,8 @@ std::optional<Condition> ReadCondition(absl::string_view description, bool negat
   };
   for (const Comparison& comparison : kComparisons) {
     // Without a look at negations "not below" is "below".
-    if (!negations && comparison.op != Rule::GT && comparison.op != Rule::LT && comparison.op != Rule::EQ &&
-        comparison.op != Rule::NE) {
+    if (!negations && comparison.op != Rule::GT && comparison.op != Rule::LT &&
+        comparison.op != Rule::EQ && comparison.op != Rule::NE) {
       static const RE2* const kPlainBounds =
           new RE2(absl::StrCat(R"(\b(at least|at most|no more than|no less than)\s+)", kNumber));
       re2::StringPiece words;
@@ -154,9 +168,11 @@ std::optional<Condition> ReadCondition(absl::string_view description, bool negat
       }
       continue;
     }
-    const RE2 numbers(absl::StrCat(R"((?:^|[^a-z<>=!]))", "(", comparison.words, R"()\s*(?:the value |a value of |around )?)",
-                                   kNumber, R"((?:[^0-9a-z.]|\.\s|\.?$))"));
-    const RE2 quoted(absl::StrCat(R"((?:^|[^a-z<>=!]))", "(", comparison.words, R"()\s*(?:the word |set to )?)", kWord));
+    const RE2 numbers(absl::StrCat(R"((?:^|[^a-z<>=!]))", "(", comparison.words,
+                                   R"()\s*(?:the value |a value of |around )?)", kNumber,
+                                   R"((?:[^0-9a-z.]|\.\s|\.?$))"));
+    const RE2 quoted(absl::StrCat(R"((?:^|[^a-z<>=!]))", "(", comparison.words,
+                                  R"()\s*(?:the word |set to )?)", kWord));
     re2::StringPiece words;
     std::string number;
     std::string unit;

@@ -3,7 +3,8 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,10 +12,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/curation/condition.h"
+#include "common/curation/description.h"
 #include "common/curation/find_check.h"
 
 namespace galen::curation {
@@ -25,88 +28,8 @@ using knowledge::v1::Rule;
 
 constexpr char kNumberGroup[] = R"((-?[0-9]+(?:\.[0-9]+)?))";
 constexpr std::size_t kMostTitle = 80;
+constexpr double kExact = 9007199254740992;  // 2^53
 constexpr std::int64_t kFileCostNanos = 100'000'000;
-
-struct Quoted {
-  std::string text;
-  std::size_t at = 0;
-};
-
-std::vector<Quoted> QuotedIn(absl::string_view description) {
-  static const RE2* const kQuoted = new RE2(
-      R"re(`([^`\n]{1,200})`|"([^"\n]{1,200})"|(?:^|[\s(])'([^'\n]{1,200})')re");
-  std::vector<Quoted> quoted;
-  re2::StringPiece rest(description.data(), description.size());
-  re2::StringPiece a;
-  re2::StringPiece b;
-  re2::StringPiece c;
-  while (RE2::FindAndConsume(&rest, *kQuoted, &a, &b, &c)) {
-    const re2::StringPiece& text = !a.empty() ? a : !b.empty() ? b : c;
-    quoted.push_back({std::string(text), static_cast<std::size_t>(text.data() - description.data())});
-  }
-  return quoted;
-}
-
-// Where the text comes from that is looked at.
-struct Source {
-  std::string file;
-  std::vector<std::string> command;
-  bool none() const { return file.empty() && command.empty(); }
-};
-
-std::set<std::string> Programs(const KnowledgeBase& base) {
-  std::set<std::string> programs;
-  for (const auto& check : base.checks()) {
-    for (const std::string& read : check.reads()) {
-      const std::string first(read.substr(0, read.find(' ')));
-      if (!first.empty() && first[0] != '/') programs.insert(first);
-    }
-  }
-  return programs;
-}
-
-Source SourceIn(const KnowledgeBase& base, absl::string_view description,
-                const std::vector<Quoted>& quoted, std::string& used) {
-  static const RE2* const kRun = new RE2(
-      R"((?i)\b(?:runs?|running|outputs? of|command|prints?|printed by|calls?|execute|ask|asks|says|answers? of|what|from|via|in)\s+["'`]$)");
-  Source source;
-  const std::set<std::string> programs = Programs(base);
-  for (const Quoted& each : quoted) {
-    const std::vector<std::string> words = absl::StrSplit(each.text, ' ', absl::SkipEmpty());
-    if (words.empty()) continue;
-    const absl::string_view before = description.substr(0, each.at);
-    const bool run = RE2::PartialMatch(re2::StringPiece(before.data(), before.size()), *kRun);
-    if (words.size() == 1 && absl::StartsWith(words[0], "/")) {
-      source.file = words[0];
-      used = each.text;
-      return source;
-    }
-    if (programs.count(words[0]) > 0 || (run && words.size() > 1 && absl::ascii_islower(static_cast<unsigned char>(words[0][0])))) {
-      source.command = words;
-      used = each.text;
-      return source;
-    }
-  }
-  static const RE2* const kPath = new RE2(
-      R"((?:^|[\s(,"'`])(/(?:proc|sys|etc|run|var|opt|usr|dev|tmp|home|mnt|boot|srv|lib)/[A-Za-z0-9_./@:+-]*[A-Za-z0-9_]))");
-  re2::StringPiece path;
-  if (RE2::PartialMatch(re2::StringPiece(description.data(), description.size()), *kPath, &path)) {
-    source.file = std::string(path);
-    used = source.file;
-  }
-  return source;
-}
-
-// The name of the field that is looked at: quoted, and neither the source nor the value.
-std::string FieldIn(const std::vector<Quoted>& quoted, const std::string& used,
-                    const Condition& condition) {
-  for (const Quoted& each : quoted) {
-    if (each.text == used || (!condition.number && each.text == condition.value)) continue;
-    if (each.at > condition.at && condition.presence) continue;
-    return each.text;
-  }
-  return "";
-}
 
 std::string Spaced(absl::string_view text) {
   std::vector<std::string> words;
@@ -116,34 +39,10 @@ std::string Spaced(absl::string_view text) {
   return absl::StrJoin(words, R"([ \t]+)");
 }
 
-// "the third column": 3; 0 for none, -1 for the last.
-int ColumnIn(const std::string& lower) {
-  static const RE2* const kColumn = new RE2(
-      R"(\b(first|second|third|fourth|fifth|sixth|last|1st|2nd|3rd|4th|5th|6th) (?:column|field|number|word|value|figure|entry|part)\b)");
-  std::string word;
-  if (!RE2::PartialMatch(lower, *kColumn, &word)) return 0;
-  if (word == "last") return -1;
-  static constexpr absl::string_view kWords[] = {"first", "second", "third", "fourth", "fifth", "sixth"};
-  for (int i = 0; i < 6; ++i) {
-    if (word == kWords[i] || word[0] == static_cast<char>('1' + i)) return i + 1;
-  }
-  return 0;
-}
-
-// The heading that a field stands below: 'under "Volatile"'.
-std::string SectionIn(absl::string_view description, const std::vector<Quoted>& quoted) {
-  static const RE2* const kSection =
-      new RE2(R"((?i)\b(?:under|below|in the section|within the section|section|in the block|block|heading|headed|behind the heading)\s+(?:called |named |headed )?["'`]$)");
-  for (const Quoted& each : quoted) {
-    const absl::string_view before = description.substr(0, each.at);
-    if (RE2::PartialMatch(re2::StringPiece(before.data(), before.size()), *kSection)) return each.text;
-  }
-  return "";
-}
-
 // Patterns that may take the value out of the text, the most careful first.
-std::vector<std::string> PatternsFor(const std::string& field, const std::string& section, int column,
-                                     bool bracketed, const Condition& condition, bool critique) {
+std::vector<std::string> PatternsFor(const std::string& field, const std::string& section,
+                                     int column, bool bracketed, const Condition& condition,
+                                     bool critique) {
   const std::string value = condition.number ? kNumberGroup : R"re("?([^\n"]*?)"?)re";
   const std::string end = condition.number ? "" : R"([ \t]*$)";
   std::vector<std::string> patterns;
@@ -154,38 +53,46 @@ std::vector<std::string> PatternsFor(const std::string& field, const std::string
   const std::string key = Spaced(field);
   if (column != 0) {
     const std::string word = condition.number ? kNumberGroup : R"((\S+))";
-    const std::string start = field.empty() ? R"(\A\s*)" : absl::StrCat(R"(^[ \t]*)", key, R"([ \t]*[:=]?[ \t]*)");
+    const std::string start =
+        field.empty() ? R"(\A\s*)" : absl::StrCat(R"(^[ \t]*)", key, R"([ \t]*[:=]?[ \t]*)");
     // The name itself is the first column of its line where it is a word of it.
     const int skip = field.empty() ? column - 1 : column - 2;
     if (column < 0) {
-      patterns.push_back(absl::StrCat(field.empty() ? R"(\A)" : absl::StrCat(R"(^[ \t]*)", key), R"([^\n]*?)",
-                                      condition.number ? R"((-?[0-9.]+))" : R"((\S+))", R"([ \t]*$)"));
+      patterns.push_back(
+          absl::StrCat(field.empty() ? R"(\A)" : absl::StrCat(R"(^[ \t]*)", key), R"([^\n]*?)",
+                       condition.number ? R"((-?[0-9.]+))" : R"((\S+))", R"([ \t]*$)"));
       return patterns;
     }
-    patterns.push_back(absl::StrCat(start, absl::StrCat(R"((?:\S+[ \t]+){)", std::max(skip, 0), "}"), word));
+    patterns.push_back(
+        absl::StrCat(start, absl::StrCat(R"((?:\S+[ \t]+){)", std::max(skip, 0), "}"), word));
     if (!field.empty()) {
-      patterns.push_back(absl::StrCat(start, absl::StrCat(R"((?:\S+[ \t]+){)", column - 1, "}"), word));
+      patterns.push_back(
+          absl::StrCat(start, absl::StrCat(R"((?:\S+[ \t]+){)", column - 1, "}"), word));
     }
     return patterns;
   }
   if (field.empty()) {
-    patterns.push_back(condition.number ? absl::StrCat(R"(\A\s*)", kNumberGroup) : R"(\A\s*([^\n]*?)\s*$)");
+    patterns.push_back(condition.number ? absl::StrCat(R"(\A\s*)", kNumberGroup)
+                                        : R"(\A\s*([^\n]*?)\s*$)");
     patterns.push_back(value);
     return patterns;
   }
   const std::string below = section.empty() ? "" : absl::StrCat("(?s:", Spaced(section), ".*?)");
-  const std::string careful = absl::StrCat(
-      section.empty() ? R"(^[ \t]*["']?)" : R"(\b)", key, R"(["']?[ \t]*[:=]?[ \t]*)", value, end);
+  const std::string careful = absl::StrCat(section.empty() ? R"(^[ \t]*["']?)" : R"(\b)", key,
+                                           R"(["']?[ \t]*[:=]?[ \t]*)", value, end);
   const std::string between = absl::StrCat(R"(\b)", key, R"(\b["']?[^\n0-9-]*)", value, end);
-  const std::string loose = absl::StrCat(key, condition.number ? R"([^\n]*?)" : R"([ \t]*[:=]?[ \t]*)", value, end);
-  if (critique) patterns = {below + careful, below + between, below + loose, careful, between};
-  else patterns = {loose, careful};
+  const std::string loose =
+      absl::StrCat(key, condition.number ? R"([^\n]*?)" : R"([ \t]*[:=]?[ \t]*)", value, end);
+  if (critique)
+    patterns = {below + careful, below + between, below + loose, careful, between};
+  else
+    patterns = {loose, careful};
   return patterns;
 }
 
 // What bound is meant in the unit of the source: "8 GiB" where it counts in kB.
-std::string InUnitOf(absl::string_view shown, const std::string& field, const std::string& description,
-                     const Condition& condition) {
+std::string InUnitOf(absl::string_view shown, const std::string& field,
+                     const std::string& description, const Condition& condition) {
   static const auto factor = [](absl::string_view unit) -> double {
     if (unit == "k" || unit == "kb" || unit == "kib") return 1;
     if (unit == "mb" || unit == "mib") return 1024;
@@ -196,16 +103,26 @@ std::string InUnitOf(absl::string_view shown, const std::string& field, const st
   const double said = factor(condition.unit);
   if (said == 0) return condition.value;
   std::string unit;
-  const std::string line = absl::StrCat("(?im:", Spaced(field), R"([^\n]*?[0-9]\s*(kib|kb|mib|mb|gib|gb|tib|tb)\b))");
-  if (field.empty() || !RE2::PartialMatch(re2::StringPiece(shown.data(), shown.size()), line, &unit)) {
-    if (!RE2::PartialMatch(description, R"((?i)\b(?:counts? in|in|given in|unit is|written in|measured in)\s+(kib|kb|mib|mb|gib|gb)\b)", &unit)) {
+  const std::string line =
+      absl::StrCat("(?im:", Spaced(field), R"([^\n]*?[0-9]\s*(kib|kb|mib|mb|gib|gb|tib|tb)\b))");
+  if (field.empty() ||
+      !RE2::PartialMatch(re2::StringPiece(shown.data(), shown.size()), line, &unit)) {
+    if (!RE2::PartialMatch(
+            description,
+            R"((?i)\b(?:counts? in|in|given in|unit is|written in|measured in)\s+(kib|kb|mib|mb|gib|gb)\b)",
+            &unit)) {
       return condition.value;
     }
   }
   const double counted = factor(absl::AsciiStrToLower(unit));
   double value = 0;
   if (counted == 0 || !absl::SimpleAtod(condition.value, &value)) return condition.value;
-  return absl::StrCat(value * said / counted);
+  const double bound = value * said / counted;
+  // In plain digits: six significant ones would round it.
+  if (bound == std::floor(bound) && std::abs(bound) < kExact) {
+    return absl::StrCat(static_cast<std::int64_t>(bound));
+  }
+  return absl::StrFormat("%.12g", bound);
 }
 
 enum class Trial { kNoValue, kAgrees, kContradicts };
@@ -227,7 +144,8 @@ Trial Try(const std::string& pattern, const Condition& condition, const std::str
     if (condition.number) {
       double value = 0;
       double limit = 0;
-      if (!absl::SimpleAtod(found, &value) || !absl::SimpleAtod(bound, &limit)) return Trial::kNoValue;
+      if (!absl::SimpleAtod(found, &value) || !absl::SimpleAtod(bound, &limit))
+        return Trial::kNoValue;
       switch (condition.fault) {
         case Rule::GT:
           faulty = value > limit;
@@ -259,13 +177,16 @@ Trial Try(const std::string& pattern, const Condition& condition, const std::str
 std::string NameOf(const std::string& field, const Source& source) {
   std::string from = field;
   if (from.empty()) {
-    from = source.file.empty() ? absl::StrJoin(source.command, "_") : source.file.substr(source.file.rfind('/') + 1);
+    from = source.file.empty() ? absl::StrJoin(source.command, "_")
+                               : source.file.substr(source.file.rfind('/') + 1);
   }
   std::string slug;
   for (const char c : absl::AsciiStrToLower(from)) {
     const bool plain = absl::ascii_isalnum(static_cast<unsigned char>(c));
-    if (plain) slug += c;
-    else if (!slug.empty() && slug.back() != '_') slug += '_';
+    if (plain)
+      slug += c;
+    else if (!slug.empty() && slug.back() != '_')
+      slug += '_';
   }
   while (!slug.empty() && slug.back() == '_') slug.pop_back();
   if (slug.size() > 40) slug.resize(40);
@@ -278,7 +199,8 @@ absl::StatusOr<CheckDraft> CallOf(const KnowledgeBase& base, const std::string& 
       drafting.retrieval ? FindCheckByWords(base, description) : nullptr;
   if (found == nullptr) {
     return absl::InvalidArgumentError(
-        "description: names neither a file nor a command, and no check of the catalogue does what it "
+        "description: names neither a file nor a command, and no check of the catalogue does what "
+        "it "
         "asks; write the path, or the command in `marks`");
   }
   CheckDraft draft;
@@ -294,16 +216,15 @@ absl::StatusOr<CheckDraft> DraftCheck(const KnowledgeBase& base, const CheckRequ
                                       const Drafting& drafting) {
   const std::string& description = request.description;
   if (description.size() > kMostDescriptionBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("description: ", description.size(), " bytes; at most ",
-                                                   kMostDescriptionBytes));
+    return absl::InvalidArgumentError(absl::StrCat("description: ", description.size(),
+                                                   " bytes; at most ", kMostDescriptionBytes));
   }
   if (request.shown.has_value() && request.shown->text.size() > kMostShownBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("shown output: ", request.shown->text.size(), " bytes; at most ",
-                                                   kMostShownBytes));
+    return absl::InvalidArgumentError(absl::StrCat("shown output: ", request.shown->text.size(),
+                                                   " bytes; at most ", kMostShownBytes));
   }
   const std::vector<Quoted> quoted = QuotedIn(description);
-  std::string used;
-  const Source source = SourceIn(base, description, quoted, used);
+  const Source source = SourceIn(base, description, quoted);
   if (source.none()) return CallOf(base, description, drafting);
   std::optional<Condition> condition = ReadCondition(description, drafting.critique);
   if (!condition.has_value()) {
@@ -314,7 +235,8 @@ absl::StatusOr<CheckDraft> DraftCheck(const KnowledgeBase& base, const CheckRequ
   const std::string section = drafting.critique ? SectionIn(description, quoted) : "";
   std::vector<Quoted> fields = quoted;
   if (!section.empty()) {
-    fields.erase(std::remove_if(fields.begin(), fields.end(), [&](const Quoted& each) { return each.text == section; }),
+    fields.erase(std::remove_if(fields.begin(), fields.end(),
+                                [&](const Quoted& each) { return each.text == section; }),
                  fields.end());
   }
   const std::string lower = absl::AsciiStrToLower(description);
@@ -324,23 +246,27 @@ absl::StatusOr<CheckDraft> DraftCheck(const KnowledgeBase& base, const CheckRequ
   std::string bound = condition->value;
   if (condition->presence) {
     for (const Quoted& each : quoted) {
-      if (each.text != used && each.at >= condition->at) {
+      if (each.text != source.words && each.at >= condition->at) {
         field = each.text;
         break;
       }
     }
     patterns = {RE2::QuoteMeta(field)};
-    if (drafting.critique) patterns.insert(patterns.begin(), absl::StrCat(R"((?:^|[^\w]))", RE2::QuoteMeta(field), R"((?:[^\w]|$))"));
+    if (drafting.critique)
+      patterns.insert(patterns.begin(),
+                      absl::StrCat(R"((?:^|[^\w]))", RE2::QuoteMeta(field), R"((?:[^\w]|$))"));
   } else {
-    field = FieldIn(fields, used, *condition);
+    field = FieldIn(fields, source.words, *condition);
     static const RE2* const kBracketed = new RE2(
         R"(\b(?:in (?:square )?brackets|bracketed|between (?:square )?brackets|selected (?:one|entry|word|mode|value|setting|scheduler))\b)");
-    patterns = PatternsFor(field, section, ColumnIn(lower), RE2::PartialMatch(lower, *kBracketed), *condition,
-                           drafting.critique);
+    patterns = PatternsFor(field, section, ColumnIn(lower), RE2::PartialMatch(lower, *kBracketed),
+                           *condition, drafting.critique);
     if (drafting.critique && condition->number) {
-      bound = InUnitOf(request.shown.has_value() ? request.shown->text : "", field, description, *condition);
+      bound = InUnitOf(request.shown.has_value() ? request.shown->text : "", field, description,
+                       *condition);
       if (bound != condition->value) {
-        draft.remarks.push_back(absl::StrCat(condition->value, " ", condition->unit, " is ", bound, " in the unit of the source"));
+        draft.remarks.push_back(absl::StrCat(condition->value, " ", condition->unit, " is ", bound,
+                                             " in the unit of the source"));
       }
     }
   }
@@ -361,7 +287,8 @@ absl::StatusOr<CheckDraft> DraftCheck(const KnowledgeBase& base, const CheckRequ
       // The value is found, and the machine's state is known: the condition was misread.
       chosen = *contradicted;
       condition->fault = Opposite(condition->fault);
-      draft.remarks.push_back("the shown output contradicted the condition as read, so it is turned round");
+      draft.remarks.push_back(
+          "the shown output contradicted the condition as read, so it is turned round");
     }
   }
   const std::string name = NameOf(field, source);
@@ -373,12 +300,16 @@ absl::StatusOr<CheckDraft> DraftCheck(const KnowledgeBase& base, const CheckRequ
   check.set_kind(knowledge::v1::Check::EXTRACT);
   check.set_file(source.file);
   for (const std::string& word : source.command) check.add_command(word);
-  if (source.command.empty()) check.mutable_cost()->set_nanos(kFileCostNanos);
-  else check.mutable_cost()->set_seconds(1);
-  static const RE2* const kInJob = new RE2(R"(\b(?:in|inside|within|of) the (?:job|container)(?:'s)?\b|\bas the job sees\b)");
+  if (source.command.empty())
+    check.mutable_cost()->set_nanos(kFileCostNanos);
+  else
+    check.mutable_cost()->set_seconds(1);
+  static const RE2* const kInJob =
+      new RE2(R"(\b(?:in|inside|within|of) the (?:job|container)(?:'s)?\b|\bas the job sees\b)");
   check.set_in_job(RE2::PartialMatch(lower, *kInJob));
   knowledge::v1::FindingSpec& finding = *check.add_findings();
-  finding.set_name(absl::ascii_isdigit(static_cast<unsigned char>(name[0])) ? absl::StrCat("v_", name) : name);
+  finding.set_name(
+      absl::ascii_isdigit(static_cast<unsigned char>(name[0])) ? absl::StrCat("v_", name) : name);
   finding.set_subject("node");
   finding.set_pattern(chosen);
   Rule& abnormal = *finding.mutable_abnormal();

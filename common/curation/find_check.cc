@@ -20,15 +20,18 @@ constexpr double kLeastScore = 2.5;
 // Words without their endings, so that "errors" finds "error".
 std::set<std::string> Stems(absl::string_view text) {
   static const std::set<std::string>* const kCommon = new std::set<std::string>{
-      "the", "of", "and", "a", "an", "is", "are", "to", "in", "on", "for", "with", "by", "it", "its", "that", "this",
-      "each", "all", "any", "whether", "there", "at", "as", "be", "or", "not", "no", "what", "how", "them", "between",
-      "check", "please", "machine", "node", "host", "run", "look", "tell", "me", "see", "if", "does", "do", "we", "our",
-      "has", "have", "was", "been", "from", "against", "these", "i", "want", "know", "two"};
+      "the",     "of",      "and",     "a",      "an",      "is",   "are",  "to",   "in",   "on",
+      "for",     "with",    "by",      "it",     "its",     "that", "this", "each", "all",  "any",
+      "whether", "there",   "at",      "as",     "be",      "or",   "not",  "no",   "what", "how",
+      "them",    "between", "check",   "please", "machine", "node", "host", "run",  "look", "tell",
+      "me",      "see",     "if",      "does",   "do",      "we",   "our",  "has",  "have", "was",
+      "been",    "from",    "against", "these",  "i",       "want", "know", "two"};
   std::set<std::string> stems;
   std::string word;
   const auto end = [&] {
     if (word.size() > 1 && kCommon->count(word) == 0) {
-      if (word.size() > 4 && absl::EndsWith(word, "s") && !absl::EndsWith(word, "ss")) word.pop_back();
+      if (word.size() > 4 && absl::EndsWith(word, "s") && !absl::EndsWith(word, "ss"))
+        word.pop_back();
       if (word.size() > 6 && absl::EndsWith(word, "ing")) word.resize(word.size() - 3);
       if (word.size() > 5 && absl::EndsWith(word, "ed")) word.resize(word.size() - 2);
       stems.insert(word);
@@ -94,7 +97,8 @@ std::map<std::string, std::string> ParametersFrom(const knowledge::v1::Check& ch
     std::string value;
     const std::string name = RE2::QuoteMeta(parameter.name());
     if (parameter.type() == "int" || parameter.type() == "float") {
-      const RE2 by_name(absl::StrCat(R"(\b)", name, R"(\s*(?:=|:|is|of|number|no\.?)?\s*([0-9]+(?:\.[0-9]+)?))"));
+      const RE2 by_name(
+          absl::StrCat(R"(\b)", name, R"(\s*(?:=|:|is|of|number|no\.?)?\s*([0-9]+(?:\.[0-9]+)?))"));
       if (RE2::PartialMatch(lower, by_name, &value)) {
         found[parameter.name()] = value;
         continue;
@@ -109,11 +113,13 @@ std::map<std::string, std::string> ParametersFrom(const knowledge::v1::Check& ch
       } else {
         unit = absl::AsciiStrToLower(unit);
       }
-      const RE2 by_unit(absl::StrCat(R"(\b([0-9]+(?:\.[0-9]+)?)\s*(?:)", unit, R"()\b)"), RE2::Quiet);
+      const RE2 by_unit(absl::StrCat(R"(\b([0-9]+(?:\.[0-9]+)?)\s*(?:)", unit, R"()\b)"),
+                        RE2::Quiet);
       std::string minutes;
       if (by_unit.ok() && RE2::PartialMatch(lower, by_unit, &value)) {
         found[parameter.name()] = value;
-      } else if (parameter.unit() == "s" && RE2::PartialMatch(lower, R"(\b([0-9]+)\s*minutes?\b)", &minutes)) {
+      } else if (parameter.unit() == "s" &&
+                 RE2::PartialMatch(lower, R"(\b([0-9]+)\s*minutes?\b)", &minutes)) {
         std::int64_t count = 0;
         if (minutes.size() < 6) {
           for (const char c : minutes) count = count * 10 + (c - '0');
@@ -122,10 +128,13 @@ std::map<std::string, std::string> ParametersFrom(const knowledge::v1::Check& ch
       }
       continue;
     }
-    const RE2 by_word(absl::StrCat(R"(\b)", name, R"(\s*(?:=|:|is)?\s*["'`]?([a-z0-9_./:-]*[a-z0-9_/]))"));
+    const RE2 by_word(
+        absl::StrCat(R"(\b)", name, R"(\s*(?:=|:|is)?\s*["'`]?([a-z0-9_./:-]*[a-z0-9_/]))"));
     bool chosen = false;
     for (const std::string& choice : parameter.choices()) {
-      if (RE2::PartialMatch(lower, absl::StrCat(R"(\b)", RE2::QuoteMeta(absl::AsciiStrToLower(choice)), R"(\b)"))) {
+      if (RE2::PartialMatch(
+              lower,
+              absl::StrCat(R"(\b)", RE2::QuoteMeta(absl::AsciiStrToLower(choice)), R"(\b)"))) {
         found[parameter.name()] = choice;
         chosen = true;
         break;

@@ -43,7 +43,8 @@ bool IsOpenCondition(const std::string& lower) {
       GoOnBytes());
   // That the fault is still there is no condition that somebody has to fulfil.
   static const RE2* const kStill = new RE2(
-      R"(\bif (?:it|they|that|this|the (?:error|problem|fault|hang|job)) (?:still|again|keeps?|comes? back|persists?|happens? again)\b)", GoOnBytes());
+      R"(\bif (?:it|they|that|this|the (?:error|problem|fault|hang|job)) (?:still|again|keeps?|comes? back|persists?|happens? again)\b)",
+      GoOnBytes());
   return Holds(lower, kOpen) && !Holds(lower, kStill);
 }
 
@@ -70,9 +71,9 @@ BareAnswer BareAnswerOf(const std::string& lower) {
   static const RE2* const kBareYes = new RE2(
       R"(^(?:\W*)(?:yes|yep|yeah|yup|sure|ok(?:ay)?|please do|do it|affirmative|of course|absolutely|aye|👍|:\+1:|\+1)\b[^a-z]*(?:please|go|thanks|thank you|do|do it)?\W*$|^\W*(?:👍|:\+1:|\+1)\W*$)",
       GoOnBytes());
-  static const RE2* const kBareNo =
-      new RE2(R"(^\W*(?:no|nope|nah|negative|rather not|better not|please don't|don't|i'd rather you didn't)\b[^a-z]*(?:please|thanks|thank you|not now|not today|sorry)?\W*$)",
-              GoOnBytes());
+  static const RE2* const kBareNo = new RE2(
+      R"(^\W*(?:no|nope|nah|negative|rather not|better not|please don't|don't|i'd rather you didn't)\b[^a-z]*(?:please|thanks|thank you|not now|not today|sorry)?\W*$)",
+      GoOnBytes());
   if (Holds(lower, kBareYes)) return BareAnswer::kYes;
   if (Holds(lower, kBareNo)) return BareAnswer::kNo;
   return BareAnswer::kNone;
@@ -80,9 +81,10 @@ BareAnswer BareAnswerOf(const std::string& lower) {
 
 // Whether somebody asks if the work may go on.
 bool AsksToGoOn(const Sentence& sentence) {
-  static const RE2* const kMayI = new RE2(
-      R"(\b(?:shall|should|may|can|could|do|want|ready|ok|okay|would)\b)", GoOnBytes());
-  return sentence.question && Holds(sentence.lower, kMayI) && (Holds(sentence.lower, Yes()) || Holds(sentence.lower, No()));
+  static const RE2* const kMayI =
+      new RE2(R"(\b(?:shall|should|may|can|could|do|want|ready|ok|okay|would)\b)", GoOnBytes());
+  return sentence.question && Holds(sentence.lower, kMayI) &&
+         (Holds(sentence.lower, Yes()) || Holds(sentence.lower, No()));
 }
 
 // "Can you have a look?" asks for it as well as an order does; "should we go ahead?" does not.
@@ -116,7 +118,9 @@ GoOnSaid WhetherToGoOn(absl::Span<const Sentence> sentences, bool weigh) {
     if (IsTold(sentence.lower)) continue;
     if (IsOfOtherThing(sentence.lower) && !(no && yes)) {
       // "Stop the job, then go ahead with the checks" holds both.
-      static const RE2* const kOwn = new RE2(R"(\b(?:checks?|diagnos\w+|have a look|take a look|investigat\w+|look (?:at|into)|go ahead|proceed|hold off|not yet|touch)\b)", GoOnBytes());
+      static const RE2* const kOwn = new RE2(
+          R"(\b(?:checks?|diagnos\w+|have a look|take a look|investigat\w+|look (?:at|into)|go ahead|proceed|hold off|not yet|touch)\b)",
+          GoOnBytes());
       if (!Holds(sentence.lower, kOwn)) continue;
     }
     said.go_on = no || IsOpenCondition(sentence.lower) ? GoOn::kNo : GoOn::kYes;
@@ -126,7 +130,8 @@ GoOnSaid WhetherToGoOn(absl::Span<const Sentence> sentences, bool weigh) {
       const std::size_t but = lower.find_last_of(',');
       if (but != std::string::npos) {
         const std::string last = lower.substr(but);
-        if (Holds(last, Yes()) && !Holds(last, No()) && !IsOpenCondition(lower)) said.go_on = GoOn::kYes;
+        if (Holds(last, Yes()) && !Holds(last, No()) && !IsOpenCondition(lower))
+          said.go_on = GoOn::kYes;
       }
     }
     said.sentence = sentence.text;

@@ -80,7 +80,8 @@ void AddIpv4(absl::string_view sentence, std::vector<Mention>& mentions) {
                          (absl::EndsWith(canonical, ".0") && mention.prefix_bits >= 0);
     mentions.push_back(mention);
     std::int32_t to = 0;
-    if (last.empty() || !absl::SimpleAtoi(absl::string_view(last.data(), last.size()), &to)) continue;
+    if (last.empty() || !absl::SimpleAtoi(absl::string_view(last.data(), last.size()), &to))
+      continue;
     const std::size_t dot = canonical.rfind('.');
     std::int32_t from = 0;
     if (!absl::SimpleAtoi(canonical.substr(dot + 1), &from) || to <= from || to > 255 ||
@@ -113,7 +114,8 @@ void AddIpv6(absl::string_view sentence, std::vector<Mention>& mentions) {
     if (absl::EndsWith(text, ":") && !absl::EndsWith(text, "::")) text.pop_back();
     // Times and C++ names have fewer.
     if (std::count(text.begin(), text.end(), ':') < 2) continue;
-    if (text.find("::") == std::string::npos && std::count(text.begin(), text.end(), ':') < 7) continue;
+    if (text.find("::") == std::string::npos && std::count(text.begin(), text.end(), ':') < 7)
+      continue;
     const std::string canonical = Canonical(AF_INET6, text);
     if (canonical.empty() || canonical == "::") continue;
     Mention mention;
@@ -178,7 +180,8 @@ std::vector<PortMention> PortsIn(absl::string_view sentence) {
   std::vector<PortMention> ports;
   re2::StringPiece rest(sentence.data(), sentence.size());
   re2::StringPiece words;
-  static const RE2* const kCue = new RE2(absl::StrCat("(", kBefore->pattern(), ")"), MentionBytes());
+  static const RE2* const kCue =
+      new RE2(absl::StrCat("(", kBefore->pattern(), ")"), MentionBytes());
   while (!rest.empty() && RE2::FindAndConsume(&rest, *kCue, &words)) {
     const std::size_t begin = words.data() - sentence.data();
     std::size_t at = begin + words.size();
@@ -200,8 +203,7 @@ std::vector<PortMention> PortsIn(absl::string_view sentence) {
         R"(^\s*(?:%|-|mhz|ghz|gb|gib|mb|mib|tb|w\b|watts?|gpus?|nodes?|hosts?|ranks?|steps?|times?|seconds?|minutes?|hours?|days?|am\b|pm\b|of\b|cards?|jobs?|errors?|tokens?|iterations?|layers?|x\b))",
         MentionBytes());
     const absl::string_view after = sentence.substr(at + number->end);
-    const bool counted =
-        RE2::PartialMatch(re2::StringPiece(after.data(), after.size()), *kCounted);
+    const bool counted = RE2::PartialMatch(re2::StringPiece(after.data(), after.size()), *kCounted);
     if (!named && (counted || (number->value < 1024 && number->value != kSshPort))) continue;
     if (!ports.empty() && ports.back().end >= at + number->end) continue;
     PortMention port;
@@ -213,7 +215,8 @@ std::vector<PortMention> PortsIn(absl::string_view sentence) {
     rest = re2::StringPiece(sentence.data() + port.end, sentence.size() - port.end);
   }
   rest = re2::StringPiece(sentence.data(), sentence.size());
-  static const RE2* const kUsualCue = new RE2(absl::StrCat("(", kUsual->pattern(), ")"), MentionBytes());
+  static const RE2* const kUsualCue =
+      new RE2(absl::StrCat("(", kUsual->pattern(), ")"), MentionBytes());
   while (RE2::FindAndConsume(&rest, *kUsualCue, &words)) {
     const std::size_t begin = words.data() - sentence.data();
     const std::size_t end = begin + words.size();

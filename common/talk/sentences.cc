@@ -64,7 +64,8 @@ class Cutter {
   // Text within double quotation marks of more than two words is somebody else's; a name or an
   // address in marks is not.
   std::string TakeQuotes(absl::string_view text) {
-    static const RE2* const kQuote = new RE2(R"re("([^"]{1,600})"|\x{201c}([^"]{1,600}?)\x{201d})re");
+    static const RE2* const kQuote =
+        new RE2(R"re("([^"]{1,600})"|\x{201c}([^"]{1,600}?)\x{201d})re");
     std::string left;
     re2::StringPiece rest(text.data(), text.size());
     std::string plain;
@@ -72,7 +73,8 @@ class Cutter {
     const char* from = text.data();
     while (RE2::FindAndConsume(&rest, *kQuote, &plain, &curly)) {
       std::string& inner = plain.empty() ? curly : plain;
-      const int words = static_cast<int>(std::vector<absl::string_view>(absl::StrSplit(inner, ' ', absl::SkipEmpty())).size());
+      const int words = static_cast<int>(
+          std::vector<absl::string_view>(absl::StrSplit(inner, ' ', absl::SkipEmpty())).size());
       const char* const marked = rest.data() - inner.size() - (plain.empty() ? 6 : 2);
       left.append(from, marked - from);
       if (words > 2) {
@@ -95,8 +97,10 @@ class Cutter {
       const bool stop = (c == '.' || c == '!' || c == '?' || c == ';') &&
                         (i + 1 == line.size() || line[i + 1] == ' ' || line[i + 1] == '"');
       if (!stop) continue;
-      static const RE2* const kShort = new RE2(R"((?i)(?:^|[\s(])(?:e\.g|i\.e|vs|etc|approx|resp|no|nr)$)", Latin());
-      if (c == '.' && i + 1 < line.size() && RE2::PartialMatch(line.substr(begin, i - begin), *kShort)) {
+      static const RE2* const kShort =
+          new RE2(R"((?i)(?:^|[\s(])(?:e\.g|i\.e|vs|etc|approx|resp|no|nr)$)", Latin());
+      if (c == '.' && i + 1 < line.size() &&
+          RE2::PartialMatch(line.substr(begin, i - begin), *kShort)) {
         continue;
       }
       Add(line.substr(begin, i + 1 - begin), speaker_, false);

@@ -18,12 +18,12 @@ constexpr int kMost = 999'999;
 constexpr int kMostWords = 12;
 
 constexpr std::array<std::pair<absl::string_view, int>, 30> kWords = {{
-    {"zero", 0},     {"oh", 0},        {"one", 1},       {"two", 2},        {"three", 3},
-    {"four", 4},     {"five", 5},      {"six", 6},       {"seven", 7},      {"eight", 8},
-    {"nine", 9},     {"ten", 10},      {"eleven", 11},   {"twelve", 12},    {"thirteen", 13},
-    {"fourteen", 14}, {"fifteen", 15}, {"sixteen", 16},  {"seventeen", 17}, {"eighteen", 18},
-    {"nineteen", 19}, {"twenty", 20},  {"thirty", 30},   {"forty", 40},     {"fifty", 50},
-    {"sixty", 60},   {"seventy", 70},  {"eighty", 80},   {"ninety", 90},    {"nought", 0},
+    {"zero", 0},      {"oh", 0},       {"one", 1},      {"two", 2},        {"three", 3},
+    {"four", 4},      {"five", 5},     {"six", 6},      {"seven", 7},      {"eight", 8},
+    {"nine", 9},      {"ten", 10},     {"eleven", 11},  {"twelve", 12},    {"thirteen", 13},
+    {"fourteen", 14}, {"fifteen", 15}, {"sixteen", 16}, {"seventeen", 17}, {"eighteen", 18},
+    {"nineteen", 19}, {"twenty", 20},  {"thirty", 30},  {"forty", 40},     {"fifty", 50},
+    {"sixty", 60},    {"seventy", 70}, {"eighty", 80},  {"ninety", 90},    {"nought", 0},
 }};
 
 std::optional<int> ValueOf(absl::string_view word) {

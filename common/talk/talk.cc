@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/talk/cues.h"
 #include "common/talk/mentions.h"
 #include "common/talk/sentences.h"
 
@@ -21,83 +22,6 @@ constexpr char kLeftAlone[] = "is to be left alone";
 
 RE2::Options TalkBytes() { return RE2::Options(RE2::Latin1); }
 
-bool Has(absl::string_view text, const RE2* pattern) {
-  return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *pattern);
-}
-
-// Words before an address that keep it out.
-const RE2* DeniedBefore() {
-  static const RE2* const kDenied = new RE2(
-      R"(\b(?:not|don't \w+|do not \w+|never \w+|except(?: for)?|but not|skip|ignore|ignoring|forget(?: about)?|avoid|exclude|excluding|without|leave|leaving|instead of|rather than|than|no longer|nor|other than|apart from|drop|remove|spare|anything but|everything but|all but)(?: (?:the|any|at|touch|on|old|host|node|box|machine|to|with|log in|into|near|about|look|include|check|run|one|also|either|even|ssh|connect|go|use|just|bother|my|our|poor|production|and)){0,5} *[\[(]?$)",
-      TalkBytes());
-  return kDenied;
-}
-
-// Words before an address that say that it is another thing than a machine to be examined.
-const RE2* OtherBefore() {
-  static const RE2* const kOther = new RE2(
-      R"((?:\b(?:gateway|dns|resolver|nameserver|ntp|time server|proxy|bastion|jump ?(?:host|box)|vip|load balancer|router|switch|bmc|ipmi|ilo|idrac|license server|registry|mirror|prometheus|grafana|exporter|syslog|nfs|filer|nas|storage|laptop|workstation|desk|vpn|monitoring|broadcast|netmask|subnet|network|dhcp|head node|login node|scheduler|controller|master|api server|website|dashboard|wiki|printer|sw|fw|loopback|bridge|docker0|metadata|multicast|tftp|pxe|ldap|kdc|git|gitlab|jenkins|firewall|peer address|neighbou?r|example|e\.g\.|like|such as|say|old(?: address| ip| one)?|former(?:ly)?|previous(?:ly)?|used to be|was(?: once)?)(?: of (?:the |our |that |this )?(?:[\w-]+ ){0,2}[\w-]+)?(?: (?:host|server|is|at|on|address|ip|the|node|box|one|lives|sits|runs|was|behind|via|through|for|of|us|them|it)){0,4}[ :=(@,]*\[?$))"
-      R"(|\b(?:from my|(?:reboot|restart|power(?:ing)? (?:off|cycle)|shut ?down|wipe|format|delete|erase|reinstall|destroy|reset|rm -rf [^ ]+ on)(?: (?:the|host|node|server|machine))?|traceroute|nslookup|dig(?: @)?|curl(?: [^ ]+)?(?: https?://)?|wget|nc -\w+|via|through|from|by|route add|default via|server_name|resolv(?:es|ed)? to|master_addr ?=?|https?://|ntpdate|nmap) *\[?$)",
-      TalkBytes());
-  return kOther;
-}
-
-// Words behind an address that keep it out.
-const RE2* DeniedAfter() {
-  static const RE2* const kDenied = new RE2(
-      R"(^\]?[ ,]*(?:(?:,|which|that|who|-|—|\(|:|he|it|and) ?)*(?:is|was|are|were|must be|should be|stays?|has been|have been|got|gets|can be|went|needs? to be|are to be|is to be)? ?(?:just |only |now |already |long |still |also |both |to be |for |my |our |the |a |an |gone |being |in )*(?:left alone|leave (?:it|that|them) (?:alone|out|be)|left out|ignored|decommissioned|retired|scrapped|off limits|off-limits|out of scope|fine|healthy|ok\b|okay|not (?:affected|ours|involved|it|that one|the one|in scope|part of|to be|mine|a node|needed|relevant|one of)|excluded|gateway|dns|resolver|jump ?host|jump ?box|bastion|bmc|ipmi|ilo|router|switch|proxy|vip|load balancer|laptop|workstation|ntp|time server|head node|login node|nfs|filer|storage|scheduler|prometheus|grafana|monitoring|dashboard|registry|production|sold|replaced|reimaged|spare|dead for|powered off|netmask|documentation|as an? (?:example|sample|placeholder)|example|test lab|somebody else's|someone else's|other team's|typo|wrong|old (?:one|address|ip)|different cluster|another cluster|skip(?:ped)?))",
-      TalkBytes());
-  return kDenied;
-}
-
-// The address before gives way to the one behind these words.
-const RE2* Becomes() {
-  static const RE2* const kBecomes = new RE2(
-      R"(\b(?:moved to|is now|are now|now|became|becomes|->|=>|renumbered to|changed to|replaced (?:by|with)|swapped for|should (?:be|read|have been)|it's really|but|migrated to|lives at|i meant|i mean|make (?:it|that)|comes back as|came back as|reachable (?:at|as|under)|goes by) *(?:now |at |on |really |actually |the |use |take |check |look at |only |just |it's |it is |under )*\[?$|(?:->|=>|\x{2192}) *\[?$)",
-      RE2::Options());
-  return kBecomes;
-}
-
-// Only connects two addresses of a list.
-bool Connects(absl::string_view between) {
-  static const RE2* const kConnects = new RE2(
-      R"(^[\])]?[\s,/&+]*(?:and|or|nor|as well as|plus|und|also)?[\s,/&+]*(?:on |the |host |node |at )*[\[(]?$)",
-      TalkBytes());
-  return Has(between, kConnects);
-}
-
-// "X is the new address of Y"? Rare; left alone. What follows is a correction of what was said.
-bool IsCorrection(const std::string& lower) {
-  static const RE2* const kCorrection = new RE2(
-      R"(\b(?:sorry|correction|i meant?|meant|typo|make (?:that|it)|scratch that|my bad|oops|wrong (?:one|address|ip|host|box|port|number)|mistyped|fat[- ]?fingered|misread|i mixed|should (?:be|read|have been)|correct (?:one|address|ip|port)|apologies|err|whoops)\b|^\*|^actually\b|\bno,? (?:it's|it is|that's|wait)\b|^wait\b)",
-      TalkBytes());
-  return Has(lower, kCorrection);
-}
-
-bool Adds(const std::string& lower) {
-  static const RE2* const kAdds =
-      new RE2(R"(\b(?:also|as well|too|additionally|add|plus|another|on top|in addition|forgot)\b)", TalkBytes());
-  return Has(lower, kAdds);
-}
-
-bool IsOfAll(const std::string& lower) {
-  static const RE2* const kAll = new RE2(
-      R"(\b(?:both|all|each|every|everywhere|they|them|same|any of|either|these|those|hosts|nodes|boxes|machines)\b)",
-      TalkBytes());
-  return Has(lower, kAll);
-}
-
-// A port that is of another service, or that is denied.
-bool IsOtherPort(absl::string_view before, absl::string_view after) {
-  static const RE2* const kBefore = new RE2(
-      R"(\b(?:not|no longer|instead of|rather than|never|used to be|was|isn't|wasn't|but not|from|than|http|https|web|metrics?|exporter|switch|rdma|ib|infiniband|grafana|prometheus|nccl|dashboard|ipmi|bmc|rendezvous|master|redis|vnc|jupyter|tensorboard|nfs|api|ui|console|triton|grpc|etcd|mlx5_\d|hca|leaf|spine|qsfp|swp|physical|torchrun|dcgm|ray|node_exporter|proxy|vpn|outbound|udp)(?: (?:on|at|is|the|a|its|uses|old|listens|listening|server|runs|port|anymore|any more|to|moved)){0,4} *$)",
-      TalkBytes());
-  static const RE2* const kAfter = new RE2(
-      R"(^[ ,]*(?:is|was|belongs to|serves|goes to|are)? ?(?:just |only |for |the |our |now |to |a |that |what )*(?:http|https|web|metrics?|exporter|grafana|prometheus|nccl|dashboard|ipmi|bmc|rendezvous|master|jupyter|tensorboard|api|ui|dcgm|console|closed|blocked|firewalled|wrong|dead|of (?:the )?(?:switch|leaf|hca|mlx5)|on the (?:leaf|switch|spine)|any ?more|no longer|is closed|filtered|refused))",
-      TalkBytes());
-  return Has(before, kBefore) || Has(after, kAfter);
-}
-
 struct Found {
   Target target;
   bool in = true;
@@ -109,7 +33,8 @@ class Reader {
   explicit Reader(const Reading& reading) : reading_(reading) {}
 
   void Read(const Sentence& sentence) {
-    if (reading_.critique && ((sentence.quoted && !IsLogin(sentence)) || IsPlanted(sentence.lower))) return;
+    if (reading_.critique && ((sentence.quoted && !IsLogin(sentence)) || IsPlanted(sentence.lower)))
+      return;
     sentence_ = &sentence;
     mentions_ = AddressesIn(sentence.text);
     if (reading_.second_look) AddShortForms();
@@ -199,8 +124,9 @@ class Reader {
     for (std::size_t i = 0; i < mentions_.size(); ++i) {
       const Mention& mention = mentions_[i];
       const std::size_t from = i == 0 ? 0 : std::min(mentions_[i - 1].end, mention.begin);
-      const std::size_t to =
-          i + 1 == mentions_.size() ? sentence_->lower.size() : std::max(mentions_[i + 1].begin, mention.end);
+      const std::size_t to = i + 1 == mentions_.size()
+                                 ? sentence_->lower.size()
+                                 : std::max(mentions_[i + 1].begin, mention.end);
       const absl::string_view before = Before(mention.begin, from);
       const absl::string_view after = After(mention.end, to);
       const bool same_place = i > 0 && mentions_[i - 1].begin == mention.begin;
@@ -231,8 +157,9 @@ class Reader {
   }
 
   static const RE2* Plural() {
-    static const RE2* const kPlural =
-        new RE2(R"(^[ ,)]*(?:which |that |who |both |all |they )*(?:are|were|have|both|can|stay|need)\b)", TalkBytes());
+    static const RE2* const kPlural = new RE2(
+        R"(^[ ,)]*(?:which |that |who |both |all |they )*(?:are|were|have|both|can|stay|need)\b)",
+        TalkBytes());
     return kPlural;
   }
 
@@ -245,13 +172,16 @@ class Reader {
   void GivePorts() {
     for (const PortMention& port : ports_) {
       const std::size_t from = port.begin > kReach ? port.begin - kReach : 0;
-      const absl::string_view before = absl::string_view(sentence_->lower).substr(from, port.begin - from);
+      const absl::string_view before =
+          absl::string_view(sentence_->lower).substr(from, port.begin - from);
       const absl::string_view after = After(port.end, sentence_->lower.size());
       // The cue is part of what stands before.
-      const absl::string_view with_cue = absl::string_view(sentence_->lower).substr(from, port.end - from);
+      const absl::string_view with_cue =
+          absl::string_view(sentence_->lower).substr(from, port.end - from);
       if (reading_.critique) {
         static const RE2* const kDeniedCue = new RE2(
-            R"(\b(?:not|no longer|instead of|rather than|isn't|never)(?: (?:on|at|port|the|via|to))* ?[^ ]+$)", TalkBytes());
+            R"(\b(?:not|no longer|instead of|rather than|isn't|never)(?: (?:on|at|port|the|via|to))* ?[^ ]+$)",
+            TalkBytes());
         if (IsOtherPort(before, after) || Has(with_cue, kDeniedCue)) continue;
       }
       // The last address before it, or the first behind where none is before or the words lead on.
@@ -259,18 +189,22 @@ class Reader {
       for (std::size_t i = 0; i < mentions_.size(); ++i) {
         if (mentions_[i].end <= port.begin + 1) owner = i;
       }
-      static const RE2* const kLeadsOn =
-          new RE2(R"(^ *(?:on|at|of|for|to|is for|goes to|root@|[\w-]+@)? *(?:the |host |node |root@|[\w-]+@)?\[?$)", TalkBytes());
+      static const RE2* const kLeadsOn = new RE2(
+          R"(^ *(?:on|at|of|for|to|is for|goes to|root@|[\w-]+@)? *(?:the |host |node |root@|[\w-]+@)?\[?$)",
+          TalkBytes());
       for (std::size_t i = 0; i < mentions_.size(); ++i) {
         if (mentions_[i].begin < port.end) continue;
-        const absl::string_view between = absl::string_view(sentence_->lower).substr(port.end, mentions_[i].begin - port.end);
-        if (port.flag || owner == mentions_.size() || (Has(between, kLeadsOn) && !between.empty())) owner = i;
+        const absl::string_view between =
+            absl::string_view(sentence_->lower).substr(port.end, mentions_[i].begin - port.end);
+        if (port.flag || owner == mentions_.size() || (Has(between, kLeadsOn) && !between.empty()))
+          owner = i;
         break;
       }
       if (owner == mentions_.size()) continue;
       // "Look at A, not B, and log in on 2222": of A.
       if (reading_.critique && !in_[owner] && mentions_[owner].end <= port.begin + 1) {
-        const std::string gap = sentence_->lower.substr(mentions_[owner].end, port.begin + 1 - mentions_[owner].end);
+        const std::string gap =
+            sentence_->lower.substr(mentions_[owner].end, port.begin + 1 - mentions_[owner].end);
         if (gap.find_first_of(",;(") != std::string::npos || absl::StrContains(gap, " and ")) {
           for (std::size_t i = owner; i-- > 0;) {
             if (!in_[i]) continue;
@@ -280,11 +214,12 @@ class Reader {
         }
       }
       // "ports for all": of those that have none of their own.
-      const std::string around = absl::StrCat(before.substr(before.size() > 30 ? before.size() - 30 : 0), " | ",
-                                              with_cue.substr(with_cue.size() > 24 ? with_cue.size() - 24 : 0), " ",
-                                              after.substr(0, 24));
-      static const RE2* const kForAll = new RE2(
-          R"(\b(?:both|all|each|every|everywhere|they|same|either)\b)", TalkBytes());
+      const std::string around =
+          absl::StrCat(before.substr(before.size() > 30 ? before.size() - 30 : 0), " | ",
+                       with_cue.substr(with_cue.size() > 24 ? with_cue.size() - 24 : 0), " ",
+                       after.substr(0, 24));
+      static const RE2* const kForAll =
+          new RE2(R"(\b(?:both|all|each|every|everywhere|they|same|either)\b)", TalkBytes());
       if (reading_.second_look && mentions_.size() > 1 && Has(around, kForAll)) {
         for (Mention& each : mentions_) {
           if (!each.port.has_value()) each.port = port.port;
@@ -339,7 +274,8 @@ class Reader {
 
   bool BringsBack() const {
     static const RE2* const kBack = new RE2(
-        R"(\b(?:after all|again|do include|include|back in|put back|add|bring|also|too|changed my mind|on second thought|as well)\b)", TalkBytes());
+        R"(\b(?:after all|again|do include|include|back in|put back|add|bring|also|too|changed my mind|on second thought|as well)\b)",
+        TalkBytes());
     return !reading_.critique || Has(sentence_->lower, kBack);
   }
 
@@ -359,7 +295,8 @@ class Reader {
   // The target that the last "the second one" within `said` means; null when none is meant.
   Found* Meant(absl::string_view said) {
     static const RE2* const kOrdinal = new RE2(
-        R"(\b(?:the |that )?(first|1st|second|2nd|third|3rd|fourth|4th|last|latter|former)(?: (?:one|host|node|box|machine|address|ip))?\b)", TalkBytes());
+        R"(\b(?:the |that )?(first|1st|second|2nd|third|3rd|fourth|4th|last|latter|former)(?: (?:one|host|node|box|machine|address|ip))?\b)",
+        TalkBytes());
     std::string word;
     std::string each_word;
     re2::StringPiece rest(said.data(), said.size());
@@ -408,7 +345,8 @@ class Reader {
       const absl::string_view after = After(port.end, lower.size());
       if (reading_.critique) {
         static const RE2* const kDeniedCue = new RE2(
-            R"(\b(?:not|no longer|instead of|rather than|isn't|never)(?: (?:on|at|port|the|via|to))* ?[^ ]+$)", TalkBytes());
+            R"(\b(?:not|no longer|instead of|rather than|isn't|never)(?: (?:on|at|port|the|via|to))* ?[^ ]+$)",
+            TalkBytes());
         if (IsOtherPort(lower.substr(from, port.begin - from), after) ||
             Has(lower.substr(from, port.end - from), kDeniedCue)) {
           continue;
@@ -423,7 +361,8 @@ class Reader {
         owner->target.port = port.port;
       } else if (IsOfAll(sentence_->lower)) {
         for (Found& each : found_) {
-          if (each.in && (correction || !each.target.port.has_value())) each.target.port = port.port;
+          if (each.in && (correction || !each.target.port.has_value()))
+            each.target.port = port.port;
         }
       } else if (Found* const last = LastIn(); last != nullptr) {
         last->target.port = port.port;

@@ -260,7 +260,8 @@ class Reading {
     }
     if (!spared.empty()) Note(name, absl::StrCat("asks to leave ", spared, " alone"));
     if (talk.go_on == talk::GoOn::kNo) {
-      Note(name, absl::StrCat("asks not to go on, or not yet: \"", CleanText(talk.go_on_sentence, kMaxWish), "\""));
+      Note(name, absl::StrCat("asks not to go on, or not yet: \"",
+                              CleanText(talk.go_on_sentence, kMaxWish), "\""));
     }
   }
 

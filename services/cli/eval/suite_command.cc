@@ -34,29 +34,32 @@ absl::Status Suite(const EvalArguments& arguments, cli::Console& console) {
   }
   GALEN_ASSIGN_OR_RETURN(std::vector<Question> questions, ReadQuestions(path));
   if (!arguments.metrics.empty()) {
-    questions.erase(std::remove_if(questions.begin(), questions.end(),
-                                   [&](const Question& question) {
-                                     return std::find(arguments.metrics.begin(), arguments.metrics.end(),
-                                                      MetricName(question.metric)) == arguments.metrics.end();
-                                   }),
-                    questions.end());
+    questions.erase(
+        std::remove_if(questions.begin(), questions.end(),
+                       [&](const Question& question) {
+                         return std::find(arguments.metrics.begin(), arguments.metrics.end(),
+                                          MetricName(question.metric)) == arguments.metrics.end();
+                       }),
+        questions.end());
   }
   if (!arguments.only.empty()) {
     for (const std::string& id : arguments.only) {
       const bool known = std::any_of(questions.begin(), questions.end(),
                                      [&](const Question& question) { return question.id == id; });
-      if (!known) return absl::NotFoundError(absl::StrCat("--case ", id, ": no question has this id"));
+      if (!known)
+        return absl::NotFoundError(absl::StrCat("--case ", id, ": no question has this id"));
     }
     questions.erase(std::remove_if(questions.begin(), questions.end(),
                                    [&](const Question& question) {
-                                     return std::find(arguments.only.begin(), arguments.only.end(), question.id) ==
-                                            arguments.only.end();
+                                     return std::find(arguments.only.begin(), arguments.only.end(),
+                                                      question.id) == arguments.only.end();
                                    }),
                     questions.end());
   }
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const knowledge::Knowledge> knowledge,
                          cli::LoadKnowledge(arguments.knowledge));
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const logs::Scanner> scanner, cli::CompileScanner(*knowledge));
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const logs::Scanner> scanner,
+                         cli::CompileScanner(*knowledge));
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<reasoner::llm::OpenedModel> opened,
                          reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache));
   DraftModel draft;
@@ -64,12 +67,16 @@ absl::Status Suite(const EvalArguments& arguments, cli::Console& console) {
   if (arguments.llm_draft) model = reasoner::llm::Model{.client = &draft};
   const auto on_done = [&](std::size_t done, std::size_t all) {
     if (!console.terminal.interactive) return;
-    console.err << "\r\x1b[2K" << done << " of " << all << " answers" << (done == all ? "\r\x1b[2K" : "") << std::flush;
+    console.err << "\r\x1b[2K" << done << " of " << all << " answers"
+                << (done == all ? "\r\x1b[2K" : "") << std::flush;
   };
-  GALEN_ASSIGN_OR_RETURN(const SuiteResult result, RunSuite(std::move(questions), knowledge, *scanner, model, on_done));
+  GALEN_ASSIGN_OR_RETURN(const SuiteResult result,
+                         RunSuite(std::move(questions), knowledge, *scanner, model, on_done));
   if (arguments.json) {
     const std::string name =
-        model.has_value() ? absl::StrCat(model->client->name(), " ", model->client->SettingsOf("presume").model) : "";
+        model.has_value()
+            ? absl::StrCat(model->client->name(), " ", model->client->SettingsOf("presume").model)
+            : "";
     console.out << SuiteJson(result, path, knowledge->digest(), name) << std::endl;
     return absl::OkStatus();
   }
@@ -82,9 +89,11 @@ absl::Status Suite(const EvalArguments& arguments, cli::Console& console) {
 }  // namespace
 
 void DeclareSuite(CLI::App& eval, EvalArguments& arguments) {
-  eval.add_flag("--suite", arguments.suite,
-                "In place of a corpus: questions of three kinds, with parts of the method left out");
-  eval.add_option("--questions", arguments.questions, "Of the suite; else those that came with the program")
+  eval.add_flag(
+      "--suite", arguments.suite,
+      "In place of a corpus: questions of three kinds, with parts of the method left out");
+  eval.add_option("--questions", arguments.questions,
+                  "Of the suite; else those that came with the program")
       ->type_name("FILE|DIR");
   eval.add_option("--metric", arguments.metrics, "Of the suite: A talk, B checks, C causes; all")
       ->delimiter(',')

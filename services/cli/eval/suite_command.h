@@ -10,8 +10,8 @@ namespace galen::eval {
 // The options of `galen eval --suite`, which are read into `arguments`.
 void DeclareSuite(CLI::App& eval, EvalArguments& arguments);
 
-// `galen eval --suite`: kOk when every question was answered, rightly or not; kBadInput for questions
-// that cannot be read.
+// `galen eval --suite`: kOk when every question was answered, rightly or not; kBadInput for
+// questions that cannot be read.
 cli::ExitCode RunSuiteCommand(const EvalArguments& arguments, cli::Console& console);
 
 }  // namespace galen::eval

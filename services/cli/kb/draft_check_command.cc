@@ -37,16 +37,21 @@ absl::Status Draft(const DraftCheckArguments& arguments, Console& console) {
     GALEN_ASSIGN_OR_RETURN(std::string text, ReadShown(arguments.shown));
     request.shown = curation::ShownOutput{std::move(text), arguments.faulty};
   }
-  GALEN_ASSIGN_OR_RETURN(const curation::CheckDraft draft, curation::DraftCheck(knowledge->base(), request));
+  GALEN_ASSIGN_OR_RETURN(const curation::CheckDraft draft,
+                         curation::DraftCheck(knowledge->base(), request));
   if (!draft.call.empty()) {
     std::vector<std::string> parameters;
-    for (const auto& [name, value] : draft.parameters) parameters.push_back(absl::StrCat(name, "=", value));
+    for (const auto& [name, value] : draft.parameters)
+      parameters.push_back(absl::StrCat(name, "=", value));
     if (arguments.json) {
-      console.out << curation::JsonObject().Add("call", draft.call).Add("parameters", parameters).Text() << std::endl;
+      console.out
+          << curation::JsonObject().Add("call", draft.call).Add("parameters", parameters).Text()
+          << std::endl;
       return absl::OkStatus();
     }
     console.out << draft.remarks.front() << "\n  galen checks run " << draft.call;
-    for (const std::string& each : parameters) console.out << " --set " << draft.call << "." << each;
+    for (const std::string& each : parameters)
+      console.out << " --set " << draft.call << "." << each;
     console.out << std::endl;
     return absl::OkStatus();
   }
@@ -54,7 +59,11 @@ absl::Status Draft(const DraftCheckArguments& arguments, Console& console) {
   *alone.add_checks() = draft.check;
   const std::string yaml = knowledge::ToYaml(alone);
   if (arguments.json) {
-    console.out << curation::JsonObject().Add("check", draft.check.name()).Add("file", yaml).Add("remarks", draft.remarks).Text()
+    console.out << curation::JsonObject()
+                       .Add("check", draft.check.name())
+                       .Add("file", yaml)
+                       .Add("remarks", draft.remarks)
+                       .Text()
                 << std::endl;
     return absl::OkStatus();
   }

@@ -74,9 +74,11 @@ void DeclareAddLabel(CLI::App* kb, KbArguments& arguments) {
 void DeclareDraftCheck(CLI::App* kb, KbArguments& arguments) {
   DraftCheckArguments& draft = arguments.draft_check;
   CLI::App* command = kb->add_subcommand(
-      "draft-check", "A check of a description: which file or command, which field, when it is a fault");
+      "draft-check",
+      "A check of a description: which file or command, which field, when it is a fault");
   command->add_option("description", draft.description, "In words")->required();
-  command->add_option("--shown", draft.shown, "What the source says on a machine whose state is known")
+  command
+      ->add_option("--shown", draft.shown, "What the source says on a machine whose state is known")
       ->type_name("FILE");
   command->add_flag("--faulty", draft.faulty, "That machine is at fault");
   WithJson(command, arguments, "As a JSON object");

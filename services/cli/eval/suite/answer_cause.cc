@@ -29,7 +29,8 @@ constexpr double kLikenessFall = 1.1;
 constexpr std::size_t kMostLike = 15;
 constexpr int kSimilarCauses = 20;
 
-std::unique_ptr<const knowledge::Knowledge> WithoutIncidents(const knowledge::Knowledge& knowledge) {
+std::unique_ptr<const knowledge::Knowledge> WithoutIncidents(
+    const knowledge::Knowledge& knowledge) {
   knowledge::v1::KnowledgeBase base = knowledge.base();
   base.clear_incidents();
   return std::make_unique<const knowledge::Knowledge>(std::move(base));
@@ -47,8 +48,8 @@ galen::v1::Incident IncidentFor(const std::string& text, const std::string& log)
 }
 
 // What the question must not see of the history: its own source, and near-duplicates.
-std::shared_ptr<const knowledge::Knowledge> HistoryFor(const Question& question,
-                                                       const std::shared_ptr<const knowledge::Knowledge>& knowledge) {
+std::shared_ptr<const knowledge::Knowledge> HistoryFor(
+    const Question& question, const std::shared_ptr<const knowledge::Knowledge>& knowledge) {
   v1::Case a_case;
   a_case.set_id(question.id);
   a_case.set_source(question.source);
@@ -69,7 +70,8 @@ void Order(std::vector<Proposition>& propositions) {
 }  // namespace
 
 CauseAnswerer::CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                             const logs::Scanner& scanner, std::optional<reasoner::llm::Model> model)
+                             const logs::Scanner& scanner,
+                             std::optional<reasoner::llm::Model> model)
     : knowledge_(std::move(knowledge)),
       scanner_(scanner),
       model_(model),
@@ -78,12 +80,14 @@ CauseAnswerer::CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowled
       bare_rules_(*bare_),
       likeness_(*knowledge_) {}
 
-absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question, const Ablation& ablation) const {
+absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question,
+                                           const Ablation& ablation) const {
   for (const std::string& choice : question.choices) {
     const knowledge::v1::Label* label = knowledge_->FindLabel(choice);
     if (label == nullptr || !knowledge::IsLeaf(*label)) {
-      return absl::InvalidArgumentError(absl::StrCat("question ", question.id, ": choice ", choice,
-                                                     " is no leaf of the taxonomy; name one, or give the knowledge that has it"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("question ", question.id, ": choice ", choice,
+                       " is no leaf of the taxonomy; name one, or give the knowledge that has it"));
     }
   }
   const absl::Time deadline = absl::Now() + kLongestQuestion;
@@ -95,7 +99,8 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question, const Ablat
   const summarization::Summarizer summarizer(scanner_, bare_rules_, clock, {});
   summarization::v1::SummarizeRequest asked;
   *asked.mutable_incident() = incident;
-  GALEN_ASSIGN_OR_RETURN(const summarization::v1::SummarizeResponse summary, summarizer.Summarize(asked, deadline));
+  GALEN_ASSIGN_OR_RETURN(const summarization::v1::SummarizeResponse summary,
+                         summarizer.Summarize(asked, deadline));
   galen::v1::EvidenceSet evidence;
   *evidence.mutable_summary() = summary.summary();
 
@@ -110,7 +115,8 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question, const Ablat
   }
   *order.mutable_incident() = incident;
   *order.mutable_evidence() = evidence;
-  GALEN_ASSIGN_OR_RETURN(const reasoner::v1::RankAnswer ranked, bare_rules_.RankChildren(order, deadline));
+  GALEN_ASSIGN_OR_RETURN(const reasoner::v1::RankAnswer ranked,
+                         bare_rules_.RankChildren(order, deadline));
   std::vector<Proposition> propositions;
   for (const std::string& choice : question.choices) {
     Proposition proposition;
@@ -120,7 +126,8 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question, const Ablat
     }
     for (const galen::v1::Signal& signal : evidence.summary().signals()) {
       const auto& labels = signal.labels();
-      proposition.signalled = proposition.signalled || std::find(labels.begin(), labels.end(), choice) != labels.end();
+      proposition.signalled =
+          proposition.signalled || std::find(labels.begin(), labels.end(), choice) != labels.end();
     }
     propositions.push_back(std::move(proposition));
   }
@@ -134,15 +141,19 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question, const Ablat
     *similar.mutable_incident() = incident;
     *similar.mutable_evidence() = evidence;
     similar.set_max_causes(kSimilarCauses);
-    GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer past, history.ProposeFromHistory(similar, deadline));
-    const std::vector<std::string> alike = likeness_.Nearest(reasoner::QueryText(incident, evidence), kMostLike);
+    GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer past,
+                           history.ProposeFromHistory(similar, deadline));
+    const std::vector<std::string> alike =
+        likeness_.Nearest(reasoner::QueryText(incident, evidence), kMostLike);
     for (Proposition& each : propositions) {
       for (const auto& cause : past.causes()) {
         if (cause.label() == each.label) each.belief += kSimilarWeight * cause.probability();
       }
       const auto at = std::find(alike.begin(), alike.end(), each.label);
       if (at != alike.end()) {
-        each.belief += std::max(0.0, kLikenessTop - kLikenessFall * std::log(1.0 + static_cast<double>(at - alike.begin())));
+        each.belief += std::max(
+            0.0,
+            kLikenessTop - kLikenessFall * std::log(1.0 + static_cast<double>(at - alike.begin())));
       }
     }
   }
@@ -155,7 +166,8 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question, const Ablat
   }
   Order(propositions);
   if (ablation.selfplay && propositions.size() > 1) {
-    // The second round holds the first answer against its nearest rival, the third takes the winner.
+    // The second round holds the first answer against its nearest rival, the third takes the
+    // winner.
     propositions[0].belief += Duel(*knowledge_, propositions[0].label, propositions[1].label, text);
     Order(propositions);
   }
@@ -168,8 +180,10 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question, const Ablat
     *presume.mutable_incident() = incident;
     *presume.mutable_evidence() = evidence;
     presume.set_max_causes(static_cast<int>(question.choices.size()));
-    GALEN_ASSIGN_OR_RETURN(const reasoner::v1::PresumeAnswer presumed, with_model.Presume(presume, deadline));
-    if (presumed.has_reasoned() && presumed.reasoned().fallback() == galen::v1::Reasoned::NONE && presumed.causes_size() > 0) {
+    GALEN_ASSIGN_OR_RETURN(const reasoner::v1::PresumeAnswer presumed,
+                           with_model.Presume(presume, deadline));
+    if (presumed.has_reasoned() && presumed.reasoned().fallback() == galen::v1::Reasoned::NONE &&
+        presumed.causes_size() > 0) {
       chosen = presumed.causes(0).label();
     }
   }

@@ -43,20 +43,22 @@ std::optional<curation::ShownOutput> ShownOf(const Question& question) {
 std::string StateOf(const galen::v1::CheckResult& result) {
   if (result.status() == galen::v1::CheckResult::FAIL) return "faulty";
   if (result.status() != galen::v1::CheckResult::PASS) return "unknown";
-  const bool told = std::any_of(result.findings().begin(), result.findings().end(), [](const auto& finding) {
-    return finding.value_case() != galen::v1::Finding::VALUE_NOT_SET;
-  });
+  const bool told =
+      std::any_of(result.findings().begin(), result.findings().end(), [](const auto& finding) {
+        return finding.value_case() != galen::v1::Finding::VALUE_NOT_SET;
+      });
   return told ? "healthy" : "unknown";
 }
 
 galen::v1::CheckResult RunDraft(const knowledge::v1::Check& check, const host::Host& host,
                                 const knowledge::Knowledge& knowledge) {
-  return knowledge::MakeResult(check, host.name(), node::RunExtractCheck(check, {.host = host, .knowledge = knowledge}));
+  return knowledge::MakeResult(
+      check, host.name(), node::RunExtractCheck(check, {.host = host, .knowledge = knowledge}));
 }
 
-absl::StatusOr<galen::v1::CheckResult> RunCall(const std::string& call, const std::string& node,
-                                               const std::string& bundle,
-                                               const std::shared_ptr<const knowledge::Knowledge>& knowledge) {
+absl::StatusOr<galen::v1::CheckResult> RunCall(
+    const std::string& call, const std::string& node, const std::string& bundle,
+    const std::shared_ptr<const knowledge::Knowledge>& knowledge) {
   const node::LocalHosts hosts({.name = "suite"});
   const node::NodeExecutor executor(hosts, knowledge, node::AllChecks(), {});
   node::v1::RunChecksRequest request;
@@ -64,8 +66,9 @@ absl::StatusOr<galen::v1::CheckResult> RunCall(const std::string& call, const st
   request.set_node(node);
   request.set_bundle(bundle);
   galen::v1::CheckResult result;
-  GALEN_RETURN_IF_ERROR(executor.RunChecks(request, absl::Now() + kLongestCheck,
-                                           [&](galen::v1::CheckResult each) { result = std::move(each); }));
+  GALEN_RETURN_IF_ERROR(
+      executor.RunChecks(request, absl::Now() + kLongestCheck,
+                         [&](galen::v1::CheckResult each) { result = std::move(each); }));
   return result;
 }
 
@@ -82,35 +85,44 @@ std::string Refusal(const knowledge::v1::Check& check) {
 std::string Told(const curation::CheckDraft& draft) {
   if (!draft.call.empty()) {
     std::vector<std::string> parameters;
-    for (const auto& [name, value] : draft.parameters) parameters.push_back(absl::StrCat(name, "=", value));
+    for (const auto& [name, value] : draft.parameters)
+      parameters.push_back(absl::StrCat(name, "=", value));
     return absl::StrCat("calls ", draft.call, "(", absl::StrJoin(parameters, ", "), ")");
   }
   const auto& finding = draft.check.findings(0);
-  return absl::StrCat("reads ", draft.check.file().empty() ? absl::StrJoin(draft.check.command(), " ") : draft.check.file(),
-                      " with ", finding.pattern(), ", a fault when ", knowledge::v1::Rule::Op_Name(finding.abnormal().op()), " ",
-                      finding.abnormal().value());
+  return absl::StrCat(
+      "reads ",
+      draft.check.file().empty() ? absl::StrJoin(draft.check.command(), " ") : draft.check.file(),
+      " with ", finding.pattern(), ", a fault when ",
+      knowledge::v1::Rule::Op_Name(finding.abnormal().op()), " ", finding.abnormal().value());
 }
 
 }  // namespace
 
-Answer AnswerCheck(const Question& question, const std::shared_ptr<const knowledge::Knowledge>& knowledge,
+Answer AnswerCheck(const Question& question,
+                   const std::shared_ptr<const knowledge::Knowledge>& knowledge,
                    const Ablation& ablation) {
   Answer answer;
   const absl::StatusOr<curation::CheckDraft> draft = curation::DraftCheck(
       knowledge->base(), {.description = question.text, .shown = ShownOf(question)},
-      {.retrieval = ablation.retrieval, .critique = ablation.diagram, .self_check = ablation.selfplay});
+      {.retrieval = ablation.retrieval,
+       .critique = ablation.diagram,
+       .self_check = ablation.selfplay});
   if (!draft.ok()) {
     answer.given = std::string(draft.status().message());
     return answer;
   }
   answer.given = Told(*draft);
   if (draft->call != question.call) {
-    absl::StrAppend(&answer.given, "; right is ", question.call.empty() ? "a check of its own" : absl::StrCat("a call of ", question.call));
+    absl::StrAppend(
+        &answer.given, "; right is ",
+        question.call.empty() ? "a check of its own" : absl::StrCat("a call of ", question.call));
     return answer;
   }
   if (!question.call.empty() && draft->parameters != question.parameters) {
     std::vector<std::string> wanted;
-    for (const auto& [name, value] : question.parameters) wanted.push_back(absl::StrCat(name, "=", value));
+    for (const auto& [name, value] : question.parameters)
+      wanted.push_back(absl::StrCat(name, "=", value));
     absl::StrAppend(&answer.given, "; right are the parameters ", absl::StrJoin(wanted, ", "));
     return answer;
   }

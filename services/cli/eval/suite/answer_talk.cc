@@ -12,7 +12,8 @@ namespace {
 
 std::string Written(const talk::Target& target) {
   if (!target.port.has_value()) return target.address;
-  if (target.address.find(':') != std::string::npos) return absl::StrCat("[", target.address, "]:", *target.port);
+  if (target.address.find(':') != std::string::npos)
+    return absl::StrCat("[", target.address, "]:", *target.port);
   return absl::StrCat(target.address, ":", *target.port);
 }
 
@@ -31,8 +32,8 @@ absl::string_view Word(talk::GoOn go_on) {
 }  // namespace
 
 Answer AnswerTalk(const Question& question, const Ablation& ablation) {
-  const talk::Talk read =
-      talk::ReadTalk(question.text, {.critique = ablation.diagram, .second_look = ablation.selfplay});
+  const talk::Talk read = talk::ReadTalk(
+      question.text, {.critique = ablation.diagram, .second_look = ablation.selfplay});
   std::vector<std::string> targets;
   for (const talk::Target& target : read.targets) targets.push_back(Written(target));
   std::sort(targets.begin(), targets.end());
@@ -40,7 +41,8 @@ Answer AnswerTalk(const Question& question, const Ablation& ablation) {
   answer.right = targets == question.targets && Word(read.go_on) == question.go_on;
   answer.given = absl::StrCat(absl::StrJoin(targets, ", "), " go on: ", Word(read.go_on));
   if (!answer.right) {
-    absl::StrAppend(&answer.given, "; right is ", absl::StrJoin(question.targets, ", "), " go on: ", question.go_on);
+    absl::StrAppend(&answer.given, "; right is ", absl::StrJoin(question.targets, ", "),
+                    " go on: ", question.go_on);
   }
   return answer;
 }

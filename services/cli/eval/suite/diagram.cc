@@ -28,7 +28,8 @@ std::set<std::string> WordsOfText(absl::string_view text) {
   std::set<std::string> words;
   std::string word;
   const auto end = [&] {
-    if (word.size() > 4 && absl::EndsWith(word, "s") && !absl::EndsWith(word, "ss")) word.pop_back();
+    if (word.size() > 4 && absl::EndsWith(word, "s") && !absl::EndsWith(word, "ss"))
+      word.pop_back();
     if (word.size() > 2) words.insert(word);
     word.clear();
   };
@@ -44,8 +45,9 @@ std::set<std::string> WordsOfText(absl::string_view text) {
 }
 
 std::set<std::string> WordsOfLabel(const knowledge::v1::Label& label) {
-  return WordsOfText(absl::StrCat(absl::StrReplaceAll(label.label(), {{".", " "}, {"_", " "}}), " ", label.title(), " ",
-                                  label.description(), " ", absl::StrJoin(label.symptoms(), " ")));
+  return WordsOfText(absl::StrCat(absl::StrReplaceAll(label.label(), {{".", " "}, {"_", " "}}), " ",
+                                  label.title(), " ", label.description(), " ",
+                                  absl::StrJoin(label.symptoms(), " ")));
 }
 
 bool Denies(const std::string& clause) {
@@ -83,7 +85,8 @@ std::vector<Critique> CritiqueOf(const knowledge::Knowledge& knowledge,
     if (label == nullptr) continue;
     for (const Proposition& other : propositions) {
       const knowledge::v1::Label* cause = knowledge.FindLabel(other.label);
-      if (cause == nullptr || other.label == each.label || other.belief < each.belief - kReach) continue;
+      if (cause == nullptr || other.label == each.label || other.belief < each.belief - kReach)
+        continue;
       const auto& effects = cause->secondary_effects();
       const bool listed = std::find(effects.begin(), effects.end(), each.label) != effects.end();
       const auto& back = label->secondary_effects();
@@ -92,7 +95,9 @@ std::vector<Critique> CritiqueOf(const knowledge::Knowledge& knowledge,
       critiques.push_back({each.label, -kEffect, absl::StrCat("is an effect of ", other.label)});
       break;
     }
-    if (label->residual()) critiques.push_back({each.label, -kResidual, "names how a failure looks, not where it comes from"});
+    if (label->residual())
+      critiques.push_back(
+          {each.label, -kResidual, "names how a failure looks, not where it comes from"});
   }
   return critiques;
 }

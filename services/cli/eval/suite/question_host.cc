@@ -36,7 +36,8 @@ absl::Status WriteHost(const QuestionHost& host, const fs::path& node) {
   for (const auto& [argv, output] : host.commands) {
     const std::string file = absl::StrCat("c/", ++number, ".txt");
     std::string words;
-    for (const std::string& word : argv) absl::StrAppend(&words, words.empty() ? "" : ", ", knowledge::YamlScalar(word));
+    for (const std::string& word : argv)
+      absl::StrAppend(&words, words.empty() ? "" : ", ", knowledge::YamlScalar(word));
     absl::StrAppend(&commands, "- {argv: [", words, "], exit: 0, stdout: ", file, "}\n");
     GALEN_RETURN_IF_ERROR(Write(node / file, output));
   }
@@ -54,9 +55,11 @@ absl::StatusOr<QuestionHosts> OpenHosts(const Question& question) {
     GALEN_RETURN_IF_ERROR(WriteHost(host, root / "nodes" / host.name));
     absl::StrAppend(&nodes, nodes.empty() ? "" : ", ", knowledge::YamlScalar(host.name));
   }
-  GALEN_RETURN_IF_ERROR(Write(root / "bundle.yaml", absl::StrCat("format: galen.bundle/v1\nnodes: [", nodes, "]\n")));
+  GALEN_RETURN_IF_ERROR(
+      Write(root / "bundle.yaml", absl::StrCat("format: galen.bundle/v1\nnodes: [", nodes, "]\n")));
   GALEN_RETURN_IF_ERROR(Write(root / "incident.yaml", "description: a question of the suite\n"));
-  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const host::Bundle> bundle, host::Bundle::Open(root.string()));
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const host::Bundle> bundle,
+                         host::Bundle::Open(root.string()));
   return QuestionHosts{std::move(directory), std::move(bundle)};
 }
 

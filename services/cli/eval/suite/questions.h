@@ -17,11 +17,11 @@ enum class Split { kDev, kTest };
 // A machine that a drafted check is run on.
 struct QuestionHost {
   std::string name;
-  std::map<std::string, std::string> files;                           // absolute path to content
+  std::map<std::string, std::string> files;  // absolute path to content
   std::vector<std::pair<std::vector<std::string>, std::string>> commands;  // argv and output
-  std::vector<std::string> absent;                                    // paths known not to exist
-  std::string expect;  // "healthy", "faulty" or "unknown"
-  bool shown = false;  // what its source says is part of the question
+  std::vector<std::string> absent;  // paths known not to exist
+  std::string expect;               // "healthy", "faulty" or "unknown"
+  bool shown = false;               // what its source says is part of the question
 };
 
 // One question with its answer.
@@ -59,7 +59,8 @@ absl::StatusOr<std::vector<Question>> ParseQuestions(absl::string_view text,
 absl::StatusOr<std::vector<Question>> ReadQuestions(const std::string& path);
 
 // Where the questions are that came with the program: $GALEN_QUESTIONS, else "questions" beside it,
-// those of the source tree of a build, else ../share/galen/questions. NOT_FOUND with what was tried.
+// those of the source tree of a build, else ../share/galen/questions. NOT_FOUND with what was
+// tried.
 absl::StatusOr<std::string> FindQuestions();
 
 // "A", "B" or "C".

@@ -18,11 +18,10 @@ std::vector<Ablation> AllAblations() {
           {"none", false, false, false}};
 }
 
-absl::StatusOr<SuiteResult> RunSuite(std::vector<Question> questions,
-                                     const std::shared_ptr<const knowledge::Knowledge>& knowledge,
-                                     const logs::Scanner& scanner,
-                                     std::optional<reasoner::llm::Model> model,
-                                     const std::function<void(std::size_t done, std::size_t all)>& on_done) {
+absl::StatusOr<SuiteResult> RunSuite(
+    std::vector<Question> questions, const std::shared_ptr<const knowledge::Knowledge>& knowledge,
+    const logs::Scanner& scanner, std::optional<reasoner::llm::Model> model,
+    const std::function<void(std::size_t done, std::size_t all)>& on_done) {
   SuiteResult result;
   result.questions = std::move(questions);
   // Only where a question needs it: its indexes take a while.
@@ -42,7 +41,8 @@ absl::StatusOr<SuiteResult> RunSuite(std::vector<Question> questions,
           run.answers.push_back(AnswerCheck(question, knowledge, ablation));
           break;
         case Metric::kCause: {
-          if (causes == nullptr) causes = std::make_unique<const CauseAnswerer>(knowledge, scanner, model);
+          if (causes == nullptr)
+            causes = std::make_unique<const CauseAnswerer>(knowledge, scanner, model);
           GALEN_ASSIGN_OR_RETURN(Answer answer, causes->Find(question, ablation));
           run.answers.push_back(std::move(answer));
           break;

@@ -33,11 +33,10 @@ std::vector<Ablation> AllAblations();
 // Answers every question in every ablation. Without a model the same questions and knowledge give
 // the same result. `on_done` is called after each answer; may be empty. Errors: a choice that the
 // taxonomy does not have.
-absl::StatusOr<SuiteResult> RunSuite(std::vector<Question> questions,
-                                     const std::shared_ptr<const knowledge::Knowledge>& knowledge,
-                                     const logs::Scanner& scanner,
-                                     std::optional<reasoner::llm::Model> model,
-                                     const std::function<void(std::size_t done, std::size_t all)>& on_done);
+absl::StatusOr<SuiteResult> RunSuite(
+    std::vector<Question> questions, const std::shared_ptr<const knowledge::Knowledge>& knowledge,
+    const logs::Scanner& scanner, std::optional<reasoner::llm::Model> model,
+    const std::function<void(std::size_t done, std::size_t all)>& on_done);
 
 }  // namespace galen::eval
 

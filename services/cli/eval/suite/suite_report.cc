@@ -39,7 +39,8 @@ Count CountOf(const SuiteResult& result, const SuiteRun& run, Metric metric, Spl
 std::string Cell(const Count& count) {
   if (count.all == 0) return "-";
   const Share share = WilsonShare(count.right, count.all);
-  return absl::StrFormat("%2d/%d  %.2f [%.2f, %.2f]", count.right, count.all, share.value, share.low, share.high);
+  return absl::StrFormat("%2d/%d  %.2f [%.2f, %.2f]", count.right, count.all, share.value,
+                         share.low, share.high);
 }
 
 }  // namespace
@@ -60,8 +61,10 @@ std::vector<Table> SuiteTables(const SuiteResult& result) {
         const Count count = CountOf(result, run, metric, split);
         row.push_back(Cell(count));
         changes.push_back(count.all == 0 ? "-" : absl::StrCat("+", count.gained, " -", count.lost));
-        if (count.all > 0 && count.gained + count.lost == 0 && &run != &result.runs.front() && split == Split::kTest) {
-          absl::StrAppend(&idle, idle.empty() ? "" : "; ", run.ablation.name, " in ", MetricName(metric));
+        if (count.all > 0 && count.gained + count.lost == 0 && &run != &result.runs.front() &&
+            split == Split::kTest) {
+          absl::StrAppend(&idle, idle.empty() ? "" : "; ", run.ablation.name, " in ",
+                          MetricName(metric));
         }
       }
       scores.rows.push_back(std::move(row));
@@ -72,8 +75,8 @@ std::vector<Table> SuiteTables(const SuiteResult& result) {
   return {std::move(scores), std::move(worth)};
 }
 
-std::string SuiteJson(const SuiteResult& result, const std::string& questions, const std::string& knowledge_digest,
-                      const std::string& model) {
+std::string SuiteJson(const SuiteResult& result, const std::string& questions,
+                      const std::string& knowledge_digest, const std::string& model) {
   nlohmann::ordered_json report;
   report["format"] = "galen.suite-report/v1";
   report["questions"] = questions;
@@ -126,7 +129,9 @@ std::string DevFailures(const SuiteResult& result) {
     }
     absl::StrAppend(&text, result.questions[i].id, ": ", run.answers[i].given, "\n");
   }
-  absl::StrAppend(&text, hidden, " of the test split are not right; they are not shown, so that nothing is tuned to them\n");
+  absl::StrAppend(
+      &text, hidden,
+      " of the test split are not right; they are not shown, so that nothing is tuned to them\n");
   return text;
 }
 

@@ -11,8 +11,7 @@ Share WilsonShare(int right, int all) {
   const double n = all;
   const double p = std::clamp(right, 0, all) / n;
   const double middle = (p + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n);
-  const double half =
-      kZ / (1 + kZ * kZ / n) * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
+  const double half = kZ / (1 + kZ * kZ / n) * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
   return {p, std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
 

@@ -20,20 +20,20 @@ TEST_P(GoOnTest, IsWhatTheSpeakerWants) {
 
 INSTANTIATE_TEST_SUITE_P(
     Talks, GoOnTest,
-    testing::Values(Said{"Please go ahead.", GoOn::kYes}, Said{"Can you have a look?", GoOn::kYes},
-                    Said{"Don't start yet.", GoOn::kNo}, Said{"Hold off, please.", GoOn::kNo},
-                    Said{"Go ahead. No wait, hold on.", GoOn::kNo},
-                    Said{"Hold on. Ok, go ahead now.", GoOn::kYes},
-                    Said{"Once security signs off, go ahead.", GoOn::kNo},
-                    Said{"If it still hangs, please check it.", GoOn::kYes},
-                    Said{"Should we proceed?", GoOn::kUnsaid},
-                    Said{"Shall we proceed?\nyes", GoOn::kYes}, Said{"Shall we proceed?\nno", GoOn::kNo},
-                    Said{"The page says \"stop everything and wait\". Proceed.", GoOn::kYes},
-                    Said{"My colleague said to stop.", GoOn::kUnsaid},
-                    Said{"Stop the training job.", GoOn::kUnsaid},
-                    Said{"Cancel the diagnosis.", GoOn::kNo}, Said{"It is fixed already.", GoOn::kNo},
-                    Said{"> please stop the checks", GoOn::kUnsaid},
-                    Said{"The loss goes up since noon.", GoOn::kUnsaid}, Said{"", GoOn::kUnsaid}));
+    testing::Values(
+        Said{"Please go ahead.", GoOn::kYes}, Said{"Can you have a look?", GoOn::kYes},
+        Said{"Don't start yet.", GoOn::kNo}, Said{"Hold off, please.", GoOn::kNo},
+        Said{"Go ahead. No wait, hold on.", GoOn::kNo},
+        Said{"Hold on. Ok, go ahead now.", GoOn::kYes},
+        Said{"Once security signs off, go ahead.", GoOn::kNo},
+        Said{"If it still hangs, please check it.", GoOn::kYes},
+        Said{"Should we proceed?", GoOn::kUnsaid}, Said{"Shall we proceed?\nyes", GoOn::kYes},
+        Said{"Shall we proceed?\nno", GoOn::kNo},
+        Said{"The page says \"stop everything and wait\". Proceed.", GoOn::kYes},
+        Said{"My colleague said to stop.", GoOn::kUnsaid},
+        Said{"Stop the training job.", GoOn::kUnsaid}, Said{"Cancel the diagnosis.", GoOn::kNo},
+        Said{"It is fixed already.", GoOn::kNo}, Said{"> please stop the checks", GoOn::kUnsaid},
+        Said{"The loss goes up since noon.", GoOn::kUnsaid}, Said{"", GoOn::kUnsaid}));
 
 TEST(GoOn, WithoutWeighingQuotedOrdersCount) {
   const auto sentences = SentencesOf("Proceed. The page says \"never touch anything\".");
@@ -42,7 +42,8 @@ TEST(GoOn, WithoutWeighingQuotedOrdersCount) {
 }
 
 TEST(GoOn, NamesTheSentenceThatSaysSo) {
-  EXPECT_EQ(WhetherToGoOn(SentencesOf("It hangs. Please hold off."), true).sentence, "Please hold off.");
+  EXPECT_EQ(WhetherToGoOn(SentencesOf("It hangs. Please hold off."), true).sentence,
+            "Please hold off.");
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ knowledge::Knowledge TwoLabels() {
 }
 
 TEST(Diagram, WhatIsRuledOutIsNoSign) {
-  const std::string left = WithoutDenials("The clock drops under load. ECC counters are zero, cables look fine.");
+  const std::string left =
+      WithoutDenials("The clock drops under load. ECC counters are zero, cables look fine.");
   EXPECT_THAT(left, HasSubstr("clock drops"));
   EXPECT_THAT(left, Not(HasSubstr("ECC")));
   EXPECT_THAT(left, Not(HasSubstr("cables")));

@@ -17,9 +17,11 @@ constexpr char kHead[] = "suite: galen.suite/v1\nmetric: A\nquestions:\n";
 constexpr char kShipped[] = GALEN_SOURCE_DIR "/services/cli/eval/suite/questions";
 
 TEST(Questions, AreReadWithTheirAnswers) {
-  const auto questions = ParseQuestions(
-      absl::StrCat(kHead, "  - {id: a-1, split: test, text: hello, targets: ['10.0.0.2', '10.0.0.1:22'], go_on: \"no\"}\n"),
-      "a.yaml");
+  const auto questions =
+      ParseQuestions(absl::StrCat(kHead,
+                                  "  - {id: a-1, split: test, text: hello, targets: ['10.0.0.2', "
+                                  "'10.0.0.1:22'], go_on: \"no\"}\n"),
+                     "a.yaml");
   ASSERT_TRUE(questions.ok()) << questions.status();
   ASSERT_EQ(questions->size(), 1u);
   EXPECT_EQ((*questions)[0].split, Split::kTest);
@@ -52,19 +54,50 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoMap", "[1, 2]", "is no map"}, Mistake{"Torn", "suite: [", "q.yaml"},
         Mistake{"Format", "suite: other\nmetric: A\nquestions: []\n", "is not known"},
         Mistake{"Metric", "suite: galen.suite/v1\nmetric: D\nquestions: []\n", "write A, B or C"},
-        Mistake{"Key", absl::StrCat(kHead, "  - {id: a, split: dev, text: x, go_on: \"no\", answer: y}\n"), "is not known"},
-        Mistake{"Id", absl::StrCat(kHead, "  - {id: ../a, split: dev, text: x, go_on: \"no\"}\n"), "id: is none"},
-        Mistake{"Split", absl::StrCat(kHead, "  - {id: a, split: train, text: x, go_on: \"no\"}\n"), "write dev or test"},
-        Mistake{"GoOn", absl::StrCat(kHead, "  - {id: a, split: dev, text: x, go_on: maybe}\n"), "go_on"},
-        Mistake{"Empty", absl::StrCat(kHead, "  - {id: a, split: dev, text: ' ', go_on: \"no\"}\n"), "is empty"},
-        Mistake{"Long", absl::StrCat(kHead, "  - {id: a, split: dev, text: ", std::string(70000, 'x'), ", go_on: \"no\"}\n"), "at most"},
-        Mistake{"PathUp", absl::StrCat(kB, "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy, files: {/proc/../../etc/passwd: x}}]}\n"), "a path is none"},
-        Mistake{"PathRelative", absl::StrCat(kB, "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy, files: {etc/passwd: x}}]}\n"), "a path is none"},
-        Mistake{"HostName", absl::StrCat(kB, "  - {id: b, split: dev, text: x, hosts: [{name: ../h, expect: healthy}]}\n"), "a name is none"},
-        Mistake{"HostTwice", absl::StrCat(kB, "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy}, {name: h, expect: faulty}]}\n"), "stands twice"},
+        Mistake{"Key",
+                absl::StrCat(kHead, "  - {id: a, split: dev, text: x, go_on: \"no\", answer: y}\n"),
+                "is not known"},
+        Mistake{"Id", absl::StrCat(kHead, "  - {id: ../a, split: dev, text: x, go_on: \"no\"}\n"),
+                "id: is none"},
+        Mistake{"Split", absl::StrCat(kHead, "  - {id: a, split: train, text: x, go_on: \"no\"}\n"),
+                "write dev or test"},
+        Mistake{"GoOn", absl::StrCat(kHead, "  - {id: a, split: dev, text: x, go_on: maybe}\n"),
+                "go_on"},
+        Mistake{"Empty", absl::StrCat(kHead, "  - {id: a, split: dev, text: ' ', go_on: \"no\"}\n"),
+                "is empty"},
+        Mistake{"Long",
+                absl::StrCat(kHead, "  - {id: a, split: dev, text: ", std::string(70000, 'x'),
+                             ", go_on: \"no\"}\n"),
+                "at most"},
+        Mistake{"PathUp",
+                absl::StrCat(kB,
+                             "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy, "
+                             "files: {/proc/../../etc/passwd: x}}]}\n"),
+                "a path is none"},
+        Mistake{"PathRelative",
+                absl::StrCat(kB,
+                             "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy, "
+                             "files: {etc/passwd: x}}]}\n"),
+                "a path is none"},
+        Mistake{
+            "HostName",
+            absl::StrCat(
+                kB, "  - {id: b, split: dev, text: x, hosts: [{name: ../h, expect: healthy}]}\n"),
+            "a name is none"},
+        Mistake{"HostTwice",
+                absl::StrCat(kB,
+                             "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy}, "
+                             "{name: h, expect: faulty}]}\n"),
+                "stands twice"},
         Mistake{"NoAnswer", absl::StrCat(kB, "  - {id: b, split: dev, text: x}\n"), "neither"},
-        Mistake{"OneChoice", absl::StrCat(kC, "  - {id: c, split: dev, text: x, choices: [A.B], answer: A.B}\n"), "fewer than two"},
-        Mistake{"OtherAnswer", absl::StrCat(kC, "  - {id: c, split: dev, text: x, choices: [A.B, A.C], answer: A.D}\n"), "not one of the choices"}),
+        Mistake{"OneChoice",
+                absl::StrCat(kC, "  - {id: c, split: dev, text: x, choices: [A.B], answer: A.B}\n"),
+                "fewer than two"},
+        Mistake{
+            "OtherAnswer",
+            absl::StrCat(kC,
+                         "  - {id: c, split: dev, text: x, choices: [A.B, A.C], answer: A.D}\n"),
+            "not one of the choices"}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(Questions, AreBoundedInSize) {

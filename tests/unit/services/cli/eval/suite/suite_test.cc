@@ -9,21 +9,24 @@
 #include "services/cli/eval/suite/answer_check.h"
 #include "services/cli/eval/suite/run_suite.h"
 #include "services/cli/eval/suite/suite_report.h"
+#include "tests/testing/reasoner/fake_llm_client.h"
 
 namespace galen::eval {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
-class SuiteTest : public testing::Test {
+class SuiteTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     const std::vector<std::string> directories = {GALEN_SOURCE_DIR "/knowledge"};
-    auto knowledge = knowledge::Load(directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
+    auto knowledge =
+        knowledge::Load(directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
     ASSERT_TRUE(knowledge.ok()) << knowledge.status();
     knowledge_ = *knowledge;
-    auto scanner = logs::Scanner::Create(knowledge_->base().signals(), knowledge::DefaultCacheDirectory());
+    auto scanner =
+        logs::Scanner::Create(knowledge_->base().signals(), knowledge::DefaultCacheDirectory());
     ASSERT_TRUE(scanner.ok()) << scanner.status();
     scanner_ = *std::move(scanner);
   }
@@ -32,8 +35,15 @@ class SuiteTest : public testing::Test {
     knowledge_.reset();
   }
 
-  static absl::StatusOr<SuiteResult> Run(std::vector<Question> questions) {
-    return RunSuite(std::move(questions), knowledge_, *scanner_, std::nullopt, nullptr);
+  static absl::StatusOr<SuiteResult> Run(std::vector<Question> questions,
+                                         std::optional<reasoner::llm::Model> model = std::nullopt) {
+    return RunSuite(std::move(questions), knowledge_, *scanner_, model, nullptr);
+  }
+  // Every fourth of them: enough of each kind.
+  static std::vector<Question> Some(std::vector<Question> questions) {
+    std::vector<Question> some;
+    for (std::size_t i = 0; i < questions.size(); i += 4) some.push_back(std::move(questions[i]));
+    return some;
   }
   static std::vector<Question> Shipped(Split split) {
     auto questions = ReadQuestions(GALEN_SOURCE_DIR "/services/cli/eval/suite/questions");
@@ -57,8 +67,9 @@ Question CheckQuestion(std::string text, std::string hidden, std::string expect)
   question.id = "b";
   question.metric = Metric::kCheck;
   question.text = std::move(text);
-  question.hosts = {{.name = "seen", .files = {{"/run/x", "a: 1\n"}}, .expect = "healthy", .shown = true},
-                    {.name = "hidden", .files = {{"/run/x", std::move(hidden)}}, .expect = std::move(expect)}};
+  question.hosts = {
+      {.name = "seen", .files = {{"/run/x", "a: 1\n"}}, .expect = "healthy", .shown = true},
+      {.name = "hidden", .files = {{"/run/x", std::move(hidden)}}, .expect = std::move(expect)}};
   return question;
 }
 
@@ -89,10 +100,21 @@ TEST_F(SuiteTest, AChoiceThatNoTaxonomyHasIsToldOf) {
 }
 
 TEST_F(SuiteTest, TheSameQuestionsHaveTheSameAnswersEachTime) {
-  const auto once = Run(Shipped(Split::kDev));
-  const auto again = Run(Shipped(Split::kDev));
+  const auto once = Run(Some(Shipped(Split::kDev)));
+  const auto again = Run(Some(Shipped(Split::kDev)));
   ASSERT_TRUE(once.ok() && again.ok()) << once.status();
   EXPECT_EQ(SuiteJson(*once, "q", "k", ""), SuiteJson(*again, "q", "k", ""));
+}
+
+TEST_F(SuiteTest, AModelThatIsDownChangesNoAnswer) {
+  galen::testing::FakeLlmClient down([](const llm::ChatRequest&) -> absl::StatusOr<std::string> {
+    return absl::UnavailableError("http://model: not reached");
+  });
+  const auto without = Run(Some(Shipped(Split::kDev)));
+  const auto with = Run(Some(Shipped(Split::kDev)), reasoner::llm::Model{.client = &down});
+  ASSERT_TRUE(without.ok() && with.ok()) << with.status();
+  EXPECT_FALSE(down.requests().empty());
+  EXPECT_EQ(SuiteJson(*without, "q", "k", ""), SuiteJson(*with, "q", "k", ""));
 }
 
 TEST_F(SuiteTest, AllPartsTogetherAnswerMoreThanNone) {
@@ -106,7 +128,9 @@ TEST_F(SuiteTest, AllPartsTogetherAnswerMoreThanNone) {
     return count;
   };
   for (const Metric metric : {Metric::kTalk, Metric::kCheck, Metric::kCause}) {
-    EXPECT_GT(right(result->runs.front(), metric), right(result->runs.back(), metric)) << MetricName(metric) << "\n" << DevFailures(*result);
+    EXPECT_GT(right(result->runs.front(), metric), right(result->runs.back(), metric))
+        << MetricName(metric) << "\n"
+        << DevFailures(*result);
   }
 }
 
@@ -133,7 +157,9 @@ TEST_F(SuiteTest, AnAblationThatChangesNothingIsSaid) {
   question.id = "a";
   question.split = Split::kTest;
   result.questions = {question};
-  result.runs = {{AllAblations()[0], {{true, ""}}}, {AllAblations()[1], {{true, ""}}}, {AllAblations()[2], {{false, ""}}}};
+  result.runs = {{AllAblations()[0], {{true, ""}}},
+                 {AllAblations()[1], {{true, ""}}},
+                 {AllAblations()[2], {{false, ""}}}};
   const std::vector<Table> tables = SuiteTables(result);
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_THAT(tables[1].note, HasSubstr("no retrieval in A"));

@@ -5,7 +5,8 @@
 namespace galen::eval {
 namespace {
 
-// R. G. Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I, method 3.
+// R. G. Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I,
+// method 3.
 TEST(Wilson, GivesThePublishedIntervals) {
   const Share share = WilsonShare(81, 263);
   EXPECT_NEAR(share.low, 0.2553, 5e-5);
