@@ -6,7 +6,7 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/(trace|digest|series|collectives|templates)"
+  "common/(trace|digest|series|collectives|talk|templates)"
   "common/(host|log)"
   "common/security"
   "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel)"

@@ -14,6 +14,7 @@
 #include "common/logs/entities.h"
 #include "common/logs/line_facts.h"
 #include "common/logs/reader.h"
+#include "common/talk/talk.h"
 #include "services/summarization/log_path.h"
 #include "services/summarization/signals.h"
 
@@ -30,6 +31,8 @@ constexpr int kMaxLogs = 1000;
 constexpr std::size_t kMaxText = 64 << 10;
 constexpr int kMaxKeywords = 16;
 constexpr std::size_t kMaxKeyword = 64;
+constexpr int kMaxSpared = 8;
+constexpr std::size_t kMaxWish = 200;
 
 absl::Status Validate(const v1::SummarizeRequest& request) {
   const Incident& incident = request.incident();
@@ -98,6 +101,7 @@ class Reading {
     logs::LogScan scan(scanner_, {logs::TextKind::kDescription, time_});
     scan.Feed(text);
     Take(scan.Finish(), source);
+    NoteWishes(source.name, text);
   }
 
   absl::Status ReadLog(const LogSource& log, absl::Span<const std::string> roots) {
@@ -241,6 +245,23 @@ class Reading {
       Note(source.name,
            absl::StrCat(Counted(result.undated_lines, "matching line gives", "matching lines give"),
                         " a time without a year; say when the incident was to place them"));
+    }
+  }
+
+  // What the person does not want, for whoever reads the report: checks only look, and look where
+  // the request says.
+  void NoteWishes(absl::string_view name, absl::string_view text) {
+    const talk::Talk talk = talk::ReadTalk(text);
+    std::string spared;
+    int count = 0;
+    for (const talk::Excluded& each : talk.excluded) {
+      if (!each.left_alone || ++count > kMaxSpared) continue;
+      absl::StrAppend(&spared, spared.empty() ? "" : ", ", each.address);
+    }
+    if (!spared.empty()) Note(name, absl::StrCat("asks to leave ", spared, " alone"));
+    if (talk.go_on == talk::GoOn::kNo) {
+      Note(name, absl::StrCat("asks not to go on, or not yet: \"",
+                              CleanText(talk.go_on_sentence, kMaxWish), "\""));
     }
   }
 

@@ -25,6 +25,7 @@
 #include "services/cli/eval/runner/draft_model.h"
 #include "services/cli/eval/runner/run_cases.h"
 #include "services/cli/eval/runner/run_store.h"
+#include "services/cli/eval/suite_command.h"
 #include "services/orchestrator/strategy.h"
 
 namespace galen::eval {
@@ -217,8 +218,8 @@ absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console
 CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
   CLI::App* eval = app.add_subcommand("eval", "Measure how often the cause is found");
   eval->add_option("--cases", arguments.cases, "Corpus: answers.jsonl, incidents.jsonl, bundles/")
-      ->required()
       ->type_name("DIR");
+  DeclareSuite(*eval, arguments);
   eval->add_option("--strategy", arguments.strategies,
                    "How to search; several with commas, all for every one; tiered")
       ->delimiter(',')
@@ -254,6 +255,11 @@ CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
 }
 
 cli::ExitCode RunEval(const EvalArguments& arguments, cli::Console& console) {
+  if (arguments.suite) return RunSuiteCommand(arguments, console);
+  if (arguments.cases.empty()) {
+    console.err << "galen: --cases: name a corpus, or use --suite" << std::endl;
+    return cli::kBadInput;
+  }
   const absl::StatusOr<v1::Report> report = Evaluate(arguments, console);
   if (!report.ok()) {
     console.err << "galen: " << report.status().message() << std::endl;

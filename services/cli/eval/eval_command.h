@@ -32,6 +32,10 @@ struct EvalArguments {
   bool llm_draft = false;
   bool failures = false;
   bool json = false;
+  // In place of a corpus: the suite of questions (docs/suite.md).
+  bool suite = false;
+  std::string questions;             // file or directory; "": those that came with the program
+  std::vector<std::string> metrics;  // "A", "B", "C"; empty: all
 };
 
 // Declares the command and its options, which are read into `arguments`.

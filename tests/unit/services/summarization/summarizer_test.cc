@@ -284,6 +284,19 @@ TEST_F(SummarizerTest, KeepsTheStrongestSignalsAndSaysSo) {
   EXPECT_THAT(Notes(summary), ElementsAre(HasSubstr("19 weaker or later ones are left out")));
 }
 
+TEST_F(SummarizerTest, NotesWhatThePersonDoesNotWant) {
+  Describe("10.0.0.4 hangs. Leave 10.0.0.5 alone. Please do not start before noon.");
+  EXPECT_THAT(Notes(Get()),
+              ElementsAre(HasSubstr("asks to leave 10.0.0.5 alone"),
+                          HasSubstr("asks not to go on, or not yet: \"Please do not start")));
+}
+
+TEST_F(SummarizerTest, WhatDoesNotStartIsNoWish) {
+  Describe(
+      "Containers do not start any more, ranks wait in a collective, the fan hangs on the card.");
+  EXPECT_THAT(Notes(Get()), testing::IsEmpty());
+}
+
 TEST_F(SummarizerTest, GivesTheSameBytesForTheSameIncident) {
   Describe("GPU 3 slow, rank 5, 10.0.0.1:80");
   for (int i = 0; i < 5; ++i)

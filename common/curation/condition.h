@@ -1,0 +1,34 @@
+#ifndef COMMON_CURATION_CONDITION_H_
+#define COMMON_CURATION_CONDITION_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+
+namespace galen::curation {
+
+// What a description says of a value: when the machine is at fault.
+struct Condition {
+  knowledge::v1::Rule::Op fault = knowledge::v1::Rule::OP_UNSPECIFIED;  // the faulty values
+  std::string value;      // a number in plain digits, or a word; "" for presence
+  bool number = false;    // `value` is one
+  std::string unit;       // written behind the number: "kb", "gib", "%"; "" none
+  bool presence = false;  // about whether a text stands there; EQ: a fault when it does
+  std::size_t at = 0;     // where the words of the condition begin in the description
+  std::size_t end = 0;
+};
+
+// Reads "must be at least 8", "a fault when above 90", "should not contain", "has to read
+// \"active\"". With `negations`, "not" and "never" before a comparison turn it round. Nothing when
+// no condition is said. Pure.
+std::optional<Condition> ReadCondition(absl::string_view description, bool negations);
+
+// The other way round: LT for GE, NE for EQ. Pure.
+knowledge::v1::Rule::Op Opposite(knowledge::v1::Rule::Op op);
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_CONDITION_H_

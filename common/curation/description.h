@@ -1,0 +1,47 @@
+#ifndef COMMON_CURATION_DESCRIPTION_H_
+#define COMMON_CURATION_DESCRIPTION_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/curation/condition.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+
+namespace galen::curation {
+
+// What the description of a check names. All pure.
+
+// What stands within `marks`, "marks" or 'marks'.
+struct Quoted {
+  std::string text;
+  std::size_t at = 0;  // byte of the description
+};
+std::vector<Quoted> QuotedIn(absl::string_view description);
+
+// Where the text comes from that is looked at: a file or a command.
+struct Source {
+  std::string file;
+  std::vector<std::string> command;
+  std::string words;  // as the description has it
+  bool none() const { return file.empty() && command.empty(); }
+};
+// A quoted path or command first: what begins with a program that some check of `base` runs, or
+// stands behind a word such as "run". Else the first path of the description.
+Source SourceIn(const knowledge::v1::KnowledgeBase& base, absl::string_view description,
+                const std::vector<Quoted>& quoted);
+
+// The name of the field that is looked at: quoted, and neither the source nor the value. "" none.
+std::string FieldIn(const std::vector<Quoted>& quoted, const std::string& source,
+                    const Condition& condition);
+
+// "the third column": 3; 0 for none, -1 for the last. `lower` in lower case.
+int ColumnIn(const std::string& lower);
+
+// The heading that a field stands below: 'under "Volatile"'. "" none.
+std::string SectionIn(absl::string_view description, const std::vector<Quoted>& quoted);
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_DESCRIPTION_H_

@@ -1,0 +1,24 @@
+#ifndef COMMON_CURATION_FIND_CHECK_H_
+#define COMMON_CURATION_FIND_CHECK_H_
+
+#include <map>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+
+namespace galen::curation {
+
+// The check of the catalogue that `words` ask for: by the words of its name, title and findings,
+// rare ones counting more. Null when none has enough of them. Pure.
+const knowledge::v1::Check* FindCheckByWords(const knowledge::v1::KnowledgeBase& base,
+                                             absl::string_view words);
+
+// What `words` say of the parameters of `check`, by their names and units: "for 30 seconds",
+// "GPU 3", "device mlx5_0". Pure.
+std::map<std::string, std::string> ParametersFrom(const knowledge::v1::Check& check,
+                                                  absl::string_view words);
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_FIND_CHECK_H_

@@ -1,0 +1,43 @@
+#ifndef SERVICES_CLI_EVAL_SUITE_RUN_SUITE_H_
+#define SERVICES_CLI_EVAL_SUITE_RUN_SUITE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/knowledge/knowledge.h"
+#include "common/logs/scanner.h"
+#include "common/reasoner/llm/asker.h"
+#include "services/cli/eval/suite/ablation.h"
+#include "services/cli/eval/suite/questions.h"
+
+namespace galen::eval {
+
+// One ablation's answers, in the order of the questions.
+struct SuiteRun {
+  Ablation ablation;
+  std::vector<Answer> answers;
+};
+
+struct SuiteResult {
+  std::vector<Question> questions;
+  std::vector<SuiteRun> runs;
+};
+
+// All parts, each part left out alone, and none.
+std::vector<Ablation> AllAblations();
+
+// Answers every question in every ablation. Without a model the same questions and knowledge give
+// the same result. `on_done` is called after each answer; may be empty. Errors: a choice that the
+// taxonomy does not have.
+absl::StatusOr<SuiteResult> RunSuite(
+    std::vector<Question> questions, const std::shared_ptr<const knowledge::Knowledge>& knowledge,
+    const logs::Scanner& scanner, std::optional<reasoner::llm::Model> model,
+    const std::function<void(std::size_t done, std::size_t all)>& on_done);
+
+}  // namespace galen::eval
+
+#endif  // SERVICES_CLI_EVAL_SUITE_RUN_SUITE_H_
