@@ -96,6 +96,12 @@ class Ours {
     warning::Moment moment;
     moment.minute = absl::ToUnixSeconds(at) / 60;
     moment.groups = groups;
+    silent_.assign(groups.size(), 0);
+    const std::size_t per_node = groups.size() / now.planned.size();
+    for (std::size_t slot = 0; slot < groups.size(); ++slot) {
+      silent_[slot] = now.planned[slot / per_node] ? 1 : 0;
+    }
+    moment.silent = silent_;
     for (const std::string& measure : detectors.measures()) {
       moment.columns.push_back(ColumnOf(measure, now));
     }
@@ -104,7 +110,6 @@ class Ours {
       notice.rule = detectors.rules()[sign.rule]->name;
       const bool gpu = &detectors == &gpus_;
       const auto node = static_cast<int>(sign.slot) / (gpu ? per_node_ : 1);
-      if (now.planned[static_cast<std::size_t>(node)]) continue;
       const std::int32_t job = now.fleet().node_jobs()[static_cast<std::size_t>(node)];
       if (&detectors != &jobs_) notice.where.node = absl::StrCat("n", node);
       if (gpu) notice.where.device = absl::StrCat(static_cast<int>(sign.slot) % per_node_);
@@ -139,6 +144,7 @@ class Ours {
   warning::Detectors jobs_{TheBook(), warning::Of::kJob};
   warning::Policy policy_{TheBook()};
   std::vector<warning::Notice> notices_;
+  std::vector<std::uint8_t> silent_;
   std::vector<std::pair<std::int64_t, Told>> ids_;
 };
 
@@ -193,7 +199,8 @@ void Explain(int seed, const Telling& telling) {
     for (const Told& told : telling.told) {
       if (IsRight(told, fault) && (first == nullptr || told.minute < first->minute)) first = &told;
     }
-    const bool late = fault.visible30 >= 0 && (first == nullptr || first->minute >= fault.visible30);
+    const bool late =
+        fault.visible30 >= 0 && (first == nullptr || first->minute >= fault.visible30);
     std::printf("  %s %-20s begin %d ramp %d depth %.2f visible %d, %d end %d told %d %s\n",
                 late ? "LATE" : "    ", testing::NameOf(fault.kind), fault.begin, fault.ramp,
                 fault.depth, fault.visible10 - fault.begin, fault.visible30 - fault.begin,

@@ -8,7 +8,7 @@
 namespace galen::bench {
 namespace {
 
-constexpr int kQuiet = 360;      // minutes
+constexpr int kQuiet = 360;  // minutes
 constexpr int kWarmUp = 10;
 constexpr float kHour = 60;
 constexpr std::size_t kTooMany = 2000;
@@ -16,20 +16,29 @@ constexpr std::size_t kTooMany = 2000;
 }  // namespace
 
 Rival::Rival(How how) : how_(how) {
-  const std::array<float, kLevels> deviations = {2, 2.5F, 3, 3.5F, 4, 4.5F, 5, 6, 7, 8, 10, 12, 16, 24};
+  const std::array<float, kLevels> deviations = {2, 2.5F, 3, 3.5F, 4,  4.5F, 5,
+                                                 6, 7,    8, 10,   12, 16,   24};
   const bool plain = how == How::kThreshold;
   const auto add = [&](const char* name, std::array<float, kLevels> levels, bool low) {
     metrics_.push_back({name, plain ? levels : deviations, low});
   };
   add("power", {330, 310, 300, 290, 280, 270, 260, 240, 220, 200, 180, 160, 140, 120}, true);
-  add("clock", {1395, 1380, 1365, 1350, 1320, 1290, 1260, 1200, 1140, 1080, 1000, 900, 800, 600}, true);
+  add("clock", {1395, 1380, 1365, 1350, 1320, 1290, 1260, 1200, 1140, 1080, 1000, 900, 800, 600},
+      true);
   add("temperature", {64, 66, 68, 70, 72, 74, 76, 78, 80, 82, 84, 86, 88, 90}, false);
   add("ecc", {0.1F, 0.5F, 1, 2, 4, 6, 8, 10, 15, 20, 30, 50, 100, 200}, false);
   add("nvlink", {0.01F, 0.1F, 0.5F, 0.9F, 1.5F, 2, 3, 4, 5, 6, 8, 10, 15, 20}, false);
-  add("retransmissions", {10, 30, 60, 100, 150, 200, 250, 300, 400, 500, 700, 1000, 2000, 4000}, false);
-  add("memory available", {0.55F, 0.5F, 0.45F, 0.4F, 0.35F, 0.3F, 0.25F, 0.2F, 0.15F, 0.1F, 0.08F, 0.05F, 0.03F, 0.01F}, true);
-  add("io pressure", {0.03F, 0.05F, 0.08F, 0.1F, 0.12F, 0.15F, 0.2F, 0.25F, 0.3F, 0.35F, 0.4F, 0.5F, 0.6F, 0.7F}, false);
-  add("throughput of prediction", {1.04F, 1.02F, 1, 0.99F, 0.98F, 0.97F, 0.95F, 0.93F, 0.9F, 0.85F, 0.8F, 0.7F, 0.6F, 0.5F}, true);
+  add("retransmissions", {10, 30, 60, 100, 150, 200, 250, 300, 400, 500, 700, 1000, 2000, 4000},
+      false);
+  add("memory available",
+      {0.55F, 0.5F, 0.45F, 0.4F, 0.35F, 0.3F, 0.25F, 0.2F, 0.15F, 0.1F, 0.08F, 0.05F, 0.03F, 0.01F},
+      true);
+  add("io pressure",
+      {0.03F, 0.05F, 0.08F, 0.1F, 0.12F, 0.15F, 0.2F, 0.25F, 0.3F, 0.35F, 0.4F, 0.5F, 0.6F, 0.7F},
+      false);
+  add("throughput of prediction",
+      {1.04F, 1.02F, 1, 0.99F, 0.98F, 0.97F, 0.95F, 0.93F, 0.9F, 0.85F, 0.8F, 0.7F, 0.6F, 0.5F},
+      true);
   subjects_.resize(metrics_.size());
   lists_.resize(metrics_.size());
 }
@@ -67,7 +76,8 @@ void Rival::Take(std::size_t m, std::size_t at, float value, std::int32_t group,
     return;  // unknown: neither passed nor not
   }
   const auto minute = now.fleet().minute();
-  subject.passed[static_cast<std::size_t>(subject.at++ % kFor)] = passed;  // the last that were known
+  subject.passed[static_cast<std::size_t>(subject.at++ % kFor)] =
+      passed;  // the last that were known
   std::uint8_t least = passed;
   for (const std::uint8_t each : subject.passed) least = std::min(least, each);
   if (least == 0 || now.planned[static_cast<std::size_t>(node)]) return;
@@ -128,8 +138,10 @@ Telling With(const Rival& run, const Telling& truth, const std::vector<std::size
       const auto at = last.find(key);
       return key >= 0 && at != last.end() && each.minute - at->second < within;
     };
-    // The same machine; machines of one job that begin together; a job one of whose machines was told.
-    const bool again = lately(nodes, each.node, kQuiet) || lately(jobs, each.job, each.node < 0 ? kQuiet : 30);
+    // The same machine; machines of one job that begin together; a job one of whose machines was
+    // told.
+    const bool again =
+        lately(nodes, each.node, kQuiet) || lately(jobs, each.job, each.node < 0 ? kQuiet : 30);
     if (each.node >= 0) nodes[each.node] = each.minute;
     if (each.job >= 0 && !again) jobs[each.job] = each.minute;
     if (!again) telling.told.push_back(each);

@@ -77,21 +77,24 @@ Score::Kind Score::All() const {
 
 std::string Row(const std::string& name, const Score& score) {
   const Score::Kind all = score.All();
-  return absl::StrFormat("%-22s before 30 min %-20s before 10 min %-20s false alarms %d, a week %.2f\n",
-                         name, Share(all.before, all.visible), Share(all.before10, all.visible),
-                         score.false_alarms, score.false_alarms / score.weeks);
+  return absl::StrFormat(
+      "%-22s before 30 min %-20s before 10 min %-20s false alarms %d, a week %.2f\n", name,
+      Share(all.before, all.visible), Share(all.before10, all.visible), score.false_alarms,
+      score.false_alarms / score.weeks);
 }
 
 std::string Table(const Score& score) {
-  std::string table = absl::StrFormat("  %-20s %-20s %-20s %-18s %-24s %s\n", "kind",
-                                      "before 30 min", "before 10 min", "never showed, told",
-                                      "delay, min", "lead on 30 min, min");
+  std::string table =
+      absl::StrFormat("  %-20s %-20s %-20s %-18s %-24s %s\n", "kind", "before 30 min",
+                      "before 10 min", "never showed, told", "delay, min", "lead on 30 min, min");
   const auto line = [&](const std::string& name, const Score::Kind& kind) {
-    absl::StrAppend(&table, absl::StrFormat("  %-20s %-20s %-20s %-18s %-24s %s\n", name,
-                                            Share(kind.before, kind.visible),
-                                            Share(kind.before10, kind.visible),
-                                            absl::StrCat(kind.hidden, ", ", kind.found - static_cast<int>(kind.leads.size())),
-                                            Spread(kind.delays), Spread(kind.leads)));
+    absl::StrAppend(
+        &table,
+        absl::StrFormat(
+            "  %-20s %-20s %-20s %-18s %-24s %s\n", name, Share(kind.before, kind.visible),
+            Share(kind.before10, kind.visible),
+            absl::StrCat(kind.hidden, ", ", kind.found - static_cast<int>(kind.leads.size())),
+            Spread(kind.delays), Spread(kind.leads)));
   };
   for (std::size_t kind = 0; kind < testing::kFaultKinds; ++kind) {
     line(testing::NameOf(static_cast<testing::FaultKind>(kind)), score.kinds[kind]);

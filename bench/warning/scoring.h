@@ -27,11 +27,11 @@ struct Telling {
 
 struct Score {
   struct Kind {
-    int visible = 0;   // that showed within the time
-    int before = 0;    // told before people notice (thirty minutes)
-    int before10 = 0;  // before ten minutes
-    int found = 0;     // told at all
-    int hidden = 0;    // that never showed
+    int visible = 0;             // that showed within the time
+    int before = 0;              // told before people notice (thirty minutes)
+    int before10 = 0;            // before ten minutes
+    int found = 0;               // told at all
+    int hidden = 0;              // that never showed
     std::vector<double> delays;  // minutes from the beginning
     std::vector<double> leads;   // minutes left until people notice; below 0: late
   };

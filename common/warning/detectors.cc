@@ -34,8 +34,13 @@ constexpr float kLeastLeak = 0.02F;
 
 float MostOf(const Rule& rule) { return rule.cap > 0 ? rule.cap : kMostExcess; }
 
+bool IsSilent(const Moment& moment, std::size_t slot) {
+  return !moment.silent.empty() && moment.silent[slot] != 0;
+}
+
 void Learn(float value, float most, std::int32_t seen, float& habit) {
-  const float over = std::clamp(static_cast<float>(seen), 1.0F, seen <= kFirstHabit ? kFirstHabit : kHabit);
+  const float over =
+      std::clamp(static_cast<float>(seen), 1.0F, seen <= kFirstHabit ? kFirstHabit : kHabit);
   habit += (value - habit) / over;
   if (most >= 0) habit = std::clamp(habit, -most, most);
 }
@@ -119,6 +124,17 @@ void Detectors::Regroup(const Moment& moment) {
   }
 }
 
+// What was planned says nothing, then or later.
+void Detectors::Quieten(const Moment& moment) {
+  for (std::size_t slot = 0; slot < moment.silent.size(); ++slot) {
+    if (moment.silent[slot] == 0) continue;
+    for (RuleState& each : each_) {
+      each.states[slot].sum = 0;
+      if (!each.floors.empty()) each.floors[slot] = {};
+    }
+  }
+}
+
 // Who repeats itself to the last bit is an exporter's memory.
 void Detectors::FindFrozen(const Moment& moment) {
   frozen_.assign(subjects_.size(), 0);
@@ -135,7 +151,8 @@ void Detectors::FindFrozen(const Moment& moment) {
 }
 
 bool Detectors::Counts(const RuleState& each, const Moment& moment, std::size_t slot) const {
-  if (frozen_[slot] != 0 || subjects_[slot].in_group < each.rule->warm_up) return false;
+  if (frozen_[slot] != 0 || IsSilent(moment, slot) || subjects_[slot].in_group < each.rule->warm_up)
+    return false;
   for (std::size_t i = 0; i < each.given.size(); ++i) {
     const absl::Span<const float> column = moment.columns[each.given[i]];
     // What is unknown is not at least anything.
@@ -195,9 +212,13 @@ void Detectors::StepPeers(RuleState& each, const Moment& moment, std::vector<Sig
       continue;
     }
     const float scale = sign / std::fabs(median);
-    for (float& value : sorted_) value = std::fabs(value - median);
-    const float spread =
-        series::kMadToSigma * series::MedianInPlace(absl::MakeSpan(sorted_)) / std::fabs(median);
+    // How far they lie apart beside what each always differs by.
+    sorted_.clear();
+    for (const std::uint32_t slot : group) {
+      if (!IsKnown(values_[slot])) continue;
+      sorted_.push_back(std::fabs((values_[slot] - median) * scale - each.states[slot].habit));
+    }
+    const float spread = series::kMadToSigma * series::MedianInPlace(absl::MakeSpan(sorted_));
     const float slack = std::max(rule.slack, rule.noises * spread);
     for (const std::uint32_t slot : group) {
       State& state = each.states[slot];
@@ -206,7 +227,7 @@ void Detectors::StepPeers(RuleState& each, const Moment& moment, std::vector<Sig
         continue;
       }
       const float off = (values_[slot] - median) * scale;
-      const float beyond = off - std::max(state.habit, 0.0F);
+      const float beyond = off - state.habit;
       const float excess = (beyond - slack) / slack;
       Add(rule, std::clamp(excess, kLeastExcess, MostOf(rule)), state);
       if (beyond < slack || state.seen <= kFirstHabit) {
@@ -248,6 +269,31 @@ void Detectors::StepAlone(RuleState& each, const Moment& moment, std::vector<Sig
   }
 }
 
+// What a subject shares with its group: twice the median; of a few, thrice the lowest of the
+// others.
+void Detectors::FindCommon(const std::vector<std::uint32_t>& group, std::vector<float>& common) {
+  sorted_.clear();
+  for (const std::uint32_t slot : group) {
+    if (IsKnown(values_[slot])) sorted_.push_back(values_[slot]);
+  }
+  if (sorted_.size() < 2) {
+    // Of others nothing is known: nor is what one shares with them.
+    for (const std::uint32_t slot : group) {
+      if (group.size() > 1) values_[slot] = kUnknown;
+    }
+    return;
+  }
+  if (sorted_.size() > options_.least_peers) {
+    const float median = series::MedianInPlace(absl::MakeSpan(sorted_));
+    for (const std::uint32_t slot : group) common[slot] = 2 * median;
+    return;
+  }
+  std::partial_sort(sorted_.begin(), sorted_.begin() + 2, sorted_.end());
+  for (const std::uint32_t slot : group) {
+    common[slot] = 3 * (values_[slot] > sorted_[0] ? sorted_[0] : sorted_[1]);
+  }
+}
+
 void Detectors::StepGrowth(RuleState& each, const Moment& moment, std::vector<Sign>& signs) {
   Fill(each, moment);
   const Rule& rule = *each.rule;
@@ -255,13 +301,7 @@ void Detectors::StepGrowth(RuleState& each, const Moment& moment, std::vector<Si
   if (rule.beyond_peers) {
     common.assign(values_.size(), 0);
     for (const std::vector<std::uint32_t>& group : peers_) {
-      sorted_.clear();
-      for (const std::uint32_t slot : group) {
-        if (IsKnown(values_[slot])) sorted_.push_back(values_[slot]);
-      }
-      if (sorted_.size() < options_.least_peers + 1) continue;
-      const float median = series::MedianInPlace(absl::MakeSpan(sorted_));
-      for (const std::uint32_t slot : group) common[slot] = 2 * median;
+      FindCommon(group, common);
     }
   }
   for (std::size_t slot = 0; slot < values_.size(); ++slot) {
@@ -312,8 +352,8 @@ void Detectors::StepLeak(RuleState& each, const Moment& moment, std::vector<Sign
         const series::Trend trend =
             series::TrendOf(absl::MakeConstSpan(floors.low, size), {.least_growth = 0});
         if (trend.leaks && trend.growth > kLeastLeak && trend.least > 0) {
-          const double hours = (1 - static_cast<double>(floors.now)) / trend.per_sample *
-                               kQuarter / 60;
+          const double hours =
+              (1 - static_cast<double>(floors.now)) / trend.per_sample * kQuarter / 60;
           score = static_cast<float>(rule.limit / std::max(hours, 0.1));
         }
       }
@@ -330,13 +370,15 @@ std::vector<Sign> Detectors::Step(const Moment& moment) {
   for (const absl::Span<const float> column : moment.columns) {
     if (!column.empty() && column.size() != moment.groups.size()) return signs;
   }
-  passed_ = minute_ == 0 ? 1
-                         : static_cast<std::int32_t>(
-                               std::min<std::int64_t>(moment.minute - minute_, kLost));
+  if (!moment.silent.empty() && moment.silent.size() != moment.groups.size()) return signs;
+  passed_ = minute_ == 0
+                ? 1
+                : static_cast<std::int32_t>(std::min<std::int64_t>(moment.minute - minute_, kLost));
   minute_ = moment.minute;
   Grow(moment.groups.size());
   Regroup(moment);
   FindFrozen(moment);
+  Quieten(moment);
   for (RuleState& each : each_) {
     if (moment.columns[each.measure].empty()) continue;
     switch (each.rule->test) {
@@ -369,8 +411,8 @@ std::vector<float> Detectors::Save(std::size_t slot) const {
     if (each.floors.empty()) continue;
     const Floors& floors = each.floors[slot];
     saved.insert(saved.end(), floors.low, floors.low + Floors::kMost);
-    saved.insert(saved.end(), {static_cast<float>(floors.size),
-                               static_cast<float>(floors.minutes), floors.now});
+    saved.insert(saved.end(),
+                 {static_cast<float>(floors.size), static_cast<float>(floors.minutes), floors.now});
   }
   return saved;
 }
@@ -383,9 +425,9 @@ absl::Status Detectors::Restore(std::size_t slot, std::int32_t group,
   }
   const bool finite = std::all_of(saved.begin(), saved.end(), IsKnown);
   if (saved.size() != wanted || !finite) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "early warning: what is kept of subject ", slot, " has ", saved.size(),
-        " numbers where these rules keep ", wanted, "; it begins anew"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("early warning: what is kept of subject ", slot, " has ", saved.size(),
+                     " numbers where these rules keep ", wanted, "; it begins anew"));
   }
   Grow(slot + 1);
   const auto whole = [](float number, std::int32_t most) {

@@ -17,18 +17,20 @@ struct Moment {
   std::int64_t minute = 0;  // since 1970
   // By slot: the group whose members do alike, a job mostly; negative: none is known.
   absl::Span<const std::int32_t> groups;
+  // By slot, or empty: 1 where something was planned, of which nothing is to be said.
+  absl::Span<const std::uint8_t> silent;
   // By Detectors::measures(), then by slot. An empty one: nobody measures it. NaN: unknown.
   std::vector<absl::Span<const float>> columns;
 };
 
 // That a rule has something to say of a subject.
 struct Sign {
-  std::size_t rule = 0;   // in Detectors::rules()
+  std::size_t rule = 0;  // in Detectors::rules()
   std::size_t slot = 0;
-  float score = 0;        // of the rule's limit; 1 and more: it speaks
-  float value = 0;        // as measured (growth: events a minute)
-  float expected = 0;     // what it was held against
-  std::int64_t since = 0; // minute at which the sum began to rise
+  float score = 0;         // of the rule's limit; 1 and more: it speaks
+  float value = 0;         // as measured (growth: events a minute)
+  float expected = 0;      // what it was held against
+  std::int64_t since = 0;  // minute at which the sum began to rise
 };
 
 // The rules of a book about one kind of subject, minute by minute. What is kept of a subject has a
@@ -105,6 +107,8 @@ class Detectors {
   void Grow(std::size_t slots);
   void Regroup(const Moment& moment);
   void FindFrozen(const Moment& moment);
+  void Quieten(const Moment& moment);
+  void FindCommon(const std::vector<std::uint32_t>& group, std::vector<float>& common);
   bool Counts(const RuleState& each, const Moment& moment, std::size_t slot) const;
   void Fill(const RuleState& each, const Moment& moment);
   void StepPeers(RuleState& each, const Moment& moment, std::vector<Sign>& signs);
@@ -127,9 +131,9 @@ class Detectors {
   std::int64_t minute_ = 0;
   std::int32_t passed_ = 1;  // minutes since the last step
   std::vector<Subject> subjects_;
-  std::vector<std::uint8_t> frozen_;              // by slot, this minute
+  std::vector<std::uint8_t> frozen_;               // by slot, this minute
   std::vector<std::vector<std::uint32_t>> peers_;  // slots by group, as they were last
-  std::vector<float> values_;                     // scratch: of a rule by slot, NaN: does not count
+  std::vector<float> values_;  // scratch: of a rule by slot, NaN: does not count
   std::vector<float> sorted_;
 };
 

@@ -23,8 +23,7 @@ bool Same(const std::string& a, const std::string& b) { return !a.empty() && a =
 
 bool Policy::IsSilent(const Where& where, absl::Time now) const {
   return std::any_of(state_.silences.begin(), state_.silences.end(), [&](const Silence& each) {
-    return now >= each.from && now < each.until &&
-           (each.node.empty() || each.node == where.node) &&
+    return now >= each.from && now < each.until && (each.node.empty() || each.node == where.node) &&
            (each.job.empty() || each.job == where.job);
   });
 }
@@ -42,11 +41,8 @@ bool Policy::Joins(const Alarm& alarm, const Notice& notice, absl::Time now) con
   for (const Notice& other : alarm.notices) {
     const bool rule = other.rule == notice.rule;
     if (Same(other.where.node, notice.where.node)) {
-      // A device has one cause at a time; two devices of a node have one when they begin together.
-      if (other.where.device == notice.where.device || rule || together ||
-          other.where.device.empty() || notice.where.device.empty()) {
-        return true;
-      }
+      // A device has one cause at a time; what else of a machine begins together is one as well.
+      if (rule || together || Same(other.where.device, notice.where.device)) return true;
     }
     if (Same(other.where.job, notice.where.job)) {
       // A job is slow by what befell its machines, for as long as that lasts.
@@ -94,9 +90,8 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
   for (const Notice& notice : notices) {
     const double score = notice.score / RaisedOf(notice.rule);
     if (score < book_.policy.clear || IsSilent(notice.where, now)) continue;
-    const auto at = std::find_if(state_.alarms.begin(), state_.alarms.end(), [&](const Alarm& each) {
-      return Joins(each, notice, now);
-    });
+    const auto at = std::find_if(state_.alarms.begin(), state_.alarms.end(),
+                                 [&](const Alarm& each) { return Joins(each, notice, now); });
     if (at != state_.alarms.end()) {
       Take(*at, notice, now);
     } else if (score >= 1 && state_.alarms.size() < kMostAlarms) {
@@ -108,9 +103,9 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
       state_.alarms.push_back(std::move(alarm));
     }
   }
-  const auto spent = static_cast<double>(
-      std::count_if(state_.false_alarms.begin(), state_.false_alarms.end(),
-                    [&](absl::Time at) { return now - at <= kWeek; }));
+  const auto spent =
+      static_cast<double>(std::count_if(state_.false_alarms.begin(), state_.false_alarms.end(),
+                                        [&](absl::Time at) { return now - at <= kWeek; }));
   const double needed = spent >= book_.policy.budget_per_week ? kBeyondDoubt : 1;
   std::vector<Alarm> told;
   for (Alarm& alarm : state_.alarms) {

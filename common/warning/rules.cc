@@ -28,7 +28,8 @@ struct OfName {
   Of of;
   absl::string_view name;
 };
-constexpr std::array<OfName, 3> kOfs = {{{Of::kGpu, "gpu"}, {Of::kNode, "node"}, {Of::kJob, "job"}}};
+constexpr std::array<OfName, 3> kOfs = {
+    {{Of::kGpu, "gpu"}, {Of::kNode, "node"}, {Of::kJob, "job"}}};
 struct TestName {
   Test test;
   absl::string_view name;
@@ -100,8 +101,7 @@ absl::Status ReadKinds(const Yaml& entry, absl::string_view file, Rule& rule) {
   const auto known_test = std::find_if(kTests.begin(), kTests.end(),
                                        [&](const TestName& each) { return each.name == test; });
   if (known_test == kTests.end()) {
-    return host::YamlError(*entry.Find("test"), file,
-                           "test: is peers, own, bound, growth or leak");
+    return host::YamlError(*entry.Find("test"), file, "test: is peers, own, bound, growth or leak");
   }
   rule.test = known_test->test;
   std::string bad = rule.test == Test::kGrowth ? "high" : "low";
@@ -129,9 +129,9 @@ absl::Status ReadGiven(const Yaml& entry, absl::string_view file, Rule& rule) {
 
 absl::StatusOr<Rule> ReadRule(const Yaml& entry, absl::string_view file) {
   GALEN_RETURN_IF_ERROR(CheckFields(
-      entry, file, {"name", "title", "of", "measure", "test", "bad", "bound", "given", "slack",
-                    "noises", "habit", "cap", "beyond_peers", "limit", "warm_up", "points_to",
-                    "source"}));
+      entry, file,
+      {"name", "title", "of", "measure", "test", "bad", "bound", "given", "slack", "noises",
+       "habit", "cap", "beyond_peers", "limit", "warm_up", "points_to", "source"}));
   Rule rule;
   GALEN_RETURN_IF_ERROR(ReadText(entry, file, "name", true, rule.name));
   GALEN_RETURN_IF_ERROR(ReadText(entry, file, "title", true, rule.title));
@@ -179,21 +179,18 @@ absl::Status ReadPolicy(const Yaml& entry, absl::string_view file, PolicyNumbers
     return NumberOf(*value, file, field, least, most);
   };
   GALEN_ASSIGN_OR_RETURN(policy.clear, number("clear", 0.05, 0.95, policy.clear));
-  GALEN_ASSIGN_OR_RETURN(
-      const double gather,
-      number("gather_minutes", 0, 60, absl::ToDoubleMinutes(policy.gather)));
-  GALEN_ASSIGN_OR_RETURN(
-      const double together,
-      number("together_minutes", 0, 1440, absl::ToDoubleMinutes(policy.together)));
+  GALEN_ASSIGN_OR_RETURN(const double gather,
+                         number("gather_minutes", 0, 60, absl::ToDoubleMinutes(policy.gather)));
+  GALEN_ASSIGN_OR_RETURN(const double together, number("together_minutes", 0, 1440,
+                                                       absl::ToDoubleMinutes(policy.together)));
   GALEN_ASSIGN_OR_RETURN(const double rearm,
                          number("rearm_hours", 0.1, 720, absl::ToDoubleHours(policy.rearm)));
   GALEN_ASSIGN_OR_RETURN(policy.budget_per_week,
                          number("budget_per_week", 0.01, 1000, policy.budget_per_week));
   GALEN_ASSIGN_OR_RETURN(policy.raise, number("raise", 1, 10, policy.raise));
   GALEN_ASSIGN_OR_RETURN(policy.most_raised, number("most_raised", 1, 100, policy.most_raised));
-  GALEN_ASSIGN_OR_RETURN(
-      const double forgive,
-      number("forgive_days", 0.1, 3650, absl::ToDoubleHours(policy.forgive) / 24));
+  GALEN_ASSIGN_OR_RETURN(const double forgive, number("forgive_days", 0.1, 3650,
+                                                      absl::ToDoubleHours(policy.forgive) / 24));
   policy.gather = absl::Minutes(gather);
   policy.together = absl::Minutes(together);
   policy.rearm = absl::Hours(rearm);

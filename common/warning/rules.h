@@ -62,14 +62,14 @@ struct Rule {
 
 // How warnings are told; see policy.h.
 struct PolicyNumbers {
-  double clear = 0.5;                            // share of a limit below which it is over
-  absl::Duration gather = absl::Minutes(2);      // what comes meanwhile is the same cause
-  absl::Duration together = absl::Minutes(30);   // and of the same job or switch
-  absl::Duration rearm = absl::Hours(6);         // quiet for so long: it may be told again
-  double budget_per_week = 1;                    // false alarms, of all rules
-  double raise = 1.25;                           // of a rule's limit, by each false alarm
+  double clear = 0.5;                           // share of a limit below which it is over
+  absl::Duration gather = absl::Minutes(2);     // what comes meanwhile is the same cause
+  absl::Duration together = absl::Minutes(30);  // and of the same job or switch
+  absl::Duration rearm = absl::Hours(6);        // quiet for so long: it may be told again
+  double budget_per_week = 1;                   // false alarms, of all rules
+  double raise = 1.25;                          // of a rule's limit, by each false alarm
   double most_raised = 3;
-  absl::Duration forgive = absl::Hours(24 * 28); // in which half of that is forgotten
+  absl::Duration forgive = absl::Hours(24 * 28);  // in which half of that is forgotten
 };
 
 struct Book {

@@ -9,9 +9,9 @@ namespace {
 
 constexpr float kLimitWatts = 400;
 constexpr float kIdleWatts = 60;
-constexpr float kHot = 83;         // C, above which clocks fall
+constexpr float kHot = 83;            // C, above which clocks fall
 constexpr float kOverlapped = 0.15F;  // share of time waiting for data that a job does not feel
-constexpr double kFirstEcc = 0.1;  // a minute
+constexpr double kFirstEcc = 0.1;     // a minute
 constexpr double kFirstReplays = 0.02;
 constexpr double kFirstRetransmits = 2;
 constexpr int kNoticed10 = 10;
@@ -48,6 +48,10 @@ const char* NameOf(FaultKind kind) {
   return "";
 }
 
+int MadeUpFleet::Ramp(float low, float high) {
+  return static_cast<int>(low * std::pow(high / low, Uniform()));
+}
+
 void MadeUpFleet::Plant() {
   const int training = std::max(1, shape_.nodes * 4 / 5);
   for (std::size_t kind = 0; kind < kFaultKinds; ++kind) {
@@ -71,29 +75,30 @@ void MadeUpFleet::Plant() {
           fault.depth = static_cast<double>(Between(150, 250));
           break;
         case FaultKind::kThermal:
-          fault.ramp = Int(120, 1440);
+          fault.ramp = Ramp(20, 1440);
           fault.depth = static_cast<double>(Between(26, 38));
           break;
         case FaultKind::kMemory:
-          fault.ramp = Int(360, 4320);
+          fault.ramp = Ramp(60, 4320);
+          fault.sudden = Chance(0.15);
           fault.depth = static_cast<double>(Between(50, 500));
           break;
         case FaultKind::kNvlink:
-          fault.ramp = Int(120, 1440);
+          fault.ramp = Ramp(5, 1440);
           fault.depth = static_cast<double>(Between(5, 30));
           break;
         case FaultKind::kRdma:
-          fault.ramp = Int(60, 720);
+          fault.ramp = Ramp(5, 720);
           fault.depth = static_cast<double>(Between(2000, 8000));
           fault.gpu = -1;
           break;
         case FaultKind::kHostLeak:
-          fault.ramp = Int(360, 2880);
+          fault.ramp = Ramp(60, 2880);
           fault.depth = 0.75;
           fault.gpu = -1;
           break;
         case FaultKind::kSlowStorage:
-          fault.ramp = Int(60, 480);
+          fault.ramp = Ramp(5, 480);
           fault.depth = static_cast<double>(Between(0.4F, 0.8F));
           fault.gpu = -1;
           break;
@@ -132,9 +137,8 @@ void MadeUpFleet::Settle(PlantedFault& fault) {
       fault.begin += 10;
       const int training = std::max(1, shape_.nodes * 4 / 5);
       const int node = Int(0, training);
-      const bool taken = std::any_of(faults_.begin(), faults_.end(), [&](const PlantedFault& each) {
-        return each.node == node;
-      });
+      const bool taken = std::any_of(faults_.begin(), faults_.end(),
+                                     [&](const PlantedFault& each) { return each.node == node; });
       if (!taken) fault.node = node;
     }
   }
@@ -158,7 +162,7 @@ void MadeUpFleet::Apply(const PlantedFault& fault) {
       heat_[gpu] = static_cast<float>(fault.depth * p);
       break;
     case FaultKind::kMemory:
-      ecc_rate_[gpu] = static_cast<float>(Grown(kFirstEcc, fault.depth, p));
+      if (!fault.sudden) ecc_rate_[gpu] = static_cast<float>(Grown(kFirstEcc, fault.depth, p));
       break;
     case FaultKind::kNvlink:
       nvlink_rate_[gpu] = static_cast<float>(Grown(kFirstReplays, fault.depth, p));
@@ -242,7 +246,11 @@ void MadeUpFleet::SeeFaults() {
       job->dies = true;
       continue;
     }
-    const bool slow = works && node_speed_[static_cast<std::size_t>(fault.node)] < 0.9F;
+    const bool planned =
+        std::any_of(planned_.begin(), planned_.end(), [&](const PlannedWork& work) {
+          return work.node == fault.node && minute_ >= work.from && minute_ < work.until;
+        });
+    const bool slow = works && !planned && node_speed_[static_cast<std::size_t>(fault.node)] < 0.9F;
     int& slow_for = slow_for_[f];
     slow_for = slow ? slow_for + 1 : 0;
     if (slow_for == kNoticed10 && fault.visible10 < 0) fault.visible10 = minute_;

@@ -63,7 +63,7 @@ MadeUpFleet::MadeUpFleet(const FleetShape& shape, std::uint64_t seed)
     value = r * std::cos(2 * std::numbers::pi_v<float> * Uniform());
   }
   for (auto* each : {&clock_ratio_, &cap_, &heat_, &ecc_rate_, &nvlink_rate_, &gpu_speed_, &wander_,
-                     &utilization_, &power_, &clock_, &temperature_}) {
+                     &slow_wander_, &utilization_, &power_, &clock_, &temperature_}) {
     each->assign(gpus, 0);
   }
   for (auto* each : {&retransmit_rate_, &leaked_, &io_, &node_speed_, &memory_, &pressure_,
@@ -123,6 +123,8 @@ void MadeUpFleet::Start(std::vector<int> nodes, bool trains) {
   job.change = Between(0.93F, 1.05F);
   job.tells = !Chance(0.05);
   job.fills = Between(0, 0.2F);
+  job.imbalance = Chance(0.2) ? 1.0F : 0.0F;
+  job.stages = Chance(0.5) ? 0.03F : 0.0F;
   job.round = Int(300, 1500);
   const auto index = static_cast<int>(jobs_.size());
   for (const int node : job.nodes) {
@@ -194,8 +196,8 @@ void MadeUpFleet::StepJobs() {
     const auto slot = static_cast<std::size_t>(job.nodes.front());
     const float change = minute_ >= job.change_at ? job.change : 1;
     const float pause = job.pauses ? 0.3F : 1;
-    throughput_[slot] = job.level * change * job.speed * pause *
-                        (1 + 0.012F * pool_[Random() % pool_.size()]);
+    throughput_[slot] =
+        job.level * change * job.speed * pause * (1 + 0.012F * pool_[Random() % pool_.size()]);
     predicted_[slot] = job.level * 0.92F;
   }
 }
@@ -207,21 +209,28 @@ void MadeUpFleet::StepGpus() {
   const float* const clock_noise = Noise();
   const float* const heat_noise = Noise();
   const float* const load_noise = Noise();
+  const float* const slow_noise = Noise();
   for (int node = 0; node < shape_.nodes; ++node) {
     const Job* const job = JobOn(node);
+    const float stage =
+        job == nullptr
+            ? 1
+            : 1 + job->stages * pool_[static_cast<std::size_t>(job->id * 131 + node) % kPool];
     const float rack = rack_heat_[static_cast<std::size_t>(SwitchOf(node))];
     for (int gpu = 0; gpu < shape_.gpus; ++gpu) {
       const auto i = static_cast<std::size_t>(node * shape_.gpus + gpu);
       float load = 0;
       float watts = kIdleWatts;
       wander_[i] = 0.97F * wander_[i] + 0.002F * load_noise[i];
+      slow_wander_[i] = 0.998F * slow_wander_[i] + 0.0012F * slow_noise[i];
       if (job != nullptr && job->trains && !job->pauses) {
         load = std::clamp(0.985F + 0.006F * load_noise[i], 0.0F, 1.0F);
         const float full = (job->power * kLimitWatts - kIdleWatts) * power_habit_[i];
         const float busy = job->speed / std::max(gpu_speed_[i], job->speed);
         const float own = std::pow(clock_ratio_[i], kPowerOfClock);
         watts += full * (busy * own + (1 - busy) * 0.35F) *
-                 (1 + wander_[i] + 0.015F * power_noise[i]);
+                 (1 + wander_[i] + job->imbalance * slow_wander_[i] + 0.015F * power_noise[i]) *
+                 stage;
       } else if (job != nullptr && !job->trains) {
         load = std::clamp(0.2F + 0.6F * day + 0.08F * load_noise[i], 0.02F, 1.0F);
         watts += 240 * load * power_habit_[i] * std::pow(clock_ratio_[i], kPowerOfClock) +
@@ -231,12 +240,12 @@ void MadeUpFleet::StepGpus() {
         watts += (job != nullptr ? 25 : 0) + 2 * power_noise[i];
       }
       const float ratio = load > 0 ? clock_ratio_[i] : 0.3F;
-      heat_now_[i] += 0.2F * (31 + 0.085F * watts + heat_habit_[i] + rack + heat_[i] -
-                              heat_now_[i]);
+      heat_now_[i] +=
+          0.2F * (31 + 0.085F * watts + heat_habit_[i] + rack + heat_[i] - heat_now_[i]);
       utilization_[i] = 100 * load;
       power_[i] = watts;
-      clock_[i] = 15 * std::round(kClock / 15 * ratio *
-                                  (clock_habit_[i] + 0.004F * clock_noise[i]));
+      clock_[i] =
+          15 * std::round(kClock / 15 * ratio * (clock_habit_[i] + 0.004F * clock_noise[i]));
       temperature_[i] = std::round(heat_now_[i] + 0.4F * heat_noise[i]);
       if (ecc_rate_[i] > 0) counted_ecc_[i] += Poisson(ecc_rate_[i]);
       if (nvlink_rate_[i] > 0) counted_nvlink_[i] += Poisson(nvlink_rate_[i]);
@@ -263,10 +272,11 @@ void MadeUpFleet::StepNodes() {
     double retransmits = retransmit_rate_[i];
     if (job != nullptr) {
       const int age = minute_ - job->began;
-      used += 0.1F + job->fills * static_cast<float>(age % job->round) /
-                         static_cast<float>(job->round);
+      used +=
+          0.1F + job->fills * static_cast<float>(age % job->round) / static_cast<float>(job->round);
       if (job->trains && job->pauses) waits += Between(0.1F, 0.5F);
-      if (job->nodes.size() > 1) retransmits += static_cast<double>(job->congestion * Between(0.5F, 1.5F));
+      if (job->nodes.size() > 1)
+        retransmits += static_cast<double>(job->congestion * Between(0.5F, 1.5F));
     }
     counted_retransmissions_[i] += job != nullptr ? Poisson(retransmits) : 0;
     memory_[i] = std::clamp(1 - used - leaked_[i] + 0.003F * pool_[Random() % kPool], 0.005F, 1.0F);

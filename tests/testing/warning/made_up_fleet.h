@@ -18,14 +18,14 @@ struct FleetShape {
 };
 
 enum class FaultKind {
-  kClockLow,      // a GPU's clock is held low, at once or step by step
-  kPowerCap,      // its power limit is lowered
-  kThermal,       // it grows hot, and then slow
-  kMemory,        // correctable errors become more and more, until one is not correctable
-  kNvlink,        // replays of a link, which then slows the job
-  kRdma,          // a node's port retransmits more and more
-  kHostLeak,      // a node's memory goes to its end
-  kSlowStorage,   // the nodes of a job wait for their data
+  kClockLow,     // a GPU's clock is held low, at once or step by step
+  kPowerCap,     // its power limit is lowered
+  kThermal,      // it grows hot, and then slow
+  kMemory,       // correctable errors become more and more, until one is not correctable
+  kNvlink,       // replays of a link, which then slows the job
+  kRdma,         // a node's port retransmits more and more
+  kHostLeak,     // a node's memory goes to its end
+  kSlowStorage,  // the nodes of a job wait for their data
 };
 inline constexpr std::size_t kFaultKinds = 8;
 const char* NameOf(FaultKind kind);
@@ -36,17 +36,18 @@ struct PlantedFault {
   int node = 0;
   int gpu = -1;  // of the node; -1: the node's
   int begin = 0;
-  int ramp = 0;        // over which it reaches `depth`
-  double depth = 0;    // of its kind's own measure
-  int steps = 0;       // 0: smoothly
-  int end = 0;         // when somebody repaired it, or the job that had it ended
-  int job = -1;        // that it befell first
+  int ramp = 0;      // over which it reaches `depth`
+  double depth = 0;  // of its kind's own measure
+  int steps = 0;     // 0: smoothly
+  int end = 0;       // when somebody repaired it, or the job that had it ended
+  int job = -1;      // that it befell first
   // When the job's throughput has been a tenth below what it should be for ten minutes, and for
   // thirty (when people notice); or when the job died of it.
   int visible10 = -1;
   int visible30 = -1;
+  bool sudden = false;  // nothing foretells it
   bool died = false;
-  std::vector<int> jobs;   // that ran on it
+  std::vector<int> jobs;  // that ran on it
 };
 
 struct PlannedWork {
@@ -58,9 +59,9 @@ struct PlannedWork {
 // Thirty days of a fleet, a minute at a time. Four fifths of the nodes train: jobs of 1 to 32 nodes
 // that start, stop, write checkpoints, evaluate; the others serve, by day more than by night.
 // Healthy are:
-// - GPUs that always differ a little in power, clock and temperature; noise that remembers; racks
-// that
-//   grow warmer for hours; jobs whose throughput changes by their own doing;
+// - GPUs that always differ a little in power, clock and temperature; machines of a job that have
+//   more to do than others, always or for hours; noise that remembers; racks that grow warmer for
+//   hours; jobs whose throughput changes by their own doing;
 // - single errors of memory and links, and a few GPUs that have many; congestion of a job's
 //   network; memory that fills and empties; counters that begin anew; values that are missing,
 //   for a minute or an hour; exporters that hang and repeat what they said (ghosts);
@@ -107,15 +108,17 @@ class MadeUpFleet {
     int end = 0;
     int began = 0;
     bool trains = true;
-    float power = 0;       // share of the limit
-    float level = 0;       // throughput
+    float power = 0;  // share of the limit
+    float level = 0;  // throughput
     int checkpoint_every = 0;
     int checkpoint_takes = 0;
-    int change_at = 0;     // when its own doing changes its throughput
+    int change_at = 0;  // when its own doing changes its throughput
     float change = 1;
-    bool tells = true;     // has metrics of its own
+    bool tells = true;  // has metrics of its own
     float congestion = 0;
-    float fills = 0;       // of memory, in one round
+    float imbalance = 0;  // experts that are asked more, for hours
+    float stages = 0;     // how much its machines' shares of the work differ
+    float fills = 0;      // of memory, in one round
     int round = 0;
     // Now.
     float speed = 1;
@@ -125,7 +128,8 @@ class MadeUpFleet {
 
   float Uniform() { return static_cast<float>(Random() >> 40) * 0x1p-24F; }
   float Between(float low, float high) { return low + (high - low) * Uniform(); }
-  int Int(int low, int high);  // high excluded
+  int Ramp(float low, float high);  // minutes, evenly on a logarithmic scale
+  int Int(int low, int high);       // high excluded
   bool Chance(double chance) { return Random() < static_cast<std::uint64_t>(chance * 0x1p64); }
   std::uint64_t Random();
   const float* Noise();
@@ -162,7 +166,7 @@ class MadeUpFleet {
   std::vector<float> gpu_speed_, node_speed_;
   std::vector<int> slow_for_;  // by fault
   // What a GPU is always, and what remembers.
-  std::vector<float> power_habit_, clock_habit_, heat_habit_, ecc_habit_, wander_;
+  std::vector<float> power_habit_, clock_habit_, heat_habit_, ecc_habit_, wander_, slow_wander_;
   std::vector<float> rack_heat_, rack_goal_;
   std::vector<int> silent_until_, ghost_until_;  // by node
   std::vector<int> job_of_node_;                 // index in jobs_

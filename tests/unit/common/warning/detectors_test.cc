@@ -30,7 +30,8 @@ const Book& Shipped() {
 
 // Noise that is the same each time, of deviation 1 or so.
 float Noise(std::int64_t minute, std::size_t slot) {
-  std::uint64_t x = static_cast<std::uint64_t>(minute) * 0x9E3779B97F4A7C15ULL + slot * 0xD1B54A32D192ED03ULL;
+  std::uint64_t x =
+      static_cast<std::uint64_t>(minute) * 0x9E3779B97F4A7C15ULL + slot * 0xD1B54A32D192ED03ULL;
   float sum = 0;
   for (int i = 0; i < 4; ++i) {
     x ^= x >> 29;
@@ -176,9 +177,8 @@ TEST(WarningDetectors, AJobThatBeginsIsLeftToWarmUp) {
 TEST(WarningDetectors, WhatIsOverIsSoonOver) {
   Fleet fleet = BusyGpus(1200, 95, 200);
   fleet.Run(500);
-  fleet.Set("gpu_power", [](std::int64_t minute, std::size_t slot) {
-    return 340 + 5 * Noise(minute, slot);
-  });
+  fleet.Set("gpu_power",
+            [](std::int64_t minute, std::size_t slot) { return 340 + 5 * Noise(minute, slot); });
   fleet.Set("gpu_clock", [](std::int64_t minute, std::size_t slot) {
     return 1400 + 5 * Noise(minute, slot + 50);
   });
@@ -213,9 +213,8 @@ TEST(WarningDetectors, WhatACounterGatheredOutlivesTheJob) {
 
 TEST(WarningDetectors, CongestionOfAJobIsNoMachines) {
   Fleet fleet(Of::kNode, 8);
-  fleet.Set("rdma_retransmissions", [](std::int64_t minute, std::size_t slot) {
-    return 100 + 10 * Noise(minute, slot);
-  });
+  fleet.Set("rdma_retransmissions",
+            [](std::int64_t minute, std::size_t slot) { return 100 + 10 * Noise(minute, slot); });
   EXPECT_TRUE(fleet.Run(600).empty());
   fleet.Set("rdma_retransmissions", [](std::int64_t minute, std::size_t slot) {
     return (slot == 5 ? 400 : 100) + 10 * Noise(minute, slot);
@@ -229,7 +228,7 @@ TEST(WarningDetectors, MemoryThatGoesToItsEndIsNoticedHoursBeforeAndASawtoothIsN
   fleet.Set("host_memory_available", [](std::int64_t minute, std::size_t slot) {
     const auto passed = static_cast<float>(minute - 1000);
     float share = 0.7F + 0.003F * Noise(minute, slot);
-    if (slot == 1) share -= passed / 1440 * 0.7F;               // gone in a day
+    if (slot == 1) share -= passed / 1440 * 0.7F;                 // gone in a day
     if (slot == 2) share -= 0.3F * std::fmod(passed, 300) / 300;  // fills and empties
     return 2e12F * share;
   });

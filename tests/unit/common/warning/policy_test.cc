@@ -89,8 +89,9 @@ TEST_F(PolicyTest, MachinesOfOneSwitchAreOneCause) {
 
 TEST_F(PolicyTest, MachinesThatHaveNothingInCommonAreCausesOfTheirOwn) {
   Policy policy(book_);
-  EXPECT_EQ(Run(policy, 60, {Of("power", "n1", 2, "0", "j1"), Of("power", "n2", 2, "0", "j2")}).size(),
-            2u);
+  EXPECT_EQ(
+      Run(policy, 60, {Of("power", "n1", 2, "0", "j1"), Of("power", "n2", 2, "0", "j2")}).size(),
+      2u);
 }
 
 TEST_F(PolicyTest, AJobThatItsMachineSlowsDownIsNotToldOnceMore) {
