@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kMostAlarms = 1000;
 constexpr std::size_t kMostNotices = 64;
-constexpr std::size_t kMostSilences = 1000;
 constexpr std::size_t kMostFalse = 1000;
 constexpr absl::Duration kWeek = absl::Hours(7 * 24);
 // What the budget keeps back has to pass its limit so many times.
@@ -22,10 +21,8 @@ bool Same(const std::string& a, const std::string& b) { return !a.empty() && a =
 }  // namespace
 
 bool Policy::IsSilent(const Where& where, absl::Time now) const {
-  return std::any_of(state_.silences.begin(), state_.silences.end(), [&](const Silence& each) {
-    return now >= each.from && now < each.until && (each.node.empty() || each.node == where.node) &&
-           (each.job.empty() || each.job == where.job);
-  });
+  return std::any_of(book_.silences.begin(), book_.silences.end(),
+                     [&](const Silence& each) { return each.Covers(where.node, where.job, now); });
 }
 
 double Policy::RaisedOf(const std::string& rule) const {
@@ -80,7 +77,6 @@ void Policy::Forgive(absl::Time now) {
     it = it->second < 1.01 ? state_.raised.erase(it) : std::next(it);
   }
   std::erase_if(state_.false_alarms, [&](absl::Time at) { return now - at > kWeek; });
-  std::erase_if(state_.silences, [&](const Silence& each) { return now >= each.until; });
 }
 
 std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices) {
@@ -144,9 +140,10 @@ bool Policy::Judge(std::int64_t id, bool was_true, absl::Time now) {
   return true;
 }
 
-void Policy::Silent(Silence silence) {
-  if (state_.silences.size() >= kMostSilences) state_.silences.erase(state_.silences.begin());
-  state_.silences.push_back(std::move(silence));
+void Policy::SetDiagnosis(std::int64_t id, const std::string& name) {
+  for (Alarm& alarm : state_.alarms) {
+    if (alarm.id == id) alarm.diagnosis = name;
+  }
 }
 
 }  // namespace galen::warning

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -41,23 +42,13 @@ struct Alarm {
   absl::Time last;              // and last
   absl::Time told;              // InfinitePast: not yet
   double score = 0;             // the highest
-};
-
-// Minutes in which nothing is told, of what is planned: maintenance, restarts, tests. Empty names
-// stand for all.
-struct Silence {
-  absl::Time from;
-  absl::Time until;
-  std::string node;
-  std::string job;
-  std::string reason;
+  std::string diagnosis;        // that was opened for it, once it is known
 };
 
 // All that the policy knows: a value to be kept, so that another goes on as if it were the same.
 struct PolicyState {
   std::int64_t next_id = 1;
   std::vector<Alarm> alarms;
-  std::vector<Silence> silences;
   std::map<std::string, double> raised;  // of a rule's limit, by its name; 1 where there is none
   std::vector<absl::Time> false_alarms;  // of the last week
   absl::Time forgiven;                   // when `raised` was last brought down
@@ -67,6 +58,7 @@ struct PolicyState {
 // What is told of what was noticed: each cause once, nothing that was planned, and no more false
 // alarms than people will bear. A function of its state, the notices and the time; not thread-safe.
 //
+// - What the book's silences cover is not noticed.
 // - A cause is told when a rule reaches its limit and stays there for `gather`: what falls below
 //   `clear` of it meanwhile was none. What joins it by then (several GPUs of a node, nodes of a
 //   switch, the job that they slow down) is told with it; what joins later is told no more.
@@ -86,7 +78,8 @@ class Policy {
 
   // What people say of an alarm, told by its id: false when it is not known (any more).
   bool Judge(std::int64_t id, bool was_true, absl::Time now);
-  void Silent(Silence silence);
+
+  void SetDiagnosis(std::int64_t id, const std::string& name);
 
   const PolicyState& state() const { return state_; }
 

@@ -22,6 +22,7 @@ using host::Yaml;
 constexpr std::size_t kMostRules = 256;
 constexpr std::size_t kMostGiven = 4;
 constexpr std::size_t kMostName = 128;
+constexpr std::size_t kMostSilences = 1000;
 constexpr int kMostWarmUp = 24 * 60;
 
 struct OfName {
@@ -168,6 +169,34 @@ absl::StatusOr<Rule> ReadRule(const Yaml& entry, absl::string_view file) {
   return rule;
 }
 
+absl::StatusOr<absl::Time> TimeOf(const Yaml& entry, absl::string_view file,
+                                  absl::string_view field) {
+  std::string text;
+  GALEN_RETURN_IF_ERROR(ReadText(entry, file, field, true, text));
+  absl::Time time;
+  std::string why;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &why)) {
+    return host::YamlError(
+        *entry.Find(field), file,
+        absl::StrCat(field, ": ", why, "; write a time such as 2026-02-14T08:00:00Z"));
+  }
+  return time;
+}
+
+absl::StatusOr<Silence> ReadSilence(const Yaml& entry, absl::string_view file) {
+  GALEN_RETURN_IF_ERROR(CheckFields(entry, file, {"from", "until", "node", "job", "reason"}));
+  Silence silence;
+  GALEN_ASSIGN_OR_RETURN(silence.from, TimeOf(entry, file, "from"));
+  GALEN_ASSIGN_OR_RETURN(silence.until, TimeOf(entry, file, "until"));
+  if (silence.until <= silence.from) {
+    return host::YamlError(entry, file, "until: must be later than from");
+  }
+  GALEN_RETURN_IF_ERROR(ReadText(entry, file, "node", false, silence.node));
+  GALEN_RETURN_IF_ERROR(ReadText(entry, file, "job", false, silence.job));
+  GALEN_RETURN_IF_ERROR(ReadText(entry, file, "reason", true, silence.reason));
+  return silence;
+}
+
 absl::Status ReadPolicy(const Yaml& entry, absl::string_view file, PolicyNumbers& policy) {
   GALEN_RETURN_IF_ERROR(CheckFields(entry, file,
                                     {"clear", "gather_minutes", "together_minutes", "rearm_hours",
@@ -214,6 +243,11 @@ absl::string_view ToString(Test test) {
   return "";
 }
 
+bool Silence::Covers(absl::string_view of_node, absl::string_view of_job, absl::Time at) const {
+  return at >= from && at < until && (node.empty() || node == of_node) &&
+         (job.empty() || job == of_job);
+}
+
 const Rule* Book::Find(absl::string_view name) const {
   for (const Rule& rule : rules) {
     if (rule.name == name) return &rule;
@@ -224,8 +258,8 @@ const Rule* Book::Find(absl::string_view name) const {
 absl::Status AddRules(absl::string_view text, absl::string_view file, Book& book) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(
-      CheckFields(document, file, {"rules", "never_constant", "frozen_minutes", "policy"}));
+  GALEN_RETURN_IF_ERROR(CheckFields(
+      document, file, {"rules", "never_constant", "frozen_minutes", "policy", "silences"}));
   std::vector<std::string> here;
   if (const Yaml* rules = document.Find("rules"); rules != nullptr) {
     for (const Yaml& entry : rules->items) {
@@ -252,6 +286,16 @@ absl::Status AddRules(absl::string_view text, absl::string_view file, Book& book
   }
   if (const Yaml* policy = document.Find("policy"); policy != nullptr) {
     GALEN_RETURN_IF_ERROR(ReadPolicy(*policy, file, book.policy));
+  }
+  if (const Yaml* silences = document.Find("silences"); silences != nullptr) {
+    for (const Yaml& entry : silences->items) {
+      GALEN_ASSIGN_OR_RETURN(Silence silence, ReadSilence(entry, file));
+      book.silences.push_back(std::move(silence));
+      if (book.silences.size() > kMostSilences) {
+        return host::YamlError(entry, file,
+                               "silences: more than 1000; take out those that are over");
+      }
+    }
   }
   if (book.rules.size() > kMostRules) {
     return absl::InvalidArgumentError(

@@ -72,12 +72,25 @@ struct PolicyNumbers {
   absl::Duration forgive = absl::Hours(24 * 28);  // in which half of that is forgotten
 };
 
+// Minutes in which nothing is told, of what is planned: maintenance, restarts, tests. Empty names
+// stand for all.
+struct Silence {
+  absl::Time from;
+  absl::Time until;
+  std::string node;
+  std::string job;
+  std::string reason;
+
+  bool Covers(absl::string_view of_node, absl::string_view of_job, absl::Time at) const;
+};
+
 struct Book {
   std::vector<Rule> rules;
   // Quantities of which one value twice in a row, to the last bit, says that nobody measures any
   // more: for so many minutes, and the subject is unknown.
   std::vector<std::string> never_constant;
   int frozen_minutes = 5;
+  std::vector<Silence> silences;
   PolicyNumbers policy;
 
   const Rule* Find(absl::string_view name) const;

@@ -32,7 +32,7 @@ class PolicyTest : public ::testing::Test {
     return all;
   }
 
-  const Book book_;
+  Book book_;
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
 };
 
@@ -111,10 +111,10 @@ TEST_F(PolicyTest, AnotherMachineOfASlowJobIsToldItself) {
 
 TEST_F(PolicyTest, WhatIsPlannedIsNotToldAndWhatStaysAfterwardsIs) {
   Policy policy(book_);
-  policy.Silent({now_, now_ + absl::Hours(1), "n1", "", "new firmware"});
+  book_.silences.push_back({now_, now_ + absl::Hours(1), "n1", "", "new firmware"});
   EXPECT_TRUE(Run(policy, 58, {Of("clock", "n1")}).empty());
   EXPECT_EQ(Run(policy, 60, {Of("clock", "n1")}).size(), 1u);
-  policy.Silent({now_, now_ + absl::Hours(1), "", "j9", "restart"});
+  book_.silences.push_back({now_, now_ + absl::Hours(1), "", "j9", "restart"});
   EXPECT_TRUE(Run(policy, 50, {Of("throughput", "", 2, "", "j9")}).empty());
 }
 
@@ -165,8 +165,6 @@ TEST_F(PolicyTest, AFloodStaysBounded) {
   Run(policy, 5, notices);
   EXPECT_LE(policy.state().alarms.size(), 1000u);
   for (const Alarm& alarm : policy.state().alarms) EXPECT_LE(alarm.notices.size(), 64u);
-  for (int i = 0; i < 5000; ++i) policy.Silent({now_, now_ + absl::Hours(1), "n1", "", ""});
-  EXPECT_LE(policy.state().silences.size(), 1000u);
 }
 
 }  // namespace

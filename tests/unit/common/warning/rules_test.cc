@@ -53,6 +53,21 @@ TEST(WarningRules, WhatIsWrongIsToldWithItsLine) {
   }
 }
 
+TEST(WarningRules, WhatIsPlannedStandsWithItsReason) {
+  Book book;
+  const char kSilence[] =
+      "silences:\n  - {from: '2026-02-14T08:00:00Z', until: '2026-02-14T10:00:00Z', node: n1, "
+      "reason: firmware}\n";
+  ASSERT_THAT(AddRules(kSilence, "a", book), IsOk());
+  ASSERT_EQ(book.silences.size(), 1u);
+  const absl::Time begin = book.silences[0].from;
+  EXPECT_TRUE(book.silences[0].Covers("n1", "j", begin));
+  EXPECT_FALSE(book.silences[0].Covers("n2", "j", begin));
+  EXPECT_FALSE(book.silences[0].Covers("n1", "j", begin + absl::Hours(2)));
+  EXPECT_THAT(AddRules("silences:\n  - {from: now, until: then, reason: x}\n", "a", book),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a:2: from:")));
+}
+
 TEST(WarningRules, ASitesRuleTakesThePlaceOfTheOneOfItsName) {
   Book book;
   ASSERT_THAT(AddRules(RuleWith("    test: peers\n    slack: 0.1\n    limit: 5\n"), "a", book),
