@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kMostAlarms = 1000;
 constexpr std::size_t kMostNotices = 64;
 constexpr std::size_t kMostFalse = 1000;
+constexpr std::size_t kMostUnjudged = 1000;
+constexpr absl::Duration kJudgedWithin = absl::Hours(14 * 24);
 constexpr absl::Duration kWeek = absl::Hours(7 * 24);
 // What the budget keeps back has to pass its limit so many times.
 constexpr double kBeyondDoubt = 2;
@@ -76,6 +78,8 @@ void Policy::Forgive(absl::Time now) {
     it->second = 1 + (it->second - 1) * left;
     it = it->second < 1.01 ? state_.raised.erase(it) : std::next(it);
   }
+  std::erase_if(state_.unjudged,
+                [&](const Unjudged& each) { return now - each.told > kJudgedWithin; });
   std::erase_if(state_.false_alarms, [&](absl::Time at) { return now - at > kWeek; });
 }
 
@@ -113,6 +117,14 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
     }
     alarm.told = now;
     told.push_back(alarm);
+    Unjudged judged{alarm.id, {}, "", now};
+    for (const Notice& notice : alarm.notices) {
+      if (std::find(judged.rules.begin(), judged.rules.end(), notice.rule) == judged.rules.end()) {
+        judged.rules.push_back(notice.rule);
+      }
+    }
+    if (state_.unjudged.size() >= kMostUnjudged) state_.unjudged.erase(state_.unjudged.begin());
+    state_.unjudged.push_back(std::move(judged));
   }
   // What was not told and is not there any more was none.
   std::erase_if(state_.alarms, [&](const Alarm& each) {
@@ -122,18 +134,14 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
 }
 
 bool Policy::Judge(std::int64_t id, bool was_true, absl::Time now) {
-  const auto at = std::find_if(state_.alarms.begin(), state_.alarms.end(),
-                               [&](const Alarm& each) { return each.id == id; });
-  if (at == state_.alarms.end()) return false;
+  const auto at = std::find_if(state_.unjudged.begin(), state_.unjudged.end(),
+                               [&](const Unjudged& each) { return each.id == id; });
+  if (at == state_.unjudged.end()) return false;
+  const Unjudged judged = *at;
+  state_.unjudged.erase(at);
   if (was_true) return true;
   if (state_.false_alarms.size() < kMostFalse) state_.false_alarms.push_back(now);
-  std::vector<std::string> rules;
-  for (const Notice& notice : at->notices) {
-    if (std::find(rules.begin(), rules.end(), notice.rule) == rules.end()) {
-      rules.push_back(notice.rule);
-    }
-  }
-  for (const std::string& rule : rules) {
+  for (const std::string& rule : judged.rules) {
     double& raised = state_.raised.try_emplace(rule, 1).first->second;
     raised = std::min(raised * book_.policy.raise, book_.policy.most_raised);
   }
@@ -141,8 +149,8 @@ bool Policy::Judge(std::int64_t id, bool was_true, absl::Time now) {
 }
 
 void Policy::SetDiagnosis(std::int64_t id, const std::string& name) {
-  for (Alarm& alarm : state_.alarms) {
-    if (alarm.id == id) alarm.diagnosis = name;
+  for (Unjudged& each : state_.unjudged) {
+    if (each.id == id) each.diagnosis = name;
   }
 }
 

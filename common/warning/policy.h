@@ -42,13 +42,21 @@ struct Alarm {
   absl::Time last;              // and last
   absl::Time told;              // InfinitePast: not yet
   double score = 0;             // the highest
-  std::string diagnosis;        // that was opened for it, once it is known
+};
+
+// One that was told, of which people may still say whether it was true.
+struct Unjudged {
+  std::int64_t id = 0;
+  std::vector<std::string> rules;
+  std::string diagnosis;  // that was opened for it, once it is known
+  absl::Time told;
 };
 
 // All that the policy knows: a value to be kept, so that another goes on as if it were the same.
 struct PolicyState {
   std::int64_t next_id = 1;
   std::vector<Alarm> alarms;
+  std::vector<Unjudged> unjudged;        // of the last two weeks
   std::map<std::string, double> raised;  // of a rule's limit, by its name; 1 where there is none
   std::vector<absl::Time> false_alarms;  // of the last week
   absl::Time forgiven;                   // when `raised` was last brought down
@@ -76,7 +84,8 @@ class Policy {
   // The notices of one minute, from the least of the detectors on. Gives what is to be told now.
   std::vector<Alarm> Step(absl::Time now, absl::Span<const Notice> notices);
 
-  // What people say of an alarm, told by its id: false when it is not known (any more).
+  // What people say of an alarm that was told, by its id: false when it is not known (any more),
+  // or was judged before.
   bool Judge(std::int64_t id, bool was_true, absl::Time now);
 
   void SetDiagnosis(std::int64_t id, const std::string& name);

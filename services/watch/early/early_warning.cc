@@ -9,6 +9,7 @@
 #include "common/base/steady.h"
 #include "common/metrics/catalogue.h"
 #include "common/telemetry/discovery.h"
+#include "galen/v1/diagnosis_event.pb.h"
 #include "galen/watch/v1/early.pb.h"
 #include "services/watch/early/keeping.h"
 #include "services/watch/early/request.h"
@@ -24,6 +25,7 @@ constexpr char kSubjects[] = "watch.early.subjects";
 constexpr std::int64_t kChunk = 10;
 constexpr int kSubjectsAPiece = 10'000;
 constexpr int kMostPieces = 100;
+constexpr int kMostEvents = 1000;
 constexpr absl::Duration kSubjectsLive = absl::Hours(6);
 
 std::int64_t MinuteOf(absl::Time time) { return absl::ToUnixSeconds(time) / 60; }
@@ -81,6 +83,10 @@ absl::Status EarlyWarning::Round() {
     GALEN_RETURN_IF_ERROR(Keep());
     GALEN_RETURN_IF_ERROR(OpenPending());
   }
+  if (now - heard_ >= options_.hear_every) {
+    heard_ = now;
+    GALEN_RETURN_IF_ERROR(Hear());
+  }
   if (now - kept_ >= options_.keep_every) {
     kept_ = now;
     return KeepSubjects();
@@ -116,6 +122,8 @@ absl::Status EarlyWarning::Restore() {
   read_ = 0;
   decided_ = 0;
   kept_ = clock_.Now();
+  heard_ = kept_;
+  seen_.clear();
   GALEN_ASSIGN_OR_RETURN(const std::vector<store::JournalEntry> notes,
                          store_.journal().Read(kState, 0, 1000));
   if (!notes.empty()) {
@@ -151,7 +159,9 @@ absl::Status EarlyWarning::RestoreSubjects() {
     }
     // Pieces that were written by different rounds do not go together.
     if (subjects.minute() != read_) break;
-    FleetView& view = subjects.kind() == "gpu" ? *gpus_ : subjects.kind() == "node" ? *nodes_ : *jobs_;
+    FleetView& view = subjects.kind() == "gpu"    ? *gpus_
+                      : subjects.kind() == "node" ? *nodes_
+                                                  : *jobs_;
     for (const v1::EarlySubjects::Subject& each : subjects.subjects()) {
       view.Restore({{each.node(), each.device(), each.job(), ""},
                     {each.numbers().begin(), each.numbers().end()}});
@@ -166,9 +176,9 @@ absl::Status EarlyWarning::KeepSubjects() {
   subjects.set_minute(read_);
   const auto put = [&]() -> absl::Status {
     if (subjects.subjects().empty() || piece >= kMostPieces) return absl::OkStatus();
-    absl::Status status = store_.values().Put(kSubjects, absl::StrCat(piece++),
-                                              subjects.SerializeAsString(), clock_.Now(),
-                                              kSubjectsLive);
+    absl::Status status =
+        store_.values().Put(kSubjects, absl::StrCat(piece++), subjects.SerializeAsString(),
+                            clock_.Now(), kSubjectsLive);
     subjects.clear_subjects();
     return status;
   };
@@ -234,7 +244,9 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
     if (minute <= decided_) continue;
     decided_ = minute;
     for (const warning::Alarm& alarm : policy_->Step(TimeOf(minute), notices)) {
-      pending_.push_back(RequestOf(alarm, book_, jobs, options_.parent));
+      v1::EarlyState::Pending& pending = pending_.emplace_back();
+      pending.set_alarm(alarm.id);
+      *pending.mutable_request() = RequestOf(alarm, book_, jobs, options_.parent);
       pending_noted_ = false;
     }
   }
@@ -248,17 +260,47 @@ absl::Status EarlyWarning::OpenPending() {
   while (!pending_.empty()) {
     // Who has lost the lead opens nothing: another does.
     GALEN_RETURN_IF_ERROR(Keep());
-    const absl::StatusOr<std::string> name = open_(pending_.front());
+    const absl::StatusOr<std::string> name = open_(pending_.front().request());
     const bool hopeless = absl::IsInvalidArgument(name.status());
     if (!name.ok() && !hopeless) {
       return absl::UnavailableError(
           absl::StrCat("a diagnosis cannot be opened: ", name.status().message()));
     }
     if (hopeless && options_.on_problem) options_.on_problem(name.status());
-    if (name.ok()) opened_.Add();
+    if (name.ok()) {
+      opened_.Add();
+      policy_->SetDiagnosis(pending_.front().alarm(), *name);
+    }
     pending_.erase(pending_.begin());
   }
   return Save();
+}
+
+// What people say of alarms.
+absl::Status EarlyWarning::Hear() {
+  bool judged = false;
+  const std::vector<warning::Unjudged> all = policy_->state().unjudged;
+  for (const warning::Unjudged& each : all) {
+    if (each.diagnosis.empty()) continue;
+    std::int64_t& seen = seen_[each.diagnosis];
+    const auto events = store_.events().Read(each.diagnosis, seen, kMostEvents);
+    // The orchestrator may have a store of its own.
+    if (absl::IsNotFound(events.status())) continue;
+    GALEN_RETURN_IF_ERROR(events.status());
+    for (const galen::v1::DiagnosisEvent& event : *events) {
+      seen = event.sequence();
+      const bool is_true =
+          event.has_feedback_received() && !event.feedback_received().confirmed_label().empty();
+      if (!is_true && !event.has_cancelled()) continue;
+      judged = policy_->Judge(each.id, is_true, clock_.Now()) || judged;
+    }
+  }
+  std::erase_if(seen_, [&](const auto& entry) {
+    return std::none_of(all.begin(), all.end(), [&](const warning::Unjudged& each) {
+      return each.diagnosis == entry.first;
+    });
+  });
+  return judged ? Save() : absl::OkStatus();
 }
 
 std::shared_ptr<const prometheus::Collectable> EarlyWarning::metrics() {

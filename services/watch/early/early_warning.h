@@ -23,6 +23,7 @@
 #include "common/warning/policy.h"
 #include "common/warning/rules.h"
 #include "galen/v1/diagnosis_service.pb.h"
+#include "galen/watch/v1/early.pb.h"
 #include "services/watch/early/fleet_view.h"
 
 namespace galen::watch::early {
@@ -30,7 +31,9 @@ namespace galen::watch::early {
 // Reads telemetry minute by minute and opens a diagnosis for what people do not notice yet, once
 // for each cause. Any number of them share a store; one of them, the leader, reads and decides.
 // What is decided is in the store before it is done, so that when the leader is gone the next one
-// opens what was not opened, under the same request id, and decides nothing twice.
+// opens what was not opened, under the same request id, and decides nothing twice. People's word
+// about an alarm is taken from its diagnosis, where the store has it: one that was cancelled was a
+// false alarm, one whose cause was established a true one.
 class EarlyWarning {
  public:
   struct Options {
@@ -42,9 +45,10 @@ class EarlyWarning {
     absl::Duration behind = absl::Seconds(60);
     // Minutes that nobody read are read later, up to so many; what is older stays unknown.
     absl::Duration catch_up = absl::Hours(2);
-    absl::Duration most_age = absl::Minutes(2);   // of a sample that still speaks
+    absl::Duration most_age = absl::Minutes(2);    // of a sample that still speaks
     absl::Duration keep_every = absl::Minutes(5);  // what detectors know, in the store
-    absl::Duration call = absl::Seconds(60);      // of one question
+    absl::Duration call = absl::Seconds(60);       // of one question
+    absl::Duration hear_every = absl::Minutes(10);
     // Told of what does not work, once each time; it goes on trying.
     std::function<void(const absl::Status& problem)> on_problem;
   };
@@ -79,6 +83,7 @@ class EarlyWarning {
   absl::Status Save();
   absl::Status Read(std::int64_t first, std::int64_t last);
   absl::Status OpenPending();
+  absl::Status Hear();
   void Loop();
   std::vector<FleetView*> Views();
 
@@ -100,12 +105,14 @@ class EarlyWarning {
   std::unique_ptr<FleetView> nodes_;
   std::unique_ptr<FleetView> jobs_;
   std::unique_ptr<warning::Policy> policy_;
-  std::vector<galen::v1::CreateDiagnosisRequest> pending_;
+  std::vector<v1::EarlyState::Pending> pending_;
   bool pending_noted_ = true;
-  std::int64_t read_ = 0;     // minute up to which telemetry was read
-  std::int64_t decided_ = 0;  // and up to which it was decided: never twice
-  absl::Time kept_;           // when subjects were last kept
-  std::string problem_;       // last told of
+  std::int64_t read_ = 0;                     // minute up to which telemetry was read
+  std::int64_t decided_ = 0;                  // and up to which it was decided: never twice
+  absl::Time kept_;                           // when subjects were last kept
+  absl::Time heard_;                          // when people's word was last sought
+  std::map<std::string, std::int64_t> seen_;  // by diagnosis: event up to which it was read
+  std::string problem_;                       // last told of
   Cancellation cancellation_;
   std::thread thread_;
 };

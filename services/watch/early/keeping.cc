@@ -34,7 +34,6 @@ v1::EarlyState ToStored(const warning::PolicyState& state) {
     *into.mutable_last() = ToStamp(alarm.last);
     if (alarm.told != absl::InfinitePast()) *into.mutable_told() = ToStamp(alarm.told);
     into.set_score(alarm.score);
-    into.set_diagnosis(alarm.diagnosis);
     for (const warning::Notice& notice : alarm.notices) {
       v1::EarlyState::Notice& one = *into.add_notices();
       one.set_rule(notice.rule);
@@ -47,6 +46,13 @@ v1::EarlyState ToStored(const warning::PolicyState& state) {
       one.set_expected(notice.expected);
       *one.mutable_since() = ToStamp(notice.since);
     }
+  }
+  for (const warning::Unjudged& each : state.unjudged) {
+    v1::EarlyState::Unjudged& into = *stored.add_unjudged();
+    into.set_id(each.id);
+    into.mutable_rules()->Assign(each.rules.begin(), each.rules.end());
+    into.set_diagnosis(each.diagnosis);
+    *into.mutable_told() = ToStamp(each.told);
   }
   for (const auto& [rule, raised] : state.raised) (*stored.mutable_raised())[rule] = raised;
   for (const absl::Time at : state.false_alarms) *stored.add_false_alarms() = ToStamp(at);
@@ -65,7 +71,6 @@ warning::PolicyState FromStored(const v1::EarlyState& stored) {
     alarm.last = FromStamp(from.last());
     alarm.told = from.has_told() ? FromStamp(from.told()) : absl::InfinitePast();
     alarm.score = Finite(from.score());
-    alarm.diagnosis = from.diagnosis();
     for (const v1::EarlyState::Notice& one : from.notices()) {
       alarm.notices.push_back({one.rule(),
                                {one.node(), one.device(), one.job(), one.network()},
@@ -75,6 +80,12 @@ warning::PolicyState FromStored(const v1::EarlyState& stored) {
                                FromStamp(one.since())});
     }
     if (!alarm.notices.empty()) state.alarms.push_back(std::move(alarm));
+  }
+  for (const v1::EarlyState::Unjudged& from : stored.unjudged()) {
+    state.unjudged.push_back({from.id(),
+                              {from.rules().begin(), from.rules().end()},
+                              from.diagnosis(),
+                              FromStamp(from.told())});
   }
   for (const auto& [rule, raised] : stored.raised()) {
     state.raised[rule] = std::isfinite(raised) ? std::clamp(raised, 1.0, kMostRaised) : 1;

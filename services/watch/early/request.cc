@@ -36,8 +36,8 @@ std::string TellingOf(const warning::Notice& notice, const warning::Book& book) 
       return absl::StrFormat("%s (%s: %.4g a minute, up to %.4g are allowed)", rule->title,
                              rule->measure, notice.value, notice.expected);
     case warning::Test::kLeak:
-      return absl::StrFormat("%s (%s: %.4g of %.4g are left; %.1f hours at this pace)",
-                             rule->title, rule->measure, notice.value, notice.expected,
+      return absl::StrFormat("%s (%s: %.4g of %.4g are left; %.1f hours at this pace)", rule->title,
+                             rule->measure, notice.value, notice.expected,
                              static_cast<double>(rule->limit) / std::max(notice.score, 0.01));
     case warning::Test::kPeers:
     case warning::Test::kOwn:

@@ -94,7 +94,7 @@ void MadeUpFleet::Plant() {
           break;
         case FaultKind::kHostLeak:
           fault.ramp = Ramp(60, 2880);
-          fault.depth = 0.75;
+          fault.depth = 1;
           fault.gpu = -1;
           break;
         case FaultKind::kSlowStorage:

@@ -79,7 +79,7 @@ MadeUpFleet::MadeUpFleet(const FleetShape& shape, std::uint64_t seed)
     power_habit_.push_back(1 + 0.02F * pool_[i]);
     clock_habit_.push_back(1 + 0.003F * pool_[i + 2000]);
     heat_habit_.push_back(2.5F * pool_[i + 4000]);
-    ecc_habit_.push_back(Chance(0.005) ? Between(0.02F, 0.1F) : 0.0002F);
+    ecc_habit_.push_back(Chance(0.005) ? Between(0.1F, 0.8F) : 0.0F);
   }
   heat_now_.assign(gpus, 35);
   gpu_jobs_.assign(gpus, -1);
@@ -118,11 +118,14 @@ void MadeUpFleet::Start(std::vector<int> nodes, bool trains) {
   job.power = Between(0.72F, 0.95F);
   job.level = Between(800, 4000);
   job.checkpoint_every = Int(30, 90);
-  job.checkpoint_takes = Int(1, 5);
+  job.checkpoint_takes = Int(1, 9);
   job.change_at = Chance(0.05) ? Int(minute_, job.end) : std::numeric_limits<int>::max();
   job.change = Between(0.93F, 1.05F);
   job.tells = !Chance(0.05);
   job.fills = Between(0, 0.2F);
+  job.clock = trains ? Between(0.82F, 1) : Between(0.9F, 1);
+  job.memory = Between(0.05F, 0.45F);
+  job.reads = 0.005F * std::pow(14.0F, Uniform());
   job.imbalance = Chance(0.2) ? 1.0F : 0.0F;
   job.stages = Chance(0.5) ? 0.03F : 0.0F;
   job.round = Int(300, 1500);
@@ -239,7 +242,7 @@ void MadeUpFleet::StepGpus() {
         load = job != nullptr ? 0.05F : 0;
         watts += (job != nullptr ? 25 : 0) + 2 * power_noise[i];
       }
-      const float ratio = load > 0 ? clock_ratio_[i] : 0.3F;
+      const float ratio = load > 0 ? clock_ratio_[i] * (job != nullptr ? job->clock : 1) : 0.3F;
       heat_now_[i] +=
           0.2F * (31 + 0.085F * watts + heat_habit_[i] + rack + heat_[i] - heat_now_[i]);
       utilization_[i] = 100 * load;
@@ -247,16 +250,18 @@ void MadeUpFleet::StepGpus() {
       clock_[i] =
           15 * std::round(kClock / 15 * ratio * (clock_habit_[i] + 0.004F * clock_noise[i]));
       temperature_[i] = std::round(heat_now_[i] + 0.4F * heat_noise[i]);
-      if (ecc_rate_[i] > 0) counted_ecc_[i] += Poisson(ecc_rate_[i]);
+      if (const float rate = ecc_rate_[i] + ecc_habit_[i]; rate > 0) {
+        counted_ecc_[i] += Poisson(static_cast<double>(rate));
+      }
       if (nvlink_rate_[i] > 0) counted_nvlink_[i] += Poisson(nvlink_rate_[i]);
-      counted_pcie_[i] += load > 0.5F && Chance(0.2) ? Int(0, ecc_habit_[i] > 0.01F ? 60 : 6) : 0;
+      counted_pcie_[i] += load > 0.5F && Chance(0.2) ? Int(0, ecc_habit_[i] > 0 ? 60 : 6) : 0;
     }
   }
   // Errors that mean nothing.
   const auto gpus = static_cast<double>(utilization_.size());
   for (double n = Poisson(gpus * 0.002); n > 0; --n) {
     const auto i = Random() % utilization_.size();
-    if (Chance(std::min(1.0, 10.0 * ecc_habit_[i] + 0.05))) counted_ecc_[i] += Int(1, 8);
+    if (Chance(0.1)) counted_ecc_[i] += Int(1, 8);
   }
   for (double n = Poisson(gpus * 2e-5); n > 0; --n) {
     counted_nvlink_[Random() % utilization_.size()] += Int(1, 3);
@@ -272,14 +277,16 @@ void MadeUpFleet::StepNodes() {
     double retransmits = retransmit_rate_[i];
     if (job != nullptr) {
       const int age = minute_ - job->began;
-      used +=
-          0.1F + job->fills * static_cast<float>(age % job->round) / static_cast<float>(job->round);
+      waits += job->reads * Between(0.5F, 1.5F);
+      used += job->memory +
+              job->fills * static_cast<float>(age % job->round) / static_cast<float>(job->round);
       if (job->trains && job->pauses) waits += Between(0.1F, 0.5F);
       if (job->nodes.size() > 1)
         retransmits += static_cast<double>(job->congestion * Between(0.5F, 1.5F));
     }
     counted_retransmissions_[i] += job != nullptr ? Poisson(retransmits) : 0;
-    memory_[i] = std::clamp(1 - used - leaked_[i] + 0.003F * pool_[Random() % kPool], 0.005F, 1.0F);
+    memory_[i] =
+        std::clamp((1 - used) * (1 - leaked_[i]) + 0.003F * pool_[Random() % kPool], 0.005F, 1.0F);
     pressure_[i] = std::clamp(waits + io_[i] * Between(0.8F, 1.2F), 0.0F, 1.0F);
   }
   for (std::size_t rack = 0; rack < rack_heat_.size(); ++rack) {

@@ -116,6 +116,9 @@ class MadeUpFleet {
     float change = 1;
     bool tells = true;  // has metrics of its own
     float congestion = 0;
+    float clock = 1;      // of the most: heavy work meets the power limit, and that is right
+    float memory = 0;     // share of its machines' that it has
+    float reads = 0;      // share of time that it waits for its data
     float imbalance = 0;  // experts that are asked more, for hours
     float stages = 0;     // how much its machines' shares of the work differ
     float fills = 0;      // of memory, in one round

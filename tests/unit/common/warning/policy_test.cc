@@ -123,6 +123,7 @@ TEST_F(PolicyTest, AFalseAlarmRaisesTheLimitOfItsRuleAloneAndIsForgotten) {
   const std::vector<Alarm> told = Run(policy, 30, {Of("clock", "n1")});
   ASSERT_EQ(told.size(), 1u);
   EXPECT_TRUE(policy.Judge(told[0].id, false, now_));
+  EXPECT_FALSE(policy.Judge(told[0].id, false, now_)) << "once";
   EXPECT_FALSE(policy.Judge(4711, false, now_));
   EXPECT_DOUBLE_EQ(policy.state().raised.at("clock"), 1.25);
   EXPECT_FALSE(policy.state().raised.contains("power"));

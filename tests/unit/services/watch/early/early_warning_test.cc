@@ -40,7 +40,8 @@ std::string Text() {
     for (int gpu = 0; gpu < 16; ++gpu) {
       const bool slow = gpu == 3 && minute >= kFault;
       const double noise = ((gpu * 31 + minute * 17) % 13 - 6) / 6.0;
-      const std::string labels = absl::StrFormat("{Hostname=\"n%d\",gpu=\"%d\"}", 1 + gpu / 8, gpu % 8);
+      const std::string labels =
+          absl::StrFormat("{Hostname=\"n%d\",gpu=\"%d\"}", 1 + gpu / 8, gpu % 8);
       const auto add = [&](const char* name, double value) {
         absl::StrAppend(&families[name], name, labels, " ", value, " ", kBegin + 60 * minute, "\n");
       };
@@ -241,11 +242,40 @@ TEST_F(EarlyWarningTest, WhatIsPlannedOpensNothing) {
   EXPECT_THAT(opened_, IsEmpty());
 }
 
+// A person who cancels the diagnosis says that there was nothing.
+TEST_F(EarlyWarningTest, ACancelledDiagnosisRaisesTheLimitsOfItsRules) {
+  const auto early = Make("one");
+  GoTo(10);
+  ASSERT_THAT(early->Round(), IsOk());
+  GoTo(kFault + 20);
+  ASSERT_THAT(early->Round(), IsOk());
+  ASSERT_THAT(opened_, SizeIs(1));
+  const std::string name = "tenants/t/diagnoses/1";
+  galen::v1::DiagnosisEvent created;
+  created.mutable_created()->set_name(name);
+  ASSERT_THAT(store_->events().Create(created), IsOk());
+  const auto lease =
+      store_->events().AcquireLease(name, "orchestrator", clock_.Now(), absl::Hours(1));
+  ASSERT_THAT(lease, IsOk());
+  galen::v1::DiagnosisEvent cancelled;
+  cancelled.set_sequence(2);
+  cancelled.mutable_cancelled()->set_reason("nothing was wrong");
+  ASSERT_THAT(store_->events().Append(*lease, 1, {cancelled}), IsOk());
+  GoTo(kFault + 40);
+  ASSERT_THAT(early->Round(), IsOk());
+  const auto notes = store_->journal().Read("watch.early.state", 0, 1000).value();
+  v1::EarlyState state;
+  ASSERT_TRUE(state.ParseFromString(notes.back().record));
+  EXPECT_EQ(state.false_alarms_size(), 1);
+  EXPECT_DOUBLE_EQ(state.raised().at("clock_below_peers"), 1.25);
+}
+
 TEST_F(EarlyWarningTest, AStateThatCannotBeReadIsToldAndNotPassedOver) {
   ASSERT_THAT(store_->journal().Append("watch.early.state", {"\xff\xff\xff"}), IsOk());
   const auto early = Make("one");
   GoTo(10);
-  EXPECT_THAT(early->Round(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("watch.early.state")));
+  EXPECT_THAT(early->Round(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("watch.early.state")));
 }
 
 TEST(EarlyState, ComesBackAsItWas) {
@@ -258,6 +288,7 @@ TEST(EarlyState, ComesBackAsItWas) {
   alarm.last = absl::FromUnixSeconds(20);
   alarm.told = absl::InfinitePast();
   state.alarms.push_back(alarm);
+  state.unjudged.push_back({3, {"r"}, "tenants/t/diagnoses/1", absl::FromUnixSeconds(50)});
   state.raised["r"] = 1.25;
   state.false_alarms.push_back(absl::FromUnixSeconds(30));
   state.forgiven = absl::FromUnixSeconds(40);
