@@ -41,7 +41,8 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
     const std::string base = it->path().filename().string();
     std::error_code ignored;
     // (How ticket systems are spoken to is the gateway's alone to read: docs/tickets.md; what a
-    // triage of logs goes by is read by common/triage, families of kernels by common/profile,
+    // triage of logs goes by is read by common/triage, families of kernels by common/profile, early
+    // warning by common/warning,
     // playbooks by common/playbook, what is carried out on machines by common/actions.)
     const bool apart =
         it.depth() == 0 &&

@@ -107,8 +107,8 @@ void Detectors::Regroup(const Moment& moment) {
     }
     changed = true;
     for (RuleState& each : each_) {
-      // What a counter counts befalls the device, whoever works on it.
-      if (each.rule->test != Test::kGrowth) each.states[slot] = {};
+      // What needs no warm-up befalls the device, whoever works on it.
+      if (each.rule->warm_up > 0) each.states[slot] = {};
       if (!each.floors.empty()) each.floors[slot] = {};
     }
     subject = {group, 0, true};
@@ -151,7 +151,9 @@ void Detectors::FindFrozen(const Moment& moment) {
 }
 
 bool Detectors::Counts(const RuleState& each, const Moment& moment, std::size_t slot) const {
-  if (frozen_[slot] != 0 || IsSilent(moment, slot) || subjects_[slot].in_group < each.rule->warm_up)
+  // (A counter that stands still says nothing anyway, and an idle GPU may hold its watts.)
+  if ((frozen_[slot] != 0 && each.rule->test != Test::kGrowth) || IsSilent(moment, slot) ||
+      subjects_[slot].in_group < each.rule->warm_up)
     return false;
   for (std::size_t i = 0; i < each.given.size(); ++i) {
     const absl::Span<const float> column = moment.columns[each.given[i]];
@@ -311,10 +313,12 @@ void Detectors::StepGrowth(RuleState& each, const Moment& moment, std::vector<Si
       continue;
     }
     const float grown = std::max(values_[slot] - (common.empty() ? 0 : common[slot]), 0.0F);
-    const float allowed = rule.slack + std::min(2 * state.habit, rule.habit);
+    const float allowed = rule.slack + state.habit;
     Add(rule, std::min(grown, rule.cap) - allowed, state);
-    Learn(std::min(grown, rule.cap), rule.habit, std::max<std::int32_t>(state.seen, 1440),
-          state.habit);
+    // The mean of all minutes so far, and of the last day later.
+    const float over = std::clamp(static_cast<float>(state.seen), 1.0F, kHabit);
+    state.habit =
+        std::min(state.habit + (std::min(grown, rule.cap) - state.habit) / over, rule.habit);
     Tell(each, slot, values_[slot], allowed, signs);
   }
 }

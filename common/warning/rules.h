@@ -54,7 +54,8 @@ struct Rule {
   bool beyond_peers = false;
   // Minutes at twice the slack; growth: events beyond what is allowed; leak: hours to the end.
   float limit = 0;
-  // Minutes at the beginning of a job, and after a gap, that do not count.
+  // Minutes at the beginning of a job that do not count. 0: it is about the device, and what was
+  // gathered outlives the job.
   int warm_up = 10;
   std::vector<std::string> points_to;
   std::string source;

@@ -10,9 +10,10 @@
 #include "common/telemetry/rules.h"
 #include "common/warning/rules.h"
 
-ABSL_FLAG(bool, early_warning, false,
-          "Read the numbers of --prometheus every minute, and open a diagnosis for what is not well "
-          "before people notice, once for each cause (docs/warning.md).");
+ABSL_FLAG(
+    bool, early_warning, false,
+    "Read the numbers of --prometheus every minute, and open a diagnosis for what is not well "
+    "before people notice, once for each cause (docs/warning.md).");
 ABSL_FLAG(std::string, prometheus, "",
           "With --early_warning: address of a Prometheus-compatible server.");
 ABSL_FLAG(
@@ -35,9 +36,8 @@ absl::StatusOr<std::unique_ptr<early::EarlyWarning>> OpenEarlyWarning(
   if (absl::GetFlag(FLAGS_early_budget) < 0) {
     return absl::InvalidArgumentError("--early_budget: must be 0 or more");
   }
-  GALEN_ASSIGN_OR_RETURN(
-      telemetry::OpenedSource opened,
-      telemetry::OpenSource(where, absl::GetFlag(FLAGS_prometheus_key_file)));
+  GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened,
+                         telemetry::OpenSource(where, absl::GetFlag(FLAGS_prometheus_key_file)));
   GALEN_ASSIGN_OR_RETURN(telemetry::Rules rules, telemetry::LoadRules(knowledge));
   GALEN_ASSIGN_OR_RETURN(warning::Book book, warning::LoadRules(knowledge));
   if (absl::GetFlag(FLAGS_early_budget) > 0) {

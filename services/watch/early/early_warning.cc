@@ -251,6 +251,8 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
     }
   }
   withheld_ = policy_->state().withheld;
+  // Who lost the lead while the source took its time must not overwrite what the next one knows.
+  GALEN_RETURN_IF_ERROR(Keep());
   return Save();
 }
 

@@ -234,7 +234,7 @@ TEST(WarningDetectors, MemoryThatGoesToItsEndIsNoticedHoursBeforeAndASawtoothIsN
   });
   auto before = fleet.Run(900);
   EXPECT_LT(before["host_memory_leak/2"], 1);
-  auto signs = fleet.Run(300);  // four hours before the end
+  auto signs = fleet.Run(360);  // three hours before the end
   EXPECT_GE(signs.at("host_memory_leak/1"), 1);
   EXPECT_FALSE(signs.contains("host_memory_leak/0"));
   EXPECT_LT(signs["host_memory_leak/2"], 1);
