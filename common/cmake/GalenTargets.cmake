@@ -10,7 +10,7 @@ set(GALEN_LAYERS
   "common/(host|log)"
   "common/security"
   "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel)"
-  "common/(rpc|triage|profile)"
+  "common/(rpc|triage|profile|warning)"
   "common/(actions|llm|spending)"
   "common/http"
   "common/(clients|kube|telemetry)"

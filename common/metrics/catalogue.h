@@ -184,6 +184,18 @@ inline constexpr Description kOutbreaks = {"galen_watch_diagnoses_total", Metric
 inline constexpr Description kWatchLeads = {
     "galen_watch_leads", MetricType::Gauge,
     "1 where grave events are brought together: at one of those that share a store", "", kWatch};
+inline constexpr Description kEarlyDiagnoses = {
+    "galen_watch_early_diagnoses_total", MetricType::Counter,
+    "Diagnoses that were opened here for what people had not noticed", "", kWatch};
+inline constexpr Description kEarlyMinutes = {
+    "galen_watch_early_minutes_total", MetricType::Counter,
+    "Minutes of telemetry that were read here", "", kWatch};
+inline constexpr Description kEarlyWithheld = {
+    "galen_watch_early_withheld", MetricType::Gauge,
+    "Alarms that the budget of false ones kept back, ever", "", kWatch};
+inline constexpr Description kEarlyLeads = {
+    "galen_watch_early_leads", MetricType::Gauge,
+    "1 where telemetry is read for early warning: at one of those that share a store", "", kWatch};
 
 // ---- reasoners
 inline constexpr Description kReasonerCalls = {

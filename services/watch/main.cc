@@ -31,6 +31,7 @@
 #include "common/store/store.h"
 #include "galen/v1/diagnosis_service.grpc.pb.h"
 #include "services/watch/desk.h"
+#include "services/watch/early_flags.h"
 #include "services/watch/kubernetes.h"
 #include "services/watch/node_follower.h"
 #include "services/watch/watch_service.h"
@@ -119,6 +120,9 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(
       const std::unique_ptr<Kubernetes> kubernetes,
       Kubernetes::Open(**store, clock, *directories, absl::GetFlag(FLAGS_parent)));
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<early::EarlyWarning> early,
+                         OpenEarlyWarning(**store, clock, *directories, options.owner,
+                                          absl::GetFlag(FLAGS_parent), open));
   WatchServiceImpl service(desk);
   knowledge::Reloader reloader(
       {.directories = *directories,
@@ -133,6 +137,7 @@ absl::Status Serve() {
   reloader.Start();
   metrics::Registry registry;
   registry.Add(desk.metrics());
+  if (early != nullptr) registry.Add(early->metrics());
   const auto metrics_server = program::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),

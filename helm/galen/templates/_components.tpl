@@ -79,6 +79,15 @@
 - --orchestrator={{ include "galen.address" (dict "root" .root "component" "orchestrator") }}
 - --execution={{ include "galen.address" (dict "root" .root "component" "execution") }}
 - --parent={{ .settings.parent }}
+{{- if .settings.earlyWarning }}
+- --early_warning
+{{- with .root.Values.execution.prometheus }}
+- --prometheus={{ .url }}
+{{- if .existingSecret }}
+- --prometheus_key_file=/etc/galen/prometheus/token
+{{- end }}
+{{- end }}
+{{- end }}
 {{- with .root.Values.kubernetes.nodes }}
 {{- if .enabled }}
 - --kubernetes
@@ -196,8 +205,8 @@ config:
   readOnly: true
   source: {configMap: {name: {{ include "galen.fullname" $root }}-{{ $component }}}}
 {{- end }}
-{{- if eq $component "execution" }}
-{{- with .settings.prometheus }}
+{{- if or (eq $component "execution") (and (eq $component "watch") $root.Values.watch.earlyWarning) }}
+{{- with $root.Values.execution.prometheus }}
 {{- if and .url .existingSecret }}
 prometheus:
   mountPath: /etc/galen/prometheus

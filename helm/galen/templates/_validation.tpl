@@ -27,6 +27,9 @@
 {{- if and .Values.kubernetes.nodes.enabled (not .Values.watch.enabled) }}
 {{- fail "kubernetes.nodes: galen-watch writes them; set watch.enabled as well" }}
 {{- end }}
+{{- if and .Values.watch.earlyWarning (not .Values.execution.prometheus.url) }}
+{{- fail "watch.earlyWarning: needs numbers over time; set execution.prometheus.url as well" }}
+{{- end }}
 {{- if and .Values.uploads.enabled (not .Values.gateway.enabled) }}
 {{- fail "uploads.enabled: uploads come through the gateway; set gateway.enabled=true" }}
 {{- end }}

@@ -19,6 +19,7 @@
 #include "common/telemetry/rules.h"
 #include "common/triage/job_triage.h"
 #include "common/triage/signatures.h"
+#include "common/warning/rules.h"
 
 namespace galen::cli {
 namespace {
@@ -131,6 +132,36 @@ void LintMeasurements(const std::vector<std::string>& directories,
                       "see docs/perfmodel.md for what an entry has"});
 }
 
+// The rules of early warning, beside the quantities they measure and the causes they point to.
+void LintWarning(const std::vector<std::string>& directories,
+                 const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
+  const auto fault = [&](absl::string_view what) {
+    problems.push_back({Problem::Severity::kError, "warning", 0, std::string(what),
+                        "see docs/warning.md for what an entry has"});
+  };
+  const absl::StatusOr<warning::Book> book = warning::LoadRules(directories);
+  const absl::StatusOr<telemetry::Rules> rules = telemetry::LoadRules(directories);
+  if (absl::IsNotFound(book.status()) || !rules.ok()) return;
+  if (!book.ok()) return fault(book.status().message());
+  const knowledge::Knowledge knowledge(base);
+  for (const warning::Rule& rule : book->rules) {
+    std::vector<std::string> measures = {rule.measure};
+    if (!rule.bound.empty()) measures.push_back(rule.bound);
+    for (const warning::Rule::Given& given : rule.given) measures.push_back(given.measure);
+    for (const std::string& measure : measures) {
+      if (rules->Find(measure) == nullptr) {
+        fault(absl::StrCat(rule.name, ": ", measure,
+                           ": telemetry/sources.yaml has no such quantity"));
+      }
+    }
+    for (const std::string& label : rule.points_to) {
+      if (knowledge.FindLabel(label) == nullptr) {
+        fault(absl::StrCat(rule.name, ": points_to: ", label, ": the taxonomy has no such label"));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console) {
@@ -156,6 +187,7 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
     LintActions(*found, *base, problems);
     LintProfile(*found, problems);
     LintMeasurements(*found, *base, problems);
+    LintWarning(*found, *base, problems);
   }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
     return std::tie(a.file, a.line) < std::tie(b.file, b.line);

@@ -1,0 +1,142 @@
+#ifndef COMMON_WARNING_DETECTORS_H_
+#define COMMON_WARNING_DETECTORS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "common/warning/rules.h"
+
+namespace galen::warning {
+
+// A fleet at one minute: all subjects of one kind, each at a slot that stays its own.
+struct Moment {
+  std::int64_t minute = 0;  // since 1970
+  // By slot: the group whose members do alike, a job mostly; negative: none is known.
+  absl::Span<const std::int32_t> groups;
+  // By slot, or empty: 1 where something was planned, of which nothing is to be said.
+  absl::Span<const std::uint8_t> silent;
+  // By Detectors::measures(), then by slot. An empty one: nobody measures it. NaN: unknown.
+  std::vector<absl::Span<const float>> columns;
+};
+
+// That a rule has something to say of a subject.
+struct Sign {
+  std::size_t rule = 0;  // in Detectors::rules()
+  std::size_t slot = 0;
+  float score = 0;         // of the rule's limit; 1 and more: it speaks
+  float value = 0;         // as measured (growth: events a minute)
+  float expected = 0;      // what it was held against
+  std::int64_t since = 0;  // minute at which the sum began to rise
+};
+
+// The rules of a book about one kind of subject, minute by minute. What is kept of a subject has a
+// fixed size: 24 bytes a rule, and 140 more for one that looks for leaks. Pure; not thread-safe.
+class Detectors {
+ public:
+  // Signs from `least` of a limit on are given. A sum stops at `most` limits, so that what is over
+  // is soon over.
+  struct Options {
+    float least = 0.25F;
+    float most = 4;
+    std::size_t least_peers = 4;  // known beside it, below which peers say nothing
+  };
+  // `book` must outlive it.
+  Detectors(const Book& book, Of of, Options options);
+  Detectors(const Book& book, Of of) : Detectors(book, of, Options()) {}
+
+  const std::vector<std::string>& measures() const { return measures_; }
+  const std::vector<const Rule*>& rules() const { return rules_; }
+
+  // The next minute. Minutes that are left out are unknown; one that is not later than the last
+  // one is passed over. A subject that works for another job than before begins anew. Gives what
+  // has reached `least`, by rule and slot.
+  std::vector<Sign> Step(const Moment& moment);
+
+  // A subject is gone, and its slot may be another's.
+  void Forget(std::size_t slot);
+
+  // What is known of a subject, to go on with after a restart; empty when nothing is. Restore()
+  // takes what Save() of the same book and kind gave, and the subject's group as it is numbered
+  // now: INVALID_ARGUMENT when it is not that, and the subject begins anew.
+  std::vector<float> Save(std::size_t slot) const;
+  absl::Status Restore(std::size_t slot, std::int32_t group, absl::Span<const float> saved);
+  std::int64_t minute() const { return minute_; }
+  void SetMinute(std::int64_t minute) { minute_ = minute; }
+
+ private:
+  struct State {
+    float sum = 0;
+    float habit = 0;
+    std::int32_t since = 0;    // minutes ago that the sum left zero
+    std::int32_t seen = 0;     // known minutes in this group, to the most that matters
+    std::int32_t unknown = 0;  // minutes in a row
+  };
+  // The lowest values of quarters of an hour.
+  struct Floors {
+    static constexpr std::size_t kMost = 32;
+    float low[kMost] = {};
+    std::int32_t size = 0;
+    std::int32_t minutes = 0;
+    float now = 0;
+  };
+  struct RuleState {
+    const Rule* rule = nullptr;
+    std::size_t measure = 0;
+    std::size_t bound = 0;
+    std::vector<std::size_t> given;  // columns
+    std::vector<State> states;       // by slot
+    std::vector<Floors> floors;      // by slot, of leaks
+  };
+  struct Subject {
+    std::int32_t group = -1;
+    std::int32_t in_group = 0;  // minutes
+    bool known = false;
+  };
+  // Of a column of which no value comes twice.
+  struct Freezing {
+    std::size_t measure = 0;
+    std::vector<float> last;
+    std::vector<std::int32_t> same;
+  };
+
+  std::size_t Measure(const std::string& name);
+  void Grow(std::size_t slots);
+  void Regroup(const Moment& moment);
+  void FindFrozen(const Moment& moment);
+  void Quieten(const Moment& moment);
+  void FindCommon(const std::vector<std::uint32_t>& group, std::vector<float>& common);
+  bool Counts(const RuleState& each, const Moment& moment, std::size_t slot) const;
+  void Fill(const RuleState& each, const Moment& moment);
+  void StepPeers(RuleState& each, const Moment& moment, std::vector<Sign>& signs);
+  void StepAlone(RuleState& each, const Moment& moment, std::vector<Sign>& signs);
+  void StepGrowth(RuleState& each, const Moment& moment, std::vector<Sign>& signs);
+  void StepLeak(RuleState& each, const Moment& moment, std::vector<Sign>& signs);
+  void Unknown(State& state) const;
+  void Tell(const RuleState& each, std::size_t slot, float value, float expected,
+            std::vector<Sign>& signs) const;
+  // Adds `excess` to the sum.
+  void Add(const Rule& rule, float excess, State& state) const;
+
+  const Options options_;
+  std::vector<std::string> measures_;
+  std::vector<const Rule*> rules_;
+  std::vector<RuleState> each_;
+  std::vector<Freezing> freezing_;
+  const int frozen_minutes_;
+
+  std::int64_t minute_ = 0;
+  std::int32_t passed_ = 1;  // minutes since the last step
+  std::vector<Subject> subjects_;
+  std::vector<std::uint8_t> frozen_;               // by slot, this minute
+  std::vector<std::vector<std::uint32_t>> peers_;  // slots by group, as they were last
+  std::vector<float> values_;  // scratch: of a rule by slot, NaN: does not count
+  std::vector<float> sorted_;
+};
+
+}  // namespace galen::warning
+
+#endif  // COMMON_WARNING_DETECTORS_H_

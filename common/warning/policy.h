@@ -1,0 +1,108 @@
+#ifndef COMMON_WARNING_POLICY_H_
+#define COMMON_WARNING_POLICY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/warning/rules.h"
+
+namespace galen::warning {
+
+// Where something was noticed. "": not known, or not so narrow.
+struct Where {
+  std::string node;
+  std::string device;
+  std::string job;
+  std::string network;  // the switch or rail that a node hangs on
+
+  bool operator==(const Where& other) const = default;
+};
+
+// A sign, with names in place of numbers.
+struct Notice {
+  std::string rule;
+  Where where;
+  double score = 0;
+  double value = 0;
+  double expected = 0;
+  absl::Time since;
+};
+
+// A cause, and who is seen to have it.
+struct Alarm {
+  std::int64_t id = 0;
+  std::vector<Notice> notices;  // each rule and place once, the first one first
+  absl::Time first;             // when it was first noticed
+  absl::Time last;              // and last
+  absl::Time told;              // InfinitePast: not yet
+  double score = 0;             // the highest
+};
+
+// One that was told, of which people may still say whether it was true.
+struct Unjudged {
+  std::int64_t id = 0;
+  std::vector<std::string> rules;
+  std::string diagnosis;  // that was opened for it, once it is known
+  absl::Time told;
+};
+
+// All that the policy knows: a value to be kept, so that another goes on as if it were the same.
+struct PolicyState {
+  std::int64_t next_id = 1;
+  std::vector<Alarm> alarms;
+  std::vector<Unjudged> unjudged;        // of the last two weeks
+  std::map<std::string, double> raised;  // of a rule's limit, by its name; 1 where there is none
+  std::vector<absl::Time> false_alarms;  // of the last week
+  absl::Time forgiven;                   // when `raised` was last brought down
+  std::int64_t withheld = 0;             // alarms that the budget kept back, ever
+};
+
+// What is told of what was noticed: each cause once, nothing that was planned, and no more false
+// alarms than people will bear. A function of its state, the notices and the time; not thread-safe.
+//
+// - What the book's silences cover is not noticed.
+// - A cause is told when a rule reaches its limit and stays there for `gather`: what falls below
+//   `clear` of it meanwhile was none. What joins it by then (several GPUs of a node, nodes of a
+//   switch, the job that they slow down) is told with it; what joins later is told no more.
+// - A cause that was told is over when nothing of it was noticed for `rearm`; until then it is the
+//   same one.
+// - Each false alarm raises the limits of the rules that told it; half of that is forgotten in
+//   `forgive`. When as many were false in a week as the budget has, what does not pass twice its
+//   limit is kept back until it does. How often stands in `withheld`.
+class Policy {
+ public:
+  // `book` must outlive it.
+  explicit Policy(const Book& book) : book_(book) {}
+  Policy(const Book& book, PolicyState state) : book_(book), state_(std::move(state)) {}
+
+  // The notices of one minute, from the least of the detectors on. Gives what is to be told now.
+  std::vector<Alarm> Step(absl::Time now, absl::Span<const Notice> notices);
+
+  // What people say of an alarm that was told, by its id: false when it is not known (any more),
+  // or was judged before.
+  bool Judge(std::int64_t id, bool was_true, absl::Time now);
+
+  void SetDiagnosis(std::int64_t id, const std::string& name);
+
+  const PolicyState& state() const { return state_; }
+
+ private:
+  bool IsSilent(const Where& where, absl::Time now) const;
+  double RaisedOf(const std::string& rule) const;
+  bool Joins(const Alarm& alarm, const Notice& notice, absl::Time now) const;
+  void Take(Alarm& alarm, const Notice& notice, absl::Time now) const;
+  void Forgive(absl::Time now);
+
+  const Book& book_;
+  PolicyState state_;
+};
+
+}  // namespace galen::warning
+
+#endif  // COMMON_WARNING_POLICY_H_

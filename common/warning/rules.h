@@ -1,0 +1,107 @@
+#ifndef COMMON_WARNING_RULES_H_
+#define COMMON_WARNING_RULES_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace galen::warning {
+
+// What a rule is about.
+enum class Of { kGpu, kNode, kJob };
+// What a value is held against.
+enum class Test {
+  kPeers,   // the median of those that work for the same job, at the same minute
+  kOwn,     // what it was before
+  kBound,   // another quantity: the model's clock, the lower end of a prediction
+  kGrowth,  // a counter: how much it grows a minute, against what is allowed
+  kLeak,    // a share of a whole that goes to its end
+};
+absl::string_view ToString(Of of);
+absl::string_view ToString(Test test);
+
+// One entry of knowledge/warning. What its numbers mean stands in docs/warning.md; in short, a sum
+// gathers what goes beyond the slack and loses what stays below it (Page, "Continuous inspection
+// schemes", Biometrika 1954), and the rule speaks when the sum reaches `limit`.
+struct Rule {
+  std::string name;
+  std::string title;
+  Of of = Of::kGpu;
+  std::string measure;
+  Test test = Test::kPeers;
+  bool low = true;  // which way is bad
+  std::string bound;
+  // The minute counts only while these are known and at least so much (a GPU that works).
+  struct Given {
+    std::string measure;
+    float least = 0;
+  };
+  std::vector<Given> given;
+  // Relative differences, or for growth events a minute, up to which nothing counts.
+  float slack = 0;
+  // Nor up to so many spreads of the peers (peers).
+  float noises = 0;
+  // What a subject always differs by is its own habit and does not count, up to so much.
+  float habit = 0;
+  // Of one minute no more counts than so many events, or slacks (6 where it is 0), so that one
+  // burst is none.
+  float cap = 0;
+  // Growth: what half of its job sees as well is not the subject's (congestion).
+  bool beyond_peers = false;
+  // Minutes at twice the slack; growth: events beyond what is allowed; leak: hours to the end.
+  float limit = 0;
+  // Minutes at the beginning of a job that do not count. 0: it is about the device, and what was
+  // gathered outlives the job.
+  int warm_up = 10;
+  std::vector<std::string> points_to;
+  std::string source;
+};
+
+// How warnings are told; see policy.h.
+struct PolicyNumbers {
+  double clear = 0.5;                           // share of a limit below which it is over
+  absl::Duration gather = absl::Minutes(2);     // what comes meanwhile is the same cause
+  absl::Duration together = absl::Minutes(30);  // and of the same job or switch
+  absl::Duration rearm = absl::Hours(6);        // quiet for so long: it may be told again
+  double budget_per_week = 1;                   // false alarms, of all rules
+  double raise = 1.25;                          // of a rule's limit, by each false alarm
+  double most_raised = 3;
+  absl::Duration forgive = absl::Hours(24 * 28);  // in which half of that is forgotten
+};
+
+// Minutes in which nothing is told, of what is planned: maintenance, restarts, tests. Empty names
+// stand for all.
+struct Silence {
+  absl::Time from;
+  absl::Time until;
+  std::string node;
+  std::string job;
+  std::string reason;
+
+  bool Covers(absl::string_view of_node, absl::string_view of_job, absl::Time at) const;
+};
+
+struct Book {
+  std::vector<Rule> rules;
+  // Quantities of which one value twice in a row, to the last bit, says that nobody measures any
+  // more: for so many minutes, and the subject is unknown.
+  std::vector<std::string> never_constant;
+  int frozen_minutes = 5;
+  std::vector<Silence> silences;
+  PolicyNumbers policy;
+
+  const Rule* Find(absl::string_view name) const;
+};
+
+// INVALID_ARGUMENT "file:line: what; remedy". A rule of a name that `book` has replaces it.
+absl::Status AddRules(absl::string_view text, absl::string_view file, Book& book);
+// All warning/*.yaml of the directories. NOT_FOUND: there is none.
+absl::StatusOr<Book> LoadRules(const std::vector<std::string>& directories);
+
+}  // namespace galen::warning
+
+#endif  // COMMON_WARNING_RULES_H_

@@ -1,0 +1,122 @@
+#ifndef SERVICES_WATCH_EARLY_EARLY_WARNING_H_
+#define SERVICES_WATCH_EARLY_EARLY_WARNING_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/cancellation.h"
+#include "common/base/clock.h"
+#include "common/metrics/numbers.h"
+#include "common/metrics/registry.h"
+#include "common/store/store.h"
+#include "common/telemetry/rules.h"
+#include "common/telemetry/source.h"
+#include "common/warning/policy.h"
+#include "common/warning/rules.h"
+#include "galen/v1/diagnosis_service.pb.h"
+#include "galen/watch/v1/early.pb.h"
+#include "services/watch/early/fleet_view.h"
+
+namespace galen::watch::early {
+
+// Reads telemetry minute by minute and opens a diagnosis for what people do not notice yet, once
+// for each cause. Any number of them share a store; one of them, the leader, reads and decides.
+// What is decided is in the store before it is done, so that when the leader is gone the next one
+// opens what was not opened, under the same request id, and decides nothing twice. People's word
+// about an alarm is taken from its diagnosis, where the store has it: one that was cancelled was a
+// false alarm, one whose cause was established a true one.
+class EarlyWarning {
+ public:
+  struct Options {
+    std::string owner;                        // this one, among all that share the store
+    std::string parent = "tenants/provider";  // for whom diagnoses are opened
+    absl::Duration leader_ttl = absl::Minutes(2);
+    absl::Duration every = absl::Seconds(30);
+    // Samples of a minute are asked for so long after it: scrapes take their time.
+    absl::Duration behind = absl::Seconds(60);
+    // Minutes that nobody read are read later, up to so many; what is older stays unknown.
+    absl::Duration catch_up = absl::Hours(2);
+    absl::Duration most_age = absl::Minutes(2);    // of a sample that still speaks
+    absl::Duration keep_every = absl::Minutes(5);  // what detectors know, in the store
+    absl::Duration call = absl::Seconds(60);       // of one question
+    absl::Duration hear_every = absl::Minutes(10);
+    // Told of what does not work, once each time; it goes on trying.
+    std::function<void(const absl::Status& problem)> on_problem;
+  };
+  // Opens a diagnosis and gives its name; a repeat of a request id gives the same.
+  using Open = std::function<absl::StatusOr<std::string>(const galen::v1::CreateDiagnosisRequest&)>;
+
+  // `store` and `clock` must outlive it.
+  EarlyWarning(store::Store& store, std::shared_ptr<telemetry::Source> source,
+               telemetry::Rules rules, warning::Book book, const Clock& clock, Open open,
+               Options options);
+  // Gives the lead back.
+  ~EarlyWarning();
+  EarlyWarning(const EarlyWarning&) = delete;
+  EarlyWarning& operator=(const EarlyWarning&) = delete;
+
+  // Goes on by itself from here, on a thread of its own; Round() is not to be called then.
+  void Start();
+  // All that is due: takes the lead where nobody has it, reads what came since, decides, opens.
+  // Errors of the store, of telemetry and of opening; the next call goes on where this one stopped.
+  absl::Status Round();
+
+  bool IsLeader() const { return leads_; }
+  // In numbers. Must not be asked when it is gone.
+  std::shared_ptr<const prometheus::Collectable> metrics();
+
+ private:
+  absl::Status Lead();
+  absl::Status Restore();
+  absl::Status RestoreSubjects();
+  absl::Status Keep();
+  absl::Status KeepSubjects();
+  absl::Status Save();
+  absl::Status Read(std::int64_t first, std::int64_t last);
+  absl::Status OpenPending();
+  absl::Status Hear();
+  void Loop();
+  std::vector<FleetView*> Views();
+
+  store::Store& store_;
+  const std::shared_ptr<telemetry::Source> source_;
+  const telemetry::Rules rules_;
+  const warning::Book book_;
+  const Clock& clock_;
+  const Open open_;
+  const Options options_;
+
+  std::atomic<bool> leads_ = false;
+  metrics::Counter opened_;
+  metrics::Counter minutes_;
+  std::atomic<std::int64_t> withheld_ = 0;
+  // The leader's.
+  store::WorkItem lead_;
+  std::unique_ptr<FleetView> gpus_;
+  std::unique_ptr<FleetView> nodes_;
+  std::unique_ptr<FleetView> jobs_;
+  std::unique_ptr<warning::Policy> policy_;
+  std::vector<v1::EarlyState::Pending> pending_;
+  bool pending_noted_ = true;
+  std::int64_t read_ = 0;                     // minute up to which telemetry was read
+  std::int64_t decided_ = 0;                  // and up to which it was decided: never twice
+  absl::Time kept_;                           // when subjects were last kept
+  absl::Time heard_;                          // when people's word was last sought
+  std::map<std::string, std::int64_t> seen_;  // by diagnosis: event up to which it was read
+  std::string problem_;                       // last told of
+  Cancellation cancellation_;
+  std::thread thread_;
+};
+
+}  // namespace galen::watch::early
+
+#endif  // SERVICES_WATCH_EARLY_EARLY_WARNING_H_

@@ -1,0 +1,84 @@
+#ifndef SERVICES_WATCH_EARLY_FLEET_VIEW_H_
+#define SERVICES_WATCH_EARLY_FLEET_VIEW_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/telemetry/discovery.h"
+#include "common/warning/detectors.h"
+#include "common/warning/policy.h"
+#include "common/warning/rules.h"
+
+namespace galen::watch::early {
+
+// The subjects of one kind as telemetry names them, each at a slot of its own for as long as it is
+// heard of. Not thread-safe.
+class FleetView {
+ public:
+  // `book` must outlive it.
+  FleetView(const warning::Book& book, warning::Of of);
+
+  // What was measured in a window, by quantity, all on one grid; `jobs`: whose job a node works
+  // for. Who was not heard of for a day loses its slot.
+  void Take(const std::map<std::string, telemetry::Measured>& measured,
+            const std::map<std::string, std::string>& jobs);
+  // The signs of minute `sample` of that window, with names.
+  std::vector<warning::Notice> Step(std::size_t sample);
+
+  warning::Detectors& detectors() { return detectors_; }
+  // What is kept of each subject, with its names; and the way back, which passes over what is not
+  // of these rules.
+  struct Kept {
+    warning::Where where;
+    std::vector<float> numbers;
+  };
+  std::vector<Kept> Save() const;
+  void Restore(const Kept& kept);
+
+ private:
+  struct Subject {
+    warning::Where where;
+    std::int64_t heard = 0;  // minute
+    bool used = false;
+  };
+  // The rows of a column that are of one subject.
+  struct Column {
+    const telemetry::Measured* measured = nullptr;
+    float scale = 1;
+    enum class Join { kSum, kLowest, kHighest, kMiddle } join = Join::kMiddle;
+    std::vector<std::vector<std::uint32_t>> rows;  // by slot
+    std::vector<float> values;                     // by slot, of the minute
+  };
+
+  std::string KeyOf(const warning::Where& where) const;
+  std::size_t SlotOf(const warning::Where& where);
+  void Expire(std::int64_t minute);
+  std::int32_t GroupOf(const warning::Where& where);
+  void Fill(Column& column, std::size_t sample) const;
+
+  const warning::Book& book_;
+  const warning::Of of_;
+  warning::Detectors detectors_;
+  std::map<std::string, std::size_t> slots_;
+  std::vector<Subject> subjects_;
+  std::vector<std::size_t> free_;
+  std::map<std::string, std::int32_t> groups_;
+  std::vector<std::int32_t> group_of_;  // by slot
+  std::vector<std::uint8_t> silent_;
+  std::vector<Column> columns_;  // as the detectors' measures
+  series::Grid grid_;
+};
+
+// Which job each node works for, by what jobs say of themselves. A node of two is nobody's.
+std::map<std::string, std::string> JobsOf(
+    const std::map<std::string, telemetry::Measured>& measured);
+
+}  // namespace galen::watch::early
+
+#endif  // SERVICES_WATCH_EARLY_FLEET_VIEW_H_

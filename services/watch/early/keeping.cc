@@ -1,0 +1,99 @@
+#include "services/watch/early/keeping.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "google/protobuf/util/time_util.h"
+
+namespace galen::watch::early {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+constexpr double kMostRaised = 100;
+
+google::protobuf::Timestamp ToStamp(absl::Time time) {
+  return TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time));
+}
+
+absl::Time FromStamp(const google::protobuf::Timestamp& stamp) {
+  return absl::FromUnixSeconds(stamp.seconds()) + absl::Nanoseconds(stamp.nanos());
+}
+
+double Finite(double number) { return std::isfinite(number) ? number : 0; }
+
+}  // namespace
+
+v1::EarlyState ToStored(const warning::PolicyState& state) {
+  v1::EarlyState stored;
+  stored.set_next_id(state.next_id);
+  for (const warning::Alarm& alarm : state.alarms) {
+    v1::EarlyState::Alarm& into = *stored.add_alarms();
+    into.set_id(alarm.id);
+    *into.mutable_first() = ToStamp(alarm.first);
+    *into.mutable_last() = ToStamp(alarm.last);
+    if (alarm.told != absl::InfinitePast()) *into.mutable_told() = ToStamp(alarm.told);
+    into.set_score(alarm.score);
+    for (const warning::Notice& notice : alarm.notices) {
+      v1::EarlyState::Notice& one = *into.add_notices();
+      one.set_rule(notice.rule);
+      one.set_node(notice.where.node);
+      one.set_device(notice.where.device);
+      one.set_job(notice.where.job);
+      one.set_network(notice.where.network);
+      one.set_score(notice.score);
+      one.set_value(notice.value);
+      one.set_expected(notice.expected);
+      *one.mutable_since() = ToStamp(notice.since);
+    }
+  }
+  for (const warning::Unjudged& each : state.unjudged) {
+    v1::EarlyState::Unjudged& into = *stored.add_unjudged();
+    into.set_id(each.id);
+    into.mutable_rules()->Assign(each.rules.begin(), each.rules.end());
+    into.set_diagnosis(each.diagnosis);
+    *into.mutable_told() = ToStamp(each.told);
+  }
+  for (const auto& [rule, raised] : state.raised) (*stored.mutable_raised())[rule] = raised;
+  for (const absl::Time at : state.false_alarms) *stored.add_false_alarms() = ToStamp(at);
+  *stored.mutable_forgiven() = ToStamp(state.forgiven);
+  stored.set_withheld(state.withheld);
+  return stored;
+}
+
+warning::PolicyState FromStored(const v1::EarlyState& stored) {
+  warning::PolicyState state;
+  state.next_id = std::max<std::int64_t>(1, stored.next_id());
+  for (const v1::EarlyState::Alarm& from : stored.alarms()) {
+    warning::Alarm alarm;
+    alarm.id = from.id();
+    alarm.first = FromStamp(from.first());
+    alarm.last = FromStamp(from.last());
+    alarm.told = from.has_told() ? FromStamp(from.told()) : absl::InfinitePast();
+    alarm.score = Finite(from.score());
+    for (const v1::EarlyState::Notice& one : from.notices()) {
+      alarm.notices.push_back({one.rule(),
+                               {one.node(), one.device(), one.job(), one.network()},
+                               Finite(one.score()),
+                               Finite(one.value()),
+                               Finite(one.expected()),
+                               FromStamp(one.since())});
+    }
+    if (!alarm.notices.empty()) state.alarms.push_back(std::move(alarm));
+  }
+  for (const v1::EarlyState::Unjudged& from : stored.unjudged()) {
+    state.unjudged.push_back({from.id(),
+                              {from.rules().begin(), from.rules().end()},
+                              from.diagnosis(),
+                              FromStamp(from.told())});
+  }
+  for (const auto& [rule, raised] : stored.raised()) {
+    state.raised[rule] = std::isfinite(raised) ? std::clamp(raised, 1.0, kMostRaised) : 1;
+  }
+  for (const auto& at : stored.false_alarms()) state.false_alarms.push_back(FromStamp(at));
+  state.forgiven = FromStamp(stored.forgiven());
+  state.withheld = std::max<std::int64_t>(0, stored.withheld());
+  return state;
+}
+
+}  // namespace galen::watch::early

@@ -1,0 +1,16 @@
+#ifndef SERVICES_WATCH_EARLY_KEEPING_H_
+#define SERVICES_WATCH_EARLY_KEEPING_H_
+
+#include "common/warning/policy.h"
+#include "galen/watch/v1/early.pb.h"
+
+namespace galen::watch::early {
+
+// The policy's state as it is stored. What is stored may be damaged: numbers that cannot be are
+// put where they can.
+v1::EarlyState ToStored(const warning::PolicyState& state);
+warning::PolicyState FromStored(const v1::EarlyState& stored);
+
+}  // namespace galen::watch::early
+
+#endif  // SERVICES_WATCH_EARLY_KEEPING_H_

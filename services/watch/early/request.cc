@@ -1,0 +1,99 @@
+#include "services/watch/early/request.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/base/text.h"
+#include "google/protobuf/util/time_util.h"
+
+namespace galen::watch::early {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+constexpr std::size_t kMostNodes = 256;
+constexpr std::size_t kMostName = 256;
+
+std::string PlaceOf(const warning::Where& where) {
+  std::vector<std::string> parts;
+  if (!where.node.empty()) parts.push_back(CleanText(where.node, kMostName));
+  if (!where.device.empty()) {
+    parts.push_back(absl::StrCat("GPU ", CleanText(where.device, kMostName)));
+  }
+  if (where.node.empty()) parts.push_back(absl::StrCat("job ", CleanText(where.job, kMostName)));
+  return absl::StrJoin(parts, " ");
+}
+
+std::string TellingOf(const warning::Notice& notice, const warning::Book& book) {
+  const warning::Rule* const rule = book.Find(notice.rule);
+  if (rule == nullptr) return notice.rule;
+  switch (rule->test) {
+    case warning::Test::kGrowth:
+      return absl::StrFormat("%s (%s: %.4g a minute, up to %.4g are allowed)", rule->title,
+                             rule->measure, notice.value, notice.expected);
+    case warning::Test::kLeak:
+      return absl::StrFormat("%s (%s: %.4g of %.4g are left; %.1f hours at this pace)", rule->title,
+                             rule->measure, notice.value, notice.expected,
+                             static_cast<double>(rule->limit) / std::max(notice.score, 0.01));
+    case warning::Test::kPeers:
+    case warning::Test::kOwn:
+    case warning::Test::kBound:
+      break;
+  }
+  return absl::StrFormat("%s (%s: %.4g beside %.4g)", rule->title, rule->measure, notice.value,
+                         notice.expected);
+}
+
+}  // namespace
+
+galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const warning::Book& book,
+                                            const std::map<std::string, std::string>& jobs,
+                                            const std::string& parent) {
+  galen::v1::CreateDiagnosisRequest request;
+  request.set_parent(parent);
+  request.set_request_id(absl::StrCat("early-", alarm.id, "-", absl::ToUnixSeconds(alarm.first)));
+  galen::v1::Incident& incident = *request.mutable_diagnosis()->mutable_incident();
+  galen::v1::LogSource log;
+  log.set_path("early-warning.log");
+  log.set_kind(galen::v1::LogSource::SYSTEM);
+  absl::Time since = alarm.first;
+  std::vector<std::string> nodes;
+  const auto add = [&](const std::string& node) {
+    if (!node.empty() && nodes.size() < kMostNodes &&
+        std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
+      nodes.push_back(node);
+    }
+  };
+  for (const warning::Notice& notice : alarm.notices) {
+    since = std::min(since, notice.since);
+    add(notice.where.node);
+    absl::StrAppend(log.mutable_content(),
+                    absl::FormatTime(absl::RFC3339_sec, notice.since, absl::UTCTimeZone()), " ",
+                    PlaceOf(notice.where), " ", TellingOf(notice, book), "\n");
+  }
+  if (nodes.empty()) {
+    for (const auto& [node, job] : jobs) {
+      if (job == alarm.notices.front().where.job) add(node);
+    }
+  }
+  for (const std::string& node : nodes) incident.add_nodes(node);
+  const warning::Notice& first = alarm.notices.front();
+  std::string what =
+      absl::StrCat("Early warning: ", PlaceOf(first.where), ": ", TellingOf(first, book));
+  if (alarm.notices.size() > 1) {
+    absl::StrAppend(&what, "; and ", alarm.notices.size() - 1, " more signs of it");
+  }
+  if (!first.where.job.empty() && !first.where.node.empty()) {
+    absl::StrAppend(&what, "; works for job ", CleanText(first.where.job, kMostName));
+  }
+  incident.set_description(what);
+  *incident.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(since));
+  *incident.add_logs() = std::move(log);
+  return request;
+}
+
+}  // namespace galen::watch::early

@@ -1,0 +1,59 @@
+#include "services/watch/early_flags.h"
+
+#include <utility>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/log/log.h"
+#include "common/telemetry/open_source.h"
+#include "common/telemetry/rules.h"
+#include "common/warning/rules.h"
+
+ABSL_FLAG(
+    bool, early_warning, false,
+    "Read the numbers of --prometheus every minute, and open a diagnosis for what is not well "
+    "before people notice, once for each cause (docs/warning.md).");
+ABSL_FLAG(std::string, prometheus, "",
+          "With --early_warning: address of a Prometheus-compatible server.");
+ABSL_FLAG(
+    std::string, prometheus_key_file, "",
+    "File with what that server wants in the Authorization header: \"Bearer x\", \"Basic x\".");
+ABSL_FLAG(double, early_budget, 0,
+          "False alarms a week that early warning may make before it tells only what is beyond "
+          "doubt; 0: as the knowledge says.");
+
+namespace galen::watch {
+
+absl::StatusOr<std::unique_ptr<early::EarlyWarning>> OpenEarlyWarning(
+    store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge,
+    const std::string& owner, const std::string& parent, early::EarlyWarning::Open open) {
+  if (!absl::GetFlag(FLAGS_early_warning)) return nullptr;
+  const std::string where = absl::GetFlag(FLAGS_prometheus);
+  if (where.empty()) {
+    return absl::InvalidArgumentError("--early_warning: needs --prometheus, to have its numbers");
+  }
+  if (absl::GetFlag(FLAGS_early_budget) < 0) {
+    return absl::InvalidArgumentError("--early_budget: must be 0 or more");
+  }
+  GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened,
+                         telemetry::OpenSource(where, absl::GetFlag(FLAGS_prometheus_key_file)));
+  GALEN_ASSIGN_OR_RETURN(telemetry::Rules rules, telemetry::LoadRules(knowledge));
+  GALEN_ASSIGN_OR_RETURN(warning::Book book, warning::LoadRules(knowledge));
+  if (absl::GetFlag(FLAGS_early_budget) > 0) {
+    book.policy.budget_per_week = absl::GetFlag(FLAGS_early_budget);
+  }
+  early::EarlyWarning::Options options;
+  options.owner = owner;
+  options.parent = parent;
+  options.on_problem = [](const absl::Status& problem) {
+    log::Warning(absl::StrCat("early warning: ", problem.message()));
+  };
+  auto early = std::make_unique<early::EarlyWarning>(store, std::move(opened.source),
+                                                     std::move(rules), std::move(book), clock,
+                                                     std::move(open), std::move(options));
+  early->Start();
+  return early;
+}
+
+}  // namespace galen::watch

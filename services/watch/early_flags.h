@@ -1,0 +1,23 @@
+#ifndef SERVICES_WATCH_EARLY_FLAGS_H_
+#define SERVICES_WATCH_EARLY_FLAGS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/clock.h"
+#include "common/store/store.h"
+#include "services/watch/early/early_warning.h"
+
+namespace galen::watch {
+
+// Early warning as the program's flags ask for it (--early_warning, --prometheus); null when they
+// do not. It goes on by itself until it is gone. What it is given must outlive it.
+absl::StatusOr<std::unique_ptr<early::EarlyWarning>> OpenEarlyWarning(
+    store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge,
+    const std::string& owner, const std::string& parent, early::EarlyWarning::Open open);
+
+}  // namespace galen::watch
+
+#endif  // SERVICES_WATCH_EARLY_FLAGS_H_

@@ -1,0 +1,82 @@
+// Claims about the knowledge of early warning.
+#include "common/warning/rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::warning {
+namespace {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::HasSubstr;
+
+std::string RuleWith(const std::string& more) {
+  return absl::StrCat(
+      "rules:\n  - name: r\n    title: t\n    of: gpu\n    measure: gpu_power\n    source: s\n",
+      more);
+}
+
+TEST(WarningRules, ThoseThatShipAreReadAndEachHasASource) {
+  const auto book = LoadRules({absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")});
+  ASSERT_THAT(book, IsOk());
+  EXPECT_GE(book->rules.size(), 10u);
+  for (const Rule& rule : book->rules) EXPECT_FALSE(rule.source.empty()) << rule.name;
+  EXPECT_NE(book->Find("power_below_work"), nullptr);
+  EXPECT_GT(book->policy.budget_per_week, 0);
+}
+
+TEST(WarningRules, WhatIsWrongIsToldWithItsLine) {
+  struct Case {
+    const char* more;
+    const char* what;
+  };
+  const Case cases[] = {
+      {"    test: guess\n", "rules.yaml:7: test: is peers"},
+      {"    test: peers\n    slack: 0.1\n", "needs a limit"},
+      {"    test: peers\n    slack: -1\n    limit: 5\n", "slack: write a number"},
+      {"    test: peers\n    slack: nan\n    limit: 5\n", "slack: write a number"},
+      {"    test: bound\n    slack: 0.1\n    limit: 5\n", "needs bound"},
+      {"    test: growth\n    slack: 2\n    cap: 1\n    limit: 5\n", "cap of more than the slack"},
+      {"    test: peers\n    slack: 1\n    limit: 5\n    colour: red\n", "colour: unknown"},
+      {"    test: peers\n    slack: 1\n    limit: 5\n    given: {a: x}\n", "a: write a number"},
+  };
+  for (const Case& each : cases) {
+    Book book;
+    EXPECT_THAT(AddRules(RuleWith(each.more), "rules.yaml", book),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(each.what)));
+  }
+}
+
+TEST(WarningRules, WhatIsPlannedStandsWithItsReason) {
+  Book book;
+  const char kSilence[] =
+      "silences:\n  - {from: '2026-02-14T08:00:00Z', until: '2026-02-14T10:00:00Z', node: n1, "
+      "reason: firmware}\n";
+  ASSERT_THAT(AddRules(kSilence, "a", book), IsOk());
+  ASSERT_EQ(book.silences.size(), 1u);
+  const absl::Time begin = book.silences[0].from;
+  EXPECT_TRUE(book.silences[0].Covers("n1", "j", begin));
+  EXPECT_FALSE(book.silences[0].Covers("n2", "j", begin));
+  EXPECT_FALSE(book.silences[0].Covers("n1", "j", begin + absl::Hours(2)));
+  EXPECT_THAT(AddRules("silences:\n  - {from: now, until: then, reason: x}\n", "a", book),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a:2: from:")));
+}
+
+TEST(WarningRules, ASitesRuleTakesThePlaceOfTheOneOfItsName) {
+  Book book;
+  ASSERT_THAT(AddRules(RuleWith("    test: peers\n    slack: 0.1\n    limit: 5\n"), "a", book),
+              IsOk());
+  ASSERT_THAT(AddRules(RuleWith("    test: peers\n    slack: 0.1\n    limit: 9\n"), "b", book),
+              IsOk());
+  ASSERT_EQ(book.rules.size(), 1u);
+  EXPECT_EQ(book.rules[0].limit, 9);
+}
+
+}  // namespace
+}  // namespace galen::warning

@@ -1,0 +1,302 @@
+// Claims about what early warning opens, and what becomes of it when it is killed.
+#include "services/watch/early/early_warning.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/telemetry/open_metrics_source.h"
+#include "services/watch/early/keeping.h"
+#include "tests/testing/fake_clock.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::watch::early {
+namespace {
+
+using ::galen::testing::FakeClock;
+using ::galen::testing::IsOk;
+using ::galen::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::int64_t kBegin = 1'700'000'040;  // a whole minute
+constexpr int kMinutes = 200;
+constexpr int kFault = 100;  // minutes from the beginning
+
+// Two machines of eight busy GPUs, a sample a minute; GPU 3 of "n1" is held at 200 MHz from kFault
+// on.
+std::string Text() {
+  std::map<std::string, std::string> families;
+  for (int minute = 0; minute < kMinutes; ++minute) {
+    for (int gpu = 0; gpu < 16; ++gpu) {
+      const bool slow = gpu == 3 && minute >= kFault;
+      const double noise = ((gpu * 31 + minute * 17) % 13 - 6) / 6.0;
+      const std::string labels =
+          absl::StrFormat("{Hostname=\"n%d\",gpu=\"%d\"}", 1 + gpu / 8, gpu % 8);
+      const auto add = [&](const char* name, double value) {
+        absl::StrAppend(&families[name], name, labels, " ", value, " ", kBegin + 60 * minute, "\n");
+      };
+      add("DCGM_FI_DEV_POWER_USAGE", (slow ? 95 : 340) + 3 * noise);
+      add("DCGM_FI_DEV_SM_CLOCK", (slow ? 200 : 1400) + 5 * noise);
+      add("DCGM_FI_DEV_GPU_UTIL", 100);
+    }
+  }
+  std::string text;
+  for (const auto& [name, lines] : families) {
+    absl::StrAppend(&text, "# TYPE ", name, " gauge\n", lines);
+  }
+  return text + "# EOF\n";
+}
+
+std::shared_ptr<telemetry::Source> Telemetry() {
+  static const std::shared_ptr<telemetry::Source> source =
+      telemetry::OpenMetricsSource::OfText("made up", Text(), std::nullopt, {});
+  return source;
+}
+
+// Has nothing, for a reason.
+class Away final : public telemetry::Source {
+ public:
+  std::string name() const override { return "away"; }
+  bool evaluates() const override { return false; }
+  absl::StatusOr<telemetry::Answer> Instant(const std::string&, absl::Time,
+                                            const telemetry::Call&) override {
+    return Status();
+  }
+  absl::StatusOr<telemetry::Answer> RangeOf(const std::string&, const telemetry::Range&,
+                                            const telemetry::Call&) override {
+    return Status();
+  }
+  absl::StatusOr<telemetry::Answer> Samples(const std::string&, absl::Time, absl::Time,
+                                            const telemetry::Call&) override {
+    return Status();
+  }
+  absl::StatusOr<telemetry::Answer> SeriesOf(const std::string&, absl::Time, absl::Time,
+                                             const telemetry::Call&) override {
+    return Status();
+  }
+  absl::StatusOr<std::vector<std::string>> LabelValues(const std::string&, const std::string&,
+                                                       absl::Time, absl::Time,
+                                                       const telemetry::Call&, bool*) override {
+    return Status();
+  }
+
+ private:
+  static absl::Status Status() { return absl::UnavailableError("the server is away"); }
+};
+
+class EarlyWarningTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<EarlyWarning> Make(const std::string& owner,
+                                     std::shared_ptr<telemetry::Source> source = Telemetry()) {
+    EarlyWarning::Options options;
+    options.owner = owner;
+    options.leader_ttl = absl::Milliseconds(50);
+    const std::string knowledge = absl::StrCat(GALEN_SOURCE_DIR, "/knowledge");
+    warning::Book book = warning::LoadRules({knowledge}).value();
+    book.silences = silences_;
+    return std::make_unique<EarlyWarning>(
+        *store_, std::move(source), telemetry::LoadRules({knowledge}).value(), std::move(book),
+        clock_,
+        [this](const galen::v1::CreateDiagnosisRequest& request) -> absl::StatusOr<std::string> {
+          ++calls_;
+          if (before_.ok()) opened_.try_emplace(request.request_id(), request);
+          if (!before_.ok()) return before_;
+          if (!after_.ok()) return after_;
+          return absl::StrCat("tenants/t/diagnoses/", opened_.size());
+        },
+        options);
+  }
+  void GoTo(int minute) {
+    clock_.Advance(absl::FromUnixSeconds(kBegin + 60 * minute + 61) - clock_.Now());
+  }
+  // Until it leads: who was there before may not have given the lead back.
+  static void RunUntilItLeads(EarlyWarning& early) {
+    while (!early.IsLeader()) ASSERT_THAT(early.Round(), IsOk());
+  }
+
+  const std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
+  FakeClock clock_{absl::FromUnixSeconds(kBegin)};
+  std::vector<warning::Silence> silences_;
+  absl::Status before_;  // why nothing is opened
+  absl::Status after_;   // why nobody hears that it was
+  int calls_ = 0;
+  std::map<std::string, galen::v1::CreateDiagnosisRequest> opened_;
+};
+
+TEST_F(EarlyWarningTest, AGpuHeldAt200MHzOpensOneDiagnosisThatNamesItsMachine) {
+  const auto early = Make("one");
+  for (int minute = 5; minute < kFault; ++minute) {
+    GoTo(minute);
+    ASSERT_THAT(early->Round(), IsOk());
+  }
+  EXPECT_THAT(opened_, IsEmpty());
+  int first = 0;
+  for (int minute = kFault; minute < kMinutes; ++minute) {
+    GoTo(minute);
+    ASSERT_THAT(early->Round(), IsOk());
+    if (first == 0 && !opened_.empty()) first = minute - kFault;
+  }
+  ASSERT_THAT(opened_, SizeIs(1));
+  EXPECT_LE(first, 5);
+  const galen::v1::Incident& incident = opened_.begin()->second.diagnosis().incident();
+  EXPECT_THAT(incident.nodes(), ElementsAre("n1"));
+  EXPECT_THAT(incident.description(), HasSubstr("n1 GPU 3"));
+  EXPECT_THAT(incident.logs(0).content(), HasSubstr("gpu_power: "));
+  EXPECT_THAT(incident.logs(0).content(), HasSubstr("gpu_clock: 2"));
+  EXPECT_GE(incident.start_time().seconds(), kBegin + 60 * kFault - 120);
+}
+
+// Killed with the decision in the store and nothing opened.
+TEST_F(EarlyWarningTest, WhatWasDecidedAndNotOpenedIsOpenedByTheNext) {
+  before_ = absl::UnavailableError("away");
+  auto first = Make("one");
+  GoTo(kFault + 20);
+  while (calls_ == 0) first->Round().IgnoreError();
+  first.reset();
+  EXPECT_THAT(opened_, IsEmpty());
+  before_ = absl::OkStatus();
+  const auto second = Make("two");
+  RunUntilItLeads(*second);
+  GoTo(kFault + 40);
+  ASSERT_THAT(second->Round(), IsOk());
+  EXPECT_THAT(opened_, SizeIs(1));
+}
+
+// Killed when it was opened and nobody had noted it.
+TEST_F(EarlyWarningTest, WhatWasOpenedAndNotNotedIsNotOpenedTwice) {
+  after_ = absl::UnavailableError("the connection broke");
+  auto first = Make("one");
+  GoTo(kFault + 20);
+  while (calls_ == 0) first->Round().IgnoreError();
+  first.reset();
+  after_ = absl::OkStatus();
+  const auto second = Make("two");
+  RunUntilItLeads(*second);
+  for (int minute = kFault + 21; minute < kMinutes; ++minute) {
+    GoTo(minute);
+    ASSERT_THAT(second->Round(), IsOk());
+  }
+  EXPECT_GE(calls_, 2);
+  EXPECT_THAT(opened_, SizeIs(1)) << "the same request id";
+}
+
+TEST_F(EarlyWarningTest, ARestartNeitherForgetsNorRepeatsACause) {
+  for (int minute = 20; minute < kMinutes; minute += 7) {
+    GoTo(minute);
+    const auto early = Make(absl::StrCat("run ", minute));
+    RunUntilItLeads(*early);
+    ASSERT_THAT(early->Round(), IsOk());
+  }
+  EXPECT_THAT(opened_, SizeIs(1));
+}
+
+TEST_F(EarlyWarningTest, OfTwoOneReadsAndTheOtherWaits) {
+  const auto first = Make("one");
+  const auto second = Make("two");
+  GoTo(kFault - 50);
+  ASSERT_THAT(first->Round(), IsOk());
+  ASSERT_TRUE(first->IsLeader());
+  for (int minute = kFault - 49; minute < kFault + 30; ++minute) {
+    GoTo(minute);
+    first->Round().IgnoreError();
+    second->Round().IgnoreError();
+    EXPECT_FALSE(first->IsLeader() && second->IsLeader() && calls_ > 1);
+  }
+  EXPECT_THAT(opened_, SizeIs(1));
+}
+
+TEST_F(EarlyWarningTest, MinutesThatNobodyReadAreReadLater) {
+  const auto early = Make("one");
+  GoTo(10);
+  ASSERT_THAT(early->Round(), IsOk());
+  GoTo(kFault + 30);
+  ASSERT_THAT(early->Round(), IsOk());
+  EXPECT_THAT(opened_, SizeIs(1));
+}
+
+TEST_F(EarlyWarningTest, WithoutTelemetryItSaysSoAndOpensNothing) {
+  const auto early = Make("one", std::make_shared<Away>());
+  GoTo(kFault + 30);
+  EXPECT_THAT(early->Round(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("away")));
+  EXPECT_THAT(opened_, IsEmpty());
+}
+
+TEST_F(EarlyWarningTest, WhatIsPlannedOpensNothing) {
+  silences_.push_back({absl::FromUnixSeconds(kBegin), absl::FromUnixSeconds(kBegin + 60 * kMinutes),
+                       "n1", "", "clocks are tested"});
+  const auto early = Make("one");
+  GoTo(10);
+  ASSERT_THAT(early->Round(), IsOk());
+  GoTo(kFault + 60);
+  ASSERT_THAT(early->Round(), IsOk());
+  EXPECT_THAT(opened_, IsEmpty());
+}
+
+// A person who cancels the diagnosis says that there was nothing.
+TEST_F(EarlyWarningTest, ACancelledDiagnosisRaisesTheLimitsOfItsRules) {
+  const auto early = Make("one");
+  GoTo(10);
+  ASSERT_THAT(early->Round(), IsOk());
+  GoTo(kFault + 20);
+  ASSERT_THAT(early->Round(), IsOk());
+  ASSERT_THAT(opened_, SizeIs(1));
+  const std::string name = "tenants/t/diagnoses/1";
+  galen::v1::DiagnosisEvent created;
+  created.mutable_created()->set_name(name);
+  ASSERT_THAT(store_->events().Create(created), IsOk());
+  const auto lease =
+      store_->events().AcquireLease(name, "orchestrator", clock_.Now(), absl::Hours(1));
+  ASSERT_THAT(lease, IsOk());
+  galen::v1::DiagnosisEvent cancelled;
+  cancelled.set_sequence(2);
+  cancelled.mutable_cancelled()->set_reason("nothing was wrong");
+  ASSERT_THAT(store_->events().Append(*lease, 1, {cancelled}), IsOk());
+  GoTo(kFault + 40);
+  ASSERT_THAT(early->Round(), IsOk());
+  const auto notes = store_->journal().Read("watch.early.state", 0, 1000).value();
+  v1::EarlyState state;
+  ASSERT_TRUE(state.ParseFromString(notes.back().record));
+  EXPECT_EQ(state.false_alarms_size(), 1);
+  EXPECT_DOUBLE_EQ(state.raised().at("clock_below_peers"), 1.25);
+}
+
+TEST_F(EarlyWarningTest, AStateThatCannotBeReadIsToldAndNotPassedOver) {
+  ASSERT_THAT(store_->journal().Append("watch.early.state", {"\xff\xff\xff"}), IsOk());
+  const auto early = Make("one");
+  GoTo(10);
+  EXPECT_THAT(early->Round(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("watch.early.state")));
+}
+
+TEST(EarlyState, ComesBackAsItWas) {
+  warning::PolicyState state;
+  state.next_id = 7;
+  warning::Alarm alarm;
+  alarm.id = 6;
+  alarm.notices.push_back({"r", {"n", "d", "j", "s"}, 1.5, 2, 3, absl::FromUnixSeconds(5)});
+  alarm.first = absl::FromUnixSeconds(10);
+  alarm.last = absl::FromUnixSeconds(20);
+  alarm.told = absl::InfinitePast();
+  state.alarms.push_back(alarm);
+  state.unjudged.push_back({3, {"r"}, "tenants/t/diagnoses/1", absl::FromUnixSeconds(50)});
+  state.raised["r"] = 1.25;
+  state.false_alarms.push_back(absl::FromUnixSeconds(30));
+  state.forgiven = absl::FromUnixSeconds(40);
+  const warning::PolicyState back = FromStored(ToStored(state));
+  EXPECT_EQ(ToStored(back).SerializeAsString(), ToStored(state).SerializeAsString());
+  EXPECT_EQ(back.alarms.at(0).told, absl::InfinitePast());
+  EXPECT_EQ(back.alarms.at(0).notices.at(0).where, alarm.notices[0].where);
+}
+
+}  // namespace
+}  // namespace galen::watch::early
