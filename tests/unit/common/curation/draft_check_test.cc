@@ -12,9 +12,9 @@ namespace galen::curation {
 namespace {
 
 using knowledge::v1::Rule;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 struct Sentence {
   const char* text;
@@ -22,7 +22,7 @@ struct Sentence {
   const char* value;
 };
 
-class ConditionTest : public testing::TestWithParam<Sentence> {};
+class ConditionTest : public ::testing::TestWithParam<Sentence> {};
 
 TEST_P(ConditionTest, SaysWhenTheMachineIsAtFault) {
   const auto read = ReadCondition(GetParam().text, true);
@@ -33,7 +33,7 @@ TEST_P(ConditionTest, SaysWhenTheMachineIsAtFault) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sentences, ConditionTest,
-    testing::Values(Sentence{"it must be at least 8", Rule::LT, "8"},
+    ::testing::Values(Sentence{"it must be at least 8", Rule::LT, "8"},
                     Sentence{"it should be at most 10.", Rule::GT, "10"},
                     Sentence{"a fault when it is above 90", Rule::GT, "90"},
                     Sentence{"bad if below 4 GiB", Rule::LT, "4"},
@@ -118,7 +118,7 @@ TEST(DraftCheck, CallsWhatTheCatalogueHas) {
   ASSERT_TRUE(draft.ok()) << draft.status();
   EXPECT_EQ(draft->call, "gpu.memory_test");
   EXPECT_THAT(draft->parameters,
-              testing::UnorderedElementsAre(Pair("gpu", "3"), Pair("seconds", "120")));
+              ::testing::UnorderedElementsAre(Pair("gpu", "3"), Pair("seconds", "120")));
 }
 
 TEST(DraftCheck, SaysWhatTheDescriptionLacks) {

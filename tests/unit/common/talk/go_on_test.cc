@@ -11,7 +11,7 @@ struct Said {
   GoOn go_on;
 };
 
-class GoOnTest : public testing::TestWithParam<Said> {};
+class GoOnTest : public ::testing::TestWithParam<Said> {};
 
 TEST_P(GoOnTest, IsWhatTheSpeakerWants) {
   const auto sentences = SentencesOf(GetParam().text);
@@ -20,7 +20,7 @@ TEST_P(GoOnTest, IsWhatTheSpeakerWants) {
 
 INSTANTIATE_TEST_SUITE_P(
     Talks, GoOnTest,
-    testing::Values(
+    ::testing::Values(
         Said{"Please go ahead.", GoOn::kYes}, Said{"Can you have a look?", GoOn::kYes},
         Said{"Don't start yet.", GoOn::kNo}, Said{"Hold off, please.", GoOn::kNo},
         Said{"Go ahead. No wait, hold on.", GoOn::kNo},

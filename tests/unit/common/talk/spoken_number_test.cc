@@ -10,7 +10,7 @@ struct Spoken {
   int value;  // -1: none
 };
 
-class SpokenNumberTest : public testing::TestWithParam<Spoken> {};
+class SpokenNumberTest : public ::testing::TestWithParam<Spoken> {};
 
 TEST_P(SpokenNumberTest, IsReadAsPeopleSayIt) {
   const auto number = ReadNumber(GetParam().text);
@@ -19,7 +19,7 @@ TEST_P(SpokenNumberTest, IsReadAsPeopleSayIt) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ports, SpokenNumberTest,
-    testing::Values(
+    ::testing::Values(
         Spoken{"22", 22}, Spoken{"2222 please", 2222}, Spoken{"twenty-two", 22},
         Spoken{"twenty-two twenty-two", 2222}, Spoken{"two two two two", 2222},
         Spoken{"double two zero one", 2201}, Spoken{"two thousand two hundred and two", 2202},

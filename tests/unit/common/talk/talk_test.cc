@@ -10,8 +10,8 @@
 namespace galen::talk {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::vector<std::string> Targets(absl::string_view text, const Reading& reading = {}) {
   std::vector<std::string> targets;

@@ -6,9 +6,9 @@
 namespace galen::eval {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 knowledge::Knowledge TwoLabels() {
   knowledge::v1::KnowledgeBase base;

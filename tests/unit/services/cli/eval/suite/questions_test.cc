@@ -10,8 +10,8 @@
 namespace galen::eval {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr char kHead[] = "suite: galen.suite/v1\nmetric: A\nquestions:\n";
 constexpr char kShipped[] = GALEN_SOURCE_DIR "/services/cli/eval/suite/questions";
@@ -35,7 +35,7 @@ struct Mistake {
   const char* says;
 };
 
-class MistakeTest : public testing::TestWithParam<Mistake> {};
+class MistakeTest : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(MistakeTest, IsToldWithFileLineAndRemedy) {
   const auto questions = ParseQuestions(GetParam().text, "q.yaml");
@@ -50,7 +50,7 @@ const char kC[] = "suite: galen.suite/v1\nmetric: C\nquestions:\n";
 
 INSTANTIATE_TEST_SUITE_P(
     Hostile, MistakeTest,
-    testing::Values(
+    ::testing::Values(
         Mistake{"NoMap", "[1, 2]", "is no map"}, Mistake{"Torn", "suite: [", "q.yaml"},
         Mistake{"Format", "suite: other\nmetric: A\nquestions: []\n", "is not known"},
         Mistake{"Metric", "suite: galen.suite/v1\nmetric: D\nquestions: []\n", "write A, B or C"},
