@@ -1,14 +1,18 @@
 // Claims about the tables of measurements: how people write them, and how well the published ones
 // are predicted.
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/host/yaml.h"
 #include "common/perfmodel/holdout.h"
 #include "common/perfmodel/tables/read_table.h"
@@ -116,6 +120,21 @@ TEST_F(Published, EachHasASourceAndIsPredicted) {
     EXPECT_FALSE(one.source.empty()) << one.id;
     EXPECT_TRUE(Predict(one, calibration->factors).ok()) << one.id;
   }
+}
+
+TEST_F(Published, EachFileOfASourceIsThere) {
+  namespace fs = std::filesystem;
+  const fs::path shared = fs::path(GALEN_SOURCE_DIR) / ".." / "shared";
+  if (!fs::exists(shared / "fixtures")) GTEST_SKIP() << "no ../shared/fixtures here";
+  std::size_t files = 0;
+  for (const Measurement& one : all_) {
+    const absl::string_view source = one.source;
+    if (!absl::StartsWith(source, "fixtures/")) continue;
+    const std::string file(source.substr(0, source.find_first_of(",:;")));
+    EXPECT_TRUE(fs::exists(shared / file)) << one.id << ": " << file;
+    ++files;
+  }
+  EXPECT_GE(files, 50U);
 }
 
 // A median absolute error of at most 10 % after calibration on the first half was asked for.
