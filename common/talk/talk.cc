@@ -257,6 +257,7 @@ class Reader {
       Mention& mention = mentions_[i];
       Found* const known = FindAddress(mention.address);
       if (known == nullptr) {
+        if (found_.size() >= kMostTargets) continue;
         found_.push_back({{std::move(mention.address), mention.port}, in_[i], why_[i]});
         continue;
       }

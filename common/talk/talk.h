@@ -43,6 +43,7 @@ struct Reading {
 
 // Longer talks are read up to here.
 inline constexpr std::size_t kMostTalkBytes = std::size_t{256} << 10;
+// Of addresses, targets or not, those that are named first count.
 inline constexpr std::size_t kMostTargets = 256;
 
 // What a talk asks for: text of a person or of several, hostile or not. It is read, never obeyed:

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/curation/proposal_store.h"
 #include "services/cli/kb/add_label.h"
+#include "services/cli/kb/draft_check_command.h"
 #include "services/cli/kb/history_commands.h"
 #include "services/cli/kb/ingest_command.h"
 #include "services/cli/kb/inspect.h"
@@ -287,6 +288,35 @@ TEST_F(KbTest, DiffOfADigestThatNobodyLoadedSaysWhatToGiveInstead) {
   DiffArguments arguments{"0123456789abcdef", root_ + "/shipped", false};
   EXPECT_NE(DiffKnowledge(arguments, console_), kOk);
   EXPECT_THAT(err_.str(), HasSubstr("give its directories"));
+}
+
+TEST_F(KbTest, ADraftedCheckIsPrintedAndNothingIsWritten) {
+  std::ofstream(root_ + "/fan") << "rpm: 0\n";
+  DraftCheckArguments draft;
+  draft.knowledge = Knowledge();
+  draft.description = "In /run/fan the field \"rpm\" must be at least 500.";
+  draft.shown = root_ + "/fan";
+  draft.faulty = true;
+  EXPECT_EQ(DraftCheckCommand(draft, console_), kOk) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("name: site.rpm"), HasSubstr("file: /run/fan"),
+                                HasSubstr("kind: extract"), Not(HasSubstr("lint:"))));
+  EXPECT_FALSE(fs::exists(site_));
+}
+
+TEST_F(KbTest, ADraftThatTheCatalogueHasIsACall) {
+  DraftCheckArguments draft;
+  draft.knowledge = Knowledge();
+  draft.description = "Are there ECC errors in the memory of the GPU, as nvidia-smi counts them?";
+  EXPECT_EQ(DraftCheckCommand(draft, console_), kOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("galen checks run gpu.memory"));
+}
+
+TEST_F(KbTest, ADraftWithoutASourceSaysWhatToAdd) {
+  DraftCheckArguments draft;
+  draft.knowledge = Knowledge();
+  draft.description = "Something must be at least 500.";
+  EXPECT_EQ(DraftCheckCommand(draft, console_), kBadInput);
+  EXPECT_THAT(err_.str(), HasSubstr("write the path"));
 }
 
 TEST(Table, ColumnsLineUpAndNothingTrails) {
