@@ -21,7 +21,7 @@
 #include "common/warning/policy.h"
 #include "common/warning/rules.h"
 
-ABSL_FLAG(int, seeds, 101, "First seed that is scored.");
+ABSL_FLAG(int, seeds, 201, "First seed that is scored.");
 ABSL_FLAG(int, count, 5, "How many.");
 ABSL_FLAG(int, training, 1, "First seed that the rivals are set by.");
 ABSL_FLAG(int, training_count, 3, "How many; 0: no rivals.");
