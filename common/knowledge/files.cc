@@ -43,10 +43,11 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
     // (How ticket systems are spoken to is the gateway's alone to read: docs/tickets.md; what a
     // triage of logs goes by is read by common/triage, families of kernels by common/profile,
     // playbooks by common/playbook, what is carried out on machines by common/actions.)
-    const bool apart = it.depth() == 0 &&
-                       (base == kProposalsFolder || base == kWebhooksFolder || base == "actions" ||
-                        base == "tickets" || base == "kubernetes" || base == "playbooks" ||
-                        base == "profile" || base == "telemetry" || base == "triage");
+    const bool apart =
+        it.depth() == 0 &&
+        (base == kProposalsFolder || base == kWebhooksFolder || base == "actions" ||
+         base == "advisor" || base == "tickets" || base == "kubernetes" || base == "playbooks" ||
+         base == "profile" || base == "telemetry" || base == "triage");
     if (absl::StartsWith(base, ".") || apart || it.depth() >= kMaxDirectoryDepth) {
       it.disable_recursion_pending();
     } else if (absl::EndsWith(base, ".yaml") && it->is_regular_file(ignored)) {
