@@ -197,9 +197,10 @@ Learned Learner::Learn() const {
   const std::vector<LifeCounts::Cell> lives = lives_.Cells();
   absl::StatusOr<HazardModel> hazard = FitHazard(lives, options_.fit);
   if (hazard.ok()) {
+    // A sign that was seen is a test, whether or not a failure came after it: tests that are chosen by their outcome find too much.
     std::vector<double> sign_p;
     for (const HazardModel::Sign& sign : hazard->signs) {
-      if (sign.error > 0) sign_p.push_back(sign.p);
+      if (sign.hours > 0) sign_p.push_back(sign.error > 0 ? sign.p : 1);
     }
     learned.tested_signs = sign_p.size();
     const std::vector<bool> kept = BenjaminiHochberg(sign_p, options_.q);
@@ -207,7 +208,7 @@ Learned Learner::Learn() const {
     fit.keep.assign(kMostSigns, false);
     std::size_t next = 0;
     for (std::size_t i = 0; i < kMostSigns; ++i) {
-      if (hazard->signs[i].error > 0) fit.keep[i] = kept[next++];
+      if (hazard->signs[i].hours > 0) fit.keep[i] = kept[next++];
       if (!fit.keep[i]) continue;
       learned.build_ups.push_back({absl::StrCat("build-up-", i), i, hazard->signs[i]});
     }

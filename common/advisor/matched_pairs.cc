@@ -248,7 +248,7 @@ std::vector<Mismatch> FindMismatches(const RunCounts& counts, const PairOptions&
       Pair(cell, column, draws, pool.others);
     }
     begin = end;
-    if (pool.cell.runs < options.least_runs || pool.cell.failed < options.least_failures) continue;
+    if (pool.cell.runs < options.least_runs) continue;
     Mismatch mismatch;
     mismatch.workload = workload;
     mismatch.context = context;

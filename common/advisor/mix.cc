@@ -126,7 +126,8 @@ absl::StatusOr<OperatorMix> MixOf(const Declared& d) {
   const double tokens = number(d.micro_batch) * s;  // of a micro-batch on one GPU
   const double layers = number(d.layers) / number(d.pipeline);
   const double tensor = number(d.tensor);
-  const double passes = d.training ? 3 : 1;  // backward costs twice forward
+  const double passes = d.training ? 3 : 1;  // backward computes twice what forward does
+  const double ways = d.training ? 2 : 1;    // and sends as much
   const double active = number(std::min(d.active, d.experts));
   const double weights = layers * (4 * h * h + 2 * h * ffn * number(d.experts)) / tensor;
   const double used = layers * (4 * h * h + 2 * h * ffn * active) / tensor;
@@ -140,18 +141,18 @@ absl::StatusOr<OperatorMix> MixOf(const Declared& d) {
   mix["normalization"] = passes * layers * tokens * 4 * h * 2 / kMemoryRate;
   mix["embedding"] = passes * tokens * h * 2 / kMemoryRate;
   if (d.tensor > 1) {
-    const double bytes = passes * layers * 2 * tokens * h * 2 * 2 * (tensor - 1) / tensor;
+    const double bytes = ways * layers * 2 * tokens * h * 2 * 2 * (tensor - 1) / tensor;
     mix["all_reduce"] += bytes / RateOf(tensor);
   }
-  if (d.pipeline > 1) mix["send_recv"] += 2 * tokens * h * 2 / kFarRate;
+  if (d.pipeline > 1) mix["send_recv"] += ways * tokens * h * 2 / kFarRate;
   if (d.context > 1) {
-    mix["send_recv"] += passes * layers * 2 * tokens * h * 2 / RateOf(tensor * number(d.context));
+    mix["send_recv"] += ways * layers * 2 * tokens * h * 2 / RateOf(tensor * number(d.context));
   }
   if (d.experts > 1) {
     mix["routing"] += passes * layers * tokens * number(d.experts) * 4 / kMemoryRate;
     if (d.expert > 1) {
       mix["all_to_all"] +=
-          passes * layers * 2 * tokens * h * 2 * active / RateOf(tensor * number(d.expert));
+          ways * layers * 2 * tokens * h * 2 * active / RateOf(tensor * number(d.expert));
     }
   }
   // Once a step, spread over its micro-batches; experts are held by `expert` groups.

@@ -26,7 +26,7 @@ constexpr std::array<absl::string_view, 20> kComponents = {
     "sglang", "torch",  "transformer_engine",    "triton", "vllm",       "xla"};
 
 int BucketOf(double share) {
-  // Factors of four above kLeastShare: the ends are 2, 8 and 32 %.
+  // Factors of four above kLeastShare: the ends are 5, 20 and 80 %.
   return 1 + static_cast<int>(std::floor(std::log2(share / kLeastShare) / 2 + 1e-9));
 }
 

@@ -14,15 +14,15 @@
 namespace galen::advisor {
 
 // Shares below this are not there.
-inline constexpr double kLeastShare = 0.02;
+inline constexpr double kLeastShare = 0.05;
 
 // How much of a mix a signature is made of.
 enum class Grain {
   kCoarse,  // which operators take more than kLeastShare
-  kFine,    // and in which bucket of a factor of four: 2 % to 8 %, to 32 %, more
+  kFine,    // and in which bucket of a factor of four: 5 % to 20 %, to 80 %, more
 };
 
-// The canonical text of a mix: what is digested, and all of what is. "fine attention=1 gemm=3 scale=2". Of `gpus` the power of eight alone.
+// The canonical text of a mix: what is digested, and all of what is. "fine attention=1 gemm=2 scale=2". Of `gpus` the power of eight alone.
 std::string CanonicalMix(const OperatorMix& mix, std::int64_t gpus, Grain grain);
 
 // Versions of software by component ("nccl": "2.19.3").

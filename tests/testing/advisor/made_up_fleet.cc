@@ -16,7 +16,7 @@ using advisor::RunRecord;
 
 constexpr std::size_t kMonths = 6;
 constexpr std::size_t kScales = 4;
-constexpr double kBase = 0.0012;  // failures an hour
+constexpr double kBase = 0.004;  // failures an hour
 
 }  // namespace
 

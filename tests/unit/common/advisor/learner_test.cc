@@ -69,7 +69,7 @@ TEST(Learner, FindsNothingInFleetsWithNothingPlanted) {
   constexpr int kFleets = 20;
   for (int seed = 0; seed < kFleets; ++seed) {
     MadeUpFleet fleet({}, 100 + static_cast<std::uint64_t>(seed));
-    const Learned learned = LearnFrom(fleet, 8000);
+    const Learned learned = LearnFrom(fleet, 20'000);
     EXPECT_GT(learned.tested_pairs, 50u);
     EXPECT_EQ(learned.tested_signs, MadeUpFleet::kSigns);
     with_mismatch += learned.mismatches.empty() && learned.of_one_node.empty() ? 0 : 1;
