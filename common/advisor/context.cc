@@ -55,10 +55,10 @@ absl::StatusOr<std::string> ContextOf(const Hardware& hardware) {
   GALEN_ASSIGN_OR_RETURN(const std::string gpu, Word("gpu", hardware.gpu));
   GALEN_ASSIGN_OR_RETURN(const std::string nic, Word("nic", hardware.nic));
   GALEN_ASSIGN_OR_RETURN(const std::string driver, Word("driver", hardware.driver));
-  std::string text = absl::StrCat("gpu=", gpu, " nic=", hardware.nic.empty() ? "none" : nic,
-                                  " driver=", Branch(driver), " gpus=",
-                                  std::clamp(hardware.gpus_per_node, 0, 1024), " clocks=",
-                                  Step(hardware.clock_limit), " power=", Step(hardware.power_limit));
+  std::string text = absl::StrCat(
+      "gpu=", gpu, " nic=", hardware.nic.empty() ? "none" : nic, " driver=", Branch(driver),
+      " gpus=", std::clamp(hardware.gpus_per_node, 0, 1024), " clocks=", Step(hardware.clock_limit),
+      " power=", Step(hardware.power_limit));
   for (const auto& [name, value] : hardware.settings) {
     GALEN_ASSIGN_OR_RETURN(const std::string key, Word("settings", name));
     GALEN_ASSIGN_OR_RETURN(const std::string word, Word(name, value));

@@ -22,10 +22,12 @@ struct Hardware {
   std::map<std::string, std::string> settings;
 };
 
-// Machines that pose the same challenges: one line such as "gpu=NVIDIA H100 80GB HBM3 nic=MT4129 driver=535.129 clocks=full
-// power=full ecc=on". Versions up to their second number; limits in three steps (full from 95 %, reduced from 70 %, low), as what
-// is unknown stays "unknown". The same hardware gives the same text. It is the provider's own, so nothing in it is hidden.
-// INVALID_ARGUMENT: no GPU is named, or a field is longer than 128 bytes, has control characters, or there are more than 32 settings.
+// Machines that pose the same challenges: one line such as "gpu=NVIDIA H100 80GB HBM3 nic=MT4129
+// driver=535.129 clocks=full power=full ecc=on". Versions up to their second number; limits in
+// three steps (full from 95 %, reduced from 70 %, low), as what is unknown stays "unknown". The
+// same hardware gives the same text. It is the provider's own, so nothing in it is hidden.
+// INVALID_ARGUMENT: no GPU is named, or a field is longer than 128 bytes, has control characters,
+// or there are more than 32 settings.
 absl::StatusOr<std::string> ContextOf(const Hardware& hardware);
 
 }  // namespace galen::advisor

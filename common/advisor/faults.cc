@@ -52,9 +52,9 @@ void DeviceHistory::Add(std::uint32_t workload, bool failed) {
     --each.runs;
     each.failures = std::min(each.failures, each.runs);
   }
-  work_.erase(std::remove_if(work_.begin(), work_.end(),
-                             [](const Work& each) { return each.runs == 0; }),
-              work_.end());
+  work_.erase(
+      std::remove_if(work_.begin(), work_.end(), [](const Work& each) { return each.runs == 0; }),
+      work_.end());
 }
 
 FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double alpha) {
@@ -90,14 +90,15 @@ FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double a
   const bool rest_is_fine = BinomialUpperTail(rest_failures, rest_runs, rate) >= alpha;
   if (!verdict.workloads.empty() && rest_is_fine && rest_runs >= kLeastRuns) {
     verdict.kind = FaultKind::kGray;
-    verdict.reason = absl::StrFormat("%s, all but %d with %d workloads; with others it works", counts,
-                                     rest_failures, verdict.workloads.size());
+    verdict.reason = absl::StrFormat("%s, all but %d with %d workloads; with others it works",
+                                     counts, rest_failures, verdict.workloads.size());
     return verdict;
   }
   verdict.workloads.clear();
   if (verdict.p < alpha && failures >= 2) {
     // Failures that stopped, and never came back in as many runs as make that no accident.
-    const double again = static_cast<double>(failures) / static_cast<double>(std::max<std::int64_t>(1, runs - clean));
+    const double again = static_cast<double>(failures) /
+                         static_cast<double>(std::max<std::int64_t>(1, runs - clean));
     if (clean >= 64 || (clean > 0 && std::pow(1 - std::min(again, 0.999), clean) < alpha)) {
       verdict.kind = FaultKind::kTransient;
       verdict.reason = absl::StrCat(counts, "; none of the last ", clean, " did");
@@ -157,9 +158,8 @@ std::vector<FleetHistory::Lemon> FleetHistory::Lemons(double q, std::int64_t lea
     lemons.push_back({std::string(nodes[i].first), history.runs(), history.failures(),
                       TellFault(history, rate())});
   }
-  std::stable_sort(lemons.begin(), lemons.end(), [](const Lemon& a, const Lemon& b) {
-    return a.verdict.p < b.verdict.p;
-  });
+  std::stable_sort(lemons.begin(), lemons.end(),
+                   [](const Lemon& a, const Lemon& b) { return a.verdict.p < b.verdict.p; });
   return lemons;
 }
 

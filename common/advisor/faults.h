@@ -22,8 +22,8 @@ enum class FaultKind {
 };
 absl::string_view ToString(FaultKind kind);
 
-// What ran on one device and whether it failed there. Of workloads the kMost that ran most are told apart (Misra and Gries, 1982); what
-// the counts of the others lose is kept in the sums.
+// What ran on one device and whether it failed there. Of workloads the kMost that ran most are told
+// apart (Misra and Gries, 1982); what the counts of the others lose is kept in the sums.
 class DeviceHistory {
  public:
   static constexpr std::size_t kMost = 8;
@@ -55,7 +55,8 @@ struct FaultVerdict {
   std::string reason;
 };
 
-// What the history says, given how often a run fails on a device of the fleet on average. `alpha`: of each test. Pure.
+// What the history says, given how often a run fails on a device of the fleet on average. `alpha`:
+// of each test. Pure.
 FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double alpha = 0.001);
 
 // Histories of the machines of a fleet, at most `most`; what comes after is counted and left out.
@@ -76,8 +77,9 @@ class FleetHistory {
     std::int64_t failures = 0;
     FaultVerdict verdict;
   };
-  // Machines that fail more than the fleet, of which at most `q` are not worse on average, worst first (after Kokolis et al., "Revisiting
-  // Reliability in Large-Scale Machine Learning Research Clusters", section on lemon nodes). At least `least_failures` each.
+  // Machines that fail more than the fleet, of which at most `q` are not worse on average, worst
+  // first (after Kokolis et al., "Revisiting Reliability in Large-Scale Machine Learning Research
+  // Clusters", section on lemon nodes). At least `least_failures` each.
   std::vector<Lemon> Lemons(double q = 0.05, std::int64_t least_failures = 3) const;
 
  private:

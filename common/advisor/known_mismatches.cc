@@ -25,9 +25,9 @@ constexpr std::size_t kMostConditions = 16;
 constexpr std::size_t kMostNameMatched = 256;
 
 constexpr std::array<absl::string_view, 20> kNeeds = {
-    "all_gather", "all_reduce", "all_to_all",     "bf16",      "fp16",           "fp4",      "fp6",
-    "fp8",        "fp64",       "gpudirect_rdma", "int8",      "multi_gpu",      "multi_node",
-    "nvlink",     "p2p",        "rdma",           "reduce_scatter", "send_recv", "sharp",    "tf32"};
+    "all_gather", "all_reduce", "all_to_all",     "bf16",      "fp16",      "fp4",        "fp6",
+    "fp8",        "fp64",       "gpudirect_rdma", "int8",      "multi_gpu", "multi_node", "nvlink",
+    "p2p",        "rdma",       "reduce_scatter", "send_recv", "sharp",     "tf32"};
 
 }  // namespace
 
@@ -113,8 +113,9 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
     }
     return condition;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text, "\" is no condition: needs, gpu has, gpu lacks, setting, version, differs, unequal or newer"));
+  return absl::InvalidArgumentError(absl::StrCat("\"", text,
+                                                 "\" is no condition: needs, gpu has, gpu lacks, "
+                                                 "setting, version, differs, unequal or newer"));
 }
 
 absl::Status KnownMismatches::AddGpus(absl::string_view text, absl::string_view file) {
@@ -246,23 +247,22 @@ bool KnownMismatches::Holds(const Condition& condition, const JobFacts& facts, c
       return of.size() > 1;
     case Kind::kVersion:
       return std::any_of(of.begin(), of.end(), [&](const std::string& version) {
-        return std::all_of(
-            condition.range.begin(), condition.range.end(), [&](const Bound& bound) {
-              const int order = OrderVersions(version, bound.version);
-              switch (bound.is) {
-                case Bound::Is::kBelow:
-                  return order < 0;
-                case Bound::Is::kAtMost:
-                  return order <= 0;
-                case Bound::Is::kAtLeast:
-                  return order >= 0;
-                case Bound::Is::kAbove:
-                  return order > 0;
-                case Bound::Is::kEqual:
-                  return order == 0;
-              }
-              return false;
-            });
+        return std::all_of(condition.range.begin(), condition.range.end(), [&](const Bound& bound) {
+          const int order = OrderVersions(version, bound.version);
+          switch (bound.is) {
+            case Bound::Is::kBelow:
+              return order < 0;
+            case Bound::Is::kAtMost:
+              return order <= 0;
+            case Bound::Is::kAtLeast:
+              return order >= 0;
+            case Bound::Is::kAbove:
+              return order > 0;
+            case Bound::Is::kEqual:
+              return order == 0;
+          }
+          return false;
+        });
       });
     case Kind::kUnequal:
     case Kind::kNewer: {
@@ -283,9 +283,8 @@ std::vector<const KnownMismatch*> KnownMismatches::Find(const JobFacts& facts) c
   const Gpu* gpu = GpuOf(facts.gpu);
   std::vector<const KnownMismatch*> found;
   for (const Rule& rule : rules_) {
-    if (std::all_of(rule.all.begin(), rule.all.end(), [&](const Condition& condition) {
-          return Holds(condition, facts, gpu);
-        })) {
+    if (std::all_of(rule.all.begin(), rule.all.end(),
+                    [&](const Condition& condition) { return Holds(condition, facts, gpu); })) {
       found.push_back(&rule.mismatch);
     }
   }

@@ -16,17 +16,18 @@ namespace galen::advisor {
 
 // What is told of a job and its machines in the clear, as much or as little as both sides like.
 struct JobFacts {
-  std::set<std::string> needs;     // IsNeed()
+  std::set<std::string> needs;                            // IsNeed()
   std::map<std::string, std::set<std::string>> versions;  // by component, of all ranks and machines
-  std::string gpu;                 // product name
-  std::set<std::string> settings;  // words of the provider: "acs_enabled"
+  std::string gpu;                                        // product name
+  std::set<std::string> settings;                         // words of the provider: "acs_enabled"
 };
 
-// The words that a job may need: kinds of numbers, of collectives, of reach. A closed list, so that none is a tenant's own.
+// The words that a job may need: kinds of numbers, of collectives, of reach. A closed list, so that
+// none is a tenant's own.
 bool IsNeed(absl::string_view word);
 
-// -1, 0, 1 as `a` is older than, as new as, newer than `b`: numbers by their value, part by part; a part that is missing is 0, one that is
-// no number compares as text.
+// -1, 0, 1 as `a` is older than, as new as, newer than `b`: numbers by their value, part by part; a
+// part that is missing is 0, one that is no number compares as text.
 int OrderVersions(absl::string_view a, absl::string_view b);
 
 struct KnownMismatch {
@@ -41,10 +42,12 @@ struct KnownMismatch {
 // Known-bad combinations: knowledge/advisor. Immutable; thread-safe.
 class KnownMismatches {
  public:
-  // advisor/gpus.yaml and advisor/mismatches.yaml of the directories; a mismatch of a later one takes the place of one of the same name,
-  // its GPUs go first. NOT_FOUND: there is none; INVALID_ARGUMENT names file, line and remedy.
+  // advisor/gpus.yaml and advisor/mismatches.yaml of the directories; a mismatch of a later one
+  // takes the place of one of the same name, its GPUs go first. NOT_FOUND: there is none;
+  // INVALID_ARGUMENT names file, line and remedy.
   static absl::StatusOr<KnownMismatches> Load(const std::vector<std::string>& directories);
-  static absl::StatusOr<KnownMismatches> Parse(absl::string_view gpus, absl::string_view mismatches);
+  static absl::StatusOr<KnownMismatches> Parse(absl::string_view gpus,
+                                               absl::string_view mismatches);
 
   // Those that hold, errors first. What is not told makes nothing hold.
   std::vector<const KnownMismatch*> Find(const JobFacts& facts) const;

@@ -19,7 +19,8 @@ constexpr std::size_t kMostText = 4096;
 
 std::uint8_t Power(double value, double base) {
   if (!(value >= 1)) return 0;
-  return static_cast<std::uint8_t>(std::min(15.0, 1 + std::floor(std::log(value) / std::log(base))));
+  return static_cast<std::uint8_t>(
+      std::min(15.0, 1 + std::floor(std::log(value) / std::log(base))));
 }
 
 std::uint64_t HashOf(absl::string_view text) {
@@ -148,7 +149,8 @@ LearnedMismatch Learner::Describe(const Mismatch& mismatch,
   learned.evidence = mismatch;
   learned.archetype = archetypes_.Text(workloads_[mismatch.workload].archetype);
   learned.context = contexts_.Text(mismatch.context);
-  // The versions of the group that fail here themselves; those of which too little is known go with the rest.
+  // The versions of the group that fail here themselves; those of which too little is known go with
+  // the rest.
   std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> versions;
   for (const RunCounts::Cell& cell : cells) {
     if (cell.context != mismatch.context || groups[cell.workload] != mismatch.workload) continue;
@@ -197,7 +199,8 @@ Learned Learner::Learn() const {
   const std::vector<LifeCounts::Cell> lives = lives_.Cells();
   absl::StatusOr<HazardModel> hazard = FitHazard(lives, options_.fit);
   if (hazard.ok()) {
-    // A sign that was seen is a test, whether or not a failure came after it: tests that are chosen by their outcome find too much.
+    // A sign that was seen is a test, whether or not a failure came after it: tests that are chosen
+    // by their outcome find too much.
     std::vector<double> sign_p;
     for (const HazardModel::Sign& sign : hazard->signs) {
       if (sign.hours > 0) sign_p.push_back(sign.error > 0 ? sign.p : 1);

@@ -57,27 +57,29 @@ struct Learned {
   double q = 0;               // the false-discovery rate that the patterns were chosen at
   std::size_t tested_pairs = 0;
   std::size_t tested_signs = 0;
-  std::vector<LearnedMismatch> mismatches;  // most significant first
+  std::vector<LearnedMismatch> mismatches;   // most significant first
   std::vector<LearnedMismatch> of_one_node;  // significant, but the larger part is of one machine
   std::vector<LearnedBuildUp> build_ups;
   std::optional<HazardModel> hazard;  // with the effects of the build-ups alone
   std::string no_hazard;              // why there is none
-  absl::flat_hash_map<std::string, std::uint32_t> workloads;  // "archetype stack" to the number in `hazard`
+  absl::flat_hash_map<std::string, std::uint32_t>
+      workloads;  // "archetype stack" to the number in `hazard`
   std::vector<FleetHistory::Lemon> lemons;
 };
 
 struct LearnerOptions {
   double q = 0.05;
-  std::size_t most_cells = 1 << 18;   // of each of both kinds of counts
-  std::size_t most_names = 1 << 16;   // of workloads, and of contexts
+  std::size_t most_cells = 1 << 18;  // of each of both kinds of counts
+  std::size_t most_names = 1 << 16;  // of workloads, and of contexts
   std::size_t most_nodes = 1 << 17;
-  double epoch_days = 30;             // within which runs are matched
-  double tolerance = 0.1;             // GroupAlike()
+  double epoch_days = 30;  // within which runs are matched
+  double tolerance = 0.1;  // GroupAlike()
   PairOptions pairs;
   FitOptions fit;
 };
 
-// Takes runs one by one, in any order. Not thread-safe. The same runs in the same order teach the same.
+// Takes runs one by one, in any order. Not thread-safe. The same runs in the same order teach the
+// same.
 class Learner {
  public:
   explicit Learner(LearnerOptions options = {});

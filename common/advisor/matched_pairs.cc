@@ -10,7 +10,8 @@
 namespace galen::advisor {
 namespace {
 
-// 12 bits of stratum beside the epoch (4 scale, 4 plan), 10 of epoch, 23 of workload and of context each.
+// 12 bits of stratum beside the epoch (4 scale, 4 plan), 10 of epoch, 23 of workload and of context
+// each.
 constexpr std::uint32_t kEpochs = 1 << 10;
 constexpr std::uint64_t kNames = 1 << 23;
 
@@ -86,8 +87,9 @@ std::uint64_t SumKey(std::uint32_t what, std::uint32_t stratum) {
   return (std::uint64_t{what} << 32) | stratum;
 }
 
-// Whether the cell is worse than what its row and its column explain: the log of its odds beside those of the row elsewhere, of
-// others in the column and of others elsewhere, with Woolf's standard error.
+// Whether the cell is worse than what its row and its column explain: the log of its odds beside
+// those of the row elsewhere, of others in the column and of others elsewhere, with Woolf's
+// standard error.
 double Interaction(const Count& cell, const Count& row, const Count& column, const Count& rest) {
   double difference = 0;
   double variance = 0;
@@ -208,7 +210,8 @@ std::vector<Mismatch> FindMismatches(const RunCounts& counts, const PairOptions&
   if (options.group) {
     for (RunCounts::Cell& cell : cells) cell.workload = options.group(cell.workload);
     std::stable_sort(cells.begin(), cells.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.workload, a.context, a.stratum) < std::tie(b.workload, b.context, b.stratum);
+      return std::tie(a.workload, a.context, a.stratum) <
+             std::tie(b.workload, b.context, b.stratum);
     });
   }
   Sums rows;
@@ -261,8 +264,7 @@ std::vector<Mismatch> FindMismatches(const RunCounts& counts, const PairOptions&
     mismatch.p_interaction = Interaction(pool.cell, pool.row, pool.column, pool.rest);
     mismatch.expected = static_cast<double>(pool.cell.runs) *
                         std::min(1.0, Rate(pool.row) * Rate(pool.column) / Rate(pool.rest));
-    mismatch.p =
-        std::max({mismatch.elsewhere.p, mismatch.others.p, mismatch.p_interaction});
+    mismatch.p = std::max({mismatch.elsewhere.p, mismatch.others.p, mismatch.p_interaction});
     mismatch.one_node = 2 * pool.votes > pool.cell.failed;
     found.push_back(mismatch);
   }

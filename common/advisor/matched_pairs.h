@@ -11,9 +11,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 
-// Which workloads fail on which hardware, as a quasi-experiment (QED; Krishnan and Sitaraman, "Video Stream Quality Impacts
-// Viewer Behavior", IMC 2012; named for this by Benson, section 5.1): runs are paired that are equal in all but the
-// one thing that is looked at, and the pairs of which one failed are counted.
+// Which workloads fail on which hardware, as a quasi-experiment (QED; Krishnan and Sitaraman,
+// "Video Stream Quality Impacts Viewer Behavior", IMC 2012; named for this by Benson, section 5.1):
+// runs are paired that are equal in all but the one thing that is looked at, and the pairs of which
+// one failed are counted.
 namespace galen::advisor {
 
 // What runs are held equal in: how many GPUs, how long was planned, when. Small numbers.
@@ -23,11 +24,12 @@ struct Stratum {
   std::uint16_t epoch = 0;
 };
 
-// What was counted of runs. Outcomes are yes or no, so counts are all that pairs are made of: one pass, whatever the number of runs.
+// What was counted of runs. Outcomes are yes or no, so counts are all that pairs are made of: one
+// pass, whatever the number of runs.
 class RunCounts {
  public:
-  // Cells (workload, context, stratum) that are kept at most: 40 bytes each. When they are used up, epochs are merged two by two; what
-  // still has no room is left out and counted.
+  // Cells (workload, context, stratum) that are kept at most: 40 bytes each. When they are used up,
+  // epochs are merged two by two; what still has no room is left out and counted.
   explicit RunCounts(std::size_t most_cells = 1 << 18) : most_cells_(most_cells) {}
 
   // `node`: what a failure is put down to, 0 not known.
@@ -89,17 +91,19 @@ struct Mismatch {
 };
 
 struct PairOptions {
-  std::uint64_t seed = 1;      // of the draws of partners
-  // Of less nothing is tested. (How many of them failed must not matter: tests that are chosen by their outcome find too much.)
+  std::uint64_t seed = 1;  // of the draws of partners
+  // Of less nothing is tested. (How many of them failed must not matter: tests that are chosen by
+  // their outcome find too much.)
   std::int64_t least_runs = 20;
   // Which workloads are taken together (versions that behave alike); empty: none.
   std::function<std::uint32_t(std::uint32_t workload)> group;
 };
 
-// Each workload on each context of which there are enough runs, most significant first. A mismatch is that a workload fails on a context
-// more than it does elsewhere, and more than others do there, and more than both together explain: a workload that fails everywhere, or
-// a context on which everything fails, is none. The p-values are of these hypotheses as they are; multiple testing is the caller's
-// (statistics.h). Equal counts and seeds give equal results.
+// Each workload on each context of which there are enough runs, most significant first. A mismatch
+// is that a workload fails on a context more than it does elsewhere, and more than others do there,
+// and more than both together explain: a workload that fails everywhere, or a context on which
+// everything fails, is none. The p-values are of these hypotheses as they are; multiple testing is
+// the caller's (statistics.h). Equal counts and seeds give equal results.
 std::vector<Mismatch> FindMismatches(const RunCounts& counts, const PairOptions& options = {});
 
 }  // namespace galen::advisor

@@ -14,12 +14,13 @@ namespace {
 
 // Sorted.
 constexpr std::array<absl::string_view, 22> kOperators = {
-    "all_gather", "all_reduce",    "all_to_all", "attention", "broadcast", "collective",
-    "convolution", "elementwise",  "embedding",  "gemm",      "inductor",  "memory",
-    "normalization", "optimizer",  "other",      "quantization", "reduce_scatter", "reduction",
-    "routing",     "send_recv",    "softmax",    "sort_scan"};
+    "all_gather",    "all_reduce",  "all_to_all", "attention",    "broadcast",      "collective",
+    "convolution",   "elementwise", "embedding",  "gemm",         "inductor",       "memory",
+    "normalization", "optimizer",   "other",      "quantization", "reduce_scatter", "reduction",
+    "routing",       "send_recv",   "softmax",    "sort_scan"};
 
-// What stands in the name of a kernel of a collective: of NCCL and RCCL (AllReduce), XLA (all-reduce), others (all_reduce).
+// What stands in the name of a kernel of a collective: of NCCL and RCCL (AllReduce), XLA
+// (all-reduce), others (all_reduce).
 constexpr std::array<std::pair<absl::string_view, absl::string_view>, 8> kCollectives = {
     {{"allreduce", "all_reduce"},
      {"allgather", "all_gather"},
@@ -53,8 +54,9 @@ absl::StatusOr<OperatorMix> Normalised(OperatorMix mix) {
   return mix;
 }
 
-// The reference machine: what one H100 SXM5 reaches in practice (../shared/facts/hardware.yaml: 989 TFLOPS dense of bf16, of which large
-// multiplications reach some 70 % and attention half of that; HBM 3,350 GB/s; NVLink 450 GB/s a direction; 400 Gb/s a GPU between nodes).
+// The reference machine: what one H100 SXM5 reaches in practice (../shared/facts/hardware.yaml: 989
+// TFLOPS dense of bf16, of which large multiplications reach some 70 % and attention half of that;
+// HBM 3,350 GB/s; NVLink 450 GB/s a direction; 400 Gb/s a GPU between nodes).
 constexpr double kGemmRate = 0.7 * 989e12;
 constexpr double kAttentionRate = 0.35 * 989e12;
 constexpr double kMemoryRate = 0.8 * 3350e9;
@@ -104,10 +106,10 @@ absl::StatusOr<OperatorMix> MixOf(const profile::TraceReport& trace,
 
 absl::StatusOr<OperatorMix> MixOf(const Declared& d) {
   const std::pair<absl::string_view, std::int64_t> fields[] = {
-      {"layers", d.layers},           {"hidden", d.hidden},     {"sequence", d.sequence},
-      {"vocabulary", d.vocabulary},   {"experts", d.experts},   {"active", d.active},
-      {"micro_batch", d.micro_batch}, {"tensor", d.tensor},     {"accumulation", d.accumulation},
-      {"pipeline", d.pipeline},       {"data", d.data},         {"expert", d.expert},
+      {"layers", d.layers},           {"hidden", d.hidden},   {"sequence", d.sequence},
+      {"vocabulary", d.vocabulary},   {"experts", d.experts}, {"active", d.active},
+      {"micro_batch", d.micro_batch}, {"tensor", d.tensor},   {"accumulation", d.accumulation},
+      {"pipeline", d.pipeline},       {"data", d.data},       {"expert", d.expert},
       {"context", d.context}};
   for (const auto& [name, value] : fields) {
     if (value < 1 || value > 100'000'000) {
@@ -133,11 +135,14 @@ absl::StatusOr<OperatorMix> MixOf(const Declared& d) {
   const double used = layers * (4 * h * h + 2 * h * ffn * active) / tensor;
   OperatorMix mix;
   // For one micro-batch.
-  mix["gemm"] = passes *
-                (2 * tokens * used + 2 * tokens * h * number(d.vocabulary) / tensor / number(d.pipeline)) /
-                kGemmRate;
-  mix["attention"] = passes * layers * 4 * tokens * number(d.sequence) / 2 * h / tensor / kAttentionRate;
-  mix["elementwise"] = passes * layers * tokens * (2 * ffn * active + 6 * h) * 2 / tensor / kMemoryRate;
+  mix["gemm"] =
+      passes *
+      (2 * tokens * used + 2 * tokens * h * number(d.vocabulary) / tensor / number(d.pipeline)) /
+      kGemmRate;
+  mix["attention"] =
+      passes * layers * 4 * tokens * number(d.sequence) / 2 * h / tensor / kAttentionRate;
+  mix["elementwise"] =
+      passes * layers * tokens * (2 * ffn * active + 6 * h) * 2 / tensor / kMemoryRate;
   mix["normalization"] = passes * layers * tokens * 4 * h * 2 / kMemoryRate;
   mix["embedding"] = passes * tokens * h * 2 / kMemoryRate;
   if (d.tensor > 1) {

@@ -10,19 +10,23 @@
 #include "common/profile/families.h"
 #include "common/profile/report.h"
 
-// What a workload is made of, as its tenant sees it. Nothing of this leaves the tenant's side but what signature.h makes of it.
+// What a workload is made of, as its tenant sees it. Nothing of this leaves the tenant's side but
+// what signature.h makes of it.
 namespace galen::advisor {
 
-// Shares of GPU time by operator; they add up to 1, or there is none. Operators are words of a closed list (Operators()) and never
-// names of the tenant's.
+// Shares of GPU time by operator; they add up to 1, or there is none. Operators are words of a
+// closed list (Operators()) and never names of the tenant's.
 using OperatorMix = std::map<std::string, double>;
 
-// The closed list, sorted: families of compute kernels (knowledge/profile) and kinds of collectives.
+// The closed list, sorted: families of compute kernels (knowledge/profile) and kinds of
+// collectives.
 bool IsOperator(absl::string_view word);
 
-// The mix of a profiled job: all devices together. Collectives are told apart by the names of their kernels; where a name does not say
-// which ("nccl:other") it is "collective". INVALID_ARGUMENT: nothing ran on a GPU. For the shares of collectives to be told apart,
-// the trace has to be analysed with AnalyseOptions::kernels large enough for all (what is missing counts as "collective").
+// The mix of a profiled job: all devices together. Collectives are told apart by the names of their
+// kernels; where a name does not say which ("nccl:other") it is "collective". INVALID_ARGUMENT:
+// nothing ran on a GPU. For the shares of collectives to be told apart, the trace has to be
+// analysed with AnalyseOptions::kernels large enough for all (what is missing counts as
+// "collective").
 absl::StatusOr<OperatorMix> MixOf(const profile::TraceReport& trace,
                                   const profile::Families& families);
 
@@ -46,10 +50,12 @@ struct Declared {
   std::int64_t context = 1;  // context parallel (ring attention)
 };
 
-// The mix by arithmetic: floating-point operations and bytes of a step by the transformer's shape (Narayanan et al., "Efficient
-// Large-Scale Language Model Training on GPU Clusters", SC 2021, appendix; volumes of collectives by their ring algorithms), each divided
-// by the rate of one fixed reference machine, so that the same declaration gives the same mix on all hardware. A coarse estimate: right
-// to about the width of a bucket of signature.h. INVALID_ARGUMENT names a field that is out of bounds.
+// The mix by arithmetic: floating-point operations and bytes of a step by the transformer's shape
+// (Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", SC 2021,
+// appendix; volumes of collectives by their ring algorithms), each divided by the rate of one fixed
+// reference machine, so that the same declaration gives the same mix on all hardware. A coarse
+// estimate: right to about the width of a bucket of signature.h. INVALID_ARGUMENT names a field
+// that is out of bounds.
 absl::StatusOr<OperatorMix> MixOf(const Declared& declared);
 
 }  // namespace galen::advisor

@@ -48,9 +48,9 @@ Step OnHazard(const Hazard& hazard, const BuildUpSigns& signs, absl::Time now,
   if (sign == nullptr) return {};
   confirmation = {Stage::kTesting, sign->check, now, hazard.probability};
   return {Step::Do::kRunCheck, sign->check,
-          absl::StrFormat("%s: fails within %.3g hours with %.1f %%, %.2g times as likely as without it",
-                          sign->title, hazard.horizon, 100 * hazard.probability,
-                          hazard.ratio.value)};
+          absl::StrFormat(
+              "%s: fails within %.3g hours with %.1f %%, %.2g times as likely as without it",
+              sign->title, hazard.horizon, 100 * hazard.probability, hazard.ratio.value)};
 }
 
 Step OnTest(absl::string_view check, TestResult result, absl::Time now,
@@ -62,7 +62,8 @@ Step OnTest(absl::string_view check, TestResult result, absl::Time now,
   switch (result) {
     case TestResult::kFailed:
       confirmation.stage = Stage::kConfirmed;
-      return {Step::Do::kAlarm, "", absl::StrCat(check, " failed: what the sign is about does not work as it should")};
+      return {Step::Do::kAlarm, "",
+              absl::StrCat(check, " failed: what the sign is about does not work as it should")};
     case TestResult::kPassed:
       confirmation.stage = Stage::kRefuted;
       return {};

@@ -10,7 +10,8 @@
 #include "common/advisor/learner.h"
 #include "common/advisor/signs.h"
 
-// What is said of a job while it runs. Nobody is alarmed by a hazard alone: a micro-benchmark of what the sign is about has to fail first.
+// What is said of a job while it runs. Nobody is alarmed by a hazard alone: a micro-benchmark of
+// what the sign is about has to fail first.
 namespace galen::advisor {
 
 struct RunningJob {
@@ -23,8 +24,8 @@ struct RunningJob {
 struct Hazard {
   bool known = false;  // false: nothing was learned yet, `why` says what is missing
   std::string why;
-  double probability = 0;  // of failing within the horizon
-  double horizon = 0;      // hours
+  double probability = 0;    // of failing within the horizon
+  double horizon = 0;        // hours
   HazardModel::Ratio ratio;  // beside the same job without signs
   struct Because {
     std::size_t sign = 0;
@@ -36,7 +37,8 @@ Hazard HazardOf(const Learned& learned, const RunningJob& job, double horizon_ho
 
 struct AlarmOptions {
   double least_probability = 0.05;  // within the horizon
-  double least_ratio = 2;           // and so many times the hazard without signs, by the lower end of its interval
+  double least_ratio =
+      2;  // and so many times the hazard without signs, by the lower end of its interval
   absl::Duration retry = absl::Minutes(30);  // after a test that did not run
   absl::Duration quiet = absl::Hours(6);     // after one that passed, unless the hazard doubles
 };

@@ -18,7 +18,8 @@ using Signs = std::array<std::uint8_t, kMostSigns>;
 
 enum class Ending {
   kCompleted,
-  kStopped,  // by who started it, or for reasons that are nobody's fault: what would have come is not known
+  kStopped,  // by who started it, or for reasons that are nobody's fault: what would have come is
+             // not known
   kFailed,
 };
 
@@ -29,8 +30,9 @@ struct Episode {
   Signs signs{};
 };
 
-// How a workload behaves on healthy machines, whatever comes of it: logarithms of what the provider measures a GPU (power share, bytes sent,
-// bytes of memory, host's share). Versions of an archetype are told alike by it.
+// How a workload behaves on healthy machines, whatever comes of it: logarithms of what the provider
+// measures a GPU (power share, bytes sent, bytes of memory, host's share). Versions of an archetype
+// are told alike by it.
 inline constexpr std::size_t kBehaviours = 4;
 
 // A run that is over. All that is learned is learned from these.
@@ -43,9 +45,9 @@ struct RunRecord {
   double planned_hours = 0;  // as it was asked for; 0: not known
   double hours = 0;          // as it lasted
   Ending ending = Ending::kCompleted;
-  std::string node;               // of a failure: the machine that it is put down to; "": not known
+  std::string node;  // of a failure: the machine that it is put down to; "": not known
   std::vector<std::string> nodes;  // all that it ran on, at most kMostNodes count
-  std::vector<Episode> episodes;  // in order; none: no signs were followed
+  std::vector<Episode> episodes;   // in order; none: no signs were followed
   bool behaviour_known = false;
   std::array<double, kBehaviours> behaviour{};
 };

@@ -20,10 +20,26 @@ constexpr std::size_t kLeastKey = 16;
 constexpr std::size_t kMostComponents = 64;
 
 // Sorted.
-constexpr std::array<absl::string_view, 20> kComponents = {
-    "apex",   "cuda",   "cudnn",    "deepspeed", "driver", "flash_attn", "jax",
-    "jaxlib", "kernel", "megatron", "nccl",      "python", "rccl",       "rocm",
-    "sglang", "torch",  "transformer_engine",    "triton", "vllm",       "xla"};
+constexpr std::array<absl::string_view, 20> kComponents = {"apex",
+                                                           "cuda",
+                                                           "cudnn",
+                                                           "deepspeed",
+                                                           "driver",
+                                                           "flash_attn",
+                                                           "jax",
+                                                           "jaxlib",
+                                                           "kernel",
+                                                           "megatron",
+                                                           "nccl",
+                                                           "python",
+                                                           "rccl",
+                                                           "rocm",
+                                                           "sglang",
+                                                           "torch",
+                                                           "transformer_engine",
+                                                           "triton",
+                                                           "vllm",
+                                                           "xla"};
 
 int BucketOf(double share) {
   // Factors of four above kLeastShare: the ends are 5, 20 and 80 %.
@@ -40,9 +56,10 @@ absl::Status CheckMix(const OperatorMix& mix) {
   double sum = 0;
   for (const auto& [word, share] : mix) {
     if (!IsOperator(word)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "\"", absl::CHexEscape(word.substr(0, 64)),
-          "\" is no operator of the closed list: it might tell more than the signature is to tell"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", absl::CHexEscape(word.substr(0, 64)),
+                       "\" is no operator of the closed list: it might tell more than the "
+                       "signature is to tell"));
     }
     if (!(share >= 0 && share <= 1)) {
       return absl::InvalidArgumentError(absl::StrCat(word, ": a share is between 0 and 1"));

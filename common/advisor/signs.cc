@@ -16,8 +16,8 @@ namespace {
 using host::Yaml;
 
 absl::StatusOr<BuildUpSign> ReadSign(const Yaml& entry, absl::string_view file) {
-  GALEN_RETURN_IF_ERROR(CheckFields(
-      entry, file, {"name", "title", "resource", "check", "levels", "unit", "source"}));
+  GALEN_RETURN_IF_ERROR(
+      CheckFields(entry, file, {"name", "title", "resource", "check", "levels", "unit", "source"}));
   BuildUpSign sign;
   for (const auto& [name, into] : {std::pair<const char*, std::string*>{"name", &sign.name},
                                    {"title", &sign.title},

@@ -16,15 +16,15 @@ namespace galen::advisor {
 struct BuildUpSign {
   std::string name;
   std::string title;
-  std::string resource;  // memory, network, compute, storage or host
-  std::string check;     // of knowledge/checks: the micro-benchmark of this resource
+  std::string resource;            // memory, network, compute, storage or host
+  std::string check;               // of knowledge/checks: the micro-benchmark of this resource
   std::array<double, 3> levels{};  // from where on it is 1, 2, 3
   std::string unit;
   std::string source;
 };
 
-// advisor/buildup.yaml of the knowledge, at most kMostSigns. Their places are what is recorded, so a site adds its own at the end. Immutable;
-// thread-safe.
+// advisor/buildup.yaml of the knowledge, at most kMostSigns. Their places are what is recorded, so
+// a site adds its own at the end. Immutable; thread-safe.
 class BuildUpSigns {
  public:
   // NOT_FOUND: no directory has it; INVALID_ARGUMENT names file, line and remedy.

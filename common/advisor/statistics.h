@@ -8,8 +8,8 @@
 
 namespace galen::advisor {
 
-// P(X >= successes) of so many independent trials that each succeed with `probability`. Exact (by the regularised incomplete beta
-// function). 1 when successes <= 0.
+// P(X >= successes) of so many independent trials that each succeed with `probability`. Exact (by
+// the regularised incomplete beta function). 1 when successes <= 0.
 double BinomialUpperTail(std::int64_t successes, std::int64_t trials, double probability);
 
 // P(X >= hits) when `draws` are taken out of `all`, of which `marked` are marked, and none is put

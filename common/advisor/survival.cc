@@ -60,7 +60,8 @@ std::vector<CurvePoint> CurveOf(absl::Span<const AtRisk> times) {
 using Vector = std::array<double, kMostSigns>;
 using Matrix = std::vector<Vector>;
 
-// Solves a * x = b and inverts `a`, symmetric and positive definite, by Gauss and Jordan. False where it is neither.
+// Solves a * x = b and inverts `a`, symmetric and positive definite, by Gauss and Jordan. False
+// where it is neither.
 bool Invert(Matrix a, Matrix& inverse) {
   const std::size_t n = a.size();
   inverse.assign(n, Vector{});
@@ -155,8 +156,8 @@ double Likelihood(absl::Span<const Group> groups, absl::Span<const std::size_t> 
       const double mean = age.first[i] / age.weight;
       slope[i] -= failures[a] * mean;
       for (std::size_t j = 0; j <= i; ++j) {
-        const double value = failures[a] * (age.second[i][j] / age.weight -
-                                            mean * age.first[j] / age.weight);
+        const double value =
+            failures[a] * (age.second[i][j] / age.weight - mean * age.first[j] / age.weight);
         information[i][j] += value;
         if (i != j) information[j][i] += value;
       }
@@ -215,8 +216,8 @@ std::vector<LifeCounts::Cell> LifeCounts::Cells() const {
   cells.reserve(cells_.size());
   for (const auto& [key, counted] : cells_) {
     cells.push_back({static_cast<std::uint32_t>(key.place >> 8),
-                     static_cast<std::size_t>(key.place & 0xff), Unpacked(key.signs),
-                     counted.hours, counted.failures});
+                     static_cast<std::size_t>(key.place & 0xff), Unpacked(key.signs), counted.hours,
+                     counted.failures});
   }
   std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) {
     return std::tie(a.workload, a.age, a.signs) < std::tie(b.workload, b.age, b.signs);

@@ -14,18 +14,20 @@
 // How long runs last, and which signs go before their failures.
 namespace galen::advisor {
 
-// Bounds of the intervals of a run's age, in hours: from a quarter of an hour in steps of a factor of sqrt(2) to some 120 days; the last one has
-// no end. Within one the hazard is taken as constant.
+// Bounds of the intervals of a run's age, in hours: from a quarter of an hour in steps of a factor
+// of sqrt(2) to some 120 days; the last one has no end. Within one the hazard is taken as constant.
 inline constexpr std::size_t kAges = 28;
 double AgeBegin(std::size_t age);
 std::size_t AgeOf(double hours);
 
-// Hours at risk and failures by workload, age and signs: all that a model of proportional hazards with a hazard that is constant by age needs
-// (Holford, "The Analysis of Rates and of Survivorship Using Log-Linear Models", 1980). So one pass and bounded memory are enough, and sums of
-// parts are the sum of the whole.
+// Hours at risk and failures by workload, age and signs: all that a model of proportional hazards
+// with a hazard that is constant by age needs (Holford, "The Analysis of Rates and of Survivorship
+// Using Log-Linear Models", 1980). So one pass and bounded memory are enough, and sums of parts are
+// the sum of the whole.
 class LifeCounts {
  public:
-  // Cells at most, of some 48 bytes. Then what falls into no cell that is there is left out and counted.
+  // Cells at most, of some 48 bytes. Then what falls into no cell that is there is left out and
+  // counted.
   explicit LifeCounts(std::size_t most_cells = 1 << 18) : most_cells_(most_cells) {}
 
   // Episodes must not be longer than the run; hours that are no numbers, or negative, are left out.
@@ -79,20 +81,23 @@ struct CurvePoint {
 };
 // Kaplan and Meier's estimate (1958), a point at each time of a failure.
 std::vector<CurvePoint> KaplanMeier(std::vector<Life> lives);
-// The same of counts, by the actuarial method: a point at the end of each age. `signs`: at least one sign this strong; 0: all.
+// The same of counts, by the actuarial method: a point at the end of each age. `signs`: at least
+// one sign this strong; 0: all.
 std::vector<CurvePoint> KaplanMeier(absl::Span<const LifeCounts::Cell> cells, int least_sign);
 
-// Proportional hazards: the hazard of a run of an age with signs x is base[age] * exp(sum of effect * x), times what its workload adds.
+// Proportional hazards: the hazard of a run of an age with signs x is base[age] * exp(sum of effect
+// * x), times what its workload adds.
 struct HazardModel {
   struct Sign {
     double effect = 0;  // log of the ratio of hazards a level
-    double error = 0;   // standard error; 0: not estimated, for the sign was seen in no failure or never
-    double p = 1;       // that it raises the hazard: Wald's test, one-sided
-    double hours = 0;   // at risk with the sign
+    double error =
+        0;         // standard error; 0: not estimated, for the sign was seen in no failure or never
+    double p = 1;  // that it raises the hazard: Wald's test, one-sided
+    double hours = 0;  // at risk with the sign
     double failures = 0;
   };
   std::array<Sign, kMostSigns> signs;
-  std::array<double, kAges> base{};  // failures an hour
+  std::array<double, kAges> base{};                        // failures an hour
   std::vector<std::array<double, kMostSigns>> covariance;  // of effects
   absl::flat_hash_map<std::uint32_t, double> workloads;    // factor; what is not here has 1
   double failures = 0;
@@ -112,8 +117,9 @@ struct HazardModel {
   Ratio RatioOf(const Signs& signs_now) const;
 };
 
-// Cox's model (1972) on counts, with Breslow's baseline, by Newton's method; workloads' factors are drawn towards 1 by as many failures as
-// `shrink` (gamma and Poisson). FAILED_PRECONDITION: fewer than `least_failures`, or no estimate is found.
+// Cox's model (1972) on counts, with Breslow's baseline, by Newton's method; workloads' factors are
+// drawn towards 1 by as many failures as `shrink` (gamma and Poisson). FAILED_PRECONDITION: fewer
+// than `least_failures`, or no estimate is found.
 struct FitOptions {
   double least_failures = 10;
   double shrink = 5;

@@ -11,6 +11,7 @@
 #include "common/rpc/serve.h"
 #include "common/store/sqlite_event_log.h"
 #include "common/store/store.h"
+#include "galen/advisor/v1/advisor.grpc.pb.h"
 #include "galen/conclusion/v1/conclusion.grpc.pb.h"
 #include "galen/node/v1/node.grpc.pb.h"
 #include "galen/planning/v1/planning.grpc.pb.h"
@@ -47,6 +48,7 @@ struct SecureMesh::Parts {
     Serve(mesh, Role::kConclusion, conclusion, "galen.conclusion.v1.ConclusionService");
     Serve(mesh, Role::kNode, node, "galen.node.v1.NodeService");
     Serve(mesh, Role::kWatch, health, "galen.watch.v1.WatchService");
+    Serve(mesh, Role::kAdvisor, advisor, "galen.advisor.v1.AdvisorService");
   }
   ~Parts() {
     for (const auto& [name, server] : servers) server.server->Shutdown();
@@ -83,6 +85,7 @@ struct SecureMesh::Parts {
   conclusion::v1::ConclusionService::CallbackService conclusion;
   node::v1::NodeService::CallbackService node;
   watch::v1::WatchService::CallbackService health;
+  advisor::v1::AdvisorService::CallbackService advisor;
   std::map<std::string, Server> servers;  // by service
 };
 

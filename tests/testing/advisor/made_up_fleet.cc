@@ -22,7 +22,9 @@ constexpr double kBase = 0.004;  // failures an hour
 
 std::string MadeUpFleet::Archetype(std::size_t i) { return absl::StrFormat("%032x", 0xa000 + i); }
 std::string MadeUpFleet::Stack(std::size_t i) { return absl::StrFormat("%032x", 0xb000 + i); }
-std::string MadeUpFleet::Context(std::size_t i) { return absl::StrCat("gpu=G", i, " nic=N", i % 3); }
+std::string MadeUpFleet::Context(std::size_t i) {
+  return absl::StrCat("gpu=G", i, " nic=N", i % 3);
+}
 
 MadeUpFleet::MadeUpFleet(const FleetShape& shape, std::uint64_t seed)
     : shape_(shape), random_(seed) {
@@ -50,17 +52,19 @@ MadeUpFleet::MadeUpFleet(const FleetShape& shape, std::uint64_t seed)
     for (std::size_t s = 0; s < kSigns; ++s) sign_rate_.back().push_back(0.001 + 0.008 * Uniform());
   }
   for (std::size_t i = 0; i < shape.nodes; ++i) nodes_.push_back(absl::StrFormat("node-%04d", i));
-  // At most one mismatch a workload and a context, so that each stands against rows and columns that are what they are.
+  // At most one mismatch a workload and a context, so that each stands against rows and columns
+  // that are what they are.
   for (int tries = 0; mismatches_.size() < shape.mismatches && tries < 10'000; ++tries) {
     const Planted planted{random_() % shape.archetypes, random_() % shape.stacks,
                           random_() % shape.contexts};
-    const bool clashes = std::any_of(
-        mismatches_.begin(), mismatches_.end(), [&](const Planted& other) {
+    const bool clashes =
+        std::any_of(mismatches_.begin(), mismatches_.end(), [&](const Planted& other) {
           return other.archetype == planted.archetype || other.context == planted.context;
         });
     if (!clashes) mismatches_.push_back(planted);
   }
-  while (build_ups_.size() < std::min(shape.build_ups, kSigns)) build_ups_.insert(random_() % kSigns);
+  while (build_ups_.size() < std::min(shape.build_ups, kSigns))
+    build_ups_.insert(random_() % kSigns);
   while (lemons_.size() < std::min(shape.lemons, shape.nodes)) {
     lemons_.insert(nodes_[random_() % nodes_.size()]);
   }
@@ -82,15 +86,16 @@ RunRecord MadeUpFleet::Next() {
   const std::size_t s = Pick(stack_weights_[a]);
   const std::size_t c = Pick(context_weights_[a]);
   // Large runs are of some archetypes more than of others.
-  const std::size_t scale =
-      Pick({2.0, 1.0, 0.3 + 0.2 * static_cast<double>(a % 4), 0.1 + 0.1 * static_cast<double>(a % 3)});
+  const std::size_t scale = Pick(
+      {2.0, 1.0, 0.3 + 0.2 * static_cast<double>(a % 4), 0.1 + 0.1 * static_cast<double>(a % 3)});
   const std::size_t month = random_() % kMonths;
   run.archetype = Archetype(a);
   run.stack = Stack(a * shape_.stacks + s);
   run.context = Context(c);
   run.start = absl::UnixEpoch() + absl::Hours(24 * 30 * month + random_() % 700);
   run.gpus = std::int64_t{1} << (3 * scale);
-  run.planned_hours = std::vector<double>{2, 12, 48}[Pick({1, 1, 0.5 + 0.2 * static_cast<double>(c % 3)})];
+  run.planned_hours =
+      std::vector<double>{2, 12, 48}[Pick({1, 1, 0.5 + 0.2 * static_cast<double>(c % 3)})];
   // Machines of a context, a few of them.
   const std::size_t per_context = std::max<std::size_t>(1, nodes_.size() / shape_.contexts);
   const std::size_t count = std::min<std::size_t>({per_context, std::size_t{1} << scale, 4});

@@ -19,20 +19,23 @@ struct FleetShape {
   std::size_t stacks = 4;  // of each archetype; two of them behave alike
   std::size_t contexts = 8;
   std::size_t nodes = 400;
-  // Workloads (archetype and stack) that fail more on one context than both explain, and by what factor.
+  // Workloads (archetype and stack) that fail more on one context than both explain, and by what
+  // factor.
   std::size_t mismatches = 0;
   double mismatch_factor = 5;
   // Signs that go before failures, of the kSigns that are followed, and by what factor a level.
   std::size_t build_ups = 0;
   double build_up_factor = 3;
-  std::size_t lemons = 0;        // nodes that fail `lemon_factor` times as often
+  std::size_t lemons = 0;  // nodes that fail `lemon_factor` times as often
   double lemon_factor = 25;
 };
 
 // Recorded runs of a fleet that is made up. Also where nothing is planted:
-// - archetypes, versions, contexts, numbers of GPUs and months fail with rates of their own (by up to a factor of 3 each), and all of
+// - archetypes, versions, contexts, numbers of GPUs and months fail with rates of their own (by up
+// to a factor of 3 each), and all of
 //   these multiply: so whatever fails often is no mismatch;
-// - which workload runs where, how large and when is far from even, so that rates that are not matched would mislead;
+// - which workload runs where, how large and when is far from even, so that rates that are not
+// matched would mislead;
 // - signs come and go, some on some contexts more than on others, and raise nothing;
 // - a fifth of the runs is stopped by its owner.
 // The numbers are ours, not measured. Equal shapes and seeds give equal fleets.

@@ -23,7 +23,8 @@ using ::testing::Not;
 const std::string kKnowledge = GALEN_SOURCE_DIR "/knowledge";
 
 const KnownMismatches& Shipped() {
-  static const auto known = new absl::StatusOr<KnownMismatches>(KnownMismatches::Load({kKnowledge}));
+  static const auto known =
+      new absl::StatusOr<KnownMismatches>(KnownMismatches::Load({kKnowledge}));
   EXPECT_TRUE(known->ok()) << known->status();
   return **known;
 }
@@ -71,7 +72,8 @@ TEST(KnownMismatches, ErrorsStandBeforeWarnings) {
 // What was not told is unknown, and of what is unknown nobody is warned.
 TEST(KnownMismatches, NothingHoldsOfWhatWasNotTold) {
   EXPECT_THAT(Names({}), IsEmpty());
-  EXPECT_THAT(Names({.needs = {"fp8", "fp4", "bf16"}, .gpu = "A GPU that nobody knows"}), IsEmpty());
+  EXPECT_THAT(Names({.needs = {"fp8", "fp4", "bf16"}, .gpu = "A GPU that nobody knows"}),
+              IsEmpty());
   EXPECT_THAT(Names({.versions = {{"cuda", {"12.4"}}}}), IsEmpty());
 }
 
@@ -93,11 +95,13 @@ TEST(KnownMismatches, EveryRuleAndSignNamesACheckOfTheCatalogueAndItsSource) {
 
 TEST(KnownMismatches, ASiteReplacesARuleByItsName) {
   const char gpus[] = "gpus:\n  - {match: X1, has: [fp8], source: s}\n";
-  const auto parsed = KnownMismatches::Parse(
-      gpus,
-      "mismatches:\n"
-      "  - {name: a, title: t, severity: error, all: ['gpu has fp8'], check: c, advice: d, source: s}\n"
-      "  - {name: a, title: t, severity: warning, all: ['gpu lacks fp8'], check: c, advice: d, source: s}\n");
+  const auto parsed =
+      KnownMismatches::Parse(gpus,
+                             "mismatches:\n"
+                             "  - {name: a, title: t, severity: error, all: ['gpu has fp8'], "
+                             "check: c, advice: d, source: s}\n"
+                             "  - {name: a, title: t, severity: warning, all: ['gpu lacks fp8'], "
+                             "check: c, advice: d, source: s}\n");
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(parsed->size(), 1u);
   EXPECT_THAT(parsed->Find({.gpu = "X1"}), IsEmpty());
@@ -105,10 +109,12 @@ TEST(KnownMismatches, ASiteReplacesARuleByItsName) {
 
 TEST(KnownMismatches, SayWhatIsWrongWithARule) {
   const auto parse = [](const std::string& condition) {
-    return KnownMismatches::Parse("", "mismatches:\n  - {name: a, title: t, severity: error, all: ['" +
-                                          condition + "'], check: c, advice: d, source: s}\n");
+    return KnownMismatches::Parse(
+        "", "mismatches:\n  - {name: a, title: t, severity: error, all: ['" + condition +
+                "'], check: c, advice: d, source: s}\n");
   };
-  EXPECT_THAT(parse("needs acme"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("may need")));
+  EXPECT_THAT(parse("needs acme"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("may need")));
   EXPECT_THAT(parse("version nccl 2.19"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("write >=2.19,<2.19.4")));
   EXPECT_THAT(parse("moon is full"),

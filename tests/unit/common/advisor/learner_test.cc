@@ -43,14 +43,16 @@ TEST(Learner, FindsWhatWasPlantedAndNothingElse) {
     planted.insert(MadeUpFleet::Archetype(each.archetype) + MadeUpFleet::Context(each.context));
   }
   std::set<std::string> found;
-  for (const LearnedMismatch& each : learned.mismatches) found.insert(each.archetype + each.context);
+  for (const LearnedMismatch& each : learned.mismatches)
+    found.insert(each.archetype + each.context);
   EXPECT_EQ(found, planted);
   for (const MadeUpFleet::Planted& each : fleet.mismatches()) {
-    const auto it = std::find_if(learned.mismatches.begin(), learned.mismatches.end(), [&](const auto& l) {
-      return l.archetype == MadeUpFleet::Archetype(each.archetype);
-    });
+    const auto it = std::find_if(
+        learned.mismatches.begin(), learned.mismatches.end(),
+        [&](const auto& l) { return l.archetype == MadeUpFleet::Archetype(each.archetype); });
     ASSERT_NE(it, learned.mismatches.end());
-    EXPECT_THAT(it->stacks, Contains(MadeUpFleet::Stack(each.archetype * shape.stacks + each.stack)));
+    EXPECT_THAT(it->stacks,
+                Contains(MadeUpFleet::Stack(each.archetype * shape.stacks + each.stack)));
   }
   std::set<std::size_t> signs;
   for (const LearnedBuildUp& each : learned.build_ups) {

@@ -62,7 +62,8 @@ TEST(MatchedPairs, ABadWorkloadOnABadContextIsNoneWhenRatesMultiply) {
   for (const Mismatch& each : Square(160, 40, 40, 10)) EXPECT_GT(each.p, 0.01);
 }
 
-// Large runs fail more, and the workload has its large runs on context 0: without matching it would look like a mismatch.
+// Large runs fail more, and the workload has its large runs on context 0: without matching it would
+// look like a mismatch.
 TEST(MatchedPairs, WhatRunsAreLargeIsNoReason) {
   RunCounts counts;
   for (const std::uint32_t workload : {0u, 1u}) {

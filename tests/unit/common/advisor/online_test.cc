@@ -13,11 +13,13 @@ using Do = Step::Do;
 using Stage = Confirmation::Stage;
 
 const BuildUpSigns& TwoSigns() {
-  static const auto signs = new absl::StatusOr<BuildUpSigns>(BuildUpSigns::Parse(
-      "signs:\n"
-      "  - {name: a, title: a grows, resource: memory, check: gpu.memory_test, levels: [1, 2, 3], unit: u, source: s}\n"
-      "  - {name: b, title: b grows, resource: network, check: rdma.loopback, levels: [1, 2, 3], unit: u, source: s}\n",
-      "test.yaml"));
+  static const auto signs = new absl::StatusOr<BuildUpSigns>(
+      BuildUpSigns::Parse("signs:\n"
+                          "  - {name: a, title: a grows, resource: memory, check: gpu.memory_test, "
+                          "levels: [1, 2, 3], unit: u, source: s}\n"
+                          "  - {name: b, title: b grows, resource: network, check: rdma.loopback, "
+                          "levels: [1, 2, 3], unit: u, source: s}\n",
+                          "test.yaml"));
   return **signs;
 }
 
@@ -88,7 +90,8 @@ TEST(Confirmation, ATestThatDidNotRunSaysNothingAndIsTriedAgain) {
             Do::kRunCheck);
 }
 
-// Whatever comes in whatever order: an alarm stands behind a failure of the very check that was asked for.
+// Whatever comes in whatever order: an alarm stands behind a failure of the very check that was
+// asked for.
 TEST(Confirmation, NoOrderOfEventsAlarmsWithoutAFailedTest) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 2000; ++run) {

@@ -24,15 +24,25 @@ struct Candidate {
   std::int64_t gpus = 1;
 };
 
-// Shapes as they are published (widths of GPT, Llama, Qwen, Mixtral, DeepSeek and their kin) with the layouts that people use: what an
-// attacker would try.
+// Shapes as they are published (widths of GPT, Llama, Qwen, Mixtral, DeepSeek and their kin) with
+// the layouts that people use: what an attacker would try.
 std::vector<Candidate> Candidates() {
   struct Shape {
     std::int64_t hidden, layers;
   };
   std::vector<Candidate> candidates;
-  for (const Shape& shape : {Shape{2048, 24}, {2560, 32}, {3072, 28}, {4096, 32}, {4096, 48}, {5120, 40},
-                             {6144, 44}, {7168, 61}, {8192, 64}, {8192, 80}, {12288, 96}, {16384, 126}}) {
+  for (const Shape& shape : {Shape{2048, 24},
+                             {2560, 32},
+                             {3072, 28},
+                             {4096, 32},
+                             {4096, 48},
+                             {5120, 40},
+                             {6144, 44},
+                             {7168, 61},
+                             {8192, 64},
+                             {8192, 80},
+                             {12288, 96},
+                             {16384, 126}}) {
     for (const std::int64_t sequence : {2048, 4096, 8192, 32768}) {
       for (const std::int64_t micro : {1, 2, 4}) {
         for (const std::int64_t tensor : {1, 2, 4, 8}) {
@@ -65,8 +75,9 @@ std::vector<Candidate> Candidates() {
   return candidates;
 }
 
-// What an attacker who has the key and all candidates gets of a property: how often the best guess is right, with the signature
-// and without (the candidates being equally likely; with, also for one who knows the number of GPUs already).
+// What an attacker who has the key and all candidates gets of a property: how often the best guess
+// is right, with the signature and without (the candidates being equally likely; with, also for one
+// who knows the number of GPUs already).
 struct Guess {
   double prior = 0;
   double posterior = 0;
@@ -127,7 +138,8 @@ TEST(Privacy, ADictionaryOfNamesHitsNothing) {
   EXPECT_EQ(seen.size(), 1u) << "the signature depends on a name";
 }
 
-// The attack itself has to work where there is something to find: else the test above proves nothing.
+// The attack itself has to work where there is something to find: else the test above proves
+// nothing.
 TEST(Privacy, ADictionaryOfMixesHitsWithTheKeyAndWithoutItNever) {
   const std::vector<Candidate> candidates = Candidates();
   const Candidate& secret = candidates[candidates.size() / 3];
@@ -150,7 +162,8 @@ TEST(Privacy, ADictionaryOfMixesHitsWithTheKeyAndWithoutItNever) {
   EXPECT_EQ(hits("another key of sixteen"), 0);
 }
 
-// What the one with the key gets: a bucket, and how much that says of the shape. The limits are what docs/advisor.md promises.
+// What the one with the key gets: a bucket, and how much that says of the shape. The limits are
+// what docs/advisor.md promises.
 TEST(Privacy, WithTheKeyASignatureLeavesManyShapesPossible) {
   const std::vector<Candidate> candidates = Candidates();
   for (const Grain grain : {Grain::kFine, Grain::kCoarse}) {
@@ -165,23 +178,31 @@ TEST(Privacy, WithTheKeyASignatureLeavesManyShapesPossible) {
     }
     std::sort(sizes.begin(), sizes.end());
     const std::size_t alone = static_cast<std::size_t>(std::count(sizes.begin(), sizes.end(), 1u));
-    const Guess hidden = GuessOf(by, candidates.size(), [](const Candidate& c) { return c.declared.hidden; });
-    const Guess layers = GuessOf(by, candidates.size(), [](const Candidate& c) { return c.declared.layers; });
-    const Guess sequence = GuessOf(by, candidates.size(), [](const Candidate& c) { return c.declared.sequence; });
-    const Guess micro = GuessOf(by, candidates.size(), [](const Candidate& c) { return c.declared.micro_batch; });
+    const Guess hidden =
+        GuessOf(by, candidates.size(), [](const Candidate& c) { return c.declared.hidden; });
+    const Guess layers =
+        GuessOf(by, candidates.size(), [](const Candidate& c) { return c.declared.layers; });
+    const Guess sequence =
+        GuessOf(by, candidates.size(), [](const Candidate& c) { return c.declared.sequence; });
+    const Guess micro =
+        GuessOf(by, candidates.size(), [](const Candidate& c) { return c.declared.micro_batch; });
     const Guess whole = GuessOf(by, candidates.size(), [](const Candidate& c) {
       const Declared& d = c.declared;
-      return std::make_tuple(d.hidden, d.layers, d.sequence, d.micro_batch, d.tensor, d.pipeline, d.data,
-                             d.sharded, d.experts);
+      return std::make_tuple(d.hidden, d.layers, d.sequence, d.micro_batch, d.tensor, d.pipeline,
+                             d.data, d.sharded, d.experts);
     });
     const char* name = grain == Grain::kFine ? "fine" : "coarse";
-    printf("%-6s %zu candidates, %zu signatures, %.2f of %.2f bits told; candidates a signature: 1%% %zu, 5%% %zu, median %zu; alone %zu\n",
-           name, candidates.size(), by.size(), bits, std::log2(static_cast<double>(candidates.size())),
-           sizes[sizes.size() / 100], sizes[sizes.size() / 20], sizes[sizes.size() / 2], alone);
-    printf("%-6s best guess right, prior to posterior: hidden %.3f to %.3f, layers %.3f to %.3f, sequence %.3f to %.3f, "
-           "micro-batch %.3f to %.3f, all of it %.5f to %.5f\n",
-           name, hidden.prior, hidden.posterior, layers.prior, layers.posterior, sequence.prior,
-           sequence.posterior, micro.prior, micro.posterior, whole.prior, whole.posterior);
+    printf(
+        "%-6s %zu candidates, %zu signatures, %.2f of %.2f bits told; candidates a signature: 1%% "
+        "%zu, 5%% %zu, median %zu; alone %zu\n",
+        name, candidates.size(), by.size(), bits, std::log2(static_cast<double>(candidates.size())),
+        sizes[sizes.size() / 100], sizes[sizes.size() / 20], sizes[sizes.size() / 2], alone);
+    printf(
+        "%-6s best guess right, prior to posterior: hidden %.3f to %.3f, layers %.3f to %.3f, "
+        "sequence %.3f to %.3f, "
+        "micro-batch %.3f to %.3f, all of it %.5f to %.5f\n",
+        name, hidden.prior, hidden.posterior, layers.prior, layers.posterior, sequence.prior,
+        sequence.posterior, micro.prior, micro.posterior, whole.prior, whole.posterior);
     EXPECT_LE(hidden.posterior, 0.5) << name;
     EXPECT_LE(layers.posterior, 0.5) << name;
     EXPECT_LE(whole.posterior, 0.1) << name;

@@ -29,12 +29,14 @@ TEST(Signature, HmacIsThatOfTheStandard) {
 }
 
 TEST(Signature, IsMadeOfBucketsAloneAndSoIsTheSameForWhatIsAlike) {
-  const OperatorMix mix = {{"gemm", 0.61}, {"attention", 0.21}, {"all_reduce", 0.1}, {"memory", 0.08}};
-  const OperatorMix near = {{"gemm", 0.5}, {"attention", 0.3}, {"all_reduce", 0.07},
-                            {"memory", 0.09}, {"softmax", 0.04}};
+  const OperatorMix mix = {
+      {"gemm", 0.61}, {"attention", 0.21}, {"all_reduce", 0.1}, {"memory", 0.08}};
+  const OperatorMix near = {
+      {"gemm", 0.5}, {"attention", 0.3}, {"all_reduce", 0.07}, {"memory", 0.09}, {"softmax", 0.04}};
   EXPECT_EQ(CanonicalMix(mix, 64, Grain::kFine),
             "fine all_reduce=1 attention=2 gemm=2 memory=1 scale=2");
-  EXPECT_EQ(CanonicalMix(mix, 64, Grain::kCoarse), "coarse all_reduce attention gemm memory scale=2");
+  EXPECT_EQ(CanonicalMix(mix, 64, Grain::kCoarse),
+            "coarse all_reduce attention gemm memory scale=2");
   const auto one = Sign(kKey, mix, 64, {{"nccl", "2.19.3"}});
   const auto other = Sign(kKey, near, 40, {{"nccl", "2.19.4"}});
   ASSERT_TRUE(one.ok() && other.ok());
@@ -55,9 +57,7 @@ TEST(Signature, TokensOfOtherKeysHaveNothingInCommon) {
 }
 
 TEST(Signature, ShareBucketsAreFactorsOfFour) {
-  const auto bucket = [](double share) {
-    return CanonicalMix({{"gemm", share}}, 1, Grain::kFine);
-  };
+  const auto bucket = [](double share) { return CanonicalMix({{"gemm", share}}, 1, Grain::kFine); };
   EXPECT_THAT(bucket(0.0499), Not(HasSubstr("gemm")));
   EXPECT_THAT(bucket(0.05), HasSubstr("gemm=1"));
   EXPECT_THAT(bucket(0.199), HasSubstr("gemm=1"));
@@ -139,7 +139,8 @@ TEST(Context, IsOneLineThatTellsUnknownFromFull) {
   const auto context = ContextOf(hardware);
   ASSERT_TRUE(context.ok());
   EXPECT_EQ(*context,
-            "gpu=NVIDIA_H100_80GB_HBM3 nic=none driver=535.129 gpus=8 clocks=unknown power=reduced ecc=on");
+            "gpu=NVIDIA_H100_80GB_HBM3 nic=none driver=535.129 gpus=8 clocks=unknown power=reduced "
+            "ecc=on");
   hardware.driver = "535.129.99";
   EXPECT_EQ(ContextOf(hardware).value(), *context);
   hardware.settings["a\nb"] = "";

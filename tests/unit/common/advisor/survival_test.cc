@@ -15,13 +15,14 @@ namespace {
 using ::galen::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// Weeks of remission of Freireich's trial of 6-mercaptopurine (Blood, 1963), the example of Cox (1972) and of every textbook since.
-const std::vector<Life> kTreated = {{6, true},   {6, true},   {6, true},   {6, false},  {7, true},
-                                    {9, false},  {10, true},  {10, false}, {11, false}, {13, true},
-                                    {16, true},  {17, false}, {19, false}, {20, false}, {22, true},
-                                    {23, true},  {25, false}, {32, false}, {32, false}, {34, false},
-                                    {35, false}};
-const std::vector<double> kPlacebo = {1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23};
+// Weeks of remission of Freireich's trial of 6-mercaptopurine (Blood, 1963), the example of Cox
+// (1972) and of every textbook since.
+const std::vector<Life> kTreated = {
+    {6, true},   {6, true},   {6, true},   {6, false},  {7, true},   {9, false},  {10, true},
+    {10, false}, {11, false}, {13, true},  {16, true},  {17, false}, {19, false}, {20, false},
+    {22, true},  {23, true},  {25, false}, {32, false}, {32, false}, {34, false}, {35, false}};
+const std::vector<double> kPlacebo = {1, 1, 2,  2,  3,  4,  4,  5,  5,  8, 8,
+                                      8, 8, 11, 11, 12, 12, 15, 17, 22, 23};
 
 TEST(KaplanMeier, IsThatOfTheTextbooks) {
   const std::vector<CurvePoint> curve = KaplanMeier(kTreated);
@@ -42,7 +43,8 @@ TEST(KaplanMeier, OfNobodyIsEmptyAndOfWhoAllFailEndsAtZero) {
   EXPECT_EQ(curve.back().surviving, 0);
 }
 
-// Each week an age, and who lives in it at risk for all of it: Cox's model with Breslow's ties, of which textbooks give 1.509 (error 0.410).
+// Each week an age, and who lives in it at risk for all of it: Cox's model with Breslow's ties, of
+// which textbooks give 1.509 (error 0.410).
 TEST(Cox, IsThatOfTheTextbooksOnTheSameTrial) {
   std::vector<LifeCounts::Cell> cells;
   const auto add = [&](double weeks, bool failed, std::uint8_t placebo) {
