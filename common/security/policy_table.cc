@@ -41,7 +41,8 @@ constexpr MethodRule kTable[] = {
      "diagnosis"},
     {"/galen.watch.v1.WatchService/ReportHealth", kPeople},
 
-    // What is told of a tenant's job comes with its claim; runs that are over are the provider's own records.
+    // What is told of a tenant's job comes with its claim; runs that are over are the provider's
+    // own records.
     {"/galen.advisor.v1.AdvisorService/RegisterJob", kEntries, "parent"},
     {"/galen.advisor.v1.AdvisorService/ReportProgress", kEntries, "job"},
     {"/galen.advisor.v1.AdvisorService/ReportTest", kEntries, "job"},

@@ -28,8 +28,7 @@ absl::Status CheckJob(const std::string& job) {
       job.size() <= kMostName) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      "job: is tenants/{tenant}/jobs/{job}, of at most 512 bytes");
+  return absl::InvalidArgumentError("job: is tenants/{tenant}/jobs/{job}, of at most 512 bytes");
 }
 
 google::protobuf::Timestamp Stamp(absl::Time time) {
@@ -252,8 +251,7 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   MutexLock lock(jobs_mu_);
   const auto it = jobs_.find(request.job());
   Confirmation confirmation = it == jobs_.end() ? Confirmation() : it->second.confirmation;
-  const Step step =
-      OnHazard(hazard, book->signs, clock_.Now(), options_.alarm, confirmation);
+  const Step step = OnHazard(hazard, book->signs, clock_.Now(), options_.alarm, confirmation);
   if (step.what != Step::Do::kRunCheck) return response;
   response.set_check(step.check);
   response.set_reason(step.reason);
@@ -288,8 +286,7 @@ absl::StatusOr<v1::ReportTestResponse> Advisor::ReportTest(const v1::ReportTestR
   MutexLock lock(jobs_mu_);
   const auto it = jobs_.find(request.job());
   if (it == jobs_.end()) {
-    return absl::NotFoundError(
-        absl::StrCat(request.job(), ": no check was asked for of this job"));
+    return absl::NotFoundError(absl::StrCat(request.job(), ": no check was asked for of this job"));
   }
   const Step step = OnTest(request.check(), result, clock_.Now(), it->second.confirmation);
   v1::ReportTestResponse response;
@@ -303,7 +300,8 @@ absl::StatusOr<v1::ReportRunsResponse> Advisor::ReportRuns(const v1::ReportRunsR
     return absl::InvalidArgumentError("runs: there are between 1 and 1,000 in a call");
   }
   const std::shared_ptr<const Book> book = book_.Get();
-  // Held against all rules before anything is written: a learner of its own says whether it takes them.
+  // Held against all rules before anything is written: a learner of its own says whether it takes
+  // them.
   Learner trial;
   for (int i = 0; i < request.runs_size(); ++i) {
     const absl::StatusOr<RunRecord> record = RunOf(request.runs(i), book->signs);
@@ -313,9 +311,8 @@ absl::StatusOr<v1::ReportRunsResponse> Advisor::ReportRuns(const v1::ReportRunsR
     }
   }
   v1::ReportRunsResponse response;
-  GALEN_ASSIGN_OR_RETURN(
-      const std::int64_t position,
-      store_.journal().Append(kJournal, {request.SerializeAsString()}));
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t position,
+                         store_.journal().Append(kJournal, {request.SerializeAsString()}));
   response.set_position(position);
   if (position > options_.keep && position % 1024 == 0) {
     // What is older is in the counts of who has read it, and lost to who starts anew.

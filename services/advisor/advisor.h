@@ -33,8 +33,9 @@ struct Book {
       const std::vector<std::string>& directories);
 };
 
-// What advisor.proto says, without gRPC. Recorded runs are a journal in the store, patterns and what was revoked a record beside it: any
-// number of advisors share a store, and each learns the same from it. Thread-safe; the methods that answer jobs touch no store.
+// What advisor.proto says, without gRPC. Recorded runs are a journal in the store, patterns and
+// what was revoked a record beside it: any number of advisors share a store, and each learns the
+// same from it. Thread-safe; the methods that answer jobs touch no store.
 class Advisor {
  public:
   struct Options {
@@ -48,8 +49,8 @@ class Advisor {
   // `store` and `clock` must outlive the advisor.
   Advisor(store::Store& store, Current<Book> book, const Clock& clock, Options options);
 
-  // Reads what the journal has that was not read yet, and the patterns. To be called once before others, and now and then
-  // (other advisors write, too). UNAVAILABLE, DATA_LOSS: the store.
+  // Reads what the journal has that was not read yet, and the patterns. To be called once before
+  // others, and now and then (other advisors write, too). UNAVAILABLE, DATA_LOSS: the store.
   absl::Status Follow();
 
   absl::StatusOr<v1::RegisterJobResponse> RegisterJob(const v1::RegisterJobRequest& request) const;

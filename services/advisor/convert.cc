@@ -44,7 +44,8 @@ v1::Pattern OfMismatch(const LearnedMismatch& learned, v1::Pattern::Kind kind) {
   pattern.set_runs(evidence.runs);
   pattern.set_failures(evidence.failed);
   pattern.set_evidence(absl::StrFormat(
-      "%d of %d runs failed, %.1f were to be expected; of %d pairs with the same workload elsewhere "
+      "%d of %d runs failed, %.1f were to be expected; of %d pairs with the same workload "
+      "elsewhere "
       "%d failed here alone and %d there alone; of %d pairs with other workloads here %d and %d",
       evidence.failed, evidence.runs, evidence.expected, evidence.elsewhere.pairs,
       evidence.elsewhere.only_treated, evidence.elsewhere.only_control, evidence.others.pairs,
@@ -197,12 +198,13 @@ std::vector<v1::Pattern> PatternsOf(const Learned& learned, const BuildUpSigns& 
     pattern.set_p(each.evidence.p);
     pattern.set_effect(std::exp(each.evidence.effect));
     pattern.set_failures(static_cast<std::int64_t>(each.evidence.failures));
-    pattern.set_evidence(absl::StrFormat(
-        "%s: each level makes failures %.2f times as likely (95 %% from %.2f to %.2f), by %.0f failures in %.0f hours with it",
-        sign->title, std::exp(each.evidence.effect),
-        std::exp(each.evidence.effect - 1.96 * each.evidence.error),
-        std::exp(each.evidence.effect + 1.96 * each.evidence.error), each.evidence.failures,
-        each.evidence.hours));
+    pattern.set_evidence(
+        absl::StrFormat("%s: each level makes failures %.2f times as likely (95 %% from %.2f to "
+                        "%.2f), by %.0f failures in %.0f hours with it",
+                        sign->title, std::exp(each.evidence.effect),
+                        std::exp(each.evidence.effect - 1.96 * each.evidence.error),
+                        std::exp(each.evidence.effect + 1.96 * each.evidence.error),
+                        each.evidence.failures, each.evidence.hours));
     patterns.push_back(std::move(pattern));
   }
   for (const FleetHistory::Lemon& lemon : learned.lemons) {

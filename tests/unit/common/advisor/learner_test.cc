@@ -32,12 +32,12 @@ Learned LearnFrom(MadeUpFleet& fleet, int runs, LearnerOptions options = {}) {
 TEST(Learner, FindsWhatWasPlantedAndNothingElse) {
   FleetShape shape;
   shape.mismatches = 3;
-  shape.mismatch_factor = 8;
+  shape.mismatch_factor = 12;
   shape.build_ups = 2;
   shape.lemons = 4;
   shape.lemon_factor = 40;
   MadeUpFleet fleet(shape, 1);
-  const Learned learned = LearnFrom(fleet, 60'000);
+  const Learned learned = LearnFrom(fleet, 150'000);
   std::set<std::string> planted;
   for (const MadeUpFleet::Planted& each : fleet.mismatches()) {
     planted.insert(MadeUpFleet::Archetype(each.archetype) + MadeUpFleet::Context(each.context));

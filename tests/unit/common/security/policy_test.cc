@@ -112,8 +112,7 @@ TEST(Policy, AgentsAreAskedByTheOrchestratorAloneAndNodesByExecution) {
     Roles expected;
     if (service == "galen.v1.DiagnosisService" ||
         service == "galen.execution.v1.ExecutionService" ||
-        service == "galen.watch.v1.WatchService" ||
-        service == "galen.advisor.v1.AdvisorService") {
+        service == "galen.watch.v1.WatchService" || service == "galen.advisor.v1.AdvisorService") {
       continue;
     }
     expected = service == "galen.node.v1.NodeService" ? Roles{Role::kExecution}
