@@ -1,8 +1,11 @@
 // What the advisor learns of fleets that are made up (tests/testing/advisor/made_up_fleet.h).
-//   --mode=planted     precision and recall of mismatches, build-ups and lemon nodes over --fleets seeds
+//   --mode=planted     precision and recall of mismatches, build-ups and lemon nodes over --fleets
+//   seeds
 //   --mode=null        on how many of --fleets fleets with nothing planted anything is found
-//   --mode=calibration predicted hazards against what came, on runs that were not learned from; --svg draws it
-//   --mode=memory      --runs runs in one pass: rate and most memory; --generate_only: what the making of them takes
+//   --mode=calibration predicted hazards against what came, on runs that were not learned from;
+//   --svg draws it
+//   --mode=memory      --runs runs in one pass: rate and most memory; --generate_only: what the
+//   making of them takes
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -76,10 +79,12 @@ struct Tally {
   void Print(const char* name) const {
     const Share precision = WilsonShare(right, found);
     const Share recall = WilsonShare(right, planted);
-    printf("%-11s planted %4lld  found %4lld  right %4lld  precision %.3f (%.3f to %.3f)  recall %.3f (%.3f to %.3f)\n",
-           name, static_cast<long long>(planted), static_cast<long long>(found),
-           static_cast<long long>(right), precision.value, precision.low, precision.high,
-           recall.value, recall.low, recall.high);
+    printf(
+        "%-11s planted %4lld  found %4lld  right %4lld  precision %.3f (%.3f to %.3f)  recall %.3f "
+        "(%.3f to %.3f)\n",
+        name, static_cast<long long>(planted), static_cast<long long>(found),
+        static_cast<long long>(right), precision.value, precision.low, precision.high, recall.value,
+        recall.low, recall.high);
   }
 };
 
@@ -99,8 +104,7 @@ void Planted() {
       const std::string cell =
           MadeUpFleet::Archetype(each.archetype) + MadeUpFleet::Context(each.context);
       truth.insert(cell);
-      truth_carriers.insert(
-          cell + MadeUpFleet::Stack(each.archetype * shape.stacks + each.stack));
+      truth_carriers.insert(cell + MadeUpFleet::Stack(each.archetype * shape.stacks + each.stack));
     }
     for (const advisor::LearnedMismatch& each : learned.mismatches) {
       said.insert(each.archetype + each.context);
@@ -113,7 +117,8 @@ void Planted() {
     truth.clear();
     said.clear();
     for (const std::size_t sign : fleet.build_ups()) truth.insert(absl::StrCat(sign));
-    for (const advisor::LearnedBuildUp& each : learned.build_ups) said.insert(absl::StrCat(each.sign));
+    for (const advisor::LearnedBuildUp& each : learned.build_ups)
+      said.insert(absl::StrCat(each.sign));
     build_ups.Add(truth, said);
     said.clear();
     for (const auto& lemon : learned.lemons) said.insert(lemon.node);
@@ -144,8 +149,9 @@ void Null() {
   printf("%d fleets of %d runs with nothing planted, q %.3g, %.0f cells tested a fleet\n", fleets,
          absl::GetFlag(FLAGS_runs), absl::GetFlag(FLAGS_q),
          static_cast<double>(tests) / std::max(1, fleets));
-  for (const auto& [name, found] :
-       {std::pair<const char*, int>{"mismatch", mismatches}, {"build-up", build_ups}, {"lemon node", lemons}}) {
+  for (const auto& [name, found] : {std::pair<const char*, int>{"mismatch", mismatches},
+                                    {"build-up", build_ups},
+                                    {"lemon node", lemons}}) {
     const Share share = WilsonShare(found, fleets);
     printf("fleets with a %-10s %3d of %d: %.3f (%.3f to %.3f)\n", name, found, fleets, share.value,
            share.low, share.high);
@@ -166,8 +172,8 @@ void Calibration() {
   for (int i = 0; i < absl::GetFlag(FLAGS_fleets); ++i) {
     MadeUpFleet fleet(shape, absl::GetFlag(FLAGS_seed) + static_cast<std::uint64_t>(i));
     const Learned learned = LearnFrom(fleet, absl::GetFlag(FLAGS_runs));
-    // Other runs of the same fleet: each is looked at once, at a moment that has nothing to do with how it ends, when it is still
-    // there; whom its owner stopped within the hour is left out.
+    // Other runs of the same fleet: each is looked at once, at a moment that has nothing to do with
+    // how it ends, when it is still there; whom its owner stopped within the hour is left out.
     std::uint64_t moment = 12345;
     for (int k = 0; k < absl::GetFlag(FLAGS_runs); ++k) {
       const RunRecord run = fleet.Next();
@@ -176,13 +182,14 @@ void Calibration() {
       if (at >= run.hours) continue;
       const bool failed = run.ending == advisor::Ending::kFailed && run.hours <= at + kHorizon;
       if (!failed && run.hours < at + kHorizon) continue;
-      advisor::RunningJob job{run.archetype, run.stack, at, {}};
+      advisor::RunningJob job{run.archetype, run.stack, run.context, run.gpus, at, {}};
       for (const advisor::Episode& episode : run.episodes) {
         if (episode.begin <= at && at < episode.end) job.signs = episode.signs;
       }
       const advisor::Hazard hazard = advisor::HazardOf(learned, job, kHorizon);
       if (!hazard.known) continue;
-      Sum& sum = sums[static_cast<int>(std::floor(4 * std::log10(std::max(hazard.probability, 1e-6))))];
+      Sum& sum =
+          sums[static_cast<int>(std::floor(4 * std::log10(std::max(hazard.probability, 1e-6))))];
       for (Sum* each : {&sum, &all}) {
         each->predicted += hazard.probability;
         each->count += 1;
@@ -198,7 +205,8 @@ void Calibration() {
                        WilsonShare(sum.failed, sum.count), static_cast<long>(sum.count)};
     printf("%8.4f  %7.4f   %.4f to %.4f %s  %8ld\n", bin.predicted, bin.observed.value,
            bin.observed.low, bin.observed.high,
-           bin.observed.low <= bin.predicted && bin.predicted <= bin.observed.high ? "holds it " : "misses it",
+           bin.observed.low <= bin.predicted && bin.predicted <= bin.observed.high ? "holds it "
+                                                                                   : "misses it",
            bin.count);
     bins.push_back(bin);
   }
@@ -232,13 +240,15 @@ void Memory() {
   const absl::Time counted = absl::Now();
   const std::int64_t counting = PeakKiB();
   const Learned learned = learner.Learn();
-  printf("%d runs: made and counted in %.2f s (%.0f a second), learned in %.2f s; most memory %.1f MiB before, %.1f after counting, "
-         "%.1f after learning; %zu mismatches of %zu tested, %zu build-ups, %lld runs left out\n",
-         runs, absl::ToDoubleSeconds(counted - start),
-         runs / absl::ToDoubleSeconds(counted - start), absl::ToDoubleSeconds(absl::Now() - counted),
-         static_cast<double>(before) / 1024, static_cast<double>(counting) / 1024,
-         static_cast<double>(PeakKiB()) / 1024, learned.mismatches.size(), learned.tested_pairs,
-         learned.build_ups.size(), static_cast<long long>(learned.left_out));
+  printf(
+      "%d runs: made and counted in %.2f s (%.0f a second), learned in %.2f s; most memory %.1f "
+      "MiB before, %.1f after counting, "
+      "%.1f after learning; %zu mismatches of %zu tested, %zu build-ups, %lld runs left out\n",
+      runs, absl::ToDoubleSeconds(counted - start), runs / absl::ToDoubleSeconds(counted - start),
+      absl::ToDoubleSeconds(absl::Now() - counted), static_cast<double>(before) / 1024,
+      static_cast<double>(counting) / 1024, static_cast<double>(PeakKiB()) / 1024,
+      learned.mismatches.size(), learned.tested_pairs, learned.build_ups.size(),
+      static_cast<long long>(learned.left_out));
 }
 
 }  // namespace

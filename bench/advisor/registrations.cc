@@ -1,6 +1,6 @@
-// Registrations of jobs over loopback: this process asks, the advisor is a child of its own on --server_cpu, with what it
-// learned of a made-up fleet. Asked at a fixed rate whatever is answered (so that a server that is behind is seen), and as fast as
-// it goes.
+// Registrations of jobs over loopback: this process asks, the advisor is a child of its own on
+// --server_cpu, with what it learned of a made-up fleet. Asked at a fixed rate whatever is answered
+// (so that a server that is behind is seen), and as fast as it goes.
 #include <grpcpp/grpcpp.h>
 #include <sched.h>
 #include <signal.h>
@@ -118,7 +118,8 @@ class Caller {
       request.set_parent(absl::StrCat("tenants/t", i % 16));
       request.mutable_signature()->set_archetype(MadeUpFleet::Archetype(i % 8));
       request.mutable_signature()->set_stack(MadeUpFleet::Stack(i % 32));
-      request.mutable_hardware()->set_gpu(i % 2 == 0 ? "NVIDIA H100 80GB HBM3" : "NVIDIA A100-SXM4-80GB");
+      request.mutable_hardware()->set_gpu(i % 2 == 0 ? "NVIDIA H100 80GB HBM3"
+                                                     : "NVIDIA A100-SXM4-80GB");
       request.mutable_hardware()->set_driver("535.129.03");
       request.mutable_hardware()->set_gpus_per_node(8);
       request.add_needs("bf16");
@@ -131,7 +132,8 @@ class Caller {
 
   // `rate` 0: as fast as it goes, so many under way.
   void Run(int rate, int under_way, double seconds, pid_t server) {
-    std::vector<std::int64_t> micros(static_cast<std::size_t>((rate > 0 ? rate : 100'000) * seconds) + 1, -1);
+    std::vector<std::int64_t> micros(
+        static_cast<std::size_t>((rate > 0 ? rate : 100'000) * seconds) + 1, -1);
     std::counting_semaphore<1 << 20> free(rate > 0 ? 1 << 18 : under_way);
     std::atomic<std::size_t> done = 0;
     std::atomic<int> failed = 0;
@@ -164,14 +166,18 @@ class Caller {
     micros.resize(made);
     std::sort(micros.begin(), micros.end());
     const auto at = [&](double share) {
-      return static_cast<double>(micros[static_cast<std::size_t>(share * static_cast<double>(made - 1))]) / 1000;
+      return static_cast<double>(
+                 micros[static_cast<std::size_t>(share * static_cast<double>(made - 1))]) /
+             1000;
     };
     double load[1] = {0};
     if (getloadavg(load, 1) != 1) load[0] = -1;
-    printf("%-9s %6.0f a second, ms: median %.2f p90 %.2f p99 %.2f p99.9 %.2f most %.2f; failed %d; server %.0f %% of a core, %.1f us each; load %.1f\n",
-           rate > 0 ? absl::StrCat("at ", rate).c_str() : "flat out", static_cast<double>(made) / took,
-           at(0.5), at(0.9), at(0.99), at(0.999), at(1), failed.load(), 100 * used / took,
-           1e6 * used / static_cast<double>(made), load[0]);
+    printf(
+        "%-9s %6.0f a second, ms: median %.2f p90 %.2f p99 %.2f p99.9 %.2f most %.2f; failed %d; "
+        "server %.0f %% of a core, %.1f us each; load %.1f\n",
+        rate > 0 ? absl::StrCat("at ", rate).c_str() : "flat out", static_cast<double>(made) / took,
+        at(0.5), at(0.9), at(0.99), at(0.999), at(1), failed.load(), 100 * used / took,
+        1e6 * used / static_cast<double>(made), load[0]);
   }
 
  private:

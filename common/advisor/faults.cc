@@ -117,7 +117,8 @@ FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double a
   return verdict;
 }
 
-void FleetHistory::Add(absl::string_view node, std::uint32_t workload, bool failed) {
+void FleetHistory::Add(absl::string_view node, std::uint32_t context, std::uint32_t workload,
+                       bool failed) {
   if (node.empty()) return;
   auto it = nodes_.find(node);
   if (it == nodes_.end()) {
@@ -127,36 +128,57 @@ void FleetHistory::Add(absl::string_view node, std::uint32_t workload, bool fail
     }
     it = nodes_.try_emplace(std::string(node)).first;
   }
-  it->second.Add(workload, failed);
-  ++runs_;
-  failures_ += failed;
+  it->second.history.Add(workload, failed);
+  it->second.context = context;
 }
 
 const DeviceHistory* FleetHistory::Find(absl::string_view node) const {
   const auto it = nodes_.find(node);
-  return it == nodes_.end() ? nullptr : &it->second;
+  return it == nodes_.end() ? nullptr : &it->second.history;
 }
 
-double FleetHistory::rate() const {
-  return (static_cast<double>(failures_) + 0.5) / (static_cast<double>(runs_) + 1);
+absl::flat_hash_map<std::uint32_t, FleetHistory::Sum> FleetHistory::Sums() const {
+  absl::flat_hash_map<std::uint32_t, Sum> sums;
+  for (const auto& [name, node] : nodes_) {
+    Sum& sum = sums[node.context];
+    sum.runs += node.history.runs();
+    sum.failures += node.history.failures();
+  }
+  return sums;
+}
+
+double FleetHistory::RateBeside(const Node& node, const Sum& context) const {
+  return (static_cast<double>(context.failures - node.history.failures()) + 0.5) /
+         (static_cast<double>(context.runs - node.history.runs()) + 1);
+}
+
+double FleetHistory::RateBeside(absl::string_view name) const {
+  const auto it = nodes_.find(name);
+  return it == nodes_.end() ? 0.5 : RateBeside(it->second, Sums()[it->second.context]);
 }
 
 std::vector<FleetHistory::Lemon> FleetHistory::Lemons(double q, std::int64_t least_failures) const {
-  std::vector<std::pair<absl::string_view, const DeviceHistory*>> nodes;
-  for (const auto& [name, history] : nodes_) nodes.push_back({name, &history});
+  const absl::flat_hash_map<std::uint32_t, Sum> sums = Sums();
+  std::vector<std::pair<absl::string_view, const Node*>> nodes;
+  for (const auto& [name, node] : nodes_) nodes.push_back({name, &node});
   std::sort(nodes.begin(), nodes.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<double> p_values;
-  for (const auto& [name, history] : nodes) {
-    p_values.push_back(BinomialUpperTail(history->failures(), history->runs(), rate()));
+  for (const auto& [name, node] : nodes) {
+    // Fisher's test beside the others: where these are few, their own rate is uncertain, too.
+    const Sum& all = sums.at(node->context);
+    p_values.push_back(HypergeometricUpperTail(node->history.failures(), node->history.runs(),
+                                               all.failures, all.runs));
   }
   const std::vector<bool> found = BenjaminiHochberg(p_values, q);
   std::vector<Lemon> lemons;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const DeviceHistory& history = *nodes[i].second;
-    if (!found[i] || history.failures() < least_failures) continue;
-    lemons.push_back({std::string(nodes[i].first), history.runs(), history.failures(),
-                      TellFault(history, rate())});
+    const Node& node = *nodes[i].second;
+    if (!found[i] || node.history.failures() < least_failures) continue;
+    Lemon lemon{std::string(nodes[i].first), node.history.runs(), node.history.failures(),
+                TellFault(node.history, RateBeside(node, sums.at(node.context)))};
+    lemon.verdict.p = p_values[i];
+    lemons.push_back(std::move(lemon));
   }
   std::stable_sort(lemons.begin(), lemons.end(),
                    [](const Lemon& a, const Lemon& b) { return a.verdict.p < b.verdict.p; });

@@ -59,15 +59,17 @@ struct FaultVerdict {
 // of each test. Pure.
 FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double alpha = 0.001);
 
-// Histories of the machines of a fleet, at most `most`; what comes after is counted and left out.
+// Histories of the machines of a fleet, at most `most`; what comes after is counted and left out. A
+// machine is held against the others of its context: where all machines fail more, none is a lemon.
 class FleetHistory {
  public:
   explicit FleetHistory(std::size_t most = 1 << 17) : most_(most) {}
   // One run that used the machine; `failed`: the failure is put down to this machine.
-  void Add(absl::string_view node, std::uint32_t workload, bool failed);
+  void Add(absl::string_view node, std::uint32_t context, std::uint32_t workload, bool failed);
 
   const DeviceHistory* Find(absl::string_view node) const;
-  double rate() const;
+  // How often a run fails on one of the other machines of its context.
+  double RateBeside(absl::string_view node) const;
   std::size_t nodes() const { return nodes_.size(); }
   std::int64_t left_out() const { return left_out_; }
 
@@ -77,16 +79,25 @@ class FleetHistory {
     std::int64_t failures = 0;
     FaultVerdict verdict;
   };
-  // Machines that fail more than the fleet, of which at most `q` are not worse on average, worst
-  // first (after Kokolis et al., "Revisiting Reliability in Large-Scale Machine Learning Research
-  // Clusters", section on lemon nodes). At least `least_failures` each.
+  // Machines that fail more than the others of their context, of which at most `q` are not worse on
+  // average, worst first (after Kokolis et al., "Revisiting Reliability in Large-Scale Machine
+  // Learning Research Clusters", lemon nodes). At least `least_failures` each.
   std::vector<Lemon> Lemons(double q = 0.05, std::int64_t least_failures = 3) const;
 
  private:
+  struct Node {
+    DeviceHistory history;
+    std::uint32_t context = 0;  // the last one
+  };
+  struct Sum {
+    std::int64_t runs = 0;
+    std::int64_t failures = 0;
+  };
+  double RateBeside(const Node& node, const Sum& context) const;
+  absl::flat_hash_map<std::uint32_t, Sum> Sums() const;
+
   const std::size_t most_;
-  absl::flat_hash_map<std::string, DeviceHistory> nodes_;
-  std::int64_t runs_ = 0;
-  std::int64_t failures_ = 0;
+  absl::flat_hash_map<std::string, Node> nodes_;
   std::int64_t left_out_ = 0;
 };
 

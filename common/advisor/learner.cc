@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -60,6 +61,10 @@ absl::Status CheckRun(const RunRecord& run) {
 
 }  // namespace
 
+std::uint32_t MachinesOf(std::uint32_t context, std::int64_t gpus) {
+  return (context << 4) | Power(static_cast<double>(gpus), 8);
+}
+
 std::optional<std::uint32_t> Names::Number(absl::string_view text) {
   if (const auto found = Find(text)) return found;
   if (texts_.size() >= most_) return std::nullopt;
@@ -105,11 +110,12 @@ absl::Status Learner::Add(const RunRecord& run) {
                           static_cast<std::uint16_t>(std::fmod(epoch, 1024))};
     counts_.Add(*workload, *context, stratum, failed, run.node.empty() ? 0 : HashOf(run.node));
   }
+  const std::uint32_t machines = MachinesOf(*context, run.gpus);
   if (run.episodes.empty()) {
-    lives_.Add(*workload, 0, run.hours, Signs{}, failed);
+    lives_.Add(*workload, machines, 0, run.hours, Signs{}, failed);
   } else {
     for (const Episode& episode : run.episodes) {
-      lives_.Add(*workload, episode.begin, episode.end, episode.signs,
+      lives_.Add(*workload, machines, episode.begin, episode.end, episode.signs,
                  failed && &episode == &run.episodes.back());
     }
   }
@@ -117,9 +123,9 @@ absl::Status Learner::Add(const RunRecord& run) {
   for (const std::string& node : run.nodes) {
     const bool here = failed && node == run.node;
     blamed = blamed || here;
-    fleet_.Add(node, *archetype, here);
+    fleet_.Add(node, *context, *archetype, here);
   }
-  if (failed && !blamed) fleet_.Add(run.node, *archetype, true);
+  if (failed && !blamed) fleet_.Add(run.node, *context, *archetype, true);
   return absl::OkStatus();
 }
 
@@ -142,7 +148,7 @@ std::vector<std::uint32_t> Learner::Groups() const {
   return groups;
 }
 
-LearnedMismatch Learner::Describe(const Mismatch& mismatch,
+LearnedMismatch Learner::Describe(const Mismatch& mismatch, bool together,
                                   const std::vector<std::uint32_t>& groups,
                                   const std::vector<RunCounts::Cell>& cells) const {
   LearnedMismatch learned;
@@ -153,7 +159,8 @@ LearnedMismatch Learner::Describe(const Mismatch& mismatch,
   // the rest.
   std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> versions;
   for (const RunCounts::Cell& cell : cells) {
-    if (cell.context != mismatch.context || groups[cell.workload] != mismatch.workload) continue;
+    const std::uint32_t of = together ? groups[cell.workload] : cell.workload;
+    if (cell.context != mismatch.context || of != mismatch.workload) continue;
     versions[cell.workload].first += cell.runs;
     versions[cell.workload].second += cell.failed;
   }
@@ -180,21 +187,42 @@ Learned Learner::Learn() const {
   learned.runs = runs_;
   learned.left_out = counts_.left_out() + unnamed_;
   learned.q = options_.q;
+  // Each version by itself, and those that behave alike together: what one of them carries alone is
+  // clearer alone, what all of them do is clearer together.
   const std::vector<std::uint32_t> groups = Groups();
-  PairOptions pairs = options_.pairs;
-  pairs.group = [&groups](std::uint32_t workload) { return groups[workload]; };
-  const std::vector<Mismatch> tested = FindMismatches(counts_, pairs);
+  std::vector<Mismatch> tested = FindMismatches(counts_, options_.pairs);
+  const std::size_t alone = tested.size();
+  std::vector<int> members(groups.size(), 0);
+  for (const std::uint32_t group : groups) ++members[group];
+  PairOptions together = options_.pairs;
+  together.group = [&groups](std::uint32_t workload) { return groups[workload]; };
+  for (const Mismatch& each : FindMismatches(counts_, together)) {
+    if (members[each.workload] > 1) tested.push_back(each);
+  }
   learned.tested_pairs = tested.size();
   std::vector<double> p_values;
   p_values.reserve(tested.size());
   for (const Mismatch& mismatch : tested) p_values.push_back(mismatch.p);
   const std::vector<bool> found = BenjaminiHochberg(p_values, options_.q);
   const std::vector<RunCounts::Cell> cells = counts_.Cells();
+  std::set<std::pair<std::uint32_t, std::uint32_t>> said;  // group and context
   for (std::size_t i = 0; i < tested.size(); ++i) {
+    const Mismatch& mismatch = tested[i];
     if (!found[i]) continue;
-    (tested[i].one_node ? learned.of_one_node : learned.mismatches)
-        .push_back(Describe(tested[i], groups, cells));
+    const std::pair<std::uint32_t, std::uint32_t> place = {groups[mismatch.workload],
+                                                           mismatch.context};
+    if (i < alone) {
+      said.insert(place);
+    } else if (said.contains(place)) {
+      continue;  // a version of it was found by itself
+    }
+    (mismatch.one_node ? learned.of_one_node : learned.mismatches)
+        .push_back(Describe(mismatch, i >= alone, groups, cells));
   }
+  const auto before = [](const LearnedMismatch& a, const LearnedMismatch& b) {
+    return a.evidence.p < b.evidence.p;
+  };
+  std::stable_sort(learned.mismatches.begin(), learned.mismatches.end(), before);
 
   const std::vector<LifeCounts::Cell> lives = lives_.Cells();
   absl::StatusOr<HazardModel> hazard = FitHazard(lives, options_.fit);
@@ -225,6 +253,7 @@ Learned Learner::Learn() const {
   for (std::uint32_t i = 0; i < workload_names_.size(); ++i) {
     learned.workloads[workload_names_.Text(i)] = i;
   }
+  for (std::uint32_t i = 0; i < contexts_.size(); ++i) learned.contexts[contexts_.Text(i)] = i;
   learned.lemons = fleet_.Lemons(options_.q);
   return learned;
 }

@@ -50,6 +50,9 @@ struct LearnedBuildUp {
   HazardModel::Sign evidence;
 };
 
+// The machines of a run, as the hazard tells them apart: the number of their context, and how many.
+std::uint32_t MachinesOf(std::uint32_t context, std::int64_t gpus);
+
 // What was learned, as a value: shared by who asks while the next one is made.
 struct Learned {
   std::int64_t runs = 0;
@@ -62,6 +65,7 @@ struct Learned {
   std::vector<LearnedBuildUp> build_ups;
   std::optional<HazardModel> hazard;  // with the effects of the build-ups alone
   std::string no_hazard;              // why there is none
+  absl::flat_hash_map<std::string, std::uint32_t> contexts;  // to the number in `hazard`
   absl::flat_hash_map<std::string, std::uint32_t>
       workloads;  // "archetype stack" to the number in `hazard`
   std::vector<FleetHistory::Lemon> lemons;
@@ -99,7 +103,8 @@ class Learner {
   };
   // The sub-archetype of each workload: the number of its first member.
   std::vector<std::uint32_t> Groups() const;
-  LearnedMismatch Describe(const Mismatch& mismatch, const std::vector<std::uint32_t>& groups,
+  LearnedMismatch Describe(const Mismatch& mismatch, bool together,
+                           const std::vector<std::uint32_t>& groups,
                            const std::vector<RunCounts::Cell>& cells) const;
 
   const LearnerOptions options_;

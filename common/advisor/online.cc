@@ -18,8 +18,11 @@ Hazard HazardOf(const Learned& learned, const RunningJob& job, double horizon_ho
   const HazardModel& model = *learned.hazard;
   const auto it = learned.workloads.find(absl::StrCat(job.archetype, " ", job.stack));
   const std::uint32_t workload = it == learned.workloads.end() ? ~std::uint32_t{0} : it->second;
+  const auto context = learned.contexts.find(job.context);
+  const std::uint32_t machines =
+      context == learned.contexts.end() ? ~std::uint32_t{0} : MachinesOf(context->second, job.gpus);
   hazard.known = true;
-  hazard.probability = model.Probability(job.hours, horizon_hours, job.signs, workload);
+  hazard.probability = model.Probability(job.hours, horizon_hours, job.signs, workload, machines);
   hazard.ratio = model.RatioOf(job.signs);
   for (std::size_t i = 0; i < kMostSigns; ++i) {
     const double effect = model.signs[i].effect * job.signs[i];

@@ -17,6 +17,8 @@ namespace galen::advisor {
 struct RunningJob {
   std::string archetype;
   std::string stack;
+  std::string context;
+  std::int64_t gpus = 1;
   double hours = 0;  // since its start
   Signs signs{};
 };

@@ -91,79 +91,103 @@ double Score(const Vector& effects, const Signs& signs, absl::Span<const std::si
   return sum;
 }
 
-// Counts without the workload, which the model of effects does not know.
-struct Group {
-  std::size_t age = 0;
-  Signs signs{};
-  double hours = 0;
-  double failures = 0;
-};
-
-std::vector<Group> GroupsOf(absl::Span<const LifeCounts::Cell> cells) {
-  absl::flat_hash_map<std::uint64_t, Group> groups;
-  for (const LifeCounts::Cell& cell : cells) {
-    Group& group = groups[(std::uint64_t{cell.age} << 32) | Packed(cell.signs)];
-    group.age = cell.age;
-    group.signs = cell.signs;
-    group.hours += cell.hours;
-    group.failures += cell.failures;
-  }
-  std::vector<std::pair<std::uint64_t, Group>> sorted(groups.begin(), groups.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Group> result;
-  result.reserve(sorted.size());
-  for (auto& [key, group] : sorted) result.push_back(group);
-  return result;
+bool SamePlace(const LifeCounts::Cell& a, const LifeCounts::Cell& b) {
+  return a.workload == b.workload && a.machines == b.machines && a.age == b.age;
 }
 
-struct Sums {
-  double weight = 0;
-  Vector first{};
-  Matrix second;
-};
-
-// Log partial likelihood at `effects`; its slope and the negative of its curvature.
-double Likelihood(absl::Span<const Group> groups, absl::Span<const std::size_t> which,
+// Log partial likelihood at `effects`, each place and age a stratum of its own; its slope and the
+// negative of its curvature.
+double Likelihood(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> which,
                   const Vector& effects, Vector& slope, Matrix& information) {
   const std::size_t n = which.size();
   slope = {};
   information.assign(n, Vector{});
   double likelihood = 0;
-  std::vector<Sums> ages(kAges);
-  std::array<double, kAges> failures{};
-  for (Sums& age : ages) age.second.assign(n, Vector{});
-  for (const Group& group : groups) {
-    Sums& age = ages[group.age];
-    const double score = Score(effects, group.signs, which);
-    const double weight = group.hours * std::exp(score);
-    age.weight += weight;
-    failures[group.age] += group.failures;
-    likelihood += group.failures * score;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double x = group.signs[which[i]];
-      if (x == 0) continue;
-      slope[i] += group.failures * x;
-      age.first[i] += weight * x;
-      for (std::size_t j = 0; j <= i; ++j) age.second[i][j] += weight * x * group.signs[which[j]];
+  Matrix second;
+  for (std::size_t begin = 0, end = 0; begin < cells.size(); begin = end) {
+    double failures = 0;
+    for (end = begin; end < cells.size() && SamePlace(cells[begin], cells[end]); ++end) {
+      failures += cells[end].failures;
     }
-  }
-  for (std::size_t a = 0; a < kAges; ++a) {
-    const Sums& age = ages[a];
-    if (failures[a] <= 0 || !(age.weight > 0)) continue;
-    likelihood -= failures[a] * std::log(age.weight);
+    if (failures <= 0 || end - begin < 2) continue;  // nothing to compare
+    double weight = 0;
+    Vector first{};
+    second.assign(n, Vector{});
+    for (std::size_t k = begin; k < end; ++k) {
+      const LifeCounts::Cell& cell = cells[k];
+      const double score = Score(effects, cell.signs, which);
+      const double own = cell.hours * std::exp(score);
+      weight += own;
+      likelihood += cell.failures * score;
+      for (std::size_t i = 0; i < n; ++i) {
+        const double x = cell.signs[which[i]];
+        if (x == 0) continue;
+        slope[i] += cell.failures * x;
+        first[i] += own * x;
+        for (std::size_t j = 0; j <= i; ++j) second[i][j] += own * x * cell.signs[which[j]];
+      }
+    }
+    if (!(weight > 0)) continue;
+    likelihood -= failures * std::log(weight);
     for (std::size_t i = 0; i < n; ++i) {
-      const double mean = age.first[i] / age.weight;
-      slope[i] -= failures[a] * mean;
+      const double mean = first[i] / weight;
+      slope[i] -= failures * mean;
       for (std::size_t j = 0; j <= i; ++j) {
-        const double value =
-            failures[a] * (age.second[i][j] / age.weight - mean * age.first[j] / age.weight);
+        const double value = failures * (second[i][j] / weight - mean * first[j] / weight);
         information[i][j] += value;
         if (i != j) information[j][i] += value;
       }
     }
   }
   return likelihood;
+}
+
+// Baseline and factors, each from the others in turn, until they stand still (iterative
+// proportional fitting); a factor is drawn towards 1 by `shrink` failures.
+void FitFactors(absl::Span<const LifeCounts::Cell> cells, double shrink, HazardModel& model) {
+  using Factors = absl::flat_hash_map<std::uint32_t, double>;
+  const auto factor = [](const Factors& factors, std::uint32_t of) {
+    const auto it = factors.find(of);
+    return it == factors.end() ? 1.0 : it->second;
+  };
+  std::vector<double> weights;
+  weights.reserve(cells.size());
+  for (const LifeCounts::Cell& cell : cells) {
+    double score = 0;
+    for (std::size_t i = 0; i < kMostSigns; ++i) score += model.signs[i].effect * cell.signs[i];
+    weights.push_back(cell.hours * std::exp(score));
+  }
+  for (int round = 0; round < 10; ++round) {
+    std::array<double, kAges> failures{};
+    std::array<double, kAges> expected{};
+    for (std::size_t k = 0; k < cells.size(); ++k) {
+      failures[cells[k].age] += cells[k].failures;
+      expected[cells[k].age] += weights[k] * factor(model.workloads, cells[k].workload) *
+                                factor(model.machines, cells[k].machines);
+    }
+    for (std::size_t age = 0; age < kAges; ++age) {
+      // An age that nobody came to is as bad as the one before.
+      model.base[age] = expected[age] > 0 ? failures[age] / expected[age]
+                        : age > 0         ? model.base[age - 1]
+                                          : 0;
+    }
+    for (const bool workloads : {true, false}) {
+      absl::flat_hash_map<std::uint32_t, std::pair<double, double>> sums;
+      for (std::size_t k = 0; k < cells.size(); ++k) {
+        const LifeCounts::Cell& cell = cells[k];
+        if (workloads && cell.workload == LifeCounts::kAnyWorkload) continue;
+        auto& [seen, of] = sums[workloads ? cell.workload : cell.machines];
+        seen += cell.failures;
+        of += weights[k] * model.base[cell.age] *
+              (workloads ? factor(model.machines, cell.machines)
+                         : factor(model.workloads, cell.workload));
+      }
+      Factors& fitted = workloads ? model.workloads : model.machines;
+      for (const auto& [which, counted] : sums) {
+        fitted[which] = (counted.first + shrink) / (counted.second + shrink);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -182,14 +206,30 @@ std::size_t AgeOf(double hours) {
   return age;
 }
 
-LifeCounts::Counted* LifeCounts::Find(const Key& key) {
+LifeCounts::Counted* LifeCounts::Find(Key key) {
+  if (!knows_workloads_) key.workload = kAnyWorkload;
   if (const auto it = cells_.find(key); it != cells_.end()) return &it->second;
-  if (cells_.size() >= most_cells_) return nullptr;
+  if (cells_.size() >= most_cells_) {
+    if (!knows_workloads_) return nullptr;
+    ForgetWorkloads();
+    return Find(key);
+  }
   return &cells_[key];
 }
 
-void LifeCounts::Add(std::uint32_t workload, double begin, double end, const Signs& signs,
-                     bool failed) {
+void LifeCounts::ForgetWorkloads() {
+  knows_workloads_ = false;
+  absl::flat_hash_map<Key, Counted> merged;
+  for (const auto& [key, counted] : cells_) {
+    Counted& to = merged[{kAnyWorkload, key.place, key.signs}];
+    to.hours += counted.hours;
+    to.failures += counted.failures;
+  }
+  cells_ = std::move(merged);
+}
+
+void LifeCounts::Add(std::uint32_t workload, std::uint32_t machines, double begin, double end,
+                     const Signs& signs, bool failed) {
   if (!(begin >= 0) || !(end >= begin) || !std::isfinite(end)) return;
   const std::uint32_t packed = Packed(signs);
   const std::size_t last = AgeOf(end);
@@ -198,7 +238,7 @@ void LifeCounts::Add(std::uint32_t workload, double begin, double end, const Sig
     const double to = age + 1 < kAges ? std::min(end, AgeBegin(age + 1)) : end;
     const bool here = failed && age == last;
     if (to <= from && !here) continue;
-    Counted* cell = Find({(std::uint64_t{workload} << 8) | age, packed});
+    Counted* cell = Find({workload, (machines << 5) | static_cast<std::uint32_t>(age), packed});
     if (cell == nullptr) {
       hours_left_out_ += std::max(0.0, to - from);
       continue;
@@ -215,12 +255,12 @@ std::vector<LifeCounts::Cell> LifeCounts::Cells() const {
   std::vector<Cell> cells;
   cells.reserve(cells_.size());
   for (const auto& [key, counted] : cells_) {
-    cells.push_back({static_cast<std::uint32_t>(key.place >> 8),
-                     static_cast<std::size_t>(key.place & 0xff), Unpacked(key.signs), counted.hours,
-                     counted.failures});
+    cells.push_back({key.workload, key.place >> 5, static_cast<std::size_t>(key.place & 31),
+                     Unpacked(key.signs), counted.hours, counted.failures});
   }
   std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) {
-    return std::tie(a.workload, a.age, a.signs) < std::tie(b.workload, b.age, b.signs);
+    return std::tie(a.workload, a.machines, a.age, a.signs) <
+           std::tie(b.workload, b.machines, b.age, b.signs);
   });
   return cells;
 }
@@ -256,23 +296,25 @@ std::vector<CurvePoint> KaplanMeier(absl::Span<const LifeCounts::Cell> cells, in
   return CurveOf(times);
 }
 
-double HazardModel::Rate(std::size_t age, const Signs& signs_now, std::uint32_t workload) const {
+double HazardModel::Rate(std::size_t age, const Signs& signs_now, std::uint32_t workload,
+                         std::uint32_t machines_now) const {
   double score = 0;
   for (std::size_t i = 0; i < kMostSigns; ++i) score += signs[i].effect * signs_now[i];
-  const auto it = workloads.find(workload);
-  return base[std::min(age, kAges - 1)] * std::exp(score) *
-         (it == workloads.end() ? 1 : it->second);
+  double rate = base[std::min(age, kAges - 1)] * std::exp(score);
+  if (const auto it = workloads.find(workload); it != workloads.end()) rate *= it->second;
+  if (const auto it = machines.find(machines_now); it != machines.end()) rate *= it->second;
+  return rate;
 }
 
 double HazardModel::Probability(double at, double horizon, const Signs& signs_now,
-                                std::uint32_t workload) const {
+                                std::uint32_t workload, std::uint32_t machines_now) const {
   if (!(at >= 0) || !(horizon > 0)) return 0;
   double sum = 0;
   const double until = at + horizon;
   for (std::size_t age = AgeOf(at); age < kAges; ++age) {
     const double from = std::max(at, AgeBegin(age));
     const double to = age + 1 < kAges ? std::min(until, AgeBegin(age + 1)) : until;
-    if (to > from) sum += Rate(age, signs_now, workload) * (to - from);
+    if (to > from) sum += Rate(age, signs_now, workload, machines_now) * (to - from);
     if (to >= until) break;
   }
   return -std::expm1(-sum);
@@ -293,18 +335,15 @@ HazardModel::Ratio HazardModel::RatioOf(const Signs& signs_now) const {
 
 absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,
                                       const FitOptions& options) {
-  const std::vector<Group> groups = GroupsOf(cells);
   HazardModel model;
   model.covariance.assign(kMostSigns, Vector{});
-  std::array<double, kAges> failures{};
-  for (const Group& group : groups) {
-    model.hours += group.hours;
-    model.failures += group.failures;
-    failures[group.age] += group.failures;
+  for (const LifeCounts::Cell& cell : cells) {
+    model.hours += cell.hours;
+    model.failures += cell.failures;
     for (std::size_t i = 0; i < kMostSigns; ++i) {
-      if (group.signs[i] == 0) continue;
-      model.signs[i].hours += group.hours;
-      model.signs[i].failures += group.failures;
+      if (cell.signs[i] == 0) continue;
+      model.signs[i].hours += cell.hours;
+      model.signs[i].failures += cell.failures;
     }
   }
   if (model.failures < options.least_failures) {
@@ -326,7 +365,7 @@ absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,
   Vector slope{};
   Matrix information;
   Matrix inverse;
-  double likelihood = Likelihood(groups, which, effects, slope, information);
+  double likelihood = Likelihood(cells, which, effects, slope, information);
   bool found = which.empty();
   for (int round = 0; round < 50 && !found; ++round) {
     if (!Invert(information, inverse)) break;
@@ -343,7 +382,7 @@ absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,
       for (std::size_t i = 0; i < which.size(); ++i) tried[i] += size * step[i];
       Vector tried_slope{};
       Matrix tried_information;
-      const double value = Likelihood(groups, which, tried, tried_slope, tried_information);
+      const double value = Likelihood(cells, which, tried, tried_slope, tried_information);
       if (!(value >= likelihood - 1e-12 * std::abs(likelihood))) continue;
       effects = tried;
       slope = tried_slope;
@@ -369,26 +408,7 @@ absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,
       model.covariance[which[i]][which[j]] = inverse[i][j];
     }
   }
-  std::array<double, kAges> weights{};
-  for (const Group& group : groups) {
-    weights[group.age] += group.hours * std::exp(Score(effects, group.signs, which));
-  }
-  for (std::size_t age = 0; age < kAges; ++age) {
-    // An age that nobody came to is as bad as the one before.
-    model.base[age] = weights[age] > 0 ? failures[age] / weights[age]
-                      : age > 0        ? model.base[age - 1]
-                                       : 0;
-  }
-  absl::flat_hash_map<std::uint32_t, std::pair<double, double>> of_workloads;
-  for (const LifeCounts::Cell& cell : cells) {
-    auto& [seen, expected] = of_workloads[cell.workload];
-    seen += cell.failures;
-    expected += cell.hours * model.Rate(cell.age, cell.signs, cell.workload);
-  }
-  for (const auto& [workload, counted] : of_workloads) {
-    model.workloads[workload] =
-        (counted.first + options.shrink) / (counted.second + options.shrink);
-  }
+  FitFactors(cells, options.shrink, model);
   return model;
 }
 

@@ -222,18 +222,22 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   }
   const std::shared_ptr<const Book> book = book_.Get();
   GALEN_ASSIGN_OR_RETURN(const Signs signs, SignsOf(request.signs(), book->signs));
-  const RunningJob job{request.signature().archetype(), request.signature().stack(),
-                       request.hours(), signs};
+  RunningJob job;
+  job.archetype = request.signature().archetype();
+  job.stack = request.signature().stack();
+  job.context = request.context();
+  job.gpus = request.gpus();
+  job.hours = request.hours();
+  job.signs = signs;
   const std::shared_ptr<const Served> served = served_.Get();
   // A sign whose pattern was revoked raises nothing.
-  RunningJob counted = job;
   for (std::size_t i = 0; i < book->signs.all().size(); ++i) {
     if (served->set.revoked().contains(absl::StrCat("build-up-", book->signs.all()[i].name))) {
-      counted.signs[i] = 0;
+      job.signs[i] = 0;
     }
   }
   const Hazard hazard =
-      HazardOf(served->learned, counted,
+      HazardOf(served->learned, job,
                request.horizon_hours() > 0 ? request.horizon_hours() : kDefaultHorizon);
   v1::ReportProgressResponse response;
   v1::Hazard& told = *response.mutable_hazard();

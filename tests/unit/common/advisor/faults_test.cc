@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -72,7 +73,8 @@ TEST(Lemons, AreTheNodesThatFailMoreThanTheFleet) {
   for (int i = 0; i < 200'000; ++i) {
     const int node = static_cast<int>(random() % 500);
     const bool lemon = node < 5;
-    fleet.Add(absl::StrCat("n", node), random() % 4, random() % 1000 < (lemon ? 100u : 5u));
+    fleet.Add(absl::StrCat("n", node), node % 3, random() % 4,
+              random() % 1000 < (lemon ? 100u : 5u));
   }
   std::set<std::string> found;
   for (const FleetHistory::Lemon& lemon : fleet.Lemons()) {
@@ -83,13 +85,16 @@ TEST(Lemons, AreTheNodesThatFailMoreThanTheFleet) {
   EXPECT_LE(found.size(), 6u);
 }
 
-TEST(Lemons, ThereAreNoneInAFleetOfEquals) {
+TEST(Lemons, ThereAreNoneWhereMachinesOfAContextAreEqual) {
   int with_any = 0;
   for (int seed = 0; seed < 40; ++seed) {
     FleetHistory fleet;
     std::mt19937_64 random(seed);
     for (int i = 0; i < 20'000; ++i) {
-      fleet.Add(absl::StrCat("n", random() % 100), random() % 4, random() % 200 == 0);
+      const auto node = random() % 100;
+      // One context is three times as bad as the other.
+      const std::uint32_t context = node % 2;
+      fleet.Add(absl::StrCat("n", node), context, random() % 4, random() % 600 < 3 + 6 * context);
     }
     with_any += fleet.Lemons().empty() ? 0 : 1;
   }
@@ -98,7 +103,7 @@ TEST(Lemons, ThereAreNoneInAFleetOfEquals) {
 
 TEST(Lemons, NodesBeyondTheRoomAreCounted) {
   FleetHistory fleet(10);
-  for (int i = 0; i < 100; ++i) fleet.Add(absl::StrCat("n", i), 0, false);
+  for (int i = 0; i < 100; ++i) fleet.Add(absl::StrCat("n", i), 0, 0, false);
   EXPECT_EQ(fleet.nodes(), 10u);
   EXPECT_EQ(fleet.left_out(), 90);
   EXPECT_THAT(fleet.Lemons(), IsEmpty());

@@ -83,8 +83,8 @@ TEST(LifeCounts, KeepEveryHourAndEveryFailureOnce) {
   LifeCounts counts;
   Signs hot{};
   hot[2] = 2;
-  counts.Add(1, 0, 30, Signs{}, false);
-  counts.Add(1, 30, 100.5, hot, true);
+  counts.Add(1, 0, 0, 30, Signs{}, false);
+  counts.Add(1, 0, 30, 100.5, hot, true);
   double hours = 0;
   double failures = 0;
   for (const LifeCounts::Cell& cell : counts.Cells()) {
@@ -97,18 +97,31 @@ TEST(LifeCounts, KeepEveryHourAndEveryFailureOnce) {
   }
   EXPECT_NEAR(hours, 100.5, 1e-9);
   EXPECT_EQ(failures, 1);
-  counts.Add(1, 5, 2, hot, true);
-  counts.Add(1, 0, INFINITY, hot, true);
+  counts.Add(1, 0, 5, 2, hot, true);
+  counts.Add(1, 0, 0, INFINITY, hot, true);
   EXPECT_EQ(counts.failures(), 1);
 }
 
 TEST(LifeCounts, SayWhatTheyHadNoRoomFor) {
   LifeCounts counts(4);
   for (std::uint32_t workload = 0; workload < 100; ++workload) {
-    counts.Add(workload, 0, 0.2, Signs{}, false);
+    counts.Add(0, workload, 0, 0.2, Signs{}, false);
   }
   EXPECT_EQ(counts.cells(), 4u);
   EXPECT_NEAR(counts.hours_left_out(), 96 * 0.2, 1e-9);
+}
+
+TEST(LifeCounts, ForgetWorkloadsBeforeTheyLeaveAnythingOut) {
+  LifeCounts counts(50);
+  for (std::uint32_t workload = 0; workload < 1000; ++workload) {
+    counts.Add(workload, workload % 2, 0, 2, Signs{}, workload % 10 == 0);
+  }
+  EXPECT_FALSE(counts.knows_workloads());
+  EXPECT_EQ(counts.hours_left_out(), 0);
+  double hours = 0;
+  for (const LifeCounts::Cell& cell : counts.Cells()) hours += cell.hours;
+  EXPECT_NEAR(hours, 2000, 1e-6);
+  EXPECT_EQ(counts.failures(), 100);
 }
 
 // Constant hazards: sign 0 trebles, sign 1 does nothing.
@@ -122,7 +135,7 @@ LifeCounts MadeUp(int runs, double factor, std::uint64_t seed) {
     signs[1] = random() % 2;
     const double rate = 0.01 * (signs[0] != 0 ? factor : 1);
     const double life = -std::log(1 - uniform(random)) / rate;
-    counts.Add(static_cast<std::uint32_t>(i % 3), 0, std::min(life, 48.0), signs, life < 48);
+    counts.Add(static_cast<std::uint32_t>(i % 3), 0, 0, std::min(life, 48.0), signs, life < 48);
   }
   return counts;
 }
@@ -137,17 +150,37 @@ TEST(Hazard, RisesWhenTheSignWasSeenBeforeFailures) {
   Signs seen{};
   seen[0] = 1;
   // 1 - exp(-0.03 * 10)
-  EXPECT_NEAR(model->Probability(5, 10, seen, 0), 0.259, 0.02);
-  EXPECT_NEAR(model->Probability(5, 10, Signs{}, 0), 0.0952, 0.01);
+  EXPECT_NEAR(model->Probability(5, 10, seen, 0, 0), 0.259, 0.02);
+  EXPECT_NEAR(model->Probability(5, 10, Signs{}, 0, 0), 0.0952, 0.01);
   const HazardModel::Ratio ratio = model->RatioOf(seen);
   EXPECT_LT(ratio.low, 3);
   EXPECT_GT(ratio.high, 3);
   EXPECT_GT(ratio.low, 2.5);
 }
 
+// On machines 1 the sign is seen five times as often, and runs fail five times as often with it or
+// without.
+TEST(Hazard, ASignThatIsMoreFrequentOnBadMachinesRaisesNothing) {
+  LifeCounts counts;
+  std::mt19937_64 random(8);
+  std::uniform_real_distribution<double> uniform;
+  for (int i = 0; i < 40'000; ++i) {
+    const std::uint32_t machines = i % 2;
+    Signs signs{};
+    signs[0] = uniform(random) < (machines == 1 ? 0.5 : 0.1) ? 1 : 0;
+    const double life = -std::log(1 - uniform(random)) / (machines == 1 ? 0.05 : 0.01);
+    counts.Add(0, machines, 0, std::min(life, 10.0), signs, life < 10);
+  }
+  const auto model = FitHazard(counts.Cells());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_NEAR(model->signs[0].effect, 0, 0.08);
+  EXPECT_GT(model->signs[0].p, 0.01);
+  EXPECT_NEAR(model->machines.at(1) / model->machines.at(0), 5, 0.3);
+}
+
 TEST(Hazard, OfTooFewFailuresIsNotKnownAndNotZero) {
   LifeCounts counts;
-  counts.Add(0, 0, 100, Signs{}, true);
+  counts.Add(0, 0, 0, 100, Signs{}, true);
   EXPECT_THAT(FitHazard(counts.Cells()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("10 are needed")));
 }
@@ -157,7 +190,7 @@ TEST(Hazard, SignsThatAlwaysComeTogetherCannotBeToldApart) {
   for (int i = 0; i < 100; ++i) {
     Signs signs{};
     signs[0] = signs[1] = i % 2;
-    counts.Add(0, 0, 1 + i % 7, signs, i % 3 == 0);
+    counts.Add(0, 0, 0, 1 + i % 7, signs, i % 3 == 0);
   }
   EXPECT_THAT(FitHazard(counts.Cells()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("told apart")));

@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const std::shared_ptr<const Book>& TheBook() {
-  static const auto book = new absl::StatusOr<std::shared_ptr<const Book>>(
-      Book::Load({GALEN_SOURCE_DIR "/knowledge"}));
+  static const auto book =
+      new absl::StatusOr<std::shared_ptr<const Book>>(Book::Load({GALEN_SOURCE_DIR "/knowledge"}));
   EXPECT_TRUE(book->ok()) << book->status();
   return **book;
 }
@@ -80,8 +80,7 @@ class AdvisorTest : public ::testing::Test {
     }
   }
   std::unique_ptr<Advisor> NewAdvisor() {
-    return std::make_unique<Advisor>(*store_, Current<Book>(TheBook()), clock_,
-                                     Advisor::Options());
+    return std::make_unique<Advisor>(*store_, Current<Book>(TheBook()), clock_, Advisor::Options());
   }
   v1::RegisterJobRequest PlantedJob() const {
     const MadeUpFleet::Planted& planted = fleet_.mismatches().front();
@@ -161,7 +160,8 @@ TEST_F(AdvisorTest, ARevokedPatternWarnsNobodyUntilItIsRestoredHoweverOftenItIsL
   const std::string id = advisor->RegisterJob(PlantedJob())->warnings(0).name();
   v1::RevokePatternRequest revoke;
   revoke.set_id(id);
-  EXPECT_THAT(advisor->Revoke(revoke), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("why")));
+  EXPECT_THAT(advisor->Revoke(revoke),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("why")));
   revoke.set_by("ann");
   revoke.set_why("the switch was replaced");
   ASSERT_THAT(advisor->Revoke(revoke), IsOk());
@@ -208,7 +208,8 @@ TEST_F(AdvisorTest, NobodyIsAlarmedBeforeTheCheckThatWasAskedForFailed) {
   test.set_job(job);
   test.set_outcome(v1::ReportTestRequest::FAILED);
   test.set_check("gpu.memory_test");
-  EXPECT_THAT(advisor->ReportTest(test), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no check")));
+  EXPECT_THAT(advisor->ReportTest(test),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no check")));
   const auto grave = advisor->ReportProgress(Progress(job, 3));
   ASSERT_THAT(grave, IsOk());
   EXPECT_GT(grave->hazard().probability(), 5 * calm->hazard().probability());
@@ -236,7 +237,8 @@ TEST_F(AdvisorTest, TakesAllRunsOfACallOrNone) {
   request.mutable_runs(1)->set_gpus(-1);
   EXPECT_THAT(advisor->ReportRuns(request),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("runs[1]: gpus -1")));
-  EXPECT_THAT(advisor->ReportRuns({}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1,000")));
+  EXPECT_THAT(advisor->ReportRuns({}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1,000")));
   ASSERT_THAT(advisor->Learn(), IsOk());
   EXPECT_EQ(advisor->Learn()->runs(), 0);
 }
@@ -253,7 +255,11 @@ TEST_F(AdvisorTest, RefusesWhatCannotBeUsedAndSaysWhich) {
   refuse([](auto& r) { r.add_needs("acme_kernel"); }, "acme_kernel");
   refuse([](auto& r) { r.mutable_hardware()->clear_gpu(); }, "gpu");
   refuse([](auto& r) { r.add_conditions(std::string(65, 'x')); }, "64 bytes");
-  refuse([](auto& r) { for (int i = 0; i < 40; ++i) r.add_needs("fp8"); }, "at most 32");
+  refuse(
+      [](auto& r) {
+        for (int i = 0; i < 40; ++i) r.add_needs("fp8");
+      },
+      "at most 32");
   v1::ReportProgressRequest progress = Progress("tenants/t/jobs/j", 1);
   progress.mutable_signs(0)->set_level(9);
   EXPECT_THAT(advisor->ReportProgress(progress),
