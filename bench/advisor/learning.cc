@@ -179,7 +179,7 @@ void Calibration() {
       const RunRecord run = fleet.Next();
       moment = moment * 6364136223846793005ULL + 1442695040888963407ULL;
       const double at = run.planned_hours * static_cast<double>(moment >> 40) / double{1 << 24};
-      if (at >= run.hours) continue;
+      if (at >= run.hours || at + kHorizon > run.planned_hours) continue;
       const bool failed = run.ending == advisor::Ending::kFailed && run.hours <= at + kHorizon;
       if (!failed && run.hours < at + kHorizon) continue;
       advisor::RunningJob job{run.archetype, run.stack, run.context, run.gpus, at, {}};

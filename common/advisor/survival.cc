@@ -91,14 +91,17 @@ double Score(const Vector& effects, const Signs& signs, absl::Span<const std::si
   return sum;
 }
 
-bool SamePlace(const LifeCounts::Cell& a, const LifeCounts::Cell& b) {
-  return a.workload == b.workload && a.machines == b.machines && a.age == b.age;
+// The strata: who is of one age on machines of one kind. (With workloads in them, too, they would
+// be so small that the hours that a failure cuts short are part of what it is compared with.)
+bool SameStratum(const LifeCounts::Cell& a, const LifeCounts::Cell& b) {
+  return a.machines == b.machines && a.age == b.age;
 }
 
-// Log partial likelihood at `effects`, each place and age a stratum of its own; its slope and the
-// negative of its curvature.
-double Likelihood(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> which,
-                  const Vector& effects, Vector& slope, Matrix& information) {
+// Log partial likelihood at `effects`, up to a constant; its slope and the negative of its
+// curvature. `cells` stand stratum by stratum; `hours` are theirs, times what their workloads add.
+double Likelihood(absl::Span<const LifeCounts::Cell> cells, absl::Span<const double> hours,
+                  absl::Span<const std::size_t> which, const Vector& effects, Vector& slope,
+                  Matrix& information) {
   const std::size_t n = which.size();
   slope = {};
   information.assign(n, Vector{});
@@ -106,7 +109,7 @@ double Likelihood(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std
   Matrix second;
   for (std::size_t begin = 0, end = 0; begin < cells.size(); begin = end) {
     double failures = 0;
-    for (end = begin; end < cells.size() && SamePlace(cells[begin], cells[end]); ++end) {
+    for (end = begin; end < cells.size() && SameStratum(cells[begin], cells[end]); ++end) {
       failures += cells[end].failures;
     }
     if (failures <= 0 || end - begin < 2) continue;  // nothing to compare
@@ -116,7 +119,7 @@ double Likelihood(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std
     for (std::size_t k = begin; k < end; ++k) {
       const LifeCounts::Cell& cell = cells[k];
       const double score = Score(effects, cell.signs, which);
-      const double own = cell.hours * std::exp(score);
+      const double own = hours[k] * std::exp(score);
       weight += own;
       likelihood += cell.failures * score;
       for (std::size_t i = 0; i < n; ++i) {
@@ -187,6 +190,68 @@ void FitFactors(absl::Span<const LifeCounts::Cell> cells, double shrink, HazardM
         fitted[which] = (counted.first + shrink) / (counted.second + shrink);
       }
     }
+  }
+}
+
+// Newton's method from `effects`, which become the estimate; `inverse` its covariance. False: there
+// is none.
+bool Maximise(absl::Span<const LifeCounts::Cell> cells, absl::Span<const double> hours,
+              absl::Span<const std::size_t> which, Vector& effects, Matrix& inverse) {
+  if (which.empty()) return true;
+  Vector slope{};
+  Matrix information;
+  double likelihood = Likelihood(cells, hours, which, effects, slope, information);
+  for (int round = 0; round < 50; ++round) {
+    if (!Invert(information, inverse)) return false;
+    Vector step{};
+    double largest = 0;
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      for (std::size_t j = 0; j < which.size(); ++j) step[i] += inverse[i][j] * slope[j];
+      largest = std::max(largest, std::abs(step[i]));
+    }
+    if (largest < 1e-8) return true;
+    // The step is halved until it does not make it worse.
+    bool better = false;
+    for (double size = std::min(1.0, 2 / largest); size > 1e-6 && !better; size /= 2) {
+      Vector tried = effects;
+      for (std::size_t i = 0; i < which.size(); ++i) tried[i] += size * step[i];
+      Vector tried_slope{};
+      Matrix tried_information;
+      const double value = Likelihood(cells, hours, which, tried, tried_slope, tried_information);
+      if (!(value >= likelihood - 1e-12 * std::abs(likelihood))) continue;
+      effects = tried;
+      slope = tried_slope;
+      information = std::move(tried_information);
+      likelihood = value;
+      better = true;
+    }
+    if (!better) return largest < 1e-5;
+  }
+  return false;
+}
+
+// `hours` times what each workload adds beside the others of its strata, given the effects.
+void WeighWorkloads(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> which,
+                    const Vector& effects, double shrink, std::vector<double>& hours) {
+  absl::flat_hash_map<std::uint32_t, std::pair<double, double>> sums;
+  for (std::size_t begin = 0, end = 0; begin < cells.size(); begin = end) {
+    double failures = 0;
+    double weight = 0;
+    for (end = begin; end < cells.size() && SameStratum(cells[begin], cells[end]); ++end) {
+      failures += cells[end].failures;
+      weight += hours[end] * std::exp(Score(effects, cells[end].signs, which));
+    }
+    if (!(weight > 0)) continue;
+    for (std::size_t k = begin; k < end; ++k) {
+      auto& [seen, expected] = sums[cells[k].workload];
+      seen += cells[k].failures;
+      expected +=
+          failures / weight * cells[k].hours * std::exp(Score(effects, cells[k].signs, which));
+    }
+  }
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    const auto& [seen, expected] = sums[cells[k].workload];
+    hours[k] = cells[k].hours * (seen + shrink) / (expected + shrink);
   }
 }
 
@@ -333,11 +398,11 @@ HazardModel::Ratio HazardModel::RatioOf(const Signs& signs_now) const {
   return {std::exp(score), std::exp(score - half), std::exp(score + half)};
 }
 
-absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,
+absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> given,
                                       const FitOptions& options) {
   HazardModel model;
   model.covariance.assign(kMostSigns, Vector{});
-  for (const LifeCounts::Cell& cell : cells) {
+  for (const LifeCounts::Cell& cell : given) {
     model.hours += cell.hours;
     model.failures += cell.failures;
     for (std::size_t i = 0; i < kMostSigns; ++i) {
@@ -361,43 +426,22 @@ absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,
       which.push_back(i);
     }
   }
+  std::vector<LifeCounts::Cell> cells(given.begin(), given.end());
+  std::stable_sort(cells.begin(), cells.end(),
+                   [](const LifeCounts::Cell& a, const LifeCounts::Cell& b) {
+                     return std::tie(a.machines, a.age) < std::tie(b.machines, b.age);
+                   });
+  std::vector<double> hours;
+  hours.reserve(cells.size());
+  for (const LifeCounts::Cell& cell : cells) hours.push_back(cell.hours);
   Vector effects{};
-  Vector slope{};
-  Matrix information;
   Matrix inverse;
-  double likelihood = Likelihood(cells, which, effects, slope, information);
-  bool found = which.empty();
-  for (int round = 0; round < 50 && !found; ++round) {
-    if (!Invert(information, inverse)) break;
-    Vector step{};
-    double largest = 0;
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      for (std::size_t j = 0; j < which.size(); ++j) step[i] += inverse[i][j] * slope[j];
-      largest = std::max(largest, std::abs(step[i]));
+  for (int round = 0; round < 4; ++round) {
+    if (!Maximise(cells, hours, which, effects, inverse)) {
+      return absl::FailedPreconditionError(
+          "build-ups: the effects of the signs cannot be told apart; more runs are needed");
     }
-    // Newton's step, halved until it does not make it worse.
-    bool better = false;
-    for (double size = std::min(1.0, 2 / std::max(largest, 1e-300)); size > 1e-6; size /= 2) {
-      Vector tried = effects;
-      for (std::size_t i = 0; i < which.size(); ++i) tried[i] += size * step[i];
-      Vector tried_slope{};
-      Matrix tried_information;
-      const double value = Likelihood(cells, which, tried, tried_slope, tried_information);
-      if (!(value >= likelihood - 1e-12 * std::abs(likelihood))) continue;
-      effects = tried;
-      slope = tried_slope;
-      information = std::move(tried_information);
-      likelihood = value;
-      better = true;
-      break;
-    }
-    found = better && largest < 1e-8;
-    if (!better && largest < 1e-5) found = true;
-    if (!better) break;
-  }
-  if (!found || (!which.empty() && !Invert(information, inverse))) {
-    return absl::FailedPreconditionError(
-        "build-ups: the effects of the signs cannot be told apart; more runs are needed");
+    if (round < 3) WeighWorkloads(cells, which, effects, options.shrink, hours);
   }
   for (std::size_t i = 0; i < which.size(); ++i) {
     HazardModel::Sign& sign = model.signs[which[i]];

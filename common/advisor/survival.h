@@ -23,8 +23,8 @@ std::size_t AgeOf(double hours);
 // Hours at risk and failures by place, age and signs: all that a model of proportional hazards with
 // a hazard that is constant by age needs (Holford, "The Analysis of Rates and of Survivorship Using
 // Log-Linear Models", 1980). So one pass and bounded memory are enough. A place is a workload on a
-// kind of machines (context and size): failures are compared within it alone, since both signs and
-// failures are more frequent in some.
+// kind of machines (context and size): both signs and failures are more frequent in some, so that
+// failures are compared within machines, and beside what their workload does.
 class LifeCounts {
  public:
   // Cells at most, of some 56 bytes. When they are used up, workloads are no longer told apart;
