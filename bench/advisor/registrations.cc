@@ -16,7 +16,6 @@
 #include <optional>
 #include <semaphore>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -144,7 +143,11 @@ class Caller {
       absl::Time due = absl::Now();
       if (rate > 0) {
         due = start + absl::Seconds(static_cast<double>(made) / rate);
-        while (absl::Now() < due) std::this_thread::yield();
+        // Asleep and not turning, for the answers are taken here, too; those that are due are sent
+        // at once then, and each is timed from when it was due.
+        if (const absl::Duration early = due - absl::Now(); early > absl::ZeroDuration()) {
+          absl::SleepFor(early);
+        }
       }
       if (absl::Now() - start > absl::Seconds(seconds)) break;
       free.acquire();

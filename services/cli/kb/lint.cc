@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/actions/run_action.h"
 #include "common/advisor/known_mismatches.h"
 #include "common/advisor/signs.h"
-#include "common/actions/run_action.h"
 #include "common/curation/json.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"

@@ -87,10 +87,9 @@ struct SecureMesh::Parts {
   conclusion::v1::ConclusionService::CallbackService conclusion;
   node::v1::NodeService::CallbackService node;
   watch::v1::WatchService::CallbackService health;
-  const std::shared_ptr<const advisor::Book> book =
-      std::make_shared<const advisor::Book>(
-          advisor::Book{advisor::KnownMismatches::Parse("", "").value(),
-                        advisor::BuildUpSigns::Parse("", "").value()});
+  const std::shared_ptr<const advisor::Book> book = std::make_shared<const advisor::Book>(
+      advisor::Book{advisor::KnownMismatches::Parse("", "").value(),
+                    advisor::BuildUpSigns::Parse("", "").value()});
   advisor::Advisor warner{*store, Current<advisor::Book>(book), clock, {}};
   advisor::AdvisorServiceImpl advisor;
   std::map<std::string, Server> servers;  // by service

@@ -141,7 +141,9 @@ TEST_F(AdvisorTest, WarnsOfWhatRecordedRunsTaughtAndSaysHowManyTheyWere) {
   ASSERT_EQ(answer->warnings_size(), 1);
   EXPECT_EQ(answer->warnings(0).kind(), v1::Warning::LEARNED);
   EXPECT_THAT(answer->warnings(0).source(), HasSubstr("40000 recorded runs"));
-  for (const v1::Pattern& pattern : advisor->Patterns().patterns()) {
+  const v1::PatternSet set = advisor->Patterns();
+  EXPECT_GT(set.patterns_size(), 0);
+  for (const v1::Pattern& pattern : set.patterns()) {
     EXPECT_EQ(pattern.origin().runs(), 40'000);
     EXPECT_EQ(pattern.origin().first_position(), 1);
     EXPECT_EQ(pattern.origin().last_position(), 40);
