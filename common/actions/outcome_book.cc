@@ -42,8 +42,8 @@ absl::Status Change(store::Records& records, const std::string& key,
       GALEN_ASSIGN_OR_RETURN(outcomes, Parsed(*record));
     }
     if (!change(outcomes)) return absl::OkStatus();
-    const auto put = records.Put(kOutcomes, key, outcomes.SerializeAsString(),
-                                 record ? record->version : 0);
+    const auto put =
+        records.Put(kOutcomes, key, outcomes.SerializeAsString(), record ? record->version : 0);
     if (!absl::IsAborted(put.status())) return put.status();
   }
 }

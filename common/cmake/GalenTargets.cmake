@@ -11,11 +11,11 @@ set(GALEN_LAYERS
   "common/security"
   "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel)"
   "common/(rpc|triage|profile|warning)"
-  "common/(actions|llm|spending)"
+  "common/(actions|advisor|llm|spending)"
   "common/http"
   "common/(clients|kube|telemetry)"
   "common/(reasoner|curation|program|playbook)"
-  "services/(summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"
+  "services/(advisor|summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"
   "services/cli"
   "(tests|bench)/.*")
 

@@ -43,12 +43,13 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
     // (How ticket systems are spoken to is the gateway's alone to read: docs/tickets.md; what a
     // triage of logs goes by is read by common/triage, measurements by common/perfmodel, families
     // of kernels by common/profile, playbooks by common/playbook, early warning by common/warning,
-    // what is carried out on machines by common/actions.)
-    const bool apart =
-        it.depth() == 0 &&
-        (base == kProposalsFolder || base == kWebhooksFolder || base == "actions" ||
-         base == "tickets" || base == "kubernetes" || base == "playbooks" || base == "perfmodel" ||
-         base == "profile" || base == "telemetry" || base == "triage" || base == "warning");
+    // what is carried out on machines by common/actions, what is known to fail together by
+    // common/advisor.)
+    const bool apart = it.depth() == 0 &&
+                       (base == kProposalsFolder || base == kWebhooksFolder || base == "actions" ||
+                        base == "advisor" || base == "tickets" || base == "kubernetes" ||
+                        base == "playbooks" || base == "perfmodel" || base == "profile" ||
+                        base == "telemetry" || base == "triage" || base == "warning");
     if (absl::StartsWith(base, ".") || apart || it.depth() >= kMaxDirectoryDepth) {
       it.disable_recursion_pending();
     } else if (absl::EndsWith(base, ".yaml") && it->is_regular_file(ignored)) {

@@ -41,6 +41,18 @@ constexpr MethodRule kTable[] = {
      "diagnosis"},
     {"/galen.watch.v1.WatchService/ReportHealth", kPeople},
 
+    // What is told of a tenant's job comes with its claim; runs that are over are the provider's
+    // own records.
+    {"/galen.advisor.v1.AdvisorService/RegisterJob", kEntries, "parent"},
+    {"/galen.advisor.v1.AdvisorService/ReportProgress", kEntries, "job"},
+    {"/galen.advisor.v1.AdvisorService/ReportTest", kEntries, "job"},
+    {"/galen.advisor.v1.AdvisorService/ReportRuns", {Role::kOperator, Role::kWatch}},
+    {"/galen.advisor.v1.AdvisorService/Learn", {Role::kOperator, Role::kWatch}},
+    {"/galen.advisor.v1.AdvisorService/ListPatterns", {Role::kOperator, Role::kWatch}},
+    // A person's decision.
+    {"/galen.advisor.v1.AdvisorService/RevokePattern", {Role::kOperator}},
+    {"/galen.advisor.v1.AdvisorService/RestorePattern", {Role::kOperator}},
+
     {"/galen.execution.v1.ExecutionService/WatchNodes", {Role::kOperator, Role::kWatch}},
     // The replica that was called has held the claim against the request.
     {"/galen.execution.v1.ExecutionService/RunShare", kExecution},
@@ -65,6 +77,7 @@ absl::Span<const MethodRule> PolicyTable() { return kTable; }
 Roles ClaimIssuers(Role audience) {
   switch (audience) {
     case Role::kOrchestrator:
+    case Role::kAdvisor:
       return kEntries;
     case Role::kExecution:
       return {Role::kOrchestrator, Role::kOperator, Role::kGateway};

@@ -6,7 +6,7 @@ import unittest
 import galen
 
 SERVICES = ("summarization", "planning", "execution", "node", "reflection", "conclusion",
-            "orchestrator")
+            "orchestrator", "advisor")
 
 
 class Programs(unittest.TestCase):

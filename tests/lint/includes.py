@@ -10,7 +10,7 @@ import sys
 
 # header prefix: folders (regular expressions over paths) that may include it
 OWNERS = {
-    "grpcpp/": [r"^common/rpc/", r"^services/gateway/upstream/", r"^bench/(load|rpc)/", r"^common/clients/grpc_clients", r"_service\.(h|cc)$",
+    "grpcpp/": [r"^common/rpc/", r"^services/gateway/upstream/", r"^bench/(advisor|load|rpc)/", r"^common/clients/grpc_clients", r"_service\.(h|cc)$",
                 r"^services/cli/(remote_api|up)", r"^tests/", r"^bench/micro/observed_hop_bench", r"/main\.cc$"],
     "boost/": [r"^services/gateway/http/", r"^tests/unit/services/gateway/http/", r"^bench/load/public_calls"],
     "zlib": [r"^services/gateway/http/gzip\.cc$", r"^tests/unit/services/gateway/http/"],

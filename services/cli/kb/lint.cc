@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/actions/run_action.h"
+#include "common/advisor/known_mismatches.h"
+#include "common/advisor/signs.h"
 #include "common/curation/json.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
@@ -162,6 +164,31 @@ void LintWarning(const std::vector<std::string>& directories,
   }
 }
 
+// What the advisor warns of, likewise; and that the checks it names are there.
+void LintAdvisor(const std::vector<std::string>& directories,
+                 const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
+  const knowledge::Knowledge knowledge(base);
+  const auto fault = [&](absl::string_view what) {
+    problems.push_back({Problem::Severity::kError, "advisor", 0, absl::StrCat("advisor: ", what),
+                        "see docs/advisor.md for what an entry has"});
+  };
+  const auto known = advisor::KnownMismatches::Load(directories);
+  if (!known.ok() && !absl::IsNotFound(known.status())) fault(known.status().message());
+  if (known.ok()) {
+    for (const advisor::KnownMismatch* each : known->all()) {
+      if (knowledge.FindCheck(each->check) != nullptr) continue;
+      fault(absl::StrCat(each->name, ": there is no check ", each->check));
+    }
+  }
+  const auto signs = advisor::BuildUpSigns::Load(directories);
+  if (!signs.ok() && !absl::IsNotFound(signs.status())) fault(signs.status().message());
+  if (!signs.ok()) return;
+  for (const advisor::BuildUpSign& each : signs->all()) {
+    if (knowledge.FindCheck(each.check) != nullptr) continue;
+    fault(absl::StrCat(each.name, ": there is no check ", each.check));
+  }
+}
+
 }  // namespace
 
 ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console) {
@@ -188,6 +215,7 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
     LintProfile(*found, problems);
     LintMeasurements(*found, *base, problems);
     LintWarning(*found, *base, problems);
+    LintAdvisor(*found, *base, problems);
   }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
     return std::tie(a.file, a.line) < std::tie(b.file, b.line);

@@ -89,8 +89,8 @@ absl::Status OutcomeDesk::PassOn(const Action& action) {
       const absl::Status submitted = submit_(request);
       if (!submitted.ok() && MayPass(submitted)) return submitted;
       if (!submitted.ok() && options_.tell) {
-        options_.tell(absl::StrCat(action.name(), ": its recovery is not taken as a confirmation: ",
-                                   submitted.message()));
+        options_.tell(absl::StrCat(
+            action.name(), ": its recovery is not taken as a confirmation: ", submitted.message()));
       }
     }
   }

@@ -1,5 +1,5 @@
-// Whoever asks, in whatever words and whichever order: a machine runs what a person with the approver's role approved for it, once and in
-// time, and nothing else.
+// Whoever asks, in whatever words and whichever order: a machine runs what a person with the
+// approver's role approved for it, once and in time, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,21 +98,25 @@ class History {
     const std::vector<json> listed = Listed();
     if (listed.empty()) return;
     const json action = listed[world_.Below(listed.size())];
-    const std::vector<std::string> all = {"approver", "customer", "operator", "stranger", "", "ana"};
+    const std::vector<std::string> all = {"approver", "customer", "operator",
+                                          "stranger", "",         "ana"};
     const bool honest = world_.Chance(0.6);
     const std::string who = honest ? "approver" : all[world_.Below(all.size())];
     std::string etag = action.value("etag", "");
-    if (!honest && world_.Chance(0.3)) etag = seen_etags_.empty() ? SomeText() : seen_etags_.front();
+    if (!honest && world_.Chance(0.3))
+      etag = seen_etags_.empty() ? SomeText() : seen_etags_.front();
     if (world_.Chance(0.2)) seen_etags_.insert(seen_etags_.begin(), action.value("etag", ""));
     json body = {{"etag", etag}, {"reason", honest ? "seen" : SomeText()}};
     std::optional<int> seconds;
-    if (world_.Chance(0.3)) seconds = static_cast<int>(world_.Below(world_.Chance(0.3) ? 5000 : 500)) - 50;
+    if (world_.Chance(0.3))
+      seconds = static_cast<int>(world_.Below(world_.Chance(0.3) ? 5000 : 500)) - 50;
     if (seconds) body["lifetime"] = absl::StrCat(*seconds, "s");
     const bool approve = world_.Chance(0.85);
     const absl::Time now = world_.clock.Now();
-    const auto [status, answer] =
-        world_.Ask(who, "POST", absl::StrCat("/v1/", std::string(action["name"]), approve ? ":approve" : ":reject"),
-                   body.dump());
+    const auto [status, answer] = world_.Ask(
+        who, "POST",
+        absl::StrCat("/v1/", std::string(action["name"]), approve ? ":approve" : ":reject"),
+        body.dump());
     if (status != 200) {
       ++refused_decisions;
       return;
@@ -131,16 +135,21 @@ class History {
     EXPECT_GT(lifetime, absl::ZeroDuration());
     EXPECT_LE(lifetime, absl::Hours(1));
     if (decided.value("run", "").empty()) return;  // a person does it
-    approvals_.push_back({decided["name"], decided["target"].value("node", ""), StepsOf(decided["plan"]), now + lifetime});
+    approvals_.push_back({decided["name"], decided["target"].value("node", ""),
+                          StepsOf(decided["plan"]), now + lifetime});
   }
 
   // Requests of all kinds that are no decision, with texts that ask for one.
   void AskForAnything() {
-    const std::vector<std::string> paths = {
-        kDiagnosis, absl::StrCat(kDiagnosis, ":submitFeedback"), absl::StrCat(kDiagnosis, ":escalate"),
-        absl::StrCat(kDiagnosis, "/actions"), absl::StrCat(kDiagnosis, "/actions/", "0:approve"),
-        absl::StrCat(kDiagnosis, "/actions/..:approve"), "/v1/tenants/acme/diagnoses",
-        "/galen.v1.ActionService/ApproveAction", "/galen.node.v1.NodeService/Repair"};
+    const std::vector<std::string> paths = {kDiagnosis,
+                                            absl::StrCat(kDiagnosis, ":submitFeedback"),
+                                            absl::StrCat(kDiagnosis, ":escalate"),
+                                            absl::StrCat(kDiagnosis, "/actions"),
+                                            absl::StrCat(kDiagnosis, "/actions/", "0:approve"),
+                                            absl::StrCat(kDiagnosis, "/actions/..:approve"),
+                                            "/v1/tenants/acme/diagnoses",
+                                            "/galen.v1.ActionService/ApproveAction",
+                                            "/galen.node.v1.NodeService/Repair"};
     const std::vector<std::string> verbs = {"GET", "POST", "PUT", "PATCH", "DELETE"};
     const std::vector<std::string> all = {"approver", "customer", "operator", ""};
     json body = {{"text", SomeText()}, {"description", SomeText()}, {"reason", SomeText()}};

@@ -57,8 +57,8 @@ class Machine {
 const std::vector<std::string>& InjectedTexts();
 
 // The way from a report to a command, of real parts: API (routes, tenants, JSON), approvals in a
-// store, warrants, node executors with the shipped actions. Between them stands the test, as whoever
-// holds the wires; and a report whose texts anybody wrote: logs, tools, webhooks, models.
+// store, warrants, node executors with the shipped actions. Between them stands the test, as
+// whoever holds the wires; and a report whose texts anybody wrote: logs, tools, webhooks, models.
 class World {
  public:
   explicit World(std::uint32_t seed);

@@ -17,6 +17,8 @@
 #include "galen/reflection/v1/reflection.grpc.pb.h"
 #include "galen/summarization/v1/summarization.grpc.pb.h"
 #include "galen/watch/v1/watch.grpc.pb.h"
+#include "services/advisor/advisor.h"
+#include "services/advisor/advisor_service.h"
 #include "services/execution/execution_service.h"
 #include "services/execution/roster.h"
 #include "services/orchestrator/orchestrator_service.h"
@@ -37,7 +39,8 @@ struct SecureMesh::Parts {
                    std::make_shared<const knowledge::Knowledge>(knowledge::v1::KnowledgeBase())),
                clock, {}),
         watch(registry, clock, execution::NodeWatch::Options()),
-        checks(runner, watch, executor, mesh.Of(Role::kExecution).guard(), &roster) {
+        checks(runner, watch, executor, mesh.Of(Role::kExecution).guard(), &roster),
+        advisor(warner, executor, mesh.Of(Role::kAdvisor).guard()) {
     EXPECT_THAT(orchestrator.Start(), IsOk());
     Serve(mesh, Role::kOrchestrator, diagnoses, "galen.v1.DiagnosisService");
     Serve(mesh, Role::kExecution, checks, "galen.execution.v1.ExecutionService");
@@ -47,6 +50,7 @@ struct SecureMesh::Parts {
     Serve(mesh, Role::kConclusion, conclusion, "galen.conclusion.v1.ConclusionService");
     Serve(mesh, Role::kNode, node, "galen.node.v1.NodeService");
     Serve(mesh, Role::kWatch, health, "galen.watch.v1.WatchService");
+    Serve(mesh, Role::kAdvisor, advisor, "galen.advisor.v1.AdvisorService");
   }
   ~Parts() {
     for (const auto& [name, server] : servers) server.server->Shutdown();
@@ -83,6 +87,11 @@ struct SecureMesh::Parts {
   conclusion::v1::ConclusionService::CallbackService conclusion;
   node::v1::NodeService::CallbackService node;
   watch::v1::WatchService::CallbackService health;
+  const std::shared_ptr<const advisor::Book> book = std::make_shared<const advisor::Book>(
+      advisor::Book{advisor::KnownMismatches::Parse("", "").value(),
+                    advisor::BuildUpSigns::Parse("", "").value()});
+  advisor::Advisor warner{*store, Current<advisor::Book>(book), clock, {}};
+  advisor::AdvisorServiceImpl advisor;
   std::map<std::string, Server> servers;  // by service
 };
 

@@ -34,15 +34,15 @@ TEST_P(ConditionTest, SaysWhenTheMachineIsAtFault) {
 INSTANTIATE_TEST_SUITE_P(
     Sentences, ConditionTest,
     ::testing::Values(Sentence{"it must be at least 8", Rule::LT, "8"},
-                    Sentence{"it should be at most 10.", Rule::GT, "10"},
-                    Sentence{"a fault when it is above 90", Rule::GT, "90"},
-                    Sentence{"bad if below 4 GiB", Rule::LT, "4"},
-                    Sentence{"it must not be below 131,072", Rule::LT, "131072"},
-                    Sentence{"it must not exceed 256", Rule::GT, "256"},
-                    Sentence{"it has to be 0", Rule::NE, "0"},
-                    Sentence{"wrong if it shows anything but 400", Rule::NE, "400"},
-                    Sentence{"it must be \"Active\"", Rule::NE, "Active"},
-                    Sentence{"8 or more is healthy", Rule::LT, "8"}));
+                      Sentence{"it should be at most 10.", Rule::GT, "10"},
+                      Sentence{"a fault when it is above 90", Rule::GT, "90"},
+                      Sentence{"bad if below 4 GiB", Rule::LT, "4"},
+                      Sentence{"it must not be below 131,072", Rule::LT, "131072"},
+                      Sentence{"it must not exceed 256", Rule::GT, "256"},
+                      Sentence{"it has to be 0", Rule::NE, "0"},
+                      Sentence{"wrong if it shows anything but 400", Rule::NE, "400"},
+                      Sentence{"it must be \"Active\"", Rule::NE, "Active"},
+                      Sentence{"8 or more is healthy", Rule::LT, "8"}));
 
 TEST(Condition, WithoutNegationsNotBelowIsBelow) {
   EXPECT_NE(ReadCondition("it must not be below 8", false)->fault,

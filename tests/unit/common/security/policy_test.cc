@@ -112,7 +112,7 @@ TEST(Policy, AgentsAreAskedByTheOrchestratorAloneAndNodesByExecution) {
     Roles expected;
     if (service == "galen.v1.DiagnosisService" ||
         service == "galen.execution.v1.ExecutionService" ||
-        service == "galen.watch.v1.WatchService") {
+        service == "galen.watch.v1.WatchService" || service == "galen.advisor.v1.AdvisorService") {
       continue;
     }
     expected = service == "galen.node.v1.NodeService" ? Roles{Role::kExecution}
@@ -127,6 +127,18 @@ TEST(Policy, HealthEventsAreReportedByEntriesBehindWhichAMonitorStands) {
   for (const Role role : AllRoles()) {
     EXPECT_EQ(Allowed(role, "/galen.watch.v1.WatchService/ReportHealth"),
               Roles({Role::kGateway, Role::kOperator}).Has(role))
+        << NameOf(role);
+  }
+}
+
+TEST(Policy, WhatWasLearnedIsRevokedByAPersonOfTheSiteAlone) {
+  for (const Role role : AllRoles()) {
+    for (const char* method : {"/galen.advisor.v1.AdvisorService/RevokePattern",
+                               "/galen.advisor.v1.AdvisorService/RestorePattern"}) {
+      EXPECT_EQ(Allowed(role, method), role == Role::kOperator) << NameOf(role) << " " << method;
+    }
+    EXPECT_EQ(Allowed(role, "/galen.advisor.v1.AdvisorService/RegisterJob"),
+              Roles({Role::kGateway, Role::kOperator, Role::kWatch}).Has(role))
         << NameOf(role);
   }
 }

@@ -1,0 +1,35 @@
+#ifndef COMMON_ADVISOR_CONTEXT_H_
+#define COMMON_ADVISOR_CONTEXT_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace galen::advisor {
+
+// What a job runs on, as the provider knows it: hardware and how it is set up.
+struct Hardware {
+  std::string gpu;     // product name as the driver prints it
+  std::string nic;     // model; "": none
+  std::string driver;  // its whole version
+  int gpus_per_node = 0;
+  // Clocks and power as a share of the model's own; 0: not known.
+  double clock_limit = 0;
+  double power_limit = 0;
+  // Further settings that are on or off, or a word: "ecc": "on", "mig": "off".
+  std::map<std::string, std::string> settings;
+};
+
+// Machines that pose the same challenges: one line such as "gpu=NVIDIA H100 80GB HBM3 nic=MT4129
+// driver=535.129 clocks=full power=full ecc=on". Versions up to their second number; limits in
+// three steps (full from 95 %, reduced from 70 %, low), as what is unknown stays "unknown". The
+// same hardware gives the same text. It is the provider's own, so nothing in it is hidden.
+// INVALID_ARGUMENT: no GPU is named, or a field is longer than 128 bytes, has control characters,
+// or there are more than 32 settings.
+absl::StatusOr<std::string> ContextOf(const Hardware& hardware);
+
+}  // namespace galen::advisor
+
+#endif  // COMMON_ADVISOR_CONTEXT_H_

@@ -1,0 +1,106 @@
+#ifndef COMMON_ADVISOR_FAULTS_H_
+#define COMMON_ADVISOR_FAULTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+
+// What the history of a machine or device says of its failures.
+namespace galen::advisor {
+
+// Benson, section 3.1.
+enum class FaultKind {
+  kUnknown,     // too little is known
+  kHealthy,     // it fails no more than others
+  kTransient,   // it failed, and the same work ran on it afterwards: to run again is enough
+  kGray,        // it fails with some workloads and not with others: to be kept from those
+  kPersistent,  // it fails with whatever runs on it: to be taken out
+};
+absl::string_view ToString(FaultKind kind);
+
+// What ran on one device and whether it failed there. Of workloads the kMost that ran most are told
+// apart (Misra and Gries, 1982); what the counts of the others lose is kept in the sums.
+class DeviceHistory {
+ public:
+  static constexpr std::size_t kMost = 8;
+  void Add(std::uint32_t workload, bool failed);
+
+  std::int64_t runs() const { return runs_; }
+  std::int64_t failures() const { return failures_; }
+  // Of the last 64 runs: 1 for a failure, the newest in the lowest bit.
+  std::uint64_t last() const { return last_; }
+
+  struct Work {
+    std::uint32_t workload = 0;
+    std::uint32_t runs = 0;
+    std::uint32_t failures = 0;
+  };
+  const std::vector<Work>& work() const { return work_; }
+
+ private:
+  std::int64_t runs_ = 0;
+  std::int64_t failures_ = 0;
+  std::uint64_t last_ = 0;
+  std::vector<Work> work_;
+};
+
+struct FaultVerdict {
+  FaultKind kind = FaultKind::kUnknown;
+  double p = 1;  // of so many failures or more, were the device as good as the fleet
+  std::vector<std::uint32_t> workloads;  // of kGray: with which it fails
+  std::string reason;
+};
+
+// What the history says, given how often a run fails on a device of the fleet on average. `alpha`:
+// of each test. Pure.
+FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double alpha = 0.001);
+
+// Histories of the machines of a fleet, at most `most`; what comes after is counted and left out. A
+// machine is held against the others of its context: where all machines fail more, none is a lemon.
+class FleetHistory {
+ public:
+  explicit FleetHistory(std::size_t most = 1 << 17) : most_(most) {}
+  // One run that used the machine; `failed`: the failure is put down to this machine.
+  void Add(absl::string_view node, std::uint32_t context, std::uint32_t workload, bool failed);
+
+  const DeviceHistory* Find(absl::string_view node) const;
+  // How often a run fails on one of the other machines of its context.
+  double RateBeside(absl::string_view node) const;
+  std::size_t nodes() const { return nodes_.size(); }
+  std::int64_t left_out() const { return left_out_; }
+
+  struct Lemon {
+    std::string node;
+    std::int64_t runs = 0;
+    std::int64_t failures = 0;
+    FaultVerdict verdict;
+  };
+  // Machines that fail more than the others of their context, of which at most `q` are not worse on
+  // average, worst first (after Kokolis et al., "Revisiting Reliability in Large-Scale Machine
+  // Learning Research Clusters", lemon nodes). At least `least_failures` each.
+  std::vector<Lemon> Lemons(double q = 0.05, std::int64_t least_failures = 3) const;
+
+ private:
+  struct Node {
+    DeviceHistory history;
+    std::uint32_t context = 0;  // the last one
+  };
+  struct Sum {
+    std::int64_t runs = 0;
+    std::int64_t failures = 0;
+  };
+  double RateBeside(const Node& node, const Sum& context) const;
+  absl::flat_hash_map<std::uint32_t, Sum> Sums() const;
+
+  const std::size_t most_;
+  absl::flat_hash_map<std::string, Node> nodes_;
+  std::int64_t left_out_ = 0;
+};
+
+}  // namespace galen::advisor
+
+#endif  // COMMON_ADVISOR_FAULTS_H_

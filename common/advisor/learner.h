@@ -1,0 +1,124 @@
+#ifndef COMMON_ADVISOR_LEARNER_H_
+#define COMMON_ADVISOR_LEARNER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/advisor/faults.h"
+#include "common/advisor/matched_pairs.h"
+#include "common/advisor/run_record.h"
+#include "common/advisor/survival.h"
+#include "common/advisor/versions_alike.h"
+
+// What recorded runs teach, in one pass and bounded memory.
+namespace galen::advisor {
+
+// Numbers for texts, from 0, as many as there is room for.
+class Names {
+ public:
+  explicit Names(std::size_t most) : most_(most) {}
+  // Nothing when the text is new and there is no room.
+  std::optional<std::uint32_t> Number(absl::string_view text);
+  std::optional<std::uint32_t> Find(absl::string_view text) const;
+  const std::string& Text(std::uint32_t number) const { return texts_[number]; }
+  std::size_t size() const { return texts_.size(); }
+
+ private:
+  const std::size_t most_;
+  absl::flat_hash_map<std::string, std::uint32_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+// A combination that fails more than its parts explain.
+struct LearnedMismatch {
+  std::string id;  // the same for the same combination, whenever it is learned
+  std::string archetype;
+  std::vector<std::string> stacks;  // the versions that carry it
+  std::string context;
+  Mismatch evidence;
+};
+
+struct LearnedBuildUp {
+  std::string id;
+  std::size_t sign = 0;
+  HazardModel::Sign evidence;
+};
+
+// The machines of a run, as the hazard tells them apart: the number of their context, and how many.
+std::uint32_t MachinesOf(std::uint32_t context, std::int64_t gpus);
+
+// What was learned, as a value: shared by who asks while the next one is made.
+struct Learned {
+  std::int64_t runs = 0;
+  std::int64_t left_out = 0;  // of matching, for want of room
+  double q = 0;               // the false-discovery rate that the patterns were chosen at
+  std::size_t tested_pairs = 0;
+  std::size_t tested_signs = 0;
+  std::vector<LearnedMismatch> mismatches;   // most significant first
+  std::vector<LearnedMismatch> of_one_node;  // significant, but the larger part is of one machine
+  std::vector<LearnedBuildUp> build_ups;
+  std::optional<HazardModel> hazard;  // with the effects of the build-ups alone
+  std::string no_hazard;              // why there is none
+  absl::flat_hash_map<std::string, std::uint32_t> contexts;  // to the number in `hazard`
+  absl::flat_hash_map<std::string, std::uint32_t>
+      workloads;  // "archetype stack" to the number in `hazard`
+  std::vector<FleetHistory::Lemon> lemons;
+};
+
+struct LearnerOptions {
+  double q = 0.05;
+  std::size_t most_cells = 1 << 18;  // of each of both kinds of counts
+  std::size_t most_names = 1 << 16;  // of workloads, and of contexts
+  std::size_t most_nodes = 1 << 17;
+  double epoch_days = 30;  // within which runs are matched
+  double tolerance = 0.1;  // GroupAlike()
+  PairOptions pairs;
+  FitOptions fit;
+};
+
+// Takes runs one by one, in any order. Not thread-safe. The same runs in the same order teach the
+// same.
+class Learner {
+ public:
+  explicit Learner(LearnerOptions options = {});
+  Learner(const Learner&) = delete;
+  Learner& operator=(const Learner&) = delete;
+
+  // INVALID_ARGUMENT a run that cannot be one (says why; nothing of it is counted).
+  absl::Status Add(const RunRecord& run);
+  Learned Learn() const;
+  std::int64_t runs() const { return runs_; }
+  const FleetHistory& fleet() const { return fleet_; }
+
+ private:
+  struct Workload {
+    std::uint32_t archetype = 0;
+    Behaviour behaviour;
+  };
+  // The sub-archetype of each workload: the number of its first member.
+  std::vector<std::uint32_t> Groups() const;
+  LearnedMismatch Describe(const Mismatch& mismatch, bool together,
+                           const std::vector<std::uint32_t>& groups,
+                           const std::vector<RunCounts::Cell>& cells) const;
+
+  const LearnerOptions options_;
+  Names archetypes_;
+  Names workload_names_;  // "archetype stack"
+  Names contexts_;
+  std::vector<Workload> workloads_;
+  RunCounts counts_;
+  LifeCounts lives_;
+  FleetHistory fleet_;
+  std::int64_t runs_ = 0;
+  std::int64_t unnamed_ = 0;
+};
+
+}  // namespace galen::advisor
+
+#endif  // COMMON_ADVISOR_LEARNER_H_

@@ -1,0 +1,59 @@
+#ifndef COMMON_ADVISOR_RUN_RECORD_H_
+#define COMMON_ADVISOR_RUN_RECORD_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace galen::advisor {
+
+// Signs of build-up that are followed at most (knowledge/advisor/buildup.yaml).
+inline constexpr std::size_t kMostSigns = 16;
+// Of each sign 0: not seen, 1: seen, 2: strong, 3: extreme.
+using Signs = std::array<std::uint8_t, kMostSigns>;
+
+enum class Ending {
+  kCompleted,
+  kStopped,  // by who started it, or for reasons that are nobody's fault: what would have come is
+             // not known
+  kFailed,
+};
+
+// A part of a run in which the signs stood still.
+struct Episode {
+  double begin = 0;  // hours since the start
+  double end = 0;
+  Signs signs{};
+};
+
+// How a workload behaves on healthy machines, whatever comes of it: logarithms of what the provider
+// measures a GPU (power share, bytes sent, bytes of memory, host's share). Versions of an archetype
+// are told alike by it.
+inline constexpr std::size_t kBehaviours = 4;
+
+// A run that is over. All that is learned is learned from these.
+struct RunRecord {
+  std::string archetype;  // token (signature.h)
+  std::string stack;      // token
+  std::string context;    // text (context.h)
+  absl::Time start;
+  std::int64_t gpus = 1;
+  double planned_hours = 0;  // as it was asked for; 0: not known
+  double hours = 0;          // as it lasted
+  Ending ending = Ending::kCompleted;
+  std::string node;  // of a failure: the machine that it is put down to; "": not known
+  std::vector<std::string> nodes;  // all that it ran on, at most kMostNodes count
+  std::vector<Episode> episodes;   // in order; none: no signs were followed
+  bool behaviour_known = false;
+  std::array<double, kBehaviours> behaviour{};
+};
+inline constexpr std::size_t kMostNodes = 4096;
+inline constexpr std::size_t kMostEpisodes = 1024;
+
+}  // namespace galen::advisor
+
+#endif  // COMMON_ADVISOR_RUN_RECORD_H_

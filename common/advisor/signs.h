@@ -1,0 +1,50 @@
+#ifndef COMMON_ADVISOR_SIGNS_H_
+#define COMMON_ADVISOR_SIGNS_H_
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/advisor/run_record.h"
+
+namespace galen::advisor {
+
+// What builds up before failures, and what confirms it.
+struct BuildUpSign {
+  std::string name;
+  std::string title;
+  std::string resource;            // memory, network, compute, storage or host
+  std::string check;               // of knowledge/checks: the micro-benchmark of this resource
+  std::array<double, 3> levels{};  // from where on it is 1, 2, 3
+  std::string unit;
+  std::string source;
+};
+
+// advisor/buildup.yaml of the knowledge, at most kMostSigns. Their places are what is recorded, so
+// a site adds its own at the end. Immutable; thread-safe.
+class BuildUpSigns {
+ public:
+  // NOT_FOUND: no directory has it; INVALID_ARGUMENT names file, line and remedy.
+  static absl::StatusOr<BuildUpSigns> Load(const std::vector<std::string>& directories);
+  static absl::StatusOr<BuildUpSigns> Parse(absl::string_view text, absl::string_view file);
+
+  const std::vector<BuildUpSign>& all() const { return signs_; }
+  const BuildUpSign* Find(std::size_t place) const {
+    return place < signs_.size() ? &signs_[place] : nullptr;
+  }
+  // Nothing: no such sign.
+  const BuildUpSign* Find(absl::string_view name, std::size_t& place) const;
+  // How strong a value is: 0 to 3.
+  static std::uint8_t LevelOf(const BuildUpSign& sign, double value);
+
+ private:
+  absl::Status Add(absl::string_view text, absl::string_view file);
+  std::vector<BuildUpSign> signs_;
+};
+
+}  // namespace galen::advisor
+
+#endif  // COMMON_ADVISOR_SIGNS_H_

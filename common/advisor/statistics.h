@@ -1,0 +1,38 @@
+#ifndef COMMON_ADVISOR_STATISTICS_H_
+#define COMMON_ADVISOR_STATISTICS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace galen::advisor {
+
+// P(X >= successes) of so many independent trials that each succeed with `probability`. Exact (by
+// the regularised incomplete beta function). 1 when successes <= 0.
+double BinomialUpperTail(std::int64_t successes, std::int64_t trials, double probability);
+
+// P(X >= hits) when `draws` are taken out of `all`, of which `marked` are marked, and none is put
+// back: Fisher's exact test, one-sided. Arguments that contradict each other give 1.
+double HypergeometricUpperTail(std::int64_t hits, std::int64_t draws, std::int64_t marked,
+                               std::int64_t all);
+
+// P(Z >= z) of a standard normal Z.
+double NormalUpperTail(double z);
+
+// Which of the hypotheses are discoveries when at most `q` of the discoveries may be false on
+// average (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995): one flag a
+// p-value. A p-value that is not a number between 0 and 1 is no discovery, but counts as a test.
+std::vector<bool> BenjaminiHochberg(absl::Span<const double> p_values, double q);
+
+// A share with its 95 % interval (Wilson, 1927). Of no trials: 0, from 0 to 1.
+struct Share {
+  double value = 0;
+  double low = 0;
+  double high = 1;
+};
+Share WilsonShare(std::int64_t successes, std::int64_t trials);
+
+}  // namespace galen::advisor
+
+#endif  // COMMON_ADVISOR_STATISTICS_H_

@@ -1,0 +1,41 @@
+#ifndef COMMON_ADVISOR_VERSIONS_ALIKE_H_
+#define COMMON_ADVISOR_VERSIONS_ALIKE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/advisor/run_record.h"
+
+namespace galen::advisor {
+
+// Means of how a version of an archetype behaves, one run at a time (Welford, 1962).
+class Behaviour {
+ public:
+  void Add(const std::array<double, kBehaviours>& seen);
+  std::int64_t runs() const { return runs_; }
+  double mean(std::size_t i) const { return mean_[i]; }
+  // Of the mean. 0 of fewer than two runs.
+  double error(std::size_t i) const;
+
+ private:
+  std::int64_t runs_ = 0;
+  std::array<double, kBehaviours> mean_{};
+  std::array<double, kBehaviours> squares_{};
+};
+
+// Versions that behave alike, the number of a group each, from 0 in the order of first members:
+// sub-archetypes. Two groups are one when no two members differ by more than `tolerance` in the
+// logarithm of anything (0.1 is some 10 %), as far as noise lets tell: by two standard errors more
+// is still alike. Nearest first (complete linkage). A version of fewer than `least_runs` is a group
+// of its own, for nothing is known of it. How versions fail has no part in it, so that whoever
+// tests failures by group does not test what the groups were made from. At most 256 versions are
+// compared; the rest are groups of their own.
+std::vector<std::uint32_t> GroupAlike(absl::Span<const Behaviour> versions, double tolerance = 0.1,
+                                      std::int64_t least_runs = 10);
+
+}  // namespace galen::advisor
+
+#endif  // COMMON_ADVISOR_VERSIONS_ALIKE_H_

@@ -1,0 +1,389 @@
+#include "services/advisor/advisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+#include "services/advisor/convert.h"
+
+namespace galen::advisor {
+namespace {
+
+constexpr char kJournal[] = "advisor-runs";
+constexpr char kSpace[] = "advisor";
+constexpr char kKey[] = "patterns";
+constexpr int kMostRunsAtOnce = 1000;
+constexpr int kReadAtOnce = 256;
+constexpr std::size_t kMostName = 512;
+constexpr double kDefaultHorizon = 24;
+constexpr std::size_t kMostPatterns = 1000;
+constexpr std::size_t kMostRevoked = 2000;
+
+absl::Status CheckJob(const std::string& job) {
+  if (absl::StartsWith(job, "tenants/") && absl::StrContains(job, "/jobs/") &&
+      job.size() <= kMostName) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("job: is tenants/{tenant}/jobs/{job}, of at most 512 bytes");
+}
+
+google::protobuf::Timestamp Stamp(absl::Time time) {
+  google::protobuf::Timestamp stamp;
+  stamp.set_seconds(absl::ToUnixSeconds(time));
+  return stamp;
+}
+
+v1::Warning OfKnown(const KnownMismatch& known) {
+  v1::Warning warning;
+  warning.set_severity(known.error ? v1::Warning::ERROR : v1::Warning::WARNING);
+  warning.set_kind(v1::Warning::KNOWN);
+  warning.set_name(known.name);
+  warning.set_title(known.title);
+  warning.set_advice(known.advice);
+  warning.set_check(known.check);
+  warning.set_source(known.source);
+  return warning;
+}
+
+v1::Warning OfLearned(const v1::Pattern& pattern) {
+  v1::Warning warning;
+  warning.set_severity(v1::Warning::WARNING);
+  warning.set_kind(v1::Warning::LEARNED);
+  warning.set_name(pattern.id());
+  warning.set_title(absl::StrFormat(
+      "workloads like this one fail %.1f times as often on these machines as is to be expected",
+      pattern.effect()));
+  warning.set_advice("Take machines of another kind, or another version of the software.");
+  warning.set_source(absl::StrFormat("%s (p %.2g; %d recorded runs)", pattern.evidence(),
+                                     pattern.p(), pattern.origin().runs()));
+  return warning;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Book>> Book::Load(
+    const std::vector<std::string>& directories) {
+  GALEN_ASSIGN_OR_RETURN(KnownMismatches known, KnownMismatches::Load(directories));
+  GALEN_ASSIGN_OR_RETURN(BuildUpSigns signs, BuildUpSigns::Load(directories));
+  return std::make_shared<const Book>(Book{std::move(known), std::move(signs)});
+}
+
+Advisor::Advisor(store::Store& store, Current<Book> book, const Clock& clock, Options options)
+    : store_(store),
+      book_(std::move(book)),
+      clock_(clock),
+      options_(std::move(options)),
+      learner_(options_.learner),
+      served_(std::make_shared<const Served>()) {}
+
+std::shared_ptr<const Advisor::Served> Advisor::Serve(v1::PatternSet set, std::int64_t record,
+                                                      const Learned& learned) {
+  auto served = std::make_shared<Served>();
+  served->set = std::move(set);
+  served->record = record;
+  served->learned = learned;
+  for (v1::Pattern& pattern : *served->set.mutable_patterns()) {
+    const auto revoked = served->set.revoked().find(pattern.id());
+    if (revoked == served->set.revoked().end()) {
+      pattern.clear_revoked();
+    } else {
+      *pattern.mutable_revoked() = revoked->second;
+      continue;
+    }
+    if (pattern.kind() == v1::Pattern::MISMATCH) {
+      served->mismatches[absl::StrCat(pattern.archetype(), "\n", pattern.context())].push_back(
+          &pattern);
+    }
+  }
+  return served;
+}
+
+absl::Status Advisor::ReadJournal() {
+  const std::shared_ptr<const Book> book = book_.Get();
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<store::JournalEntry> entries,
+                           store_.journal().Read(kJournal, position_, kReadAtOnce));
+    if (entries.empty()) return absl::OkStatus();
+    for (const store::JournalEntry& entry : entries) {
+      v1::ReportRunsRequest request;
+      if (!request.ParseFromString(entry.record)) {
+        return absl::DataLossError(absl::StrCat(store_.Describe(), ": record ", entry.position,
+                                                " of the journal of runs is damaged"));
+      }
+      for (const v1::Run& run : request.runs()) {
+        // (A sign that the site has taken out since makes its run one that cannot be used.)
+        const absl::StatusOr<RunRecord> record = RunOf(run, book->signs);
+        if (record.ok()) learner_.Add(*record).IgnoreError();
+      }
+      if (first_ == 0) first_ = entry.position;
+      position_ = entry.position;
+    }
+  }
+}
+
+absl::Status Advisor::ReadPatterns() {
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record,
+                         store_.records().Get(kSpace, kKey));
+  if (!record.has_value() || record->version == served_.Get()->record) return absl::OkStatus();
+  v1::PatternSet set;
+  if (!set.ParseFromString(record->value)) {
+    return absl::DataLossError(
+        absl::StrCat(store_.Describe(), ": the record of what was learned is damaged"));
+  }
+  served_.Set(Serve(std::move(set), record->version, learned_));
+  return absl::OkStatus();
+}
+
+absl::Status Advisor::Put(v1::PatternSet set) {
+  const std::shared_ptr<const Served> before = served_.Get();
+  set.set_version(before->set.version() + 1);
+  GALEN_ASSIGN_OR_RETURN(
+      const std::int64_t record,
+      store_.records().Put(kSpace, kKey, set.SerializeAsString(), before->record));
+  served_.Set(Serve(std::move(set), record, learned_));
+  return absl::OkStatus();
+}
+
+absl::Status Advisor::LearnLocked() {
+  const std::shared_ptr<const Book> book = book_.Get();
+  learned_ = learner_.Learn();
+  learned_runs_ = learner_.runs();
+  v1::PatternSet set = served_.Get()->set;
+  set.clear_patterns();
+  v1::Pattern::Origin origin;
+  origin.set_first_position(first_);
+  origin.set_last_position(position_);
+  origin.set_runs(learned_.runs);
+  *origin.mutable_learned_at() = Stamp(clock_.Now());
+  origin.set_false_discovery_rate(learned_.q);
+  for (v1::Pattern& pattern : PatternsOf(learned_, book->signs)) {
+    if (set.patterns_size() == static_cast<int>(kMostPatterns)) break;
+    *pattern.mutable_origin() = origin;
+    *set.add_patterns() = std::move(pattern);
+  }
+  return Put(std::move(set));
+}
+
+absl::Status Advisor::Follow() {
+  MutexLock lock(mu_);
+  GALEN_RETURN_IF_ERROR(ReadJournal());
+  GALEN_RETURN_IF_ERROR(ReadPatterns());
+  const std::int64_t fresh = learner_.runs() - learned_runs_;
+  if (fresh > 0 && learned_runs_ == 0) {
+    // After a start: what is in the store stays, the model behind it is made again.
+    learned_ = learner_.Learn();
+    learned_runs_ = learner_.runs();
+    const std::shared_ptr<const Served> served = served_.Get();
+    if (served->record == 0) return LearnLocked();
+    served_.Set(Serve(served->set, served->record, learned_));
+    return absl::OkStatus();
+  }
+  if (fresh < std::max(options_.learn_after, learned_runs_ / 100)) return absl::OkStatus();
+  const absl::Status status = LearnLocked();
+  return absl::IsAborted(status) ? ReadPatterns() : status;
+}
+
+absl::StatusOr<v1::RegisterJobResponse> Advisor::RegisterJob(
+    const v1::RegisterJobRequest& request) const {
+  GALEN_RETURN_IF_ERROR(CheckSignature(request.signature()));
+  GALEN_ASSIGN_OR_RETURN(const Hardware hardware, HardwareOf(request.hardware()));
+  GALEN_ASSIGN_OR_RETURN(const JobFacts facts, FactsOf(request));
+  v1::RegisterJobResponse response;
+  GALEN_ASSIGN_OR_RETURN(*response.mutable_context(), ContextOf(hardware));
+  const std::shared_ptr<const Book> book = book_.Get();
+  for (const KnownMismatch* known : book->known.Find(facts)) {
+    *response.add_warnings() = OfKnown(*known);
+  }
+  const std::shared_ptr<const Served> served = served_.Get();
+  response.set_version(served->set.version());
+  const auto it = served->mismatches.find(
+      absl::StrCat(request.signature().archetype(), "\n", response.context()));
+  if (it == served->mismatches.end()) return response;
+  for (const v1::Pattern* pattern : it->second) {
+    if (std::find(pattern->stacks().begin(), pattern->stacks().end(),
+                  request.signature().stack()) != pattern->stacks().end()) {
+      *response.add_warnings() = OfLearned(*pattern);
+    }
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
+    const v1::ReportProgressRequest& request) {
+  GALEN_RETURN_IF_ERROR(CheckJob(request.job()));
+  GALEN_RETURN_IF_ERROR(CheckSignature(request.signature()));
+  if (!(request.hours() >= 0) || !(request.horizon_hours() >= 0) || request.hours() > 100'000 ||
+      request.horizon_hours() > 10'000) {
+    return absl::InvalidArgumentError("hours, horizon_hours: are 0 to 100,000 and to 10,000");
+  }
+  const std::shared_ptr<const Book> book = book_.Get();
+  GALEN_ASSIGN_OR_RETURN(const Signs signs, SignsOf(request.signs(), book->signs));
+  RunningJob job;
+  job.archetype = request.signature().archetype();
+  job.stack = request.signature().stack();
+  job.context = request.context();
+  job.gpus = request.gpus();
+  job.hours = request.hours();
+  job.signs = signs;
+  const std::shared_ptr<const Served> served = served_.Get();
+  // A sign whose pattern was revoked raises nothing.
+  for (std::size_t i = 0; i < book->signs.all().size(); ++i) {
+    if (served->set.revoked().contains(absl::StrCat("build-up-", book->signs.all()[i].name))) {
+      job.signs[i] = 0;
+    }
+  }
+  const Hazard hazard =
+      HazardOf(served->learned, job,
+               request.horizon_hours() > 0 ? request.horizon_hours() : kDefaultHorizon);
+  v1::ReportProgressResponse response;
+  v1::Hazard& told = *response.mutable_hazard();
+  told.set_known(hazard.known);
+  told.set_why(hazard.why);
+  told.set_horizon_hours(hazard.horizon);
+  if (!hazard.known) return response;
+  told.set_probability(hazard.probability);
+  told.set_ratio(hazard.ratio.value);
+  told.set_ratio_low(hazard.ratio.low);
+  told.set_ratio_high(hazard.ratio.high);
+  for (const Hazard::Because& because : hazard.because) {
+    if (const BuildUpSign* sign = book->signs.Find(because.sign)) told.add_because(sign->name);
+  }
+  MutexLock lock(jobs_mu_);
+  const auto it = jobs_.find(request.job());
+  Confirmation confirmation = it == jobs_.end() ? Confirmation() : it->second.confirmation;
+  const Step step = OnHazard(hazard, book->signs, clock_.Now(), options_.alarm, confirmation);
+  if (step.what != Step::Do::kRunCheck) return response;
+  response.set_check(step.check);
+  response.set_reason(step.reason);
+  if (it != jobs_.end()) {
+    it->second.confirmation = std::move(confirmation);
+    return response;
+  }
+  if (jobs_.size() >= options_.most_jobs) {
+    jobs_.erase(oldest_.front());
+    oldest_.pop_front();
+  }
+  oldest_.push_back(request.job());
+  jobs_[request.job()] = {std::move(confirmation), std::prev(oldest_.end())};
+  return response;
+}
+
+absl::StatusOr<v1::ReportTestResponse> Advisor::ReportTest(const v1::ReportTestRequest& request) {
+  GALEN_RETURN_IF_ERROR(CheckJob(request.job()));
+  TestResult result = TestResult::kNotRun;
+  switch (request.outcome()) {
+    case v1::ReportTestRequest::PASSED:
+      result = TestResult::kPassed;
+      break;
+    case v1::ReportTestRequest::FAILED:
+      result = TestResult::kFailed;
+      break;
+    case v1::ReportTestRequest::NOT_RUN:
+      break;
+    default:
+      return absl::InvalidArgumentError("outcome: is PASSED, FAILED or NOT_RUN");
+  }
+  MutexLock lock(jobs_mu_);
+  const auto it = jobs_.find(request.job());
+  if (it == jobs_.end()) {
+    return absl::NotFoundError(absl::StrCat(request.job(), ": no check was asked for of this job"));
+  }
+  const Step step = OnTest(request.check(), result, clock_.Now(), it->second.confirmation);
+  v1::ReportTestResponse response;
+  response.set_alarm(step.what == Step::Do::kAlarm);
+  response.set_reason(step.reason);
+  return response;
+}
+
+absl::StatusOr<v1::ReportRunsResponse> Advisor::ReportRuns(const v1::ReportRunsRequest& request) {
+  if (request.runs_size() < 1 || request.runs_size() > kMostRunsAtOnce) {
+    return absl::InvalidArgumentError("runs: there are between 1 and 1,000 in a call");
+  }
+  const std::shared_ptr<const Book> book = book_.Get();
+  // Held against all rules before anything is written: a learner of its own says whether it takes
+  // them.
+  Learner trial;
+  for (int i = 0; i < request.runs_size(); ++i) {
+    const absl::StatusOr<RunRecord> record = RunOf(request.runs(i), book->signs);
+    const absl::Status status = record.ok() ? trial.Add(*record) : record.status();
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("runs[", i, "]: ", status.message()));
+    }
+  }
+  v1::ReportRunsResponse response;
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t position,
+                         store_.journal().Append(kJournal, {request.SerializeAsString()}));
+  response.set_position(position);
+  if (position > options_.keep && position % 1024 == 0) {
+    // What is older is in the counts of who has read it, and lost to who starts anew.
+    store_.journal().Trim(kJournal, position - options_.keep).IgnoreError();
+  }
+  return response;
+}
+
+absl::StatusOr<v1::LearnResponse> Advisor::Learn() {
+  MutexLock lock(mu_);
+  GALEN_RETURN_IF_ERROR(ReadJournal());
+  GALEN_RETURN_IF_ERROR(ReadPatterns());
+  GALEN_RETURN_IF_ERROR(LearnLocked());
+  v1::LearnResponse response;
+  response.set_version(served_.Get()->set.version());
+  response.set_runs(learned_.runs);
+  response.set_left_out(learned_.left_out);
+  response.set_tested(static_cast<std::int64_t>(learned_.tested_pairs + learned_.tested_signs));
+  return response;
+}
+
+v1::PatternSet Advisor::Patterns() const { return served_.Get()->set; }
+
+absl::StatusOr<v1::Pattern> Advisor::Revoke(const v1::RevokePatternRequest& request) {
+  if (request.by().empty() || request.why().empty() || request.by().size() > kMostName ||
+      request.why().size() > 4096) {
+    return absl::InvalidArgumentError(
+        "by, why: say who takes the pattern out of use and why, in at most 512 and 4,096 bytes");
+  }
+  MutexLock lock(mu_);
+  GALEN_RETURN_IF_ERROR(ReadPatterns());
+  v1::PatternSet set = served_.Get()->set;
+  for (const v1::Pattern& pattern : set.patterns()) {
+    if (pattern.id() != request.id()) continue;
+    if (set.revoked_size() >= static_cast<int>(kMostRevoked)) {
+      return absl::ResourceExhaustedError("2,000 patterns are revoked: restore some first");
+    }
+    v1::Pattern::Revocation& revoked = (*set.mutable_revoked())[request.id()];
+    revoked.set_by(request.by());
+    revoked.set_why(request.why());
+    *revoked.mutable_at() = Stamp(clock_.Now());
+    v1::Pattern result = pattern;
+    *result.mutable_revoked() = revoked;
+    GALEN_RETURN_IF_ERROR(Put(std::move(set)));
+    return result;
+  }
+  return absl::NotFoundError(absl::StrCat(request.id(), ": no such pattern is learned"));
+}
+
+absl::StatusOr<v1::Pattern> Advisor::Restore(const v1::RestorePatternRequest& request) {
+  if (request.by().empty() || request.by().size() > kMostName) {
+    return absl::InvalidArgumentError("by: say who puts the pattern back into use");
+  }
+  MutexLock lock(mu_);
+  GALEN_RETURN_IF_ERROR(ReadPatterns());
+  v1::PatternSet set = served_.Get()->set;
+  if (set.mutable_revoked()->erase(request.id()) == 0) {
+    return absl::NotFoundError(absl::StrCat(request.id(), ": no such pattern is revoked"));
+  }
+  GALEN_RETURN_IF_ERROR(Put(std::move(set)));
+  const std::shared_ptr<const Served> served = served_.Get();
+  for (const v1::Pattern& pattern : served->set.patterns()) {
+    if (pattern.id() == request.id()) return pattern;
+  }
+  v1::Pattern result;  // not learned at present
+  result.set_id(request.id());
+  return result;
+}
+
+}  // namespace galen::advisor

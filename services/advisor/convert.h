@@ -1,0 +1,35 @@
+#ifndef SERVICES_ADVISOR_CONVERT_H_
+#define SERVICES_ADVISOR_CONVERT_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/advisor/context.h"
+#include "common/advisor/known_mismatches.h"
+#include "common/advisor/learner.h"
+#include "common/advisor/run_record.h"
+#include "common/advisor/signs.h"
+#include "galen/advisor/v1/advisor.pb.h"
+
+// Between protos and the values of common/advisor. Errors are INVALID_ARGUMENT and name the field.
+namespace galen::advisor {
+
+absl::StatusOr<Hardware> HardwareOf(const v1::Hardware& hardware);
+
+// What a job's registration tells, held to its bounds: needs of the closed list, versions and words
+// of at most 64 bytes. The driver of the hardware is a version, too.
+absl::StatusOr<JobFacts> FactsOf(const v1::RegisterJobRequest& request);
+
+// INVALID_ARGUMENT unless both are tokens.
+absl::Status CheckSignature(const v1::Signature& signature);
+
+absl::StatusOr<Signs> SignsOf(const google::protobuf::RepeatedPtrField<v1::SignLevel>& levels,
+                              const BuildUpSigns& signs);
+
+absl::StatusOr<RunRecord> RunOf(const v1::Run& run, const BuildUpSigns& signs);
+
+// All patterns of what was learned, in its order, without their origin.
+std::vector<v1::Pattern> PatternsOf(const Learned& learned, const BuildUpSigns& signs);
+
+}  // namespace galen::advisor
+
+#endif  // SERVICES_ADVISOR_CONVERT_H_

@@ -1,0 +1,147 @@
+#include "common/advisor/known_mismatches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/advisor/signs.h"
+#include "common/knowledge/load.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::advisor {
+namespace {
+
+using ::galen::testing::StatusIs;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string kKnowledge = GALEN_SOURCE_DIR "/knowledge";
+
+const KnownMismatches& Shipped() {
+  static const auto known =
+      new absl::StatusOr<KnownMismatches>(KnownMismatches::Load({kKnowledge}));
+  EXPECT_TRUE(known->ok()) << known->status();
+  return **known;
+}
+
+std::vector<std::string> Names(const JobFacts& facts) {
+  std::vector<std::string> names;
+  for (const KnownMismatch* each : Shipped().Find(facts)) names.push_back(each->name);
+  return names;
+}
+
+TEST(KnownMismatches, AreFoundWhenAJobIsRegistered) {
+  const std::string h100 = "NVIDIA H100 80GB HBM3";
+  const std::string a100 = "NVIDIA A100-SXM4-80GB";
+  EXPECT_THAT(Names({.needs = {"fp8"}, .gpu = a100}), ElementsAre("fp8_without_units"));
+  EXPECT_THAT(Names({.needs = {"fp8"}, .gpu = h100}), IsEmpty());
+  EXPECT_THAT(Names({.needs = {"bf16"}, .gpu = "Tesla V100-SXM2-32GB"}),
+              ElementsAre("bf16_without_units"));
+  EXPECT_THAT(Names({.versions = {{"cuda", {"11.7"}}}, .gpu = h100}),
+              ElementsAre("cuda_has_no_code_for_hopper"));
+  EXPECT_THAT(Names({.versions = {{"cuda", {"12.4"}}}, .gpu = "NVIDIA B200"}),
+              ElementsAre("cuda_has_no_code_for_blackwell"));
+  EXPECT_THAT(Names({.versions = {{"driver", {"525.85.12"}}}}), ElementsAre("driver_525_gsp"));
+  EXPECT_THAT(Names({.versions = {{"driver", {"525.105.17"}}}}), IsEmpty());
+  EXPECT_THAT(Names({.needs = {"all_to_all"}, .versions = {{"nccl", {"2.19.3"}}}}),
+              ElementsAre("nccl_219_all_to_all"));
+  EXPECT_THAT(Names({.versions = {{"nccl", {"2.19.3", "2.21.5"}}}}),
+              ElementsAre("nccl_versions_differ"));
+  EXPECT_THAT(Names({.versions = {{"cuda", {"12.4"}}, {"driver_cuda", {"12.2"}}}}),
+              ElementsAre("cuda_above_driver"));
+  EXPECT_THAT(Names({.versions = {{"driver", {"550.90.07"}}, {"fabric_manager", {"550.54.15"}}}}),
+              ElementsAre("fabric_manager_unequal"));
+  EXPECT_THAT(Names({.needs = {"gpudirect_rdma"}, .settings = {"acs_enabled"}}),
+              ElementsAre("gpudirect_with_acs"));
+}
+
+TEST(KnownMismatches, ErrorsStandBeforeWarnings) {
+  EXPECT_THAT(Names({.needs = {"fp8", "gpudirect_rdma"},
+                     .versions = {{"driver", {"525.60.13"}}, {"nccl", {"2.18", "2.20"}}},
+                     .gpu = "NVIDIA A100-PCIE-40GB",
+                     .settings = {"acs_enabled"}}),
+              ElementsAre("fp8_without_units", "nccl_versions_differ", "driver_525_gsp",
+                          "gpudirect_with_acs"));
+}
+
+// What was not told is unknown, and of what is unknown nobody is warned.
+TEST(KnownMismatches, NothingHoldsOfWhatWasNotTold) {
+  EXPECT_THAT(Names({}), IsEmpty());
+  EXPECT_THAT(Names({.needs = {"fp8", "fp4", "bf16"}, .gpu = "A GPU that nobody knows"}),
+              IsEmpty());
+  EXPECT_THAT(Names({.versions = {{"cuda", {"12.4"}}}}), IsEmpty());
+}
+
+TEST(KnownMismatches, EveryRuleAndSignNamesACheckOfTheCatalogueAndItsSource) {
+  const auto knowledge = knowledge::Load({kKnowledge}, {});
+  ASSERT_TRUE(knowledge.ok()) << knowledge.status();
+  ASSERT_GE(Shipped().size(), 15u);
+  for (const KnownMismatch* each : Shipped().all()) {
+    EXPECT_NE((*knowledge)->FindCheck(each->check), nullptr) << each->name << ": " << each->check;
+    EXPECT_FALSE(each->source.empty() || each->advice.empty()) << each->name;
+  }
+  const auto signs = BuildUpSigns::Load({kKnowledge});
+  ASSERT_TRUE(signs.ok()) << signs.status();
+  ASSERT_GE(signs->all().size(), 8u);
+  for (const BuildUpSign& each : signs->all()) {
+    EXPECT_NE((*knowledge)->FindCheck(each.check), nullptr) << each.name << ": " << each.check;
+  }
+}
+
+TEST(KnownMismatches, ASiteReplacesARuleByItsName) {
+  const char gpus[] = "gpus:\n  - {match: X1, has: [fp8], source: s}\n";
+  const auto parsed =
+      KnownMismatches::Parse(gpus,
+                             "mismatches:\n"
+                             "  - {name: a, title: t, severity: error, all: ['gpu has fp8'], "
+                             "check: c, advice: d, source: s}\n"
+                             "  - {name: a, title: t, severity: warning, all: ['gpu lacks fp8'], "
+                             "check: c, advice: d, source: s}\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->size(), 1u);
+  EXPECT_THAT(parsed->Find({.gpu = "X1"}), IsEmpty());
+}
+
+TEST(KnownMismatches, SayWhatIsWrongWithARule) {
+  const auto parse = [](const std::string& condition) {
+    return KnownMismatches::Parse(
+        "", "mismatches:\n  - {name: a, title: t, severity: error, all: ['" + condition +
+                "'], check: c, advice: d, source: s}\n");
+  };
+  EXPECT_THAT(parse("needs acme"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("may need")));
+  EXPECT_THAT(parse("version nccl 2.19"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("write >=2.19,<2.19.4")));
+  EXPECT_THAT(parse("moon is full"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no condition")));
+  EXPECT_THAT(KnownMismatches::Parse("", "mismatches:\n  - {name: a}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("advisor/mismatches.yaml:2")));
+  EXPECT_THAT(KnownMismatches::Parse("gpus:\n  - {match: '(', has: [a], source: s}\n", ""),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("match (")));
+}
+
+TEST(Versions, AreOrderedByTheirNumbers) {
+  EXPECT_LT(OrderVersions("2.9", "2.10"), 0);
+  EXPECT_EQ(OrderVersions("2.19", "2.19.0"), 0);
+  EXPECT_GT(OrderVersions("525.105.17", "525.85.12"), 0);
+  EXPECT_LT(OrderVersions("2.1.0", "2.1.0.post1"), 0);
+  EXPECT_EQ(OrderVersions("", ""), 0);
+}
+
+TEST(Signs, HaveLevelsByTheirValues) {
+  const auto signs = BuildUpSigns::Load({kKnowledge});
+  ASSERT_TRUE(signs.ok());
+  const BuildUpSign& sign = signs->all().front();
+  EXPECT_EQ(BuildUpSigns::LevelOf(sign, 9), 0);
+  EXPECT_EQ(BuildUpSigns::LevelOf(sign, 10), 1);
+  EXPECT_EQ(BuildUpSigns::LevelOf(sign, 1e9), 3);
+  EXPECT_EQ(BuildUpSigns::LevelOf(sign, NAN), 0);
+}
+
+}  // namespace
+}  // namespace galen::advisor
