@@ -212,8 +212,8 @@ TEST(Privacy, WithTheKeyASignatureLeavesManyShapesPossible) {
   }
 }
 
-// What the buckets cost: a mix that is measured again is a little different. Of the candidates so many have the same signature when every
-// share moves by some 5 %.
+// What the buckets cost: a mix that is measured again is a little different. Of the candidates so
+// many have the same signature when every share moves by some 5 %.
 TEST(Privacy, MostSignaturesStayTheSameWhenTheMixIsMeasuredAgain) {
   std::mt19937_64 random(4);
   std::normal_distribution<double> noise(0, 0.05);
