@@ -250,6 +250,7 @@ void Main() {
     Score alone;
     AddScore(run.ours, alone);
     std::printf("%s", Row(absl::StrCat("seed ", seed), alone).c_str());
+    std::fflush(stdout);
     if (absl::GetFlag(FLAGS_verbose)) Explain(seed, run.ours);
     if (training == 0) continue;
     AddScore(With(run.threshold, run.ours, levels[0]), scores[1]);

@@ -17,7 +17,7 @@ constexpr std::size_t kMostSubjects = 200'000;
 constexpr std::int64_t kDay = 1440;  // minutes
 constexpr float kSecondsAMinute = 60;
 
-std::int64_t MinuteOf(absl::Time time) { return absl::ToUnixSeconds(time) / 60; }
+std::int64_t MinuteAt(absl::Time time) { return absl::ToUnixSeconds(time) / 60; }
 
 }  // namespace
 
@@ -115,7 +115,7 @@ void FleetView::Take(const std::map<std::string, Measured>& measured,
         }
       }
     }
-    const std::int64_t minute = MinuteOf(grid_.At(grid_.size - 1));
+    const std::int64_t minute = MinuteAt(grid_.At(grid_.size - 1));
     for (std::size_t row = 0; row < found->second.rows.size(); ++row) {
       const telemetry::Place& place = found->second.rows[row].place;
       Where where;
@@ -138,7 +138,7 @@ void FleetView::Take(const std::map<std::string, Measured>& measured,
       column.rows[slot].push_back(static_cast<std::uint32_t>(row));
     }
   }
-  if (grid_.size > 0) Expire(MinuteOf(grid_.At(grid_.size - 1)));
+  if (grid_.size > 0) Expire(MinuteAt(grid_.At(grid_.size - 1)));
   group_of_.assign(subjects_.size(), -1);
   for (std::size_t slot = 0; slot < subjects_.size(); ++slot) {
     if (subjects_[slot].used) group_of_[slot] = GroupOf(subjects_[slot].where);
@@ -179,7 +179,7 @@ std::vector<warning::Notice> FleetView::Step(std::size_t sample) {
   if (sample >= grid_.size) return notices;
   const absl::Time at = grid_.At(sample);
   warning::Moment moment;
-  moment.minute = MinuteOf(at);
+  moment.minute = MinuteAt(at);
   moment.groups = group_of_;
   silent_.assign(subjects_.size(), 0);
   for (const warning::Silence& silence : book_.silences) {

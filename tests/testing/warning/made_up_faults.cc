@@ -7,8 +7,6 @@
 namespace galen::testing {
 namespace {
 
-constexpr float kLimitWatts = 400;
-constexpr float kIdleWatts = 60;
 constexpr float kHot = 83;            // C, above which clocks fall
 constexpr float kOverlapped = 0.15F;  // share of time waiting for data that a job does not feel
 constexpr double kFirstEcc = 0.1;     // a minute
@@ -156,7 +154,7 @@ void MadeUpFleet::Apply(const PlantedFault& fault) {
       clock_ratio_[gpu] = static_cast<float>(1 - (1 - fault.depth) * p);
       break;
     case FaultKind::kPowerCap:
-      cap_[gpu] = static_cast<float>(kLimitWatts - (kLimitWatts - fault.depth) * p);
+      cap_[gpu] = static_cast<float>(kFleetLimitWatts - (kFleetLimitWatts - fault.depth) * p);
       break;
     case FaultKind::kThermal:
       heat_[gpu] = static_cast<float>(fault.depth * p);
@@ -185,7 +183,7 @@ void MadeUpFleet::Apply(const PlantedFault& fault) {
 
 void MadeUpFleet::ApplyFaults() {
   std::fill(clock_ratio_.begin(), clock_ratio_.end(), 1.0F);
-  std::fill(cap_.begin(), cap_.end(), kLimitWatts);
+  std::fill(cap_.begin(), cap_.end(), kFleetLimitWatts);
   std::fill(node_speed_.begin(), node_speed_.end(), 1.0F);
   for (auto* each : {&heat_, &ecc_rate_, &nvlink_rate_, &retransmit_rate_, &leaked_, &io_}) {
     std::fill(each->begin(), each->end(), 0.0F);
@@ -208,10 +206,10 @@ void MadeUpFleet::ApplyFaults() {
       const auto i = static_cast<std::size_t>(node * shape_.gpus + gpu);
       float& ratio = clock_ratio_[i];
       if (heat_now_[i] > kHot) ratio *= std::max(0.3F, 1 - 0.03F * (heat_now_[i] - kHot));
-      if (job != nullptr && job->trains && cap_[i] < kLimitWatts) {
-        const float wants = job->power * kLimitWatts;
+      if (job != nullptr && job->trains && cap_[i] < kFleetLimitWatts) {
+        const float wants = job->power * kFleetLimitWatts;
         if (wants > cap_[i]) {
-          ratio *= std::pow((cap_[i] - kIdleWatts) / (wants - kIdleWatts), 1 / 1.8F);
+          ratio *= std::pow((cap_[i] - kFleetIdleWatts) / (wants - kFleetIdleWatts), 1 / 1.8F);
         }
       }
       gpu_speed_[i] = SpeedOf(ratio);

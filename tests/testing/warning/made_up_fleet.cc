@@ -11,8 +11,6 @@ namespace {
 
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 constexpr std::size_t kPool = 16384;
-constexpr float kLimitWatts = 400;  // an A800's: hardware.yaml
-constexpr float kIdleWatts = 60;
 constexpr float kClock = 1410;
 constexpr float kPowerOfClock = 1.8F;  // (judgement: between linear and square of voltage)
 
@@ -223,12 +221,12 @@ void MadeUpFleet::StepGpus() {
     for (int gpu = 0; gpu < shape_.gpus; ++gpu) {
       const auto i = static_cast<std::size_t>(node * shape_.gpus + gpu);
       float load = 0;
-      float watts = kIdleWatts;
+      float watts = kFleetIdleWatts;
       wander_[i] = 0.97F * wander_[i] + 0.002F * load_noise[i];
       slow_wander_[i] = 0.998F * slow_wander_[i] + 0.0012F * slow_noise[i];
       if (job != nullptr && job->trains && !job->pauses) {
         load = std::clamp(0.985F + 0.006F * load_noise[i], 0.0F, 1.0F);
-        const float full = (job->power * kLimitWatts - kIdleWatts) * power_habit_[i];
+        const float full = (job->power * kFleetLimitWatts - kFleetIdleWatts) * power_habit_[i];
         const float busy = job->speed / std::max(gpu_speed_[i], job->speed);
         const float own = std::pow(clock_ratio_[i], kPowerOfClock);
         watts += full * (busy * own + (1 - busy) * 0.35F) *

@@ -17,6 +17,10 @@ struct FleetShape {
   int faults = 3;  // of each kind
 };
 
+// An A800's (../shared/facts/hardware.yaml).
+inline constexpr float kFleetLimitWatts = 400;
+inline constexpr float kFleetIdleWatts = 60;
+
 enum class FaultKind {
   kClockLow,     // a GPU's clock is held low, at once or step by step
   kPowerCap,     // its power limit is lowered

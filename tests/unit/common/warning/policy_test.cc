@@ -11,8 +11,8 @@
 namespace galen::warning {
 namespace {
 
-Notice Of(const std::string& rule, const std::string& node, double score = 1.5,
-          const std::string& device = "", const std::string& job = "") {
+Notice Saw(const std::string& rule, const std::string& node, double score = 1.5,
+           const std::string& device = "", const std::string& job = "") {
   Notice notice;
   notice.rule = rule;
   notice.where = {node, device, job, ""};
@@ -38,23 +38,23 @@ class PolicyTest : public ::testing::Test {
 
 TEST_F(PolicyTest, ACauseIsToldOnceForAsLongAsItLasts) {
   Policy policy(book_);
-  EXPECT_EQ(Run(policy, 3 * 1440, {Of("clock", "n1", 2, "3")}).size(), 1u);
+  EXPECT_EQ(Run(policy, 3 * 1440, {Saw("clock", "n1", 2, "3")}).size(), 1u);
 }
 
 TEST_F(PolicyTest, AfterItWasQuietForLongItIsToldAgain) {
   Policy policy(book_);
-  EXPECT_EQ(Run(policy, 30, {Of("clock", "n1")}).size(), 1u);
+  EXPECT_EQ(Run(policy, 30, {Saw("clock", "n1")}).size(), 1u);
   EXPECT_TRUE(Run(policy, 60, {}).empty());
-  EXPECT_TRUE(Run(policy, 30, {Of("clock", "n1")}).empty()) << "the same cause";
+  EXPECT_TRUE(Run(policy, 30, {Saw("clock", "n1")}).empty()) << "the same cause";
   EXPECT_TRUE(Run(policy, 7 * 60, {}).empty());
-  EXPECT_EQ(Run(policy, 30, {Of("clock", "n1")}).size(), 1u);
+  EXPECT_EQ(Run(policy, 30, {Saw("clock", "n1")}).size(), 1u);
 }
 
 TEST_F(PolicyTest, WhatDoesNotReachItsLimitOrIsOverAtOnceIsNotTold) {
   Policy policy(book_);
-  EXPECT_TRUE(Run(policy, 100, {Of("clock", "n1", 0.9)}).empty());
-  EXPECT_TRUE(Run(policy, 1, {Of("clock", "n1", 1.2)}).empty());
-  EXPECT_TRUE(Run(policy, 100, {Of("clock", "n1", 0.3)}).empty());
+  EXPECT_TRUE(Run(policy, 100, {Saw("clock", "n1", 0.9)}).empty());
+  EXPECT_TRUE(Run(policy, 1, {Saw("clock", "n1", 1.2)}).empty());
+  EXPECT_TRUE(Run(policy, 100, {Saw("clock", "n1", 0.3)}).empty());
 }
 
 // Hysteresis: what fell below its limit, not to its end, is not told as another one.
@@ -62,8 +62,8 @@ TEST_F(PolicyTest, AroundItsLimitItIsOneCause) {
   Policy policy(book_);
   std::size_t told = 0;
   for (int i = 0; i < 200; ++i) {
-    told += Run(policy, 3, {Of("clock", "n1", 1.1)}).size();
-    told += Run(policy, 3, {Of("clock", "n1", 0.7)}).size();
+    told += Run(policy, 3, {Saw("clock", "n1", 1.1)}).size();
+    told += Run(policy, 3, {Saw("clock", "n1", 0.7)}).size();
   }
   EXPECT_EQ(told, 1u);
 }
@@ -71,7 +71,7 @@ TEST_F(PolicyTest, AroundItsLimitItIsOneCause) {
 TEST_F(PolicyTest, ManyGpusOfAMachineAreOneCauseThatNamesThemAll) {
   Policy policy(book_);
   std::vector<Notice> notices;
-  for (int gpu = 0; gpu < 8; ++gpu) notices.push_back(Of("power", "n1", 2, absl::StrCat(gpu)));
+  for (int gpu = 0; gpu < 8; ++gpu) notices.push_back(Saw("power", "n1", 2, absl::StrCat(gpu)));
   const std::vector<Alarm> told = Run(policy, 60, notices);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].notices.size(), 8u);
@@ -81,7 +81,7 @@ TEST_F(PolicyTest, MachinesOfOneSwitchAreOneCause) {
   Policy policy(book_);
   std::vector<Notice> notices;
   for (int node = 0; node < 16; ++node) {
-    notices.push_back(Of("retransmissions", absl::StrCat("n", node)));
+    notices.push_back(Saw("retransmissions", absl::StrCat("n", node)));
     notices.back().where.network = "leaf-1";
   }
   EXPECT_EQ(Run(policy, 60, notices).size(), 1u);
@@ -90,37 +90,38 @@ TEST_F(PolicyTest, MachinesOfOneSwitchAreOneCause) {
 TEST_F(PolicyTest, MachinesThatHaveNothingInCommonAreCausesOfTheirOwn) {
   Policy policy(book_);
   EXPECT_EQ(
-      Run(policy, 60, {Of("power", "n1", 2, "0", "j1"), Of("power", "n2", 2, "0", "j2")}).size(),
+      Run(policy, 60, {Saw("power", "n1", 2, "0", "j1"), Saw("power", "n2", 2, "0", "j2")}).size(),
       2u);
 }
 
 TEST_F(PolicyTest, AJobThatItsMachineSlowsDownIsNotToldOnceMore) {
   Policy policy(book_);
-  EXPECT_EQ(Run(policy, 600, {Of("clock", "n1", 2, "3", "j1")}).size(), 1u);
-  EXPECT_TRUE(Run(policy, 60, {Of("clock", "n1", 2, "3", "j1"), Of("throughput", "", 2, "", "j1")})
-                  .empty());
+  EXPECT_EQ(Run(policy, 600, {Saw("clock", "n1", 2, "3", "j1")}).size(), 1u);
+  EXPECT_TRUE(
+      Run(policy, 60, {Saw("clock", "n1", 2, "3", "j1"), Saw("throughput", "", 2, "", "j1")})
+          .empty());
 }
 
 TEST_F(PolicyTest, AnotherMachineOfASlowJobIsToldItself) {
   Policy policy(book_);
-  const Notice first = Of("clock", "n1", 2, "3", "j1");
-  const Notice slow = Of("throughput", "", 2, "", "j1");
+  const Notice first = Saw("clock", "n1", 2, "3", "j1");
+  const Notice slow = Saw("throughput", "", 2, "", "j1");
   EXPECT_EQ(Run(policy, 600, {first, slow}).size(), 1u);
-  EXPECT_EQ(Run(policy, 60, {first, slow, Of("memory", "n7", 2, "0", "j1")}).size(), 1u);
+  EXPECT_EQ(Run(policy, 60, {first, slow, Saw("memory", "n7", 2, "0", "j1")}).size(), 1u);
 }
 
 TEST_F(PolicyTest, WhatIsPlannedIsNotToldAndWhatStaysAfterwardsIs) {
   Policy policy(book_);
   book_.silences.push_back({now_, now_ + absl::Hours(1), "n1", "", "new firmware"});
-  EXPECT_TRUE(Run(policy, 58, {Of("clock", "n1")}).empty());
-  EXPECT_EQ(Run(policy, 60, {Of("clock", "n1")}).size(), 1u);
+  EXPECT_TRUE(Run(policy, 58, {Saw("clock", "n1")}).empty());
+  EXPECT_EQ(Run(policy, 60, {Saw("clock", "n1")}).size(), 1u);
   book_.silences.push_back({now_, now_ + absl::Hours(1), "", "j9", "restart"});
-  EXPECT_TRUE(Run(policy, 50, {Of("throughput", "", 2, "", "j9")}).empty());
+  EXPECT_TRUE(Run(policy, 50, {Saw("throughput", "", 2, "", "j9")}).empty());
 }
 
 TEST_F(PolicyTest, AFalseAlarmRaisesTheLimitOfItsRuleAloneAndIsForgotten) {
   Policy policy(book_);
-  const std::vector<Alarm> told = Run(policy, 30, {Of("clock", "n1")});
+  const std::vector<Alarm> told = Run(policy, 30, {Saw("clock", "n1")});
   ASSERT_EQ(told.size(), 1u);
   EXPECT_TRUE(policy.Judge(told[0].id, false, now_));
   EXPECT_FALSE(policy.Judge(told[0].id, false, now_)) << "once";
@@ -128,41 +129,41 @@ TEST_F(PolicyTest, AFalseAlarmRaisesTheLimitOfItsRuleAloneAndIsForgotten) {
   EXPECT_DOUBLE_EQ(policy.state().raised.at("clock"), 1.25);
   EXPECT_FALSE(policy.state().raised.contains("power"));
   Run(policy, 8 * 1440, {});
-  EXPECT_TRUE(Run(policy, 30, {Of("clock", "n2", 1.15)}).empty());
-  EXPECT_EQ(Run(policy, 30, {Of("power", "n3", 1.15)}).size(), 1u);
+  EXPECT_TRUE(Run(policy, 30, {Saw("clock", "n2", 1.15)}).empty());
+  EXPECT_EQ(Run(policy, 30, {Saw("power", "n3", 1.15)}).size(), 1u);
   for (int week = 0; week < 30; ++week) {
     now_ += absl::Hours(7 * 24);
     policy.Step(now_, {});
   }
-  EXPECT_EQ(Run(policy, 30, {Of("clock", "n4", 1.15)}).size(), 1u);
+  EXPECT_EQ(Run(policy, 30, {Saw("clock", "n4", 1.15)}).size(), 1u);
 }
 
 TEST_F(PolicyTest, WhenTheBudgetIsSpentOnlyWhatIsBeyondDoubtIsTold) {
   Policy policy(book_);
-  const std::vector<Alarm> told = Run(policy, 30, {Of("clock", "n1")});
+  const std::vector<Alarm> told = Run(policy, 30, {Saw("clock", "n1")});
   policy.Judge(told.at(0).id, false, now_);
-  EXPECT_TRUE(Run(policy, 30, {Of("power", "n2", 1.5)}).empty());
+  EXPECT_TRUE(Run(policy, 30, {Saw("power", "n2", 1.5)}).empty());
   EXPECT_EQ(policy.state().withheld, 1);
-  EXPECT_EQ(Run(policy, 30, {Of("power", "n3", 2.5)}).size(), 1u);
+  EXPECT_EQ(Run(policy, 30, {Saw("power", "n3", 2.5)}).size(), 1u);
   // A week later it counts no more, and what is still there is told.
-  std::vector<Alarm> later = Run(policy, 8 * 1440, {Of("power", "n2", 1.5)});
+  std::vector<Alarm> later = Run(policy, 8 * 1440, {Saw("power", "n2", 1.5)});
   EXPECT_EQ(later.size(), 1u);
 }
 
 TEST_F(PolicyTest, WhoTakesTheStateOverTellsNothingTwice) {
   Policy first(book_);
-  Run(first, 1, {Of("clock", "n1")});
+  Run(first, 1, {Saw("clock", "n1")});
   Policy second(book_, first.state());
-  EXPECT_EQ(Run(second, 30, {Of("clock", "n1")}).size(), 1u) << "noticed by one, told by the next";
+  EXPECT_EQ(Run(second, 30, {Saw("clock", "n1")}).size(), 1u) << "noticed by one, told by the next";
   Policy third(book_, second.state());
-  EXPECT_TRUE(Run(third, 30, {Of("clock", "n1")}).empty());
+  EXPECT_TRUE(Run(third, 30, {Saw("clock", "n1")}).empty());
 }
 
 TEST_F(PolicyTest, AFloodStaysBounded) {
   Policy policy(book_);
   std::vector<Notice> notices;
-  for (int i = 0; i < 5000; ++i) notices.push_back(Of("r", absl::StrCat("n", i)));
-  for (int i = 0; i < 500; ++i) notices.push_back(Of(absl::StrCat("q", i), "n0"));
+  for (int i = 0; i < 5000; ++i) notices.push_back(Saw("r", absl::StrCat("n", i)));
+  for (int i = 0; i < 500; ++i) notices.push_back(Saw(absl::StrCat("q", i), "n0"));
   Run(policy, 5, notices);
   EXPECT_LE(policy.state().alarms.size(), 1000u);
   for (const Alarm& alarm : policy.state().alarms) EXPECT_LE(alarm.notices.size(), 64u);
