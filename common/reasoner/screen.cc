@@ -136,7 +136,9 @@ class Screening {
     if (reason.empty() && outlook.signal != nullptr) reason = Describe(*outlook.signal);
     // Beside a confirmed cause: another one that shows by itself.
     if (pointed_at && (!confirmed_ || outlook.specific)) {
-      suspects_.push_back({&leaf, belief, belief / seconds, open.empty(), std::move(reason)});
+      // What a finding confirms is judged next, whatever its other checks take.
+      const double until = outlook.confirmed ? kQuestionSeconds : seconds;
+      suspects_.push_back({&leaf, belief, belief / until, open.empty(), std::move(reason)});
     } else if (confirmed_ && !judged && outlook.refuted &&
                (mentioned || look_alikes_.contains(leaf.label()))) {
       // A report says what was ruled out by what is known. What is still open stays so: critique
