@@ -94,7 +94,8 @@ galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const w
   *incident.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(since));
   // When it was seen: the minute in which it is told.
   if (alarm.told > since) {
-    *incident.mutable_end_time() = TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(alarm.told));
+    *incident.mutable_end_time() =
+        TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(alarm.told));
   }
   *incident.add_logs() = std::move(log);
   return request;
