@@ -127,6 +127,17 @@ TEST(Screen, WhatAFindingPointsToIsTestedBeforeMoreIsLookedAt) {
   EXPECT_THAT(answer.checks(), IsEmpty());
 }
 
+TEST(Screen, WhatAFindingConfirmsIsJudgedNextHoweverDearItsOtherChecks) {
+  Book made = Three();
+  made.Leaf("MAIN.SUB.SHOWN", "medium")
+      .Confirm("aside", "bad", Rule::EQ, "true")
+      .Confirm("dear", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("aside", {Bool("bad", true, "gpu:0")});
+  EXPECT_THAT(Suspects(ScreenOf(book, scene)), ElementsAre("MAIN.SUB.SHOWN"));
+}
+
 TEST(Screen, WhatWasPresumedIsTestedAgainOnceTheDoubtIsGone) {
   Book made = Three();
   made.Leaf("MAIN.SUB.BEHIND")
