@@ -286,7 +286,8 @@ class ManyProcesses(unittest.TestCase):
         cls.mesh = galen.Mesh(nodes=2, everywhere=("--metrics=127.0.0.1:0", "--log_calls"))
         cls.watch = galen.Process("galen-watch", f"--knowledge={galen.ROOT}/knowledge",
                                   f"--store={cls.mesh.scratch.name}/watch.db",
-                                  f"--orchestrator={cls.mesh.orchestrator.address}", *cls.mesh.everywhere)
+                                  f"--orchestrator={cls.mesh.orchestrator.address}",
+                                  "--early_warning", "--prometheus=http://127.0.0.1:9", *cls.mesh.everywhere)  # nobody is there
         cls.gateway = galen.Process("galen-gateway", f"--store={cls.mesh.scratch.name}/keys.db",
                                     f"--orchestrator={cls.mesh.orchestrator.address}", *cls.mesh.everywhere)
         with contextlib.suppress(urllib.error.HTTPError):
