@@ -200,7 +200,7 @@ class Scene(unittest.TestCase):
         worked = seconds(repaired["consumeTime"]) - seconds(diagnosis["createTime"])
         print(f"\nscene: fault seen after {seen:.0f} simulated min (threshold on throughput: {threshold:.0f}); diagnosed with {len(looked)} checks "
               f"({', '.join(sorted(looked))}); from the diagnosis' begin to the repair's {worked:.0f} s; in all {seen + worked / 60:.1f} min beside the "
-              XX
+              f"paper's {PAPER_MINUTES} and an engineer's {ENGINEER_MINUTES} (here the person approves at once)")
         self.assertLessEqual(len(looked), 3, looked)
         self.assertLess(seen + worked / 60, PAPER_MINUTES)
 
