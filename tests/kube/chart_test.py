@@ -431,6 +431,7 @@ class WhatIsRefused(unittest.TestCase):
         "kubernetes.nodes.actions: galen-watch carries them out": ["kubernetes.nodes.actions={kubernetes.cordon}"],
         "kubernetes.nodes.actions: people approve them": ["kubernetes.nodes.actions={kubernetes.cordon}", "kubernetes.nodes.enabled=true", "gateway.enabled=false"],
         "set gateway.enabled=true": ["uploads.enabled=true", "gateway.enabled=false"],
+        "watch.earlyWarning: needs numbers over time": ["watch.earlyWarning=true"],
         "networkPolicy.nodeCIDRs": ["node.hostNetwork=true"],
         "tls.issuerRef.kind=ClusterIssuer": ["node.namespace=other"],
         "planning.autoscaling.enabled=false": ["planning.history.existingClaim=a", "planning.autoscaling.enabled=true"],

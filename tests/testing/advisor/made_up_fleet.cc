@@ -15,7 +15,6 @@ using advisor::Episode;
 using advisor::RunRecord;
 
 constexpr std::size_t kMonths = 6;
-constexpr std::size_t kScales = 4;
 constexpr double kBase = 0.004;  // failures an hour
 
 }  // namespace
