@@ -68,7 +68,7 @@ TEST(Learner, FindsWhatWasPlantedAndNothingElse) {
 TEST(Learner, FindsNothingInFleetsWithNothingPlanted) {
   int with_mismatch = 0;
   int with_build_up = 0;
-  constexpr int kFleets = 20;
+  constexpr int kFleets = 4;  // bench/advisor does hundreds
   for (int seed = 0; seed < kFleets; ++seed) {
     MadeUpFleet fleet({}, 100 + static_cast<std::uint64_t>(seed));
     const Learned learned = LearnFrom(fleet, 20'000);
@@ -77,9 +77,9 @@ TEST(Learner, FindsNothingInFleetsWithNothingPlanted) {
     with_mismatch += learned.mismatches.empty() && learned.of_one_node.empty() ? 0 : 1;
     with_build_up += learned.build_ups.empty() ? 0 : 1;
   }
-  // At a rate of 0.05 one is to be expected; five or more come once in 390 times.
-  EXPECT_LT(with_mismatch, 5);
-  EXPECT_LT(with_build_up, 5);
+  // At a rate of 0.05 three or more of four come once in 2,000 times.
+  EXPECT_LT(with_mismatch, 3);
+  EXPECT_LT(with_build_up, 3);
 }
 
 TEST(Learner, ALemonIsNoMismatchOfItsContext) {
