@@ -21,7 +21,8 @@ class DiagnosisApi {
   virtual absl::StatusOr<v1::Diagnosis> SubmitFeedback(
       const v1::SubmitFeedbackRequest& request) = 0;
   // Gives every event after `after_sequence` in order, until the diagnosis ends or awaits
-  // feedback. A lost connection is taken up again where it broke.
+  // feedback. A lost connection is taken up again where it broke; when the store lost events that
+  // were given, those after `after_sequence` are given anew, as they are done again.
   virtual absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                              const std::function<void(const v1::DiagnosisEvent&)>& on_event) = 0;
 };

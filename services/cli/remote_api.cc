@@ -48,6 +48,8 @@ class RemoteApi final : public DiagnosisApi {
 
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
+    const std::int64_t asked_after = after_sequence;
+    std::int64_t furthest = after_sequence;
     absl::Time give_up = SteadyNow() + kReconnectFor;
     bool lost = false;
     for (;;) {
@@ -64,11 +66,19 @@ class RemoteApi final : public DiagnosisApi {
       while (reader->Read(&event)) {
         after_sequence = event.sequence();
         on_event(event);
-        give_up = SteadyNow() + kReconnectFor;
+        // Only what is new puts the end off: a store that loses the same again and again does not.
+        if (after_sequence > furthest) give_up = SteadyNow() + kReconnectFor;
+        furthest = std::max(furthest, after_sequence);
       }
       const grpc::Status end = reader->Finish();
       const absl::Status status = rpc::StatusOf(end);
-      if (!absl::IsUnavailable(status) || SteadyNow() >= give_up) return Explained(status);
+      // The store lost what was read here (a Redis that died between two syncs), and it is done
+      // again.
+      const bool forgotten = absl::IsOutOfRange(status) && after_sequence > asked_after;
+      if (forgotten) after_sequence = asked_after;
+      if (!(forgotten || absl::IsUnavailable(status)) || SteadyNow() >= give_up) {
+        return Explained(status);
+      }
       turn.End(!rpc::IsUnreachable(end));
       lost = true;
     }
