@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -187,6 +188,12 @@ ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
     if (!status.ok()) {
       TellError(status, console);
       return ExitCodeOf(status);
+    }
+    // Somebody else told it more meanwhile, or the store lost its end, which is done again.
+    if (diagnosis->state() == v1::Diagnosis::PENDING ||
+        diagnosis->state() == v1::Diagnosis::RUNNING) {
+      seen = std::min(seen, diagnosis->last_sequence());
+      continue;
     }
     if (arguments.json) break;
     if (diagnosis->state() == v1::Diagnosis::FAILED) {

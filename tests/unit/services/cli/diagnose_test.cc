@@ -27,24 +27,32 @@ class FakeApi final : public DiagnosisApi {
     diagnosis.set_name("tenants/default/diagnoses/d1");
     return diagnosis;
   }
-  absl::StatusOr<v1::Diagnosis> Get(const std::string&) override { return final; }
+  absl::StatusOr<v1::Diagnosis> Get(const std::string&) override {
+    if (before_final.empty()) return final;
+    const v1::Diagnosis state = before_final.front();
+    before_final.erase(before_final.begin());
+    return state;
+  }
   absl::StatusOr<v1::Diagnosis> SubmitFeedback(const v1::SubmitFeedbackRequest& request) override {
     feedback.push_back(request.text());
     final.set_state(v1::Diagnosis::SUCCEEDED);
     final.mutable_report()->set_outcome(v1::Report::CAUSE_CONFIRMED);
     return final;
   }
-  absl::Status Watch(const std::string&, std::int64_t,
+  absl::Status Watch(const std::string&, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
+    watched_after.push_back(after_sequence);
     v1::DiagnosisEvent event;
-    event.set_sequence(1);
+    event.set_sequence(9);
     event.mutable_created()->mutable_incident()->set_description("the words of the customer");
     on_event(event);
     return absl::OkStatus();
   }
   absl::Status create_error;
   v1::Diagnosis final;
+  std::vector<v1::Diagnosis> before_final;  // what is read before it
   std::vector<std::string> feedback;
+  std::vector<std::int64_t> watched_after;
 };
 
 class DiagnoseTest : public ::testing::Test {
@@ -64,6 +72,17 @@ class DiagnoseTest : public ::testing::Test {
   std::ostringstream out_;
   std::ostringstream err_;
 };
+
+TEST_F(DiagnoseTest, IsWatchedOnWhereItsEndWasLost) {
+  Confirmed();
+  v1::Diagnosis lost;
+  lost.set_state(v1::Diagnosis::RUNNING);
+  lost.set_last_sequence(4);
+  api_.before_final = {lost};
+  EXPECT_EQ(Run(), kOk);
+  EXPECT_THAT(api_.watched_after, ::testing::ElementsAre(0, 4));
+  EXPECT_THAT(out_.str(), HasSubstr("the cable"));
+}
 
 TEST_F(DiagnoseTest, TellsTheProgressAndTheReport) {
   Confirmed();
