@@ -46,10 +46,13 @@ std::string EtagOf(const std::string& content_hash, std::int64_t version) {
   return Sha256Hex(absl::StrCat(content_hash, "/", version)).substr(0, 32);
 }
 
+bool IsEnded(galen::v1::Action::State state) {
+  return state == galen::v1::Action::SUCCEEDED || state == galen::v1::Action::FAILED;
+}
+
 // Of what was begun the record stays, whatever the report says now.
 bool IsBegun(galen::v1::Action::State state) {
-  return state == galen::v1::Action::CONSUMED || state == galen::v1::Action::SUCCEEDED ||
-         state == galen::v1::Action::FAILED;
+  return state == galen::v1::Action::CONSUMED || IsEnded(state);
 }
 
 // A decision as it counts now.
@@ -188,7 +191,13 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
     GALEN_ASSIGN_OR_RETURN(*put.mutable_warrant(), sign_(action, now + decision.lifetime));
   }
   // Before the approval, so that none is overlooked.
-  if (decision.approve && !action.run().empty()) GALEN_RETURN_IF_ERROR(SetDue(decision.name, now));
+  if (decision.approve && !action.run().empty()) {
+    GALEN_RETURN_IF_ERROR(Note(kDue, decision.name, absl::StrCat(absl::ToUnixSeconds(now))));
+  }
+  // Perhaps nobody has heard yet how it failed the last time, of which the record is about to go.
+  if (current.state() == galen::v1::Action::FAILED && offered_.LooksAfter(current.run())) {
+    GALEN_RETURN_IF_ERROR(outcomes_.Add(current));
+  }
   const absl::StatusOr<std::int64_t> stored =
       records_.Put(kSpace, decision.name, put.SerializeAsString(), version);
   if (absl::IsAborted(stored.status())) return changed;
@@ -235,38 +244,59 @@ absl::StatusOr<std::string> ActionBook::WarrantOf(const std::string& name, const
   return kept->decision.warrant();
 }
 
-absl::Status ActionBook::SetDue(const std::string& name, absl::Time now) {
-  // Each time anew, so that who removes what was due before is refused.
-  const std::string value = absl::StrCat(absl::ToUnixSeconds(now), " ", nonce_());
+absl::Status ActionBook::Note(const std::string& space, const std::string& name,
+                              const std::string& value) {
   for (;;) {
-    GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> there, records_.Get(kDue, name));
-    const auto put = records_.Put(kDue, name, value, there ? there->version : 0);
+    GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> there, records_.Get(space, name));
+    const auto put =
+        records_.Put(space, name, absl::StrCat(value, " ", nonce_()), there ? there->version : 0);
     if (!absl::IsAborted(put.status())) return put.status();
   }
 }
 
-absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::Due(absl::Time now) {
-  std::vector<galen::v1::Action> due;
-  GALEN_ASSIGN_OR_RETURN(const std::vector<store::Record> entries, records_.List(kDue, "", kPage));
-  for (const store::Record& entry : entries) {
-    GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(entry.key));
-    galen::v1::Action action;
-    if (kept) action = AsOf(kept->decision.action(), now);
-    if (action.state() == galen::v1::Action::APPROVED ||
-        action.state() == galen::v1::Action::CONSUMED) {
-      due.push_back(std::move(action));
-      continue;
+absl::Status ActionBook::ForEach(
+    const std::string& space, absl::Status& unreadable,
+    const std::function<absl::Status(const store::Record& entry, std::optional<Kept> kept)>& look) {
+  std::string after;
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<store::Record> page,
+                           records_.List(space, after, kPage));
+    for (const store::Record& entry : page) {
+      after = entry.key;
+      absl::StatusOr<std::optional<Kept>> kept = Get(entry.key);
+      if (absl::IsDataLoss(kept.status())) {
+        unreadable = kept.status();
+        continue;
+      }
+      GALEN_RETURN_IF_ERROR(kept.status());
+      GALEN_RETURN_IF_ERROR(look(entry, *std::move(kept)));
     }
-    // Never approved, refused, or out of date; or not approved yet.
-    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(entry.value, ' ');
-    std::int64_t since = 0;
-    if (absl::SimpleAtoi(parts.first, &since) &&
-        now - absl::FromUnixSeconds(since) < kLongestDecision) {
-      continue;
-    }
-    const absl::Status removed = records_.Remove(kDue, entry.key, entry.version);
-    if (!removed.ok() && !absl::IsAborted(removed)) return removed;
+    if (page.size() < static_cast<std::size_t>(kPage)) return absl::OkStatus();
   }
+}
+
+absl::StatusOr<ActionBook::Entries> ActionBook::Due(absl::Time now) {
+  Entries due;
+  GALEN_RETURN_IF_ERROR(
+      ForEach(kDue, due.unreadable, [&](const store::Record& entry, std::optional<Kept> kept) {
+        galen::v1::Action action;
+        if (kept) action = AsOf(kept->decision.action(), now);
+        if (action.state() == galen::v1::Action::APPROVED ||
+            action.state() == galen::v1::Action::CONSUMED) {
+          due.actions.push_back(std::move(action));
+          return absl::OkStatus();
+        }
+        // Never approved, refused, or out of date; or not approved yet.
+        const std::pair<absl::string_view, absl::string_view> parts =
+            absl::StrSplit(entry.value, absl::MaxSplits(' ', 1));
+        std::int64_t since = 0;
+        if (absl::SimpleAtoi(parts.first, &since) &&
+            now - absl::FromUnixSeconds(since) < kLongestDecision) {
+          return absl::OkStatus();
+        }
+        const absl::Status removed = records_.Remove(kDue, entry.key, entry.version);
+        return absl::IsAborted(removed) ? absl::OkStatus() : removed;
+      }));
   return due;
 }
 
@@ -287,7 +317,7 @@ absl::Status ActionBook::Finish(const std::string& name, const std::string& run,
   action.set_carried_out(end.carried_out);
   *kept->decision.mutable_action() = std::move(action);
   // Before it is so, so that it is not overlooked.
-  GALEN_RETURN_IF_ERROR(SetNews(name));
+  GALEN_RETURN_IF_ERROR(Note(kNews, name, "ended"));
   GALEN_RETURN_IF_ERROR(
       records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version).status());
   if (!due) return absl::OkStatus();
@@ -295,25 +325,20 @@ absl::Status ActionBook::Finish(const std::string& name, const std::string& run,
   return absl::IsAborted(removed) ? absl::OkStatus() : removed;
 }
 
-absl::Status ActionBook::SetNews(const std::string& name) {
-  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> there, records_.Get(kNews, name));
-  if (there) return absl::OkStatus();
-  const auto put = records_.Put(kNews, name, "", 0);
-  return absl::IsAborted(put.status()) ? absl::OkStatus() : put.status();
-}
-
-absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::News() {
-  std::vector<galen::v1::Action> news;
-  GALEN_ASSIGN_OR_RETURN(const std::vector<store::Record> entries, records_.List(kNews, "", kPage));
-  for (const store::Record& entry : entries) {
-    GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(entry.key));
-    if (!kept) continue;
-    const galen::v1::Action& action = kept->decision.action();
-    if (action.state() == galen::v1::Action::SUCCEEDED ||
-        action.state() == galen::v1::Action::FAILED) {
-      news.push_back(action);
-    }
-  }
+absl::StatusOr<ActionBook::Entries> ActionBook::News() {
+  Entries news;
+  GALEN_RETURN_IF_ERROR(
+      ForEach(kNews, news.unreadable, [&](const store::Record& entry, std::optional<Kept> kept) {
+        const galen::v1::Action::State state =
+            kept ? kept->decision.action().state() : galen::v1::Action::STATE_UNSPECIFIED;
+        if (IsEnded(state)) {
+          news.actions.push_back(std::move(*kept->decision.mutable_action()));
+        }
+        if (IsBegun(state)) return absl::OkStatus();
+        // Decided anew since; its next end is noted anew.
+        const absl::Status removed = records_.Remove(kNews, entry.key, entry.version);
+        return absl::IsAborted(removed) ? absl::OkStatus() : removed;
+      }));
   return news;
 }
 
@@ -321,7 +346,8 @@ absl::Status ActionBook::Heard(const galen::v1::Action& action) {
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> entry,
                          records_.Get(kNews, action.name()));
   if (!entry) return absl::OkStatus();
-  // Approved anew meanwhile: what will come of that is news again.
+  // Read after the entry, which is noted before an end is: what ended since is another entry, or
+  // stands in the record.
   GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(action.name()));
   if (kept && (kept->decision.action().state() != action.state() ||
                TimeOf(kept->decision.action().consume_time()) != TimeOf(action.consume_time()))) {

@@ -69,8 +69,13 @@ class ActionBook {
   // PERMISSION_DENIED another run took it, or nobody.
   absl::StatusOr<std::string> WarrantOf(const std::string& name, const std::string& run);
 
-  // What Galen is to do itself: approved, or taken by a run that did not finish. At most 200.
-  absl::StatusOr<std::vector<galen::v1::Action>> Due(absl::Time now);
+  // Actions of the book, and what could not be read of it: that holds up no other.
+  struct Entries {
+    std::vector<galen::v1::Action> actions;
+    absl::Status unreadable;
+  };
+  // What Galen is to do itself: approved, or taken by a run that did not finish.
+  absl::StatusOr<Entries> Due(absl::Time now);
   struct End {
     bool carried_out = false;  // something was done to the target
     bool succeeded = false;
@@ -80,9 +85,10 @@ class ActionBook {
   // same again is as good. It is news until Heard().
   absl::Status Finish(const std::string& name, const std::string& run, const End& end);
 
-  // What is SUCCEEDED or FAILED and was not heard of. At most 200.
-  absl::StatusOr<std::vector<galen::v1::Action>> News();
-  // Whoever is interested knows what came of `action`, as News() gave it.
+  // What is SUCCEEDED or FAILED and was not heard of.
+  absl::StatusOr<Entries> News();
+  // Whoever is interested knows what came of `action`, as News() gave it; what came of it since
+  // stays news.
   absl::Status Heard(const galen::v1::Action& action);
 
  private:
@@ -91,8 +97,13 @@ class ActionBook {
     std::int64_t version = 0;
   };
   absl::StatusOr<std::optional<Kept>> Get(const std::string& name);
-  absl::Status SetDue(const std::string& name, absl::Time now);
-  absl::Status SetNews(const std::string& name);
+  // Notes the name in a space of names: each time anew, so that who removes what was there before
+  // is refused.
+  absl::Status Note(const std::string& space, const std::string& name, const std::string& value);
+  // Each name that is noted there, with its record; what cannot be read goes to `unreadable`.
+  absl::Status ForEach(const std::string& space, absl::Status& unreadable,
+                       const std::function<absl::Status(const store::Record& entry,
+                                                        std::optional<Kept> kept)>& look);
 
   store::Records& records_;
   OutcomeBook outcomes_;

@@ -102,6 +102,11 @@ const NodeAction* NodeActions::Find(absl::string_view name) const {
   return found == actions.end() ? nullptr : &*found;
 }
 
+bool NodeActions::LooksAfter(absl::string_view name) const {
+  const NodeAction* const how = Find(name);
+  return how != nullptr && how->run.has_value() && !how->run->verify.empty();
+}
+
 absl::StatusOr<NodeActions> ParseNodeActions(absl::string_view text, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(const host::Yaml yaml, host::ParseYaml(text, file));
   NodeActions read;

@@ -33,6 +33,9 @@ struct NodeActions {
   int most = 0;  // nodes that may be out at once by our hand
   // Null: there is none of that name.
   const NodeAction* Find(absl::string_view name) const;
+  // Whether checks tell, after the action of that name, whether it helped: of any other one nothing
+  // is known but that it was done.
+  bool LooksAfter(absl::string_view name) const;
 };
 
 // Reads knowledge/kubernetes/actions.yaml. INVALID_ARGUMENT with file, line and what to do.

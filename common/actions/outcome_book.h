@@ -26,8 +26,9 @@ class OutcomeBook {
   // `records` must outlive it.
   explicit OutcomeBook(store::Records& records) : records_(records) {}
 
-  // Remembers what came of an action that was carried out and is SUCCEEDED or FAILED; of any other
-  // one nothing. What is there already stays as it is, struck or not.
+  // Remembers what came of an action that was carried out, after which a check looked
+  // (NodeActions::LooksAfter), and which is SUCCEEDED or FAILED; of any other state nothing. What
+  // is there already stays as it is, struck or not.
   absl::Status Add(const galen::v1::Action& action);
   // Of all causes and actions, or of one.
   absl::StatusOr<std::vector<gateway::v1::RepairOutcomes>> List() const;

@@ -18,19 +18,19 @@ constexpr absl::Duration kLook = absl::Milliseconds(50);
 
 RepairLoop::Ask AskNodes(const NodeRegistry& registry) {
   return [&registry](const std::string& node, const node::v1::RepairRequest& request,
-                     absl::Duration time,
-                     const Cancellation& cancelled) -> absl::StatusOr<node::v1::RepairResponse> {
+                     absl::Duration time, const Cancellation& cancelled) -> RepairLoop::Asked {
     using Answer = absl::StatusOr<node::v1::RepairResponse>;
-    GALEN_ASSIGN_OR_RETURN(const NodeRegistry::Node client, registry.Live(node));
+    const absl::StatusOr<NodeRegistry::Node> live = registry.Live(node);
+    if (!live.ok()) return {false, live.status()};
     const auto answer = std::make_shared<std::promise<Answer>>();
     std::future<Answer> came = answer->get_future();
-    client->Repair(request, SteadyNow() + time,
-                   [answer](Answer given) { answer->set_value(std::move(given)); });
+    (*live)->Repair(request, SteadyNow() + time,
+                    [answer](Answer given) { answer->set_value(std::move(given)); });
     // What was begun on the node goes on: who follows asks for its outcome.
     while (came.wait_for(absl::ToChronoMilliseconds(kLook)) != std::future_status::ready) {
-      if (cancelled.cancelled()) return absl::CancelledError("this program ends");
+      if (cancelled.cancelled()) return {true, absl::CancelledError("this program ends")};
     }
-    return came.get();
+    return {true, came.get()};
   };
 }
 

@@ -76,11 +76,11 @@ void RepairLoop::Loop() {
 
 absl::Status RepairLoop::Round() {
   Join(/*all=*/false);
-  GALEN_ASSIGN_OR_RETURN(const std::vector<Action> due, book_.Due(clock_.Now()));
-  for (const Action& action : due) {
+  GALEN_ASSIGN_OR_RETURN(const actions::ActionBook::Entries due, book_.Due(clock_.Now()));
+  for (const Action& action : due.actions) {
     if (absl::StartsWith(action.run(), "node.")) Start(action);
   }
-  return absl::OkStatus();
+  return due.unreadable;
 }
 
 void RepairLoop::Start(const Action& action) {
@@ -134,28 +134,50 @@ absl::Status RepairLoop::Serve(const Action& action) {
     return breaker_.End(action.name(), /*failed=*/false, clock_.Now());
   }
   GALEN_RETURN_IF_ERROR(taken.status());
+  if (!begun) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    unsent_.insert(action.name());
+  }
   absl::StatusOr<Outcome> outcome = Do(*taken, *how);
   if (cancellation_.cancelled()) return absl::OkStatus();
   if (!outcome.ok()) {
     const bool tired = clock_.Now() - TimeOf(taken->consume_time()) > options_.patience;
     if (WillPass(outcome.status()) && !tired) return outcome.status();
-    outcome = Outcome{false, false, absl::StrCat("not done: ", outcome.status().message())};
+    outcome = GivenUp(action, outcome.status());
   }
   Tell(absl::StrCat(action.name(), " (", action.run(), ", approved by ", taken->decided_by(),
                     "): ", outcome->text));
   const absl::Status finished =
       book_.Finish(action.name(), kRun, {outcome->began, outcome->succeeded, outcome->text});
   if (!finished.ok() && !absl::IsAborted(finished)) return finished;  // another of us said it first
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    unsent_.erase(action.name());
+  }
   return breaker_.End(action.name(), outcome->began && !outcome->succeeded, clock_.Now());
+}
+
+RepairLoop::Outcome RepairLoop::GivenUp(const Action& action, const absl::Status& why) {
+  // An executor that answers knows what it did: an error says that it did nothing.
+  bool unknown = WillPass(why);
+  if (unknown) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    unknown = unsent_.count(action.name()) == 0;
+  }
+  return {unknown, false,
+          absl::StrCat(unknown ? "not known whether it was done: " : "not done: ", why.message())};
 }
 
 absl::StatusOr<RepairLoop::Outcome> RepairLoop::Do(const Action& action, const RunAction& how) {
   node::v1::RepairRequest request;
   *request.mutable_action() = action;
   GALEN_ASSIGN_OR_RETURN(*request.mutable_warrant(), book_.WarrantOf(action.name(), kRun));
-  GALEN_ASSIGN_OR_RETURN(
-      const RepairResponse response,
-      ask_(action.target().node(), request, how.time + kCallMargin, cancellation_));
+  const Asked asked = ask_(action.target().node(), request, how.time + kCallMargin, cancellation_);
+  if (asked.sent) {
+    const std::lock_guard<std::mutex> lock(mu_);
+    unsent_.erase(action.name());
+  }
+  GALEN_ASSIGN_OR_RETURN(const RepairResponse response, asked.answer);
   switch (response.state()) {
     case RepairResponse::DONE:
     case RepairResponse::INTERRUPTED:

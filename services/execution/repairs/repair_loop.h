@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,10 +29,13 @@ namespace galen::execution {
 // Ends with its destruction, and leaves what is under way to who follows.
 class RepairLoop {
  public:
+  struct Asked {
+    bool sent = true;  // the request may have come to the node, answered or not
+    absl::StatusOr<node::v1::RepairResponse> answer;
+  };
   // Blocks until the answer, the deadline or the cancellation.
-  using Ask = std::function<absl::StatusOr<node::v1::RepairResponse>(
-      const std::string& node, const node::v1::RepairRequest& request, absl::Duration time,
-      const Cancellation& cancelled)>;
+  using Ask = std::function<Asked(const std::string& node, const node::v1::RepairRequest& request,
+                                  absl::Duration time, const Cancellation& cancelled)>;
   using Check = std::function<std::vector<galen::v1::CheckResult>(
       const std::string& node, const std::vector<std::string>& checks,
       const Cancellation& cancelled)>;
@@ -65,6 +69,8 @@ class RepairLoop {
   void Join(bool all);
   // What is wrong and will pass; it is tried again in the next round.
   absl::Status Serve(const galen::v1::Action& action);
+  // How it ends when its node is given up.
+  Outcome GivenUp(const galen::v1::Action& action, const absl::Status& why);
   absl::StatusOr<Outcome> Do(const galen::v1::Action& action, const actions::RunAction& how);
   Outcome Verify(const galen::v1::Action& action, const actions::RunAction& how,
                  std::string before);
@@ -88,6 +94,9 @@ class RepairLoop {
   std::mutex mu_;
   std::map<std::string, Running> running_;   // by name of action
   std::map<std::string, std::string> told_;  // what stands in the way of an action
+  // Taken here and never sent to its node: of any other one that was begun nobody can say that
+  // nothing was done.
+  std::set<std::string> unsent_;
   std::thread thread_;
 };
 

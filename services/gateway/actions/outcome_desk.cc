@@ -5,11 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 
 namespace galen::gateway::actions {
 namespace {
 
 using galen::v1::Action;
+
+constexpr std::size_t kMostBy = 150;  // bytes; the orchestrator takes 256 of all of it
 
 // Whether the mesh may take later what it does not take now.
 bool MayPass(const absl::Status& status) {
@@ -22,17 +25,23 @@ bool MayPass(const absl::Status& status) {
 galen::v1::SubmitFeedbackRequest ConfirmationBy(const Action& action,
                                                 const galen::actions::NodeActions& offered,
                                                 const galen::v1::Diagnosis& diagnosis) {
-  const galen::actions::NodeAction* const how = offered.Find(action.run());
-  const bool looked = how != nullptr && how->run.has_value() && !how->run->verify.empty();
-  if (!looked || action.state() != Action::SUCCEEDED || diagnosis.has_confirmation()) return {};
+  if (!offered.LooksAfter(action.run()) || action.state() != Action::SUCCEEDED) return {};
+  // That of another cause says nothing of why the job failed.
+  if (diagnosis.report().primary_cause().label() != action.label()) return {};
   galen::v1::SubmitFeedbackRequest request;
   request.set_name(diagnosis.name());
   request.set_request_id(
       absl::StrCat("repair/", action.content_hash(), "/", action.consume_time().seconds()));
   request.set_confirmed_label(action.label());
   request.set_confirmed_by(absl::StrCat("recovery after ", action.run(), ", approved by ",
-                                        action.decided_by().substr(0, 150)));
+                                        CleanText(action.decided_by(), kMostBy)));
   request.set_text(absl::StrCat(action.text(), " ", action.outcome()));
+  // Our own may not have been passed on as far as it goes: to say it again is as good.
+  const galen::v1::Confirmation& there = diagnosis.confirmation();
+  if (diagnosis.has_confirmation() &&
+      (there.by() != request.confirmed_by() || there.label() != request.confirmed_label())) {
+    return {};
+  }
   return request;
 }
 
@@ -68,9 +77,9 @@ void OutcomeDesk::Loop() {
 }
 
 absl::Status OutcomeDesk::Round() {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<Action> news, book_.News());
-  absl::Status failed;
-  for (const Action& action : news) {
+  GALEN_ASSIGN_OR_RETURN(const galen::actions::ActionBook::Entries news, book_.News());
+  absl::Status failed = news.unreadable;
+  for (const Action& action : news.actions) {
     // One that waits holds up no other.
     if (const absl::Status status = PassOn(action); !status.ok()) failed = status;
     if (cancellation_.cancelled()) break;
@@ -79,7 +88,7 @@ absl::Status OutcomeDesk::Round() {
 }
 
 absl::Status OutcomeDesk::PassOn(const Action& action) {
-  GALEN_RETURN_IF_ERROR(outcomes_.Add(action));
+  if (offered_.LooksAfter(action.run())) GALEN_RETURN_IF_ERROR(outcomes_.Add(action));
   const std::string diagnosis = action.name().substr(0, action.name().find("/actions/"));
   const absl::StatusOr<galen::v1::Diagnosis> read = read_(diagnosis);
   if (!read.ok() && MayPass(read.status())) return read.status();

@@ -18,9 +18,9 @@
 
 namespace galen::gateway::actions {
 
-// The confirmation that a repair is: the cause was dealt with, and a check found the machine well
-// afterwards. Only of an action that names such checks, and only where no person has said what the
-// cause was. Empty when it is none. Pure.
+// The confirmation that a repair is: the primary cause was dealt with, and a check found the
+// machine well afterwards. Only of an action that names such checks, and only where nobody else has
+// said what the cause was. Empty when it is none. Pure.
 galen::v1::SubmitFeedbackRequest ConfirmationBy(const galen::v1::Action& action,
                                                 const galen::actions::NodeActions& offered,
                                                 const galen::v1::Diagnosis& diagnosis);

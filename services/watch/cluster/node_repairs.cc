@@ -61,9 +61,9 @@ void NodeRepairs::Loop() {
 }
 
 absl::Status NodeRepairs::Round() {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<galen::v1::Action> due, book_.Due(clock_.Now()));
-  absl::Status failed;
-  for (const galen::v1::Action& action : due) {
+  GALEN_ASSIGN_OR_RETURN(const actions::ActionBook::Entries due, book_.Due(clock_.Now()));
+  absl::Status failed = due.unreadable;
+  for (const galen::v1::Action& action : due.actions) {
     // One that cannot be done holds up no other.
     if (const absl::Status status = Serve(action); !status.ok()) failed = status;
     if (cancellation_.cancelled()) return absl::OkStatus();
@@ -92,14 +92,14 @@ absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
     if (!done.ok()) {
       const bool tired = clock_.Now() - TimeOf(taken->consume_time()) > options_.patience;
       if (WillPass(done.status()) && !tired) return done.status();
-      done = Outcome{false, absl::StrCat("not done: ", done.status().message())};
+      done = Outcome{false, false, absl::StrCat("not done: ", done.status().message())};
     }
     outcome = *std::move(done);
   }
   tell_(absl::StrCat(action.name(), " (", action.run(), ", approved by ", action.decided_by(),
                      "): ", outcome.text));
   const absl::Status finished =
-      book_.Finish(action.name(), kRun, {outcome.succeeded, outcome.succeeded, outcome.text});
+      book_.Finish(action.name(), kRun, {outcome.began, outcome.succeeded, outcome.text});
   return absl::IsAborted(finished) ? absl::OkStatus() : finished;  // another of us said so first
 }
 
@@ -108,17 +108,17 @@ absl::StatusOr<NodeRepairs::Outcome> NodeRepairs::Do(const galen::v1::Action& ac
   const kube::Call call{kCall, &cancellation_};
   const absl::StatusOr<Json> node = client_.Get(kNodes, {"", action.target().node()}, call);
   if (absl::IsNotFound(node.status())) {
-    return Outcome{false,
+    return Outcome{false, false,
                    absl::StrCat("not done: the cluster has no node ", action.target().node())};
   }
   GALEN_RETURN_IF_ERROR(node.status());
   GALEN_ASSIGN_OR_RETURN(const kube::Listing out, client_.List({kNodes, "", kOutLabel, ""}, call));
   const NodeStep step = StepFor(action, how, *node, out.items, known_.most);
-  if (!step.patch.has_value()) return Outcome{!step.refused, step.text};
+  if (!step.patch.has_value()) return Outcome{step.done_before, !step.refused, step.text};
   kube::Patch patch;
   patch.content = *step.patch;
   GALEN_RETURN_IF_ERROR(client_.Apply(kNodes, {"", action.target().node()}, patch, call).status());
-  return Outcome{true, step.text};
+  return Outcome{true, true, step.text};
 }
 
 }  // namespace galen::watch::cluster

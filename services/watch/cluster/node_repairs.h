@@ -36,6 +36,7 @@ class NodeRepairs {
 
  private:
   struct Outcome {
+    bool began = false;  // the node was changed
     bool succeeded = false;
     std::string text;
   };

@@ -56,15 +56,16 @@ std::string ByOf(const std::string& name) {
   return at == std::string::npos ? name : name.substr(at + 1);
 }
 
-// How it is told that nothing is left to do: by this very action, before its end was written down,
-// or by somebody else.
-std::string AlreadyText(const galen::v1::Action& action, const Json& node,
-                        const std::string& what) {
+// Nothing is left to do: by this very action, before its end was written down, or by somebody else.
+NodeStep Already(const galen::v1::Action& action, const Json& node, const std::string& what) {
+  NodeStep step;
   const std::string name = TextAt(node, {"metadata", "name"});
-  if (TextAt(node, {"metadata", "annotations", kByAnnotation}) == ByOf(action.name())) {
-    return absl::StrCat("node ", name, " is ", what);
-  }
-  return absl::StrCat("node ", name, " was ", what, " before; nothing was done");
+  step.done_before =
+      TextAt(node, {"metadata", "annotations", kByAnnotation}) == ByOf(action.name());
+  step.text = step.done_before
+                  ? absl::StrCat("node ", name, " is ", what)
+                  : absl::StrCat("node ", name, " was ", what, " before; nothing was done");
+  return step;
 }
 
 }  // namespace
@@ -83,10 +84,7 @@ NodeStep StepFor(const galen::v1::Action& action, const NodeAction& how, const J
   std::string what;
   if (how.what == NodeAction::Do::kCordon) {
     what = "cordoned";
-    if (IsCordoned(node)) {
-      step.text = AlreadyText(action, node, what);
-      return step;
-    }
+    if (IsCordoned(node)) return Already(action, node, what);
     spec["unschedulable"] = true;
   } else {
     if (!IsTaintValue(action.label())) {
@@ -101,9 +99,8 @@ NodeStep StepFor(const galen::v1::Action& action, const NodeAction& how, const J
     for (const Json& taint : taints) {
       if (TextAt(taint, {"key"}) == how.taint_key &&
           TextAt(taint, {"effect"}) == how.taint_effect) {
-        step.text = AlreadyText(
-            action, node, absl::StrCat("tainted with ", how.taint_key, ":", how.taint_effect));
-        return step;
+        return Already(action, node,
+                       absl::StrCat("tainted with ", how.taint_key, ":", how.taint_effect));
       }
     }
     taints.push_back(

@@ -20,6 +20,7 @@ inline constexpr char kOutLabel[] = "galen.io/taken-out";
 struct NodeStep {
   std::optional<kube::Json> patch;  // RFC 7396, for the very version of the node that was looked at
   bool refused = false;
+  bool done_before = false;  // nothing to do, as this very action did it
   std::string text;
 };
 // `node` as it is, `out` the nodes with kOutLabel. The node is refused when `most` others are still

@@ -163,7 +163,7 @@ class History {
   void Execute() {
     const auto due = world_.book.Due(world_.clock.Now());
     if (!due.ok()) return;
-    for (const Action& action : *due) {
+    for (const Action& action : due->actions) {
       const auto taken =
           world_.book.Consume(action.name(), action.content_hash(), kRun, world_.clock.Now());
       if (!taken.ok()) continue;

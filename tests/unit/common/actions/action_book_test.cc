@@ -145,7 +145,7 @@ class RunsTest : public ActionsTest {
   absl::StatusOr<Action> Approve() {
     return runs_.Decide(diagnosis_, Approval(Run()), clock_.Now());
   }
-  std::size_t Due() { return runs_.Due(clock_.Now())->size(); }
+  std::size_t Due() { return runs_.Due(clock_.Now())->actions.size(); }
   absl::StatusOr<Action> Take() {
     return runs_.Consume(Run().name(), Run().content_hash(), "watch", clock_.Now());
   }
@@ -201,22 +201,53 @@ TEST_F(RunsTest, ToSayTheEndTwiceTakesNoNewApprovalOffTheList) {
 TEST_F(RunsTest, WhatCameOfItIsNewsUntilItIsHeard) {
   ASSERT_THAT(Approve(), IsOk());
   ASSERT_THAT(Take(), IsOk());
-  EXPECT_TRUE(runs_.News()->empty());
+  EXPECT_TRUE(runs_.News()->actions.empty());
   ASSERT_THAT(runs_.Finish(Run().name(), "watch", {true, false, "it did not help"}), IsOk());
-  ASSERT_EQ(runs_.News()->size(), 1u);
-  const Action first = runs_.News()->front();
+  ASSERT_EQ(runs_.News()->actions.size(), 1u);
+  const Action first = runs_.News()->actions.front();
   EXPECT_TRUE(first.carried_out());
   // Approved anew before anybody heard: the next outcome is news, and to hear of the first hides it
   // not.
   clock_.Advance(absl::Seconds(1));
   ASSERT_THAT(Approve(), IsOk());
-  EXPECT_TRUE(runs_.News()->empty());
+  EXPECT_TRUE(runs_.News()->actions.empty());
   ASSERT_THAT(Take(), IsOk());
   ASSERT_THAT(runs_.Finish(Run().name(), "watch", {true, false, "nor this time"}), IsOk());
   ASSERT_THAT(runs_.Heard(first), IsOk());
-  ASSERT_EQ(runs_.News()->size(), 1u);
-  ASSERT_THAT(runs_.Heard(runs_.News()->front()), IsOk());
-  EXPECT_TRUE(runs_.News()->empty());
+  ASSERT_EQ(runs_.News()->actions.size(), 1u);
+  ASSERT_THAT(runs_.Heard(runs_.News()->actions.front()), IsOk());
+  EXPECT_TRUE(runs_.News()->actions.empty());
+}
+
+// Another replica hears of the first end while the second is written down.
+TEST_F(RunsTest, ASecondEndIsNewsHoweverLateTheFirstIsHeard) {
+  ASSERT_THAT(Approve(), IsOk());
+  ASSERT_THAT(Take(), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {true, false, "it did not help"}), IsOk());
+  const auto entry = store_->records().Get("actions.news", Run().name());
+  ASSERT_TRUE(entry.ok() && entry->has_value());
+  clock_.Advance(absl::Seconds(1));
+  ASSERT_THAT(Approve(), IsOk());
+  ASSERT_THAT(Take(), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {true, false, "nor this time"}), IsOk());
+  EXPECT_THAT(store_->records().Remove("actions.news", Run().name(), (*entry)->version),
+              StatusIs(absl::StatusCode::kAborted, ::testing::_));
+  EXPECT_EQ(runs_.News()->actions.size(), 1u);
+}
+
+TEST_F(RunsTest, ARecordThatCannotBeReadHoldsUpNoOther) {
+  ASSERT_THAT(Approve(), IsOk());
+  for (const char* space : {"actions", "actions.due", "actions.news"}) {
+    ASSERT_THAT(store_->records().Put(space, "tenants/acme/diagnoses/a/actions/broken", "\xff", 0),
+                IsOk());
+  }
+  EXPECT_EQ(Due(), 1u);
+  EXPECT_THAT(runs_.Due(clock_.Now())->unreadable,
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("actions/broken")));
+  ASSERT_THAT(Take(), IsOk());
+  ASSERT_THAT(runs_.Finish(Run().name(), "watch", {true, false, "it did not help"}), IsOk());
+  EXPECT_EQ(runs_.News()->actions.size(), 1u);
+  EXPECT_THAT(runs_.News()->unreadable, StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
 }
 
 TEST_F(RunsTest, ShowHowOftenTheyHelpedBefore) {
@@ -289,7 +320,7 @@ TEST_F(NodeRunTest, WhatRunsOnANodeIsApprovedOnlyWhereAWarrantCanBeSigned) {
   ActionBook without(store_->records(), offered_);
   EXPECT_THAT(Approve(without), StatusIs(absl::StatusCode::kFailedPrecondition,
                                          ::testing::HasSubstr("with certificates")));
-  EXPECT_EQ(without.Due(clock_.Now())->size(), 0u);
+  EXPECT_EQ(without.Due(clock_.Now())->actions.size(), 0u);
 }
 
 TEST_F(NodeRunTest, TheWarrantIsMadeOfWhatWasApprovedAndGivenToWhoTookIt) {

@@ -86,7 +86,7 @@ class RepairLoopTest : public ::testing::Test {
           EXPECT_EQ(request.action().target().node(), node);
           const std::lock_guard<std::mutex> lock(mu_);
           asked_.push_back(node);
-          return answer_(node);
+          return RepairLoop::Asked{sent_, answer_(node)};
         },
         [this](const std::string& node, const std::vector<std::string>& checks,
                const Cancellation&) {
@@ -134,6 +134,7 @@ class RepairLoopTest : public ::testing::Test {
   std::atomic<bool> still_low_ = false;
   std::mutex mu_;
   std::vector<std::string> asked_;
+  std::atomic<bool> sent_ = true;
   std::function<absl::StatusOr<RepairResponse>(const std::string&)> answer_ =
       [](const std::string&) { return Says(RepairResponse::DONE, "1 command ran"); };
 };
@@ -193,9 +194,39 @@ TEST_F(RepairLoopTest, ANodeThatIsAwayIsAskedAgainAndGivenUpInTheEnd) {
     clock_.Advance(absl::Minutes(1));
     return absl::UnavailableError("no answer");
   };
+  sent_ = false;
   const Action second = Approve("n2");
   loop = Start();
-  EXPECT_THAT(Ended(second).outcome(), HasSubstr("not done: no answer"));
+  const Action ended = Ended(second);
+  EXPECT_EQ(ended.outcome(), "not done: no answer");
+  EXPECT_FALSE(ended.carried_out());
+}
+
+TEST_F(RepairLoopTest, OfWhatMayHaveComeToItsNodeNobodySaysThatItWasNotDone) {
+  answer_ = [this](const std::string&) -> absl::StatusOr<RepairResponse> {
+    clock_.Advance(absl::Minutes(1));
+    sent_ = false;  // the first went out, and the machine has been gone since
+    return absl::UnavailableError("no answer");
+  };
+  const Action first = Approve("n1");
+  const auto loop = Start();
+  const Action ended = Ended(first);
+  EXPECT_EQ(ended.outcome(), "not known whether it was done: no answer");
+  EXPECT_TRUE(ended.carried_out());
+}
+
+TEST_F(RepairLoopTest, NorDoesOneThatTakesOverFromAProgramThatDied) {
+  const Action approved = Approve("n1");
+  ASSERT_THAT(
+      book_->Consume(approved.name(), approved.content_hash(), "galen-execution", clock_.Now()),
+      IsOk());
+  sent_ = false;
+  answer_ = [this](const std::string&) -> absl::StatusOr<RepairResponse> {
+    clock_.Advance(absl::Minutes(1));
+    return absl::UnavailableError("no answer");
+  };
+  const auto loop = Start();
+  EXPECT_TRUE(Ended(approved).carried_out());
 }
 
 TEST_F(RepairLoopTest, AnotherTakesOverWhatOneLeft) {
@@ -220,9 +251,9 @@ TEST_F(RepairLoopTest, WhatThisProgramDoesNotCarryOutIsLeftAlone) {
   const Action approved = Approve("n1");
   const RepairLoop loop(
       *book_, breaker_, {}, clock_,
-      [](auto&&...) -> absl::StatusOr<RepairResponse> {
+      [](auto&&...) -> RepairLoop::Asked {
         ADD_FAILURE();
-        return absl::InternalError("");
+        return {false, absl::InternalError("")};
       },
       [](auto&&...) { return std::vector<galen::v1::CheckResult>(); },
       RepairLoop::Options{.every = absl::Milliseconds(1)});

@@ -29,7 +29,10 @@ galen::actions::NodeActions Offered(bool looks) {
   action.run->labels = action.labels;
   action.run->steps = {{"reset"}};
   if (looks) action.run->verify = {{"gpu.clocks", "low", "false"}};
-  return {{action}, 0};
+  galen::actions::NodeAction cordon;
+  cordon.name = "kubernetes.cordon";
+  cordon.labels = {"GPU"};
+  return {{action, cordon}, 0};
 }
 
 class OutcomeDeskTest : public galen::actions::ActionsTest {
@@ -56,6 +59,10 @@ class OutcomeDeskTest : public galen::actions::ActionsTest {
         },
         [this](const galen::v1::SubmitFeedbackRequest& request) {
           submitted_.push_back(request);
+          if (stored_) {
+            diagnosis_.mutable_confirmation()->set_label(request.confirmed_label());
+            diagnosis_.mutable_confirmation()->set_by(request.confirmed_by());
+          }
           return submit_;
         },
         {.every = absl::ZeroDuration()});
@@ -65,6 +72,7 @@ class OutcomeDeskTest : public galen::actions::ActionsTest {
   galen::actions::ActionBook runs_{store_->records(), Offered(true), nullptr,
                                    [](const Action&, absl::Time) { return "warrant"; }};
   absl::Status read_, submit_;
+  bool stored_ = false;  // what is submitted is, whatever is answered
   std::vector<galen::v1::SubmitFeedbackRequest> submitted_;
 };
 
@@ -75,7 +83,7 @@ TEST_F(OutcomeDeskTest, ARecoveryConfirmsTheCauseAndCounts) {
   EXPECT_EQ(submitted_[0].name(), "tenants/acme/diagnoses/d1");
   EXPECT_EQ(submitted_[0].confirmed_label(), "GPU.PCIE.FELL_OFF_BUS");
   EXPECT_THAT(submitted_[0].confirmed_by(), HasSubstr("approved by key/ana"));
-  EXPECT_THAT(*runs_.News(), IsEmpty());
+  EXPECT_THAT(runs_.News()->actions, IsEmpty());
   EXPECT_EQ(runs_.List(diagnosis_, clock_.Now()).value()[0].track_record().helped(), 1);
 }
 
@@ -91,6 +99,7 @@ TEST_F(OutcomeDeskTest, WhatDidNotHelpCountsAndConfirmsNothing) {
 TEST_F(OutcomeDeskTest, WhereNoCheckLooksAfterwardsNothingIsConfirmed) {
   Action action;
   action.set_run("node.reset");
+  action.set_label("GPU.PCIE.FELL_OFF_BUS");
   action.set_state(Action::SUCCEEDED);
   EXPECT_EQ(ConfirmationBy(action, Offered(false), diagnosis_).name(), "");
   EXPECT_NE(ConfirmationBy(action, Offered(true), diagnosis_).name(), "");
@@ -99,22 +108,64 @@ TEST_F(OutcomeDeskTest, WhereNoCheckLooksAfterwardsNothingIsConfirmed) {
   EXPECT_EQ(ConfirmationBy(action, Offered(true), diagnosis_).name(), "");
 }
 
+TEST_F(OutcomeDeskTest, TheRecoveryFromAnotherCauseConfirmsNothing) {
+  Action action;
+  action.set_run("node.reset");
+  action.set_label("GPU.CLOCKS");
+  action.set_state(Action::SUCCEEDED);
+  *diagnosis_.mutable_report()->add_other_causes() = diagnosis_.report().primary_cause();
+  diagnosis_.mutable_report()->mutable_other_causes(0)->set_label("GPU.CLOCKS");
+  EXPECT_EQ(ConfirmationBy(action, Offered(true), diagnosis_).name(), "");
+  diagnosis_.mutable_report()->mutable_primary_cause()->set_label("GPU.CLOCKS");
+  EXPECT_NE(ConfirmationBy(action, Offered(true), diagnosis_).name(), "");
+}
+
+// The orchestrator stores a confirmation before it passes it on.
+TEST_F(OutcomeDeskTest, AConfirmationThatWasStoredAndNotPassedOnIsRepeated) {
+  End(true, true);
+  stored_ = true;
+  submit_ = absl::UnavailableError("stored, but not passed on");
+  EXPECT_THAT(Round(), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  submit_ = absl::OkStatus();
+  ASSERT_THAT(Round(), IsOk());
+  ASSERT_THAT(submitted_, SizeIs(2));
+  EXPECT_EQ(submitted_[1].request_id(), submitted_[0].request_id());
+  EXPECT_THAT(runs_.News()->actions, IsEmpty());
+}
+
+TEST_F(OutcomeDeskTest, AFailureCountsAlsoWhereItIsApprovedAnewBeforeAnybodyHeard) {
+  End(true, false);
+  ASSERT_THAT(runs_.Decide(diagnosis_, Approval(runs_.List(diagnosis_, clock_.Now()).value()[0]),
+                           clock_.Now()),
+              IsOk());
+  EXPECT_EQ(runs_.List(diagnosis_, clock_.Now()).value()[0].track_record().carried_out(), 1);
+  ASSERT_THAT(Round(), IsOk());
+  EXPECT_EQ(runs_.List(diagnosis_, clock_.Now()).value()[0].track_record().carried_out(), 1);
+}
+
+TEST_F(OutcomeDeskTest, WhereNoCheckLooksAfterwardsNothingIsSaidOfItsHelp) {
+  End(true, true);
+  ASSERT_THAT(Round(/*looks=*/false), IsOk());
+  EXPECT_FALSE(runs_.List(diagnosis_, clock_.Now()).value()[0].has_track_record());
+  EXPECT_THAT(runs_.News()->actions, IsEmpty());
+}
+
 TEST_F(OutcomeDeskTest, APersonsWordStands) {
   diagnosis_.mutable_confirmation()->set_label("OTHER");
   End(true, true);
   ASSERT_THAT(Round(), IsOk());
   EXPECT_THAT(submitted_, IsEmpty());
-  EXPECT_THAT(*runs_.News(), IsEmpty());
+  EXPECT_THAT(runs_.News()->actions, IsEmpty());
 }
 
 TEST_F(OutcomeDeskTest, WhileTheMeshIsAwayItWaitsAndWhatIsRefusedDoesNot) {
   End(true, true);
   submit_ = absl::UnavailableError("away");
   EXPECT_THAT(Round(), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
-  EXPECT_THAT(*runs_.News(), SizeIs(1));
+  EXPECT_THAT(runs_.News()->actions, SizeIs(1));
   read_ = absl::NotFoundError("gone");
   ASSERT_THAT(Round(), IsOk());
-  EXPECT_THAT(*runs_.News(), IsEmpty());
+  EXPECT_THAT(runs_.News()->actions, IsEmpty());
 }
 
 }  // namespace

@@ -61,11 +61,13 @@ TEST(StepForTest, DoesNothingTwice) {
       StepFor(AnAction(), kCordon, Node("n1", {{"unschedulable", true}}), {}, 5);
   EXPECT_FALSE(cordoned.patch.has_value());
   EXPECT_FALSE(cordoned.refused);
+  EXPECT_FALSE(cordoned.done_before);
   EXPECT_THAT(cordoned.text, HasSubstr("nothing was done"));
   // Done by this very action, whose end was not written down.
   Json done = Node("n1", {{"unschedulable", true}});
   done["metadata"]["annotations"] = {{"galen.io/taken-out-by", "diagnoses/d1/actions/a1"}};
   EXPECT_EQ(StepFor(AnAction(), kCordon, done, {}, 5).text, "node n1 is cordoned");
+  EXPECT_TRUE(StepFor(AnAction(), kCordon, done, {}, 5).done_before);
   const Json ours = {{"key", "galen.io/faulty"}, {"value", "x"}, {"effect", "NoSchedule"}};
   const NodeStep tainted =
       StepFor(AnAction(), kTaint, Node("n1", {{"taints", Json::array({ours})}}), {}, 5);
