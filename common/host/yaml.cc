@@ -5,6 +5,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <istream>
@@ -15,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/base/yaml_text.h"
@@ -196,6 +198,33 @@ absl::StatusOr<std::vector<std::string>> YamlTexts(const Yaml& value, absl::stri
     texts.push_back(std::move(text));
   }
   return texts;
+}
+
+absl::StatusOr<absl::Span<const Yaml>> YamlItems(const Yaml& map, absl::string_view file,
+                                                 absl::string_view field) {
+  const Yaml* const value = map.Find(field);
+  if (value == nullptr || value->kind == Yaml::Kind::kNull) return absl::Span<const Yaml>();
+  if (value->kind == Yaml::Kind::kList) return absl::MakeConstSpan(value->items);
+  return YamlError(*value, file,
+                   absl::StrCat(field, ": is not a list; begin each entry with a dash"));
+}
+
+absl::StatusOr<std::string> YamlNeeded(const Yaml& map, absl::string_view file,
+                                       absl::string_view field) {
+  const Yaml* const value = map.Find(field);
+  if (value == nullptr) return YamlError(map, file, absl::StrCat("needs ", field));
+  return YamlText(*value, file, field);
+}
+
+absl::Status YamlFields(const Yaml& map, absl::string_view file,
+                        absl::Span<const absl::string_view> known) {
+  if (map.kind != Yaml::Kind::kMap) return YamlError(map, file, "is no map of fields");
+  for (const Yaml::Field& field : map.fields) {
+    if (std::find(known.begin(), known.end(), field.name) != known.end()) continue;
+    return YamlError(field.value, file,
+                     absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(known, ", ")));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::map<std::string, std::string>> YamlTextMap(const Yaml& value,

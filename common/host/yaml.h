@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace galen::host {
 
@@ -51,6 +52,17 @@ absl::StatusOr<std::vector<std::string>> YamlTexts(const Yaml& value, absl::stri
 absl::StatusOr<std::map<std::string, std::string>> YamlTextMap(const Yaml& value,
                                                                absl::string_view file,
                                                                absl::string_view field);
+
+// The entries of a list that is a field: none where it is not there or null. What is neither that
+// nor a list is an error: somebody forgot a dash.
+absl::StatusOr<absl::Span<const Yaml>> YamlItems(const Yaml& map, absl::string_view file,
+                                                 absl::string_view field);
+// The text of a field that has to be there.
+absl::StatusOr<std::string> YamlNeeded(const Yaml& map, absl::string_view file,
+                                       absl::string_view field);
+// An error unless `map` is one, and has none but these fields.
+absl::Status YamlFields(const Yaml& map, absl::string_view file,
+                        absl::Span<const absl::string_view> known);
 
 // The error of a value that is well-formed YAML but not what the format asks for.
 absl::Status YamlError(const Yaml& at, absl::string_view file, absl::string_view what);

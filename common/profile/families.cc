@@ -17,30 +17,16 @@ using host::Yaml;
 
 constexpr std::size_t kMostFamilies = 256;
 
-absl::Status CheckFields(const Yaml& map, absl::string_view file,
-                         std::initializer_list<absl::string_view> known) {
-  if (map.kind != Yaml::Kind::kMap) return host::YamlError(map, file, "is no map of fields");
-  for (const Yaml::Field& field : map.fields) {
-    if (std::find(known.begin(), known.end(), field.name) == known.end()) {
-      return host::YamlError(
-          field.value, file,
-          absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(known, ", ")));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Family> ReadFamily(const Yaml& entry, absl::string_view file) {
-  GALEN_RETURN_IF_ERROR(CheckFields(entry, file, {"name", "title", "kind", "patterns", "source"}));
+  GALEN_RETURN_IF_ERROR(
+      host::YamlFields(entry, file, {"name", "title", "kind", "patterns", "source"}));
   Family family;
   std::string kind;
   for (const auto& [name, into] : {std::pair<const char*, std::string*>{"name", &family.name},
                                    {"title", &family.title},
                                    {"kind", &kind},
                                    {"source", &family.source}}) {
-    const Yaml* value = entry.Find(name);
-    if (value == nullptr) return host::YamlError(entry, file, absl::StrCat("needs ", name));
-    GALEN_ASSIGN_OR_RETURN(*into, host::YamlText(*value, file, name));
+    GALEN_ASSIGN_OR_RETURN(*into, host::YamlNeeded(entry, file, name));
   }
   if (kind == "communication") {
     family.kind = Kind::kCommunication;
@@ -51,10 +37,9 @@ absl::StatusOr<Family> ReadFamily(const Yaml& entry, absl::string_view file) {
         entry, file, absl::StrCat("kind \"", kind, "\": is compute, communication or memory"));
   }
   const Yaml* patterns = entry.Find("patterns");
-  if (patterns == nullptr || patterns->items.empty()) {
-    return host::YamlError(entry, file, "needs patterns");
-  }
+  if (patterns == nullptr) return host::YamlError(entry, file, "needs patterns");
   GALEN_ASSIGN_OR_RETURN(family.patterns, host::YamlTexts(*patterns, file, "patterns"));
+  if (family.patterns.empty()) return host::YamlError(*patterns, file, "needs patterns");
   for (const std::string& pattern : family.patterns) {
     const RE2 compiled(pattern, RE2::Quiet);
     if (!compiled.ok()) {
@@ -88,18 +73,18 @@ absl::string_view ToString(Kind kind) {
 absl::Status Families::Add(absl::string_view text, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"families", "xla_host"}));
+  GALEN_RETURN_IF_ERROR(host::YamlFields(document, file, {"families", "xla_host"}));
   std::vector<Family> added;
-  if (const Yaml* families = document.Find("families"); families != nullptr) {
-    for (const Yaml& entry : families->items) {
-      GALEN_ASSIGN_OR_RETURN(Family family, ReadFamily(entry, file));
-      const auto same = [&](const Family& other) { return other.name == family.name; };
-      if (std::any_of(added.begin(), added.end(), same)) {
-        return host::YamlError(entry, file, absl::StrCat("family ", family.name, ": twice"));
-      }
-      families_.erase(std::remove_if(families_.begin(), families_.end(), same), families_.end());
-      added.push_back(std::move(family));
+  GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> families,
+                         host::YamlItems(document, file, "families"));
+  for (const Yaml& entry : families) {
+    GALEN_ASSIGN_OR_RETURN(Family family, ReadFamily(entry, file));
+    const auto same = [&](const Family& other) { return other.name == family.name; };
+    if (std::any_of(added.begin(), added.end(), same)) {
+      return host::YamlError(entry, file, absl::StrCat("family ", family.name, ": twice"));
     }
+    families_.erase(std::remove_if(families_.begin(), families_.end(), same), families_.end());
+    added.push_back(std::move(family));
   }
   if (const Yaml* names = document.Find("xla_host"); names != nullptr) {
     GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> more,

@@ -131,6 +131,28 @@ TEST(Yaml, ReadersSayWhichFieldIsWrong) {
               StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("f.yaml:5: b: ")));
 }
 
+TEST(Yaml, TakesNothingForAListThatIsNone) {
+  const Yaml map = ParseYaml("a: [1, 2]\nb:\nc: {d: 1}\n", "f").value();
+  EXPECT_EQ(YamlItems(map, "f", "a")->size(), 2u);
+  EXPECT_TRUE(YamlItems(map, "f", "b")->empty());
+  EXPECT_TRUE(YamlItems(map, "f", "not there")->empty());
+  EXPECT_THAT(YamlItems(map, "f", "c").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("f:3: c: is not a list")));
+}
+
+TEST(Yaml, NamesTheFieldThatIsUnknownOrMissing) {
+  const Yaml map = ParseYaml("a: x\nb: y\n", "f").value();
+  EXPECT_THAT(YamlFields(map, "f", {"a", "b"}), IsOk());
+  EXPECT_THAT(
+      YamlFields(map, "f", {"a", "c"}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("f:2: b: unknown; there are a, c")));
+  EXPECT_THAT(YamlFields(*map.Find("a"), "f", {"a"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no map")));
+  EXPECT_EQ(YamlNeeded(map, "f", "a").value(), "x");
+  EXPECT_THAT(YamlNeeded(map, "f", "c").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("f:1: needs c")));
+}
+
 TEST(Yaml, ReadsBackWhatItQuotes) {
   for (const std::string& text :
        {std::string("plain"), std::string("a: b # c"), std::string("\"quoted\" \\ back"),
