@@ -112,11 +112,11 @@ absl::Status Learner::Add(const RunRecord& run) {
   }
   const std::uint32_t machines = MachinesOf(*context, run.gpus);
   if (run.episodes.empty()) {
-    lives_.Add(*workload, machines, 0, run.hours, Signs{}, failed);
+    lives_.Add(*workload, machines, 0, run.hours, Signs{}, failed, run.planned_hours);
   } else {
     for (const Episode& episode : run.episodes) {
       lives_.Add(*workload, machines, episode.begin, episode.end, episode.signs,
-                 failed && &episode == &run.episodes.back());
+                 failed && &episode == &run.episodes.back(), run.planned_hours);
     }
   }
   bool blamed = false;

@@ -58,12 +58,13 @@ void LifeCounts::ForgetWorkloads() {
     Counted& to = merged[{kAnyWorkload, key.place, key.signs}];
     to.hours += counted.hours;
     to.failures += counted.failures;
+    to.exposure += counted.exposure;
   }
   cells_ = std::move(merged);
 }
 
 void LifeCounts::Add(std::uint32_t workload, std::uint32_t machines, double begin, double end,
-                     const Signs& signs, bool failed) {
+                     const Signs& signs, bool failed, double planned) {
   if (!(begin >= 0) || !(end >= begin) || !std::isfinite(end)) return;
   const std::uint32_t packed = Packed(signs);
   const std::size_t last = AgeOf(end);
@@ -78,7 +79,11 @@ void LifeCounts::Add(std::uint32_t workload, std::uint32_t machines, double begi
       continue;
     }
     cell->hours += std::max(0.0, to - from);
+    cell->exposure += std::max(0.0, to - from);
     if (here) {
+      double until = age + 1 < kAges ? AgeBegin(age + 1) : end;
+      if (planned > end) until = std::min(until, planned);
+      cell->exposure += until - to;
       cell->failures += 1;
       ++failures_;
     }
@@ -90,7 +95,7 @@ std::vector<LifeCounts::Cell> LifeCounts::Cells() const {
   cells.reserve(cells_.size());
   for (const auto& [key, counted] : cells_) {
     cells.push_back({key.workload, key.place >> 5, static_cast<std::size_t>(key.place & 31),
-                     Unpacked(key.signs), counted.hours, counted.failures});
+                     Unpacked(key.signs), counted.hours, counted.failures, counted.exposure});
   }
   std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) {
     return std::tie(a.workload, a.machines, a.age, a.signs) <

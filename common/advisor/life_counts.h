@@ -25,13 +25,14 @@ std::size_t AgeOf(double hours);
 // failures are compared within machines, and beside what their workload does.
 class LifeCounts {
  public:
-  // Cells at most, of some 56 bytes. When they are used up, workloads are no longer told apart;
+  // Cells at most, of some 64 bytes. When they are used up, workloads are no longer told apart;
   // what still falls into no cell that is there is left out and counted.
   explicit LifeCounts(std::size_t most_cells = 1 << 18) : most_cells_(most_cells) {}
 
   // Episodes must not be longer than the run; hours that are no numbers, or negative, are left out.
+  // `planned`: until when one that failed would have gone on; 0: not known.
   void Add(std::uint32_t workload, std::uint32_t machines, double begin, double end,
-           const Signs& signs, bool failed);
+           const Signs& signs, bool failed, double planned = 0);
 
   static constexpr std::uint32_t kAnyWorkload = 0xffffffff;
   struct Cell {
@@ -41,6 +42,8 @@ class LifeCounts {
     Signs signs{};
     double hours = 0;
     double failures = 0;
+    // Hours, had none failed: of those who did, to the end of their age or of their plan.
+    double exposure = 0;
   };
   std::vector<Cell> Cells() const;  // in order of workload, machines, age
   std::size_t cells() const { return cells_.size(); }
@@ -52,6 +55,7 @@ class LifeCounts {
   struct Counted {
     double hours = 0;
     double failures = 0;
+    double exposure = 0;
   };
   struct Key {
     std::uint32_t workload = 0;

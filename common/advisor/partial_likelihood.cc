@@ -43,8 +43,8 @@ bool Invert(EffectMatrix a, EffectMatrix& inverse, double& log_determinant) {
 
 // Log partial likelihood at `effects`, up to a constant; its slope and the negative of its
 // curvature.
-double Likelihood(const Strata& strata, absl::Span<const std::size_t> which,
-                  const Effects& effects, Effects& slope, EffectMatrix& information) {
+double Likelihood(const Strata& strata, absl::Span<const std::size_t> which, const Effects& effects,
+                  Effects& slope, EffectMatrix& information) {
   const std::vector<LifeCounts::Cell>& cells = strata.cells;
   const std::size_t n = which.size();
   slope = {};
@@ -164,8 +164,8 @@ double UpperTailOf(const Strata& strata, absl::Span<const std::size_t> which, st
   const std::optional<Estimate> without = Maximise(strata, others, from);
   if (!without.has_value()) return 1;
   const double effect = full.effects[tested];
-  const double root = std::copysign(
-      std::sqrt(std::max(0.0, 2 * (full.likelihood - without->likelihood))), effect);
+  const double root =
+      std::copysign(std::sqrt(std::max(0.0, 2 * (full.likelihood - without->likelihood))), effect);
   if (std::abs(root) < kLeastRoot) return NormalUpperTail(root);
   const double u = effect * std::exp((full.information - without->information) / 2);
   return NormalUpperTail(root + std::log(u / root) / root);

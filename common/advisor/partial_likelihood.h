@@ -52,7 +52,7 @@ std::optional<Estimate> Maximise(const Strata& strata, absl::Span<const std::siz
 // Biometrika 73, 1986; u of such families by Pierce and Peters, J. R. Statist. Soc. B 54, 1992) is
 // normal up to the third order. Wald's and the score test are so to the first alone: few hours have
 // a sign, so that counts of its failures lean to the right, and of what has no effect they find
-// too much there (Pierce and Bellio, Bernoulli 21, 2015, on Cox's model).
+// too much there. (Of Cox's model Pierce and Bellio, Bernoulli 21, 2015.)
 double UpperTailOf(const Strata& strata, absl::Span<const std::size_t> which, std::size_t tested,
                    const Estimate& full);
 

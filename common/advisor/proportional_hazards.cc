@@ -38,6 +38,38 @@ void WeighWorkloads(absl::Span<const std::size_t> which, const Effects& effects,
   }
 }
 
+struct Fitted {
+  Strata strata;
+  Estimate estimate;
+};
+// Effects and what workloads add, each from the other in turn. Nothing: there is no estimate.
+std::optional<Fitted> FitEffects(absl::Span<const LifeCounts::Cell> cells,
+                                 absl::Span<const std::size_t> which, double shrink) {
+  Fitted fitted{StrataOf(cells), {}};
+  for (int round = 0; round < 4 && !which.empty(); ++round) {
+    std::optional<Estimate> better = Maximise(fitted.strata, which, fitted.estimate.effects);
+    if (!better.has_value()) return std::nullopt;
+    fitted.estimate = *std::move(better);
+    if (round < 3) WeighWorkloads(which, fitted.estimate.effects, shrink, fitted.strata);
+  }
+  return fitted;
+}
+
+// How likely each effect is where there is none. Among few, the hours that a failure cuts short are
+// part of what it is compared with: failures would be spread wider than by chance. So the test has
+// the hours as they would have been.
+std::vector<double> TailsOf(absl::Span<const LifeCounts::Cell> cells,
+                            absl::Span<const std::size_t> which, double shrink) {
+  std::vector<LifeCounts::Cell> as_planned(cells.begin(), cells.end());
+  for (LifeCounts::Cell& cell : as_planned) cell.hours = std::max(cell.hours, cell.exposure);
+  std::vector<double> tails(which.size(), 1);
+  const std::optional<Fitted> fitted = FitEffects(as_planned, which, shrink);
+  for (std::size_t i = 0; i < which.size() && fitted.has_value(); ++i) {
+    tails[i] = UpperTailOf(fitted->strata, which, i, fitted->estimate);
+  }
+  return tails;
+}
+
 // Baseline and factors, each from the others in turn, until they stand still (iterative
 // proportional fitting); a factor is drawn towards 1 by `shrink` failures.
 void FitFactors(absl::Span<const LifeCounts::Cell> cells, double shrink, HazardModel& model) {
@@ -153,27 +185,23 @@ absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> given,
       which.push_back(i);
     }
   }
-  Strata strata = StrataOf(given);
-  Estimate estimate;
-  for (int round = 0; round < 4 && !which.empty(); ++round) {
-    std::optional<Estimate> better = Maximise(strata, which, estimate.effects);
-    if (!better.has_value()) {
-      return absl::FailedPreconditionError(
-          "build-ups: the effects of the signs cannot be told apart; more runs are needed");
-    }
-    estimate = *std::move(better);
-    if (round < 3) WeighWorkloads(which, estimate.effects, options.shrink, strata);
+  const std::optional<Fitted> fitted = FitEffects(given, which, options.shrink);
+  if (!fitted.has_value()) {
+    return absl::FailedPreconditionError(
+        "build-ups: the effects of the signs cannot be told apart; more runs are needed");
   }
+  const Estimate& estimate = fitted->estimate;
+  const std::vector<double> tails = TailsOf(given, which, options.shrink);
   for (std::size_t i = 0; i < which.size(); ++i) {
     HazardModel::Sign& sign = model.signs[which[i]];
     sign.effect = estimate.effects[i];
     sign.error = std::sqrt(estimate.covariance[i][i]);
-    sign.p = UpperTailOf(strata, which, i, estimate);
+    sign.p = tails[i];
     for (std::size_t j = 0; j < which.size(); ++j) {
       model.covariance[which[i]][which[j]] = estimate.covariance[i][j];
     }
   }
-  FitFactors(strata.cells, options.shrink, model);
+  FitFactors(fitted->strata.cells, options.shrink, model);
   return model;
 }
 

@@ -44,6 +44,22 @@ TEST(LifeCounts, KeepEveryHourAndEveryFailureOnce) {
   EXPECT_EQ(counts.failures(), 1);
 }
 
+TEST(LifeCounts, HaveTheHoursThatAFailureCutShort) {
+  const auto exposure = [](double end, bool failed, double planned) {
+    LifeCounts counts;
+    counts.Add(0, 0, 0, end, Signs{}, failed, planned);
+    double sum = 0;
+    for (const LifeCounts::Cell& cell : counts.Cells()) sum += cell.exposure;
+    return sum;
+  };
+  EXPECT_NEAR(exposure(5, false, 10), 5, 1e-9);
+  EXPECT_NEAR(exposure(5, true, 10), AgeBegin(AgeOf(5) + 1), 1e-9);
+  EXPECT_NEAR(exposure(5, true, 5.25), 5.25, 1e-9);
+  EXPECT_NEAR(exposure(5, true, 0), AgeBegin(AgeOf(5) + 1), 1e-9);  // the plan is not known
+  EXPECT_NEAR(exposure(5, true, 3), AgeBegin(AgeOf(5) + 1), 1e-9);  // it ran longer than that
+  EXPECT_NEAR(exposure(1e5, true, 2e5), 1e5, 1e-9);                 // the last age has no end
+}
+
 TEST(LifeCounts, SayWhatTheyHadNoRoomFor) {
   LifeCounts counts(4);
   for (std::uint32_t workload = 0; workload < 100; ++workload) {
