@@ -7,8 +7,8 @@
 
 #include "common/warning/detectors.h"
 
-// What the tests of Detectors share; nobody else needs it. Inline, for all of a fleet's samples pass
-// through here.
+// What the tests of Detectors share; nobody else needs it. Inline, for all of a fleet's samples
+// pass through here.
 namespace galen::warning {
 
 // A subject that says nothing for so many minutes begins anew: what stood before is not now.
@@ -47,7 +47,7 @@ inline void Detectors::Add(const Rule& rule, float excess, State& state) const {
 }
 
 inline void Detectors::Tell(const RuleState& each, std::size_t slot, float value, float expected,
-                     std::vector<Sign>& signs) const {
+                            std::vector<Sign>& signs) const {
   const State& state = each.states[slot];
   const float score = state.sum / each.rule->limit;
   if (score < options_.least) return;
