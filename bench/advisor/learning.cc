@@ -138,11 +138,13 @@ void Null() {
   const int fleets = absl::GetFlag(FLAGS_fleets);
   int mismatches = 0, build_ups = 0, lemons = 0;
   std::int64_t tests = 0;
+  std::vector<double> sign_p;
   for (int i = 0; i < fleets; ++i) {
     MadeUpFleet fleet({}, absl::GetFlag(FLAGS_seed) + static_cast<std::uint64_t>(i));
     const Learned learned = LearnFrom(fleet, absl::GetFlag(FLAGS_runs));
     tests += static_cast<std::int64_t>(learned.tested_pairs);
     mismatches += learned.mismatches.empty() && learned.of_one_node.empty() ? 0 : 1;
+    sign_p.insert(sign_p.end(), learned.sign_p.begin(), learned.sign_p.end());
     build_ups += learned.build_ups.empty() ? 0 : 1;
     lemons += learned.lemons.empty() ? 0 : 1;
   }
@@ -156,6 +158,15 @@ void Null() {
     printf("fleets with a %-10s %3d of %d: %.3f (%.3f to %.3f)\n", name, found, fleets, share.value,
            share.low, share.high);
   }
+  // Where nothing is there, p-values are spread evenly.
+  printf("p-values of signs: of %zu, at most", sign_p.size());
+  for (const double level : {0.001, 0.00625, 0.025, 0.05, 0.25, 0.5, 0.75}) {
+    const auto below =
+        std::count_if(sign_p.begin(), sign_p.end(), [level](double p) { return p <= level; });
+    printf("  %.3g: %.4f", level,
+           WilsonShare(below, static_cast<std::int64_t>(sign_p.size())).value);
+  }
+  printf("\n");
 }
 
 void Calibration() {

@@ -112,11 +112,11 @@ absl::Status Learner::Add(const RunRecord& run) {
   }
   const std::uint32_t machines = MachinesOf(*context, run.gpus);
   if (run.episodes.empty()) {
-    lives_.Add(*workload, machines, 0, run.hours, Signs{}, failed);
+    lives_.Add(*workload, machines, 0, run.hours, Signs{}, failed, run.planned_hours);
   } else {
     for (const Episode& episode : run.episodes) {
       lives_.Add(*workload, machines, episode.begin, episode.end, episode.signs,
-                 failed && &episode == &run.episodes.back());
+                 failed && &episode == &run.episodes.back(), run.planned_hours);
     }
   }
   bool blamed = false;
@@ -229,12 +229,11 @@ Learned Learner::Learn() const {
   if (hazard.ok()) {
     // A sign that was seen is a test, whether or not a failure came after it: tests that are chosen
     // by their outcome find too much.
-    std::vector<double> sign_p;
     for (const HazardModel::Sign& sign : hazard->signs) {
-      if (sign.hours > 0) sign_p.push_back(sign.error > 0 ? sign.p : 1);
+      if (sign.hours > 0) learned.sign_p.push_back(sign.p);
     }
-    learned.tested_signs = sign_p.size();
-    const std::vector<bool> kept = BenjaminiHochberg(sign_p, options_.q);
+    learned.tested_signs = learned.sign_p.size();
+    const std::vector<bool> kept = BenjaminiHochberg(learned.sign_p, options_.q);
     FitOptions fit = options_.fit;
     fit.keep.assign(kMostSigns, false);
     std::size_t next = 0;

@@ -11,9 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "common/advisor/faults.h"
+#include "common/advisor/life_counts.h"
 #include "common/advisor/matched_pairs.h"
+#include "common/advisor/proportional_hazards.h"
 #include "common/advisor/run_record.h"
-#include "common/advisor/survival.h"
 #include "common/advisor/versions_alike.h"
 
 // What recorded runs teach, in one pass and bounded memory.
@@ -60,6 +61,7 @@ struct Learned {
   double q = 0;               // the false-discovery rate that the patterns were chosen at
   std::size_t tested_pairs = 0;
   std::size_t tested_signs = 0;
+  std::vector<double> sign_p;                // of each of these
   std::vector<LearnedMismatch> mismatches;   // most significant first
   std::vector<LearnedMismatch> of_one_node;  // significant, but the larger part is of one machine
   std::vector<LearnedBuildUp> build_ups;

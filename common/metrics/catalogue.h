@@ -196,6 +196,13 @@ inline constexpr Description kEarlyWithheld = {
 inline constexpr Description kEarlyLeads = {
     "galen_watch_early_leads", MetricType::Gauge,
     "1 where telemetry is read for early warning: at one of those that share a store", "", kWatch};
+inline constexpr Description kEarlyPredicted = {
+    "galen_watch_early_predicted_jobs", MetricType::Gauge,
+    "Jobs of --early_jobs of which the performance model says what they should achieve", "",
+    kWatch};
+inline constexpr Description kEarlyUnread = {
+    "galen_watch_early_unread_job_files", MetricType::Gauge,
+    "1 for each file of --early_jobs that cannot be read or predicted", "file", kWatch};
 
 // ---- reasoners
 inline constexpr Description kReasonerCalls = {

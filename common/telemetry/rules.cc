@@ -104,8 +104,11 @@ absl::StatusOr<MetricOf> ParseMetricOf(const host::Yaml& yaml, absl::string_view
       GALEN_ASSIGN_OR_RETURN(of.where, host::YamlText(field.value, file, field.name));
     } else if (field.name == "scale") {
       GALEN_ASSIGN_OR_RETURN(of.scale, Number(field.value, file, field.name));
+    } else if (field.name == "of") {
+      GALEN_ASSIGN_OR_RETURN(of.of, host::YamlText(field.value, file, field.name));
+      if (of.of != "gpu") return host::YamlError(field.value, file, "of: gpu, or is left out");
     } else {
-      return Unknown(field, file, "metric, where, scale");
+      return Unknown(field, file, "metric, where, scale, of");
     }
   }
   const auto selector = Selector::Parse(of.metric + of.where);

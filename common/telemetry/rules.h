@@ -54,6 +54,7 @@ struct MetricOf {
   std::string metric;
   std::string where;  // a selector's braces, or ""
   double scale = 1;
+  std::string of;  // "gpu": a series is of one GPU, whoever writes it; "": it depends
 };
 
 // A thing that exporters measure under names of their own.

@@ -1,11 +1,14 @@
 #include "services/watch/early_flags.h"
 
+#include <map>
 #include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
+#include "common/perfmodel/calibrate.h"
+#include "common/perfmodel/tables/read_table.h"
 #include "common/telemetry/open_source.h"
 #include "common/telemetry/rules.h"
 #include "common/warning/rules.h"
@@ -23,11 +26,39 @@ ABSL_FLAG(double, early_budget, 0,
           "False alarms a week that early warning may make before it tells only what is beyond "
           "doubt; 0: as the knowledge says.");
 
+ABSL_FLAG(std::string, early_jobs, "",
+          "Directory of job descriptions, LABEL.yaml for the job that telemetry calls LABEL, as "
+          "galen model predict --job reads them: what they should achieve by the performance model "
+          "is what their throughput is held against.");
+
 namespace galen::watch {
+namespace {
+
+absl::StatusOr<std::shared_ptr<early::JobFiles>> OpenJobs(
+    const std::vector<std::string>& directories, const knowledge::Knowledge& knowledge) {
+  early::JobFiles::Options options;
+  options.directory = absl::GetFlag(FLAGS_early_jobs);
+  if (options.directory.empty()) return nullptr;
+  early::HardwareFacts facts;
+  for (const auto& hardware : knowledge.base().hardware()) {
+    facts[hardware.model()] = {hardware.facts().begin(), hardware.facts().end()};
+  }
+  const auto find = [&facts](const std::string& model) -> const std::map<std::string, double>* {
+    const auto found = facts.find(model);
+    return found != facts.end() ? &found->second : nullptr;
+  };
+  GALEN_ASSIGN_OR_RETURN(const std::vector<perfmodel::Measurement> measurements,
+                         perfmodel::LoadTables(directories, find));
+  GALEN_ASSIGN_OR_RETURN(perfmodel::Calibration calibration, perfmodel::Calibrate(measurements));
+  return early::JobFiles::Open(std::move(options), std::move(facts), std::move(calibration));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<early::EarlyWarning>> OpenEarlyWarning(
-    store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge,
-    const std::string& owner, const std::string& parent, early::EarlyWarning::Open open) {
+    store::Store& store, const Clock& clock, const std::vector<std::string>& directories,
+    const knowledge::Knowledge& knowledge, const std::string& owner, const std::string& parent,
+    early::EarlyWarning::Open open) {
   if (!absl::GetFlag(FLAGS_early_warning)) return nullptr;
   const std::string where = absl::GetFlag(FLAGS_prometheus);
   if (where.empty()) {
@@ -38,14 +69,15 @@ absl::StatusOr<std::unique_ptr<early::EarlyWarning>> OpenEarlyWarning(
   }
   GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened,
                          telemetry::OpenSource(where, absl::GetFlag(FLAGS_prometheus_key_file)));
-  GALEN_ASSIGN_OR_RETURN(telemetry::Rules rules, telemetry::LoadRules(knowledge));
-  GALEN_ASSIGN_OR_RETURN(warning::Book book, warning::LoadRules(knowledge));
+  GALEN_ASSIGN_OR_RETURN(telemetry::Rules rules, telemetry::LoadRules(directories));
+  GALEN_ASSIGN_OR_RETURN(warning::Book book, warning::LoadRules(directories));
   if (absl::GetFlag(FLAGS_early_budget) > 0) {
     book.policy.budget_per_week = absl::GetFlag(FLAGS_early_budget);
   }
   early::EarlyWarning::Options options;
   options.owner = owner;
   options.parent = parent;
+  GALEN_ASSIGN_OR_RETURN(options.jobs, OpenJobs(directories, knowledge));
   options.on_problem = [](const absl::Status& problem) {
     log::Warning(absl::StrCat("early warning: ", problem.message()));
   };

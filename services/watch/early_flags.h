@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
+#include "common/knowledge/knowledge.h"
 #include "common/store/store.h"
 #include "services/watch/early/early_warning.h"
 
@@ -14,9 +15,11 @@ namespace galen::watch {
 
 // Early warning as the program's flags ask for it (--early_warning, --prometheus); null when they
 // do not. It goes on by itself until it is gone. What it is given must outlive it.
+// `directories` of `knowledge`.
 absl::StatusOr<std::unique_ptr<early::EarlyWarning>> OpenEarlyWarning(
-    store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge,
-    const std::string& owner, const std::string& parent, early::EarlyWarning::Open open);
+    store::Store& store, const Clock& clock, const std::vector<std::string>& directories,
+    const knowledge::Knowledge& knowledge, const std::string& owner, const std::string& parent,
+    early::EarlyWarning::Open open);
 
 }  // namespace galen::watch
 

@@ -121,7 +121,7 @@ absl::Status Serve() {
       const std::unique_ptr<Kubernetes> kubernetes,
       Kubernetes::Open(**store, clock, *directories, absl::GetFlag(FLAGS_parent)));
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<early::EarlyWarning> early,
-                         OpenEarlyWarning(**store, clock, *directories, options.owner,
+                         OpenEarlyWarning(**store, clock, *directories, **knowledge, options.owner,
                                           absl::GetFlag(FLAGS_parent), open));
   WatchServiceImpl service(desk);
   knowledge::Reloader reloader(

@@ -28,8 +28,8 @@ constexpr absl::string_view kFields[] = {
     "bytes",    "bus_gb_s",  "microseconds",  "shape", "seconds",    "tokens_per_gpu", "power_w",
     "held_out", "source"};
 
-constexpr absl::string_view kJobFields[] = {"gpu",         "gpus_per_node", "nics", "fabric",
-                                            "memory_gb_s", "host_gb_s",     "shape"};
+constexpr absl::string_view kJobFields[] = {
+    "gpu", "gpus_per_node", "nics", "fabric", "memory_gb_s", "host_gb_s", "shape", "throughput_of"};
 
 // One entry, field by field.
 class Entry {
@@ -246,6 +246,14 @@ absl::StatusOr<JobOnMachine> ReadJobFile(absl::string_view text, absl::string_vi
   auto job = ParseJob(shape);
   if (!job.ok()) return entry.Wrong(job.status().message());
   read.job = *std::move(job);
+  GALEN_ASSIGN_OR_RETURN(const std::string covers, entry.Text("throughput_of"));
+  if (covers == "node") {
+    read.covers = Covers::kNode;
+  } else if (covers == "gpu") {
+    read.covers = Covers::kGpu;
+  } else if (!covers.empty() && covers != "job") {
+    return entry.Wrong(absl::StrCat("throughput_of: ", covers, ": is job, node or gpu"));
+  }
   return read;
 }
 

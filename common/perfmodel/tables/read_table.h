@@ -26,9 +26,12 @@ absl::StatusOr<std::vector<Measurement>> LoadTables(const std::vector<std::strin
                                                     FactsOf facts);
 
 // A job that is to be predicted: gpu, gpus_per_node, nics, fabric and shape, as an entry has them.
+// `throughput_of` says what one series of its throughput covers in telemetry, for who watches it.
+enum class Covers { kJob, kNode, kGpu };
 struct JobOnMachine {
   Job job;
   Machine machine;
+  Covers covers = Covers::kJob;
 };
 absl::StatusOr<JobOnMachine> ReadJobFile(absl::string_view text, absl::string_view file,
                                          FactsOf facts);

@@ -12,6 +12,7 @@
 #include "galen/v1/diagnosis_event.pb.h"
 #include "galen/watch/v1/early.pb.h"
 #include "services/watch/early/keeping.h"
+#include "services/watch/early/predictions.h"
 #include "services/watch/early/request.h"
 
 namespace galen::watch::early {
@@ -70,6 +71,11 @@ void EarlyWarning::Loop() {
 std::vector<FleetView*> EarlyWarning::Views() { return {gpus_.get(), nodes_.get(), jobs_.get()}; }
 
 absl::Status EarlyWarning::Round() {
+  if (options_.jobs != nullptr) {
+    for (const std::string& problem : options_.jobs->Refresh()) {
+      if (options_.on_problem) options_.on_problem(absl::InvalidArgumentError(problem));
+    }
+  }
   if (!leads_) GALEN_RETURN_IF_ERROR(Lead());
   if (!leads_) return absl::OkStatus();
   GALEN_RETURN_IF_ERROR(Keep());
@@ -230,7 +236,9 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
     }
   }
   const std::map<std::string, std::string> jobs = JobsOf(measured);
-  for (FleetView* view : Views()) view->Take(measured, jobs);
+  Assumed assumed;
+  if (options_.jobs != nullptr) assumed = LowEndsOf(options_.jobs->read()->jobs, measured);
+  for (FleetView* view : Views()) view->Take(measured, jobs, assumed);
   for (std::int64_t minute = first; minute <= last; ++minute) {
     std::vector<warning::Notice> notices;
     for (FleetView* view : Views()) {
@@ -308,10 +316,20 @@ absl::Status EarlyWarning::Hear() {
 std::shared_ptr<const prometheus::Collectable> EarlyWarning::metrics() {
   return metrics::SourceOf([this]() -> std::vector<prometheus::MetricFamily> {
     const auto number = [](auto count) { return static_cast<double>(count); };
-    return {metrics::FamilyWith(metrics::kEarlyDiagnoses, {{{}, number(opened_.value())}}),
-            metrics::FamilyWith(metrics::kEarlyMinutes, {{{}, number(minutes_.value())}}),
-            metrics::FamilyWith(metrics::kEarlyWithheld, {{{}, number(withheld_.load())}}),
-            metrics::FamilyWith(metrics::kEarlyLeads, {{{}, leads_ ? 1.0 : 0.0}})};
+    std::vector<prometheus::MetricFamily> families = {
+        metrics::FamilyWith(metrics::kEarlyDiagnoses, {{{}, number(opened_.value())}}),
+        metrics::FamilyWith(metrics::kEarlyMinutes, {{{}, number(minutes_.value())}}),
+        metrics::FamilyWith(metrics::kEarlyWithheld, {{{}, number(withheld_.load())}}),
+        metrics::FamilyWith(metrics::kEarlyLeads, {{{}, leads_ ? 1.0 : 0.0}})};
+    if (options_.jobs != nullptr) {
+      const auto read = options_.jobs->read();
+      families.push_back(
+          metrics::FamilyWith(metrics::kEarlyPredicted, {{{}, number(read->jobs.size())}}));
+      std::vector<metrics::Sample> unread;
+      for (const auto& [file, problem] : read->problems) unread.push_back({{{"file", file}}, 1.0});
+      families.push_back(metrics::FamilyWith(metrics::kEarlyUnread, unread));
+    }
+    return families;
   });
 }
 

@@ -25,6 +25,7 @@
 #include "galen/v1/diagnosis_service.pb.h"
 #include "galen/watch/v1/early.pb.h"
 #include "services/watch/early/fleet_view.h"
+#include "services/watch/early/job_files.h"
 
 namespace galen::watch::early {
 
@@ -49,6 +50,8 @@ class EarlyWarning {
     absl::Duration keep_every = absl::Minutes(5);  // what detectors know, in the store
     absl::Duration call = absl::Seconds(60);       // of one question
     absl::Duration hear_every = absl::Minutes(10);
+    // What jobs should achieve; null: of none it is known but by telemetry.
+    std::shared_ptr<JobFiles> jobs;
     // Told of what does not work, once each time; it goes on trying.
     std::function<void(const absl::Status& problem)> on_problem;
   };

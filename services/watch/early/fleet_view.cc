@@ -96,7 +96,7 @@ std::int32_t FleetView::GroupOf(const Where& where) {
 }
 
 void FleetView::Take(const std::map<std::string, Measured>& measured,
-                     const std::map<std::string, std::string>& jobs) {
+                     const std::map<std::string, std::string>& jobs, const Assumed& assumed) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];
     column = {};
@@ -139,14 +139,32 @@ void FleetView::Take(const std::map<std::string, Measured>& measured,
     }
   }
   if (grid_.size > 0) Expire(MinuteAt(grid_.At(grid_.size - 1)));
+  Assume(assumed);
   group_of_.assign(subjects_.size(), -1);
   for (std::size_t slot = 0; slot < subjects_.size(); ++slot) {
     if (subjects_[slot].used) group_of_[slot] = GroupOf(subjects_[slot].where);
   }
 }
 
+void FleetView::Assume(const Assumed& assumed) {
+  if (of_ != Of::kJob) return;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const auto found = assumed.find(detectors_.measures()[c]);
+    if (found == assumed.end()) continue;
+    Column& column = columns_[c];
+    column.assumed.assign(subjects_.size(), series::kUnknown);
+    for (const auto& [job, value] : found->second) {
+      const auto slot = slots_.find(KeyOf({.node = "", .device = "", .job = job}));
+      if (slot == slots_.end()) continue;
+      const bool measured = slot->second < column.rows.size() && !column.rows[slot->second].empty();
+      if (!measured) column.assumed[slot->second] = value;
+    }
+  }
+}
+
 void FleetView::Fill(Column& column, std::size_t sample) const {
   column.values.assign(subjects_.size(), series::kUnknown);
+  std::copy(column.assumed.begin(), column.assumed.end(), column.values.begin());
   std::vector<float> known;
   for (std::size_t slot = 0; slot < column.rows.size(); ++slot) {
     known.clear();
@@ -190,7 +208,7 @@ std::vector<warning::Notice> FleetView::Step(std::size_t sample) {
   }
   moment.silent = silent_;
   for (Column& column : columns_) {
-    if (column.measured == nullptr) {
+    if (column.measured == nullptr && column.assumed.empty()) {
       moment.columns.emplace_back();
       continue;
     }

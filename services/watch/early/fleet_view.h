@@ -17,6 +17,9 @@
 
 namespace galen::watch::early {
 
+// What is taken for a job's where no series says it, by quantity and then by job.
+using Assumed = std::map<std::string, std::map<std::string, float>>;
+
 // The subjects of one kind as telemetry names them, each at a slot of its own for as long as it is
 // heard of. Not thread-safe.
 class FleetView {
@@ -25,9 +28,10 @@ class FleetView {
   FleetView(const warning::Book& book, warning::Of of);
 
   // What was measured in a window, by quantity, all on one grid; `jobs`: whose job a node works
-  // for. Who was not heard of for a day loses its slot.
+  // for. Who was not heard of for a day loses its slot. `assumed` speaks for jobs alone, and of a
+  // job of which the window has a series of that quantity not at all.
   void Take(const std::map<std::string, telemetry::Measured>& measured,
-            const std::map<std::string, std::string>& jobs);
+            const std::map<std::string, std::string>& jobs, const Assumed& assumed = {});
   // The signs of minute `sample` of that window, with names.
   std::vector<warning::Notice> Step(std::size_t sample);
 
@@ -53,6 +57,7 @@ class FleetView {
     float scale = 1;
     enum class Join { kSum, kLowest, kHighest, kMiddle } join = Join::kMiddle;
     std::vector<std::vector<std::uint32_t>> rows;  // by slot
+    std::vector<float> assumed;                    // by slot, or empty
     std::vector<float> values;                     // by slot, of the minute
   };
 
@@ -60,6 +65,7 @@ class FleetView {
   std::size_t SlotOf(const warning::Where& where);
   void Expire(std::int64_t minute);
   std::int32_t GroupOf(const warning::Where& where);
+  void Assume(const Assumed& assumed);
   void Fill(Column& column, std::size_t sample) const;
 
   const warning::Book& book_;

@@ -1,10 +1,12 @@
-#include "common/advisor/survival.h"
+#include "common/advisor/proportional_hazards.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "tests/testing/status_matchers.h"
@@ -17,31 +19,12 @@ using ::testing::HasSubstr;
 
 // Weeks of remission of Freireich's trial of 6-mercaptopurine (Blood, 1963), the example of Cox
 // (1972) and of every textbook since.
-const std::vector<Life> kTreated = {
+const std::vector<std::pair<double, bool>> kTreated = {
     {6, true},   {6, true},   {6, true},   {6, false},  {7, true},   {9, false},  {10, true},
     {10, false}, {11, false}, {13, true},  {16, true},  {17, false}, {19, false}, {20, false},
     {22, true},  {23, true},  {25, false}, {32, false}, {32, false}, {34, false}, {35, false}};
 const std::vector<double> kPlacebo = {1, 1, 2,  2,  3,  4,  4,  5,  5,  8, 8,
                                       8, 8, 11, 11, 12, 12, 15, 17, 22, 23};
-
-TEST(KaplanMeier, IsThatOfTheTextbooks) {
-  const std::vector<CurvePoint> curve = KaplanMeier(kTreated);
-  const std::vector<std::pair<double, double>> expected = {
-      {6, 0.857}, {7, 0.807}, {10, 0.753}, {13, 0.690}, {16, 0.627}, {22, 0.538}, {23, 0.448}};
-  ASSERT_EQ(curve.size(), expected.size());
-  for (std::size_t i = 0; i < curve.size(); ++i) {
-    EXPECT_EQ(curve[i].hours, expected[i].first);
-    EXPECT_NEAR(curve[i].surviving, expected[i].second, 5e-4);
-    EXPECT_LT(curve[i].low, curve[i].surviving);
-    EXPECT_GT(curve[i].high, curve[i].surviving);
-  }
-}
-
-TEST(KaplanMeier, OfNobodyIsEmptyAndOfWhoAllFailEndsAtZero) {
-  EXPECT_TRUE(KaplanMeier(std::vector<Life>()).empty());
-  const std::vector<CurvePoint> curve = KaplanMeier({{1, true}, {2, true}});
-  EXPECT_EQ(curve.back().surviving, 0);
-}
 
 // Each week an age, and who lives in it at risk for all of it: Cox's model with Breslow's ties, of
 // which textbooks give 1.509 (error 0.410).
@@ -57,7 +40,7 @@ TEST(Cox, IsThatOfTheTextbooksOnTheSameTrial) {
       cells.push_back(cell);
     }
   };
-  for (const Life& life : kTreated) add(life.hours, life.failed, 0);
+  for (const auto& [weeks, failed] : kTreated) add(weeks, failed, 0);
   for (const double weeks : kPlacebo) add(weeks, true, 1);
   const auto model = FitHazard(cells);
   ASSERT_TRUE(model.ok()) << model.status();
@@ -65,63 +48,6 @@ TEST(Cox, IsThatOfTheTextbooksOnTheSameTrial) {
   EXPECT_NEAR(model->signs[0].error, 0.4096, 2e-3);
   EXPECT_LT(model->signs[0].p, 2e-4);
   EXPECT_EQ(model->failures, 30);
-}
-
-TEST(Ages, CoverAllHoursInOrder) {
-  for (std::size_t age = 1; age < kAges; ++age) {
-    EXPECT_LT(AgeBegin(age - 1), AgeBegin(age));
-    EXPECT_EQ(AgeOf(AgeBegin(age)), age);
-    EXPECT_EQ(AgeOf(std::nextafter(AgeBegin(age), 0)), age - 1);
-  }
-  EXPECT_EQ(AgeOf(-1), 0u);
-  EXPECT_EQ(AgeOf(std::nan("")), 0u);
-  EXPECT_EQ(AgeOf(1e300), kAges - 1);
-  EXPECT_GT(AgeBegin(kAges - 1), 24 * 60);
-}
-
-TEST(LifeCounts, KeepEveryHourAndEveryFailureOnce) {
-  LifeCounts counts;
-  Signs hot{};
-  hot[2] = 2;
-  counts.Add(1, 0, 0, 30, Signs{}, false);
-  counts.Add(1, 0, 30, 100.5, hot, true);
-  double hours = 0;
-  double failures = 0;
-  for (const LifeCounts::Cell& cell : counts.Cells()) {
-    hours += cell.hours;
-    failures += cell.failures;
-    if (cell.failures > 0) {
-      EXPECT_EQ(cell.age, AgeOf(100.5));
-      EXPECT_EQ(cell.signs, hot);
-    }
-  }
-  EXPECT_NEAR(hours, 100.5, 1e-9);
-  EXPECT_EQ(failures, 1);
-  counts.Add(1, 0, 5, 2, hot, true);
-  counts.Add(1, 0, 0, INFINITY, hot, true);
-  EXPECT_EQ(counts.failures(), 1);
-}
-
-TEST(LifeCounts, SayWhatTheyHadNoRoomFor) {
-  LifeCounts counts(4);
-  for (std::uint32_t workload = 0; workload < 100; ++workload) {
-    counts.Add(0, workload, 0, 0.2, Signs{}, false);
-  }
-  EXPECT_EQ(counts.cells(), 4u);
-  EXPECT_NEAR(counts.hours_left_out(), 96 * 0.2, 1e-9);
-}
-
-TEST(LifeCounts, ForgetWorkloadsBeforeTheyLeaveAnythingOut) {
-  LifeCounts counts(50);
-  for (std::uint32_t workload = 0; workload < 1000; ++workload) {
-    counts.Add(workload, workload % 2, 0, 2, Signs{}, workload % 10 == 0);
-  }
-  EXPECT_FALSE(counts.knows_workloads());
-  EXPECT_EQ(counts.hours_left_out(), 0);
-  double hours = 0;
-  for (const LifeCounts::Cell& cell : counts.Cells()) hours += cell.hours;
-  EXPECT_NEAR(hours, 2000, 1e-6);
-  EXPECT_EQ(counts.failures(), 100);
 }
 
 // Constant hazards: sign 0 trebles, sign 1 does nothing.

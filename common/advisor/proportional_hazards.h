@@ -1,0 +1,68 @@
+#ifndef COMMON_ADVISOR_PROPORTIONAL_HAZARDS_H_
+#define COMMON_ADVISOR_PROPORTIONAL_HAZARDS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/advisor/life_counts.h"
+#include "common/advisor/run_record.h"
+
+// What signs do to the hazard.
+namespace galen::advisor {
+
+// Proportional hazards: the hazard of a run of an age with signs x is base[age] * exp(sum of effect
+// * x), times what its workload and its machines add.
+struct HazardModel {
+  struct Sign {
+    double effect = 0;  // log of the ratio of hazards a level
+    // Standard error; 0: not estimated, for the sign was seen in no failure or never.
+    double error = 0;
+    double p = 1;      // of a sign that raises nothing (UpperTailOf())
+    double hours = 0;  // at risk with the sign
+    double failures = 0;
+  };
+  std::array<Sign, kMostSigns> signs;
+  std::array<double, kAges> base{};                        // failures an hour
+  std::vector<std::array<double, kMostSigns>> covariance;  // of effects
+  // Factors; what is not here has 1.
+  absl::flat_hash_map<std::uint32_t, double> workloads;
+  absl::flat_hash_map<std::uint32_t, double> machines;
+  double failures = 0;
+  double hours = 0;
+
+  // Failures an hour.
+  double Rate(std::size_t age, const Signs& signs_now, std::uint32_t workload,
+              std::uint32_t machines_now) const;
+  // Of failing within the next `horizon` hours at this age, the signs staying as they are.
+  double Probability(double hours, double horizon, const Signs& signs_now, std::uint32_t workload,
+                     std::uint32_t machines_now) const;
+  // How many times the hazard of the same run without signs, with its 95 % interval.
+  struct Ratio {
+    double value = 1;
+    double low = 1;
+    double high = 1;
+  };
+  Ratio RatioOf(const Signs& signs_now) const;
+};
+
+// Cox's model (1972) on counts, stratified by place and with Breslow's baseline, by Newton's
+// method; then the baseline and the factors of workloads and machines one after the other; these
+// are drawn towards 1 by as many failures as `shrink` (gamma and Poisson). FAILED_PRECONDITION:
+// fewer than `least_failures`, or no estimate is found.
+struct FitOptions {
+  double least_failures = 10;
+  double shrink = 5;
+  // Of the effects that count: others are 0 in the model that is given. Empty: all.
+  std::vector<bool> keep;
+};
+absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,
+                                      const FitOptions& options = {});
+
+}  // namespace galen::advisor
+
+#endif  // COMMON_ADVISOR_PROPORTIONAL_HAZARDS_H_

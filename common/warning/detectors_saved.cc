@@ -1,0 +1,68 @@
+#include "common/warning/detectors.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/series/grid.h"
+#include "common/warning/detectors_common.h"
+
+namespace galen::warning {
+
+std::vector<float> Detectors::Save(std::size_t slot) const {
+  std::vector<float> saved;
+  if (slot >= subjects_.size() || !subjects_[slot].known) return saved;
+  saved.push_back(static_cast<float>(subjects_[slot].in_group));
+  for (const RuleState& each : each_) {
+    const State& state = each.states[slot];
+    saved.insert(saved.end(), {state.sum, state.habit, static_cast<float>(state.since),
+                               static_cast<float>(state.seen), static_cast<float>(state.unknown)});
+    if (each.floors.empty()) continue;
+    const Floors& floors = each.floors[slot];
+    saved.insert(saved.end(), floors.low, floors.low + Floors::kMost);
+    saved.insert(saved.end(),
+                 {static_cast<float>(floors.size), static_cast<float>(floors.minutes), floors.now});
+  }
+  return saved;
+}
+
+absl::Status Detectors::Restore(std::size_t slot, std::int32_t group,
+                                absl::Span<const float> saved) {
+  std::size_t wanted = 1;
+  for (const RuleState& each : each_) {
+    wanted += 5 + (each.rule->test == Test::kLeak ? Floors::kMost + 3 : 0);
+  }
+  const bool finite = std::all_of(saved.begin(), saved.end(), series::IsKnown);
+  if (saved.size() != wanted || !finite) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("early warning: what is kept of subject ", slot, " has ", saved.size(),
+                     " numbers where these rules keep ", wanted, "; it begins anew"));
+  }
+  Grow(slot + 1);
+  const auto whole = [](float number, std::int32_t most) {
+    return static_cast<std::int32_t>(std::clamp(number, 0.0F, static_cast<float>(most)));
+  };
+  subjects_[slot] = {group, whole(saved[0], 1 << 20), true};
+  peers_.clear();
+  std::size_t at = 1;
+  for (RuleState& each : each_) {
+    State& state = each.states[slot];
+    state.sum = std::clamp(saved[at], 0.0F, options_.most * each.rule->limit);
+    state.habit = saved[at + 1];
+    state.since = whole(saved[at + 2], 1 << 24);
+    state.seen = whole(saved[at + 3], 1 << 20);
+    state.unknown = whole(saved[at + 4], kLost);
+    at += 5;
+    if (each.floors.empty()) continue;
+    Floors& floors = each.floors[slot];
+    std::copy_n(saved.begin() + static_cast<std::ptrdiff_t>(at), Floors::kMost, floors.low);
+    at += Floors::kMost;
+    floors.size = whole(saved[at], static_cast<std::int32_t>(Floors::kMost));
+    floors.minutes = whole(saved[at + 1], kQuarter);
+    floors.now = saved[at + 2];
+    at += 3;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace galen::warning

@@ -1,0 +1,68 @@
+#ifndef SERVICES_WATCH_EARLY_JOB_FILES_H_
+#define SERVICES_WATCH_EARLY_JOB_FILES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/current.h"
+#include "common/perfmodel/calibrate.h"
+#include "services/watch/early/predictions.h"
+
+namespace galen::watch::early {
+
+// Follows a directory of job descriptions, LABEL.yaml for the job that telemetry calls LABEL.
+// Hidden files are passed over (Kubernetes keeps its own in what it mounts); all else that cannot be
+// predicted is a problem with a name. Refresh() is one thread's; the rest is thread-safe.
+class JobFiles {
+ public:
+  struct Options {
+    std::string directory;
+    std::size_t most_files = 1000;    // the first by name
+    std::size_t most_bytes = 65'536;  // of a file
+  };
+  // Reads all there is. INVALID_ARGUMENT: there is no such directory.
+  static absl::StatusOr<std::unique_ptr<JobFiles>> Open(Options options, HardwareFacts facts,
+                                                        perfmodel::Calibration calibration);
+
+  // Reads what changed since. Gives the problems that were not there before.
+  std::vector<std::string> Refresh();
+
+  // By job label; and why what is not there is not, by file.
+  struct Read {
+    std::map<std::string, PredictedJob> jobs;
+    std::map<std::string, std::string> problems;
+  };
+  std::shared_ptr<const Read> read() const { return read_.Get(); }
+
+ private:
+  // How a file looks from outside.
+  struct Look {
+    std::uint64_t inode = 0;
+    std::int64_t size = 0;
+    std::int64_t changed = 0;  // nanoseconds
+    bool operator==(const Look&) const = default;
+  };
+  struct Known {
+    Look look;
+    absl::StatusOr<PredictedJob> job;
+  };
+
+  JobFiles(Options options, HardwareFacts facts, perfmodel::Calibration calibration);
+  absl::StatusOr<PredictedJob> ReadOne(const std::string& name) const;
+
+  const Options options_;
+  const HardwareFacts facts_;
+  const perfmodel::Calibration calibration_;
+  std::map<std::string, Known> known_;  // by file
+  Current<Read> read_;
+};
+
+}  // namespace galen::watch::early
+
+#endif  // SERVICES_WATCH_EARLY_JOB_FILES_H_
