@@ -92,13 +92,16 @@ Learner::Learner(LearnerOptions options)
 absl::Status Learner::Add(const RunRecord& run) {
   if (absl::Status status = CheckRun(run); !status.ok()) return status;
   ++runs_;
-  const auto archetype = archetypes_.Number(run.archetype);
-  const auto workload = workload_names_.Number(absl::StrCat(run.archetype, " ", run.stack));
-  const auto context = contexts_.Number(run.context);
-  if (!archetype || !workload || !context) {
+  const std::string named = absl::StrCat(run.archetype, " ", run.stack);
+  // All or none of them get a number: what is kept by number stays in step with the names.
+  if (!archetypes_.HasRoomFor(run.archetype) || !workload_names_.HasRoomFor(named) ||
+      !contexts_.HasRoomFor(run.context)) {
     ++unnamed_;
     return absl::OkStatus();
   }
+  const auto archetype = archetypes_.Number(run.archetype);
+  const auto workload = workload_names_.Number(named);
+  const auto context = contexts_.Number(run.context);
   if (*workload == workloads_.size()) workloads_.push_back({*archetype, {}});
   if (run.behaviour_known) workloads_[*workload].behaviour.Add(run.behaviour);
   const bool failed = run.ending == Ending::kFailed;

@@ -26,6 +26,10 @@ class Names {
   // Nothing when the text is new and there is no room.
   std::optional<std::uint32_t> Number(absl::string_view text);
   std::optional<std::uint32_t> Find(absl::string_view text) const;
+  // Whether Number() would give one.
+  bool HasRoomFor(absl::string_view text) const {
+    return texts_.size() < most_ || numbers_.contains(text);
+  }
   const std::string& Text(std::uint32_t number) const { return texts_[number]; }
   std::size_t size() const { return texts_.size(); }
 

@@ -19,6 +19,8 @@ using ::galen::testing::StatusIs;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 Learned LearnFrom(MadeUpFleet& fleet, int runs, LearnerOptions options = {}) {
   Learner learner(std::move(options));
@@ -127,6 +129,34 @@ TEST(Learner, HostileNumbersOfNamesTakeNoMoreRoom) {
   EXPECT_EQ(learned.runs, 5000);
   EXPECT_EQ(learned.left_out, 4900);
   EXPECT_EQ(learner.fleet().nodes(), 50u);
+}
+
+TEST(Learner, WorkloadsStayInStepWithTheirNamesWhereOnlyContextsAreFull) {
+  LearnerOptions options;
+  options.most_names = 4;
+  Learner learner(options);
+  RunRecord run;
+  run.hours = 1;
+  run.archetype = MadeUpFleet::Archetype(0);
+  run.stack = MadeUpFleet::Stack(0);
+  for (std::size_t i = 0; i < 4; ++i) {
+    run.context = MadeUpFleet::Context(i);
+    ASSERT_TRUE(learner.Add(run).ok());
+  }
+  // A workload that is seen first where there is no room for its context is not there either.
+  run.archetype = MadeUpFleet::Archetype(1);
+  run.context = MadeUpFleet::Context(4);
+  ASSERT_TRUE(learner.Add(run).ok());
+  run.archetype = MadeUpFleet::Archetype(2);
+  run.context = MadeUpFleet::Context(0);
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(learner.Add(run).ok());
+  const Learned learned = learner.Learn();
+  EXPECT_EQ(learned.left_out, 1);
+  EXPECT_EQ(learned.contexts.size(), 4u);
+  EXPECT_THAT(learned.workloads,
+              UnorderedElementsAre(
+                  Pair(MadeUpFleet::Archetype(0) + " " + MadeUpFleet::Stack(0), 0u),
+                  Pair(MadeUpFleet::Archetype(2) + " " + MadeUpFleet::Stack(0), 1u)));
 }
 
 TEST(Learner, RefusesWhatCannotBeARun) {
