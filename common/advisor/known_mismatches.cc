@@ -149,6 +149,7 @@ absl::Status KnownMismatches::AddGpus(absl::string_view text, absl::string_view 
   GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"gpus"}));
   const Yaml* gpus = document.Find("gpus");
   if (gpus == nullptr) return host::YamlError(document, file, "needs gpus");
+  GALEN_RETURN_IF_ERROR(CheckList(*gpus, file, "gpus"));
   std::vector<Gpu> added;
   for (const Yaml& entry : gpus->items) {
     GALEN_RETURN_IF_ERROR(CheckFields(entry, file, {"match", "has", "source"}));
@@ -178,6 +179,7 @@ absl::Status KnownMismatches::AddRules(absl::string_view text, absl::string_view
   GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"mismatches"}));
   const Yaml* mismatches = document.Find("mismatches");
   if (mismatches == nullptr) return host::YamlError(document, file, "needs mismatches");
+  GALEN_RETURN_IF_ERROR(CheckList(*mismatches, file, "mismatches"));
   for (const Yaml& entry : mismatches->items) {
     GALEN_RETURN_IF_ERROR(CheckFields(
         entry, file, {"name", "title", "severity", "all", "check", "advice", "source"}));

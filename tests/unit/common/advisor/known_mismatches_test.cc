@@ -180,6 +180,17 @@ TEST(KnownMismatches, SayWhatIsWrongWithARule) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("match (")));
 }
 
+TEST(KnownMismatches, AFieldThatIsNoListIsNotTakenForAnEmptyOne) {
+  EXPECT_THAT(KnownMismatches::Parse("gpus: A100\n", ""),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gpus.yaml:1: gpus: is no")));
+  EXPECT_THAT(KnownMismatches::Parse("", "mismatches: {name: a}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("mismatches: is no list")));
+  EXPECT_THAT(BuildUpSigns::Parse("signs: {name: a}\n", "s.yaml"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("signs: is no list")));
+  EXPECT_TRUE(KnownMismatches::Parse("gpus:\n", "mismatches: []\n").ok());
+  EXPECT_TRUE(BuildUpSigns::Parse("signs:\n", "s.yaml").ok());
+}
+
 TEST(Versions, AreOrderedByTheirNumbers) {
   EXPECT_LT(OrderVersions("2.9", "2.10"), 0);
   EXPECT_EQ(OrderVersions("2.19", "2.19.0"), 0);
