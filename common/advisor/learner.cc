@@ -41,11 +41,17 @@ absl::Status CheckRun(const RunRecord& run) {
   if (run.gpus < 1 || run.gpus > 10'000'000) {
     return absl::InvalidArgumentError(absl::StrCat("gpus ", run.gpus, ": is 1 to 10,000,000"));
   }
-  if (!(run.hours >= 0) || run.hours > 100'000 || !(run.planned_hours >= 0)) {
+  if (!(run.hours >= 0) || run.hours > 100'000 || !(run.planned_hours >= 0) ||
+      run.planned_hours > 100'000) {
     return absl::InvalidArgumentError("hours of a run are between 0 and 100,000");
   }
   if (run.nodes.size() > kMostNodes || run.episodes.size() > kMostEpisodes) {
     return absl::InvalidArgumentError("a run has at most 4,096 nodes and 1,024 episodes");
+  }
+  for (const double value : run.behaviour) {
+    if (run.behaviour_known && !(std::abs(value) <= kMostBehaviour)) {
+      return absl::InvalidArgumentError("behaviour: four logarithms, between -100 and 100");
+    }
   }
   double at = 0;
   for (const Episode& episode : run.episodes) {

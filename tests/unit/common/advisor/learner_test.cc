@@ -180,6 +180,15 @@ TEST(Learner, RefusesWhatCannotBeARun) {
   refuse([](RunRecord& run) { run.episodes[1].begin = 0.5; }, "in order");
   refuse([](RunRecord& run) { run.episodes[1].end = 5; }, "within the run");
   refuse([](RunRecord& run) { run.nodes.resize(5000); }, "4,096");
+  refuse([](RunRecord& run) { run.planned_hours = INFINITY; }, "hours");
+  for (const double value : {1e308, double{NAN}, double{-INFINITY}}) {
+    refuse(
+        [&](RunRecord& run) {
+          run.behaviour_known = true;
+          run.behaviour[2] = value;
+        },
+        "behaviour");
+  }
   EXPECT_EQ(learner.runs(), 1);
 }
 
