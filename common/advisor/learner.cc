@@ -30,6 +30,28 @@ std::uint64_t HashOf(absl::string_view text) {
   return hash == 0 ? 1 : hash;
 }
 
+// Most significant first, those of one archetype and context as one.
+std::vector<LearnedMismatch> OneOfEach(std::vector<LearnedMismatch> found) {
+  std::stable_sort(found.begin(), found.end(),
+                   [](const LearnedMismatch& a, const LearnedMismatch& b) {
+                     return a.evidence.p < b.evidence.p;
+                   });
+  std::vector<LearnedMismatch> each;
+  std::map<std::string, std::size_t> places;  // by id
+  for (LearnedMismatch& mismatch : found) {
+    const auto [it, is_new] = places.emplace(mismatch.id, each.size());
+    if (is_new) {
+      each.push_back(std::move(mismatch));
+      continue;
+    }
+    std::vector<std::string>& stacks = each[it->second].stacks;
+    stacks.insert(stacks.end(), mismatch.stacks.begin(), mismatch.stacks.end());
+    std::sort(stacks.begin(), stacks.end());
+    stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
+  }
+  return each;
+}
+
 absl::Status CheckRun(const RunRecord& run) {
   if (!IsToken(run.archetype) || !IsToken(run.stack)) {
     return absl::InvalidArgumentError(
@@ -185,9 +207,9 @@ LearnedMismatch Learner::Describe(const Mismatch& mismatch, bool together,
   }
   if (learned.stacks.empty()) learned.stacks = all;
   std::sort(learned.stacks.begin(), learned.stacks.end());
-  std::string named = absl::StrCat(learned.archetype, "\n", learned.context);
-  for (const std::string& stack : learned.stacks) absl::StrAppend(&named, "\n", stack);
-  learned.id = absl::StrCat("mismatch-", Sha256Hex(named).substr(0, 16));
+  learned.id =
+      absl::StrCat(mismatch.one_node ? "one-node-" : "mismatch-",
+                   Sha256Hex(absl::StrCat(learned.archetype, "\n", learned.context)).substr(0, 16));
   return learned;
 }
 
@@ -228,10 +250,8 @@ Learned Learner::Learn() const {
     (mismatch.one_node ? learned.of_one_node : learned.mismatches)
         .push_back(Describe(mismatch, i >= alone, groups, cells));
   }
-  const auto before = [](const LearnedMismatch& a, const LearnedMismatch& b) {
-    return a.evidence.p < b.evidence.p;
-  };
-  std::stable_sort(learned.mismatches.begin(), learned.mismatches.end(), before);
+  learned.mismatches = OneOfEach(std::move(learned.mismatches));
+  learned.of_one_node = OneOfEach(std::move(learned.of_one_node));
 
   const std::vector<LifeCounts::Cell> lives = lives_.Cells();
   absl::StatusOr<HazardModel> hazard = FitHazard(lives, options_.fit);

@@ -39,13 +39,16 @@ class Names {
   std::vector<std::string> texts_;
 };
 
-// A combination that fails more than its parts explain.
+// A combination that fails more than its parts explain: one of an archetype and a context, however
+// many versions of the archetype carry it.
 struct LearnedMismatch {
-  std::string id;  // the same for the same combination, whenever it is learned
+  // By archetype and context alone, so that it is the same whenever it is learned, of whatever
+  // versions: who revokes it is not warned again when more runs show another version.
+  std::string id;
   std::string archetype;
-  std::vector<std::string> stacks;  // the versions that carry it
+  std::vector<std::string> stacks;  // the versions that carry it, sorted
   std::string context;
-  Mismatch evidence;
+  Mismatch evidence;  // of the version, or the versions together, that show it most clearly
 };
 
 struct LearnedBuildUp {
@@ -64,8 +67,9 @@ struct Learned {
   double q = 0;               // the false-discovery rate that the patterns were chosen at
   std::size_t tested_pairs = 0;
   std::size_t tested_signs = 0;
-  std::vector<LearnedMismatch> mismatches;   // most significant first
-  std::vector<LearnedMismatch> of_one_node;  // significant, but the larger part is of one machine
+  std::vector<LearnedMismatch> mismatches;  // most significant first
+  // Significant, but the larger part is of one machine; likewise.
+  std::vector<LearnedMismatch> of_one_node;
   std::vector<LearnedBuildUp> build_ups;
   std::optional<HazardModel> hazard;  // with the effects of the build-ups alone
   std::string no_hazard;              // why there is none

@@ -17,6 +17,7 @@ using ::galen::testing::FleetShape;
 using ::galen::testing::MadeUpFleet;
 using ::galen::testing::StatusIs;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -110,6 +111,42 @@ TEST(Learner, TheSameRunsTeachTheSame) {
   }
 }
 
+// Whoever revoked it once is not to be warned again because more runs show one more version.
+TEST(Learner, AMismatchKeepsItsIdWhenMoreRunsShowAnotherVersion) {
+  Learner learner;
+  // Of each version on each context `runs`, of which one in twenty fails; of the named ones on
+  // context 0 half.
+  const auto add = [&learner](int runs, std::set<std::size_t> bad) {
+    for (std::size_t archetype = 0; archetype < 4; ++archetype) {
+      for (std::size_t stack = 0; stack < 2; ++stack) {
+        for (std::size_t context = 0; context < 4; ++context) {
+          const std::size_t workload = archetype * 2 + stack;
+          for (int i = 0; i < runs; ++i) {
+            RunRecord run;
+            run.archetype = MadeUpFleet::Archetype(archetype);
+            run.stack = MadeUpFleet::Stack(workload);
+            run.context = MadeUpFleet::Context(context);
+            run.hours = 1;
+            const bool is_bad = context == 0 && bad.contains(workload);
+            run.ending = i % (is_bad ? 2 : 20) == 0 ? Ending::kFailed : Ending::kCompleted;
+            ASSERT_TRUE(learner.Add(run).ok());
+          }
+        }
+      }
+    }
+  };
+  add(200, {0});
+  const Learned before = learner.Learn();
+  ASSERT_EQ(before.mismatches.size(), 1u);
+  EXPECT_THAT(before.mismatches[0].stacks, ElementsAre(MadeUpFleet::Stack(0)));
+  add(400, {0, 1});
+  const Learned after = learner.Learn();
+  ASSERT_EQ(after.mismatches.size(), 1u);
+  EXPECT_THAT(after.mismatches[0].stacks,
+              ElementsAre(MadeUpFleet::Stack(0), MadeUpFleet::Stack(1)));
+  EXPECT_EQ(after.mismatches[0].id, before.mismatches[0].id);
+}
+
 TEST(Learner, HostileNumbersOfNamesTakeNoMoreRoom) {
   LearnerOptions options;
   options.most_names = 100;
@@ -153,10 +190,10 @@ TEST(Learner, WorkloadsStayInStepWithTheirNamesWhereOnlyContextsAreFull) {
   const Learned learned = learner.Learn();
   EXPECT_EQ(learned.left_out, 1);
   EXPECT_EQ(learned.contexts.size(), 4u);
-  EXPECT_THAT(learned.workloads,
-              UnorderedElementsAre(
-                  Pair(MadeUpFleet::Archetype(0) + " " + MadeUpFleet::Stack(0), 0u),
-                  Pair(MadeUpFleet::Archetype(2) + " " + MadeUpFleet::Stack(0), 1u)));
+  EXPECT_THAT(
+      learned.workloads,
+      UnorderedElementsAre(Pair(MadeUpFleet::Archetype(0) + " " + MadeUpFleet::Stack(0), 0u),
+                           Pair(MadeUpFleet::Archetype(2) + " " + MadeUpFleet::Stack(0), 1u)));
 }
 
 TEST(Learner, RefusesWhatCannotBeARun) {
