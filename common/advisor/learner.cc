@@ -150,6 +150,7 @@ absl::Status Learner::Add(const RunRecord& run) {
                  failed && &episode == &run.episodes.back());
     }
   }
+  if (run.ending == Ending::kStopped) return absl::OkStatus();  // no machine is better for it
   bool blamed = false;
   for (const std::string& node : run.nodes) {
     const bool here = failed && node == run.node;

@@ -147,6 +147,23 @@ TEST(Learner, AMismatchKeepsItsIdWhenMoreRunsShowAnotherVersion) {
   EXPECT_EQ(after.mismatches[0].id, before.mismatches[0].id);
 }
 
+TEST(Learner, AStoppedRunSpeaksForNoMachine) {
+  Learner learner;
+  RunRecord run;
+  run.archetype = MadeUpFleet::Archetype(0);
+  run.stack = MadeUpFleet::Stack(0);
+  run.context = MadeUpFleet::Context(0);
+  run.hours = 1;
+  run.nodes = {"n"};
+  for (const Ending ending : {Ending::kCompleted, Ending::kStopped, Ending::kFailed}) {
+    run.ending = ending;
+    run.node = ending == Ending::kFailed ? "n" : "";
+    ASSERT_TRUE(learner.Add(run).ok());
+  }
+  EXPECT_EQ(learner.fleet().Find("n")->runs(), 2);
+  EXPECT_EQ(learner.fleet().Find("n")->failures(), 1);
+}
+
 TEST(Learner, HostileNumbersOfNamesTakeNoMoreRoom) {
   LearnerOptions options;
   options.most_names = 100;
