@@ -115,6 +115,7 @@ Learner::Learner(LearnerOptions options)
       contexts_(options_.most_names),
       counts_(options_.most_cells),
       lives_(options_.most_cells),
+      unfollowed_(options_.most_cells),
       fleet_(options_.most_nodes) {}
 
 absl::Status Learner::Add(const RunRecord& run) {
@@ -143,7 +144,8 @@ absl::Status Learner::Add(const RunRecord& run) {
   }
   const std::uint32_t machines = MachinesOf(*context, run.gpus);
   if (run.episodes.empty()) {
-    lives_.Add(*workload, machines, 0, run.hours, Signs{}, failed);
+    // Nobody looked for signs: that none was seen says nothing of what they do.
+    unfollowed_.Add(*workload, machines, 0, run.hours, Signs{}, failed);
   } else {
     for (const Episode& episode : run.episodes) {
       lives_.Add(*workload, machines, episode.begin, episode.end, episode.signs,
@@ -274,6 +276,13 @@ Learned Learner::Learn() const {
       learned.build_ups.push_back({absl::StrCat("build-up-", i), i, hazard->signs[i]});
     }
     hazard = FitHazard(lives, fit);
+  } else if (unfollowed_.cells() > 0) {
+    // How likely runs fail is known of all of them; what signs do to it is not.
+    std::vector<LifeCounts::Cell> all = unfollowed_.Cells();
+    all.insert(all.end(), lives.begin(), lives.end());
+    FitOptions fit = options_.fit;
+    fit.keep.assign(kMostSigns, false);
+    hazard = FitHazard(all, fit);
   }
   if (hazard.ok()) {
     learned.hazard = *std::move(hazard);

@@ -81,7 +81,7 @@ struct Learned {
 
 struct LearnerOptions {
   double q = 0.05;
-  std::size_t most_cells = 1 << 18;  // of each of both kinds of counts
+  std::size_t most_cells = 1 << 18;  // of each kind of counts
   std::size_t most_names = 1 << 16;  // of workloads, and of contexts
   std::size_t most_nodes = 1 << 17;
   double epoch_days = 30;  // within which runs are matched
@@ -122,6 +122,7 @@ class Learner {
   std::vector<Workload> workloads_;
   RunCounts counts_;
   LifeCounts lives_;
+  LifeCounts unfollowed_;  // of runs of which no signs were followed
   FleetHistory fleet_;
   std::int64_t runs_ = 0;
   std::int64_t unnamed_ = 0;

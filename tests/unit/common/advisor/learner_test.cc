@@ -164,6 +164,46 @@ TEST(Learner, AStoppedRunSpeaksForNoMachine) {
   EXPECT_EQ(learner.fleet().Find("n")->failures(), 1);
 }
 
+// Runs of which nobody followed signs are no runs without signs.
+TEST(Learner, RunsWithoutEpisodesSayNothingOfSigns) {
+  Learner learner;
+  RunRecord run;
+  run.archetype = MadeUpFleet::Archetype(0);
+  run.stack = MadeUpFleet::Stack(0);
+  run.context = MadeUpFleet::Context(0);
+  run.hours = 0.9;
+  // Not followed: they never fail. Followed: with the sign and without it half of them.
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(learner.Add(run).ok());
+  for (int i = 0; i < 1000; ++i) {
+    Episode episode{0, 0.9, {}};
+    episode.signs[2] = i % 20 < 18 ? 1 : 0;
+    run.episodes = {episode};
+    run.ending = i % 2 == 0 ? Ending::kFailed : Ending::kCompleted;
+    ASSERT_TRUE(learner.Add(run).ok());
+  }
+  const Learned learned = learner.Learn();
+  ASSERT_TRUE(learned.hazard.has_value()) << learned.no_hazard;
+  EXPECT_EQ(learned.tested_signs, 1u);
+  EXPECT_THAT(learned.build_ups, IsEmpty());
+}
+
+TEST(Learner, KnowsHowLikelyRunsFailWhereNobodyFollowsSigns) {
+  Learner learner;
+  RunRecord run;
+  run.archetype = MadeUpFleet::Archetype(0);
+  run.stack = MadeUpFleet::Stack(0);
+  run.context = MadeUpFleet::Context(0);
+  run.hours = 0.9;
+  for (int i = 0; i < 1000; ++i) {
+    run.ending = i % 20 == 0 ? Ending::kFailed : Ending::kCompleted;
+    ASSERT_TRUE(learner.Add(run).ok());
+  }
+  const Learned learned = learner.Learn();
+  ASSERT_TRUE(learned.hazard.has_value()) << learned.no_hazard;
+  EXPECT_NEAR(learned.hazard->Probability(0, 0.9, Signs{}, 0, MachinesOf(0, 1)), 0.05, 0.01);
+  EXPECT_EQ(learned.tested_signs, 0u);
+}
+
 TEST(Learner, HostileNumbersOfNamesTakeNoMoreRoom) {
   LearnerOptions options;
   options.most_names = 100;
