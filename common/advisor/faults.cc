@@ -45,12 +45,12 @@ void DeviceHistory::Add(std::uint32_t workload, bool failed) {
     return;
   }
   if (work_.size() < kMost) {
-    work_.push_back({workload, 1, failed ? 1U : 0U});
+    work_.push_back({workload, 1, failed ? 1.0 : 0.0});
     return;
   }
   for (Work& each : work_) {
+    each.failures *= static_cast<double>(each.runs - 1) / static_cast<double>(each.runs);
     --each.runs;
-    each.failures = std::min(each.failures, each.runs);
   }
   work_.erase(
       std::remove_if(work_.begin(), work_.end(), [](const Work& each) { return each.runs == 0; }),
@@ -73,9 +73,10 @@ FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double a
   const int clean = std::countr_zero(history.last());
   // Workloads that fail on it while the rest does not: each beside all others.
   for (const DeviceHistory::Work& work : history.work()) {
-    if (work.failures == 0) continue;
-    const double own = BinomialUpperTail(work.failures, work.runs, rate);
-    const double apart = HypergeometricUpperTail(work.failures, work.runs, failures, runs);
+    const std::int64_t failed = std::llround(work.failures);
+    if (failed == 0) continue;
+    const double own = BinomialUpperTail(failed, work.runs, rate);
+    const double apart = HypergeometricUpperTail(failed, work.runs, failures, runs);
     if (own < alpha && apart < alpha) verdict.workloads.push_back(work.workload);
   }
   std::int64_t rest_runs = runs;
@@ -84,7 +85,7 @@ FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double a
     if (std::find(verdict.workloads.begin(), verdict.workloads.end(), work.workload) !=
         verdict.workloads.end()) {
       rest_runs -= work.runs;
-      rest_failures -= work.failures;
+      rest_failures -= std::llround(work.failures);
     }
   }
   const bool rest_is_fine = BinomialUpperTail(rest_failures, rest_runs, rate) >= alpha;
@@ -128,8 +129,19 @@ void FleetHistory::Add(absl::string_view node, std::uint32_t context, std::uint3
     }
     it = nodes_.try_emplace(std::string(node)).first;
   }
-  it->second.history.Add(workload, failed);
-  it->second.context = context;
+  Node& of = it->second;
+  of.history.Add(workload, failed);
+  const auto same = std::find_if(of.contexts.begin(), of.contexts.end(),
+                                 [&](const auto& each) { return each.first == context; });
+  if (same != of.contexts.end()) {
+    std::rotate(same, same + 1, of.contexts.end());
+  } else {
+    if (of.contexts.size() == kMostContexts) of.contexts.erase(of.contexts.begin());
+    of.contexts.push_back({context, {}});
+  }
+  Sum& sum = of.contexts.back().second;
+  ++sum.runs;
+  sum.failures += failed;
 }
 
 const DeviceHistory* FleetHistory::Find(absl::string_view node) const {
@@ -137,46 +149,64 @@ const DeviceHistory* FleetHistory::Find(absl::string_view node) const {
   return it == nodes_.end() ? nullptr : &it->second.history;
 }
 
-absl::flat_hash_map<std::uint32_t, FleetHistory::Sum> FleetHistory::Sums() const {
-  absl::flat_hash_map<std::uint32_t, Sum> sums;
+FleetHistory::Sums FleetHistory::SumsOfContexts() const {
+  Sums sums;
   for (const auto& [name, node] : nodes_) {
-    Sum& sum = sums[node.context];
-    sum.runs += node.history.runs();
-    sum.failures += node.history.failures();
+    for (const auto& [context, own] : node.contexts) {
+      Sum& sum = sums[context];
+      sum.runs += own.runs;
+      sum.failures += own.failures;
+    }
   }
   return sums;
 }
 
-double FleetHistory::RateBeside(const Node& node, const Sum& context) const {
-  return (static_cast<double>(context.failures - node.history.failures()) + 0.5) /
-         (static_cast<double>(context.runs - node.history.runs()) + 1);
+double FleetHistory::RateBeside(const Node& node, const Sums& sums) {
+  double runs = 0;
+  double expected = 0;
+  for (const auto& [context, own] : node.contexts) {
+    const Sum& all = sums.at(context);
+    runs += static_cast<double>(own.runs);
+    expected += static_cast<double>(own.runs) *
+                (static_cast<double>(all.failures - own.failures) + 0.5) /
+                (static_cast<double>(all.runs - own.runs) + 1);
+  }
+  return expected / runs;
+}
+
+double FleetHistory::TailBeside(const Node& node, const Sums& sums) {
+  // Fisher's test beside the others: where these are few, their own rate is uncertain, too.
+  std::vector<Draw> draws;
+  std::int64_t failures = 0;
+  for (const auto& [context, own] : node.contexts) {
+    const Sum& all = sums.at(context);
+    draws.push_back({own.runs, all.failures, all.runs});
+    failures += own.failures;
+  }
+  return HypergeometricUpperTail(failures, draws);
 }
 
 double FleetHistory::RateBeside(absl::string_view name) const {
   const auto it = nodes_.find(name);
-  return it == nodes_.end() ? 0.5 : RateBeside(it->second, Sums()[it->second.context]);
+  return it == nodes_.end() ? 0.5 : RateBeside(it->second, SumsOfContexts());
 }
 
 std::vector<FleetHistory::Lemon> FleetHistory::Lemons(double q, std::int64_t least_failures) const {
-  const absl::flat_hash_map<std::uint32_t, Sum> sums = Sums();
+  const Sums sums = SumsOfContexts();
   std::vector<std::pair<absl::string_view, const Node*>> nodes;
   for (const auto& [name, node] : nodes_) nodes.push_back({name, &node});
   std::sort(nodes.begin(), nodes.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<double> p_values;
-  for (const auto& [name, node] : nodes) {
-    // Fisher's test beside the others: where these are few, their own rate is uncertain, too.
-    const Sum& all = sums.at(node->context);
-    p_values.push_back(HypergeometricUpperTail(node->history.failures(), node->history.runs(),
-                                               all.failures, all.runs));
-  }
+  p_values.reserve(nodes.size());
+  for (const auto& [name, node] : nodes) p_values.push_back(TailBeside(*node, sums));
   const std::vector<bool> found = BenjaminiHochberg(p_values, q);
   std::vector<Lemon> lemons;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = *nodes[i].second;
     if (!found[i] || node.history.failures() < least_failures) continue;
     Lemon lemon{std::string(nodes[i].first), node.history.runs(), node.history.failures(),
-                TellFault(node.history, RateBeside(node, sums.at(node.context)))};
+                TellFault(node.history, RateBeside(node, sums))};
     lemon.verdict.p = p_values[i];
     lemons.push_back(std::move(lemon));
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -37,7 +38,7 @@ class DeviceHistory {
   struct Work {
     std::uint32_t workload = 0;
     std::uint32_t runs = 0;
-    std::uint32_t failures = 0;
+    double failures = 0;  // of `runs`: what the counts lose they lose of both alike
   };
   const std::vector<Work>& work() const { return work_; }
 
@@ -60,15 +61,20 @@ struct FaultVerdict {
 FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double alpha = 0.001);
 
 // Histories of the machines of a fleet, at most `most`; what comes after is counted and left out. A
-// machine is held against the others of its context: where all machines fail more, none is a lemon.
+// machine is held against the others of the same context, in each context that it was in: where all
+// machines fail more, or did before an upgrade, none is a lemon.
 class FleetHistory {
  public:
   explicit FleetHistory(std::size_t most = 1 << 17) : most_(most) {}
-  // One run that used the machine; `failed`: the failure is put down to this machine.
+  // Contexts of a machine that are told apart: the ones that it was in last.
+  static constexpr std::size_t kMostContexts = 8;
+  // One run that used the machine and came to its end; `failed`: the failure is put down to this
+  // machine.
   void Add(absl::string_view node, std::uint32_t context, std::uint32_t workload, bool failed);
 
   const DeviceHistory* Find(absl::string_view node) const;
-  // How often a run fails on one of the other machines of its context.
+  // How often a run fails on one of the other machines, in the contexts that this one was in as
+  // often as it was in each.
   double RateBeside(absl::string_view node) const;
   std::size_t nodes() const { return nodes_.size(); }
   std::int64_t left_out() const { return left_out_; }
@@ -85,16 +91,19 @@ class FleetHistory {
   std::vector<Lemon> Lemons(double q = 0.05, std::int64_t least_failures = 3) const;
 
  private:
-  struct Node {
-    DeviceHistory history;
-    std::uint32_t context = 0;  // the last one
-  };
   struct Sum {
     std::int64_t runs = 0;
     std::int64_t failures = 0;
   };
-  double RateBeside(const Node& node, const Sum& context) const;
-  absl::flat_hash_map<std::uint32_t, Sum> Sums() const;
+  using Sums = absl::flat_hash_map<std::uint32_t, Sum>;
+  struct Node {
+    DeviceHistory history;
+    std::vector<std::pair<std::uint32_t, Sum>> contexts;  // the last one at the end
+  };
+  static double RateBeside(const Node& node, const Sums& sums);
+  // That the machine failed so often or more often, had it been like the others of each context.
+  static double TailBeside(const Node& node, const Sums& sums);
+  Sums SumsOfContexts() const;
 
   const std::size_t most_;
   absl::flat_hash_map<std::string, Node> nodes_;

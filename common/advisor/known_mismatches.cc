@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -28,6 +29,26 @@ constexpr std::array<absl::string_view, 20> kNeeds = {
     "all_gather", "all_reduce", "all_to_all",     "bf16",      "fp16",      "fp4",        "fp6",
     "fp8",        "fp64",       "gpudirect_rdma", "int8",      "multi_gpu", "multi_node", "nvlink",
     "p2p",        "rdma",       "reduce_scatter", "send_recv", "sharp",     "tf32"};
+
+// Without the local part, which says how it was built: "2.19.3" of "2.19.3+cuda12.2".
+absl::string_view Released(absl::string_view version) {
+  return version.substr(0, version.find('+'));
+}
+
+// The first so many parts.
+absl::string_view Parts(absl::string_view version, std::ptrdiff_t count) {
+  for (std::size_t i = 0; i < version.size(); ++i) {
+    if (version[i] == '.' && --count == 0) return version.substr(0, i);
+  }
+  return version;
+}
+
+// As OrderVersions(), in the parts that both have: what is not told is not 0.
+int OrderShared(absl::string_view a, absl::string_view b) {
+  const auto parts =
+      1 + std::min(std::count(a.begin(), a.end(), '.'), std::count(b.begin(), b.end(), '.'));
+  return OrderVersions(Parts(a, parts), Parts(b, parts));
+}
 
 }  // namespace
 
@@ -80,8 +101,11 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
     condition.word = words[2];
     return condition;
   }
-  if (words.size() == 3 && (words[0] == "unequal" || words[0] == "newer")) {
-    condition.kind = words[0] == "unequal" ? Kind::kUnequal : Kind::kNewer;
+  for (const auto& [name, kind] :
+       {std::pair{"unequal", Kind::kUnequal}, std::pair{"newer", Kind::kNewer},
+        std::pair{"newer_major", Kind::kNewerMajor}, std::pair{"newer_minor", Kind::kNewerMinor}}) {
+    if (words.size() != 3 || words[0] != name) continue;
+    condition.kind = kind;
     condition.word = words[1];
     condition.other = words[2];
     return condition;
@@ -115,7 +139,8 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
   }
   return absl::InvalidArgumentError(absl::StrCat("\"", text,
                                                  "\" is no condition: needs, gpu has, gpu lacks, "
-                                                 "setting, version, differs, unequal or newer"));
+                                                 "setting, version, differs, unequal, newer, "
+                                                 "newer_major or newer_minor"));
 }
 
 absl::Status KnownMismatches::AddGpus(absl::string_view text, absl::string_view file) {
@@ -124,6 +149,7 @@ absl::Status KnownMismatches::AddGpus(absl::string_view text, absl::string_view 
   GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"gpus"}));
   const Yaml* gpus = document.Find("gpus");
   if (gpus == nullptr) return host::YamlError(document, file, "needs gpus");
+  GALEN_RETURN_IF_ERROR(CheckList(*gpus, file, "gpus"));
   std::vector<Gpu> added;
   for (const Yaml& entry : gpus->items) {
     GALEN_RETURN_IF_ERROR(CheckFields(entry, file, {"match", "has", "source"}));
@@ -153,6 +179,7 @@ absl::Status KnownMismatches::AddRules(absl::string_view text, absl::string_view
   GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"mismatches"}));
   const Yaml* mismatches = document.Find("mismatches");
   if (mismatches == nullptr) return host::YamlError(document, file, "needs mismatches");
+  GALEN_RETURN_IF_ERROR(CheckList(*mismatches, file, "mismatches"));
   for (const Yaml& entry : mismatches->items) {
     GALEN_RETURN_IF_ERROR(CheckFields(
         entry, file, {"name", "title", "severity", "all", "check", "advice", "source"}));
@@ -244,11 +271,13 @@ bool KnownMismatches::Holds(const Condition& condition, const JobFacts& facts, c
     case Kind::kSetting:
       return facts.settings.contains(condition.word);
     case Kind::kDiffers:
-      return of.size() > 1;
+      return std::any_of(of.begin(), of.end(), [&](const std::string& version) {
+        return OrderVersions(Released(version), Released(*of.begin())) != 0;
+      });
     case Kind::kVersion:
       return std::any_of(of.begin(), of.end(), [&](const std::string& version) {
         return std::all_of(condition.range.begin(), condition.range.end(), [&](const Bound& bound) {
-          const int order = OrderVersions(version, bound.version);
+          const int order = OrderVersions(Released(version), Released(bound.version));
           switch (bound.is) {
             case Bound::Is::kBelow:
               return order < 0;
@@ -264,14 +293,27 @@ bool KnownMismatches::Holds(const Condition& condition, const JobFacts& facts, c
           return false;
         });
       });
-    case Kind::kUnequal:
-    case Kind::kNewer: {
+    case Kind::kUnequal: {
       const std::set<std::string>& other = versions(condition.other);
-      if (of.empty() || other.empty()) return false;
+      if (other.empty()) return false;
       return std::any_of(of.begin(), of.end(), [&](const std::string& version) {
         return std::all_of(other.begin(), other.end(), [&](const std::string& beside) {
-          const int order = OrderVersions(version, beside);
-          return condition.kind == Kind::kNewer ? order > 0 : order != 0;
+          return OrderVersions(Released(version), Released(beside)) != 0;
+        });
+      });
+    }
+    case Kind::kNewer:
+    case Kind::kNewerMajor:
+    case Kind::kNewerMinor: {
+      const std::set<std::string>& other = versions(condition.other);
+      return std::any_of(of.begin(), of.end(), [&](const std::string& version) {
+        return std::any_of(other.begin(), other.end(), [&](const std::string& beside) {
+          const absl::string_view a = Released(version);
+          const absl::string_view b = Released(beside);
+          const int major = OrderVersions(Parts(a, 1), Parts(b, 1));
+          if (condition.kind == Kind::kNewerMajor) return major > 0;
+          if (condition.kind == Kind::kNewerMinor && major != 0) return false;
+          return OrderShared(a, b) > 0;
         });
       });
     }

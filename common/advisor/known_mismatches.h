@@ -64,7 +64,18 @@ class KnownMismatches {
     std::string version;
   };
   struct Condition {
-    enum class Kind { kNeeds, kGpuHas, kGpuLacks, kSetting, kVersion, kDiffers, kUnequal, kNewer };
+    enum class Kind {
+      kNeeds,
+      kGpuHas,
+      kGpuLacks,
+      kSetting,
+      kVersion,
+      kDiffers,
+      kUnequal,
+      kNewer,
+      kNewerMajor,
+      kNewerMinor
+    };
     Kind kind = Kind::kNeeds;
     std::string word;
     std::string other;

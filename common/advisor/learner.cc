@@ -30,6 +30,28 @@ std::uint64_t HashOf(absl::string_view text) {
   return hash == 0 ? 1 : hash;
 }
 
+// Most significant first, those of one archetype and context as one.
+std::vector<LearnedMismatch> OneOfEach(std::vector<LearnedMismatch> found) {
+  std::stable_sort(found.begin(), found.end(),
+                   [](const LearnedMismatch& a, const LearnedMismatch& b) {
+                     return a.evidence.p < b.evidence.p;
+                   });
+  std::vector<LearnedMismatch> each;
+  std::map<std::string, std::size_t> places;  // by id
+  for (LearnedMismatch& mismatch : found) {
+    const auto [it, is_new] = places.emplace(mismatch.id, each.size());
+    if (is_new) {
+      each.push_back(std::move(mismatch));
+      continue;
+    }
+    std::vector<std::string>& stacks = each[it->second].stacks;
+    stacks.insert(stacks.end(), mismatch.stacks.begin(), mismatch.stacks.end());
+    std::sort(stacks.begin(), stacks.end());
+    stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
+  }
+  return each;
+}
+
 absl::Status CheckRun(const RunRecord& run) {
   if (!IsToken(run.archetype) || !IsToken(run.stack)) {
     return absl::InvalidArgumentError(
@@ -41,11 +63,17 @@ absl::Status CheckRun(const RunRecord& run) {
   if (run.gpus < 1 || run.gpus > 10'000'000) {
     return absl::InvalidArgumentError(absl::StrCat("gpus ", run.gpus, ": is 1 to 10,000,000"));
   }
-  if (!(run.hours >= 0) || run.hours > 100'000 || !(run.planned_hours >= 0)) {
+  if (!(run.hours >= 0) || run.hours > 100'000 || !(run.planned_hours >= 0) ||
+      run.planned_hours > 100'000) {
     return absl::InvalidArgumentError("hours of a run are between 0 and 100,000");
   }
   if (run.nodes.size() > kMostNodes || run.episodes.size() > kMostEpisodes) {
     return absl::InvalidArgumentError("a run has at most 4,096 nodes and 1,024 episodes");
+  }
+  for (const double value : run.behaviour) {
+    if (run.behaviour_known && !(std::abs(value) <= kMostBehaviour)) {
+      return absl::InvalidArgumentError("behaviour: four logarithms, between -100 and 100");
+    }
   }
   double at = 0;
   for (const Episode& episode : run.episodes) {
@@ -87,18 +115,22 @@ Learner::Learner(LearnerOptions options)
       contexts_(options_.most_names),
       counts_(options_.most_cells),
       lives_(options_.most_cells),
+      unfollowed_(options_.most_cells),
       fleet_(options_.most_nodes) {}
 
 absl::Status Learner::Add(const RunRecord& run) {
   if (absl::Status status = CheckRun(run); !status.ok()) return status;
   ++runs_;
-  const auto archetype = archetypes_.Number(run.archetype);
-  const auto workload = workload_names_.Number(absl::StrCat(run.archetype, " ", run.stack));
-  const auto context = contexts_.Number(run.context);
-  if (!archetype || !workload || !context) {
+  const std::string named = absl::StrCat(run.archetype, " ", run.stack);
+  // All or none of them get a number: what is kept by number stays in step with the names.
+  if (!archetypes_.HasRoomFor(run.archetype) || !workload_names_.HasRoomFor(named) ||
+      !contexts_.HasRoomFor(run.context)) {
     ++unnamed_;
     return absl::OkStatus();
   }
+  const auto archetype = archetypes_.Number(run.archetype);
+  const auto workload = workload_names_.Number(named);
+  const auto context = contexts_.Number(run.context);
   if (*workload == workloads_.size()) workloads_.push_back({*archetype, {}});
   if (run.behaviour_known) workloads_[*workload].behaviour.Add(run.behaviour);
   const bool failed = run.ending == Ending::kFailed;
@@ -112,13 +144,15 @@ absl::Status Learner::Add(const RunRecord& run) {
   }
   const std::uint32_t machines = MachinesOf(*context, run.gpus);
   if (run.episodes.empty()) {
-    lives_.Add(*workload, machines, 0, run.hours, Signs{}, failed, run.planned_hours);
+    // Nobody looked for signs: that none was seen says nothing of what they do.
+    unfollowed_.Add(*workload, machines, 0, run.hours, Signs{}, failed, run.planned_hours);
   } else {
     for (const Episode& episode : run.episodes) {
       lives_.Add(*workload, machines, episode.begin, episode.end, episode.signs,
                  failed && &episode == &run.episodes.back(), run.planned_hours);
     }
   }
+  if (run.ending == Ending::kStopped) return absl::OkStatus();  // no machine is better for it
   bool blamed = false;
   for (const std::string& node : run.nodes) {
     const bool here = failed && node == run.node;
@@ -176,9 +210,9 @@ LearnedMismatch Learner::Describe(const Mismatch& mismatch, bool together,
   }
   if (learned.stacks.empty()) learned.stacks = all;
   std::sort(learned.stacks.begin(), learned.stacks.end());
-  std::string named = absl::StrCat(learned.archetype, "\n", learned.context);
-  for (const std::string& stack : learned.stacks) absl::StrAppend(&named, "\n", stack);
-  learned.id = absl::StrCat("mismatch-", Sha256Hex(named).substr(0, 16));
+  learned.id =
+      absl::StrCat(mismatch.one_node ? "one-node-" : "mismatch-",
+                   Sha256Hex(absl::StrCat(learned.archetype, "\n", learned.context)).substr(0, 16));
   return learned;
 }
 
@@ -219,10 +253,8 @@ Learned Learner::Learn() const {
     (mismatch.one_node ? learned.of_one_node : learned.mismatches)
         .push_back(Describe(mismatch, i >= alone, groups, cells));
   }
-  const auto before = [](const LearnedMismatch& a, const LearnedMismatch& b) {
-    return a.evidence.p < b.evidence.p;
-  };
-  std::stable_sort(learned.mismatches.begin(), learned.mismatches.end(), before);
+  learned.mismatches = OneOfEach(std::move(learned.mismatches));
+  learned.of_one_node = OneOfEach(std::move(learned.of_one_node));
 
   const std::vector<LifeCounts::Cell> lives = lives_.Cells();
   absl::StatusOr<HazardModel> hazard = FitHazard(lives, options_.fit);
@@ -243,6 +275,13 @@ Learned Learner::Learn() const {
       learned.build_ups.push_back({absl::StrCat("build-up-", i), i, hazard->signs[i]});
     }
     hazard = FitHazard(lives, fit);
+  } else if (unfollowed_.cells() > 0) {
+    // How likely runs fail is known of all of them; what signs do to it is not.
+    std::vector<LifeCounts::Cell> all = unfollowed_.Cells();
+    all.insert(all.end(), lives.begin(), lives.end());
+    FitOptions fit = options_.fit;
+    fit.keep.assign(kMostSigns, false);
+    hazard = FitHazard(all, fit);
   }
   if (hazard.ok()) {
     learned.hazard = *std::move(hazard);

@@ -27,6 +27,10 @@ class Names {
   // Nothing when the text is new and there is no room.
   std::optional<std::uint32_t> Number(absl::string_view text);
   std::optional<std::uint32_t> Find(absl::string_view text) const;
+  // Whether Number() would give one.
+  bool HasRoomFor(absl::string_view text) const {
+    return texts_.size() < most_ || numbers_.contains(text);
+  }
   const std::string& Text(std::uint32_t number) const { return texts_[number]; }
   std::size_t size() const { return texts_.size(); }
 
@@ -36,13 +40,16 @@ class Names {
   std::vector<std::string> texts_;
 };
 
-// A combination that fails more than its parts explain.
+// A combination that fails more than its parts explain: one of an archetype and a context, however
+// many versions of the archetype carry it.
 struct LearnedMismatch {
-  std::string id;  // the same for the same combination, whenever it is learned
+  // By archetype and context alone, so that it is the same whenever it is learned, of whatever
+  // versions: who revokes it is not warned again when more runs show another version.
+  std::string id;
   std::string archetype;
-  std::vector<std::string> stacks;  // the versions that carry it
+  std::vector<std::string> stacks;  // the versions that carry it, sorted
   std::string context;
-  Mismatch evidence;
+  Mismatch evidence;  // of the version, or the versions together, that show it most clearly
 };
 
 struct LearnedBuildUp {
@@ -61,9 +68,10 @@ struct Learned {
   double q = 0;               // the false-discovery rate that the patterns were chosen at
   std::size_t tested_pairs = 0;
   std::size_t tested_signs = 0;
-  std::vector<double> sign_p;                // of each of these
-  std::vector<LearnedMismatch> mismatches;   // most significant first
-  std::vector<LearnedMismatch> of_one_node;  // significant, but the larger part is of one machine
+  std::vector<double> sign_p;               // of each of these
+  std::vector<LearnedMismatch> mismatches;  // most significant first
+  // Significant, but the larger part is of one machine; likewise.
+  std::vector<LearnedMismatch> of_one_node;
   std::vector<LearnedBuildUp> build_ups;
   std::optional<HazardModel> hazard;  // with the effects of the build-ups alone
   std::string no_hazard;              // why there is none
@@ -75,7 +83,7 @@ struct Learned {
 
 struct LearnerOptions {
   double q = 0.05;
-  std::size_t most_cells = 1 << 18;  // of each of both kinds of counts
+  std::size_t most_cells = 1 << 18;  // of each kind of counts
   std::size_t most_names = 1 << 16;  // of workloads, and of contexts
   std::size_t most_nodes = 1 << 17;
   double epoch_days = 30;  // within which runs are matched
@@ -116,6 +124,7 @@ class Learner {
   std::vector<Workload> workloads_;
   RunCounts counts_;
   LifeCounts lives_;
+  LifeCounts unfollowed_;  // of runs of which no signs were followed
   FleetHistory fleet_;
   std::int64_t runs_ = 0;
   std::int64_t unnamed_ = 0;

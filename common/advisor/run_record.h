@@ -34,6 +34,8 @@ struct Episode {
 // measures a GPU (power share, bytes sent, bytes of memory, host's share). Versions of an archetype
 // are told alike by it.
 inline constexpr std::size_t kBehaviours = 4;
+// No natural logarithm of what is measured is further from 0.
+inline constexpr double kMostBehaviour = 100;
 
 // A run that is over. All that is learned is learned from these.
 struct RunRecord {

@@ -50,6 +50,7 @@ absl::Status BuildUpSigns::Add(absl::string_view text, absl::string_view file) {
   GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"signs"}));
   const Yaml* signs = document.Find("signs");
   if (signs == nullptr) return host::YamlError(document, file, "needs signs");
+  GALEN_RETURN_IF_ERROR(CheckList(*signs, file, "signs"));
   for (const Yaml& entry : signs->items) {
     GALEN_ASSIGN_OR_RETURN(BuildUpSign sign, ReadSign(entry, file));
     std::size_t place = 0;

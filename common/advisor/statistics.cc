@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace galen::advisor {
 namespace {
@@ -75,6 +77,62 @@ double HypergeometricUpperTail(std::int64_t hits, std::int64_t draws, std::int64
     if (term < 1e-17 * tail) break;
   }
   return std::min(tail, 1.0);
+}
+
+double HypergeometricUpperTail(std::int64_t hits, absl::Span<const Draw> strata) {
+  constexpr std::int64_t kMostExact = 256;
+  if (strata.size() == 1) {
+    return HypergeometricUpperTail(hits, strata[0].draws, strata[0].marked, strata[0].all);
+  }
+  double mean = 0;
+  double variance = 0;
+  for (const Draw& draw : strata) {
+    if (draw.draws < 0 || draw.marked < 0 || draw.draws > draw.all || draw.marked > draw.all) {
+      return 1;
+    }
+    if (draw.all == 0) continue;
+    const auto all = static_cast<double>(draw.all);
+    const double share = static_cast<double>(draw.marked) / all;
+    const double own = static_cast<double>(draw.draws) * share;
+    mean += own;
+    if (draw.all > 1) {
+      variance += own * (1 - share) * (all - static_cast<double>(draw.draws)) / (all - 1);
+    }
+  }
+  const auto number = static_cast<double>(hits);
+  if (!(number > mean)) return 1;
+  if (hits > kMostExact) {
+    if (!(variance > 0)) return 0;
+    return NormalUpperTail((number - 0.5 - mean) / std::sqrt(variance));
+  }
+  // How likely each number of hits is so far; the last place is of `hits` and more.
+  const auto most = static_cast<std::size_t>(hits);
+  std::vector<double> sum(most + 1, 0);
+  sum[0] = 1;
+  for (const Draw& draw : strata) {
+    const double whole = LogChoose(static_cast<double>(draw.all), static_cast<double>(draw.draws));
+    std::vector<double> own(most, 0);  // P(X = k)
+    const std::int64_t least = std::max<std::int64_t>(0, draw.draws + draw.marked - draw.all);
+    for (std::int64_t k = least; k < hits && k <= std::min(draw.draws, draw.marked); ++k) {
+      own[static_cast<std::size_t>(k)] =
+          std::exp(LogChoose(static_cast<double>(draw.marked), static_cast<double>(k)) +
+                   LogChoose(static_cast<double>(draw.all - draw.marked),
+                             static_cast<double>(draw.draws - k)) -
+                   whole);
+    }
+    std::vector<double> more(most + 1, 0);  // P(X >= k)
+    more[most] = HypergeometricUpperTail(hits, draw.draws, draw.marked, draw.all);
+    for (std::size_t k = most; k-- > 0;) more[k] = more[k + 1] + own[k];
+    std::vector<double> next(most + 1, 0);
+    next[most] = sum[most];
+    for (std::size_t before = 0; before < most; ++before) {
+      if (sum[before] <= 0) continue;
+      for (std::size_t k = 0; before + k < most; ++k) next[before + k] += sum[before] * own[k];
+      next[most] += sum[before] * more[most - before];
+    }
+    sum = std::move(next);
+  }
+  return std::min(sum[most], 1.0);
 }
 
 double NormalUpperTail(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }

@@ -17,6 +17,18 @@ double BinomialUpperTail(std::int64_t successes, std::int64_t trials, double pro
 double HypergeometricUpperTail(std::int64_t hits, std::int64_t draws, std::int64_t marked,
                                std::int64_t all);
 
+// The same of the hits of several draws together, each out of a whole of its own: the exact test of
+// a common odds ratio of 1 over strata (Gart, "Point and interval estimation of the common odds
+// ratio in the combination of 2 x 2 tables with fixed marginals", 1970). With more than 256 hits by
+// the normal distribution of Mantel and Haenszel (1959), with its correction for continuity. Where
+// there are no more hits than are to be expected of several draws it is 1.
+struct Draw {
+  std::int64_t draws = 0;
+  std::int64_t marked = 0;
+  std::int64_t all = 0;
+};
+double HypergeometricUpperTail(std::int64_t hits, absl::Span<const Draw> strata);
+
 // P(Z >= z) of a standard normal Z.
 double NormalUpperTail(double z);
 

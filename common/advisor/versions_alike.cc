@@ -19,11 +19,21 @@ double Distance(const Behaviour& a, const Behaviour& b) {
   return largest;
 }
 
+// Who is known no better would be alike to all.
+bool IsKnown(const Behaviour& version, std::int64_t least_runs) {
+  constexpr double kMostNoise = 0.5;
+  if (version.runs() < least_runs) return false;
+  for (std::size_t i = 0; i < kBehaviours; ++i) {
+    if (!(2 * version.error(i) <= kMostNoise)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void Behaviour::Add(const std::array<double, kBehaviours>& seen) {
   for (const double value : seen) {
-    if (!std::isfinite(value)) return;
+    if (!(std::abs(value) <= kMostBehaviour)) return;
   }
   ++runs_;
   for (std::size_t i = 0; i < kBehaviours; ++i) {
@@ -43,7 +53,7 @@ std::vector<std::uint32_t> GroupAlike(absl::Span<const Behaviour> versions, doub
   const std::size_t n = versions.size();
   std::vector<std::size_t> known;
   for (std::size_t i = 0; i < n && known.size() < kMostCompared; ++i) {
-    if (versions[i].runs() >= least_runs) known.push_back(i);
+    if (IsKnown(versions[i], least_runs)) known.push_back(i);
   }
   const std::size_t m = known.size();
   std::vector<std::vector<double>> apart(m, std::vector<double>(m, 0));

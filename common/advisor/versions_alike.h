@@ -29,10 +29,10 @@ class Behaviour {
 // Versions that behave alike, the number of a group each, from 0 in the order of first members:
 // sub-archetypes. Two groups are one when no two members differ by more than `tolerance` in the
 // logarithm of anything (0.1 is some 10 %), as far as noise lets tell: by two standard errors more
-// is still alike. Nearest first (complete linkage). A version of fewer than `least_runs` is a group
-// of its own, for nothing is known of it. How versions fail has no part in it, so that whoever
-// tests failures by group does not test what the groups were made from. At most 256 versions are
-// compared; the rest are groups of their own.
+// is still alike. Nearest first (complete linkage). A version of fewer than `least_runs`, or of
+// which two standard errors are more than 0.5, is a group of its own, for nothing is known of it.
+// How versions fail has no part in it, so that whoever tests failures by group does not test what
+// the groups were made from. At most 256 versions are compared; the rest are groups of their own.
 std::vector<std::uint32_t> GroupAlike(absl::Span<const Behaviour> versions, double tolerance = 0.1,
                                       std::int64_t least_runs = 10);
 

@@ -30,6 +30,16 @@ inline absl::Status CheckFields(const host::Yaml& map, absl::string_view file,
   return absl::OkStatus();
 }
 
+// INVALID_ARGUMENT, naming the line, unless `value` is a list or nothing at all.
+inline absl::Status CheckList(const host::Yaml& value, absl::string_view file,
+                              absl::string_view name) {
+  if (value.kind == host::Yaml::Kind::kList || value.kind == host::Yaml::Kind::kNull) {
+    return absl::OkStatus();
+  }
+  return host::YamlError(value, file,
+                         absl::StrCat(name, ": is no list; write - before each entry"));
+}
+
 inline absl::StatusOr<std::string> NeededText(const host::Yaml& entry, absl::string_view file,
                                               absl::string_view name) {
   const host::Yaml* value = entry.Find(name);

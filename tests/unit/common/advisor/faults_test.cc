@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -67,6 +69,22 @@ TEST(Faults, WorkloadsBeyondEightTakeNoMoreRoom) {
   EXPECT_EQ(history.failures(), 100);
 }
 
+// What the counts forget they forget of failures and of runs alike.
+TEST(Faults, ForgettingWorkloadsMakesNoneFailMoreOften) {
+  DeviceHistory history;
+  std::uint32_t other = 1;
+  for (int i = 0; i < 2000; ++i) {
+    history.Add(0, i % 10 == 0);
+    if (i % 2 == 0) history.Add(other++, false);
+  }
+  const auto& work = history.work();
+  const auto most =
+      std::find_if(work.begin(), work.end(), [](const auto& each) { return each.workload == 0; });
+  ASSERT_NE(most, work.end());
+  EXPECT_GT(most->runs, 1000u);
+  EXPECT_NEAR(static_cast<double>(most->failures) / most->runs, 0.1, 0.02);
+}
+
 TEST(Lemons, AreTheNodesThatFailMoreThanTheFleet) {
   FleetHistory fleet;
   std::mt19937_64 random(11);
@@ -99,6 +117,51 @@ TEST(Lemons, ThereAreNoneWhereMachinesOfAContextAreEqual) {
     with_any += fleet.Lemons().empty() ? 0 : 1;
   }
   EXPECT_LE(with_any, 4);
+}
+
+// Half of the machines had a driver with which one run of ten failed; then ten of them, and one
+// that is bad by itself, came to those with which one of a hundred does.
+FleetHistory AfterAnUpgrade(int seed, bool with_lemon) {
+  FleetHistory fleet;
+  std::mt19937_64 random(seed);
+  const auto run = [&](int node, std::uint32_t context, unsigned in_a_thousand) {
+    fleet.Add(absl::StrCat("n", node), context, 0, random() % 1000 < in_a_thousand);
+  };
+  for (int round = 0; round < 120; ++round) {
+    for (int node = 0; node < 50; ++node) run(node, 0, 100);
+    for (int node = 50; node < 100; ++node) run(node, 1, 10);
+    if (with_lemon) run(100, 0, 400);
+  }
+  for (int round = 0; round < 40; ++round) {
+    for (int node = 0; node < 10; ++node) run(node, 1, 10);
+    for (int node = 50; node < 100; ++node) run(node, 1, 10);
+    if (with_lemon) run(100, 1, 250);
+  }
+  return fleet;
+}
+
+TEST(Lemons, AnUpgradeMakesNoLemonsOfTheMachinesThatHadTheWorseContextBefore) {
+  int with_any = 0;
+  for (int seed = 0; seed < 40; ++seed) {
+    with_any += AfterAnUpgrade(seed, false).Lemons().empty() ? 0 : 1;
+  }
+  EXPECT_LE(with_any, 4);
+  const FleetHistory fleet = AfterAnUpgrade(100, true);
+  const std::vector<FleetHistory::Lemon> lemons = fleet.Lemons(0.001);
+  ASSERT_EQ(lemons.size(), 1u);
+  EXPECT_EQ(lemons[0].node, "n100");
+  EXPECT_NEAR(fleet.RateBeside("n0"), (120 * 0.1 + 40 * 0.01) / 160, 0.01);
+}
+
+TEST(Lemons, AMachineTakesNoMoreRoomForAnyNumberOfContexts) {
+  FleetHistory fleet;
+  for (std::uint32_t context = 0; context < 10'000; ++context) {
+    fleet.Add("a", context, 0, true);
+    fleet.Add("b", context, 0, false);
+  }
+  // Of the ones that are remembered one failure of two runs each, as the other would have it.
+  EXPECT_NEAR(fleet.RateBeside("a"), 0.25, 0.01);
+  EXPECT_THAT(fleet.Lemons(0.001), IsEmpty());
 }
 
 TEST(Lemons, NodesBeyondTheRoomAreCounted) {

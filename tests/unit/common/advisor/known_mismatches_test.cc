@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/advisor/signs.h"
 #include "common/knowledge/load.h"
 #include "tests/testing/status_matchers.h"
@@ -52,12 +54,65 @@ TEST(KnownMismatches, AreFoundWhenAJobIsRegistered) {
               ElementsAre("nccl_219_all_to_all"));
   EXPECT_THAT(Names({.versions = {{"nccl", {"2.19.3", "2.21.5"}}}}),
               ElementsAre("nccl_versions_differ"));
-  EXPECT_THAT(Names({.versions = {{"cuda", {"12.4"}}, {"driver_cuda", {"12.2"}}}}),
-              ElementsAre("cuda_above_driver"));
   EXPECT_THAT(Names({.versions = {{"driver", {"550.90.07"}}, {"fabric_manager", {"550.54.15"}}}}),
               ElementsAre("fabric_manager_unequal"));
   EXPECT_THAT(Names({.needs = {"gpudirect_rdma"}, .settings = {"acs_enabled"}}),
               ElementsAre("gpudirect_with_acs"));
+}
+
+// From CUDA 11 on a runtime runs on any driver of its major release.
+TEST(KnownMismatches, ACudaAboveTheDriverIsAnErrorAcrossMajorReleasesAlone) {
+  const auto names = [](const std::string& cuda, const std::set<std::string>& driver_cuda) {
+    return Names({.versions = {{"cuda", {cuda}}, {"driver_cuda", driver_cuda}}});
+  };
+  EXPECT_THAT(names("12.4", {"12.4"}), IsEmpty());
+  EXPECT_THAT(names("12.4.1", {"12.4"}), IsEmpty());  // what the driver tells has no third part
+  EXPECT_THAT(names("12", {"11.8"}), ElementsAre("cuda_above_driver"));
+  EXPECT_THAT(names("12.4", {"13.0"}), IsEmpty());
+  EXPECT_THAT(names("12.4", {"12.2"}), ElementsAre("cuda_minor_above_driver"));
+  EXPECT_THAT(names("12.10", {"12.9"}), ElementsAre("cuda_minor_above_driver"));
+  EXPECT_THAT(names("13.0", {"12.9"}), ElementsAre("cuda_above_driver"));
+  EXPECT_THAT(names("10.2", {"10.1"}), ElementsAre("cuda_10_above_driver"));
+  // One machine of the job with an older driver is enough.
+  EXPECT_THAT(names("12.8", {"12.2", "13.0"}), ElementsAre("cuda_minor_above_driver"));
+  for (const KnownMismatch* each : Shipped().all()) {
+    if (absl::StrContains(each->name, "above_driver")) {
+      EXPECT_EQ(each->error, each->name != "cuda_minor_above_driver");
+    }
+  }
+}
+
+TEST(KnownMismatches, HowAVersionWasBuiltMakesItNoOther) {
+  EXPECT_THAT(Names({.versions = {{"nccl", {"2.21.5", "2.21.5+cuda12.4"}}}}), IsEmpty());
+  EXPECT_THAT(Names({.versions = {{"nccl", {"2.21.5+cuda11.8", "2.20.5+cuda11.8"}}}}),
+              ElementsAre("nccl_versions_differ"));
+  EXPECT_THAT(Names({.needs = {"all_to_all"}, .versions = {{"nccl", {"2.19.4+cuda12.2"}}}}),
+              IsEmpty());
+}
+
+TEST(KnownMismatches, GpusAreToldByWholeWords) {
+  for (const char* gpu : {"NVIDIA A100-SXM4-80GB", "NVIDIA A100X", "A100", "NVIDIA A100 80GB PCIe",
+                          "GRID A100D-80C", "NVIDIA A800-SXM4-80GB", "NVIDIA A30"}) {
+    EXPECT_THAT(Names({.needs = {"fp8"}, .gpu = gpu}), ElementsAre("fp8_without_units")) << gpu;
+  }
+  for (const char* gpu : {"Tesla V100-SXM2-32GB", "Tesla V100S-PCIE-32GB"}) {
+    EXPECT_THAT(Names({.needs = {"bf16"}, .gpu = gpu}), ElementsAre("bf16_without_units")) << gpu;
+  }
+  for (const char* gpu : {"NVIDIA H100 80GB HBM3", "NVIDIA H100XM-80C", "NVIDIA H200", "NVIDIA H20",
+                          "NVIDIA GH200 480GB"}) {
+    EXPECT_THAT(Names({.versions = {{"cuda", {"11.7"}}}, .gpu = gpu}),
+                ElementsAre("cuda_has_no_code_for_hopper"))
+        << gpu;
+  }
+  for (const char* gpu : {"NVIDIA L40S", "NVIDIA L40", "NVIDIA L4"}) {
+    EXPECT_THAT(Names({.versions = {{"cuda", {"11.7"}}}, .gpu = gpu}),
+                ElementsAre("cuda_has_no_code_for_ada"))
+        << gpu;
+  }
+  // Of these nothing is known.
+  for (const char* gpu : {"NVIDIA RTX A1000", "NVIDIA RTX A3000 Laptop GPU", "NVIDIA T400 4GB"}) {
+    EXPECT_THAT(Names({.needs = {"fp8", "fp4", "bf16"}, .gpu = gpu}), IsEmpty()) << gpu;
+  }
 }
 
 TEST(KnownMismatches, ErrorsStandBeforeWarnings) {
@@ -123,6 +178,17 @@ TEST(KnownMismatches, SayWhatIsWrongWithARule) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("advisor/mismatches.yaml:2")));
   EXPECT_THAT(KnownMismatches::Parse("gpus:\n  - {match: '(', has: [a], source: s}\n", ""),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("match (")));
+}
+
+TEST(KnownMismatches, AFieldThatIsNoListIsNotTakenForAnEmptyOne) {
+  EXPECT_THAT(KnownMismatches::Parse("gpus: A100\n", ""),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gpus.yaml:1: gpus: is no")));
+  EXPECT_THAT(KnownMismatches::Parse("", "mismatches: {name: a}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("mismatches: is no list")));
+  EXPECT_THAT(BuildUpSigns::Parse("signs: {name: a}\n", "s.yaml"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("signs: is no list")));
+  EXPECT_TRUE(KnownMismatches::Parse("gpus:\n", "mismatches: []\n").ok());
+  EXPECT_TRUE(BuildUpSigns::Parse("signs:\n", "s.yaml").ok());
 }
 
 TEST(Versions, AreOrderedByTheirNumbers) {

@@ -47,6 +47,32 @@ TEST(Statistics, FishersLadyTastesTea) {
   EXPECT_EQ(HypergeometricUpperTail(3, 9, 4, 8), 1);  // contradicts itself
 }
 
+TEST(Statistics, TheTailOverStrataIsTheSumOverAllWaysToSplitTheHits) {
+  const auto likely = [](int k, int draws, int marked, int all) {
+    if (k > marked || draws - k > all - marked || k > draws) return 0.0;
+    return Choose(marked, k) * Choose(all - marked, draws - k) / Choose(all, draws);
+  };
+  const std::vector<Draw> strata = {{6, 3, 20}, {9, 12, 14}, {4, 0, 8}};
+  for (int hits = 0; hits <= 13; ++hits) {
+    double sum = 0;
+    for (int a = 0; a <= 6; ++a) {
+      for (int b = 0; b <= 9; ++b) {
+        if (a + b >= hits) sum += likely(a, 6, 3, 20) * likely(b, 9, 12, 14);
+      }
+    }
+    const double expected = 6 * 3 / 20.0 + 9 * 12 / 14.0;
+    EXPECT_NEAR(HypergeometricUpperTail(hits, strata), hits > expected ? sum : 1, 1e-12) << hits;
+  }
+  // One stratum is Fisher's test, and many hits are what few would be.
+  EXPECT_EQ(HypergeometricUpperTail(3, std::vector<Draw>{{4, 4, 8}}),
+            HypergeometricUpperTail(3, 4, 4, 8));
+  const std::vector<Draw> large = {{1000, 2000, 10'000}, {500, 1000, 10'000}};
+  EXPECT_NEAR(std::log(HypergeometricUpperTail(257, large) / HypergeometricUpperTail(256, large)),
+              std::log(NormalUpperTail((256.5 - 250) / std::sqrt(186.75)) /
+                       NormalUpperTail((255.5 - 250) / std::sqrt(186.75))),
+              0.05);
+}
+
 // The example of Benjamini and Hochberg's paper (1995, section 4.1): at 0.05 the first four.
 TEST(Statistics, BenjaminiAndHochbergsExampleGivesTheirFour) {
   const std::vector<double> p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,

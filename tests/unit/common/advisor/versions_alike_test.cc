@@ -39,6 +39,15 @@ TEST(VersionsAlike, OneOfWhichTooLittleIsKnownStandsAlone) {
   EXPECT_THAT(GroupAlike(versions), ElementsAre(0, 1, 0));
 }
 
+// Two versions that differ do not become alike because one run of a third was out of all measure.
+TEST(VersionsAlike, OneRunOutOfAllMeasureMakesNothingAlike) {
+  for (const double value : {1e308, 99.0, -99.0}) {
+    std::vector<Behaviour> versions = {Around(0, 200, 1), Around(5, 200, 2), Around(10, 200, 3)};
+    versions[2].Add({value, 0, 0, 0});
+    EXPECT_THAT(GroupAlike(versions), ElementsAre(0, 1, 2)) << value;
+  }
+}
+
 TEST(VersionsAlike, WhatIsNoNumberIsNotCounted) {
   Behaviour behaviour;
   behaviour.Add({NAN, 0, 0, 0});
