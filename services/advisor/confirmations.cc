@@ -15,8 +15,8 @@ namespace {
 using Stage = Confirmation::Stage;
 using Kept = v1::ConfirmationSet::Job;
 
-constexpr char kSpace[] = "advisor-confirmations";
-constexpr std::size_t kDigits = 3;  // hexadecimal: kBuckets
+constexpr char kConfirmations[] = "advisor-confirmations";  // space of the records
+constexpr std::size_t kDigits = 3;                          // hexadecimal: kBuckets
 constexpr int kAttempts = 8;
 static_assert(Confirmations::kBuckets == std::size_t{1} << (4 * kDigits));
 
@@ -86,7 +86,8 @@ absl::Status Confirmations::Change(const std::string& job,
   const std::string bucket = Sha256Hex(job).substr(0, kDigits);
   absl::Status status;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record, records_.Get(kSpace, bucket));
+    GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record,
+                           records_.Get(kConfirmations, bucket));
     v1::ConfirmationSet set;
     if (record.has_value() && !set.ParseFromString(record->value)) {
       return absl::DataLossError(
@@ -110,10 +111,10 @@ absl::Status Confirmations::Change(const std::string& job,
     Kept& kept = *jobs.Add();
     kept.set_job(job);
     Put(confirmation, kept);
-    status =
-        records_
-            .Put(kSpace, bucket, set.SerializeAsString(), record.has_value() ? record->version : 0)
-            .status();
+    status = records_
+                 .Put(kConfirmations, bucket, set.SerializeAsString(),
+                      record.has_value() ? record->version : 0)
+                 .status();
     if (!absl::IsAborted(status)) return status;
   }
   return absl::UnavailableError("the confirmations are written by others all the time: try again");

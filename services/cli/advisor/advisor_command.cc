@@ -19,7 +19,7 @@
 namespace galen::cli {
 namespace {
 
-namespace v1 = advisor::v1;
+namespace api = advisor::v1;
 
 // The answer as JSON on a line, or as `text` says it.
 absl::Status Tell(const google::protobuf::Message& message, const std::string& text, bool json,
@@ -36,8 +36,8 @@ absl::Status Tell(const google::protobuf::Message& message, const std::string& t
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::Signature> SignatureOf(const AdvisorArguments& arguments, Console& console) {
-  v1::Signature signature;
+absl::StatusOr<api::Signature> SignatureOf(const AdvisorArguments& arguments, Console& console) {
+  api::Signature signature;
   if (!arguments.signature.empty()) {
     GALEN_ASSIGN_OR_RETURN(const std::string text, ReadInput(arguments.signature, console.in));
     return ReadSignature(text, arguments.signature);
@@ -53,16 +53,16 @@ absl::StatusOr<v1::Signature> SignatureOf(const AdvisorArguments& arguments, Con
   return signature;
 }
 
-absl::StatusOr<v1::RegisterJobRequest> RegistrationOf(const AdvisorArguments& arguments,
-                                                      Console& console) {
-  v1::RegisterJobRequest request;
+absl::StatusOr<api::RegisterJobRequest> RegistrationOf(const AdvisorArguments& arguments,
+                                                       Console& console) {
+  api::RegisterJobRequest request;
   request.set_parent(arguments.parent);
   GALEN_ASSIGN_OR_RETURN(*request.mutable_signature(), SignatureOf(arguments, console));
   if (!arguments.hardware.empty()) {
     GALEN_ASSIGN_OR_RETURN(const std::string text, ReadInput(arguments.hardware, console.in));
     GALEN_RETURN_IF_ERROR(ReadHardware(text, arguments.hardware, request));
   }
-  v1::Hardware& hardware = *request.mutable_hardware();
+  api::Hardware& hardware = *request.mutable_hardware();
   if (!arguments.gpu.empty()) hardware.set_gpu(arguments.gpu);
   if (!arguments.nic.empty()) hardware.set_nic(arguments.nic);
   if (!arguments.driver.empty()) hardware.set_driver(arguments.driver);
@@ -84,24 +84,24 @@ absl::StatusOr<v1::RegisterJobRequest> RegistrationOf(const AdvisorArguments& ar
   return request;
 }
 
-absl::StatusOr<v1::ReportTestRequest::Outcome> OutcomeOf(const std::string& word) {
-  if (word == "passed") return v1::ReportTestRequest::PASSED;
-  if (word == "failed") return v1::ReportTestRequest::FAILED;
-  if (word == "not-run") return v1::ReportTestRequest::NOT_RUN;
+absl::StatusOr<api::ReportTestRequest::Outcome> OutcomeOf(const std::string& word) {
+  if (word == "passed") return api::ReportTestRequest::PASSED;
+  if (word == "failed") return api::ReportTestRequest::FAILED;
+  if (word == "not-run") return api::ReportTestRequest::NOT_RUN;
   return absl::InvalidArgumentError("outcome: is passed, failed or not-run");
 }
 
 absl::StatusOr<ExitCode> Register(const AdvisorArguments& arguments, RemoteAdvisor& advisor,
                                   Console& console) {
-  GALEN_ASSIGN_OR_RETURN(const v1::RegisterJobRequest request, RegistrationOf(arguments, console));
-  GALEN_ASSIGN_OR_RETURN(const v1::RegisterJobResponse response, advisor.Register(request));
+  GALEN_ASSIGN_OR_RETURN(const api::RegisterJobRequest request, RegistrationOf(arguments, console));
+  GALEN_ASSIGN_OR_RETURN(const api::RegisterJobResponse response, advisor.Register(request));
   GALEN_RETURN_IF_ERROR(
       Tell(response, RegistrationText(response, console.terminal), arguments.json, console));
   return HasError(response) ? kMismatch : kOk;
 }
 
 absl::Status Progress(const AdvisorArguments& arguments, RemoteAdvisor& advisor, Console& console) {
-  v1::ReportProgressRequest request;
+  api::ReportProgressRequest request;
   request.set_job(arguments.job);
   GALEN_ASSIGN_OR_RETURN(*request.mutable_signature(), SignatureOf(arguments, console));
   request.set_hours(arguments.hours);
@@ -109,19 +109,19 @@ absl::Status Progress(const AdvisorArguments& arguments, RemoteAdvisor& advisor,
   request.set_context(arguments.context);
   request.set_gpus(arguments.gpus);
   GALEN_RETURN_IF_ERROR(ParseSigns(arguments.signs, request));
-  GALEN_ASSIGN_OR_RETURN(const v1::ReportProgressResponse response, advisor.Progress(request));
+  GALEN_ASSIGN_OR_RETURN(const api::ReportProgressResponse response, advisor.Progress(request));
   return Tell(response, ProgressText(response), arguments.json, console);
 }
 
 absl::StatusOr<ExitCode> Test(const AdvisorArguments& arguments, RemoteAdvisor& advisor,
                               Console& console) {
-  v1::ReportTestRequest request;
+  api::ReportTestRequest request;
   request.set_job(arguments.job);
   request.set_check(arguments.check);
-  GALEN_ASSIGN_OR_RETURN(const v1::ReportTestRequest::Outcome outcome,
+  GALEN_ASSIGN_OR_RETURN(const api::ReportTestRequest::Outcome outcome,
                          OutcomeOf(arguments.outcome));
   request.set_outcome(outcome);
-  GALEN_ASSIGN_OR_RETURN(const v1::ReportTestResponse response, advisor.Test(request));
+  GALEN_ASSIGN_OR_RETURN(const api::ReportTestResponse response, advisor.Test(request));
   const std::string text = response.alarm() ? absl::StrCat("alarm: ", response.reason(), "\n")
                                             : std::string("no alarm\n");
   GALEN_RETURN_IF_ERROR(Tell(response, text, arguments.json, console));
@@ -136,7 +136,7 @@ absl::Status Runs(const AdvisorArguments& arguments, RemoteAdvisor& advisor, Con
   ReportedRuns reported;
   GALEN_RETURN_IF_ERROR(ReportRunsOf(
       in, arguments.file, arguments.first, arguments.batch,
-      [&](const v1::ReportRunsRequest& request) { return advisor.Runs(request); }, reported));
+      [&](const api::ReportRunsRequest& request) { return advisor.Runs(request); }, reported));
   console.out << "reported " << reported.runs << " runs in " << reported.calls
               << (reported.calls == 1 ? " call" : " calls");
   if (reported.calls > 0) console.out << "; the last one is record " << reported.position;
@@ -144,11 +144,11 @@ absl::Status Runs(const AdvisorArguments& arguments, RemoteAdvisor& advisor, Con
   return absl::OkStatus();
 }
 
-std::string InUse(const v1::Pattern& pattern) {
+std::string InUse(const api::Pattern& pattern) {
   return absl::StrCat(pattern.id(), pattern.has_revoked()
                                         ? ": warns of nothing until it is restored, however "
                                           "often it is learned again\n"
-                                    : pattern.kind() == v1::Pattern::KIND_UNSPECIFIED
+                                    : pattern.kind() == api::Pattern::KIND_UNSPECIFIED
                                         ? ": will be in use when it is learned again\n"
                                         : ": is in use again\n");
 }
@@ -169,10 +169,10 @@ absl::StatusOr<ExitCode> Run(const CLI::App& command, const AdvisorArguments& ar
   } else if (command.got_subcommand("runs")) {
     GALEN_RETURN_IF_ERROR(Runs(arguments, *advisor, console));
   } else if (command.got_subcommand("patterns")) {
-    GALEN_ASSIGN_OR_RETURN(const v1::PatternSet set, advisor->Patterns());
+    GALEN_ASSIGN_OR_RETURN(const api::PatternSet set, advisor->Patterns());
     GALEN_RETURN_IF_ERROR(Tell(set, PatternsText(set, console.terminal), arguments.json, console));
   } else if (command.got_subcommand("learn")) {
-    GALEN_ASSIGN_OR_RETURN(const v1::LearnResponse learned, advisor->Learn());
+    GALEN_ASSIGN_OR_RETURN(const api::LearnResponse learned, advisor->Learn());
     GALEN_RETURN_IF_ERROR(
         Tell(learned,
              absl::StrCat("version ", learned.version(), " of ", learned.runs(), " runs (",
@@ -180,17 +180,17 @@ absl::StatusOr<ExitCode> Run(const CLI::App& command, const AdvisorArguments& ar
                           " tests\n"),
              arguments.json, console));
   } else if (command.got_subcommand("revoke")) {
-    v1::RevokePatternRequest request;
+    api::RevokePatternRequest request;
     request.set_id(arguments.id);
     request.set_by(arguments.by);
     request.set_why(arguments.why);
-    GALEN_ASSIGN_OR_RETURN(const v1::Pattern pattern, advisor->Revoke(request));
+    GALEN_ASSIGN_OR_RETURN(const api::Pattern pattern, advisor->Revoke(request));
     GALEN_RETURN_IF_ERROR(Tell(pattern, InUse(pattern), arguments.json, console));
   } else {
-    v1::RestorePatternRequest request;
+    api::RestorePatternRequest request;
     request.set_id(arguments.id);
     request.set_by(arguments.by);
-    GALEN_ASSIGN_OR_RETURN(const v1::Pattern pattern, advisor->Restore(request));
+    GALEN_ASSIGN_OR_RETURN(const api::Pattern pattern, advisor->Restore(request));
     GALEN_RETURN_IF_ERROR(Tell(pattern, InUse(pattern), arguments.json, console));
   }
   return kOk;

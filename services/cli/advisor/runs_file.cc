@@ -102,7 +102,7 @@ absl::Status ReportRunsOf(
       bytes += size;
     }
   };
-  const absl::Status status = report();
+  absl::Status status = report();
   if (status.ok()) return status;
   return absl::Status(status.code(),
                       absl::StrCat(status.message(), "; ", reported.runs,
