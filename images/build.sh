@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 docker=${DOCKER:-docker}
 base=${BASE:-debian:12-slim}
 version=${VERSION:-$(sed -n 's/^appVersion: "\(.*\)"/\1/p' helm/galen/Chart.yaml)}
-services=${SERVICES:-orchestrator summarization planning execution reflection conclusion gateway watch node toolbox}
+services=${SERVICES:-orchestrator summarization planning execution reflection conclusion gateway watch advisor node toolbox}
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 fail() { echo "images: $1" >&2; exit 1; }
 "$docker" info >/dev/null 2>&1 || fail "no Docker engine answers; on Debian: apt-get install docker.io, then dockerd"

@@ -41,7 +41,8 @@ Step OnHazard(const Hazard& hazard, const BuildUpSigns& signs, absl::Time now,
     // What was refuted or alarmed stays so until something new is seen.
     return {};
   }
-  if (confirmation.stage == Stage::kTesting || confirmation.stage == Stage::kConfirmed) return {};
+  if (confirmation.stage == Stage::kConfirmed) return {};
+  if (confirmation.stage == Stage::kTesting && now < confirmation.since + options.lost) return {};
   if (confirmation.stage == Stage::kUntested && now < confirmation.since + options.retry) return {};
   if (confirmation.stage == Stage::kRefuted && now < confirmation.since + options.quiet &&
       hazard.probability < 2 * confirmation.probability) {

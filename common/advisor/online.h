@@ -43,9 +43,10 @@ struct AlarmOptions {
       2;  // and so many times the hazard without signs, by the lower end of its interval
   absl::Duration retry = absl::Minutes(30);  // after a test that did not run
   absl::Duration quiet = absl::Hours(6);     // after one that passed, unless the hazard doubles
+  absl::Duration lost = absl::Hours(2);      // after one that nobody answered
 };
 
-// How the confirmation of one job stands. Plain data, to be kept.
+// How the confirmation of one job stands. Plain data, to be kept (to the nanosecond).
 struct Confirmation {
   enum class Stage {
     kQuiet,

@@ -78,7 +78,8 @@ Advisor::Advisor(store::Store& store, Current<Book> book, const Clock& clock, Op
       clock_(clock),
       options_(std::move(options)),
       learner_(options_.learner),
-      served_(std::make_shared<const Served>()) {}
+      served_(std::make_shared<const Served>()),
+      confirmations_(store.records(), clock, options_.most_jobs) {}
 
 std::shared_ptr<const Advisor::Served> Advisor::Serve(v1::PatternSet set, std::int64_t record,
                                                       const Learned& learned) {
@@ -252,23 +253,21 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   for (const Hazard::Because& because : hazard.because) {
     if (const BuildUpSign* sign = book->signs.Find(because.sign)) told.add_because(sign->name);
   }
-  MutexLock lock(jobs_mu_);
-  const auto it = jobs_.find(request.job());
-  Confirmation confirmation = it == jobs_.end() ? Confirmation() : it->second.confirmation;
-  const Step step = OnHazard(hazard, book->signs, clock_.Now(), options_.alarm, confirmation);
+  // Where even a job that nothing was asked of is left alone, no store has to be asked.
+  const absl::Time now = clock_.Now();
+  Confirmation quiet;
+  if (OnHazard(hazard, book->signs, now, options_.alarm, quiet).what == Step::Do::kNothing) {
+    return response;
+  }
+  Step step;
+  GALEN_RETURN_IF_ERROR(
+      confirmations_.Change(request.job(), [&](Confirmation& confirmation) -> bool {
+        step = OnHazard(hazard, book->signs, now, options_.alarm, confirmation);
+        return step.what == Step::Do::kRunCheck;
+      }));
   if (step.what != Step::Do::kRunCheck) return response;
   response.set_check(step.check);
   response.set_reason(step.reason);
-  if (it != jobs_.end()) {
-    it->second.confirmation = std::move(confirmation);
-    return response;
-  }
-  if (jobs_.size() >= options_.most_jobs) {
-    jobs_.erase(oldest_.front());
-    oldest_.pop_front();
-  }
-  oldest_.push_back(request.job());
-  jobs_[request.job()] = {std::move(confirmation), std::prev(oldest_.end())};
   return response;
 }
 
@@ -287,12 +286,18 @@ absl::StatusOr<v1::ReportTestResponse> Advisor::ReportTest(const v1::ReportTestR
     default:
       return absl::InvalidArgumentError("outcome: is PASSED, FAILED or NOT_RUN");
   }
-  MutexLock lock(jobs_mu_);
-  const auto it = jobs_.find(request.job());
-  if (it == jobs_.end()) {
+  bool asked = false;
+  Step step;
+  GALEN_RETURN_IF_ERROR(
+      confirmations_.Change(request.job(), [&](Confirmation& confirmation) -> bool {
+        asked = confirmation.stage != Confirmation::Stage::kQuiet;
+        const Confirmation::Stage before = confirmation.stage;
+        step = OnTest(request.check(), result, clock_.Now(), confirmation);
+        return confirmation.stage != before;
+      }));
+  if (!asked) {
     return absl::NotFoundError(absl::StrCat(request.job(), ": no check was asked for of this job"));
   }
-  const Step step = OnTest(request.check(), result, clock_.Now(), it->second.confirmation);
   v1::ReportTestResponse response;
   response.set_alarm(step.what == Step::Do::kAlarm);
   response.set_reason(step.reason);

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +20,7 @@
 #include "common/base/mutex.h"
 #include "common/store/store.h"
 #include "galen/advisor/v1/advisor.pb.h"
+#include "services/advisor/confirmations.h"
 
 namespace galen::advisor {
 
@@ -34,8 +33,9 @@ struct Book {
 };
 
 // What advisor.proto says, without gRPC. Recorded runs are a journal in the store, patterns and
-// what was revoked a record beside it: any number of advisors share a store, and each learns the
-// same from it. Thread-safe; the methods that answer jobs touch no store.
+// what was revoked a record beside it, and so is how confirmations stand: any number of advisors
+// share a store, and each learns the same from it. Thread-safe. RegisterJob touches no store,
+// ReportProgress only when a check may be due.
 class Advisor {
  public:
   struct Options {
@@ -93,13 +93,7 @@ class Advisor {
   std::int64_t learned_runs_ ABSL_GUARDED_BY(mu_) = 0;
   Current<Served> served_;
 
-  struct Job {
-    Confirmation confirmation;
-    std::list<std::string>::iterator place;
-  };
-  Mutex jobs_mu_;
-  absl::flat_hash_map<std::string, Job> jobs_ ABSL_GUARDED_BY(jobs_mu_);
-  std::list<std::string> oldest_ ABSL_GUARDED_BY(jobs_mu_);
+  Confirmations confirmations_;
 };
 
 }  // namespace galen::advisor

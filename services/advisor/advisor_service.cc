@@ -36,17 +36,21 @@ grpc::ServerUnaryReactor* AdvisorServiceImpl::RegisterJob(grpc::CallbackServerCo
 grpc::ServerUnaryReactor* AdvisorServiceImpl::ReportProgress(
     grpc::CallbackServerContext* context, const v1::ReportProgressRequest* request,
     v1::ReportProgressResponse* response) {
-  return AnswerAtOnce(
-      context, rpc::CheckTenant(guard_, *context, request->job()),
-      [&] { return advisor_.ReportProgress(*request); }, response);
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->job()));
+    GALEN_ASSIGN_OR_RETURN(*response, advisor_.ReportProgress(*request));
+    return absl::OkStatus();
+  });
 }
 
 grpc::ServerUnaryReactor* AdvisorServiceImpl::ReportTest(grpc::CallbackServerContext* context,
                                                          const v1::ReportTestRequest* request,
                                                          v1::ReportTestResponse* response) {
-  return AnswerAtOnce(
-      context, rpc::CheckTenant(guard_, *context, request->job()),
-      [&] { return advisor_.ReportTest(*request); }, response);
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->job()));
+    GALEN_ASSIGN_OR_RETURN(*response, advisor_.ReportTest(*request));
+    return absl::OkStatus();
+  });
 }
 
 grpc::ServerUnaryReactor* AdvisorServiceImpl::ReportRuns(grpc::CallbackServerContext* context,

@@ -1,4 +1,5 @@
 // galen-advisor: serves AdvisorService.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,6 +33,8 @@ ABSL_FLAG(std::vector<std::string>, knowledge, {},
 ABSL_FLAG(double, false_discoveries, 0.05,
           "Share of the patterns that may be false on average, between 0 and 0.5.");
 ABSL_FLAG(absl::Duration, follow, absl::Seconds(10), "How often recorded runs are read.");
+ABSL_FLAG(std::int64_t, keep, 1'000'000,
+          "Records of reported runs, each of up to 1,000, that stay in the store.");
 ABSL_FLAG(int, threads, 2, "Calls that write or learn at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
@@ -45,6 +48,9 @@ absl::Status Serve() {
   const double q = absl::GetFlag(FLAGS_false_discoveries);
   if (!(q > 0 && q <= 0.5)) {
     return absl::InvalidArgumentError("--false_discoveries: must be above 0 and at most 0.5");
+  }
+  if (absl::GetFlag(FLAGS_keep) < 1024) {
+    return absl::InvalidArgumentError("--keep: must be at least 1,024");
   }
   if (absl::GetFlag(FLAGS_threads) < 1 || absl::GetFlag(FLAGS_follow) <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("--threads, --follow: must be above 0");
@@ -64,6 +70,7 @@ absl::Status Serve() {
   const SystemClock clock;
   Advisor::Options options;
   options.learner.q = q;
+  options.keep = absl::GetFlag(FLAGS_keep);
   Advisor advisor(**store, book, clock, options);
   if (const absl::Status status = advisor.Follow(); !status.ok()) return status;
   absl::Notification ending;

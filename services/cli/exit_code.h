@@ -13,6 +13,7 @@ enum ExitCode {
   kBadInput = 2,     // the caller can mend it
   kNoCause = 3,      // diagnosed, and no cause confirmed
   kUnreachable = 4,  // the service did not answer
+  kMismatch = 5,     // `advisor register`: the job does not run there; `advisor test`: an alarm
 };
 
 // Pure.

@@ -308,7 +308,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, a cause confirmed; 3 no cause confirmed; 2 bad input; 4 the service\n"
-      "could not be reached; 1 Galen itself failed.");
+      "could not be reached; 5 the advisor warns of an error; 1 Galen itself failed.");
   app.set_version_flag("--version", absl::StrCat("galen ", Version()));
   const auto with_knowledge = [&](CLI::App* command) {
     command

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "common/rpc/serve.h"
+#include "services/cli/advisor/advisor_command.h"
 #include "services/cli/certs/certs_command.h"
 #include "services/cli/eval/eval_command.h"
 #include "services/cli/kb/kb_command.h"
@@ -33,6 +34,7 @@ ToolCommands::ToolCommands(CLI::App& app) {
       return run(arguments, console);
     };
   };
+  Add<AdvisorArguments>(app, &DeclareAdvisor, &RunAdvisor);
   Add<CertsArguments>(app, &DeclareCerts, &RunCerts);
   Add<KeysArguments>(app, &DeclareKeys, &RunKeys);
   Add<TicketsArguments>(app, &DeclareTickets, &RunTickets);

@@ -8,7 +8,7 @@ import unittest
 import chart
 from chart import ROOT, component, every, key, of, pods, render
 
-SERVICES = ("gateway", "orchestrator", "summarization", "planning", "execution", "node", "reflection", "conclusion", "watch")
+SERVICES = ("gateway", "orchestrator", "summarization", "planning", "execution", "node", "reflection", "conclusion", "watch", "advisor")
 ROLE = r"(?:galen::)?security::Role::k([A-Z][a-z]+)"
 
 
@@ -112,6 +112,8 @@ class Network:
                 yield caller, called
 
 
+# Who is there only where he is wanted.
+WITH_ADVISOR = ("--set", "advisor.enabled=true")
 # What a component is in the code.
 ROLES = {"toolbox": "operator", "bundles": "node"}
 
@@ -129,11 +131,11 @@ class Arrows(unittest.TestCase):
         self.assertEqual({arrow for arrow in arrows_of_code() if arrow[1] != "redis"} - policy, set())
 
     def test_the_policies_let_through_what_the_code_calls_and_nothing_else(self):
-        objects = render("--values", f"{chart.CHART}/ci/uploads.yaml")
+        objects = render("--values", f"{chart.CHART}/ci/uploads.yaml", *WITH_ADVISOR)
         self.assertEqual(by_role(Network(objects).arrows()), arrows_of_code())
 
     def test_where_agents_share_answers_of_a_model_they_reach_redis(self):
-        objects = render("--values", f"{chart.CHART}/ci/model.yaml")
+        objects = render("--values", f"{chart.CHART}/ci/model.yaml", *WITH_ADVISOR)
         agents = {(service, "redis") for service in SERVICES if '"llm_cache"' in read(f"services/{service}/main.cc") or "llm_cache, " in
                   read(f"services/{service}/main.cc")}
         self.assertEqual(len(agents), 4)
@@ -155,7 +157,7 @@ class Arrows(unittest.TestCase):
 
     def test_it_is_the_same_over_two_namespaces(self):
         for name in ("two-namespaces", "cluster-issuer"):
-            objects = render("--values", f"{chart.CHART}/ci/{name}.yaml")
+            objects = render("--values", f"{chart.CHART}/ci/{name}.yaml", *WITH_ADVISOR)
             self.assertEqual(len({owner["metadata"]["namespace"] for owner, _ in pods(objects)}), 2)
             self.assertEqual(by_role(Network(objects).arrows()), arrows_of_code())
 

@@ -266,6 +266,21 @@ class WhatHangsTogether(unittest.TestCase):
                     asked += 1
         self.assertGreater(asked, 100)
 
+    def test_the_advisor_is_there_where_it_is_wanted_and_reached_by_whom_it_is_said(self):
+        self.assertEqual([key(one) for one in render() if "advisor" in json.dumps(one["metadata"])], [])
+        objects = render("--values", f"{CHART}/ci/advisor.yaml")
+        there = {one["kind"] for one in objects if component(one) == "advisor"}
+        self.assertEqual(there, {"Deployment", "Service", "ServiceAccount", "NetworkPolicy", "PodDisruptionBudget"})
+        [container] = named(objects, "Deployment", "galen-advisor")["spec"]["template"]["spec"]["containers"]
+        given = flags(container)
+        self.assertEqual((given["false_discoveries"], given["keep"]), ("0.01", "100000"))
+        self.assertTrue(given["store"].startswith("redis://galen@galen-redis."))
+        policy = named(objects, "NetworkPolicy", "galen-advisor")["spec"]
+        asked = [rule["from"] for rule in policy["ingress"] if {"protocol": "TCP", "port": 50060} in rule["ports"]]
+        self.assertEqual([one for peers in asked for one in peers if "ipBlock" in one], [{"ipBlock": {"cidr": "10.1.0.4/32"}}])
+        [toolbox] = named(objects, "Deployment", "galen-toolbox")["spec"]["template"]["spec"]["containers"]
+        self.assertIn({"name": "GALEN_ADVISOR", "value": "galen-advisor.galen.svc.cluster.local.:50060"}, toolbox["env"])
+
     def test_numbers_over_time_are_asked_of_the_server_that_is_named_and_of_no_other(self):
         objects = render("--values", f"{CHART}/ci/ingress.yaml")
         [container] = named(objects, "Deployment", "galen-execution")["spec"]["template"]["spec"]["containers"]
@@ -372,7 +387,7 @@ class WhatTheProgramsUnderstand(unittest.TestCase):
                 self.assertNotIn("ERROR", run.stdout + run.stderr, f"{name}: {key(owner)}")
                 self.assertIn(f"galen-{program}: serves", run.stdout, f"{name}: {key(owner)}")
         self.assertEqual({program for program, _ in asked},
-                         {"orchestrator", "summarization", "planning", "execution", "reflection", "conclusion", "gateway", "watch", "node"})
+                         {"orchestrator", "summarization", "planning", "execution", "reflection", "conclusion", "gateway", "watch", "advisor", "node"})
 
     def test_a_flag_that_there_is_not_would_be_found(self):
         for wrong in ("--no_such_flag", "--drain_grace=soon"):
@@ -405,9 +420,11 @@ class WhatTheProgramsUnderstand(unittest.TestCase):
                                  text=True, capture_output=True, timeout=60, check=False)
             self.assertEqual(run.returncode, 0, words)
         self.assertIn("galen diagnose --server $ORCHESTRATOR", notes)
+        self.assertNotIn("galen advisor", notes)
+        self.assertIn("galen advisor patterns", self.notes("--values", f"{CHART}/ci/advisor.yaml"))
         self.assertIn("kubectl -n galen create secret generic galen-redis", notes)
 
-    def notes(self):
+    def notes(self, *arguments):
         """What `helm install` prints, which `helm template` does not."""
         with tempfile.TemporaryDirectory() as scratch:
             copy = f"{scratch}/galen"
@@ -416,7 +433,7 @@ class WhatTheProgramsUnderstand(unittest.TestCase):
                 told = file.read()
             with open(f"{copy}/templates/notes.yaml", "w", encoding="utf-8") as file:
                 file.write('{{- define "notes" }}' + told + "{{ end }}\nkind: Notes\nmetadata: {name: notes}\ntext: {{ include \"notes\" . | quote }}\n")
-            return of(render(chart=copy), "Notes")[0]["text"]
+            return of(render(*arguments, chart=copy), "Notes")[0]["text"]
 
 
 class WhatIsRefused(unittest.TestCase):
@@ -432,6 +449,7 @@ class WhatIsRefused(unittest.TestCase):
         "kubernetes.nodes.actions: people approve them": ["kubernetes.nodes.actions={kubernetes.cordon}", "kubernetes.nodes.enabled=true", "gateway.enabled=false"],
         "set gateway.enabled=true": ["uploads.enabled=true", "gateway.enabled=false"],
         "watch.earlyWarning: needs numbers over time": ["watch.earlyWarning=true"],
+        "networkPolicy.advisorFrom: there is no advisor": ["networkPolicy.advisorFrom[0].ipBlock.cidr=10.0.0.1/32"],
         "networkPolicy.nodeCIDRs": ["node.hostNetwork=true"],
         "tls.issuerRef.kind=ClusterIssuer": ["node.namespace=other"],
         "planning.autoscaling.enabled=false": ["planning.history.existingClaim=a", "planning.autoscaling.enabled=true"],
@@ -440,6 +458,7 @@ class WhatIsRefused(unittest.TestCase):
         "additional properties 'redsi'": ["redsi.enabled=true"],
         "got string, want integer": ["planning.replicas=many"],
         "value must be one of": ["tls.mode=none"],
+        "minimum: got 7, want 1,024": ["advisor.keep=7"],
         "does not match pattern": ["image.digests.node=latest"],
     }
 
@@ -515,7 +534,7 @@ class WhatIsDocumented(unittest.TestCase):
 
         self.assertIs(schema["additionalProperties"], False)
         walk(values, schema, "values")
-        for block in ("gateway", "orchestrator", "planning", "node", "bundles"):  # what is common may be said of each
+        for block in ("gateway", "orchestrator", "planning", "advisor", "node", "bundles"):  # what is common may be said of each
             self.assertEqual(set(values["defaults"]) - set(schema["properties"][block]["properties"]), set(), block)
 
 

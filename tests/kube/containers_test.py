@@ -22,7 +22,7 @@ from pods import Cluster, docker, image_label
 VERSION = "test"
 BASES = [os.environ["BASE"]] if "BASE" in os.environ else ["galen-base:bookworm", "debian:12-slim"]
 REDIS = "galen-test-redis:7.0"
-SERVICES = ("orchestrator", "summarization", "planning", "execution", "reflection", "conclusion", "gateway", "watch", "node", "toolbox")
+SERVICES = ("orchestrator", "summarization", "planning", "execution", "reflection", "conclusion", "gateway", "watch", "advisor", "node", "toolbox")
 AGENTS = ("summarization", "planning", "execution", "reflection", "conclusion")
 SYSLOG = 1 << 34  # CAP_SYSLOG
 
@@ -55,7 +55,7 @@ def certificates(scratch, what):
         with open(f"{scratch}/certs/{name}", "rb") as file:
             return file.read()
 
-    roles = ("orchestrator", "gateway", "watch", "node", "operator", *AGENTS)
+    roles = ("orchestrator", "gateway", "watch", "advisor", "node", "operator", *AGENTS)
     return {f"galen-{role}-tls": {"tls.crt": read(f"{role}.pem"), "tls.key": read(f"{role}.key"), "ca.crt": read("ca.pem")} for role in roles}
 
 
@@ -80,7 +80,7 @@ class Containers(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.scratch.cleanup)
         os.chmod(cls.scratch.name, 0o755)
-        objects = chart.render("--set", "tls.mode=existing", "--set", "uploads.enabled=true", "--set", f"image.tag={VERSION}",
+        objects = chart.render("--set", "tls.mode=existing", "--set", "uploads.enabled=true", "--set", "advisor.enabled=true", "--set", f"image.tag={VERSION}",
                                "--set", f"redis.image={REDIS}", "--set", "gateway.limits.diagnosesPerSecond=1000",
                                "--set", "gateway.limits.requestsPerSecond=10000",
                                "--set-json", "knowledge.overlay=" + json.dumps({"leak.yaml": check_of_a_site("site.leak")}))
@@ -88,7 +88,7 @@ class Containers(unittest.TestCase):
         cls.cluster = Cluster(objects, made, cls.scratch.name)
         cls.addClassCleanup(cls.cluster.close)
         # In one go, as `kubectl apply` does: who is early waits or is started again.
-        started = [cls.cluster.start(one) for one in (*AGENTS, *AGENTS, "orchestrator", "orchestrator", "gateway", "gateway", "watch", "bundles", "node",
+        started = [cls.cluster.start(one) for one in (*AGENTS, *AGENTS, "orchestrator", "orchestrator", "gateway", "gateway", "watch", "advisor", "bundles", "node",
                                                       "toolbox", "redis")]
         cls.cluster.await_ready(*started)
         cls.key = cls.toolbox("galen keys create --store $STORE --tenant acme").stdout.strip()
@@ -229,7 +229,7 @@ class Containers(unittest.TestCase):
         renewed = certificates(self.scratch.name, "renew")
         self.cluster.update("secret", renewed)
         names = [self.create(upload, f"renewed-{number}") for number in range(5)]
-        for component in (*AGENTS, "orchestrator", "watch"):
+        for component in (*AGENTS, "orchestrator", "watch", "advisor"):
             wanted = serial("", file=renewed[f"galen-{component}-tls"]["tls.crt"])
             for pod in self.cluster.of(component):
                 port = next(port["containerPort"] for port in pod.container["ports"] if port["name"] == "grpc")
@@ -239,7 +239,7 @@ class Containers(unittest.TestCase):
             self.assertEqual(self.primary(self.result(name)), "GPU.MEMORY.UNCORRECTABLE_ECC")
 
     def test_probes_tell_what_is_ready_and_what_is_alive(self):
-        for component in (*AGENTS, "orchestrator", "watch", "bundles", "node"):
+        for component in (*AGENTS, "orchestrator", "watch", "advisor", "bundles", "node"):
             for pod in self.cluster.of(component):
                 self.assertTrue(pod.ready() and pod.alive(), pod.name)
 
@@ -318,7 +318,7 @@ class Containers(unittest.TestCase):
         thread.start()
         replaced = 0
         try:
-            for component in (*AGENTS, "bundles", "orchestrator", "gateway", "watch"):
+            for component in (*AGENTS, "bundles", "orchestrator", "gateway", "watch", "advisor"):
                 for old in self.cluster.of(component):
                     self.cluster.await_ready(self.cluster.start(component))
                     code = self.cluster.stop(old)

@@ -11,7 +11,7 @@ import sys
 # header prefix: folders (regular expressions over paths) that may include it
 OWNERS = {
     "grpcpp/": [r"^common/rpc/", r"^services/gateway/upstream/", r"^bench/(advisor|load|rpc)/", r"^common/clients/grpc_clients", r"_service\.(h|cc)$",
-                r"^services/cli/(remote_api|up)", r"^tests/", r"^bench/micro/observed_hop_bench", r"/main\.cc$"],
+                r"^services/cli/(advisor/remote_advisor|remote_api|up)", r"^tests/", r"^bench/micro/observed_hop_bench", r"/main\.cc$"],
     "boost/": [r"^services/gateway/http/", r"^tests/unit/services/gateway/http/", r"^bench/load/public_calls"],
     "zlib": [r"^services/gateway/http/gzip\.cc$", r"^tests/unit/services/gateway/http/"],
     "curl/": [r"^common/llm/http\.cc$", r"^common/http/curl_transport\.cc$", r"^services/gateway/tickets/curl_sender\.cc$"],

@@ -99,6 +99,13 @@
 {{- end }}
 {{- end }}
 
+{{- define "galen.advisor.args" -}}
+{{- include "galen.knowledge.flag" .root }}
+- --store={{ include "galen.store" .root }}
+- --false_discoveries={{ .settings.falseDiscoveries }}
+- --keep={{ int64 .settings.keep }}
+{{- end }}
+
 {{- define "galen.bundles.args" -}}
 {{- include "galen.knowledge.flag" .root }}
 - --host=$(POD_NAME)
@@ -281,6 +288,7 @@ tenant_nodes.yaml: {{ dict "tenants" .settings.tenantNodes | toYaml | quote }}
 - orchestrator
 - execution
 - watch
+- advisor
 - gateway
 - toolbox
 {{- if and .Values.llm.endpoint .Values.llm.cache }}

@@ -74,6 +74,9 @@ annotations:
 {{- if .Values.watch.enabled }}
 - watch
 {{- end }}
+{{- if .Values.advisor.enabled }}
+- advisor
+{{- end }}
 {{- if .Values.uploads.enabled }}
 - bundles
 {{- end }}
@@ -92,6 +95,7 @@ bundles: 50054
 reflection: 50055
 conclusion: 50056
 watch: 50058
+advisor: 50060
 gateway: 8080
 node: {{ .Values.node.port }}
 {{- end }}

@@ -5,7 +5,8 @@ watch: [orchestrator, execution, redis]
 orchestrator: [summarization, planning, execution, reflection, conclusion, redis]
 execution: [execution, node, bundles, redis]
 node: [execution]
-toolbox: [orchestrator, execution, redis]
+advisor: [redis]
+toolbox: [orchestrator, execution, advisor, redis]
 {{- $agents := ternary "[redis]" "[]" (and (not (empty .Values.llm.endpoint)) .Values.llm.cache) }}
 summarization: {{ $agents }}
 planning: {{ $agents }}

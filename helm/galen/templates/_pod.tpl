@@ -174,6 +174,9 @@ spec:
         - {name: STORE, value: {{ include "galen.store" $root | quote }}}
         - {name: ORCHESTRATOR, value: {{ include "galen.address" (dict "root" $root "component" "orchestrator") | quote }}}
         - {name: EXECUTION, value: {{ include "galen.address" (dict "root" $root "component" "execution") | quote }}}
+        {{- if $root.Values.advisor.enabled }}
+        - {name: GALEN_ADVISOR, value: {{ include "galen.address" (dict "root" $root "component" "advisor") | quote }}}
+        {{- end }}
         {{- end }}
         {{- with $settings.extraEnv }}
         {{- toYaml . | nindent 8 }}

@@ -30,6 +30,9 @@
 {{- if and .Values.watch.earlyWarning (not .Values.execution.prometheus.url) }}
 {{- fail "watch.earlyWarning: needs numbers over time; set execution.prometheus.url as well" }}
 {{- end }}
+{{- if and .Values.networkPolicy.advisorFrom (not .Values.advisor.enabled) }}
+{{- fail "networkPolicy.advisorFrom: there is no advisor to be reached; set advisor.enabled as well" }}
+{{- end }}
 {{- if and .Values.uploads.enabled (not .Values.gateway.enabled) }}
 {{- fail "uploads.enabled: uploads come through the gateway; set gateway.enabled=true" }}
 {{- end }}

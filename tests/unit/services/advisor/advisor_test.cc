@@ -222,6 +222,32 @@ TEST_F(AdvisorTest, NobodyIsAlarmedBeforeTheCheckThatWasAskedForFailed) {
   EXPECT_TRUE(advisor->ReportTest(test)->alarm());
 }
 
+TEST_F(AdvisorTest, ACheckIsAskedForOnceThoughTheAdvisorIsAnotherOne) {
+  const std::string job = "tenants/t/jobs/j";
+  std::string check;
+  {
+    const auto advisor = NewAdvisor();
+    Report(*advisor, 40'000);
+    ASSERT_THAT(advisor->Learn(), IsOk());
+    check = advisor->ReportProgress(Progress(job, 3))->check();
+    ASSERT_NE(check, "");
+  }
+  const auto advisor = NewAdvisor();
+  ASSERT_THAT(advisor->Follow(), IsOk());
+  const auto again = advisor->ReportProgress(Progress(job, 3));
+  ASSERT_THAT(again, IsOk());
+  EXPECT_TRUE(again->hazard().known());
+  EXPECT_EQ(again->check(), "");
+  // Another job is asked of, and the answer for the first one finds its way.
+  EXPECT_EQ(advisor->ReportProgress(Progress("tenants/t/jobs/k", 3))->check(), check);
+  v1::ReportTestRequest test;
+  test.set_job(job);
+  test.set_outcome(v1::ReportTestRequest::FAILED);
+  test.set_check(check);
+  EXPECT_TRUE(advisor->ReportTest(test)->alarm());
+  EXPECT_FALSE(NewAdvisor()->ReportTest(test)->alarm());
+}
+
 TEST_F(AdvisorTest, BeforeAnythingIsLearnedTheHazardIsUnknownAndNotZero) {
   const auto advisor = NewAdvisor();
   const auto answer = advisor->ReportProgress(Progress("tenants/t/jobs/j", 3));
