@@ -102,7 +102,8 @@ class DryRunActionTest : public galen::actions::ActionsTest {
     upstream_.emplace(mesh_, offering_, executor_, clock_, audit_.get(), &machines_);
   }
   Action Proposed(const std::string& run = "node.reset") {
-    for (const Action& action : offering_.List(diagnosis_, clock_.Now()).value()) {
+    const std::vector<Action> actions = offering_.List(diagnosis_, clock_.Now()).value();
+    for (const Action& action : actions) {
       if (action.run() == run) return action;
     }
     ADD_FAILURE() << run << ": is not proposed";
