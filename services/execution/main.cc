@@ -88,9 +88,8 @@ namespace {
 // What is carried out on nodes.
 absl::StatusOr<std::vector<actions::RunAction>> LoadOffered(
     const std::vector<std::string>& knowledge) {
-  GALEN_ASSIGN_OR_RETURN(
-      const actions::NodeActions offered,
-      actions::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
+  GALEN_ASSIGN_OR_RETURN(const actions::NodeActions offered,
+                         actions::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
   std::vector<actions::RunAction> known;
   for (const actions::NodeAction& action : offered.actions) {
     if (action.run.has_value()) known.push_back(*action.run);

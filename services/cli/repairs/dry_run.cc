@@ -75,7 +75,8 @@ absl::StatusOr<llm::Secret> ReadKey(const std::string& file) {
   if (!in) return absl::NotFoundError(absl::StrCat("--key-file ", file, ": cannot be read"));
   const std::string all = text.str();
   const absl::string_view key = absl::StripAsciiWhitespace(all);
-  if (key.empty()) return absl::InvalidArgumentError(absl::StrCat("--key-file ", file, ": is empty"));
+  if (key.empty())
+    return absl::InvalidArgumentError(absl::StrCat("--key-file ", file, ": is empty"));
   return llm::Secret(std::string(key));
 }
 
@@ -88,9 +89,8 @@ std::string ValueOf(const Finding& finding) {
 // What came of a command that looked, on one line.
 std::string Said(const DryRun::Look& look) {
   if (!look.error().empty()) return look.error();
-  std::string said = look.output().empty()
-                         ? "nothing"
-                         : absl::StrJoin(absl::StrSplit(look.output(), '\n'), "; ");
+  std::string said =
+      look.output().empty() ? "nothing" : absl::StrJoin(absl::StrSplit(look.output(), '\n'), "; ");
   if (look.exit_code() != 0) absl::StrAppend(&said, " (exit code ", look.exit_code(), ")");
   return absl::StrCat("prints ", said);
 }
@@ -152,16 +152,17 @@ absl::StatusOr<DryRun> AskForDryRun(const DryRunArguments& arguments, const std:
 
 std::string DryRunText(const DryRun& dry_run, const Terminal& terminal) {
   const absl::Time when = absl::FromUnixSeconds(dry_run.look_time().seconds());
-  std::string text = absl::StrCat(
-      "a dry run of ", OneLine(dry_run.name()), ", ",
-      absl::FormatTime("%Y-%m-%d %H:%M:%S", when, absl::UTCTimeZone()),
-      " UTC by the machine's clock\n",
-      Paint(terminal, dry_run.would_run() ? Colour::kGreen : Colour::kRed,
-            dry_run.would_run() ? "would run" : "would not run"),
-      ": ", OneLine(dry_run.text(), 2000), "\n");
+  std::string text =
+      absl::StrCat("a dry run of ", OneLine(dry_run.name()), ", ",
+                   absl::FormatTime("%Y-%m-%d %H:%M:%S", when, absl::UTCTimeZone()),
+                   " UTC by the machine's clock\n",
+                   Paint(terminal, dry_run.would_run() ? Colour::kGreen : Colour::kRed,
+                         dry_run.would_run() ? "would run" : "would not run"),
+                   ": ", OneLine(dry_run.text(), 2000), "\n");
   absl::StrAppend(&text, "plan, ",
-                  dry_run.same_plan() ? "the one that is proposed"
-                                      : Paint(terminal, Colour::kRed, "NOT the one that is proposed"),
+                  dry_run.same_plan()
+                      ? "the one that is proposed"
+                      : Paint(terminal, Colour::kRed, "NOT the one that is proposed"),
                   " (", OneLine(dry_run.content_hash().substr(0, 16)), "):\n");
   for (const std::string& line : dry_run.plan()) AddLine(text, line);
   if (dry_run.looks().empty() && dry_run.checks().empty()) return text;

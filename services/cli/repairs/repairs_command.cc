@@ -95,8 +95,8 @@ absl::Status Run(const CLI::App& repairs, const RepairsArguments& arguments, Con
 }  // namespace
 
 CLI::App* DeclareRepairs(CLI::App& app, RepairsArguments& arguments) {
-  CLI::App* repairs =
-      app.add_subcommand("repairs", "What repairs would do, and what came of them (docs/repair.md)");
+  CLI::App* repairs = app.add_subcommand(
+      "repairs", "What repairs would do, and what came of them (docs/repair.md)");
   repairs->require_subcommand(1);
   CLI::App* dry_run = repairs->add_subcommand(
       "dry-run", "Have a machine say what an action would do to it now; nothing is done");

@@ -83,10 +83,9 @@ std::vector<CheckResult> AboutTarget(const std::vector<std::string>& checks,
                                      std::vector<CheckResult> results) {
   std::vector<CheckResult> all;
   for (const std::string& check : checks) {
-    const auto found =
-        std::find_if(results.begin(), results.end(), [&](const CheckResult& result) {
-          return result.check() == check && result.node() == target.node();
-        });
+    const auto found = std::find_if(results.begin(), results.end(), [&](const CheckResult& result) {
+      return result.check() == check && result.node() == target.node();
+    });
     CheckResult& result = all.emplace_back();
     if (found == results.end()) {
       result.set_check(check);
@@ -122,6 +121,7 @@ struct DryRuns::Run {
   galen::v1::Device target;
   std::vector<std::string> checks;
   absl::Time deadline;
+  absl::Duration node_time;
 };
 
 DryRuns::DryRuns(std::vector<RunAction> known, const Clock& clock, Sees sees, Ask ask, Check check,
@@ -141,14 +141,19 @@ void DryRuns::Start(const v1::DryRunRepairRequest& request, absl::Time deadline,
   const Action& action = request.action();
   const std::string& node = action.target().node();
   if (!sees_(request.diagnosis(), node)) {
-    return std::move(done)(OfNode(node, NoExecutor(), options_.node_time));
+    return std::move(done)(OfNode(node, NoExecutor(), absl::ZeroDuration()));
   }
   const auto how = std::find_if(known_.begin(), known_.end(),
                                 [&](const RunAction& one) { return one.name == action.run(); });
   if (how == known_.end()) {
-    return std::move(done)(absl::FailedPreconditionError(absl::StrCat(
-        CleanText(action.run(), 100), ": is not carried out by this execution agent "
-                                      "(--node_actions)")));
+    return std::move(done)(
+        absl::FailedPreconditionError(absl::StrCat(CleanText(action.run(), 100),
+                                                   ": is not carried out by this execution agent "
+                                                   "(--node_actions)")));
+  }
+  const absl::Duration time = std::min(deadline - kReturn - clock_.Now(), options_.node_time);
+  if (time <= absl::ZeroDuration()) {
+    return std::move(done)(absl::DeadlineExceededError("there is no time left to ask the machine"));
   }
   const bool full = ++under_way_ > options_.at_once;
   const auto run = std::make_shared<Run>(under_way_, std::move(done));
@@ -158,34 +163,34 @@ void DryRuns::Start(const v1::DryRunRepairRequest& request, absl::Time deadline,
   }
   run->target = action.target();
   run->deadline = deadline;
+  run->node_time = time;
   std::set<std::string> checks;
   for (const RunAction::Recovery& promise : how->verify) checks.insert(promise.check);
   run->checks.assign(checks.begin(), checks.end());
   node::v1::RepairRequest ask;
   *ask.mutable_action() = action;
   ask.set_dry_run(true);
-  ask_(node, ask, std::min(deadline, clock_.Now() + options_.node_time),
+  ask_(node, ask, clock_.Now() + time,
        [this, run](absl::StatusOr<RepairResponse> answer) { Answered(run, std::move(answer)); });
 }
 
 void DryRuns::Answered(const std::shared_ptr<Run>& run, absl::StatusOr<RepairResponse> answer) {
   const std::string& node = run->target.node();
   if (!answer.ok()) {
-    return std::move(run->done)(OfNode(node, answer.status(), options_.node_time));
+    return std::move(run->done)(OfNode(node, answer.status(), run->node_time));
   }
-  const bool dry =
-      answer->has_dry_run() && (answer->state() == RepairResponse::WOULD_RUN ||
-                                answer->state() == RepairResponse::REFUSED);
+  const bool dry = answer->has_dry_run() && (answer->state() == RepairResponse::WOULD_RUN ||
+                                             answer->state() == RepairResponse::REFUSED);
   if (!dry) {
-    return std::move(run->done)(absl::InternalError(
-        absl::StrCat(CleanText(node, 253), ": its executor gave no dry run; is it of another "
-                                           "version of Galen?")));
+    return std::move(run->done)(
+        absl::InternalError(absl::StrCat(CleanText(node, 253),
+                                         ": its executor gave no dry run; is it of another "
+                                         "version of Galen?")));
   }
   DryRun said = Cleaned(std::move(*answer->mutable_dry_run()));
   said.set_would_run(answer->state() == RepairResponse::WOULD_RUN && said.same_plan());
   if (run->checks.empty()) return std::move(run->done)(std::move(said));
-  check_(node, run->checks,
-         std::min(run->deadline - kReturn, clock_.Now() + options_.check_time),
+  check_(node, run->checks, std::min(run->deadline - kReturn, clock_.Now() + options_.check_time),
          [run, said = std::move(said)](std::vector<CheckResult> results) mutable {
            for (CheckResult& result : AboutTarget(run->checks, run->target, std::move(results))) {
              *said.add_checks() = std::move(result);

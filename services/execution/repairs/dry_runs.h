@@ -26,8 +26,9 @@ class DryRuns {
   // Whether a diagnosis is shown that node.
   using Sees = std::function<bool(const std::string& diagnosis, const std::string& node)>;
   // Asks a node's executor; NOT_FOUND: there is none. Returns at once.
-  using Ask = std::function<void(const std::string& node, const node::v1::RepairRequest& request,
-                                 absl::Time deadline, clients::Done<node::v1::RepairResponse> done)>;
+  using Ask =
+      std::function<void(const std::string& node, const node::v1::RepairRequest& request,
+                         absl::Time deadline, clients::Done<node::v1::RepairResponse> done)>;
   // Runs checks on the node and gives what they said by the deadline. Returns at once.
   using Check = std::function<void(
       const std::string& node, const std::vector<std::string>& checks, absl::Time deadline,
@@ -43,8 +44,8 @@ class DryRuns {
   DryRuns(std::vector<actions::RunAction> known, const Clock& clock, Sees sees, Ask ask,
           Check check, Options options);
 
-  // See ExecutionService.DryRunRepair. `deadline` is on the clock's scale; the checks end in time
-  // for an answer before it. `done` may be called before it returns.
+  // See ExecutionService.DryRunRepair. `deadline` is on the clock's scale; node and checks end in
+  // time for an answer before it. `done` may be called before it returns.
   void Start(const v1::DryRunRepairRequest& request, absl::Time deadline,
              clients::Done<galen::v1::DryRun> done);
 

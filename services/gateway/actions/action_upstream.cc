@@ -40,8 +40,8 @@ absl::Status MayDecide(const Principal& asker) {
 // Who may have a machine looked at in general may have it looked at for this, too.
 absl::Status MayTry(const Principal& asker) {
   if (asker.role >= UserRole::kOperator) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("this key is of role ", NameOf(asker.role), "; an operator's or approver's is needed"));
+  return absl::PermissionDeniedError(absl::StrCat("this key is of role ", NameOf(asker.role),
+                                                  "; an operator's or approver's is needed"));
 }
 
 absl::Status MayAsk(const Upstream::Call& call) {
@@ -150,17 +150,17 @@ void ActionUpstream::DryRun(const Call& call, const galen::v1::Diagnosis& diagno
   absl::StatusOr<std::vector<galen::v1::Action>> listed = book_.List(diagnosis, clock_.Now());
   if (!listed.ok()) return std::move(done)(listed.status());
   // (As it is proposed now; in another form it may be there once more, after that.)
-  const auto action = std::find_if(
-      listed->begin(), listed->end(),
-      [&call](const galen::v1::Action& one) { return one.name() == call.resource; });
+  const auto action =
+      std::find_if(listed->begin(), listed->end(),
+                   [&call](const galen::v1::Action& one) { return one.name() == call.resource; });
   if (action == listed->end() || action->state() == galen::v1::Action::WITHDRAWN) {
     return std::move(done)(absl::NotFoundError(
         absl::StrCat(CleanText(call.resource, 300), ": the diagnosis proposes no such action")));
   }
   if (!absl::StartsWith(action->run(), "node.")) {
     return std::move(done)(absl::FailedPreconditionError(absl::StrCat(
-        action->name(), action->run().empty() ? ": a person does it"
-                                              : ": is done by the cluster's API server",
+        action->name(),
+        action->run().empty() ? ": a person does it" : ": is done by the cluster's API server",
         "; only what runs on a machine itself can be tried there")));
   }
   if (execution_ == nullptr) {
@@ -170,13 +170,12 @@ void ActionUpstream::DryRun(const Call& call, const galen::v1::Diagnosis& diagno
   execution::v1::DryRunRepairRequest request;
   request.set_diagnosis(diagnosis.name());
   *request.mutable_action() = ContentOf(*action);
-  execution_->DryRunRepair(
-      request, call.deadline,
-      [action = request.action(),
-       done = std::move(done)](absl::StatusOr<galen::v1::DryRun> said) mutable {
-        if (!said.ok()) return std::move(done)(said.status());
-        std::move(done)(Compared(action, *std::move(said)));
-      });
+  execution_->DryRunRepair(request, call.deadline,
+                           [action = request.action(), done = std::move(done)](
+                               absl::StatusOr<galen::v1::DryRun> said) mutable {
+                             if (!said.ok()) return std::move(done)(said.status());
+                             std::move(done)(Compared(action, *std::move(said)));
+                           });
 }
 
 clients::Cancel ActionUpstream::Ask(Call call, clients::Done<Answer> done) {

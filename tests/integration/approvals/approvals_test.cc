@@ -162,8 +162,9 @@ class History {
         EXPECT_TRUE(who == "approver" || who == "operator") << who << answer;
         const json told = json::parse(answer);
         // What is tried is what is proposed, or it says that it is not.
-        const bool same = told.value("plan", json::array()) == action.value("plan", json::array()) &&
-                          told.value("contentHash", "") == action.value("contentHash", "");
+        const bool same =
+            told.value("plan", json::array()) == action.value("plan", json::array()) &&
+            told.value("contentHash", "") == action.value("contentHash", "");
         EXPECT_EQ(told.value("samePlan", false), same) << answer << action;
         EXPECT_FALSE(told.value("wouldRun", false) && !same) << answer;
       } else {

@@ -18,9 +18,9 @@
 #include "common/store/store.h"
 #include "galen/node/v1/node.pb.h"
 #include "galen/v1/diagnosis.pb.h"
+#include "services/execution/repairs/dry_runs.h"
 #include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/api/api.h"
-#include "services/execution/repairs/dry_runs.h"
 #include "services/node/repair/repairer.h"
 #include "tests/testing/fake_clock.h"
 

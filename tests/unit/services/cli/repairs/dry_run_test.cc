@@ -28,8 +28,8 @@ class Says final : public http::Transport {
   explicit Says(http::Reply reply) : reply_(std::move(reply)) {}
   absl::StatusOr<http::Reply> Send(const http::Request& request,
                                    const llm::Secret& token) override {
-    asked.push_back(absl::StrCat(request.method, " ", request.target, " ", request.body, " ",
-                                 token.Reveal()));
+    asked.push_back(
+        absl::StrCat(request.method, " ", request.target, " ", request.body, " ", token.Reveal()));
     return reply_;
   }
   std::vector<std::string> asked;
@@ -70,9 +70,9 @@ TEST(DryRunCommandTest, SaysWhatTheGatewaySaysIsWrong) {
                                 "message": "n1: did not answer within 15s"}})")
                   .status(),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("n1: did not answer")));
-  EXPECT_THAT(Answered(403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no"}})")
-                  .status(),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("no")));
+  EXPECT_THAT(
+      Answered(403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no"}})").status(),
+      StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("no")));
   for (const char* body : {"", "<html>", "[]", "{}", R"({"error": 3})", R"({"error": {}})",
                            R"({"error": {"message": []}})"}) {
     EXPECT_THAT(Answered(502, body).status(),

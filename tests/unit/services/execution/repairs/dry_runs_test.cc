@@ -66,9 +66,10 @@ class DryRunsTest : public ::testing::Test {
     finding.set_bool_value(low);
   }
 
-  absl::StatusOr<DryRun> Ask(const v1::DryRunRepairRequest& request) {
+  absl::StatusOr<DryRun> Ask(const v1::DryRunRepairRequest& request,
+                             absl::Duration time = absl::Seconds(30)) {
     absl::StatusOr<DryRun> got = absl::UnknownError("no answer");
-    runs_.Start(request, clock_.Now() + absl::Seconds(30),
+    runs_.Start(request, clock_.Now() + time,
                 [&got](absl::StatusOr<DryRun> answer) { got = std::move(answer); });
     return got;
   }
@@ -198,6 +199,15 @@ TEST_F(DryRunsTest, ANodeThatDoesNotAnswerIsAnErrorAndNoEmptyPlan) {
     EXPECT_THAT(Ask(Request()).status(), StatusIs(one.code, HasSubstr(one.text)));
   }
   EXPECT_THAT(checked_, IsEmpty());
+  // Who has less time is told before it is over.
+  answer_ = absl::DeadlineExceededError("x");
+  EXPECT_THAT(Ask(Request(), absl::Seconds(4)).status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 3s")));
+  EXPECT_EQ(deadlines_.back(), clock_.Now() + absl::Seconds(3));
+  asked_.clear();
+  EXPECT_THAT(Ask(Request(), absl::Seconds(1)).status(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("no time left")));
+  EXPECT_THAT(asked_, IsEmpty());
 }
 
 TEST_F(DryRunsTest, AnAnswerThatIsNoDryRunIsNotPassedOn) {
@@ -248,7 +258,8 @@ TEST_F(DryRunsTest, SoManyAtOnceAndNoMore) {
   for (int i = 0; i < 2; ++i) {
     runs_.Start(Request(), later, [&ended](absl::StatusOr<DryRun>) { ++ended; });
   }
-  EXPECT_THAT(Ask(Request()).status(), StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
+  EXPECT_THAT(Ask(Request()).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
   EXPECT_EQ(held_.size(), 2U);
   for (auto& done : held_) std::move(done)(answer_);
   held_.clear();

@@ -150,8 +150,9 @@ TEST_F(RepairerTest, ADryRunOnlyLooksAndNeedsNoWarrant) {
   EXPECT_TRUE(dry_run.same_plan());
   EXPECT_TRUE(dry_run.would_run());
   EXPECT_EQ(dry_run.content_hash(), Approved().content_hash());
-  EXPECT_THAT(dry_run.plan(), ElementsAre(HasSubstr("only if nobody is there"), "run: first n1",
-                                          "run: second", HasSubstr("until it drains"), ::testing::_));
+  EXPECT_THAT(dry_run.plan(),
+              ElementsAre(HasSubstr("only if nobody is there"), "run: first n1", "run: second",
+                          HasSubstr("until it drains"), ::testing::_));
   EXPECT_EQ(dry_run.look_time().seconds(), absl::ToUnixSeconds(clock_.Now()));
   ASSERT_EQ(dry_run.looks_size(), 2);
   EXPECT_TRUE(dry_run.looks(0).holds());
@@ -170,8 +171,9 @@ TEST_F(RepairerTest, ADryRunLooksAtAllAndSaysWhatDoesNotHold) {
   EXPECT_EQ(would->state(), RepairResponse::REFUSED);
   EXPECT_FALSE(would->dry_run().would_run());
   EXPECT_TRUE(would->dry_run().same_plan());
-  EXPECT_EQ(would->dry_run().text(),
-            "nothing would be run: it is not so that nobody is there, nor that nothing else is there");
+  EXPECT_EQ(
+      would->dry_run().text(),
+      "nothing would be run: it is not so that nobody is there, nor that nothing else is there");
   EXPECT_THAT(ran_, ElementsAre("look n1", "other", "state"));
   EXPECT_EQ(would->dry_run().looks(0).output(), "4711\n4712");
   EXPECT_THAT(would->dry_run().looks(1).error(), HasSubstr("no such program"));
