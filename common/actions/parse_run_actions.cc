@@ -152,6 +152,20 @@ absl::Status CheckPlaceholders(const Yaml& entry, absl::string_view file, const 
   return absl::OkStatus();
 }
 
+// What looks is run in a dry run, too, where nothing may be done.
+absl::Status CheckLooks(const Yaml& entry, absl::string_view file, const RunAction& action) {
+  for (const auto* conditions : {&action.before, &action.after}) {
+    for (const RunAction::Condition& condition : *conditions) {
+      if (std::count(action.steps.begin(), action.steps.end(), condition.argv) == 0) continue;
+      return YamlError(entry, file,
+                       absl::StrCat(action.name, ": ", condition.text,
+                                    ": is looked at with one of the steps; before and after only "
+                                    "look, also when nobody approved anything"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ParseLists(const Yaml::Field& field, absl::string_view file, RunAction& action) {
   for (const Yaml& item : field.value.items) {
     if (field.name == "before" || field.name == "after") {
@@ -220,6 +234,7 @@ absl::StatusOr<RunAction> ParseRunAction(const Yaml& entry, absl::string_view fi
                                   " steps, and what is so afterwards (after, verify)"));
   }
   GALEN_RETURN_IF_ERROR(CheckPlaceholders(entry, file, action));
+  GALEN_RETURN_IF_ERROR(CheckLooks(entry, file, action));
   return action;
 }
 

@@ -66,6 +66,12 @@ class ExecutionClient {
     std::move(done)(absl::UnimplementedError("this execution agent has no replicas"));
     return NoCancel();
   }
+  virtual void DryRunRepair(const execution::v1::DryRunRepairRequest& request, absl::Time deadline,
+                            Done<v1::DryRun> done) {
+    static_cast<void>(request);
+    static_cast<void>(deadline);
+    std::move(done)(absl::UnimplementedError("this execution agent makes no dry runs"));
+  }
   // Never ends by itself. `on_event` must not block; `done` comes last.
   virtual Cancel WatchNodes(const execution::v1::WatchNodesRequest& request,
                             OnMessage<execution::v1::NodeEvent> on_event,

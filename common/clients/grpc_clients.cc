@@ -331,6 +331,15 @@ class GrpcExecutionClient final : public ExecutionClient {
                                    stub.async()->RunShare(context, sent, reactor);
                                  });
   }
+  void DryRunRepair(const execution::v1::DryRunRepairRequest& request, absl::Time deadline,
+                    Done<v1::DryRun> done) override {
+    Unary<Service>(
+        *replicas_, Kept(request, *replicas_), deadline, std::move(done),
+        [](auto& stub, auto* context, auto* sent, auto* response, auto callback) {
+          stub.async()->DryRunRepair(context, sent, response, std::move(callback));
+        },
+        Claiming(request.diagnosis()));
+  }
   Cancel WatchNodes(const execution::v1::WatchNodesRequest& request,
                     OnMessage<execution::v1::NodeEvent> on_event,
                     absl::AnyInvocable<void(absl::Status) &&> done) override {

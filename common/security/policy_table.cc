@@ -39,6 +39,8 @@ constexpr MethodRule kTable[] = {
     {"/galen.execution.v1.ExecutionService/RunChecks",
      {Role::kOrchestrator, Role::kOperator, Role::kGateway},
      "diagnosis"},
+    // Looks alone; for who is to approve a repair.
+    {"/galen.execution.v1.ExecutionService/DryRunRepair", kPeople, "diagnosis"},
     {"/galen.watch.v1.WatchService/ReportHealth", kPeople},
 
     // What is told of a tenant's job comes with its claim; runs that are over are the provider's

@@ -95,6 +95,9 @@ class CheckRunner {
                            absl::AnyInvocable<void(absl::Status) &&> done,
                            const std::shared_ptr<Flow>& flow = nullptr) const;
 
+  // Whether the diagnosis is shown this live node; without one, an operator asks.
+  std::function<bool(const std::string& node)> SeenBy(const std::string& diagnosis) const;
+
   // Finds the calls to nodes that are late by now.
   void LookForLate() const { late_->Look(); }
 
@@ -137,8 +140,6 @@ class CheckRunner {
                     const std::shared_ptr<CancelList>& calls) const;
   // The nodes alone.
   absl::StatusOr<v1::ResolveNodesResponse> FindNodes(const v1::ResolveNodesRequest& request) const;
-  // Whether the diagnosis is shown this live node; without one, an operator asks.
-  std::function<bool(const std::string& node)> SeenBy(const std::string& diagnosis) const;
   // Who runs checks for the node, or why nobody does.
   absl::StatusOr<NodeRegistry::Node> ClientOf(const std::string& node) const;
   void RunPairs(const Book& book, const v1::RunChecksRequest& request, const std::string& check,

@@ -12,6 +12,7 @@
 #include "common/base/text.h"
 #include "common/rpc/authorizer.h"
 #include "common/rpc/observe.h"
+#include "common/rpc/status.h"
 #include "common/rpc/stream.h"
 #include "common/rpc/unary.h"
 #include "common/security/identity.h"
@@ -74,8 +75,13 @@ absl::Status NoRoster() {
 
 ExecutionServiceImpl::ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch,
                                            Executor& executor, rpc::TenantGuard* guard,
-                                           Roster* roster)
-    : runner_(runner), watch_(watch), executor_(executor), guard_(guard), roster_(roster) {}
+                                           Roster* roster, DryRuns* dry_runs)
+    : runner_(runner),
+      watch_(watch),
+      executor_(executor),
+      guard_(guard),
+      roster_(roster),
+      dry_runs_(dry_runs) {}
 
 grpc::ServerUnaryReactor* ExecutionServiceImpl::ResolveNodes(grpc::CallbackServerContext* context,
                                                              const v1::ResolveNodesRequest* request,
@@ -125,6 +131,28 @@ grpc::ServerWriteReactor<v1::NodeEvent>* ExecutionServiceImpl::WatchNodes(
   // The caller may have gone before the number was known.
   if (!stream->alive()) watch_.Leave(*taken);
   return stream.get();
+}
+
+grpc::ServerUnaryReactor* ExecutionServiceImpl::DryRunRepair(grpc::CallbackServerContext* context,
+                                                             const v1::DryRunRepairRequest* request,
+                                                             galen::v1::DryRun* response) {
+  // A node that hangs must hold no thread that others need.
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const trace::Scope scope(rpc::WorkOf(*context));
+  const auto end = [reactor, response](absl::StatusOr<galen::v1::DryRun> answer) {
+    if (answer.ok()) *response = *std::move(answer);
+    rpc::TellFault(answer.status());
+    reactor->Finish(rpc::ToGrpcStatus(answer.status()));
+  };
+  if (const absl::Status allowed = rpc::CheckTenant(guard_, *context, request->diagnosis());
+      !allowed.ok()) {
+    end(allowed);
+  } else if (dry_runs_ == nullptr) {
+    end(absl::UnimplementedError("this execution agent makes no dry runs"));
+  } else {
+    dry_runs_->Start(*request, rpc::DeadlineOf(*context), end);
+  }
+  return reactor;
 }
 
 grpc::ServerUnaryReactor* ExecutionServiceImpl::RegisterNode(grpc::CallbackServerContext* context,

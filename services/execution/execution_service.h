@@ -7,6 +7,7 @@
 #include "common/rpc/tenant_guard.h"
 #include "galen/execution/v1/execution.grpc.pb.h"
 #include "services/execution/check_runner.h"
+#include "services/execution/repairs/dry_runs.h"
 #include "services/execution/roster.h"
 #include "services/execution/watch_nodes.h"
 
@@ -22,13 +23,15 @@ inline constexpr std::size_t kMaxQueuedResults = 200000;
 // Events of nodes that may wait for a slow caller.
 inline constexpr std::size_t kMaxQueuedEvents = 4096;
 
-// gRPC's side of CheckRunner, NodeWatch and Roster: conversion only.
+// gRPC's side of CheckRunner, NodeWatch, Roster and DryRuns: conversion only.
 class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService {
  public:
   // All must outlive the service. `guard` holds each request against the tenant's claim that came
   // with it; null where there are no claims. `roster` null: no node can register.
+  // `dry_runs` null: there are none.
   ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch, Executor& executor,
-                       rpc::TenantGuard* guard = nullptr, Roster* roster = nullptr);
+                       rpc::TenantGuard* guard = nullptr, Roster* roster = nullptr,
+                       DryRuns* dry_runs = nullptr);
   grpc::ServerUnaryReactor* ResolveNodes(grpc::CallbackServerContext* context,
                                          const v1::ResolveNodesRequest* request,
                                          v1::ResolveNodesResponse* response) override;
@@ -38,6 +41,9 @@ class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService 
       grpc::CallbackServerContext* context, const v1::WatchNodesRequest* request) override;
   grpc::ServerWriteReactor<galen::v1::CheckResult>* RunShare(
       grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) override;
+  grpc::ServerUnaryReactor* DryRunRepair(grpc::CallbackServerContext* context,
+                                         const v1::DryRunRepairRequest* request,
+                                         galen::v1::DryRun* response) override;
   grpc::ServerUnaryReactor* RegisterNode(grpc::CallbackServerContext* context,
                                          const v1::RegisterNodeRequest* request,
                                          v1::RegisterNodeResponse* response) override;
@@ -51,6 +57,7 @@ class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService 
   Executor& executor_;
   rpc::TenantGuard* const guard_;
   Roster* const roster_;
+  DryRuns* const dry_runs_;
 };
 
 }  // namespace galen::execution

@@ -35,6 +35,7 @@
 #include "services/execution/execution_service.h"
 #include "services/execution/node_registry.h"
 #include "services/execution/peers.h"
+#include "services/execution/repairs/dry_runs.h"
 #include "services/execution/repairs/mesh.h"
 #include "services/execution/repairs/repair_loop.h"
 #include "services/execution/roster.h"
@@ -84,6 +85,18 @@ ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain aft
 namespace galen::execution {
 namespace {
 
+// What is carried out on nodes.
+absl::StatusOr<std::vector<actions::RunAction>> LoadOffered(
+    const std::vector<std::string>& knowledge) {
+  GALEN_ASSIGN_OR_RETURN(const actions::NodeActions offered,
+                         actions::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
+  std::vector<actions::RunAction> known;
+  for (const actions::NodeAction& action : offered.actions) {
+    if (action.run.has_value()) known.push_back(*action.run);
+  }
+  return known;
+}
+
 struct Repairs {
   Repairs(store::Records& records, const actions::FleetLimits& limits)
       : book(records), breaker(records, limits) {}
@@ -94,18 +107,10 @@ struct Repairs {
 
 // Null: none is carried out.
 absl::StatusOr<std::unique_ptr<Repairs>> OpenRepairs(store::Records& records,
-                                                     const std::vector<std::string>& knowledge,
+                                                     std::vector<actions::RunAction> known,
                                                      const NodeRegistry& registry,
                                                      const CheckRunner& runner,
                                                      const Clock& clock) {
-  const std::vector<std::string> offered = absl::GetFlag(FLAGS_node_actions);
-  if (offered.empty()) return nullptr;
-  GALEN_ASSIGN_OR_RETURN(const actions::NodeActions actions,
-                         actions::LoadNodeActions(knowledge, offered));
-  std::vector<actions::RunAction> known;
-  for (const actions::NodeAction& action : actions.actions) {
-    if (action.run.has_value()) known.push_back(*action.run);
-  }
   if (known.empty()) return nullptr;
   const int at_once = absl::GetFlag(FLAGS_repairs_at_once);
   if (at_once < 1) return absl::InvalidArgumentError("--repairs_at_once: must be 1 or more");
@@ -221,7 +226,10 @@ absl::Status Serve() {
                        peers.Use(self, view.replicas);
                      },
                  .tell = [](const std::string& news) { log::Warning(news); }});
-  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &roster);
+  GALEN_ASSIGN_OR_RETURN(const std::vector<actions::RunAction> offered, LoadOffered(*directories));
+  DryRuns dry_runs(offered, clock, SeeNodes(runner), AskNodesAtOnce(registry),
+                   CheckNodesAtOnce(runner), DryRuns::Options());
+  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &roster, &dry_runs);
   knowledge::Reloader reloader({.directories = *directories,
                                 .cache_directory = knowledge::DefaultCacheDirectory(),
                                 .apply =
@@ -233,7 +241,7 @@ absl::Status Serve() {
                                **knowledge);
   reloader.Start();
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Repairs> repairs,
-                         OpenRepairs((*store)->records(), *directories, registry, runner, clock));
+                         OpenRepairs((*store)->records(), offered, registry, runner, clock));
   metrics::Registry numbers;
   numbers.Add(metrics::QueueNumbers("calls", executor));
   numbers.Add(runner.metrics());

@@ -76,7 +76,7 @@ ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050",
           "all.");
 ABSL_FLAG(std::string, execution, "",
           "Address of galen-execution, likewise, for single checks that somebody asks for "
-          "(CheckService). Empty: none are run.");
+          "(CheckService), and for dry runs of repairs. Empty: there are none.");
 ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
           "Required; several gateways share one.");
@@ -203,11 +203,13 @@ galen::actions::ActionBook::Sign SignBy(const security::WarrantSigner* signer) {
 // What is proposed to be done, and who approved it.
 struct Actions {
   Actions(Upstream& mesh, store::Store& store, const galen::actions::NodeActions& offered,
-          const Clock& clock, security::AuditLog* audit, const security::WarrantSigner* signer)
+          const Clock& clock, security::AuditLog* audit, const security::WarrantSigner* signer,
+          clients::ExecutionClient* execution)
       : book(store.records(), offered, nullptr, SignBy(signer)),
         outcomes(store.records()),
         source(mesh),
-        upstream(mesh, book, pool, clock, audit) {
+        pool(std::in_place, /*threads=*/2, /*max_queued=*/1000),
+        upstream(mesh, book, *pool, clock, audit, execution) {
     desk.emplace(
         book, outcomes, offered, [this](const std::string& name) { return source.Get(name); },
         [this](const galen::v1::SubmitFeedbackRequest& request) { return source.Submit(request); },
@@ -217,8 +219,8 @@ struct Actions {
   galen::actions::ActionBook book;
   galen::actions::OutcomeBook outcomes;
   tickets::UpstreamSource source;
-  ThreadPool pool{/*threads=*/2,
-                  /*max_queued=*/1000};  // goes after the mesh, whose answers need it
+  // Goes after the mesh, whose answers need it, and before execution, which it asks.
+  std::optional<ThreadPool> pool;
   actions::ActionUpstream upstream;
   std::optional<actions::OutcomeDesk> desk;  // asks the mesh, and ends before it
 };
@@ -309,9 +311,10 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(
       const galen::actions::NodeActions offered,
       galen::actions::LoadNodeActions(directories, absl::GetFlag(FLAGS_node_actions)));
-  Actions actions(*upstream, **store, offered, clock, audit->get(), (*security)->warrant_signer());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<clients::ExecutionClient> execution,
                          OpenExecution(**security));
+  Actions actions(*upstream, **store, offered, clock, audit->get(), (*security)->warrant_signer(),
+                  execution.get());
   CheckUpstream mesh(actions.upstream, execution.get());
   const auto* service = galen::v1::CreateDiagnosisRequest::descriptor()->file()->FindServiceByName(
       "DiagnosisService");
@@ -401,9 +404,10 @@ absl::Status Serve() {
   hooks.reset();
   uploads.reset();
   ticket_desk.reset();
-  execution.reset();
   actions.desk.reset();
   upstream.reset();
+  actions.pool.reset();
+  execution.reset();
   return absl::OkStatus();
 }
 

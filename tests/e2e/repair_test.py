@@ -3,6 +3,7 @@ executor, looked at again. The machine is real processes of Galen's; what stands
 import base64
 import json
 import os
+import signal
 import stat
 import tempfile
 import time
@@ -22,6 +23,8 @@ state = os.path.dirname(os.path.abspath(__file__)) + "/state.json"
 with open(state, encoding="utf-8") as file:
     now = json.load(file)
 words = sys.argv[1:]
+with open(os.path.dirname(state) + "/asked.txt", "a", encoding="utf-8") as file:
+    file.write(" ".join(words) + "\n")
 if words == ["-q", "-x"]:
     gpus = ""
     for i, pci in enumerate(now["pci"]):
@@ -59,10 +62,23 @@ else:
 '''
 
 
-def ask(address, key, method, path, body=None):
+# What one machine's own knowledge has the action do.
+OTHER = """actions:
+  - name: node.reset_gpu_clocks
+    text: Take the limits off the clocks of GPU ${pci} on ${node}, so that it runs at its defaults again. What runs on it goes on.
+    labels: [SYSTEM_SOFTWARE.GPU_CONFIG.CLOCK_OR_POWER_LIMIT_LOW]
+    target: gpu
+    steps:
+      - [nvidia-smi, -i, '${pci}', --reset-everything]
+    verify:
+      - {check: gpu.clocks, finding: user_setting_changed, is: 'false'}
+"""
+
+
+def ask(address, key, method, path, body=None, more=None):
     """Status and body of a request."""
     request = urllib.request.Request(f"http://{address}{path}", method=method, data=None if body is None else json.dumps(body).encode(),
-                                     headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+                                     headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json", **(more or {})})
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.load(answer)
@@ -74,7 +90,7 @@ def ask(address, key, method, path, body=None):
 class Machine:
     """A node executor whose nvidia-smi is the script."""
 
-    def __init__(self, scratch, name, certs, allowed):
+    def __init__(self, scratch, name, certs, allowed, site=""):
         self.tools = f"{scratch}/{name}"
         os.mkdir(self.tools)
         with open(f"{self.tools}/nvidia-smi", "w", encoding="utf-8") as file:
@@ -82,7 +98,7 @@ class Machine:
         os.chmod(f"{self.tools}/nvidia-smi", stat.S_IRWXU)
         self.set(held=[SLOW], stuck=False)
         self.process = galen.Process(
-            "galen-node", f"--knowledge={galen.ROOT}/knowledge", f"--host={name}", f"--certs={certs}", f"--repairs={allowed}",
+            "galen-node", f"--knowledge={galen.ROOT}/knowledge{site}", f"--host={name}", f"--certs={certs}", f"--repairs={allowed}",
             f"--repair_state={self.tools}/repairs", "--nowatch", environment={"PATH": f"{self.tools}:{os.environ['PATH']}"})
 
     def set(self, **state):
@@ -94,13 +110,22 @@ class Machine:
         with open(f"{self.tools}/state.json", encoding="utf-8") as file:
             return json.load(file)["held"]
 
-    @property
-    def done(self):
+    def lines(self, name):
         try:
-            with open(f"{self.tools}/done.txt", encoding="utf-8") as file:
+            with open(f"{self.tools}/{name}", encoding="utf-8") as file:
                 return file.read().splitlines()
         except FileNotFoundError:
             return []
+
+    @property
+    def done(self):
+        """What was changed, by the tool's own log."""
+        return self.lines("done.txt")
+
+    @property
+    def asked(self):
+        """All that the tool was ever asked."""
+        return self.lines("asked.txt")
 
 
 class Repair(unittest.TestCase):
@@ -112,8 +137,13 @@ class Repair(unittest.TestCase):
         assert made.returncode == 0, made.stderr
         certs = cls.certs
         cls.machines = {}
-        for name, allowed in (("gpu-07", "node.reset_gpu_clocks"), ("gpu-08", "node.load_module")):
-            cls.machines[name] = Machine(cls.scratch.name, name, certs, allowed)
+        other = f"{cls.scratch.name}/other"
+        os.makedirs(f"{other}/actions")
+        with open(f"{other}/actions/site.yaml", "w", encoding="utf-8") as file:
+            file.write(OTHER)
+        for name, allowed, site in (("gpu-07", "node.reset_gpu_clocks", ""), ("gpu-08", "node.load_module", ""),
+                                    ("gpu-09", "node.reset_gpu_clocks", f",{other}")):
+            cls.machines[name] = Machine(cls.scratch.name, name, certs, allowed, site)
         cls.store = store = f"{cls.scratch.name}/galen.db"
         cls.site = f"{cls.scratch.name}/site"
         os.mkdir(cls.site)
@@ -145,8 +175,11 @@ class Repair(unittest.TestCase):
         cls.scratch.cleanup()
 
     @classmethod
-    def ask(cls, role, method, path, body=None):
-        return ask(cls.gateway.address, cls.keys[role], method, path, body)
+    def ask(cls, role, method, path, body=None, more=None):
+        return ask(cls.gateway.address, cls.keys[role], method, path, body, more)
+
+    def dry_run(self, action, role="approver", more=None):
+        return self.ask(role, "POST", f"/v1/{action['name']}:dryRun", {}, more)
 
     def diagnose(self, node, says=""):
         status, created = self.ask("customer", "POST", "/v1/tenants/acme/diagnoses", {"incident": {
@@ -218,6 +251,63 @@ class Repair(unittest.TestCase):
         # And the machine is well.
         self.assertNotIn("primaryCause", self.diagnose("gpu-07")["report"])
 
+    def test_0_a_dry_run_shows_what_would_be_done_and_how_it_is_and_does_nothing(self):
+        machine = self.machines["gpu-07"]
+        diagnosis = self.diagnose("gpu-07")
+        [action] = self.proposed(diagnosis)
+        asked = len(machine.asked)
+        status, told = self.dry_run(action)
+        self.assertEqual(status, 200, told)
+        self.assertEqual((told["samePlan"], told["wouldRun"]), (True, True))
+        self.assertEqual((told["name"], told["contentHash"], told["plan"]), (action["name"], action["contentHash"], action["plan"]))
+        self.assertIn("lookTime", told)
+        # That GPU as it is now, and no other one.
+        [check] = told["checks"]
+        self.assertEqual(check["check"], "gpu.clocks")
+        self.assertEqual({finding["subject"]["pciAddress"] for finding in check["findings"]}, {SLOW})
+        now = {finding["name"]: finding for finding in check["findings"]}
+        self.assertEqual(now["sm_mhz"]["doubleValue"], 200)
+        self.assertIs(now["user_setting_changed"]["boolValue"], True)
+        # The operator likewise, and on a terminal; the customer not.
+        self.assertEqual(self.dry_run(action, "operator")[0], 200)
+        self.assertEqual(self.dry_run(action, "customer")[0], 403)
+        key = f"{self.scratch.name}/approver.key"
+        with open(key, "w", encoding="utf-8") as file:
+            file.write(self.keys["approver"])
+        run = galen.galen("repairs", "dry-run", action["name"], "--gateway", f"http://{self.gateway.address}", "--key-file", key)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for text in ("would run: ", "the one that is proposed", f"run: nvidia-smi -i {SLOW} --reset-gpu-clocks", "sm_mhz 200 MHz", "user_setting_changed true"):
+            self.assertIn(text, run.stdout)
+        print(run.stdout)
+        # By the tool's own log it was looked at, and nothing else: no reset of any kind, and nothing is decided.
+        self.assertGreater(len(machine.asked), asked)
+        self.assertEqual(set(machine.asked[asked:]), {"-q -x"})
+        self.assertEqual((machine.done, machine.held), ([], [SLOW]))
+        self.assertEqual(os.listdir(f"{machine.tools}/repairs"), [])
+        [after] = self.proposed(diagnosis)
+        self.assertEqual(after, action)
+        # Where there is nobody any more, that is said, and no empty plan.
+        machine.process.process.send_signal(signal.SIGSTOP)
+        try:
+            status, told = self.dry_run(action, more={"X-Server-Timeout": "4"})
+        finally:
+            machine.process.process.send_signal(signal.SIGCONT)
+        self.assertEqual((status, told["error"]["status"]), (504, "DEADLINE_EXCEEDED"))
+        self.wait(lambda: self.dry_run(action)[0] == 200)
+
+    def test_0_a_dry_run_of_a_machine_that_would_do_something_else_says_so(self):
+        machine = self.machines["gpu-09"]
+        [action] = self.proposed(self.diagnose("gpu-09"))
+        asked = len(machine.asked)
+        status, told = self.dry_run(action)
+        self.assertEqual(status, 200, told)
+        self.assertFalse(told.get("samePlan", False) or told.get("wouldRun", False))
+        self.assertNotEqual(told["contentHash"], action["contentHash"])
+        self.assertIn(f"run: nvidia-smi -i {SLOW} --reset-everything", told["plan"])
+        self.assertIn("something else here", told["text"])
+        self.assertLessEqual(set(machine.asked[asked:]), {"-q -x"})
+        self.assertEqual(machine.done, [])
+
     def test_2_that_commands_ran_is_not_taken_for_a_repair(self):
         machine = self.machines["gpu-07"]
         machine.set(held=[SLOW], stuck=True)
@@ -235,6 +325,9 @@ class Repair(unittest.TestCase):
         machine = self.machines["gpu-08"]
         diagnosis = self.diagnose("gpu-08")
         [action] = self.proposed(diagnosis)
+        status, told = self.dry_run(action)
+        self.assertEqual(status, 400, told)
+        self.assertIn("gpu-08: node.reset_gpu_clocks: is not carried out on this machine", told["error"]["message"])
         self.assertEqual(self.approve(action)[0], 200)
         ended = self.ended(diagnosis)
         self.assertEqual(ended["state"], "FAILED", ended)

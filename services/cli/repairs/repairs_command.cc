@@ -1,5 +1,7 @@
 #include "services/cli/repairs/repairs_command.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <memory>
 #include <vector>
 
@@ -62,7 +64,25 @@ absl::Status List(const actions::OutcomeBook& book, bool json, Console& console)
   return absl::OkStatus();
 }
 
+absl::Status TryDry(const RepairsArguments& arguments, Console& console) {
+  GALEN_ASSIGN_OR_RETURN(const galen::v1::DryRun dry_run,
+                         AskForDryRun(arguments.dry_run, arguments.action));
+  if (!arguments.json) {
+    console.out << DryRunText(dry_run, console.terminal) << std::flush;
+    return absl::OkStatus();
+  }
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;  // that it would not run is said, too
+  if (!google::protobuf::util::MessageToJsonString(dry_run, &json, options).ok()) {
+    return absl::DataLossError("the gateway's answer cannot be printed as JSON");
+  }
+  console.out << json << std::endl;
+  return absl::OkStatus();
+}
+
 absl::Status Run(const CLI::App& repairs, const RepairsArguments& arguments, Console& console) {
+  if (repairs.got_subcommand("dry-run")) return TryDry(arguments, console);
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                          store::OpenStore(arguments.store));
   actions::OutcomeBook book(store->records());
@@ -75,8 +95,28 @@ absl::Status Run(const CLI::App& repairs, const RepairsArguments& arguments, Con
 }  // namespace
 
 CLI::App* DeclareRepairs(CLI::App& app, RepairsArguments& arguments) {
-  CLI::App* repairs = app.add_subcommand("repairs", "What came of repairs (docs/repair.md)");
+  CLI::App* repairs = app.add_subcommand(
+      "repairs", "What repairs would do, and what came of them (docs/repair.md)");
   repairs->require_subcommand(1);
+  CLI::App* dry_run = repairs->add_subcommand(
+      "dry-run", "Have a machine say what an action would do to it now; nothing is done");
+  dry_run->add_option("action", arguments.action, "tenants/.../actions/..., as the API lists it")
+      ->required();
+  dry_run
+      ->add_option("--gateway", arguments.dry_run.gateway,
+                   "Where galen-gateway is: https://HOST:PORT")
+      ->required()
+      ->type_name("URL");
+  dry_run
+      ->add_option("--key-file", arguments.dry_run.key_file,
+                   "File with an API key of an operator or approver")
+      ->required()
+      ->type_name("FILE");
+  dry_run
+      ->add_option("--ca", arguments.dry_run.ca_file,
+                   "PEM file of whose certificates are believed; else those of the system")
+      ->type_name("FILE");
+  dry_run->add_flag("--json", arguments.json, "The answer as JSON");
   CLI::App* list = repairs->add_subcommand("list", "By action and cause: how often it helped");
   list->add_flag("--json", arguments.json, "One JSON object for each outcome, a line each");
   CLI::App* strike = repairs->add_subcommand("strike", "Take back an outcome that misleads");

@@ -6,6 +6,7 @@
 
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
+#include "services/cli/repairs/dry_run.h"
 
 namespace galen::cli {
 
@@ -16,10 +17,12 @@ struct RepairsArguments {
   std::string by;
   std::string why;
   bool json = false;
+  DryRunArguments dry_run;
 };
 
-// Declares `galen repairs` and its commands list and strike: what came of the repairs that persons
-// approved, in the store of the gateway, and how one that misleads is taken back.
+// Declares `galen repairs` and its commands: dry-run, which has a machine say what an action would
+// do to it now; list and strike: what came of the repairs that persons approved, in the store of
+// the gateway, and how one that misleads is taken back.
 CLI::App* DeclareRepairs(CLI::App& app, RepairsArguments& arguments);
 ExitCode RunRepairs(const CLI::App& repairs, const RepairsArguments& arguments, Console& console);
 

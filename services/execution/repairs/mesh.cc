@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
@@ -60,6 +61,45 @@ RepairLoop::Check CheckNodes(const CheckRunner& runner) {
     }
     const std::lock_guard<std::mutex> lock(gathered->mu);
     return std::move(gathered->results);
+  };
+}
+
+DryRuns::Sees SeeNodes(const CheckRunner& runner) {
+  return [&runner](const std::string& diagnosis, const std::string& node) {
+    return runner.SeenBy(diagnosis)(node);
+  };
+}
+
+DryRuns::Ask AskNodesAtOnce(const NodeRegistry& registry) {
+  return [&registry](const std::string& node, const node::v1::RepairRequest& request,
+                     absl::Time deadline, clients::Done<node::v1::RepairResponse> done) {
+    const absl::StatusOr<NodeRegistry::Node> client = registry.Live(node);
+    if (!client.ok()) return std::move(done)(client.status());
+    // (The client is held while its call is under way.)
+    (*client)->Repair(request, deadline,
+                      [client = *client, done = std::move(done)](
+                          absl::StatusOr<node::v1::RepairResponse> answer) mutable {
+                        std::move(done)(std::move(answer));
+                      });
+  };
+}
+
+DryRuns::Check CheckNodesAtOnce(const CheckRunner& runner) {
+  return [&runner](const std::string& node, const std::vector<std::string>& checks,
+                   absl::Time deadline,
+                   absl::AnyInvocable<void(std::vector<galen::v1::CheckResult>) &&> done) {
+    v1::RunChecksRequest request;
+    request.add_nodes(node);
+    for (const std::string& check : checks) request.add_checks(check);
+    // (Neither of a diagnosis, whose results would be those of before, nor of any tenant: whose the
+    // node is was looked at.) They never overlap, and the end comes last.
+    const auto results = std::make_shared<std::vector<galen::v1::CheckResult>>();
+    runner.RunChecks(
+        request, deadline,
+        [results](galen::v1::CheckResult result) { results->push_back(std::move(result)); },
+        [results, done = std::move(done)](const absl::Status&) mutable {
+          std::move(done)(std::move(*results));
+        });
   };
 }
 

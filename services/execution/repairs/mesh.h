@@ -3,6 +3,7 @@
 
 #include "services/execution/check_runner.h"
 #include "services/execution/node_registry.h"
+#include "services/execution/repairs/dry_runs.h"
 #include "services/execution/repairs/repair_loop.h"
 
 namespace galen::execution {
@@ -10,6 +11,10 @@ namespace galen::execution {
 // The loop's way to the nodes. What they are made of must outlive them, and their calls.
 RepairLoop::Ask AskNodes(const NodeRegistry& registry);
 RepairLoop::Check CheckNodes(const CheckRunner& runner);
+// Likewise of dry runs.
+DryRuns::Sees SeeNodes(const CheckRunner& runner);
+DryRuns::Ask AskNodesAtOnce(const NodeRegistry& registry);
+DryRuns::Check CheckNodesAtOnce(const CheckRunner& runner);
 
 }  // namespace galen::execution
 

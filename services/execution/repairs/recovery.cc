@@ -11,16 +11,6 @@ using galen::v1::CheckResult;
 using galen::v1::Device;
 using galen::v1::Finding;
 
-// A GPU is told by its address where both know it; else by its place.
-bool IsAbout(const Finding& finding, const Device& target) {
-  if (target.device().empty()) return true;
-  const Device& subject = finding.subject();
-  if (!subject.pci_address().empty() && !target.pci_address().empty()) {
-    return subject.pci_address() == target.pci_address();
-  }
-  return subject.device() == target.device();
-}
-
 const CheckResult* ResultOf(const std::vector<CheckResult>& results, const std::string& check,
                             const std::string& node) {
   for (const CheckResult& result : results) {
@@ -30,6 +20,15 @@ const CheckResult* ResultOf(const std::vector<CheckResult>& results, const std::
 }
 
 }  // namespace
+
+bool IsAbout(const Finding& finding, const Device& target) {
+  if (target.device().empty()) return true;
+  const Device& subject = finding.subject();
+  if (!subject.pci_address().empty() && !target.pci_address().empty()) {
+    return subject.pci_address() == target.pci_address();
+  }
+  return subject.device() == target.device();
+}
 
 Recovered RecoveryOf(const std::vector<actions::RunAction::Recovery>& promises,
                      const Device& target, const std::vector<CheckResult>& results) {

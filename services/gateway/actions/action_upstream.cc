@@ -1,9 +1,13 @@
 #include "services/gateway/actions/action_upstream.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/trace/trace.h"
 #include "galen/v1/diagnosis_service.pb.h"
 
@@ -33,6 +37,46 @@ absl::Status MayDecide(const Principal& asker) {
       absl::StrCat("this key is of role ", NameOf(asker.role), "; an approver's is needed"));
 }
 
+// Who may have a machine looked at in general may have it looked at for this, too.
+absl::Status MayTry(const Principal& asker) {
+  if (asker.role >= UserRole::kOperator) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("this key is of role ", NameOf(asker.role),
+                                                  "; an operator's or approver's is needed"));
+}
+
+absl::Status MayAsk(const Upstream::Call& call) {
+  const absl::string_view method = call.method->name();
+  if (method == "ListActions") return absl::OkStatus();
+  return method == "DryRunAction" ? MayTry(call.asker) : MayDecide(call.asker);
+}
+
+// What of an action is to be tried: the rest is of who decided about it, and concerns no machine.
+galen::v1::Action ContentOf(const galen::v1::Action& action) {
+  galen::v1::Action content;
+  content.set_name(action.name());
+  content.set_label(action.label());
+  content.set_text(action.text());
+  *content.mutable_target() = action.target();
+  content.set_run(action.run());
+  *content.mutable_plan() = action.plan();
+  content.set_content_hash(action.content_hash());
+  return content;
+}
+
+// What a machine said of an action, held against what would be approved.
+galen::v1::DryRun Compared(const galen::v1::Action& action, galen::v1::DryRun said) {
+  said.set_name(action.name());
+  const bool same = said.content_hash() == action.content_hash() &&
+                    std::equal(said.plan().begin(), said.plan().end(), action.plan().begin(),
+                               action.plan().end());
+  if (!same && said.same_plan()) {
+    said.set_text("the machine told of another plan than the one that is proposed");
+  }
+  said.set_same_plan(same);
+  said.set_would_run(said.would_run() && same);
+  return said;
+}
+
 absl::Duration LifetimeOf(const galen::v1::ApproveActionRequest& request) {
   if (!request.has_lifetime()) return galen::actions::kUsualLifetime;
   return absl::Seconds(request.lifetime().seconds()) +
@@ -42,8 +86,14 @@ absl::Duration LifetimeOf(const galen::v1::ApproveActionRequest& request) {
 }  // namespace
 
 ActionUpstream::ActionUpstream(Upstream& mesh, galen::actions::ActionBook& book, Executor& executor,
-                               const Clock& clock, security::AuditLog* audit)
-    : mesh_(mesh), book_(book), executor_(executor), clock_(clock), audit_(audit) {}
+                               const Clock& clock, security::AuditLog* audit,
+                               clients::ExecutionClient* execution)
+    : mesh_(mesh),
+      book_(book),
+      executor_(executor),
+      clock_(clock),
+      audit_(audit),
+      execution_(execution) {}
 
 std::shared_ptr<Upstream::Feed> ActionUpstream::Follow(
     Call call, absl::AnyInvocable<void(const google::protobuf::Message&)> on_message,
@@ -95,15 +145,46 @@ absl::StatusOr<Upstream::Answer> ActionUpstream::Do(const Call& call,
   return std::make_unique<galen::v1::Action>(action);
 }
 
+void ActionUpstream::DryRun(const Call& call, const galen::v1::Diagnosis& diagnosis,
+                            clients::Done<galen::v1::DryRun> done) {
+  absl::StatusOr<std::vector<galen::v1::Action>> listed = book_.List(diagnosis, clock_.Now());
+  if (!listed.ok()) return std::move(done)(listed.status());
+  // (As it is proposed now; in another form it may be there once more, after that.)
+  const auto action =
+      std::find_if(listed->begin(), listed->end(),
+                   [&call](const galen::v1::Action& one) { return one.name() == call.resource; });
+  if (action == listed->end() || action->state() == galen::v1::Action::WITHDRAWN) {
+    return std::move(done)(absl::NotFoundError(
+        absl::StrCat(CleanText(call.resource, 300), ": the diagnosis proposes no such action")));
+  }
+  if (!absl::StartsWith(action->run(), "node.")) {
+    return std::move(done)(absl::FailedPreconditionError(absl::StrCat(
+        action->name(),
+        action->run().empty() ? ": a person does it" : ": is done by the cluster's API server",
+        "; only what runs on a machine itself can be tried there")));
+  }
+  if (execution_ == nullptr) {
+    return std::move(done)(absl::FailedPreconditionError(
+        "this gateway makes no dry runs: it was started without --execution"));
+  }
+  execution::v1::DryRunRepairRequest request;
+  request.set_diagnosis(diagnosis.name());
+  *request.mutable_action() = ContentOf(*action);
+  execution_->DryRunRepair(request, call.deadline,
+                           [action = request.action(), done = std::move(done)](
+                               absl::StatusOr<galen::v1::DryRun> said) mutable {
+                             if (!said.ok()) return std::move(done)(said.status());
+                             std::move(done)(Compared(action, *std::move(said)));
+                           });
+}
+
 clients::Cancel ActionUpstream::Ask(Call call, clients::Done<Answer> done) {
   if (!IsOurs(call)) return mesh_.Ask(std::move(call), std::move(done));
   const trace::Work work = trace::Current();
-  if (call.method->name() != "ListActions") {
-    if (const absl::Status status = MayDecide(call.asker); !status.ok()) {
-      Audit(call, status);
-      std::move(done)(status);
-      return [] {};
-    }
+  if (const absl::Status status = MayAsk(call); !status.ok()) {
+    Audit(call, status);
+    std::move(done)(status);
+    return [] {};
   }
   auto request = std::make_shared<galen::v1::GetDiagnosisRequest>();
   request->set_name(DiagnosisOf(call.resource));
@@ -127,7 +208,13 @@ clients::Cancel ActionUpstream::Ask(Call call, clients::Done<Answer> done) {
     const bool taken = executor_.TrySchedule([this, shared, end, diagnosis] {
       const auto* read_diagnosis = dynamic_cast<const galen::v1::Diagnosis*>(diagnosis.get());
       if (read_diagnosis == nullptr) return end(absl::InternalError("no diagnosis came"));
-      end(Do(shared->first, *read_diagnosis));
+      if (shared->first.method->name() != "DryRunAction") {
+        return end(Do(shared->first, *read_diagnosis));
+      }
+      DryRun(shared->first, *read_diagnosis, [end](absl::StatusOr<galen::v1::DryRun> said) {
+        if (!said.ok()) return end(said.status());
+        end(std::make_unique<galen::v1::DryRun>(*std::move(said)));
+      });
     });
     if (!taken) end(absl::UnavailableError("the gateway is busy; try again"));
   });

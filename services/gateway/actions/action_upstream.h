@@ -7,18 +7,23 @@
 #include "common/actions/action_book.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
+#include "common/clients/clients.h"
 #include "common/security/audit/audit_log.h"
+#include "galen/v1/action_service.pb.h"
 #include "services/gateway/api/upstream.h"
 
 namespace galen::gateway::actions {
 
 // Answers ActionService here, where it is known which person asks, and hands every other call on.
-// Every decision that was asked for, granted or not, is a record of the audit log. Thread-safe.
+// Every decision and dry run that was asked for, granted or not, is a record of the audit log.
+// Thread-safe.
 class ActionUpstream final : public Upstream {
  public:
-  // `audit` may be null. `executor` waits for the store. All must outlive it.
+  // `audit` may be null. `executor` waits for the store. `execution` asks machines for dry runs;
+  // null: FAILED_PRECONDITION. All must outlive it, and `execution` what is queued in `executor`.
   ActionUpstream(Upstream& mesh, galen::actions::ActionBook& book, Executor& executor,
-                 const Clock& clock, security::AuditLog* audit);
+                 const Clock& clock, security::AuditLog* audit,
+                 clients::ExecutionClient* execution = nullptr);
 
   clients::Cancel Ask(Call call, clients::Done<Answer> done) override;
   std::shared_ptr<Feed> Follow(
@@ -27,6 +32,8 @@ class ActionUpstream final : public Upstream {
 
  private:
   absl::StatusOr<Answer> Do(const Call& call, const galen::v1::Diagnosis& diagnosis);
+  void DryRun(const Call& call, const galen::v1::Diagnosis& diagnosis,
+              clients::Done<galen::v1::DryRun> done);
   void Audit(const Call& call, const absl::Status& status);
 
   Upstream& mesh_;
@@ -34,6 +41,7 @@ class ActionUpstream final : public Upstream {
   Executor& executor_;
   const Clock& clock_;
   security::AuditLog* const audit_;
+  clients::ExecutionClient* const execution_;
 };
 
 }  // namespace galen::gateway::actions

@@ -1,6 +1,7 @@
 #include "services/node/repair/repairer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <thread>
 #include <utility>
 
@@ -24,6 +25,7 @@ constexpr std::size_t kMostOutput = 2000;
 constexpr std::size_t kMostSteps = 100;
 constexpr absl::Duration kLookAgain = absl::Milliseconds(500);
 constexpr absl::Duration kRemember = absl::Hours(24);
+constexpr char kSame[] = "the gateway and this executor need the same knowledge/actions";
 
 absl::string_view EndOf(const std::string& text) {
   const absl::string_view all = absl::StripAsciiWhitespace(text);
@@ -53,6 +55,7 @@ const host::CommandResult* Note(const Argv& argv, const absl::StatusOr<host::Com
 struct Repairer::Ready {
   const RunAction* action = nullptr;
   actions::Filled filled;
+  Action own;  // the request's, with the text and plan that it has here
 };
 
 Repairer::Repairer(Options options, std::vector<RunAction> known,
@@ -86,7 +89,7 @@ absl::StatusOr<std::unique_ptr<Repairer>> Repairer::Make(Options options,
                                                 ledger, std::move(run), clock));
 }
 
-absl::StatusOr<Repairer::Ready> Repairer::Prepare(const Action& action) const {
+absl::StatusOr<Repairer::Ready> Repairer::Find(const Action& action) const {
   Ready ready;
   for (const RunAction& one : known_) {
     if (one.name == action.run()) ready.action = &one;
@@ -100,18 +103,22 @@ absl::StatusOr<Repairer::Ready> Repairer::Prepare(const Action& action) const {
                                                     CleanText(action.target().node(), 100)));
   }
   GALEN_ASSIGN_OR_RETURN(ready.filled, actions::Fill(*ready.action, action.target()));
-  // What was approved is what would be run here: text, commands and all.
-  Action own = action;
-  own.set_text(CleanText(ready.filled.text, 4096));
-  own.clear_plan();
+  ready.own = action;
+  ready.own.set_text(CleanText(ready.filled.text, 4096));
+  ready.own.clear_plan();
   for (std::string& line : actions::PlanOf(*ready.action, ready.filled)) {
-    own.add_plan(std::move(line));
+    ready.own.add_plan(std::move(line));
   }
-  if (actions::ContentHash(own) != action.content_hash()) {
+  ready.own.set_content_hash(actions::ContentHash(ready.own));
+  return ready;
+}
+
+absl::StatusOr<Repairer::Ready> Repairer::Prepare(const Action& action) const {
+  GALEN_ASSIGN_OR_RETURN(Ready ready, Find(action));
+  // What was approved is what would be run here: text, commands and all.
+  if (ready.own.content_hash() != action.content_hash()) {
     return absl::PermissionDeniedError(
-        absl::StrCat(action.run(),
-                     ": is something else here than what was approved; the gateway and "
-                     "this executor need the same knowledge/actions"));
+        absl::StrCat(action.run(), ": is something else here than what was approved; ", kSame));
   }
   return ready;
 }
@@ -138,7 +145,68 @@ bool Repairer::Holds(const RunAction::Condition& condition, absl::Duration time,
                      [printed](const std::string& one) { return one == printed; });
 }
 
-RepairResponse Repairer::Carry(const Ready& ready, bool dry_run) const {
+void Repairer::Look(const std::vector<RunAction::Condition>& conditions, bool afterwards,
+                    absl::Time until, galen::v1::DryRun& dry_run) const {
+  for (const RunAction::Condition& condition : conditions) {
+    RepairResponse noted;
+    const absl::Duration left = until - SteadyNow();
+    galen::v1::DryRun::Look& look = *dry_run.add_looks();
+    look.set_text(CleanText(condition.text, kMostOutput));
+    look.set_afterwards(afterwards);
+    if (left <= absl::ZeroDuration()) {
+      look.set_command(CleanText(absl::StrJoin(condition.argv, " "), kMostOutput));
+      look.set_error("not looked at: what was looked at before took too long");
+      continue;
+    }
+    look.set_holds(Holds(condition, left, noted));
+    const RepairResponse::Step& step = noted.steps(0);
+    look.set_command(step.command());
+    look.set_exit_code(step.exit_code());
+    look.set_output(step.output());
+    look.set_error(step.error());
+  }
+}
+
+absl::StatusOr<RepairResponse> Repairer::DryRun(const Action& action) {
+  const std::unique_lock<std::mutex> alone(one_look_, std::try_to_lock);
+  if (!alone.owns_lock()) {
+    return absl::AbortedError("another dry run of this machine is under way; try again");
+  }
+  if (at_work_) return absl::AbortedError("a repair of this machine is under way");
+  GALEN_ASSIGN_OR_RETURN(const Ready ready, Find(action));
+  RepairResponse response;
+  galen::v1::DryRun& dry_run = *response.mutable_dry_run();
+  dry_run.set_content_hash(ready.own.content_hash());
+  *dry_run.mutable_plan() = ready.own.plan();
+  dry_run.set_same_plan(ready.own.content_hash() == action.content_hash());
+  const absl::Time now = clock_.Now();
+  const std::int64_t seconds = absl::ToUnixSeconds(now);
+  dry_run.mutable_look_time()->set_seconds(seconds);
+  dry_run.mutable_look_time()->set_nanos(
+      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(now - absl::FromUnixSeconds(seconds))));
+  std::vector<std::string> missing;
+  if (dry_run.same_plan()) {
+    const absl::Time until = SteadyNow() + options_.look_time;
+    Look(ready.filled.before, /*afterwards=*/false, until, dry_run);
+    Look(ready.filled.after, /*afterwards=*/true, until, dry_run);
+    for (const galen::v1::DryRun::Look& look : dry_run.looks()) {
+      if (!look.afterwards() && !look.holds()) missing.push_back(look.text());
+    }
+    dry_run.set_text(missing.empty() ? "it would be run as it is planned"
+                                     : absl::StrCat("nothing would be run: it is not so that ",
+                                                    absl::StrJoin(missing, ", nor that ")));
+  } else {
+    dry_run.set_text(absl::StrCat(
+        action.run(), ": is something else here than what is proposed, and would be refused; ",
+        kSame));
+  }
+  dry_run.set_would_run(dry_run.same_plan() && missing.empty());
+  response.set_state(dry_run.would_run() ? RepairResponse::WOULD_RUN : RepairResponse::REFUSED);
+  response.set_text(dry_run.text());
+  return response;
+}
+
+RepairResponse Repairer::Carry(const Ready& ready) const {
   RepairResponse response;
   const absl::Time until = SteadyNow() + ready.action->time;
   const auto left = [until] { return std::max(until - SteadyNow(), absl::Milliseconds(1)); };
@@ -146,11 +214,6 @@ RepairResponse Repairer::Carry(const Ready& ready, bool dry_run) const {
     if (Holds(condition, left(), response)) continue;
     response.set_state(RepairResponse::REFUSED);
     response.set_text(absl::StrCat("nothing was done: it is not so that ", condition.text));
-    return response;
-  }
-  if (dry_run) {
-    response.set_state(RepairResponse::WOULD_RUN);
-    response.set_text(absl::StrJoin(actions::PlanOf(*ready.action, ready.filled), "\n"));
     return response;
   }
   for (const Argv& step : ready.filled.steps) {
@@ -187,10 +250,10 @@ RepairResponse Repairer::Carry(const Ready& ready, bool dry_run) const {
 }
 
 absl::StatusOr<RepairResponse> Repairer::Repair(const v1::RepairRequest& request) {
+  if (request.dry_run()) return DryRun(request.action());
   const std::unique_lock<std::mutex> alone(one_, std::try_to_lock);
   if (!alone.owns_lock()) return absl::AbortedError("another repair of this machine is under way");
   GALEN_ASSIGN_OR_RETURN(const Ready ready, Prepare(request.action()));
-  if (request.dry_run()) return Carry(ready, /*dry_run=*/true);
   GALEN_ASSIGN_OR_RETURN(const security::Warrant warrant, Believe(request));
   GALEN_ASSIGN_OR_RETURN(std::optional<RepairResponse> before, ledger_.Find(warrant.nonce));
   if (before.has_value()) return *std::move(before);
@@ -199,7 +262,9 @@ absl::StatusOr<RepairResponse> Repairer::Repair(const v1::RepairRequest& request
   const std::string what = absl::StrCat(request.action().name(), " (", request.action().run(),
                                         ", approved by ", warrant.approver, ")");
   if (options_.tell) options_.tell(absl::StrCat(what, ": begins"));
-  const RepairResponse response = Carry(ready, /*dry_run=*/false);
+  at_work_ = true;
+  const RepairResponse response = Carry(ready);
+  at_work_ = false;
   if (options_.tell) options_.tell(absl::StrCat(what, ": ", response.text()));
   GALEN_RETURN_IF_ERROR(ledger_.End(warrant.nonce, response));
   return response;

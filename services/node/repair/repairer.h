@@ -1,6 +1,7 @@
 #ifndef SERVICES_NODE_REPAIR_REPAIRER_H_
 #define SERVICES_NODE_REPAIR_REPAIRER_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -30,6 +31,7 @@ class Repairer {
     std::vector<std::string> allowed;  // names of actions, as the site lists them
     std::function<void(const std::string&)>
         tell;  // of each that was asked for, and what came of it
+    absl::Duration look_time = absl::Seconds(10);  // of all looks of a dry run
   };
   // Runs a program on the machine; see host::Host::RunWithin.
   using Run = std::function<absl::StatusOr<host::CommandResult>(const actions::Argv& argv,
@@ -43,7 +45,8 @@ class Repairer {
                                                         const Clock& clock);
 
   // See node.proto. Takes as long as the action may; what was begun is not broken off by its
-  // caller.
+  // caller. A dry run holds up no repair; it takes at most `look_time`, one at a time, and none is
+  // begun during a repair.
   absl::StatusOr<v1::RepairResponse> Repair(const v1::RepairRequest& request);
 
  private:
@@ -51,10 +54,16 @@ class Repairer {
   Repairer(Options options, std::vector<actions::RunAction> known,
            const security::WarrantVerifier& verifier, WarrantLedger& ledger, Run run,
            const Clock& clock);
-  // The action as this executor would carry it out, when it is the one that was approved.
+  // The action of that name on that target as this executor would carry it out.
+  absl::StatusOr<Ready> Find(const galen::v1::Action& action) const;
+  // The same when it is the one that was approved.
   absl::StatusOr<Ready> Prepare(const galen::v1::Action& action) const;
   absl::StatusOr<security::Warrant> Believe(const v1::RepairRequest& request) const;
-  v1::RepairResponse Carry(const Ready& ready, bool dry_run) const;
+  v1::RepairResponse Carry(const Ready& ready) const;
+  absl::StatusOr<v1::RepairResponse> DryRun(const galen::v1::Action& action);
+  // Runs the commands of these conditions, all of them, and knows of no others.
+  void Look(const std::vector<actions::RunAction::Condition>& conditions, bool afterwards,
+            absl::Time until, galen::v1::DryRun& dry_run) const;
   bool Holds(const actions::RunAction::Condition& condition, absl::Duration time,
              v1::RepairResponse& response) const;
 
@@ -65,6 +74,8 @@ class Repairer {
   const Run run_;
   const Clock& clock_;
   std::mutex one_;
+  std::mutex one_look_;
+  std::atomic<bool> at_work_ = false;  // a repair is under way
 };
 
 }  // namespace galen::node

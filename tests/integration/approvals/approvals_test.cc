@@ -50,7 +50,7 @@ class History {
 
   void Run(int moves) {
     for (int i = 0; i < moves && !::testing::Test::HasFailure(); ++i) {
-      switch (world_.Below(9)) {
+      switch (world_.Below(10)) {
         case 0:
           world_.GoodReport();
           break;
@@ -71,6 +71,9 @@ class History {
         case 7:
           Execute();
           break;
+        case 8:
+          TryDry();
+          break;
         default:
           Forge();
       }
@@ -82,6 +85,7 @@ class History {
   }
 
   int approved = 0, refused_decisions = 0, carried_out = 0, refused_requests = 0;
+  int dry_runs = 0, refused_dry_runs = 0, forged_dry_runs = 0;
 
  private:
   const std::string& SomeText() { return InjectedTexts()[world_.Below(InjectedTexts().size())]; }
@@ -139,6 +143,65 @@ class History {
                           StepsOf(decided["plan"]), now + lifetime});
   }
 
+  // Somebody asks for a dry run, by the API of an action as it stands there, or of a machine itself
+  // with whatever was ever sent to one, a good warrant among it. Nothing is another than before:
+  // neither what machines ran or have on their disks, nor what is decided, due or told of.
+  void TryDry() {
+    const std::string before = Everything();
+    if (world_.Chance(0.5)) {
+      const std::vector<json> listed = Listed();
+      if (listed.empty()) return;
+      const json action = listed[world_.Below(listed.size())];
+      const std::vector<std::string> all = {"approver", "operator", "customer", "stranger", ""};
+      const std::string who = all[world_.Below(all.size())];
+      const json body = world_.Chance(0.8) ? json::object() : json({{"etag", SomeText()}});
+      const auto [status, answer] = world_.Ask(
+          who, "POST", absl::StrCat("/v1/", std::string(action["name"]), ":dryRun"), body.dump());
+      if (status == 200) {
+        ++dry_runs;
+        EXPECT_TRUE(who == "approver" || who == "operator") << who << answer;
+        const json told = json::parse(answer);
+        // What is tried is what is proposed, or it says that it is not.
+        const bool same =
+            told.value("plan", json::array()) == action.value("plan", json::array()) &&
+            told.value("contentHash", "") == action.value("contentHash", "");
+        EXPECT_EQ(told.value("samePlan", false), same) << answer << action;
+        EXPECT_FALSE(told.value("wouldRun", false) && !same) << answer;
+      } else {
+        ++refused_dry_runs;
+      }
+    } else {
+      node::v1::RepairRequest request;
+      if (!captured_.empty()) request = captured_[world_.Below(captured_.size())];
+      const auto due = world_.book.Due(world_.clock.Now());
+      if (due.ok() && !due->empty() && world_.Chance(0.5)) {
+        *request.mutable_action() = (*due)[world_.Below(due->size())];
+      }
+      if (world_.Chance(0.2)) request.mutable_action()->set_run(SomeText());
+      if (world_.Chance(0.2)) request.set_warrant(SomeText());
+      if (world_.Chance(0.5)) MakeItFit(*request.mutable_action());
+      request.set_dry_run(true);
+      for (auto& [node, machine] : world_.machines) {
+        if (machine->Repair(request).ok()) ++forged_dry_runs;
+      }
+    }
+    EXPECT_EQ(Everything(), before);
+  }
+
+  // All that a dry run must leave as it is.
+  std::string Everything() {
+    std::string all = world_.Ask("approver", "GET", absl::StrCat(kDiagnosis, "/actions")).second;
+    for (auto& [node, machine] : world_.machines) {
+      absl::StrAppend(&all, "\n", node, " ran ", absl::StrJoin(machine->TakeSteps(), "; "));
+      for (const auto& [file, text] : machine->Disk()) absl::StrAppend(&all, "\n", file, text);
+    }
+    for (const auto& actions : {world_.book.Due(world_.clock.Now()), world_.book.News()}) {
+      EXPECT_TRUE(actions.ok()) << actions.status();
+      for (const Action& action : *actions) absl::StrAppend(&all, action.SerializeAsString());
+    }
+    return all;
+  }
+
   // Requests of all kinds that are no decision, with texts that ask for one.
   void AskForAnything() {
     const std::vector<std::string> paths = {kDiagnosis,
@@ -148,6 +211,7 @@ class History {
                                             absl::StrCat(kDiagnosis, "/actions/", "0:approve"),
                                             absl::StrCat(kDiagnosis, "/actions/..:approve"),
                                             "/v1/tenants/acme/diagnoses",
+                                            absl::StrCat(kDiagnosis, "/actions/", "0:dryRun"),
                                             "/galen.v1.ActionService/ApproveAction",
                                             "/galen.node.v1.NodeService/Repair"};
     const std::vector<std::string> verbs = {"GET", "POST", "PUT", "PATCH", "DELETE"};
@@ -297,6 +361,7 @@ class History {
 
 TEST(Approvals, NoMachineRunsWhatNoPersonApprovedWhateverAnybodySaysOrSends) {
   int approved = 0, refused_decisions = 0, carried_out = 0, refused_requests = 0;
+  int dry_runs = 0, refused_dry_runs = 0, forged_dry_runs = 0;
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     History history(seed);
@@ -305,16 +370,23 @@ TEST(Approvals, NoMachineRunsWhatNoPersonApprovedWhateverAnybodySaysOrSends) {
     refused_decisions += history.refused_decisions;
     carried_out += history.carried_out;
     refused_requests += history.refused_requests;
+    dry_runs += history.dry_runs;
+    refused_dry_runs += history.refused_dry_runs;
+    forged_dry_runs += history.forged_dry_runs;
     if (HasFailure()) return;
   }
   std::cout << "approved " << approved << ", decisions refused " << refused_decisions
             << ", carried out " << carried_out << ", requests to machines refused "
-            << refused_requests << std::endl;
+            << refused_requests << ", dry runs " << dry_runs << " and of machines "
+            << forged_dry_runs << ", dry runs refused " << refused_dry_runs << std::endl;
   // Else it would have shown nothing.
   EXPECT_GT(approved, 100);
   EXPECT_GT(carried_out, 100);
   EXPECT_GT(refused_decisions, 100);
   EXPECT_GT(refused_requests, 500);
+  EXPECT_GT(dry_runs, 30);
+  EXPECT_GT(forged_dry_runs, 50);
+  EXPECT_GT(refused_dry_runs, 50);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "common/store/store.h"
 #include "galen/node/v1/node.pb.h"
 #include "galen/v1/diagnosis.pb.h"
+#include "services/execution/repairs/dry_runs.h"
 #include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/api/api.h"
 #include "services/node/repair/repairer.h"
@@ -41,6 +42,8 @@ class Machine {
   }
   // What was run since the last call, the looks of conditions left out.
   std::vector<std::string> TakeSteps();
+  // What stands on its disk of warrants that were used, by file.
+  std::map<std::string, std::string> Disk() const;
 
  private:
   const std::string node_;
@@ -62,6 +65,7 @@ const std::vector<std::string>& InjectedTexts();
 class World {
  public:
   explicit World(std::uint32_t seed);
+  ~World();
 
   // Status and JSON body of a request with the key of `who`: "customer", "operator", "approver",
   // "stranger" (an approver of another tenant), or nobody.
@@ -89,6 +93,7 @@ class World {
 
  private:
   class Mesh;
+  class Execution;
   class Keys;
   class AtOnce;
   class NoLimit;
@@ -96,6 +101,8 @@ class World {
   std::shared_ptr<Executor> executor_;
   std::shared_ptr<gateway::Access> keys_;
   std::shared_ptr<gateway::RateGate> rates_;
+  execution::DryRuns dry_runs_;
+  std::unique_ptr<clients::ExecutionClient> execution_;
   gateway::actions::ActionUpstream upstream_;
   const gateway::Audience audience_;
   gateway::Api api_;

@@ -39,7 +39,7 @@ struct SecureMesh::Parts {
                    std::make_shared<const knowledge::Knowledge>(knowledge::v1::KnowledgeBase())),
                clock, {}),
         watch(registry, clock, execution::NodeWatch::Options()),
-        checks(runner, watch, executor, mesh.Of(Role::kExecution).guard(), &roster),
+        checks(runner, watch, executor, mesh.Of(Role::kExecution).guard(), &roster, &dry_runs),
         advisor(warner, executor, mesh.Of(Role::kAdvisor).guard()) {
     EXPECT_THAT(orchestrator.Start(), IsOk());
     Serve(mesh, Role::kOrchestrator, diagnoses, "galen.v1.DiagnosisService");
@@ -80,6 +80,7 @@ struct SecureMesh::Parts {
   execution::NodeWatch watch;
   const std::unique_ptr<store::Store> store = store::OpenStore(":memory:").value();
   execution::Roster roster{store->nodes(), clock, {}};
+  execution::DryRuns dry_runs{{}, clock, nullptr, nullptr, nullptr, {}};
   execution::ExecutionServiceImpl checks;
   summarization::v1::SummarizationService::CallbackService summarization;
   planning::v1::PlanningService::CallbackService planning;

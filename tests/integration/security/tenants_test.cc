@@ -71,7 +71,7 @@ TEST_F(TenantsTest, AClaimOfTheTenantGetsThrough) {
           << NameOf(role) << " " << name << ": " << status.error_message();
     }
   }
-  EXPECT_EQ(tenants, 12);
+  EXPECT_EQ(tenants, 13);
 }
 
 TEST_F(TenantsTest, WithoutAClaimNothingOfATenantIsTouched) {

@@ -1,5 +1,5 @@
 // How the page asks the gateway. The key lives in this tab's session storage, and goes out in a header, to our own origin only.
-import type { Action, Diagnosis, Knowledge, NodeEntry, Upload, Whoami } from "./types.ts";
+import type { Action, Diagnosis, DryRun, Knowledge, NodeEntry, Upload, Whoami } from "./types.ts";
 
 export class ApiError extends Error {
   constructor(readonly status: number, readonly reason: string, message: string, readonly requestId: string, readonly field = "") {
@@ -82,6 +82,8 @@ export const submitFeedback = (name: string, body: { text: string; requestId: st
 export const actions = (name: string) => ask<{ actions?: Action[] }>("GET", `/v1/${enc(name)}/actions`);
 export const decide = (action: Action, verb: "approve" | "reject", reason: string) =>
   ask<Action>("POST", `/v1/${enc(action.name)}:${verb}`, { etag: action.etag, reason });
+
+export const dryRun = (action: Action) => ask<DryRun>("POST", `/v1/${enc(action.name)}:dryRun`, {});
 
 /** Sends a file as it is; `fetch` cannot say how far it is. */
 export function upload(tenant: string, kind: "log" | "bundle", file: File, progress: (share: number) => void, signal: AbortSignal): Promise<Upload> {

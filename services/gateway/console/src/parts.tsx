@@ -14,6 +14,7 @@ const kWords: Record<string, [string, string, string]> = {
   CONSUMED: ["✓", "begun", "ok"], WITHDRAWN: ["–", "no longer proposed", "quiet"],
   confirmed: ["✓", "confirmed", "bad"], rejected: ["✕", "ruled out", "quiet"], inconclusive: ["?", "undecided", "unsure"],
   testing: ["●", "testing", "info"], open: ["○", "open", "quiet"], pruned: ["◇", "set aside", "quiet"], left: ["·", "searched", "quiet"],
+  HOLDS: ["✓", "is so", "ok"], HOLDS_NOT: ["✕", "is not so", "bad"], NOT_YET: ["○", "not yet so", "quiet"],
   PASS: ["✓", "pass", "ok"], FAIL: ["✕", "fail", "bad"], SKIPPED: ["–", "skipped", "quiet"], ERROR: ["!", "error", "unsure"],
 };
 

@@ -98,6 +98,13 @@ export interface KnownCheck {
 }
 export interface Knowledge { digest: string; labels: KnownLabel[]; checks: KnownCheck[] }
 export interface NodeEntry { name: string; address: string; expireTime: Time }
+export interface DryRunLook {
+  text?: string; command?: string; holds?: boolean; afterwards?: boolean; exitCode?: number; output?: string; error?: string;
+}
+export interface DryRun {
+  name: string; contentHash?: string; plan?: string[]; samePlan?: boolean; wouldRun?: boolean; text?: string; looks?: DryRunLook[];
+  checks?: CheckResult[]; lookTime?: Time;
+}
 export interface Action {
   name: string; state?: string; label?: string; text?: string; target?: Device; contentHash?: string; etag?: string; decidedBy?: string;
   decideTime?: Time; reason?: string; expireTime?: Time; consumedBy?: string; consumeTime?: Time; run?: string; outcome?: string;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -64,7 +65,8 @@ class RepairerTest : public ::testing::Test {
     ledger_ = WarrantLedger::Open(directory_).value();
     repairer_ =
         Repairer::Make(
-            {.node = "n1", .allowed = {"node.x"}, .tell = nullptr}, {known_}, verifier_, *ledger_,
+            {.node = "n1", .allowed = {"node.x"}, .tell = nullptr, .look_time = look_time_},
+            {known_}, verifier_, *ledger_,
             [this](const Argv& argv, const host::ProcessLimits&) { return Ran(argv); }, clock_)
             .value();
   }
@@ -107,7 +109,15 @@ class RepairerTest : public ::testing::Test {
     return request;
   }
 
+  static v1::RepairRequest DryRun(const galen::v1::Action& action) {
+    v1::RepairRequest request;
+    *request.mutable_action() = action;
+    request.set_dry_run(true);
+    return request;
+  }
+
   galen::testing::FakeClock clock_{absl::Now()};
+  absl::Duration look_time_ = absl::Seconds(10);
   const security::Issued authority_ = galen::testing::NewAuthority();
   security::WarrantSigner signer_{clock_};
   security::WarrantVerifier verifier_{clock_};
@@ -132,14 +142,129 @@ TEST_F(RepairerTest, DoesJustWhatWasApprovedAndSaysWhatCameOfIt) {
 }
 
 TEST_F(RepairerTest, ADryRunOnlyLooksAndNeedsNoWarrant) {
-  v1::RepairRequest request;
-  *request.mutable_action() = Approved();
-  request.set_dry_run(true);
-  const auto would = repairer_->Repair(request);
+  const auto would = repairer_->Repair(DryRun(Approved()));
   ASSERT_THAT(would, IsOk());
   EXPECT_EQ(would->state(), RepairResponse::WOULD_RUN);
-  EXPECT_THAT(would->text(), HasSubstr("run: first n1"));
-  EXPECT_THAT(ran_, ElementsAre("look n1"));
+  EXPECT_THAT(ran_, ElementsAre("look n1", "state"));
+  const galen::v1::DryRun& dry_run = would->dry_run();
+  EXPECT_TRUE(dry_run.same_plan());
+  EXPECT_TRUE(dry_run.would_run());
+  EXPECT_EQ(dry_run.content_hash(), Approved().content_hash());
+  EXPECT_THAT(dry_run.plan(),
+              ElementsAre(HasSubstr("only if nobody is there"), "run: first n1", "run: second",
+                          HasSubstr("until it drains"), ::testing::_));
+  EXPECT_EQ(dry_run.look_time().seconds(), absl::ToUnixSeconds(clock_.Now()));
+  ASSERT_EQ(dry_run.looks_size(), 2);
+  EXPECT_TRUE(dry_run.looks(0).holds());
+  EXPECT_FALSE(dry_run.looks(0).afterwards());
+  EXPECT_EQ(dry_run.looks(0).output(), "idle");
+  EXPECT_TRUE(dry_run.looks(1).afterwards());
+}
+
+TEST_F(RepairerTest, ADryRunLooksAtAllAndSaysWhatDoesNotHold) {
+  known_.before.push_back({{"other"}, {""}, "nothing else is there"});
+  Restart();
+  prints_["look n1"] = "4711\n4712\n";
+  missing_ = "other";
+  const auto would = repairer_->Repair(DryRun(Approved()));
+  ASSERT_THAT(would, IsOk());
+  EXPECT_EQ(would->state(), RepairResponse::REFUSED);
+  EXPECT_FALSE(would->dry_run().would_run());
+  EXPECT_TRUE(would->dry_run().same_plan());
+  EXPECT_EQ(
+      would->dry_run().text(),
+      "nothing would be run: it is not so that nobody is there, nor that nothing else is there");
+  EXPECT_THAT(ran_, ElementsAre("look n1", "other", "state"));
+  EXPECT_EQ(would->dry_run().looks(0).output(), "4711\n4712");
+  EXPECT_THAT(would->dry_run().looks(1).error(), HasSubstr("no such program"));
+  // What has to be so afterwards need not be so now.
+  missing_.clear();
+  prints_["look n1"] = "idle";
+  prints_["state"] = "allocated";
+  const auto now = repairer_->Repair(DryRun(Approved()));
+  EXPECT_TRUE(now->dry_run().would_run());
+  EXPECT_FALSE(now->dry_run().looks(2).holds());
+}
+
+TEST_F(RepairerTest, ADryRunOfWhatIsSomethingElseHereSaysSoAndRunsNothing) {
+  const galen::v1::Action approved = Approved();
+  known_.steps.push_back({"third"});
+  Restart();
+  const auto would = repairer_->Repair(DryRun(approved));
+  ASSERT_THAT(would, IsOk());
+  EXPECT_EQ(would->state(), RepairResponse::REFUSED);
+  EXPECT_FALSE(would->dry_run().same_plan());
+  EXPECT_FALSE(would->dry_run().would_run());
+  EXPECT_NE(would->dry_run().content_hash(), approved.content_hash());
+  EXPECT_THAT(would->dry_run().plan(), ::testing::Contains("run: third"));
+  EXPECT_THAT(would->dry_run().text(), HasSubstr("something else here"));
+  EXPECT_THAT(ran_, IsEmpty());
+  galen::v1::Action other = approved;
+  other.set_run("node.y");
+  EXPECT_THAT(repairer_->Repair(DryRun(other)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--repairs")));
+  other = approved;
+  other.mutable_target()->set_node("n2");
+  EXPECT_THAT(repairer_->Repair(DryRun(other)),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("this is n1")));
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+TEST_F(RepairerTest, ADryRunWithAGoodWarrantRunsNoStepAndLeavesTheWarrantGood) {
+  v1::RepairRequest request = Request(Approved());
+  for (int i = 0; i < 3; ++i) {
+    request.set_dry_run(true);
+    EXPECT_EQ(repairer_->Repair(request)->state(), RepairResponse::WOULD_RUN);
+  }
+  EXPECT_THAT(ran_, ::testing::Each(::testing::AnyOf("look n1", "state")));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  ran_.clear();
+  request.set_dry_run(false);
+  EXPECT_EQ(repairer_->Repair(request)->state(), RepairResponse::DONE);
+  EXPECT_THAT(ran_, ElementsAre("look n1", "first n1", "second", "state"));
+  // Nor is a dry run answered with what came of a run.
+  ran_.clear();
+  request.set_dry_run(true);
+  EXPECT_EQ(repairer_->Repair(request)->state(), RepairResponse::WOULD_RUN);
+  EXPECT_THAT(ran_, ElementsAre("look n1", "state"));
+}
+
+TEST_F(RepairerTest, ADryRunHoldsUpNoRepairAndNoneIsBegunDuringOne) {
+  absl::StatusOr<RepairResponse> other;
+  const v1::RepairRequest repair = Request(Approved());
+  // In the midst of a dry run: a repair may, another dry run may not.
+  absl::Status second;
+  bool first = true;
+  on_run_ = [&](const std::string& line) {
+    if (line != "look n1" || !std::exchange(first, false)) return;
+    std::thread([&] {
+      second = repairer_->Repair(DryRun(Approved())).status();
+      other = repairer_->Repair(repair);
+    }).join();
+  };
+  EXPECT_THAT(repairer_->Repair(DryRun(Approved())), IsOk());
+  EXPECT_THAT(second, StatusIs(absl::StatusCode::kAborted, HasSubstr("another dry run")));
+  ASSERT_THAT(other, IsOk());
+  EXPECT_EQ(other->state(), RepairResponse::DONE);
+  // In the midst of a repair.
+  on_run_ = [&](const std::string& line) {
+    if (line != "first n1") return;
+    std::thread([&] { second = repairer_->Repair(DryRun(Approved())).status(); }).join();
+  };
+  EXPECT_EQ(repairer_->Repair(Request(Approved()))->state(), RepairResponse::DONE);
+  EXPECT_THAT(second, StatusIs(absl::StatusCode::kAborted, HasSubstr("a repair")));
+  on_run_ = nullptr;
+  EXPECT_THAT(repairer_->Repair(DryRun(Approved())), IsOk());
+}
+
+TEST_F(RepairerTest, LooksOfADryRunEndInTime) {
+  look_time_ = absl::ZeroDuration();
+  Restart();
+  const auto would = repairer_->Repair(DryRun(Approved()));
+  ASSERT_THAT(would, IsOk());
+  EXPECT_FALSE(would->dry_run().would_run());
+  EXPECT_THAT(would->dry_run().looks(0).error(), HasSubstr("not looked at"));
+  EXPECT_THAT(ran_, IsEmpty());
 }
 
 TEST_F(RepairerTest, WithoutAWarrantForJustThisNothingRuns) {

@@ -1,0 +1,67 @@
+#ifndef SERVICES_EXECUTION_REPAIRS_DRY_RUNS_H_
+#define SERVICES_EXECUTION_REPAIRS_DRY_RUNS_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+#include "common/actions/run_action.h"
+#include "common/base/clock.h"
+#include "common/clients/call.h"
+#include "galen/execution/v1/execution.pb.h"
+#include "galen/node/v1/node.pb.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::execution {
+
+// Asks a node's executor what it would do, and the checks of the action how its target is now. What
+// goes to the executor is a dry run and holds no warrant, whatever was asked for: so nothing that
+// comes this way can have it do anything. Waits on no thread. Thread-safe.
+class DryRuns {
+ public:
+  // Whether a diagnosis is shown that node.
+  using Sees = std::function<bool(const std::string& diagnosis, const std::string& node)>;
+  // Asks a node's executor; NOT_FOUND: there is none. Returns at once.
+  using Ask =
+      std::function<void(const std::string& node, const node::v1::RepairRequest& request,
+                         absl::Time deadline, clients::Done<node::v1::RepairResponse> done)>;
+  // Runs checks on the node and gives what they said by the deadline. Returns at once.
+  using Check = std::function<void(
+      const std::string& node, const std::vector<std::string>& checks, absl::Time deadline,
+      absl::AnyInvocable<void(std::vector<galen::v1::CheckResult>) &&> done)>;
+  struct Options {
+    // What the executor and the checks may take, one after the other.
+    absl::Duration node_time = absl::Seconds(15);
+    absl::Duration check_time = absl::Seconds(30);
+    int at_once = 16;
+  };
+
+  // `known`: what is carried out here. All must outlive it, and it every call in flight.
+  DryRuns(std::vector<actions::RunAction> known, const Clock& clock, Sees sees, Ask ask,
+          Check check, Options options);
+
+  // See ExecutionService.DryRunRepair. `deadline` is on the clock's scale; node and checks end in
+  // time for an answer before it. `done` may be called before it returns.
+  void Start(const v1::DryRunRepairRequest& request, absl::Time deadline,
+             clients::Done<galen::v1::DryRun> done);
+
+ private:
+  struct Run;
+  void Answered(const std::shared_ptr<Run>& run, absl::StatusOr<node::v1::RepairResponse> answer);
+
+  const std::vector<actions::RunAction> known_;
+  const Clock& clock_;
+  const Sees sees_;
+  const Ask ask_;
+  const Check check_;
+  const Options options_;
+  std::atomic<int> under_way_ = 0;
+};
+
+}  // namespace galen::execution
+
+#endif  // SERVICES_EXECUTION_REPAIRS_DRY_RUNS_H_
