@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +15,8 @@ namespace galen::perfmodel {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr double kNoLatency = 1e-6;
+// What a collective takes beside its bytes where by the rates those alone take all of its time.
+constexpr double kLeastLatency = 1e-6;
 // A model's own steps count so much against one step's worth of what all models' steps say.
 constexpr double kPrior = 1;
 
@@ -63,41 +65,76 @@ void TellRates(absl::Span<const Measurement* const> all, Calibration& calibratio
 }
 
 void TellLatencies(absl::Span<const Measurement* const> all, Calibration& calibration) {
+  struct Small {
+    const Measurement* measured;
+    double rest;  // seconds beside its bytes
+    double hops;
+  };
   std::vector<double> within;
-  std::vector<std::pair<double, double>> between;  // seconds, hops
+  std::vector<Small> between;
   for (const Measurement* one : all) {
     if (one->kind != Measured::kTransfer || one->bytes >= kGiB) continue;
     const auto held = FactorOf(*one);
-    if (!held.ok()) continue;
+    if (!held.ok()) continue;  // stands in `unused` by TellRates
     const auto share = calibration.factors.At(held->factor);
-    if (!share.ok()) continue;
+    if (!share.ok()) {
+      calibration.unused.push_back(
+          absl::StrCat(one->id, ": is smaller than 1 GiB, so that it tells a latency, and ",
+                       share.status().message(), " from 1 GiB on"));
+      continue;
+    }
     const double rest = one->value - one->bytes * held->volume / (held->rate * *share);
     if (held->hops == 0) {
-      within.push_back(std::max(rest, kNoLatency));
+      within.push_back(std::max(rest, kLeastLatency));
     } else {
-      between.emplace_back(rest, static_cast<double>(held->hops));
+      between.push_back({one, rest, static_cast<double>(held->hops)});
     }
   }
-  const double node = within.empty() ? kNoLatency : Median(within);
+  if (within.empty()) {
+    for (const Small& small : between) {
+      calibration.unused.push_back(
+          absl::StrCat(small.measured->id,
+                       ": tells the latency between nodes only beside that within one, and no "
+                       "collective smaller than 1 GiB within a node is measured"));
+    }
+    return;
+  }
+  const double node = Median(within);
   calibration.factors.Set("latency.node", node);
   calibration.told_by["latency.node"] = within.size();
+  if (between.empty()) return;
   std::vector<double> hops;
-  for (const auto& [rest, count] : between) {
-    hops.push_back(std::max((rest - node) / count, kNoLatency));
+  for (const Small& small : between) {
+    hops.push_back(std::max((small.rest - node) / small.hops, kLeastLatency));
   }
-  calibration.factors.Set("latency.net", hops.empty() ? node : Median(hops));
+  calibration.factors.Set("latency.net", Median(hops));
   calibration.told_by["latency.net"] = hops.size();
 }
 
+// Shares of the rates of which one lets a measured step take its time; others are no answer.
+constexpr double kLeastShare = 0.005;
+constexpr double kMostShare = 4.0;
+
 // The share at which the step takes as long as was measured; the time falls as the share grows.
+// FAILED_PRECONDITION: no share from kLeastShare to kMostShare does.
 absl::StatusOr<double> ImpliedShare(const Measurement& one, Factors factors) {
   const std::string name = absl::StrCat("step.", one.machine.gpu);
-  double low = std::log(0.005);
-  double high = std::log(4.0);
+  const auto seconds_at = [&](double share) {
+    factors.Set(name, share);
+    return Predict(one, factors);
+  };
+  GALEN_ASSIGN_OR_RETURN(const double most, seconds_at(kLeastShare));
+  GALEN_ASSIGN_OR_RETURN(const double least, seconds_at(kMostShare));
+  if (one.value < least || one.value > most) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        one.value, " s measured, and the model allows ", least, " to ", most,
+        " s; is its shape, or the machine's links and adapters (nics), what was measured?"));
+  }
+  double low = std::log(kLeastShare);
+  double high = std::log(kMostShare);
   for (int i = 0; i < 40; ++i) {
     const double middle = (low + high) / 2;
-    factors.Set(name, std::exp(middle));
-    GALEN_ASSIGN_OR_RETURN(const double seconds, Predict(one, factors));
+    GALEN_ASSIGN_OR_RETURN(const double seconds, seconds_at(std::exp(middle)));
     (seconds > one.value ? low : high) = middle;
   }
   return (low + high) / 2;
@@ -137,46 +174,95 @@ std::vector<double> MissesOf(const Steps& steps, Factors factors) {
   return misses;
 }
 
-// Chooses the overlap, and returns the shares that steps imply with it.
-Steps TellSteps(absl::Span<const Measurement* const> all, Calibration& calibration) {
-  constexpr int kDegrees = 10;
-  Steps best;
-  double least = std::numeric_limits<double>::infinity();
+// What steps imply with one overlap.
+struct Degree {
   double overlap = 0;
-  for (int degree = 0; degree <= kDegrees; ++degree) {
-    Factors factors = calibration.factors;
-    factors.Set("overlap", static_cast<double>(degree) / kDegrees);
-    Steps steps;
+  Factors factors;
+  std::map<const Measurement*, absl::StatusOr<double>> shares;  // logarithms
+};
+
+// The steps that imply a share with this overlap; with `common`, those that are in it alone.
+Steps StepsOf(absl::Span<const Measurement* const> all, const Degree& degree,
+              const std::set<const Measurement*>* common = nullptr) {
+  Steps steps;
+  for (const Measurement* one : all) {
+    const auto share = degree.shares.find(one);
+    if (share == degree.shares.end() || !share->second.ok()) continue;
+    if (common != nullptr && !common->contains(one)) continue;
+    steps.all.push_back(one);
+    steps.shares.push_back(*share->second);
+  }
+  return steps;
+}
+
+std::vector<Degree> Degrees(absl::Span<const Measurement* const> all, const Factors& factors) {
+  constexpr int kDegrees = 10;
+  std::vector<Degree> degrees;
+  for (int i = 0; i <= kDegrees; ++i) {
+    Degree& degree = degrees.emplace_back();
+    degree.overlap = static_cast<double>(i) / kDegrees;
+    degree.factors = factors;
+    degree.factors.Set("overlap", degree.overlap);
     for (const Measurement* one : all) {
-      if (one->kind != Measured::kStep) continue;
-      const auto share = ImpliedShare(*one, factors);
-      if (share.ok()) {
-        steps.all.push_back(one);
-        steps.shares.push_back(*share);
-      } else if (degree == 0) {
-        calibration.unused.push_back(absl::StrCat(one->id, ": ", share.status().message()));
-      }
+      if (one->kind == Measured::kStep)
+        degree.shares.emplace(one, ImpliedShare(*one, degree.factors));
     }
-    if (steps.all.empty()) return steps;
+  }
+  return degrees;
+}
+
+// The overlap with the least mean error over the steps that imply a share with each, so that none
+// wins because a step that it does not explain drops out. Where there are no such steps, the one
+// that explains most.
+const Degree& BestOf(absl::Span<const Measurement* const> all, const std::vector<Degree>& degrees) {
+  std::set<const Measurement*> common;
+  for (const auto& [one, share] : degrees.front().shares) {
+    if (std::all_of(degrees.begin(), degrees.end(),
+                    [one = one](const Degree& degree) { return degree.shares.at(one).ok(); })) {
+      common.insert(one);
+    }
+  }
+  const Degree* best = &degrees.front();
+  double least = std::numeric_limits<double>::infinity();
+  for (const Degree& degree : degrees) {
     double error = 0;
-    for (const double miss : MissesOf(steps, factors)) error += miss;
+    if (common.empty()) {
+      error = -static_cast<double>(StepsOf(all, degree).all.size());
+    } else {
+      const std::vector<double> misses = MissesOf(StepsOf(all, degree, &common), degree.factors);
+      for (const double miss : misses) error += miss / static_cast<double>(misses.size());
+    }
     // The more hides the better a job is built: of equal errors the larger degree.
     if (error <= least) {
       least = error;
-      overlap = static_cast<double>(degree) / kDegrees;
-      best = std::move(steps);
+      best = &degree;
     }
   }
-  calibration.factors.Set("overlap", overlap);
-  calibration.told_by["overlap"] = best.all.size();
-  calibration.factors.Set("step", std::exp(Median(best.shares)));
-  calibration.told_by["step"] = best.all.size();
-  for (const Measurement* one : best.all) {
+  return *best;
+}
+
+// Chooses the overlap, and returns the shares that steps imply with it.
+Steps TellSteps(absl::Span<const Measurement* const> all, Calibration& calibration) {
+  const std::vector<Degree> degrees = Degrees(all, calibration.factors);
+  const Degree& best = BestOf(all, degrees);
+  for (const Measurement* one : all) {
+    const auto share = best.shares.find(one);
+    if (share != best.shares.end() && !share->second.ok()) {
+      calibration.unused.push_back(absl::StrCat(one->id, ": ", share->second.status().message()));
+    }
+  }
+  Steps steps = StepsOf(all, best);
+  if (steps.all.empty()) return steps;
+  calibration.factors.Set("overlap", best.overlap);
+  calibration.told_by["overlap"] = steps.all.size();
+  calibration.factors.Set("step", std::exp(Median(steps.shares)));
+  calibration.told_by["step"] = steps.all.size();
+  for (const Measurement* one : steps.all) {
     const std::string name = absl::StrCat("step.", one->machine.gpu);
-    calibration.factors.Set(name, std::exp(ShareOf(best, one->machine.gpu, best.all.size())));
+    calibration.factors.Set(name, std::exp(ShareOf(steps, one->machine.gpu, steps.all.size())));
     ++calibration.told_by[name];
   }
-  return best;
+  return steps;
 }
 
 void TellPower(absl::Span<const Measurement* const> all, Calibration& calibration) {

@@ -39,10 +39,11 @@ std::string KinOf(const Measurement& measurement);
 
 // Factors are medians, so that a measurement of a broken machine does not move them: of rates and
 // of collectives from 1 GiB on the share of the data sheet; of smaller collectives the time beside
-// their bytes; of steps the share of the rates at which the prediction is what was measured, for
-// each GPU model drawn to that of all by one measurement's weight; and the overlap that leaves the
-// least error. INVALID_ARGUMENT: more than kMostMeasurements, or a value that is no positive
-// number.
+// their bytes, at least 1 us; of steps the share of the rates at which the prediction is what was
+// measured, for each GPU model drawn to that of all by one measurement's weight; and the overlap
+// that leaves the least mean error of the steps that each overlap can explain. A factor that
+// nothing tells is not set. INVALID_ARGUMENT: more than kMostMeasurements, or a value that is no
+// positive number.
 absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements);
 
 // The interval of a prediction by how far the others missed, leaving each out in turn (split

@@ -26,10 +26,10 @@ absl::StatusOr<Expectation> Expect(const Job& job, const Machine& machine,
     // A step that takes longer than it should works less in each second, and takes less power;
     // within its interval a board takes what others took, as far off as steps are.
     const double watts = *share * machine.power;
-    expected.power =
-        Interval{watts * expected.step.expected / expected.step.high, watts,
-                 std::min(machine.power, watts * expected.step.expected / expected.step.low),
-                 expected.step.confidence};
+    // A board takes no more than it may, unless those measured took more.
+    const double most = std::min(machine.power, watts * expected.step.expected / expected.step.low);
+    expected.power = Interval{watts * expected.step.expected / expected.step.high, watts,
+                              std::max(watts, most), expected.step.confidence};
   }
   return expected;
 }

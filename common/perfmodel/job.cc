@@ -1,6 +1,7 @@
 #include "common/perfmodel/job.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,11 +74,16 @@ absl::StatusOr<Job> ParseJob(absl::string_view text) {
                                                               {"micro_batch", &layout.micro_batch},
                                                               {"chunks", &layout.chunks}};
   std::vector<absl::string_view> rest;
+  std::set<absl::string_view> seen;
   for (const absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
     const std::pair<absl::string_view, absl::string_view> field =
         absl::StrSplit(part, absl::MaxSplits('=', 1));
     const absl::string_view name = absl::StripAsciiWhitespace(field.first);
     const absl::string_view value = absl::StripAsciiWhitespace(field.second);
+    if (!seen.insert(name).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("shape: ", name, ": stands twice; which of the two is it?"));
+    }
     if (const auto number = numbers.find(name); number != numbers.end()) {
       if (!absl::SimpleAtoi(value, number->second) || *number->second < 1 ||
           *number->second > kMostOfAGroup) {

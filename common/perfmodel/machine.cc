@@ -1,5 +1,6 @@
 #include "common/perfmodel/machine.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/match.h"
@@ -34,6 +35,16 @@ absl::string_view WidthOf(absl::string_view precision) {
   if (precision == "fp4" || precision == "int4" || precision == "fp6") return "4bit";
   return "16bit";
 }
+
+double ProductBytes(absl::string_view precision) {
+  const absl::string_view width = WidthOf(precision);
+  if (width == "64bit") return 8;
+  if (width == "32bit") return 4;
+  if (width == "8bit") return 1;
+  return width == "4bit" ? 0.5 : 2;
+}
+
+double KeptBytes(absl::string_view precision) { return std::max(2.0, ProductBytes(precision)); }
 
 absl::StatusOr<Machine> MachineOf(absl::string_view model,
                                   const std::map<std::string, double>& facts) {

@@ -37,8 +37,14 @@ absl::StatusOr<Machine> MachineOf(absl::string_view model,
 // such peak of that model.
 absl::StatusOr<double> PeakOf(const Machine& machine, absl::string_view precision);
 
-// "32bit", "16bit", "8bit" or "4bit": what peaks and factors depend on.
+// "64bit", "32bit", "16bit", "8bit" or "4bit": what peaks and factors depend on.
 absl::string_view WidthOf(absl::string_view precision);
+// Bytes of a value that products of matrices take in: 8, 4, 2, 1 or 0.5.
+double ProductBytes(absl::string_view precision);
+// Bytes of a value that is kept between products, of weights and gradients: 8, 4 or 2. Products of
+// fewer than 16 bits cast what they take in, and give 16 bits (Micikevicius et al.,
+// arXiv:2209.05433, section 3.1).
+double KeptBytes(absl::string_view precision);
 
 }  // namespace galen::perfmodel
 

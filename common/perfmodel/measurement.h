@@ -21,6 +21,7 @@ absl::string_view ToString(Measured kind);
 struct Measurement {
   std::string id;
   std::string source;
+  std::string place;  // where it is written, "file:line"; "" where it is not of a file
   Measured kind = Measured::kRate;
   Machine machine;
 

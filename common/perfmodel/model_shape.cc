@@ -1,6 +1,8 @@
 #include "common/perfmodel/model_shape.h"
 
 #include <map>
+#include <set>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -36,11 +38,16 @@ absl::StatusOr<ModelShape> ParseShape(absl::string_view text) {
       {"experts", &shape.experts},       {"active", &shape.active},
       {"vocabulary", &shape.vocabulary}, {"sequence", &shape.sequence},
       {"batch", &shape.batch},           {"gpus", &shape.gpus}};
+  std::set<absl::string_view> seen;
   for (const absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
     const std::pair<absl::string_view, absl::string_view> field =
         absl::StrSplit(part, absl::MaxSplits('=', 1));
     const absl::string_view name = absl::StripAsciiWhitespace(field.first);
     const absl::string_view value = absl::StripAsciiWhitespace(field.second);
+    if (!seen.insert(name).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("shape: ", name, ": stands twice; which of the two is it?"));
+    }
     const auto number = numbers.find(name);
     if (number != numbers.end()) {
       if (!absl::SimpleAtoi(value, number->second) || *number->second < 1 ||

@@ -6,17 +6,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/perfmodel/task.h"
 
 namespace galen::perfmodel {
 namespace {
 
-// Operations a second on matrices that do not suit the units for them: two values of 16 bits a lane
-// of the vector units, or a quarter of the peak where those are not known.
-double OddRate(const Machine& machine, double peak) {
+// Operations a second on matrices that do not suit the units for them: two values of 16 bits, or
+// one of 32, a lane of the vector units, or a quarter of the peak where those are not known.
+double OddRate(const Machine& machine, absl::string_view precision, double peak) {
   const auto vector = machine.peaks.find("fp32");
-  return std::min(peak, vector != machine.peaks.end() ? 2 * vector->second : peak / 4);
+  const double lanes = 4 / KeptBytes(precision);
+  return std::min(peak, vector != machine.peaks.end() ? lanes * vector->second : peak / 4);
 }
 
 }  // namespace
@@ -39,7 +41,7 @@ absl::StatusOr<StepTime> PredictStep(const Job& job, const Machine& machine,
   const StepWork& work = time.work;
   time.matrix_rate = peak * matrices * step;
   time.memory_rate = machine.memory * memory * step;
-  const double odd = OddRate(machine, peak) * matrices * step;
+  const double odd = OddRate(machine, job.shape.precision, peak) * matrices * step;
   Demand hides;  // traffic that may hide, beside all the work
   hides.compute = work.flops / time.matrix_rate + work.odd_flops / odd;
   hides.memory = work.bytes / time.memory_rate;

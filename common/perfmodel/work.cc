@@ -4,20 +4,28 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/string_view.h"
+
 namespace galen::perfmodel {
 namespace {
 
-constexpr double kTwoBytes = 2;  // of a value in bf16 or fp16
-// Adam: reads gradient 2, weight, mean and variance 4 each; writes these three and the weight of 2.
-constexpr double kOptimizerBytes = 28;
 // Rows of matrices that begin on multiples of 16 bytes are what units for matrices take (NVIDIA,
 // "Matrix Multiplication Background", docs.nvidia.com/deeplearning/performance, section 2.1).
-constexpr std::int64_t kAligned = 8;
+constexpr double kAlignedBytes = 16;
 
 double Of(std::int64_t value) { return static_cast<double>(value); }
 
-bool Suits(std::int64_t whole, std::int64_t parts) {
-  return whole % parts == 0 && (whole / parts) % kAligned == 0;
+// Whether a row of `whole` values, split into parts, suits the units for matrices.
+bool Suits(std::int64_t whole, std::int64_t parts, absl::string_view precision) {
+  const auto aligned = static_cast<std::int64_t>(kAlignedBytes / ProductBytes(precision));
+  return whole % parts == 0 && (whole / parts) % aligned == 0;
+}
+
+// Adam for one weight: reads the gradient, and weight, mean and variance in four bytes or more;
+// writes these three, and the weight that products take where that is a narrower one.
+double OptimizerBytes(double kept) {
+  const double state = std::max(4.0, kept);
+  return kept + 6 * state + (kept < state ? kept : 0);
 }
 
 // A group whose ranks are `stride` GPUs apart, on nodes of so many GPUs.
@@ -35,20 +43,24 @@ std::pair<double, double> LayerFlops(const ModelShape& shape, std::int64_t tenso
   const double query = 2 * Of(shape.hidden) * (width + 2 * kv);
   const double out = 2 * Of(shape.hidden) * width;
   double odd = 0;
-  if (shape.head_size % kAligned != 0) odd += scores;
-  if (!Suits(shape.heads * shape.head_size, tensor)) odd += query + out;
-  if (!Suits(shape.ffn, tensor)) odd += all - scores - query - out;
+  if (!Suits(shape.head_size, 1, shape.precision)) odd += scores;
+  if (!Suits(shape.heads * shape.head_size, tensor, shape.precision)) odd += query + out;
+  if (!Suits(shape.ffn, tensor, shape.precision)) odd += all - scores - query - out;
   return {all - odd, odd};
 }
 
 // Bytes of memory that a layer's forward pass moves for one token, before it is split.
 double LayerBytes(const ModelShape& shape, bool flash) {
   const double hidden = Of(shape.hidden);
-  // 34: attention 11, norms 4, and a network of four times the width 19, of which 16 by its width.
+  const double kept = KeptBytes(shape.precision);
+  // With values of two bytes, 34: attention 11, norms 4, and a network of four times the width 19,
+  // of which 16 by its width. Two masks of dropout in the rest, and one of the scores' 5, are bytes
+  // whatever a value has.
+  const double rest = 8 * kept + 2;
   const double network =
-      16 * Of(shape.ffn) * (shape.gated ? 1.5 : 1.0) / (4 * hidden) * Of(shape.active);
-  const double scores = flash ? 0 : 5 * Of(shape.heads) * Of(shape.sequence) / hidden;
-  return 2 * hidden * (18 + network + scores);
+      8 * kept * Of(shape.ffn) * (shape.gated ? 1.5 : 1.0) / (4 * hidden) * Of(shape.active);
+  const double scores = flash ? 0 : (2 * kept + 1) * Of(shape.heads) * Of(shape.sequence) / hidden;
+  return 2 * hidden * (rest + network + scores);
 }
 
 }  // namespace
@@ -63,7 +75,7 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   StepWork work;
   work.model_flops = FlopsPerStep(shape);
   work.weights = Weights(shape);
-  work.micro_batches = Of(shape.batch) / (replicas * Of(layout.micro_batch));
+  work.micro_batches = Of(layout.MicroBatches(shape));
   work.bubble = (pipeline - 1) / (Of(layout.chunks) * work.micro_batches);
 
   const bool full = layout.recompute == Recompute::kFull && shape.training;
@@ -76,7 +88,10 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   const auto [even, odd] = LayerFlops(shape, layout.tensor);
   work.flops = share * layers * even * passes;
   work.odd_flops = share * layers * odd * passes;
-  if (selective) work.flops += share * layers * ScoreFlopsPerToken(shape);
+  if (selective) {
+    const bool suits = Suits(shape.head_size, 1, shape.precision);
+    (suits ? work.flops : work.odd_flops) += share * layers * ScoreFlopsPerToken(shape);
+  }
   work.flops += share / pipeline * HeadFlopsPerToken(shape) * (shape.training ? 3.0 : 1.0);
 
   work.bytes = share * layers * LayerBytes(shape, layout.flash) * passes;
@@ -85,14 +100,15 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   const double held =
       dense / (tensor * pipeline) + experts / (tensor * pipeline * Of(layout.expert));
   // Each micro-batch reads the weights that it meets once a pass.
-  work.bytes += held * kTwoBytes * passes * work.micro_batches;
+  const double kept = KeptBytes(shape.precision);
+  work.bytes += held * kept * passes * work.micro_batches;
   if (shape.training) {
-    work.bytes += held * kOptimizerBytes / (layout.zero > 0 ? replicas : 1.0);
+    work.bytes += held * OptimizerBytes(kept) / (layout.zero > 0 ? replicas : 1.0);
   }
 
   const std::int64_t gpus = machine.gpus_per_node;
   const double piece = Of(layout.micro_batch) * Of(shape.sequence) / context * Of(shape.hidden) *
-                       kTwoBytes;  // activations of a micro-batch between two layers
+                       kept;  // activations of a micro-batch between two layers
   const double each = layers * work.micro_batches;
   if (layout.tensor > 1) {
     work.traffic.push_back({"tensor", Collective::kAllReduce, GroupOf(layout.tensor, 1, gpus),
@@ -100,7 +116,7 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   }
   if (layout.context > 1) {
     const double keys = 2 * Of(layout.micro_batch) * Of(shape.sequence) * Of(shape.kv_heads) *
-                        Of(shape.head_size) * kTwoBytes / tensor;
+                        Of(shape.head_size) * kept / tensor;
     work.traffic.push_back({"context", Collective::kAllGather,
                             GroupOf(layout.context, layout.tensor, gpus), keys, each * passes,
                             true});
@@ -119,7 +135,7 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   }
   if (layout.data * layout.context > 1 && shape.training) {
     const Group group = GroupOf(layout.data * layout.context, layout.tensor, gpus);
-    const double bytes = held * kTwoBytes;
+    const double bytes = held * kept;
     if (layout.zero == 3) {
       // Weights come before each pass of a micro-batch, gradients go after it.
       work.traffic.push_back({"data", Collective::kAllGather, group, bytes,

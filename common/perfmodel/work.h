@@ -34,8 +34,9 @@ struct StepWork {
 };
 
 // Operations as in model_shape.h; bytes of activations after Korthikanti et al. (arXiv:2205.05198,
-// section 4: s b h (34 + 5 a s / h) a layer, each written and read), of Adam with weights in two
-// bytes and its state in four (Rajbhandari et al., arXiv:1910.02054, section 3); collectives of
+// section 4: s b h (34 + 5 a s / h) a layer with values of two bytes, each written and read), of
+// Adam with weights as KeptBytes and its state in four or more (Rajbhandari et al.,
+// arXiv:1910.02054, section 3); collectives of
 // tensor and pipeline parallelism after Narayanan et al. (arXiv:2104.04473, sections 2.2 and 3.2)
 // and of ZeRO after Rajbhandari et al., section 7. The layers, and the head, count as evenly spread
 // over the stages of a pipeline.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -27,6 +27,10 @@ constexpr absl::string_view kFields[] = {
     "resource", "precision", "tflops",        "gb_s",  "collective", "ranks",          "local",
     "bytes",    "bus_gb_s",  "microseconds",  "shape", "seconds",    "tokens_per_gpu", "power_w",
     "held_out", "source"};
+
+// What was measured, of which an entry has one.
+constexpr absl::string_view kMeasured[] = {"tflops",       "gb_s",    "bus_gb_s",
+                                           "microseconds", "seconds", "tokens_per_gpu"};
 
 constexpr absl::string_view kJobFields[] = {
     "gpu", "gpus_per_node", "nics", "fabric", "memory_gb_s", "host_gb_s", "shape", "throughput_of"};
@@ -174,14 +178,20 @@ absl::StatusOr<Measurement> ReadMeasurement(const Yaml& map, absl::string_view f
   const int kinds = (entry.Has("resource") ? 1 : 0) + (entry.Has("collective") ? 1 : 0) +
                     (entry.Has("shape") ? 1 : 0);
   if (kinds != 1) return entry.Wrong("needs one of resource, collective and shape");
+  std::vector<absl::string_view> measured;
+  std::copy_if(std::begin(kMeasured), std::end(kMeasured), std::back_inserter(measured),
+               [&entry](absl::string_view name) { return entry.Has(name); });
+  if (measured.size() > 1) {
+    return entry.Wrong(absl::StrCat("has ", absl::StrJoin(measured, " and "),
+                                    ", of which one says what was measured; leave that one"));
+  }
   GALEN_RETURN_IF_ERROR(entry.Has("resource")     ? ReadRate(entry, one)
                         : entry.Has("collective") ? ReadTransfer(entry, one)
                                                   : ReadStep(entry, one));
   if (one.value <= 0) {
     return entry.Wrong(
         "says nothing measured: a rate has tflops or gb_s, a collective bus_gb_s or microseconds, "
-        "a "
-        "step seconds or tokens_per_gpu");
+        "a step seconds or tokens_per_gpu");
   }
   if (one.kind != Measured::kStep) {
     if (const auto held = FactorOf(one); !held.ok()) return entry.Wrong(held.status().message());
@@ -190,7 +200,7 @@ absl::StatusOr<Measurement> ReadMeasurement(const Yaml& map, absl::string_view f
 }
 
 absl::Status Add(absl::string_view text, absl::string_view file, FactsOf facts,
-                 std::vector<Measurement>& all, std::set<std::string>& ids) {
+                 std::vector<Measurement>& all) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
   const Yaml* list = document.Find("measurements");
@@ -204,9 +214,7 @@ absl::Status Add(absl::string_view text, absl::string_view file, FactsOf facts,
                              absl::StrCat("more than ", kMostMeasurements, " measurements"));
     }
     GALEN_ASSIGN_OR_RETURN(Measurement one, ReadMeasurement(item, file, facts));
-    if (!ids.insert(one.id).second) {
-      return host::YamlError(item, file, absl::StrCat("id: ", one.id, " stands twice"));
-    }
+    one.place = absl::StrCat(file, ":", item.line);
     all.push_back(std::move(one));
   }
   return absl::OkStatus();
@@ -257,11 +265,23 @@ absl::StatusOr<JobOnMachine> ReadJobFile(absl::string_view text, absl::string_vi
   return read;
 }
 
+absl::Status UniqueIds(absl::Span<const Measurement> measurements) {
+  std::map<absl::string_view, const Measurement*> by_id;
+  for (const Measurement& one : measurements) {
+    const auto [first, added] = by_id.emplace(one.id, &one);
+    if (added) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(one.place, ": id: ", one.id, " stands in ", first->second->place,
+                     " too; give each measurement an id of its own, and each file once"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Measurement>> ReadTable(absl::string_view text, absl::string_view file,
                                                    FactsOf facts) {
   std::vector<Measurement> all;
-  std::set<std::string> ids;
-  GALEN_RETURN_IF_ERROR(Add(text, file, facts, all, ids));
+  GALEN_RETURN_IF_ERROR(Add(text, file, facts, all));
+  GALEN_RETURN_IF_ERROR(UniqueIds(all));
   return all;
 }
 
@@ -270,10 +290,10 @@ absl::StatusOr<std::vector<Measurement>> LoadTables(const std::vector<std::strin
   GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
                          host::KnowledgeFolder(directories, "perfmodel"));
   std::vector<Measurement> all;
-  std::set<std::string> ids;
   for (const host::KnowledgeFile& file : files) {
-    GALEN_RETURN_IF_ERROR(Add(file.text, file.path, facts, all, ids));
+    GALEN_RETURN_IF_ERROR(Add(file.text, file.path, facts, all));
   }
+  GALEN_RETURN_IF_ERROR(UniqueIds(all));
   return all;
 }
 

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/perfmodel/measurement.h"
 
 namespace galen::perfmodel {
@@ -17,9 +19,13 @@ using FactsOf = absl::FunctionRef<const std::map<std::string, double>*(const std
 
 // Measurements of a file of people (docs/perfmodel.md has its fields). INVALID_ARGUMENT "file:line:
 // what; remedy": an unknown field, a GPU without facts, a number that is none, an id that stands
-// twice, or more than kMostMeasurements.
+// twice, two values of one measurement, or more than kMostMeasurements.
 absl::StatusOr<std::vector<Measurement>> ReadTable(absl::string_view text, absl::string_view file,
                                                    FactsOf facts);
+
+// INVALID_ARGUMENT that names both places: two have one id. A measurement that is there twice would
+// calibrate what it is compared with.
+absl::Status UniqueIds(absl::Span<const Measurement> measurements);
 
 // All of perfmodel/*.yaml in the knowledge's directories. NOT_FOUND: there is none.
 absl::StatusOr<std::vector<Measurement>> LoadTables(const std::vector<std::string>& directories,

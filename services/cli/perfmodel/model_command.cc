@@ -7,14 +7,17 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/perfmodel/holdout.h"
 #include "common/perfmodel/picture.h"
 #include "common/perfmodel/tables/read_table.h"
+#include "services/cli/answer.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/perfmodel/model_text.h"
+#include "services/cli/perfmodel/steady.h"
 
 namespace galen::cli {
 namespace {
@@ -23,6 +26,10 @@ using perfmodel::Calibration;
 using perfmodel::Measurement;
 
 constexpr std::size_t kMostBytes = 4 << 20;
+
+void Print(Console& console, const std::string& answer) {
+  console.out << answer << (absl::EndsWith(answer, "\n") ? "" : "\n") << std::flush;
+}
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -36,14 +43,6 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is larger than 4 MiB"));
   }
   return text;
-}
-
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be written"));
-  return absl::OkStatus();
 }
 
 // The facts of knowledge/hardware.
@@ -88,6 +87,7 @@ absl::StatusOr<std::vector<Measurement>> MeasurementsOf(const ModelArguments& ar
     GALEN_ASSIGN_OR_RETURN(std::vector<Measurement> own, perfmodel::ReadTable(text, path, facts));
     all.insert(all.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
   }
+  GALEN_RETURN_IF_ERROR(perfmodel::UniqueIds(all));
   return all;
 }
 
@@ -152,15 +152,27 @@ absl::Status Test(const ModelArguments& arguments, const std::vector<Measurement
                            perfmodel::TryHalf(measurements, arguments.confidence, seed));
     drawn.push_back(std::move(one));
   }
-  if (arguments.json) {
-    console.out << TrialJson(trial, drawn) << std::endl;
-  } else {
-    console.out << TrialText(trial, drawn, console.terminal) << std::flush;
+  Print(console,
+        arguments.json ? TrialJson(trial, drawn) : TrialText(trial, drawn, console.terminal));
+  return absl::OkStatus();
+}
+
+absl::Status Steady(const ModelArguments& arguments, Console& console) {
+  const perfmodel::StopRule& rule = arguments.steady;
+  if (!(rule.confidence > 0 && rule.confidence < 1 && rule.half_width > 0)) {
+    return absl::InvalidArgumentError(
+        "--confidence: lies between 0 and 1, and --within is a share of the mean above 0");
   }
+  GALEN_ASSIGN_OR_RETURN(const std::string text, ReadFile(arguments.samples));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<double> samples,
+                         ReadSamples(text, arguments.samples, arguments.column));
+  Print(console,
+        arguments.json ? SteadyJson(samples, rule) : SteadyText(samples, rule, console.terminal));
   return absl::OkStatus();
 }
 
 absl::Status Run(const CLI::App& model, const ModelArguments& arguments, Console& console) {
+  if (model.got_subcommand("steady")) return Steady(arguments, console);
   if (!(arguments.confidence > 0 && arguments.confidence < 1)) {
     return absl::InvalidArgumentError("--confidence: lies between 0 and 1");
   }
@@ -173,26 +185,21 @@ absl::Status Run(const CLI::App& model, const ModelArguments& arguments, Console
   }
   GALEN_ASSIGN_OR_RETURN(const Calibration calibration, perfmodel::Calibrate(measurements));
   if (model.got_subcommand("calibrate")) {
-    if (arguments.json) {
-      console.out << CalibrationJson(calibration) << std::endl;
-    } else {
-      console.out << CalibrationText(calibration, console.terminal) << std::flush;
-    }
+    Print(console, arguments.json
+                       ? CalibrationJson(calibration, arguments.confidence)
+                       : CalibrationText(calibration, arguments.confidence, console.terminal));
     return absl::OkStatus();
   }
   GALEN_ASSIGN_OR_RETURN(const perfmodel::JobOnMachine asked, JobOf(arguments, hardware));
   PredictionPage page;
   page.job = asked.job;
   page.machine = asked.machine;
+  page.took = arguments.took;
   page.explained = model.got_subcommand("explain");
   GALEN_ASSIGN_OR_RETURN(page.expected, perfmodel::Expect(asked.job, asked.machine, calibration,
                                                           arguments.confidence));
   GALEN_RETURN_IF_ERROR(DrawPictures(arguments, page, calibration));
-  if (arguments.json) {
-    console.out << PredictionJson(page) << std::endl;
-  } else {
-    console.out << PredictionText(page, console.terminal) << std::flush;
-  }
+  Print(console, arguments.json ? PredictionJson(page) : PredictionText(page, console.terminal));
   return absl::OkStatus();
 }
 
@@ -207,20 +214,36 @@ CLI::App* DeclareModel(CLI::App& app, ModelArguments& arguments) {
       model->add_subcommand("explain", "The same, and where the time goes; draws pictures of it");
   CLI::App* calibrate = model->add_subcommand(
       "calibrate", "Factors by the published measurements and by your own; how good they are");
+  CLI::App* steady = model->add_subcommand(
+      "steady", "Whether the mean of repeated samples is known, and from where on they count");
   for (CLI::App* command : {predict, explain}) {
-    command->add_option("--job", arguments.job, "A file of the job")->type_name("FILE");
+    CLI::Option* job = command
+                           ->add_option("--job", arguments.job,
+                                        "A file of the job: it alone says shape, GPU and machine")
+                           ->type_name("FILE");
+    CLI::Option* shape =
+        command
+            ->add_option("--shape", arguments.shape,
+                         "The model and its layout: layers=32,hidden=4096,...,gpus=64,tp=8,pp=1")
+            ->type_name("FIELDS");
+    CLI::Option* gpu = command->add_option("--gpu", arguments.gpu, "A model of knowledge/hardware")
+                           ->type_name("MODEL");
+    CLI::Option* gpus_per_node =
+        command->add_option("--gpus-per-node", arguments.gpus_per_node, "8 unless said otherwise")
+            ->check(CLI::Range(1, 4096));
+    CLI::Option* nics =
+        command->add_option("--nics", arguments.nics, "Network adapters of a node: 8x400")
+            ->type_name("COUNTxGBITS");
+    CLI::Option* fabric =
+        command->add_option("--fabric", arguments.fabric, "infiniband, roce, efa, opa")
+            ->type_name("NAME");
+    // What both would say is refused: neither silently wins.
+    for (CLI::Option* one : {shape, gpu, gpus_per_node, nics, fabric}) one->excludes(job);
     command
-        ->add_option("--shape", arguments.shape,
-                     "The model and its layout: layers=32,hidden=4096,...,gpus=64,tp=8,pp=1")
-        ->type_name("FIELDS");
-    command->add_option("--gpu", arguments.gpu, "A model of knowledge/hardware")
-        ->type_name("MODEL");
-    command->add_option("--gpus-per-node", arguments.gpus_per_node, "8 unless said otherwise")
-        ->check(CLI::Range(1, 4096));
-    command->add_option("--nics", arguments.nics, "Network adapters of a node: 8x400")
-        ->type_name("COUNTxGBITS");
-    command->add_option("--fabric", arguments.fabric, "infiniband, roce, efa, opa")
-        ->type_name("NAME");
+        ->add_option("--took", arguments.took,
+                     "Seconds that a step took: says how they stand to what is expected")
+        ->check(CLI::PositiveNumber)
+        ->type_name("SECONDS");
     command->add_option("--measured", arguments.measured, "Own measurements that calibrate; again")
         ->type_name("FILE");
   }
@@ -238,20 +261,25 @@ CLI::App* DeclareModel(CLI::App& app, ModelArguments& arguments) {
     command->add_flag("--alone", arguments.alone, "Without the published measurements");
     command->add_option("--confidence", arguments.confidence, "Of intervals; 0.9")
         ->type_name("SHARE");
-    command->add_flag("--json", arguments.json, "Print the same as JSON, nothing else");
-    command
-        ->add_option("--knowledge", arguments.knowledge,
-                     "Knowledge directory; again, or by comma: one that overlays it")
-        ->delimiter(',')
-        ->type_name("DIR");
+    DeclareAnswer(*command, arguments.json, arguments.knowledge);
   }
+  steady->add_option("samples", arguments.samples, "Samples in the order in which they were taken")
+      ->required()
+      ->type_name("FILE");
+  steady
+      ->add_option("--column", arguments.column,
+                   "The file has fields parted by commas: the name, or number from 1 on, of one")
+      ->type_name("NAME");
+  steady->add_option("--within", arguments.steady.half_width, "Of the mean, to each side; 0.01")
+      ->type_name("SHARE");
+  steady->add_option("--confidence", arguments.steady.confidence, "Of the interval; 0.95")
+      ->type_name("SHARE");
+  steady->add_flag("--json", arguments.json, "Print the same as JSON, nothing else");
   return model;
 }
 
 ExitCode RunModel(const CLI::App& model, const ModelArguments& arguments, Console& console) {
-  const absl::Status status = Run(model, arguments, console);
-  if (!status.ok()) console.err << "galen: " << status.message() << std::endl;
-  return ExitCodeOf(status);
+  return ExitWith(Run(model, arguments, console), console);
 }
 
 }  // namespace galen::cli

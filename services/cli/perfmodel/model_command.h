@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/perfmodel/steady_mean.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
 
@@ -23,12 +25,17 @@ struct ModelArguments {
   std::int64_t gpus_per_node = 8;
   std::string nics;
   std::string fabric;
-  std::string roofline;  // files to draw into
+  std::optional<double> took;  // seconds that a step was measured to take
+  std::string roofline;        // files to draw into
   std::string mix;
   // calibrate
   bool test = false;
   std::uint32_t splits = 0;
   double confidence = 0.9;
+  // steady
+  std::string samples;  // a file
+  std::string column;   // of it
+  perfmodel::StopRule steady;
   bool json = false;
 };
 

@@ -48,6 +48,10 @@ std::string PredictionJson(const PredictionPage& page) {
                    {"memory_bytes_per_gpu", time.work.bytes},
                    {"weights", time.work.weights}};
   json["rates"] = {{"flops", time.matrix_rate}, {"memory_bytes", time.memory_rate}};
+  if (page.took.has_value()) {
+    json["took"] = {{"seconds", *page.took},
+                    {"standing", StandingName(perfmodel::StandingOf(expected.step, *page.took))}};
+  }
   json["traffic"] = Json::array();
   for (std::size_t i = 0; i < time.work.traffic.size(); ++i) {
     const perfmodel::Traffic& one = time.work.traffic[i];
@@ -63,12 +67,19 @@ std::string PredictionJson(const PredictionPage& page) {
   return Dumped(json);
 }
 
-std::string CalibrationJson(const perfmodel::Calibration& calibration) {
-  Json json = {
-      {"factors", Json::object()}, {"told_by", Json::object()}, {"misses", Json::object()}};
+std::string CalibrationJson(const perfmodel::Calibration& calibration, double confidence) {
+  Json json = {{"factors", Json::object()},
+               {"told_by", Json::object()},
+               {"misses", Json::object()},
+               {"intervals", Json::object()}};
   for (const auto& [name, value] : calibration.factors.all()) json["factors"][name] = value;
   for (const auto& [name, count] : calibration.told_by) json["told_by"][name] = count;
   for (const auto& [kin, misses] : calibration.misses) json["misses"][kin] = misses;
+  // Of a prediction of 1.
+  for (const auto& [kin, misses] : calibration.misses) {
+    const auto interval = perfmodel::IntervalOf(calibration, kin, 1, confidence);
+    if (interval.ok()) json["intervals"][kin] = IntervalJson(*interval);
+  }
   json["unused"] = calibration.unused;
   return Dumped(json);
 }

@@ -18,6 +18,7 @@ using perfmodel::Calibration;
 using perfmodel::Errors;
 using perfmodel::Interval;
 using perfmodel::Measured;
+using perfmodel::Standing;
 using perfmodel::StepTime;
 using perfmodel::Trial;
 
@@ -123,7 +124,35 @@ std::string ErrorLine(const Errors& errors) {
                          errors.tested);
 }
 
+std::string StandingText(Standing standing) {
+  switch (standing) {
+    case Standing::kAsExpected:
+      return "within what is expected";
+    case Standing::kAbove:
+      return "above what is expected: slower than a healthy step";
+    case Standing::kBelow:
+      return "below what is expected: faster than the model; is the job the one that was measured?";
+    case Standing::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 }  // namespace
+
+std::string StandingName(Standing standing) {
+  switch (standing) {
+    case Standing::kAsExpected:
+      return "within";
+    case Standing::kAbove:
+      return "above";
+    case Standing::kBelow:
+      return "below";
+    case Standing::kUnknown:
+      break;
+  }
+  return "unknown";
+}
 
 std::string BoundOf(const StepTime& time) {
   const std::array<std::pair<double, const char*>, 4> parts = {
@@ -155,11 +184,16 @@ std::string PredictionText(const PredictionPage& shown, const Terminal& terminal
                                                    expected.power->confidence))
                          : "unknown: no measured step says what it took (power_w)");
   page.Line("bound by", BoundOf(expected.parts));
+  if (shown.took.has_value()) {
+    page.Line("took", absl::StrCat(Seconds(*shown.took), "   ",
+                                   StandingText(perfmodel::StandingOf(step, *shown.took))));
+  }
   if (shown.explained) Parts(shown, page);
   return page.Take();
 }
 
-std::string CalibrationText(const Calibration& calibration, const Terminal& terminal) {
+std::string CalibrationText(const Calibration& calibration, double confidence,
+                            const Terminal& terminal) {
   Page page(terminal);
   std::vector<std::vector<std::string>> rows = {{"factor", "value", "measurements"}};
   for (const auto& [name, value] : calibration.factors.all()) {
@@ -169,13 +203,14 @@ std::string CalibrationText(const Calibration& calibration, const Terminal& term
          absl::StrCat(told != calibration.told_by.end() ? told->second : 0)});
   }
   page.Rows("factors", rows);
-  rows = {{"each by all others", "measurements", "median error", "interval at 90 %"}};
+  rows = {{"each by all others", "measurements", "median error",
+           absl::StrFormat("interval at %.4g %%", 100 * confidence)}};
   for (const auto& [kin, misses] : calibration.misses) {
     if (misses.empty()) continue;
-    const auto interval = perfmodel::IntervalOf(calibration, kin, 1, 0.9);
+    const auto interval = perfmodel::IntervalOf(calibration, kin, 1, confidence);
     rows.push_back({kin, absl::StrCat(misses.size()),
                     Percent(std::expm1(misses[misses.size() / 2])),
-                    interval.ok() ? absl::StrFormat("x %.2f to %.2f (%.0f %%)", interval->low,
+                    interval.ok() ? absl::StrFormat("x %.2f to %.2f (%.4g %%)", interval->low,
                                                     interval->high, 100 * interval->confidence)
                                   : ""});
   }

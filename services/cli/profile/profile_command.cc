@@ -1,7 +1,6 @@
 #include "services/cli/profile/profile_command.h"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -12,6 +11,7 @@
 #include "common/perfmodel/model_shape.h"
 #include "common/profile/job.h"
 #include "common/profile/picture.h"
+#include "services/cli/answer.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/profile/profile_json.h"
 #include "services/cli/profile/profile_text.h"
@@ -70,14 +70,6 @@ Utilization UtilizationOf(const profile::JobProfile& job, const perfmodel::Model
   return mfu;
 }
 
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be written"));
-  return absl::OkStatus();
-}
-
 absl::Status Run(const ProfileArguments& arguments, Console& console) {
   std::optional<perfmodel::ModelShape> shape;
   if (!arguments.shape.empty()) {
@@ -108,11 +100,9 @@ absl::Status Run(const ProfileArguments& arguments, Console& console) {
     }
     GALEN_RETURN_IF_ERROR(WriteFile(arguments.svg, picture));
   }
-  if (arguments.json) {
-    console.out << ProfileJson(page) << std::endl;
-  } else {
-    console.out << ProfileText(page, console.terminal) << std::flush;
-  }
+  console.out << (arguments.json ? absl::StrCat(ProfileJson(page), "\n")
+                                 : ProfileText(page, console.terminal))
+              << std::flush;
   return absl::OkStatus();
 }
 
@@ -134,19 +124,12 @@ CLI::App* DeclareProfile(CLI::App& app, ProfileArguments& arguments) {
       ->type_name("FIELDS");
   profile->add_option("--gpu", arguments.gpu, "The GPU, where the trace does not name it")
       ->type_name("MODEL");
-  profile->add_flag("--json", arguments.json, "Print the same as JSON, nothing else");
-  profile
-      ->add_option("--knowledge", arguments.knowledge,
-                   "Knowledge directory; again, or by comma: one that overlays it")
-      ->delimiter(',')
-      ->type_name("DIR");
+  DeclareAnswer(*profile, arguments.json, arguments.knowledge);
   return profile;
 }
 
 ExitCode RunProfile(const ProfileArguments& arguments, Console& console) {
-  const absl::Status status = Run(arguments, console);
-  if (!status.ok()) console.err << "galen: " << status.message() << std::endl;
-  return ExitCodeOf(status);
+  return ExitWith(Run(arguments, console), console);
 }
 
 }  // namespace galen::cli

@@ -18,6 +18,7 @@
 namespace galen::perfmodel {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Measurement Rate(const std::string& id, double share) {
@@ -97,6 +98,72 @@ TEST(Calibration, OneBrokenMachineDoesNotMoveAFactor) {
   std::vector<Measurement> all = World(SomeFactors());
   all.push_back(Rate("broken", 0.05));
   EXPECT_NEAR(*Calibrate(all)->factors.At("memory"), 0.9, 1e-6);
+}
+
+TEST(Calibration, AStepThatNoShareExplainsIsNotUsed) {
+  for (const double times : {1e-6, 1e6}) {
+    std::vector<Measurement> all = World(SomeFactors());
+    const auto without = Calibrate(all);
+    Measurement impossible = Step("impossible", "gpus=8,tp=2", SomeFactors());
+    impossible.value *= times;
+    all.push_back(impossible);
+    const auto with = Calibrate(all);
+    ASSERT_TRUE(with.ok()) << with.status();
+    EXPECT_EQ(with->factors.all(), without->factors.all()) << times;
+    EXPECT_EQ(with->misses.at("step"), without->misses.at("step")) << times;
+    ASSERT_EQ(with->unused.size(), 1U) << times;
+    EXPECT_THAT(with->unused.front(), AllOf(HasSubstr("impossible: "), HasSubstr("allows")));
+  }
+}
+
+// Steps of a world that hides all, and one that is too fast for a world that hides less than half:
+// it misses by far where it can be explained.
+TEST(Calibration, AnOverlapDoesNotWinBecauseAStepDropsOut) {
+  const Factors world = SomeFactors();
+  std::vector<Measurement> all = World(world);
+  Factors fast = world;
+  fast.Set("step", 4);
+  fast.Set("overlap", 0.45);
+  Measurement odd = Step("odd", "gpus=32,zero=3", fast);
+  all.push_back(odd);
+  const auto found = Calibrate(all);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_NEAR(*found->factors.At("overlap"), 1.0, 0.1);
+}
+
+TEST(Calibration, ASmallCollectiveThatTellsNothingIsNotUsed) {
+  const Factors world = SomeFactors();
+  // Without one of 1 GiB and more nothing says which part of its time its bytes take.
+  const auto alone = Calibrate({{Transfer("small", 4e6, world)}});
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  ASSERT_EQ(alone->unused.size(), 1U);
+  EXPECT_THAT(alone->unused.front(), AllOf(HasSubstr("small: "), HasSubstr("ring.nvlink")));
+  EXPECT_TRUE(alone->factors.all().empty());
+  EXPECT_TRUE(alone->told_by.empty());
+
+  Measurement net = Transfer("net", 4e9, world);
+  net.machine.nics = 50e9;
+  net.group = {16, 8};
+  Measurement small_net = net;
+  small_net.id = "small-net";
+  small_net.bytes = 64e6;
+  net.value = *Predict(net, world);
+  small_net.value = *Predict(small_net, world);
+  const auto between = Calibrate({{net, small_net}});
+  ASSERT_TRUE(between.ok()) << between.status();
+  ASSERT_EQ(between->unused.size(), 1U);
+  EXPECT_THAT(between->unused.front(), AllOf(HasSubstr("small-net: "), HasSubstr("within a node")));
+  EXPECT_FALSE(between->factors.At("latency.net").ok());
+}
+
+TEST(Calibration, ALatencyThatNothingTellsIsNotSet) {
+  const auto large = Calibrate({{Transfer("large", 8e9, SomeFactors())}});
+  ASSERT_TRUE(large.ok()) << large.status();
+  EXPECT_TRUE(large->factors.At("ring.nvlink").ok());
+  for (const char* name : {"latency.node", "latency.net"}) {
+    EXPECT_FALSE(large->factors.At(name).ok()) << name;
+    EXPECT_EQ(large->told_by.count(name), 0U) << name;
+  }
 }
 
 TEST(Calibration, WhatIsHeldOutTellsNothing) {

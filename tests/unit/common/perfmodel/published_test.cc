@@ -80,7 +80,13 @@ TEST(Table, WhatIsWrongIsToldByFileAndLine) {
            Case{"  - {id: a, gpu: L40S, nics: many, resource: memory, gb_s: 1}", "COUNTxGBITS"},
            Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: 7}\n"
                 "  - {id: a, gpu: L40S, resource: memory, gb_s: 7}",
-                "stands twice"},
+                "id: a stands in own.yaml:2 too"},
+           Case{"  - {id: a, gpu: L40S, collective: all_reduce, ranks: 2, bytes: 9, bus_gb_s: 1, "
+                "microseconds: 1}",
+                "bus_gb_s and microseconds"},
+           Case{"  - {id: a, gpu: L40S, shape: x, seconds: 1, tokens_per_gpu: 2}",
+                "seconds and tokens_per_gpu"},
+           Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: 7, tflops: 3}", "tflops and gb_s"},
        }) {
     EXPECT_THAT(Refusal(one.entry), HasSubstr(one.message)) << one.entry;
     EXPECT_THAT(Refusal(one.entry), HasSubstr("own.yaml:")) << one.entry;

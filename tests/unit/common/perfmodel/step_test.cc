@@ -1,6 +1,9 @@
 // Claims about tasks of several resources, collectives, and steps of transformers.
 #include <cmath>
+#include <cstddef>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/perfmodel/collective.h"
 #include "common/perfmodel/expect.h"
 #include "common/perfmodel/predict.h"
@@ -130,6 +133,73 @@ TEST(Step, HeadsThatDoNotSuitTheUnitsCostMore) {
   EXPECT_EQ(WorkOf(SmallJob("gpus=8,tp=4"), SomeMachine()).odd_flops, 0);
 }
 
+// What is computed again is what was computed: on the same units.
+TEST(Step, ScoresThatAreComputedAgainCountWhereTheyDidAtFirst) {
+  for (const char* heads : {"head_size=64", "head_size=60"}) {
+    const StepWork once = WorkOf(SmallJob(absl::StrCat("gpus=8,", heads)), SomeMachine());
+    const StepWork again =
+        WorkOf(SmallJob(absl::StrCat("gpus=8,recompute=selective,", heads)), SomeMachine());
+    const bool odd = once.odd_flops > 0;
+    EXPECT_EQ(odd, absl::string_view(heads) == "head_size=60");
+    EXPECT_EQ(again.flops > once.flops, !odd) << heads;
+    EXPECT_EQ(again.odd_flops > once.odd_flops, odd) << heads;
+  }
+}
+
+TEST(Step, BytesAreThoseOfThePrecision) {
+  const auto with = [](const char* precision) {
+    auto job = ParseJob(
+        absl::StrCat("layers=8,hidden=1024,heads=16,vocabulary=32000,sequence=1024,batch=64,"
+                     "gpus=16,tp=2,cp=2,pp=2,flash=true,precision=",
+                     precision));
+    EXPECT_TRUE(job.ok()) << job.status();
+    return WorkOf(*job, SomeMachine());
+  };
+  const StepWork half = with("bf16");
+  struct Case {
+    const char* precision;
+    double times;
+  };
+  for (const Case& one :
+       {Case{"fp16", 1}, Case{"fp8", 1}, Case{"fp32", 2}, Case{"tf32", 2}, Case{"fp64", 4}}) {
+    const StepWork work = with(one.precision);
+    ASSERT_EQ(work.traffic.size(), half.traffic.size());
+    for (std::size_t i = 0; i < work.traffic.size(); ++i) {
+      EXPECT_DOUBLE_EQ(work.traffic[i].bytes, one.times * half.traffic[i].bytes)
+          << one.precision << " " << work.traffic[i].what;
+    }
+    if (one.times == 1) {
+      EXPECT_DOUBLE_EQ(work.bytes, half.bytes) << one.precision;
+    } else {
+      // Adam's state and masks of dropout grow less.
+      EXPECT_GT(work.bytes, 0.9 * one.times * half.bytes) << one.precision;
+      EXPECT_LT(work.bytes, one.times * half.bytes) << one.precision;
+    }
+  }
+}
+
+TEST(Step, RowsOfSixteenBytesSuitTheUnits) {
+  // A row of 8 values has 8, 16 or 32 bytes.
+  const auto odd = [](const char* precision, int hidden) {
+    const auto job = ParseJob(
+        absl::StrCat("layers=8,hidden=", hidden, ",heads=4,head_size=", hidden / 4,
+                     ",vocabulary=32000,sequence=1024,batch=64,gpus=8,tp=4,precision=", precision));
+    EXPECT_TRUE(job.ok()) << job.status();
+    return WorkOf(*job, SomeMachine()).odd_flops > 0;
+  };
+  EXPECT_FALSE(odd("bf16", 32));
+  EXPECT_TRUE(odd("fp8", 32));
+  EXPECT_FALSE(odd("fp8", 64));
+  EXPECT_TRUE(odd("bf16", 16));
+  EXPECT_FALSE(odd("tf32", 16));
+}
+
+TEST(Step, MicroBatchesAreThoseOfTheLayout) {
+  const Job job = SmallJob("gpus=8,tp=2,micro_batch=4");
+  EXPECT_EQ(job.layout.MicroBatches(job.shape), 4);
+  EXPECT_EQ(WorkOf(job, SomeMachine()).micro_batches, 4);
+}
+
 TEST(Step, NothingIsPredictedOfWhatIsUnknown) {
   Machine machine = SomeMachine();
   machine.peaks.clear();
@@ -151,7 +221,9 @@ TEST(Job, ALayoutThatCannotBeIsRefusedByName) {
         Case{"gpus=8,micro_batch=3", "is no multiple"}, Case{"gpus=16,pp=16", "more stages"},
         Case{"gpus=8,ep=2", "experts"}, Case{"gpus=8,zero=4", "zero=4"},
         Case{"gpus=8,recompute=some", "none, selective or full"}, Case{"gpus=8,tp=0", "tp=0"},
-        Case{"gpus=8,flash=maybe", "flash"},
+        Case{"gpus=8,flash=maybe", "flash"}, Case{"gpus=8,tp=2,tp=4", "tp: stands twice"},
+        Case{"gpus=8,zero=1,zero=1", "zero: stands twice"},
+        Case{"gpus=8,layers=9", "layers: stands twice"},
         Case{"gpus=1099511627776,tp=1048576,pp=1048576,cp=1048576", "more than gpus"}}) {
     const auto job = ParseJob(std::string(kSmall) + one.fields);
     ASSERT_FALSE(job.ok()) << one.fields;
@@ -177,6 +249,12 @@ TEST(Expectation, AMeasuredStepStandsToItsInterval) {
   const auto with_power = Expect(SmallJob("gpus=8"), SomeMachine(), calibration);
   ASSERT_TRUE(with_power.ok() && with_power->power.has_value());
   EXPECT_DOUBLE_EQ(with_power->power->expected, 560);
+  // Boards that took more than their data sheet allows: the interval still holds what it expects.
+  calibration.factors.Set("power", 1.05);
+  const auto above = Expect(SmallJob("gpus=8"), SomeMachine(), calibration);
+  ASSERT_TRUE(above.ok() && above->power.has_value());
+  EXPECT_DOUBLE_EQ(above->power->expected, 735);
+  EXPECT_GE(above->power->high, above->power->expected);
 }
 
 }  // namespace

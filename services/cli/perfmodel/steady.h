@@ -1,0 +1,30 @@
+#ifndef SERVICES_CLI_PERFMODEL_STEADY_H_
+#define SERVICES_CLI_PERFMODEL_STEADY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/perfmodel/steady_mean.h"
+#include "services/cli/terminal.h"
+
+namespace galen::cli {
+
+// Samples in the order in which they were taken. Of a file with a number a line; or, with `column`,
+// of lines of fields parted by commas: by the name that the first line gives it, or by its number
+// from 1 on, where a first line that has no number there is a head. Empty lines do not count.
+// INVALID_ARGUMENT "file:line: what; remedy".
+absl::StatusOr<std::vector<double>> ReadSamples(absl::string_view text, absl::string_view file,
+                                                absl::string_view column);
+
+// What `galen model steady` shows: the mean, its interval, what did not count, and whether the
+// mean is known as well as `rule` asks.
+std::string SteadyText(absl::Span<const double> samples, const perfmodel::StopRule& rule,
+                       const Terminal& terminal);
+std::string SteadyJson(absl::Span<const double> samples, const perfmodel::StopRule& rule);
+
+}  // namespace galen::cli
+
+#endif  // SERVICES_CLI_PERFMODEL_STEADY_H_
