@@ -6,10 +6,10 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/(trace|digest|series|collectives|talk|templates)"
+  "common/(trace|digest|series|collectives|templates)"
   "common/(host|log)"
-  "common/security"
-  "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel)"
+  "common/(security|words)"
+  "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel|talk)"
   "common/(rpc|triage|profile|warning)"
   "common/(actions|advisor|llm|spending)"
   "common/http"

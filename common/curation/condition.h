@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "common/curation/description_words.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 
 namespace galen::curation {
@@ -24,7 +25,8 @@ struct Condition {
 // Reads "must be at least 8", "a fault when above 90", "should not contain", "has to read
 // \"active\"". With `negations`, "not" and "never" before a comparison turn it round. Nothing when
 // no condition is said. Pure.
-std::optional<Condition> ReadCondition(absl::string_view description, bool negations);
+std::optional<Condition> ReadCondition(absl::string_view description, const DescriptionWords& words,
+                                       bool negations);
 
 // The other way round: LT for GE, NE for EQ. Pure.
 knowledge::v1::Rule::Op Opposite(knowledge::v1::Rule::Op op);

@@ -22,6 +22,13 @@ std::set<std::string> Programs(const knowledge::v1::KnowledgeBase& base) {
   return programs;
 }
 
+// What stands before a quoted text, its mark included, in lower case; no further than words reach.
+std::string WordsBefore(absl::string_view description, const Quoted& quoted) {
+  constexpr std::size_t kReach = 80;
+  const std::size_t from = quoted.at > kReach ? quoted.at - kReach : 0;
+  return absl::AsciiStrToLower(description.substr(from, quoted.at - from));
+}
+
 }  // namespace
 
 std::vector<Quoted> QuotedIn(absl::string_view description) {
@@ -41,16 +48,13 @@ std::vector<Quoted> QuotedIn(absl::string_view description) {
 }
 
 Source SourceIn(const knowledge::v1::KnowledgeBase& base, absl::string_view description,
-                const std::vector<Quoted>& quoted) {
-  static const RE2* const kRun = new RE2(
-      R"((?i)\b(?:runs?|running|outputs? of|command|prints?|printed by|calls?|execute|ask|asks|says|answers? of|what|from|via|in)\s+["'`]$)");
+                const std::vector<Quoted>& quoted, const DescriptionWords& known) {
   Source source;
   const std::set<std::string> programs = Programs(base);
   for (const Quoted& each : quoted) {
     const std::vector<std::string> words = absl::StrSplit(each.text, ' ', absl::SkipEmpty());
     if (words.empty()) continue;
-    const absl::string_view before = description.substr(0, each.at);
-    const bool run = RE2::PartialMatch(re2::StringPiece(before.data(), before.size()), *kRun);
+    const bool run = known.run_before.In(WordsBefore(description, each));
     if (words.size() == 1 && absl::StartsWith(words[0], "/")) {
       source.file = words[0];
       source.words = each.text;
@@ -83,27 +87,20 @@ std::string FieldIn(const std::vector<Quoted>& quoted, const std::string& source
   return "";
 }
 
-int ColumnIn(const std::string& lower) {
-  static const RE2* const kColumn = new RE2(
-      R"(\b(first|second|third|fourth|fifth|sixth|last|1st|2nd|3rd|4th|5th|6th) (?:column|field|number|word|value|figure|entry|part)\b)");
-  std::string word;
-  if (!RE2::PartialMatch(lower, *kColumn, &word)) return 0;
-  if (word == "last") return -1;
-  static constexpr absl::string_view kWords[] = {"first",  "second", "third",
-                                                 "fourth", "fifth",  "sixth"};
-  for (int i = 0; i < 6; ++i) {
-    if (word == kWords[i] || word[0] == static_cast<char>('1' + i)) return i + 1;
+int ColumnIn(const std::string& lower, const DescriptionWords& words) {
+  std::string ordinal;
+  if (!RE2::PartialMatch(lower, *words.column, &ordinal)) return 0;
+  if (words.last.In(ordinal)) return -1;
+  for (std::size_t i = 0; i < words.ordinals.size(); ++i) {
+    if (words.ordinals[i].In(ordinal)) return static_cast<int>(i) + 1;
   }
   return 0;
 }
 
-std::string SectionIn(absl::string_view description, const std::vector<Quoted>& quoted) {
-  static const RE2* const kSection = new RE2(
-      R"((?i)\b(?:under|below|in the section|within the section|section|in the block|block|heading|headed|behind the heading)\s+(?:called |named |headed )?["'`]$)");
+std::string SectionIn(absl::string_view description, const std::vector<Quoted>& quoted,
+                      const DescriptionWords& words) {
   for (const Quoted& each : quoted) {
-    const absl::string_view before = description.substr(0, each.at);
-    if (RE2::PartialMatch(re2::StringPiece(before.data(), before.size()), *kSection))
-      return each.text;
+    if (words.section_before.In(WordsBefore(description, each))) return each.text;
   }
   return "";
 }

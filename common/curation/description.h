@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/curation/condition.h"
+#include "common/curation/description_words.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 
 namespace galen::curation {
@@ -30,17 +31,18 @@ struct Source {
 // A quoted path or command first: what begins with a program that some check of `base` runs, or
 // stands behind a word such as "run". Else the first path of the description.
 Source SourceIn(const knowledge::v1::KnowledgeBase& base, absl::string_view description,
-                const std::vector<Quoted>& quoted);
+                const std::vector<Quoted>& quoted, const DescriptionWords& words);
 
 // The name of the field that is looked at: quoted, and neither the source nor the value. "" none.
 std::string FieldIn(const std::vector<Quoted>& quoted, const std::string& source,
                     const Condition& condition);
 
 // "the third column": 3; 0 for none, -1 for the last. `lower` in lower case.
-int ColumnIn(const std::string& lower);
+int ColumnIn(const std::string& lower, const DescriptionWords& words);
 
 // The heading that a field stands below: 'under "Volatile"'. "" none.
-std::string SectionIn(absl::string_view description, const std::vector<Quoted>& quoted);
+std::string SectionIn(absl::string_view description, const std::vector<Quoted>& quoted,
+                      const DescriptionWords& words);
 
 }  // namespace galen::curation
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/curation/description_words.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 
 namespace galen::curation {
@@ -48,7 +49,8 @@ inline constexpr std::size_t kMostShownBytes = 1 << 20;
 // reads the file or runs the command that the description names. INVALID_ARGUMENT: the description
 // names no source, no condition, or is too long; the message says what to add. Pure.
 absl::StatusOr<CheckDraft> DraftCheck(const knowledge::v1::KnowledgeBase& base,
-                                      const CheckRequest& request, const Drafting& drafting = {});
+                                      const CheckRequest& request, const DescriptionWords& words,
+                                      const Drafting& drafting = {});
 
 }  // namespace galen::curation
 

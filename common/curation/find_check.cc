@@ -18,18 +18,11 @@ namespace {
 constexpr double kLeastScore = 2.5;
 
 // Words without their endings, so that "errors" finds "error".
-std::set<std::string> Stems(absl::string_view text) {
-  static const std::set<std::string>* const kCommon = new std::set<std::string>{
-      "the",     "of",      "and",     "a",      "an",      "is",   "are",  "to",   "in",   "on",
-      "for",     "with",    "by",      "it",     "its",     "that", "this", "each", "all",  "any",
-      "whether", "there",   "at",      "as",     "be",      "or",   "not",  "no",   "what", "how",
-      "them",    "between", "check",   "please", "machine", "node", "host", "run",  "look", "tell",
-      "me",      "see",     "if",      "does",   "do",      "we",   "our",  "has",  "have", "was",
-      "been",    "from",    "against", "these",  "i",       "want", "know", "two"};
+std::set<std::string> Stems(absl::string_view text, const words::Phrases& common) {
   std::set<std::string> stems;
   std::string word;
   const auto end = [&] {
-    if (word.size() > 1 && kCommon->count(word) == 0) {
+    if (word.size() > 1 && !common.In(word)) {
       if (word.size() > 4 && absl::EndsWith(word, "s") && !absl::EndsWith(word, "ss"))
         word.pop_back();
       if (word.size() > 6 && absl::EndsWith(word, "ing")) word.resize(word.size() - 3);
@@ -49,33 +42,35 @@ std::set<std::string> Stems(absl::string_view text) {
   return stems;
 }
 
-std::set<std::string> WordsOfCheck(const knowledge::v1::Check& check) {
+std::set<std::string> WordsOfCheck(const knowledge::v1::Check& check,
+                                   const words::Phrases& common) {
   std::string text = absl::StrCat(check.name(), " ", check.title());
   for (const auto& finding : check.findings()) absl::StrAppend(&text, " ", finding.name());
   for (const std::string& read : check.reads()) {
     if (!absl::StartsWith(read, "/")) absl::StrAppend(&text, " ", read);
   }
-  return Stems(text);
+  return Stems(text, common);
 }
 
 }  // namespace
 
 const knowledge::v1::Check* FindCheckByWords(const knowledge::v1::KnowledgeBase& base,
-                                             absl::string_view words) {
+                                             absl::string_view asked,
+                                             const DescriptionWords& words) {
   std::vector<std::set<std::string>> documents;
   std::map<std::string, int> seen_in;
   for (const auto& check : base.checks()) {
-    documents.push_back(WordsOfCheck(check));
+    documents.push_back(WordsOfCheck(check, words.common_word));
     for (const std::string& stem : documents.back()) ++seen_in[stem];
   }
-  const std::set<std::string> asked = Stems(words);
+  const std::set<std::string> stems = Stems(asked, words.common_word);
   const knowledge::v1::Check* best = nullptr;
   double best_score = kLeastScore;
   for (int i = 0; i < base.checks_size(); ++i) {
     const std::set<std::string> title =
-        Stems(absl::StrCat(base.checks(i).name(), " ", base.checks(i).title()));
+        Stems(absl::StrCat(base.checks(i).name(), " ", base.checks(i).title()), words.common_word);
     double score = 0;
-    for (const std::string& stem : asked) {
+    for (const std::string& stem : stems) {
       if (documents[i].count(stem) == 0) continue;
       const double rare = std::log(1.0 + static_cast<double>(base.checks_size()) / seen_in[stem]);
       score += title.count(stem) > 0 ? 1.5 * rare : rare;

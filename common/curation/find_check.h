@@ -5,14 +5,16 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "common/curation/description_words.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 
 namespace galen::curation {
 
-// The check of the catalogue that `words` ask for: by the words of its name, title and findings,
-// rare ones counting more. Null when none has enough of them. Pure.
+// The check of the catalogue that `asked` asks for: by the words of its name, title and findings,
+// rare ones counting more and common ones not. Null when none has enough of them. Pure.
 const knowledge::v1::Check* FindCheckByWords(const knowledge::v1::KnowledgeBase& base,
-                                             absl::string_view words);
+                                             absl::string_view asked,
+                                             const DescriptionWords& words);
 
 // What `words` say of the parameters of `check`, by their names and units: "for 30 seconds",
 // "GPU 3", "device mlx5_0". Pure.

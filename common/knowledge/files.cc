@@ -44,12 +44,13 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
     // triage of logs goes by is read by common/triage, measurements by common/perfmodel, families
     // of kernels by common/profile, playbooks by common/playbook, early warning by common/warning,
     // what is carried out on machines by common/actions, what is known to fail together by
-    // common/advisor.)
-    const bool apart = it.depth() == 0 &&
-                       (base == kProposalsFolder || base == kWebhooksFolder || base == "actions" ||
-                        base == "advisor" || base == "tickets" || base == "kubernetes" ||
-                        base == "playbooks" || base == "perfmodel" || base == "profile" ||
-                        base == "telemetry" || base == "triage" || base == "warning");
+    // common/advisor, the words that people use by common/words.)
+    const bool apart =
+        it.depth() == 0 &&
+        (base == kProposalsFolder || base == kWebhooksFolder || base == "actions" ||
+         base == "advisor" || base == "tickets" || base == "kubernetes" || base == "playbooks" ||
+         base == "perfmodel" || base == "profile" || base == "talk" || base == "telemetry" ||
+         base == "triage" || base == "warning");
     if (absl::StartsWith(base, ".") || apart || it.depth() >= kMaxDirectoryDepth) {
       it.disable_recursion_pending();
     } else if (absl::EndsWith(base, ".yaml") && it->is_regular_file(ignored)) {

@@ -6,6 +6,7 @@
 
 #include "absl/types/span.h"
 #include "common/talk/sentences.h"
+#include "common/talk/talk_words.h"
 
 namespace galen::talk {
 
@@ -25,7 +26,7 @@ struct GoOnSaid {
 // what is told of others and orders about other things ("stop the job") say nothing, a condition
 // that is open is a no, and a bare "yes" answers the question before it; without, each sentence
 // with one of the words counts. Pure.
-GoOnSaid WhetherToGoOn(absl::Span<const Sentence> sentences, bool weigh);
+GoOnSaid WhetherToGoOn(absl::Span<const Sentence> sentences, const TalkWords& words, bool weigh);
 
 }  // namespace galen::talk
 

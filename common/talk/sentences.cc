@@ -5,40 +5,43 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "common/talk/text.h"
 
 namespace galen::talk {
 namespace {
 
-RE2::Options Latin() { return RE2::Options(RE2::Latin1); }
-
 // "10 dot 0 dot 0 dot 5" and "10 . 0 . 0 . 5" as "10.0.0.5".
 void JoinDots(std::string& text) {
-  static const RE2* const kDot = new RE2(R"((?i)(\d) (?:dot|point) (\d))", Latin());
+  static const RE2* const kDot = new RE2(R"((?i)(\d) (?:dot|point) (\d))", Bytes());
   // Twice: what one match ends with the next begins with.
   RE2::GlobalReplace(&text, *kDot, R"(\1.\2)");
   RE2::GlobalReplace(&text, *kDot, R"(\1.\2)");
 }
 
 // The line without what says who spoke; `speaker` is set where it does.
-absl::string_view TakeSpeaker(absl::string_view line, std::string& speaker) {
-  static const RE2* const kChat = new RE2(
-      R"(^\s*(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s+)?(?:<([A-Za-z][\w.-]{0,30})>|([A-Za-z][A-Za-z_.-]{0,20}(?: \([^)]{1,20}\))?):)\s+)",
-      Latin());
-  static const RE2* const kNoName = new RE2(
-      R"((?i)^(?:note|update|edit|ps|p\.s|fyi|correction|ports?|ssh|host|hosts|ip|ips|address|addresses|nodes?|machines?|sorry|targets?|done|warning|error|hint|re|subject)$)",
-      Latin());
-  re2::StringPiece rest(line.data(), line.size());
+absl::string_view TakeSpeaker(absl::string_view line, const TalkWords& words,
+                              std::string& speaker) {
+  // "[10:02:11] ".
+  static const RE2* const kTime = new RE2(R"(^\s*(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s+)?)", Bytes());
+  // "<bo> ", "ana: ", "ana (on call): ".
+  static const RE2* const kName =
+      new RE2(R"((?:<([A-Za-z][\w.-]{0,30})>|([A-Za-z][A-Za-z_.-]{0,20}(?: \([^)]{1,20}\))?):)\s+)",
+              Bytes());
+  re2::StringPiece rest = Piece(line);
+  RE2::Consume(&rest, *kTime);
   std::string in_brackets;
   std::string before_colon;
-  if (!RE2::Consume(&rest, *kChat, &in_brackets, &before_colon)) return line;
-  const std::string& name = in_brackets.empty() ? before_colon : in_brackets;
-  if (RE2::FullMatch(name, *kNoName)) return line;
-  speaker = absl::AsciiStrToLower(name);
-  return absl::string_view(rest.data(), rest.size());
+  if (!RE2::Consume(&rest, *kName, &in_brackets, &before_colon)) return line;
+  const std::string name = absl::AsciiStrToLower(in_brackets.empty() ? before_colon : in_brackets);
+  if (words.no_speaker.In(name)) return line;
+  speaker = name;
+  return View(rest);
 }
 
 class Cutter {
  public:
+  explicit Cutter(const TalkWords& words) : words_(words) {}
+
   std::vector<Sentence> Take() && { return std::move(sentences_); }
 
   void AddLine(absl::string_view line) {
@@ -53,7 +56,7 @@ class Cutter {
       return;
     }
     std::string speaker;
-    const absl::string_view said = TakeSpeaker(bare, speaker);
+    const absl::string_view said = TakeSpeaker(bare, words_, speaker);
     if (!speaker.empty()) speaker_ = speaker;
     Cut(TakeQuotes(said));
     for (std::string& quote : quotes_) Add(std::move(quote), speaker_, true);
@@ -67,7 +70,7 @@ class Cutter {
     static const RE2* const kQuote =
         new RE2(R"re("([^"]{1,600})"|\x{201c}([^"]{1,600}?)\x{201d})re");
     std::string left;
-    re2::StringPiece rest(text.data(), text.size());
+    re2::StringPiece rest = Piece(text);
     std::string plain;
     std::string curly;
     const char* from = text.data();
@@ -97,10 +100,8 @@ class Cutter {
       const bool stop = (c == '.' || c == '!' || c == '?' || c == ';') &&
                         (i + 1 == line.size() || line[i + 1] == ' ' || line[i + 1] == '"');
       if (!stop) continue;
-      static const RE2* const kShort =
-          new RE2(R"((?i)(?:^|[\s(])(?:e\.g|i\.e|vs|etc|approx|resp|no|nr)$)", Latin());
       if (c == '.' && i + 1 < line.size() &&
-          RE2::PartialMatch(line.substr(begin, i - begin), *kShort)) {
+          words_.abbreviation.In(absl::AsciiStrToLower(line.substr(begin, i - begin)))) {
         continue;
       }
       Add(line.substr(begin, i + 1 - begin), speaker_, false);
@@ -122,6 +123,7 @@ class Cutter {
     sentences_.push_back(std::move(sentence));
   }
 
+  const TalkWords& words_;
   std::vector<Sentence> sentences_;
   std::vector<std::string> quotes_;
   std::string speaker_;
@@ -130,8 +132,8 @@ class Cutter {
 
 }  // namespace
 
-std::vector<Sentence> SentencesOf(absl::string_view talk) {
-  Cutter cutter;
+std::vector<Sentence> SentencesOf(absl::string_view talk, const TalkWords& words) {
+  Cutter cutter(words);
   for (absl::string_view line : absl::StrSplit(talk, '\n')) {
     std::string text(line.substr(0, std::size_t{16} << 10));
     JoinDots(text);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "common/talk/talk_words.h"
 
 namespace galen::talk {
 
@@ -27,7 +28,7 @@ inline constexpr int kMostSentenceBytes = 2000;
 // Cuts a talk apart: lines, speakers ("ana: ...", "[10:02] <bo> ..."), sentences. What a sentence
 // quotes is a sentence of its own behind it, and a pair of quotation marks stands in its place.
 // "10 dot 0 dot 0 dot 5" is written as "10.0.0.5". Pure.
-std::vector<Sentence> SentencesOf(absl::string_view talk);
+std::vector<Sentence> SentencesOf(absl::string_view talk, const TalkWords& words);
 
 }  // namespace galen::talk
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/talk/go_on.h"
+#include "common/talk/talk_words.h"
 
 namespace galen::talk {
 
@@ -47,8 +48,9 @@ inline constexpr std::size_t kMostTalkBytes = std::size_t{256} << 10;
 inline constexpr std::size_t kMostTargets = 256;
 
 // What a talk asks for: text of a person or of several, hostile or not. It is read, never obeyed:
-// commands in it are words. Deterministic, without a model. Pure.
-Talk ReadTalk(absl::string_view text, const Reading& reading = {});
+// commands in it are words. `words` are what it is understood by. Deterministic, without a model.
+// Pure.
+Talk ReadTalk(absl::string_view text, const TalkWords& words, const Reading& reading = {});
 
 }  // namespace galen::talk
 

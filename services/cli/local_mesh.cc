@@ -78,7 +78,8 @@ struct LocalMesh::Minds {
       : knowledge(std::move(loaded)),
         scanner(std::move(compiled)),
         reasoners(*knowledge, model, confirmed),
-        summarizer(*scanner, reasoners.best(), clock, {.roots = options.roots}),
+        summarizer(*scanner, reasoners.best(), clock,
+                   {.roots = options.roots, .words = options.words}),
         planner(*knowledge, reasoners.best()),
         reflector(*knowledge, reasoners.best()),
         report_writer(*knowledge, reasoners.best()) {}
@@ -273,6 +274,13 @@ absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
   return knowledge::Load(found, options);
 }
 
+absl::StatusOr<std::shared_ptr<const talk::TalkWords>> LoadTalkWords(
+    const std::vector<std::string>& directories) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> found,
+                         knowledge::FindDirectories(directories));
+  return talk::TalkWords::Load(found);
+}
+
 absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
     const knowledge::Knowledge& knowledge) {
   GALEN_ASSIGN_OR_RETURN(
@@ -289,12 +297,14 @@ LocalNode::LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
 LocalMesh::LocalMesh(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 LocalMesh::~LocalMesh() = default;
 
-absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& options) {
+absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& given) {
+  Options options = given;
   std::shared_ptr<const knowledge::Knowledge> knowledge = options.loaded;
   std::shared_ptr<const logs::Scanner> scanner = options.scanner;
   if (knowledge == nullptr) {
     GALEN_ASSIGN_OR_RETURN(knowledge, LoadKnowledge(options.knowledge));
     GALEN_ASSIGN_OR_RETURN(scanner, CompileScanner(*knowledge));
+    GALEN_ASSIGN_OR_RETURN(options.words, LoadTalkWords(options.knowledge));
   }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<store::Store> opened, store::OpenStore(options.store));
   std::unique_ptr<const reasoner::SiteHistory> history;

@@ -14,6 +14,7 @@
 #include "common/logs/scanner.h"
 #include "common/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
+#include "common/talk/talk_words.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
@@ -30,6 +31,8 @@ class LocalMesh final : public DiagnosisApi {
     // meshes share one. Both or none.
     std::shared_ptr<const knowledge::Knowledge> loaded;
     std::shared_ptr<const logs::Scanner> scanner;
+    // With those: what people's wishes are understood by; null: none are noted.
+    std::shared_ptr<const talk::TalkWords> words;
     // Instead of this machine: who answers for which live node, by host name. All must outlive the
     // mesh. Bundles are read as ever.
     std::optional<std::map<std::string, clients::NodeClient*>> live_nodes;
@@ -57,7 +60,7 @@ class LocalMesh final : public DiagnosisApi {
   };
 
   // Loads the knowledge, opens the store and resumes what was unfinished in it.
-  static absl::StatusOr<std::unique_ptr<LocalMesh>> Start(const Options& options);
+  static absl::StatusOr<std::unique_ptr<LocalMesh>> Start(const Options& given);
   ~LocalMesh() override;
 
   absl::StatusOr<v1::Diagnosis> Create(const v1::CreateDiagnosisRequest& request) override;
@@ -93,6 +96,10 @@ std::string OwnerIn(const std::string& store, const std::string& name, const std
 
 // The knowledge of these directories, or of the one that came with the program.
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
+    const std::vector<std::string>& directories);
+
+// What talk is understood by, of the same directories; null where none has any lists.
+absl::StatusOr<std::shared_ptr<const talk::TalkWords>> LoadTalkWords(
     const std::vector<std::string>& directories);
 
 // The scanner of that knowledge's signals.

@@ -22,6 +22,7 @@
 #include "common/rpc/flags/health_flag.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
+#include "common/talk/talk_words.h"
 #include "services/summarization/make_summarizer.h"
 #include "services/summarization/summarization_service.h"
 
@@ -58,10 +59,13 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
                          galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
                                                                  absl::GetFlag(FLAGS_llm_cache)));
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::talk::TalkWords> words,
+                         galen::talk::TalkWords::Load(directories));
   const galen::SystemClock clock;
   const auto make = [&](std::shared_ptr<const galen::knowledge::Knowledge> book) {
     return galen::summarization::MakeSummarizer(
-        std::move(book), cache, clock, {absl::GetFlag(FLAGS_log_root)}, ModelOf(model.get()));
+        std::move(book), cache, clock, {.roots = absl::GetFlag(FLAGS_log_root), .words = words},
+        ModelOf(model.get()));
   };
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const galen::summarization::Summarizer> first,
                          make(knowledge));

@@ -83,8 +83,10 @@ std::string Counted(std::int64_t count, absl::string_view one, absl::string_view
 class Reading {
  public:
   Reading(const logs::Scanner& scanner, const Clock& clock, const Incident& incident,
-          std::string bundle, std::vector<std::string> nodes, absl::Time read_until)
+          std::string bundle, std::vector<std::string> nodes, absl::Time read_until,
+          const talk::TalkWords* words)
       : scanner_(scanner),
+        words_(words),
         clock_(clock),
         time_(TimeContextOf(incident)),
         bundle_(std::move(bundle)),
@@ -251,7 +253,8 @@ class Reading {
   // What the person does not want, for whoever reads the report: checks only look, and look where
   // the request says.
   void NoteWishes(absl::string_view name, absl::string_view text) {
-    const talk::Talk talk = talk::ReadTalk(text);
+    if (words_ == nullptr) return;
+    const talk::Talk talk = talk::ReadTalk(text, *words_);
     std::string spared;
     int count = 0;
     for (const talk::Excluded& each : talk.excluded) {
@@ -270,6 +273,7 @@ class Reading {
   }
 
   const logs::Scanner& scanner_;
+  const talk::TalkWords* const words_;  // may be null
   const Clock& clock_;
   const logs::TimeContext time_;
   const std::string bundle_;
@@ -302,7 +306,7 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   }
 
   Reading reading(scanner_, clock_, incident, std::move(bundle), std::move(nodes),
-                  now + (deadline - now) / 2);
+                  now + (deadline - now) / 2, options_.words.get());
   reading.ReadWords("description", incident.description());
   for (int i = 0; i < request.feedback_size(); ++i) {
     reading.ReadWords(absl::StrCat("feedback/", i + 1), request.feedback(i));

@@ -1,6 +1,7 @@
 #ifndef SERVICES_SUMMARIZATION_SUMMARIZER_H_
 #define SERVICES_SUMMARIZATION_SUMMARIZER_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/reasoner.h"
+#include "common/talk/talk_words.h"
 #include "galen/summarization/v1/summarization.pb.h"
 
 namespace galen::summarization {
@@ -23,6 +25,8 @@ class Summarizer {
     std::vector<std::string> roots;
     // The strongest signals of a summary; what was left out is noted.
     std::size_t max_signals = 4000;
+    // What people's wishes are understood by; null: none are noted.
+    std::shared_ptr<const talk::TalkWords> words;
   };
 
   // All must outlive the summarizer.

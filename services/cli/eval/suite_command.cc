@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/knowledge/load.h"
 #include "common/reasoner/llm/open_model.h"
 #include "services/cli/eval/report/table.h"
 #include "services/cli/eval/runner/draft_model.h"
@@ -60,6 +61,9 @@ absl::Status Suite(const EvalArguments& arguments, cli::Console& console) {
                          cli::LoadKnowledge(arguments.knowledge));
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const logs::Scanner> scanner,
                          cli::CompileScanner(*knowledge));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(arguments.knowledge));
+  GALEN_ASSIGN_OR_RETURN(const SuiteWords words, SuiteWords::Load(directories));
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<reasoner::llm::OpenedModel> opened,
                          reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache));
   DraftModel draft;
@@ -70,8 +74,8 @@ absl::Status Suite(const EvalArguments& arguments, cli::Console& console) {
     console.err << "\r\x1b[2K" << done << " of " << all << " answers"
                 << (done == all ? "\r\x1b[2K" : "") << std::flush;
   };
-  GALEN_ASSIGN_OR_RETURN(const SuiteResult result,
-                         RunSuite(std::move(questions), knowledge, *scanner, model, on_done));
+  GALEN_ASSIGN_OR_RETURN(const SuiteResult result, RunSuite(std::move(questions), knowledge,
+                                                            *scanner, words, model, on_done));
   if (arguments.json) {
     const std::string name =
         model.has_value()

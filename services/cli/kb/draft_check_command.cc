@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/curation/description_words.h"
 #include "common/curation/draft_check.h"
 #include "common/curation/json.h"
 #include "common/knowledge/load.h"
@@ -31,6 +32,10 @@ absl::StatusOr<std::string> ReadShown(const std::string& path) {
 absl::Status Draft(const DraftCheckArguments& arguments, Console& console) {
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const knowledge::Knowledge> knowledge,
                          LoadKnowledge(arguments.knowledge));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(arguments.knowledge));
+  GALEN_ASSIGN_OR_RETURN(const curation::DescriptionWords words,
+                         curation::DescriptionWords::Load(directories));
   curation::CheckRequest request;
   request.description = CleanText(arguments.description, curation::kMostDescriptionBytes);
   if (!arguments.shown.empty()) {
@@ -38,7 +43,7 @@ absl::Status Draft(const DraftCheckArguments& arguments, Console& console) {
     request.shown = curation::ShownOutput{std::move(text), arguments.faulty};
   }
   GALEN_ASSIGN_OR_RETURN(const curation::CheckDraft draft,
-                         curation::DraftCheck(knowledge->base(), request));
+                         curation::DraftCheck(knowledge->base(), request, words));
   if (!draft.call.empty()) {
     std::vector<std::string> parameters;
     for (const auto& [name, value] : draft.parameters)

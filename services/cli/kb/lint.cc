@@ -10,6 +10,7 @@
 #include "common/actions/run_action.h"
 #include "common/advisor/known_mismatches.h"
 #include "common/advisor/signs.h"
+#include "common/curation/description_words.h"
 #include "common/curation/json.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
@@ -18,10 +19,12 @@
 #include "common/playbook/book.h"
 #include "common/playbook/lint.h"
 #include "common/profile/families.h"
+#include "common/talk/talk_words.h"
 #include "common/telemetry/rules.h"
 #include "common/triage/job_triage.h"
 #include "common/triage/signatures.h"
 #include "common/warning/rules.h"
+#include "common/words/vocabulary.h"
 
 namespace galen::cli {
 namespace {
@@ -114,6 +117,19 @@ void LintProfile(const std::vector<std::string>& directories, std::vector<Proble
   problems.push_back({Problem::Severity::kError, "profile", 0,
                       absl::StrCat("families of kernels: ", status.message()),
                       "see docs/profiles.md for what an entry has"});
+}
+
+// The words that people use, likewise.
+void LintTalk(const std::vector<std::string>& directories, std::vector<Problem>& problems) {
+  const auto vocabulary = words::Vocabulary::Load(directories);
+  if (absl::IsNotFound(vocabulary.status())) return;
+  absl::Status status = vocabulary.status();
+  if (status.ok()) status = talk::TalkWords::From(*vocabulary).status();
+  if (status.ok()) status = curation::DescriptionWords::From(*vocabulary).status();
+  if (status.ok()) return;
+  problems.push_back({Problem::Severity::kError, "talk", 0,
+                      absl::StrCat("words of talk: ", status.message()),
+                      "see the head of knowledge/talk/addresses.yaml for what a list has"});
 }
 
 // Measurements of the performance model, likewise.
@@ -213,6 +229,7 @@ ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, C
     LintPlaybooks(*found, *base, problems);
     LintActions(*found, *base, problems);
     LintProfile(*found, problems);
+    LintTalk(*found, problems);
     LintMeasurements(*found, *base, problems);
     LintWarning(*found, *base, problems);
     LintAdvisor(*found, *base, problems);

@@ -70,8 +70,10 @@ absl::StatusOr<std::unique_ptr<const CaseRunner>> CaseRunner::Create(
                          cli::LoadKnowledge(knowledge_directories));
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> scanner,
                          cli::CompileScanner(*knowledge));
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const talk::TalkWords> words,
+                         cli::LoadTalkWords(knowledge_directories));
   return std::unique_ptr<const CaseRunner>(
-      new CaseRunner(std::move(knowledge), std::move(scanner), model));
+      new CaseRunner(std::move(knowledge), std::move(scanner), std::move(words), model));
 }
 
 v1::CaseResult CaseRunner::Run(const v1::Case& a_case, const std::string& strategy,
@@ -129,6 +131,7 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
   options.threads = kThreads;
   options.loaded = std::make_shared<const knowledge::Knowledge>(std::move(base));
   options.scanner = scanner_;
+  options.words = words_;
   options.model = model_;
   if (mode == Mode::kOutside) {
     // A signal names the labels that it speaks for, and these are fewer now.

@@ -11,6 +11,7 @@
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/llm/asker.h"
+#include "common/talk/talk_words.h"
 #include "galen/eval/v1/eval.pb.h"
 #include "services/cli/eval/runner/mode.h"
 
@@ -39,14 +40,19 @@ class CaseRunner {
  private:
   CaseRunner(std::shared_ptr<const knowledge::Knowledge> knowledge,
              std::shared_ptr<const logs::Scanner> scanner,
+             std::shared_ptr<const talk::TalkWords> words,
              std::optional<reasoner::llm::Model> model)
-      : knowledge_(std::move(knowledge)), scanner_(std::move(scanner)), model_(model) {}
+      : knowledge_(std::move(knowledge)),
+        scanner_(std::move(scanner)),
+        words_(std::move(words)),
+        model_(model) {}
 
   absl::StatusOr<v1::CaseResult> TryRun(const v1::Case& a_case, const std::string& strategy,
                                         Mode mode) const;
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   const std::shared_ptr<const logs::Scanner> scanner_;
+  const std::shared_ptr<const talk::TalkWords> words_;
   const std::optional<reasoner::llm::Model> model_;
 };
 

@@ -101,10 +101,10 @@ std::string Told(const curation::CheckDraft& draft) {
 
 Answer AnswerCheck(const Question& question,
                    const std::shared_ptr<const knowledge::Knowledge>& knowledge,
-                   const Ablation& ablation) {
+                   const curation::DescriptionWords& words, const Ablation& ablation) {
   Answer answer;
   const absl::StatusOr<curation::CheckDraft> draft = curation::DraftCheck(
-      knowledge->base(), {.description = question.text, .shown = ShownOf(question)},
+      knowledge->base(), {.description = question.text, .shown = ShownOf(question)}, words,
       {.retrieval = ablation.retrieval,
        .critique = ablation.diagram,
        .self_check = ablation.selfplay});

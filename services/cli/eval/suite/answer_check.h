@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "common/curation/description_words.h"
 #include "common/knowledge/knowledge.h"
 #include "services/cli/eval/suite/ablation.h"
 #include "services/cli/eval/suite/questions.h"
@@ -16,7 +17,7 @@ namespace galen::eval {
 // said.
 Answer AnswerCheck(const Question& question,
                    const std::shared_ptr<const knowledge::Knowledge>& knowledge,
-                   const Ablation& ablation);
+                   const curation::DescriptionWords& words, const Ablation& ablation);
 
 }  // namespace galen::eval
 

@@ -31,9 +31,10 @@ absl::string_view Word(talk::GoOn go_on) {
 
 }  // namespace
 
-Answer AnswerTalk(const Question& question, const Ablation& ablation) {
+Answer AnswerTalk(const Question& question, const talk::TalkWords& words,
+                  const Ablation& ablation) {
   const talk::Talk read = talk::ReadTalk(
-      question.text, {.critique = ablation.diagram, .second_look = ablation.selfplay});
+      question.text, words, {.critique = ablation.diagram, .second_look = ablation.selfplay});
   std::vector<std::string> targets;
   for (const talk::Target& target : read.targets) targets.push_back(Written(target));
   std::sort(targets.begin(), targets.end());

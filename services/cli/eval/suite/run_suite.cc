@@ -18,9 +18,18 @@ std::vector<Ablation> AllAblations() {
           {"none", false, false, false}};
 }
 
+absl::StatusOr<SuiteWords> SuiteWords::Load(const std::vector<std::string>& directories) {
+  GALEN_ASSIGN_OR_RETURN(const words::Vocabulary vocabulary, words::Vocabulary::Load(directories));
+  SuiteWords words;
+  GALEN_ASSIGN_OR_RETURN(words.talk, talk::TalkWords::From(vocabulary));
+  GALEN_ASSIGN_OR_RETURN(words.descriptions, curation::DescriptionWords::From(vocabulary));
+  return words;
+}
+
 absl::StatusOr<SuiteResult> RunSuite(
     std::vector<Question> questions, const std::shared_ptr<const knowledge::Knowledge>& knowledge,
-    const logs::Scanner& scanner, std::optional<reasoner::llm::Model> model,
+    const logs::Scanner& scanner, const SuiteWords& words,
+    std::optional<reasoner::llm::Model> model,
     const std::function<void(std::size_t done, std::size_t all)>& on_done) {
   SuiteResult result;
   result.questions = std::move(questions);
@@ -35,10 +44,10 @@ absl::StatusOr<SuiteResult> RunSuite(
     for (const Question& question : result.questions) {
       switch (question.metric) {
         case Metric::kTalk:
-          run.answers.push_back(AnswerTalk(question, ablation));
+          run.answers.push_back(AnswerTalk(question, words.talk, ablation));
           break;
         case Metric::kCheck:
-          run.answers.push_back(AnswerCheck(question, knowledge, ablation));
+          run.answers.push_back(AnswerCheck(question, knowledge, words.descriptions, ablation));
           break;
         case Metric::kCause: {
           if (causes == nullptr)

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/curation/description_words.h"
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/llm/asker.h"
+#include "common/talk/talk_words.h"
 #include "services/cli/eval/suite/ablation.h"
 #include "services/cli/eval/suite/questions.h"
 
@@ -27,6 +29,15 @@ struct SuiteResult {
   std::vector<SuiteRun> runs;
 };
 
+// What questions are understood by.
+struct SuiteWords {
+  talk::TalkWords talk;
+  curation::DescriptionWords descriptions;
+
+  // Those of the knowledge directories. Errors as words::Vocabulary::Load().
+  static absl::StatusOr<SuiteWords> Load(const std::vector<std::string>& directories);
+};
+
 // All parts, each part left out alone, and none.
 std::vector<Ablation> AllAblations();
 
@@ -35,7 +46,8 @@ std::vector<Ablation> AllAblations();
 // taxonomy does not have.
 absl::StatusOr<SuiteResult> RunSuite(
     std::vector<Question> questions, const std::shared_ptr<const knowledge::Knowledge>& knowledge,
-    const logs::Scanner& scanner, std::optional<reasoner::llm::Model> model,
+    const logs::Scanner& scanner, const SuiteWords& words,
+    std::optional<reasoner::llm::Model> model,
     const std::function<void(std::size_t done, std::size_t all)>& on_done);
 
 }  // namespace galen::eval

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "re2/re2.h"
+#include "tests/testing/words.h"
 
 namespace galen::curation {
 namespace {
@@ -15,6 +16,8 @@ using knowledge::v1::Rule;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+
+const DescriptionWords& Words() { return testing::ShippedWords<DescriptionWords>(); }
 
 struct Sentence {
   const char* text;
@@ -25,7 +28,7 @@ struct Sentence {
 class ConditionTest : public ::testing::TestWithParam<Sentence> {};
 
 TEST_P(ConditionTest, SaysWhenTheMachineIsAtFault) {
-  const auto read = ReadCondition(GetParam().text, true);
+  const auto read = ReadCondition(GetParam().text, Words(), true);
   ASSERT_TRUE(read.has_value()) << GetParam().text;
   EXPECT_EQ(Rule::Op_Name(read->fault), Rule::Op_Name(GetParam().fault)) << GetParam().text;
   EXPECT_EQ(read->value, GetParam().value) << GetParam().text;
@@ -45,12 +48,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Sentence{"8 or more is healthy", Rule::LT, "8"}));
 
 TEST(Condition, WithoutNegationsNotBelowIsBelow) {
-  EXPECT_NE(ReadCondition("it must not be below 8", false)->fault,
-            ReadCondition("it must not be below 8", true)->fault);
+  EXPECT_NE(ReadCondition("it must not be below 8", Words(), false)->fault,
+            ReadCondition("it must not be below 8", Words(), true)->fault);
 }
 
 TEST(Condition, SaysNothingWhereNoneIsSaid) {
-  EXPECT_FALSE(ReadCondition("look at /proc/meminfo", true).has_value());
+  EXPECT_FALSE(ReadCondition("look at /proc/meminfo", Words(), true).has_value());
 }
 
 knowledge::v1::KnowledgeBase Catalogue() {
@@ -72,9 +75,13 @@ knowledge::v1::KnowledgeBase Catalogue() {
   return base;
 }
 
+absl::StatusOr<CheckDraft> Draft(const CheckRequest& request, const Drafting& drafting = {}) {
+  return DraftCheck(Catalogue(), request, Words(), drafting);
+}
+
 TEST(DraftCheck, ReadsTheNamedFieldOfTheNamedFile) {
-  const auto draft = DraftCheck(
-      Catalogue(), {.description = "In /proc/meminfo the field \"Cached\" must be at least 4096."});
+  const auto draft =
+      Draft({.description = "In /proc/meminfo the field \"Cached\" must be at least 4096."});
   ASSERT_TRUE(draft.ok()) << draft.status();
   EXPECT_EQ(draft->check.file(), "/proc/meminfo");
   EXPECT_EQ(draft->check.kind(), knowledge::v1::Check::EXTRACT);
@@ -86,16 +93,14 @@ TEST(DraftCheck, ReadsTheNamedFieldOfTheNamedFile) {
 }
 
 TEST(DraftCheck, RunsTheNamedCommand) {
-  const auto draft =
-      DraftCheck(Catalogue(), {.description = "Run `nvidia-smi -q`; \"Links\" has to be 18."});
+  const auto draft = Draft({.description = "Run `nvidia-smi -q`; \"Links\" has to be 18."});
   ASSERT_TRUE(draft.ok()) << draft.status();
   EXPECT_THAT(draft->check.command(), ElementsAre("nvidia-smi", "-q"));
 }
 
 TEST(DraftCheck, BringsTheBoundIntoTheUnitOfTheSource) {
-  const auto draft =
-      DraftCheck(Catalogue(), {.description = "\"Cached\" of /proc/meminfo is bad below 4 GiB.",
-                               .shown = ShownOutput{"Cached: 8000000 kB\n", false}});
+  const auto draft = Draft({.description = "\"Cached\" of /proc/meminfo is bad below 4 GiB.",
+                            .shown = ShownOutput{"Cached: 8000000 kB\n", false}});
   ASSERT_TRUE(draft.ok()) << draft.status();
   EXPECT_EQ(draft->check.findings(0).abnormal().value(), "4194304");
 }
@@ -103,18 +108,17 @@ TEST(DraftCheck, BringsTheBoundIntoTheUnitOfTheSource) {
 TEST(DraftCheck, IsTurnedRoundWhereTheShownOutputContradictsIt) {
   const CheckRequest request = {.description = "/sys/x says 1 here.",
                                 .shown = ShownOutput{"1\n", true}};
-  const auto draft = DraftCheck(Catalogue(), request);
+  const auto draft = Draft(request);
   ASSERT_TRUE(draft.ok()) << draft.status();
   EXPECT_EQ(draft->check.findings(0).abnormal().op(), Rule::EQ);
-  const auto unchecked =
-      DraftCheck(Catalogue(), request, {.retrieval = true, .critique = true, .self_check = false});
+  const auto unchecked = Draft(request, {.retrieval = true, .critique = true, .self_check = false});
   ASSERT_TRUE(unchecked.ok());
   EXPECT_EQ(unchecked->check.findings(0).abnormal().op(), Rule::NE);
 }
 
 TEST(DraftCheck, CallsWhatTheCatalogueHas) {
-  const auto draft = DraftCheck(
-      Catalogue(), {.description = "Test the free memory of GPU 3 with a pattern for 2 minutes"});
+  const auto draft =
+      Draft({.description = "Test the free memory of GPU 3 with a pattern for 2 minutes"});
   ASSERT_TRUE(draft.ok()) << draft.status();
   EXPECT_EQ(draft->call, "gpu.memory_test");
   EXPECT_THAT(draft->parameters,
@@ -122,20 +126,17 @@ TEST(DraftCheck, CallsWhatTheCatalogueHas) {
 }
 
 TEST(DraftCheck, SaysWhatTheDescriptionLacks) {
-  const auto without_source = DraftCheck(
-      Catalogue(), {.description = "Something must be at least 4."}, {.retrieval = false});
+  const auto without_source =
+      Draft({.description = "Something must be at least 4."}, {.retrieval = false});
   EXPECT_THAT(std::string(without_source.status().message()),
               HasSubstr("neither a file nor a command"));
-  const auto without_condition =
-      DraftCheck(Catalogue(), {.description = "Read /proc/meminfo for me"});
+  const auto without_condition = Draft({.description = "Read /proc/meminfo for me"});
   EXPECT_THAT(std::string(without_condition.status().message()), HasSubstr("when it is a fault"));
-  EXPECT_FALSE(
-      DraftCheck(Catalogue(), {.description = std::string(kMostDescriptionBytes + 1, 'x')}).ok());
+  EXPECT_FALSE(Draft({.description = std::string(kMostDescriptionBytes + 1, 'x')}).ok());
 }
 
 TEST(DraftCheck, WhatIsQuotedIsTakenLiterally) {
-  const auto draft =
-      DraftCheck(Catalogue(), {.description = "/proc/cmdline must contain \"a.b(c|d)*[\"."});
+  const auto draft = Draft({.description = "/proc/cmdline must contain \"a.b(c|d)*[\"."});
   ASSERT_TRUE(draft.ok()) << draft.status();
   EXPECT_TRUE(RE2::PartialMatch("x a.b(c|d)*[ y", draft->check.findings(0).pattern()));
   EXPECT_FALSE(RE2::PartialMatch("x axbc y", draft->check.findings(0).pattern()));

@@ -2,9 +2,12 @@
 
 #include "common/talk/sentences.h"
 #include "gtest/gtest.h"
+#include "tests/testing/words.h"
 
 namespace galen::talk {
 namespace {
+
+const TalkWords& Words() { return testing::ShippedWords<TalkWords>(); }
 
 struct Said {
   const char* text;
@@ -14,8 +17,8 @@ struct Said {
 class GoOnTest : public ::testing::TestWithParam<Said> {};
 
 TEST_P(GoOnTest, IsWhatTheSpeakerWants) {
-  const auto sentences = SentencesOf(GetParam().text);
-  EXPECT_EQ(WhetherToGoOn(sentences, true).go_on, GetParam().go_on) << GetParam().text;
+  const auto sentences = SentencesOf(GetParam().text, Words());
+  EXPECT_EQ(WhetherToGoOn(sentences, Words(), true).go_on, GetParam().go_on) << GetParam().text;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -36,14 +39,14 @@ INSTANTIATE_TEST_SUITE_P(
         Said{"The loss goes up since noon.", GoOn::kUnsaid}, Said{"", GoOn::kUnsaid}));
 
 TEST(GoOn, WithoutWeighingQuotedOrdersCount) {
-  const auto sentences = SentencesOf("Proceed. The page says \"never touch anything\".");
-  EXPECT_EQ(WhetherToGoOn(sentences, true).go_on, GoOn::kYes);
-  EXPECT_EQ(WhetherToGoOn(sentences, false).go_on, GoOn::kNo);
+  const auto sentences = SentencesOf("Proceed. The page says \"never touch anything\".", Words());
+  EXPECT_EQ(WhetherToGoOn(sentences, Words(), true).go_on, GoOn::kYes);
+  EXPECT_EQ(WhetherToGoOn(sentences, Words(), false).go_on, GoOn::kNo);
 }
 
 TEST(GoOn, NamesTheSentenceThatSaysSo) {
-  EXPECT_EQ(WhetherToGoOn(SentencesOf("It hangs. Please hold off."), true).sentence,
-            "Please hold off.");
+  const auto sentences = SentencesOf("It hangs. Please hold off.", Words());
+  EXPECT_EQ(WhetherToGoOn(sentences, Words(), true).sentence, "Please hold off.");
 }
 
 }  // namespace

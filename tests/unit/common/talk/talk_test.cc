@@ -1,11 +1,15 @@
 #include "common/talk/talk.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/words.h"
 
 namespace galen::talk {
 namespace {
@@ -15,7 +19,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> Targets(absl::string_view text, const Reading& reading = {}) {
   std::vector<std::string> targets;
-  for (const Target& target : ReadTalk(text, reading).targets) {
+  for (const Target& target : ReadTalk(text, testing::ShippedWords<TalkWords>(), reading).targets) {
     targets.push_back(target.port.has_value() ? absl::StrCat(target.address, " ", *target.port)
                                               : target.address);
   }
@@ -40,7 +44,8 @@ TEST(Talk, WhatIsDeniedIsNoTarget) {
 }
 
 TEST(Talk, SaysWhyAnAddressIsNoTarget) {
-  const Talk talk = ReadTalk("Check 10.0.0.4. Leave 10.0.0.5 alone.");
+  const Talk talk =
+      ReadTalk("Check 10.0.0.4. Leave 10.0.0.5 alone.", testing::ShippedWords<TalkWords>());
   ASSERT_EQ(talk.excluded.size(), 1u);
   EXPECT_EQ(talk.excluded[0].address, "10.0.0.5");
   EXPECT_EQ(talk.excluded[0].why, "is to be left alone");
@@ -92,11 +97,31 @@ TEST(Talk, RangesAreAllTheirMachinesAndBounded) {
   EXPECT_THAT(Targets("10.0.0.1-255"), ElementsAre("10.0.0.1"));
 }
 
+TEST(Talk, WhatASiteSaysIsUnderstood) {
+  const char* const text = "Look at 10.0.0.4 and kindly pass over 10.0.0.5. Let it rip!";
+  EXPECT_THAT(Targets(text), ElementsAre("10.0.0.4", "10.0.0.5"));
+  std::string site = ::testing::TempDir() + "galen-talk-XXXXXX";
+  ASSERT_NE(::mkdtemp(site.data()), nullptr);
+  std::filesystem::create_directories(site + "/talk");
+  std::ofstream(site + "/talk/ours.yaml") << "lists:\n"
+                                             "  denied_before: {phrases: [pass over]}\n"
+                                             "  go_on: {phrases: [let it|them rip]}\n";
+  const auto words = TalkWords::Load({GALEN_SOURCE_DIR "/knowledge", site});
+  std::filesystem::remove_all(site);
+  ASSERT_TRUE(words.ok()) << words.status();
+  ASSERT_NE(*words, nullptr);
+  const Talk talk = ReadTalk(text, **words);
+  ASSERT_EQ(talk.targets.size(), 1u);
+  EXPECT_EQ(talk.targets[0].address, "10.0.0.4");
+  EXPECT_EQ(talk.excluded.at(0).why, "is to be left alone");
+  EXPECT_EQ(talk.go_on, GoOn::kYes);
+}
+
 TEST(Talk, HostileTalkIsBounded) {
   std::string text;
   for (int i = 0; i < 20000; ++i)
     absl::StrAppend(&text, "10.", i % 250, ".", i / 250 % 250, ".7 \"\" \xff\x01 port ");
-  const Talk talk = ReadTalk(text);
+  const Talk talk = ReadTalk(text, testing::ShippedWords<TalkWords>());
   EXPECT_LE(talk.targets.size(), kMostTargets);
   EXPECT_LE(talk.excluded.size(), kMostTargets);
 }

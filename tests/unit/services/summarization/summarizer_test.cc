@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "fakes.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/words.h"
 
 namespace galen::summarization {
 namespace {
@@ -48,7 +49,8 @@ class SummarizerTest : public ::testing::Test {
   const std::unique_ptr<const logs::Scanner> scanner_ = SmallCatalogue();
   const FakeReasoner reasoner_{};
   const TickingClock clock_{};
-  Summarizer::Options options_;
+  Summarizer::Options options_{
+      .words = std::make_shared<const talk::TalkWords>(testing::ShippedWords<talk::TalkWords>())};
   v1::SummarizeRequest request_;
   const TestDirectory directory_{};
 };

@@ -50,6 +50,7 @@ class KbTest : public ::testing::Test {
     root_ = ::mkdtemp(root.data());
     fs::create_directories(root_ + "/shipped");
     std::ofstream(root_ + "/shipped/book.yaml") << kBook;
+    fs::create_directory_symlink(GALEN_SOURCE_DIR "/knowledge/talk", root_ + "/shipped/talk");
     site_ = root_ + "/site";
   }
   ~KbTest() override {

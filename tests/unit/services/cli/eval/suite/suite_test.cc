@@ -29,15 +29,19 @@ class SuiteTest : public ::testing::Test {
         logs::Scanner::Create(knowledge_->base().signals(), knowledge::DefaultCacheDirectory());
     ASSERT_TRUE(scanner.ok()) << scanner.status();
     scanner_ = *std::move(scanner);
+    auto words = SuiteWords::Load(directories);
+    ASSERT_TRUE(words.ok()) << words.status();
+    words_ = std::make_unique<const SuiteWords>(*std::move(words));
   }
   static void TearDownTestSuite() {
+    words_.reset();
     scanner_.reset();
     knowledge_.reset();
   }
 
   static absl::StatusOr<SuiteResult> Run(std::vector<Question> questions,
                                          std::optional<reasoner::llm::Model> model = std::nullopt) {
-    return RunSuite(std::move(questions), knowledge_, *scanner_, model, nullptr);
+    return RunSuite(std::move(questions), knowledge_, *scanner_, *words_, model, nullptr);
   }
   // Every fourth of them: enough of each kind.
   static std::vector<Question> Some(std::vector<Question> questions) {
@@ -58,9 +62,11 @@ class SuiteTest : public ::testing::Test {
 
   static std::shared_ptr<const knowledge::Knowledge> knowledge_;
   static std::unique_ptr<const logs::Scanner> scanner_;
+  static std::unique_ptr<const SuiteWords> words_;
 };
 std::shared_ptr<const knowledge::Knowledge> SuiteTest::knowledge_;
 std::unique_ptr<const logs::Scanner> SuiteTest::scanner_;
+std::unique_ptr<const SuiteWords> SuiteTest::words_;
 
 Question CheckQuestion(std::string text, std::string hidden, std::string expect) {
   Question question;
@@ -75,16 +81,23 @@ Question CheckQuestion(std::string text, std::string hidden, std::string expect)
 
 TEST_F(SuiteTest, ADraftedCheckRunsOnHiddenHosts) {
   const std::string text = "In /run/x the field \"a\" must be at most 3.";
-  EXPECT_TRUE(AnswerCheck(CheckQuestion(text, "a: 4\n", "faulty"), knowledge_, {}).right);
-  const Answer wrong = AnswerCheck(CheckQuestion(text, "a: 3\n", "faulty"), knowledge_, {});
+  EXPECT_TRUE(
+      AnswerCheck(CheckQuestion(text, "a: 4\n", "faulty"), knowledge_, words_->descriptions, {})
+          .right);
+  const Answer wrong =
+      AnswerCheck(CheckQuestion(text, "a: 3\n", "faulty"), knowledge_, words_->descriptions, {});
   EXPECT_FALSE(wrong.right);
   EXPECT_THAT(wrong.given, HasSubstr("finds hidden healthy, and it is faulty"));
 }
 
 TEST_F(SuiteTest, WhatCannotBeReadIsUnknownAndNotHealthy) {
   const std::string text = "In /run/x the field \"a\" must be at most 3.";
-  EXPECT_TRUE(AnswerCheck(CheckQuestion(text, "nothing\n", "unknown"), knowledge_, {}).right);
-  EXPECT_FALSE(AnswerCheck(CheckQuestion(text, "nothing\n", "healthy"), knowledge_, {}).right);
+  EXPECT_TRUE(
+      AnswerCheck(CheckQuestion(text, "nothing\n", "unknown"), knowledge_, words_->descriptions, {})
+          .right);
+  EXPECT_FALSE(
+      AnswerCheck(CheckQuestion(text, "nothing\n", "healthy"), knowledge_, words_->descriptions, {})
+          .right);
 }
 
 TEST_F(SuiteTest, AChoiceThatNoTaxonomyHasIsToldOf) {

@@ -1,0 +1,66 @@
+#ifndef COMMON_CURATION_DESCRIPTION_WORDS_H_
+#define COMMON_CURATION_DESCRIPTION_WORDS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/words/phrases.h"
+#include "common/words/vocabulary.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace galen::curation {
+
+// What the descriptions of checks are understood by: lists of knowledge/talk, each of which says
+// there why it is there, and patterns that have a number or a quoted text beside the phrases of
+// one. Texts are given to them in lower case. A value, immutable once made; thread-safe.
+struct DescriptionWords {
+  // INVALID_ARGUMENT: the vocabulary lacks a list.
+  static absl::StatusOr<DescriptionWords> From(const words::Vocabulary& vocabulary);
+  // Those of the knowledge directories. Errors as Vocabulary::Load().
+  static absl::StatusOr<DescriptionWords> Load(const std::vector<std::string>& directories);
+
+  using Pattern = std::shared_ptr<const re2::RE2>;
+
+  // "at least 8", 'must be "active"'. Groups: the words, the number and its unit, or the text.
+  struct Comparison {
+    knowledge::v1::Rule::Op op = knowledge::v1::Rule::OP_UNSPECIFIED;
+    Pattern number;
+    Pattern quoted;
+  };
+  std::vector<Comparison> comparisons;
+  // As GE and LE of `comparisons`, where it is said without a negation. Groups: the words, as one
+  // of two, the number and its unit.
+  Pattern plain_bound;
+  // "8 or more". Groups: the number and its unit, what says more, what says less.
+  Pattern or_more;
+  // 'contains "x" on one line'. Groups: the words, what stands behind the text.
+  Pattern presence;
+  // The last cue of a text that it holds on a sound machine, or one at fault. Group: the cue.
+  Pattern last_sound;
+  Pattern last_faulty;
+  // "the third column". Groups: the ordinal.
+  Pattern column;
+  // "counts in kB". Group: the unit.
+  Pattern counted_in;
+
+  words::Phrases turned_round;
+  words::Phrases absent;
+  words::Phrases run_before;
+  words::Phrases section_before;
+  words::Phrases bracketed;
+  words::Phrases in_job;
+  words::Phrases common_word;
+  // Ordinals from "first" on, and "last".
+  std::vector<words::Phrases> ordinals;
+  words::Phrases last;
+};
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_DESCRIPTION_WORDS_H_

@@ -1,0 +1,28 @@
+#ifndef COMMON_CURATION_TRIAL_H_
+#define COMMON_CURATION_TRIAL_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "common/curation/condition.h"
+#include "common/curation/draft_check.h"
+
+namespace galen::curation {
+
+enum class Trial { kNoValue, kAgrees, kContradicts };
+
+// What a finding of `pattern`, at fault by `condition` with `bound` in place of its value, would
+// say of the shown output. Pure.
+Trial Try(const std::string& pattern, const Condition& condition, const std::string& bound,
+          const ShownOutput& shown);
+
+// The bound of `condition` in the unit of the source: "8388608" for 8 GiB where the source, by the
+// line of `field` in `shown`, or by `lower`, the description in lower case, counts in kB. As said
+// where no unit is told. Pure.
+std::string BoundInUnitOf(absl::string_view shown, const std::string& field,
+                          const std::string& lower, const Condition& condition,
+                          const DescriptionWords& words);
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_TRIAL_H_

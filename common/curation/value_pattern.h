@@ -1,0 +1,33 @@
+#ifndef COMMON_CURATION_VALUE_PATTERN_H_
+#define COMMON_CURATION_VALUE_PATTERN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/curation/condition.h"
+
+namespace galen::curation {
+
+// Where in the text of the source the value of a check stands.
+struct ValuePlace {
+  std::string field;       // its name; "" none
+  std::string section;     // the heading above it; "" none
+  int column = 0;          // 1 and up; 0: none is said, -1: the last
+  bool bracketed = false;  // in square brackets
+};
+
+// Patterns of RE2 that may take the value out of the text, the most careful first; with `critique`,
+// those that a name within another name does not mislead. Never empty. Pure.
+std::vector<std::string> ValuePatterns(const ValuePlace& place, const Condition& condition,
+                                       bool critique);
+
+// The same for a text that is to be there or not. Pure.
+std::vector<std::string> PresencePatterns(const std::string& text, bool critique);
+
+// Words with any spaces between them, as a pattern. Pure.
+std::string SpacedPattern(absl::string_view text);
+
+}  // namespace galen::curation
+
+#endif  // COMMON_CURATION_VALUE_PATTERN_H_
