@@ -20,8 +20,8 @@ namespace {
 constexpr char kLead[] = "watch.early.lead";
 constexpr char kState[] = "watch.early.state";
 constexpr char kSubjects[] = "watch.early.subjects";
-// Minutes of one question: of ten thousand GPUs that are scraped four times a minute, 400,000
-// samples.
+// Minutes of one question: of ten thousand GPUs that are scraped four times a minute, 600,000
+// samples of a counter (with those before and after).
 constexpr std::int64_t kChunk = 10;
 constexpr int kSubjectsAPiece = 10'000;
 constexpr int kMostPieces = 100;

@@ -41,7 +41,8 @@ class EarlyWarning {
     std::string parent = "tenants/provider";  // for whom diagnoses are opened
     absl::Duration leader_ttl = absl::Minutes(2);
     absl::Duration every = absl::Seconds(30);
-    // Samples of a minute are asked for so long after it: scrapes take their time.
+    // Samples of a minute are asked for so long after it: scrapes take their time, and how much a
+    // counter grew is known once the scrape after it has come.
     absl::Duration behind = absl::Seconds(60);
     // Minutes that nobody read are read later, up to so many; what is older stays unknown.
     absl::Duration catch_up = absl::Hours(2);
