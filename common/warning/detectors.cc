@@ -49,6 +49,7 @@ void Learn(float value, float most, std::int32_t seen, float& habit) {
 
 Detectors::Detectors(const Book& book, Of of, Options options)
     : options_(options), frozen_minutes_(book.frozen_minutes) {
+  options_.most = std::max(options_.most, static_cast<float>(book.policy.MostNeeded()));
   for (const Rule& rule : book.rules) {
     if (rule.of != of) continue;
     RuleState each;

@@ -14,8 +14,6 @@ constexpr std::size_t kMostFalse = 1000;
 constexpr std::size_t kMostUnjudged = 1000;
 constexpr absl::Duration kJudgedWithin = absl::Hours(14 * 24);
 constexpr absl::Duration kWeek = absl::Hours(7 * 24);
-// What the budget keeps back has to pass its limit so many times.
-constexpr double kBeyondDoubt = 2;
 
 bool IsOfJob(const Where& where) { return where.node.empty() && !where.job.empty(); }
 bool Same(const std::string& a, const std::string& b) { return !a.empty() && a == b; }
@@ -29,7 +27,8 @@ bool Policy::IsSilent(const Where& where, absl::Time now) const {
 
 double Policy::RaisedOf(const std::string& rule) const {
   const auto at = state_.raised.find(rule);
-  return at == state_.raised.end() ? 1 : at->second;
+  // (A site may have lowered the most since.)
+  return at == state_.raised.end() ? 1 : std::min(at->second, book_.policy.most_raised);
 }
 
 bool Policy::Joins(const Alarm& alarm, const Notice& notice, absl::Time now) const {

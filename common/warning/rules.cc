@@ -24,6 +24,7 @@ constexpr std::size_t kMostGiven = 4;
 constexpr std::size_t kMostName = 128;
 constexpr std::size_t kMostSilences = 1000;
 constexpr int kMostWarmUp = 24 * 60;
+constexpr double kMostRaised = 10;
 
 struct OfName {
   Of of;
@@ -217,7 +218,8 @@ absl::Status ReadPolicy(const Yaml& entry, absl::string_view file, PolicyNumbers
   GALEN_ASSIGN_OR_RETURN(policy.budget_per_week,
                          number("budget_per_week", 0.01, 1000, policy.budget_per_week));
   GALEN_ASSIGN_OR_RETURN(policy.raise, number("raise", 1, 10, policy.raise));
-  GALEN_ASSIGN_OR_RETURN(policy.most_raised, number("most_raised", 1, 100, policy.most_raised));
+  GALEN_ASSIGN_OR_RETURN(policy.most_raised,
+                         number("most_raised", 1, kMostRaised, policy.most_raised));
   GALEN_ASSIGN_OR_RETURN(const double forgive, number("forgive_days", 0.1, 3650,
                                                       absl::ToDoubleHours(policy.forgive) / 24));
   policy.gather = absl::Minutes(gather);

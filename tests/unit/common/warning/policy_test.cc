@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/warning/detectors.h"
 
 namespace galen::warning {
 namespace {
@@ -148,6 +150,52 @@ TEST_F(PolicyTest, WhenTheBudgetIsSpentOnlyWhatIsBeyondDoubtIsTold) {
   // A week later it counts no more, and what is still there is told.
   std::vector<Alarm> later = Run(policy, 8 * 1440, {Saw("power", "n2", 1.5)});
   EXPECT_EQ(later.size(), 1u);
+}
+
+// The sums of the detectors stop somewhere: not below what is asked for.
+TEST_F(PolicyTest, HoweverOftenARuleWasWrongWhatIsBeyondDoubtIsTold) {
+  for (const double most_raised : {1.0, 3.0, 10.0}) {
+    Book book;
+    ASSERT_TRUE(AddRules(absl::StrCat("rules:\n"
+                                      "  - name: low\n"
+                                      "    title: Lower than it should be\n"
+                                      "    of: node\n"
+                                      "    measure: m\n"
+                                      "    bound: b\n"
+                                      "    test: bound\n"
+                                      "    slack: 0.1\n"
+                                      "    limit: 5\n"
+                                      "    source: s\n"
+                                      "policy:\n"
+                                      "  most_raised: ",
+                                      most_raised, "\n"),
+                         "a", book)
+                    .ok());
+    Detectors detectors(book, Of::kNode);
+    PolicyState state;
+    state.raised["low"] = 100;  // of a book that allowed it
+    state.false_alarms.push_back(now_);
+    Policy policy(book, state);
+    const std::vector<std::int32_t> groups(1, 1);
+    const std::vector<float> value(1, 0.01F);
+    const std::vector<float> bound(1, 1.0F);
+    std::size_t told = 0;
+    for (int i = 0; i < 200; ++i) {
+      now_ += absl::Minutes(1);
+      Moment moment;
+      moment.minute = absl::ToUnixSeconds(now_) / 60;
+      moment.groups = groups;
+      for (const std::string& measure : detectors.measures()) {
+        moment.columns.emplace_back(measure == "m" ? value : bound);
+      }
+      std::vector<Notice> notices;
+      for (const Sign& sign : detectors.Step(moment)) {
+        notices.push_back(Saw("low", "n1", static_cast<double>(sign.score)));
+      }
+      told += policy.Step(now_, notices).size();
+    }
+    EXPECT_EQ(told, 1u) << most_raised;
+  }
 }
 
 TEST_F(PolicyTest, WhoTakesTheStateOverTellsNothingTwice) {
