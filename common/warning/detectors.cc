@@ -38,6 +38,22 @@ bool IsSilent(const Moment& moment, std::size_t slot) {
   return !moment.silent.empty() && moment.silent[slot] != 0;
 }
 
+// What was kept may be damaged, or of a rule that allowed more.
+float HabitOf(const Rule& rule, float kept) {
+  switch (rule.test) {
+    case Test::kPeers:
+      return std::clamp(kept, -rule.habit, rule.habit);
+    case Test::kGrowth:
+      return std::clamp(kept, 0.0F, rule.habit);
+    case Test::kOwn:
+      return kept;
+    case Test::kBound:
+    case Test::kLeak:
+      break;
+  }
+  return 0;
+}
+
 void Learn(float value, float most, std::int32_t seen, float& habit) {
   const float over =
       std::clamp(static_cast<float>(seen), 1.0F, seen <= kFirstHabit ? kFirstHabit : kHabit);
@@ -176,6 +192,26 @@ void Detectors::Unknown(State& state) const {
   state.unknown = std::min(state.unknown + passed_, kLost);
   if (state.unknown >= kLost) state = {};
   if (state.sum > 0) state.since += passed_;
+}
+
+// Of a quantity that nobody measures (any more).
+void Detectors::Unknown(RuleState& each) const {
+  for (std::size_t slot = 0; slot < each.states.size(); ++slot) {
+    Unknown(each.states[slot]);
+    if (!each.floors.empty() && each.states[slot].seen == 0) each.floors[slot] = {};
+  }
+}
+
+// So much time passed unseen that all began anew.
+void Detectors::Lose() {
+  for (RuleState& each : each_) {
+    std::fill(each.states.begin(), each.states.end(), State());
+    std::fill(each.floors.begin(), each.floors.end(), Floors());
+  }
+  for (Freezing& freezing : freezing_) {
+    std::fill(freezing.last.begin(), freezing.last.end(), kUnknown);
+    std::fill(freezing.same.begin(), freezing.same.end(), 0);
+  }
 }
 
 void Detectors::Add(const Rule& rule, float excess, State& state) const {
@@ -379,13 +415,17 @@ std::vector<Sign> Detectors::Step(const Moment& moment) {
   passed_ = minute_ == 0
                 ? 1
                 : static_cast<std::int32_t>(std::min<std::int64_t>(moment.minute - minute_, kLost));
+  if (passed_ >= kLost) Lose();
   minute_ = moment.minute;
   Grow(moment.groups.size());
   Regroup(moment);
   FindFrozen(moment);
   Quieten(moment);
   for (RuleState& each : each_) {
-    if (moment.columns[each.measure].empty()) continue;
+    if (moment.columns[each.measure].empty()) {
+      Unknown(each);
+      continue;
+    }
     switch (each.rule->test) {
       case Test::kPeers:
         StepPeers(each, moment, signs);
@@ -444,7 +484,7 @@ absl::Status Detectors::Restore(std::size_t slot, std::int32_t group,
   for (RuleState& each : each_) {
     State& state = each.states[slot];
     state.sum = std::clamp(saved[at], 0.0F, options_.most * each.rule->limit);
-    state.habit = saved[at + 1];
+    state.habit = HabitOf(*each.rule, saved[at + 1]);
     state.since = whole(saved[at + 2], 1 << 24);
     state.seen = whole(saved[at + 3], 1 << 20);
     state.unknown = whole(saved[at + 4], kLost);

@@ -49,6 +49,7 @@ class Fleet {
       : detectors_(book, of), groups_(slots, 1) {}
 
   void Set(const std::string& measure, Value value) { values_[measure] = std::move(value); }
+  void Unset(const std::string& measure) { values_.erase(measure); }
   void Job(std::size_t slot, std::int32_t job) { groups_[slot] = job; }
   Detectors& detectors() { return detectors_; }
   std::int64_t now() const { return now_; }
@@ -266,6 +267,46 @@ TEST(WarningDetectors, AnotherOneGoesOnFromWhatWasSaved) {
   const auto expected = first.Run(20);
   ASSERT_FALSE(expected.empty());
   EXPECT_EQ(second.Run(20), expected);
+}
+
+// 5 hours unwatched, with a sum that was near its limit: nobody knows what was meanwhile.
+TEST(WarningDetectors, AfterHoursUnseenNothingIsKnown) {
+  Fleet fleet = BusyGpus(1200, 95, 200);
+  EXPECT_FALSE(fleet.Run(202).empty());
+  fleet.Pass(300);
+  for (const char* measure : {"gpu_power", "gpu_clock"}) {
+    fleet.Set(measure,
+              [](std::int64_t minute, std::size_t slot) { return 340 + 5 * Noise(minute, slot); });
+  }
+  EXPECT_TRUE(fleet.Run(1).empty());
+}
+
+// As when all of an exporter's series are gone: no column, in place of one without a value.
+TEST(WarningDetectors, AQuantityThatNobodyMeasuresAnyMoreIsUnknown) {
+  Fleet fleet(Of::kGpu, 8);
+  const auto replays = [](std::int64_t, std::size_t slot) { return slot == 2 ? 1.0F : 0.0F; };
+  fleet.Set("gpu_nvlink_replays", replays);
+  EXPECT_GE(fleet.Run(30).at("nvlink_replays/2"), 1);
+  fleet.Unset("gpu_nvlink_replays");
+  EXPECT_TRUE(fleet.Run(130).empty());
+  fleet.Set("gpu_nvlink_replays", replays);
+  EXPECT_TRUE(fleet.Run(1).empty());
+}
+
+TEST(WarningDetectors, AHabitThatNoSubjectMayHaveIsNotRestored) {
+  for (const float habit : {-1e6F, 1e6F}) {
+    Fleet fleet(Of::kGpu, 4);
+    fleet.Set("gpu_nvlink_replays", [](auto, std::size_t slot) { return slot == 2 ? 1.0F : 0.0F; });
+    const float before = fleet.Run(8).at("nvlink_replays/2");
+    for (std::size_t slot = 0; slot < 4; ++slot) {
+      std::vector<float> saved = fleet.detectors().Save(slot);
+      for (std::size_t at = 2; at < saved.size(); at += 5) saved[at] = habit;
+      ASSERT_THAT(fleet.detectors().Restore(slot, 1, saved), IsOk());
+    }
+    const auto after = fleet.Run(1);
+    EXPECT_EQ(after.size(), 1u) << "of no other one";
+    EXPECT_GE(after.at("nvlink_replays/2"), before);
+  }
 }
 
 TEST(WarningDetectors, WhatIsNotOursIsNotRestored) {
