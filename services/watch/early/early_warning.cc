@@ -24,6 +24,9 @@ constexpr char kSubjects[] = "watch.early.subjects";
 // samples of a counter (with those before and after).
 constexpr std::int64_t kChunk = 10;
 constexpr int kSubjectsAPiece = 10'000;
+constexpr std::size_t kBytesAPiece = std::size_t{8} << 20;  // the store takes twice that
+// Diagnoses that are opened before more are decided on: a record of the journal has 8 MiB.
+constexpr std::size_t kMostPending = 16;
 constexpr int kMostPieces = 100;
 constexpr int kMostEvents = 1000;
 constexpr absl::Duration kSubjectsLive = absl::Hours(6);
@@ -77,7 +80,7 @@ absl::Status EarlyWarning::Round() {
   const absl::Time now = clock_.Now();
   const std::int64_t last = MinuteOf(now - options_.behind);
   std::int64_t first = std::max(read_ + 1, MinuteOf(now - options_.behind - options_.catch_up));
-  for (; first <= last; first += kChunk) {
+  for (; first <= last; first = read_ + 1) {
     if (cancellation_.cancelled()) return absl::OkStatus();
     GALEN_RETURN_IF_ERROR(Read(first, std::min(first + kChunk - 1, last)));
     GALEN_RETURN_IF_ERROR(Keep());
@@ -249,6 +252,7 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
       *pending.mutable_request() = RequestOf(alarm, book_, jobs, options_.parent);
       pending_noted_ = false;
     }
+    if (pending_.size() >= kMostPending) break;  // the rest when these are opened
   }
   withheld_ = policy_->state().withheld;
   // Who lost the lead while the source took its time must not overwrite what the next one knows.

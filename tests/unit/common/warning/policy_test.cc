@@ -217,5 +217,29 @@ TEST_F(PolicyTest, AFloodStaysBounded) {
   for (const Alarm& alarm : policy.state().alarms) EXPECT_LE(alarm.notices.size(), 64u);
 }
 
+TEST_F(PolicyTest, AFloodOfLongNamesIsBoundedByItsBytesAndToldMinuteByMinute) {
+  Policy policy(book_);
+  std::vector<Notice> notices;
+  for (int i = 0; i < 600; ++i) {
+    notices.push_back(Saw("r", absl::StrCat(i, std::string(4000, 'n'))));
+  }
+  Run(policy, 2, notices);
+  std::size_t bytes = 0;
+  for (const Alarm& alarm : policy.state().alarms) {
+    EXPECT_FALSE(alarm.notices.empty());
+    for (const Notice& notice : alarm.notices) bytes += notice.where.node.size();
+  }
+  EXPECT_LE(bytes, 2u << 20);
+  EXPECT_GT(bytes, 1u << 20);
+  const std::size_t all = policy.state().alarms.size();
+  std::size_t told = 0;
+  for (int minute = 0; minute < 40; ++minute) {
+    const std::size_t now = Run(policy, 1, notices).size();
+    EXPECT_LE(now, 16u);
+    told += now;
+  }
+  EXPECT_EQ(told, all);
+}
+
 }  // namespace
 }  // namespace galen::warning

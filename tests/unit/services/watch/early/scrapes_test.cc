@@ -136,9 +136,9 @@ TEST_P(ScrapesTest, WhatACounterGrewByIsKnownMinuteAfterMinute) {
       EXPECT_THAT(rules(), IsEmpty());
     }
   }
-  EXPECT_THAT(rules(), UnorderedElementsAre("ecc_builds_up n1 0", "nvlink_replays n1 1",
-                                            "pcie_replays n2 0", "row_remaps n2 1",
-                                            "rdma_retransmissions n1 ", "io_waits n2 "));
+  EXPECT_THAT(rules(),
+              UnorderedElementsAre("ecc_builds_up n1 0", "nvlink_replays n1 1", "pcie_replays n2 0",
+                                   "row_remaps n2 1", "rdma_retransmissions n1 ", "io_waits n2 "));
   EXPECT_EQ(opened, 2) << "one of each machine";
 }
 
