@@ -7,6 +7,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/series/grid.h"
 #include "common/series/robust.h"
 #include "common/series/trend.h"
@@ -443,6 +444,22 @@ std::vector<Sign> Detectors::Step(const Moment& moment) {
     }
   }
   return signs;
+}
+
+std::uint64_t Detectors::Digest() const {
+  std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&](absl::string_view text) {
+    for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    digest = (digest ^ 0xff) * 0x100000001b3;  // no byte of a name
+  };
+  for (const Rule* rule : rules_) {
+    for (const absl::string_view part :
+         {absl::string_view(rule->name), ToString(rule->of), ToString(rule->test),
+          absl::string_view(rule->measure), absl::string_view(rule->bound)}) {
+      add(part);
+    }
+  }
+  return digest;
 }
 
 std::vector<float> Detectors::Save(std::size_t slot) const {

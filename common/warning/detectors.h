@@ -64,6 +64,9 @@ class Detectors {
   // now: INVALID_ARGUMENT when it is not that, and the subject begins anew.
   std::vector<float> Save(std::size_t slot) const;
   absl::Status Restore(std::size_t slot, std::int32_t group, absl::Span<const float> saved);
+  // Of these rules, what they measure and in which order: of another one, numbers are not to be
+  // restored.
+  std::uint64_t Digest() const;
   std::int64_t minute() const { return minute_; }
   void SetMinute(std::int64_t minute) { minute_ = minute; }
 

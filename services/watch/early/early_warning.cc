@@ -165,6 +165,8 @@ absl::Status EarlyWarning::RestoreSubjects() {
     FleetView& view = subjects.kind() == "gpu"    ? *gpus_
                       : subjects.kind() == "node" ? *nodes_
                                                   : *jobs_;
+    // Of other rules the numbers mean something else: these begin anew.
+    if (subjects.rules() != view.detectors().Digest()) continue;
     for (const v1::EarlySubjects::Subject& each : subjects.subjects()) {
       view.Restore({{each.node(), each.device(), each.job(), ""},
                     {each.numbers().begin(), each.numbers().end()}});
@@ -175,6 +177,7 @@ absl::Status EarlyWarning::RestoreSubjects() {
 
 absl::Status EarlyWarning::KeepSubjects() {
   int piece = 0;
+  std::size_t bytes = 0;
   v1::EarlySubjects subjects;
   subjects.set_minute(read_);
   const auto put = [&]() -> absl::Status {
@@ -183,17 +186,22 @@ absl::Status EarlyWarning::KeepSubjects() {
         store_.values().Put(kSubjects, absl::StrCat(piece++), subjects.SerializeAsString(),
                             clock_.Now(), kSubjectsLive);
     subjects.clear_subjects();
+    bytes = 0;
     return status;
   };
   for (FleetView* view : Views()) {
     subjects.set_kind(view == gpus_.get() ? "gpu" : view == nodes_.get() ? "node" : "job");
+    subjects.set_rules(view->detectors().Digest());
     for (const FleetView::Kept& kept : view->Save()) {
       v1::EarlySubjects::Subject& each = *subjects.add_subjects();
       each.set_node(kept.where.node);
       each.set_device(kept.where.device);
       each.set_job(kept.where.job);
       each.mutable_numbers()->Assign(kept.numbers.begin(), kept.numbers.end());
-      if (subjects.subjects_size() >= kSubjectsAPiece) GALEN_RETURN_IF_ERROR(put());
+      bytes += each.ByteSizeLong();
+      if (subjects.subjects_size() >= kSubjectsAPiece || bytes >= kBytesAPiece) {
+        GALEN_RETURN_IF_ERROR(put());
+      }
     }
     GALEN_RETURN_IF_ERROR(put());
   }

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -307,6 +309,20 @@ TEST(WarningDetectors, AHabitThatNoSubjectMayHaveIsNotRestored) {
     EXPECT_EQ(after.size(), 1u) << "of no other one";
     EXPECT_GE(after.at("nvlink_replays/2"), before);
   }
+}
+
+TEST(WarningDetectors, RulesThatChangedPlacesHaveAnotherDigest) {
+  Book book = Shipped();
+  const std::uint64_t shipped = Detectors(book, Of::kGpu).Digest();
+  EXPECT_EQ(Detectors(Shipped(), Of::kGpu).Digest(), shipped);
+  EXPECT_NE(Detectors(book, Of::kNode).Digest(), shipped);
+  book.rules[0].limit *= 2;
+  EXPECT_EQ(Detectors(book, Of::kGpu).Digest(), shipped) << "of the same quantity by the same test";
+  std::swap(book.rules[0], book.rules[1]);
+  EXPECT_NE(Detectors(book, Of::kGpu).Digest(), shipped);
+  std::swap(book.rules[0], book.rules[1]);
+  book.rules[0].measure = "gpu_clock";
+  EXPECT_NE(Detectors(book, Of::kGpu).Digest(), shipped);
 }
 
 TEST(WarningDetectors, WhatIsNotOursIsNotRestored) {
