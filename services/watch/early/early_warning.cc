@@ -50,7 +50,8 @@ EarlyWarning::EarlyWarning(store::Store& store, std::shared_ptr<telemetry::Sourc
 EarlyWarning::~EarlyWarning() {
   cancellation_.Cancel();
   if (thread_.joinable()) thread_.join();
-  if (!leads_) return;
+  // (Another one may have the lead by now, and knows more.)
+  if (!leads_ || !Keep().ok()) return;
   KeepSubjects().IgnoreError();
   store_.work().Finish(kLead, options_.owner, lead_).IgnoreError();
 }
@@ -232,10 +233,12 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
           telemetry::Measure(*source_, rules_, measure, range, options_.most_age, call);
       if (absl::IsNotFound(one.status())) continue;
       GALEN_RETURN_IF_ERROR(one.status());
-      if (!one->complete && options_.on_problem && problem_.empty()) {
-        problem_ = absl::StrCat("early warning: not all of ", measure, " came: ", source_->name(),
-                                " has more than is asked for at once; what is missing is unknown");
-        options_.on_problem(absl::ResourceExhaustedError(problem_));
+      if (one->complete) {
+        incomplete_.erase(measure);
+      } else if (incomplete_.insert(measure).second && options_.on_problem) {
+        options_.on_problem(absl::ResourceExhaustedError(
+            absl::StrCat("early warning: not all of ", measure, " came: ", source_->name(),
+                         " has more than is asked for at once; what is missing is unknown")));
       }
       measured.emplace(measure, *std::move(one));
     }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -113,7 +114,8 @@ class EarlyWarning {
   absl::Time kept_;                           // when subjects were last kept
   absl::Time heard_;                          // when people's word was last sought
   std::map<std::string, std::int64_t> seen_;  // by diagnosis: event up to which it was read
-  std::string problem_;                       // last told of
+  std::string problem_;                       // that ended the last round
+  std::set<std::string> incomplete_;          // quantities of which not all came: told once
   Cancellation cancellation_;
   std::thread thread_;
 };
