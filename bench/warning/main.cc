@@ -34,6 +34,10 @@ ABSL_FLAG(bool, verbose, false, "What was told falsely, and what was missed.");
 namespace galen::bench {
 namespace {
 
+// galen-watch reads a minute when another one has passed, and looks every half a minute: what is
+// noticed in a minute is told so many later.
+constexpr int kBehind = 2;
+
 double ThreadSeconds() {
   timespec now = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -89,7 +93,7 @@ class Ours {
   }
   static Told ToldOf(const warning::Alarm& alarm, int minute) {
     const warning::Where& where = alarm.notices.front().where;
-    return {minute, NumberIn(where.node), NumberIn(where.job), ""};
+    return {minute + kBehind, NumberIn(where.node), NumberIn(where.job), ""};
   }
   void StepKind(warning::Detectors& detectors, const std::vector<std::int32_t>& groups,
                 const Watched& now, absl::Time at) {
@@ -114,7 +118,6 @@ class Ours {
       if (&detectors != &jobs_) notice.where.node = absl::StrCat("n", node);
       if (gpu) notice.where.device = absl::StrCat(static_cast<int>(sign.slot) % per_node_);
       if (job >= 0) notice.where.job = absl::StrCat("j", job);
-      notice.where.network = absl::StrCat("s", testing::MadeUpFleet::SwitchOf(node));
       notice.score = static_cast<double>(sign.score);
       notice.since = absl::FromUnixSeconds(60 * sign.since);
       notices_.push_back(std::move(notice));
@@ -132,7 +135,7 @@ class Ours {
     if (measure == "rdma_retransmissions") return now.retransmissions;
     if (measure == "host_memory_available") return fleet.memory_available();
     if (measure == "host_memory_total") return now.ones;
-    if (measure == "io_pressure") return fleet.io_pressure();
+    if (measure == "io_pressure") return now.io_pressure;
     if (measure == "throughput") return fleet.throughput();
     if (measure == "throughput_predicted_low") return fleet.predicted_low();
     return {};

@@ -86,12 +86,16 @@ absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::
   GALEN_RETURN_IF_ERROR(CheckRange(range, call.limits));
   GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
                          series::MakeGrid(range.start, range.end, range.step));
+  // What a counter grew by in a step is known from samples on both sides of it: of one that is read
+  // a minute at second 15, those inside tell of a quarter of the minute.
+  const absl::Duration before =
+      quantity->counter ? range.step + most_age : std::max(most_age, range.step);
+  const absl::Duration after = quantity->counter ? most_age : absl::ZeroDuration();
   bool complete = true;
   for (const MetricOf& of : quantity->metrics) {
     const std::string selector = absl::StrCat(of.metric, of.where);
-    GALEN_ASSIGN_OR_RETURN(
-        Answer answer,
-        source.Samples(selector, range.start - std::max(most_age, range.step), range.end, call));
+    GALEN_ASSIGN_OR_RETURN(Answer answer,
+                           source.Samples(selector, range.start - before, range.end + after, call));
     complete = complete && answer.complete;
     if (answer.series.empty()) continue;
     const Family* const family = rules.FamilyOf(of.metric);

@@ -57,9 +57,11 @@ struct Measured {
 // NOT_FOUND: the source has none of the quantity's metrics, which is unknown and not zero. Of the
 // metrics of the quantity the first one that is there is taken. It asks for samples, not for points
 // of the axis: one older than `most_age` speaks for nothing, growth is not lost to a reset between
-// two points, and values that an exporter writes where it has none are unknown.
-// `wanted` (null: all): the places that count; of others nothing is kept, nor told in a warning,
-// since they may be somebody else's.
+// two points, and values that an exporter writes where it has none are unknown. Of a counter it
+// asks for those up to `most_age` before the first step and after the range as well, so that the
+// first and the last step are known whenever the scrapes are; a range that ends less than a scrape
+// ago still ends unknown. `wanted` (null: all): the places that count; of others nothing is kept,
+// nor told in a warning, since they may be somebody else's.
 absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::string& quantity,
                                  const Range& range, absl::Duration most_age, const Call& call,
                                  const std::function<bool(const Place&)>& wanted = nullptr);

@@ -23,6 +23,7 @@ bool IsSilent(const Moment& moment, std::size_t slot) {
 
 Detectors::Detectors(const Book& book, Of of, Options options)
     : options_(options), frozen_minutes_(book.frozen_minutes) {
+  options_.most = std::max(options_.most, static_cast<float>(book.policy.MostNeeded()));
   for (const Rule& rule : book.rules) {
     if (rule.of != of) continue;
     RuleState each;
@@ -66,6 +67,26 @@ void Detectors::Forget(std::size_t slot) {
   for (RuleState& each : each_) {
     each.states[slot] = {};
     if (!each.floors.empty()) each.floors[slot] = {};
+  }
+}
+
+// Of a quantity that nobody measures (any more).
+void Detectors::Unknown(RuleState& each) const {
+  for (std::size_t slot = 0; slot < each.states.size(); ++slot) {
+    Unknown(each.states[slot]);
+    if (!each.floors.empty() && each.states[slot].seen == 0) each.floors[slot] = {};
+  }
+}
+
+// So much time passed unseen that all began anew.
+void Detectors::Lose() {
+  for (RuleState& each : each_) {
+    std::fill(each.states.begin(), each.states.end(), State());
+    std::fill(each.floors.begin(), each.floors.end(), Floors());
+  }
+  for (Freezing& freezing : freezing_) {
+    std::fill(freezing.last.begin(), freezing.last.end(), kUnknown);
+    std::fill(freezing.same.begin(), freezing.same.end(), 0);
   }
 }
 
@@ -155,13 +176,17 @@ std::vector<Sign> Detectors::Step(const Moment& moment) {
   passed_ = minute_ == 0
                 ? 1
                 : static_cast<std::int32_t>(std::min<std::int64_t>(moment.minute - minute_, kLost));
+  if (passed_ >= kLost) Lose();
   minute_ = moment.minute;
   Grow(moment.groups.size());
   Regroup(moment);
   FindFrozen(moment);
   Quieten(moment);
   for (RuleState& each : each_) {
-    if (moment.columns[each.measure].empty()) continue;
+    if (moment.columns[each.measure].empty()) {
+      Unknown(each);
+      continue;
+    }
     switch (each.rule->test) {
       case Test::kPeers:
         StepPeers(each, moment, signs);

@@ -38,7 +38,7 @@ struct Sign {
 class Detectors {
  public:
   // Signs from `least` of a limit on are given. A sum stops at `most` limits, so that what is over
-  // is soon over.
+  // is soon over; or at as many as the book's policy may ask for, where that is more.
   struct Options {
     float least = 0.25F;
     float most = 4;
@@ -51,9 +51,9 @@ class Detectors {
   const std::vector<std::string>& measures() const { return measures_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
 
-  // The next minute. Minutes that are left out are unknown; one that is not later than the last
-  // one is passed over. A subject that works for another job than before begins anew. Gives what
-  // has reached `least`, by rule and slot.
+  // The next minute. Minutes that are left out are unknown, as is what has no column; one that is
+  // not later than the last one is passed over. A subject that works for another job than before
+  // begins anew. Gives what has reached `least`, by rule and slot.
   std::vector<Sign> Step(const Moment& moment);
 
   // A subject is gone, and its slot may be another's.
@@ -64,6 +64,9 @@ class Detectors {
   // now: INVALID_ARGUMENT when it is not that, and the subject begins anew.
   std::vector<float> Save(std::size_t slot) const;
   absl::Status Restore(std::size_t slot, std::int32_t group, absl::Span<const float> saved);
+  // Of these rules, what they measure and in which order: of another one, numbers are not to be
+  // restored.
+  std::uint64_t Digest() const;
   std::int64_t minute() const { return minute_; }
   void SetMinute(std::int64_t minute) { minute_ = minute; }
 
@@ -116,12 +119,14 @@ class Detectors {
   void StepGrowth(RuleState& each, const Moment& moment, std::vector<Sign>& signs);
   void StepLeak(RuleState& each, const Moment& moment, std::vector<Sign>& signs);
   void Unknown(State& state) const;
+  void Unknown(RuleState& each) const;
+  void Lose();
   void Tell(const RuleState& each, std::size_t slot, float value, float expected,
             std::vector<Sign>& signs) const;
   // Adds `excess` to the sum.
   void Add(const Rule& rule, float excess, State& state) const;
 
-  const Options options_;
+  Options options_;
   std::vector<std::string> measures_;
   std::vector<const Rule*> rules_;
   std::vector<RuleState> each_;

@@ -1,13 +1,50 @@
 #include "common/warning/detectors.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/series/grid.h"
 #include "common/warning/detectors_common.h"
 
 namespace galen::warning {
+namespace {
+
+// What was kept may be damaged, or of a rule that allowed more.
+float HabitOf(const Rule& rule, float kept) {
+  switch (rule.test) {
+    case Test::kPeers:
+      return std::clamp(kept, -rule.habit, rule.habit);
+    case Test::kGrowth:
+      return std::clamp(kept, 0.0F, rule.habit);
+    case Test::kOwn:
+      return kept;
+    case Test::kBound:
+    case Test::kLeak:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::uint64_t Detectors::Digest() const {
+  std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&](absl::string_view text) {
+    for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    digest = (digest ^ 0xff) * 0x100000001b3;  // no byte of a name
+  };
+  for (const Rule* rule : rules_) {
+    for (const absl::string_view part :
+         {absl::string_view(rule->name), ToString(rule->of), ToString(rule->test),
+          absl::string_view(rule->measure), absl::string_view(rule->bound)}) {
+      add(part);
+    }
+  }
+  return digest;
+}
 
 std::vector<float> Detectors::Save(std::size_t slot) const {
   std::vector<float> saved;
@@ -48,7 +85,7 @@ absl::Status Detectors::Restore(std::size_t slot, std::int32_t group,
   for (RuleState& each : each_) {
     State& state = each.states[slot];
     state.sum = std::clamp(saved[at], 0.0F, options_.most * each.rule->limit);
-    state.habit = saved[at + 1];
+    state.habit = HabitOf(*each.rule, saved[at + 1]);
     state.since = whole(saved[at + 2], 1 << 24);
     state.seen = whole(saved[at + 3], 1 << 20);
     state.unknown = whole(saved[at + 4], kLost);

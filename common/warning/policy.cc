@@ -10,14 +10,23 @@ namespace {
 
 constexpr std::size_t kMostAlarms = 1000;
 constexpr std::size_t kMostNotices = 64;
+// What is kept is stored as one record (of at most 8 MiB), together with the requests of what is
+// told: these bound it.
+constexpr std::size_t kMostBytes = std::size_t{2} << 20;
+constexpr std::size_t kMostToldAtOnce = 16;
+constexpr std::size_t kMostRulesOfOne = 8;  // that are judged by one alarm
 constexpr std::size_t kMostFalse = 1000;
 constexpr std::size_t kMostUnjudged = 1000;
 constexpr absl::Duration kJudgedWithin = absl::Hours(14 * 24);
 constexpr absl::Duration kWeek = absl::Hours(7 * 24);
-// What the budget keeps back has to pass its limit so many times.
-constexpr double kBeyondDoubt = 2;
 
 bool IsOfJob(const Where& where) { return where.node.empty() && !where.job.empty(); }
+// As it is stored, roughly: names and numbers.
+std::size_t SizeOf(const Notice& notice) {
+  const Where& where = notice.where;
+  return 96 + notice.rule.size() + where.node.size() + where.device.size() + where.job.size() +
+         where.network.size();
+}
 bool Same(const std::string& a, const std::string& b) { return !a.empty() && a == b; }
 
 }  // namespace
@@ -29,7 +38,8 @@ bool Policy::IsSilent(const Where& where, absl::Time now) const {
 
 double Policy::RaisedOf(const std::string& rule) const {
   const auto at = state_.raised.find(rule);
-  return at == state_.raised.end() ? 1 : at->second;
+  // (A site may have lowered the most since.)
+  return at == state_.raised.end() ? 1 : std::min(at->second, book_.policy.most_raised);
 }
 
 bool Policy::Joins(const Alarm& alarm, const Notice& notice, absl::Time now) const {
@@ -53,7 +63,7 @@ bool Policy::Joins(const Alarm& alarm, const Notice& notice, absl::Time now) con
   return false;
 }
 
-void Policy::Take(Alarm& alarm, const Notice& notice, absl::Time now) const {
+void Policy::Take(Alarm& alarm, const Notice& notice, absl::Time now) {
   alarm.last = now;
   alarm.score = std::max(alarm.score, notice.score / RaisedOf(notice.rule));
   for (Notice& other : alarm.notices) {
@@ -65,7 +75,9 @@ void Policy::Take(Alarm& alarm, const Notice& notice, absl::Time now) const {
     }
     return;
   }
-  if (alarm.notices.size() < kMostNotices) alarm.notices.push_back(notice);
+  if (alarm.notices.size() >= kMostNotices || bytes_ + SizeOf(notice) > kMostBytes) return;
+  bytes_ += SizeOf(notice);
+  alarm.notices.push_back(notice);
 }
 
 void Policy::Forgive(absl::Time now) {
@@ -87,6 +99,10 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
   Forgive(now);
   std::erase_if(state_.alarms,
                 [&](const Alarm& each) { return now - each.last > book_.policy.rearm; });
+  bytes_ = 0;
+  for (const Alarm& alarm : state_.alarms) {
+    for (const Notice& notice : alarm.notices) bytes_ += SizeOf(notice);
+  }
   for (const Notice& notice : notices) {
     const double score = notice.score / RaisedOf(notice.rule);
     if (score < book_.policy.clear || IsSilent(notice.where, now)) continue;
@@ -94,7 +110,8 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
                                  [&](const Alarm& each) { return Joins(each, notice, now); });
     if (at != state_.alarms.end()) {
       Take(*at, notice, now);
-    } else if (score >= 1 && state_.alarms.size() < kMostAlarms) {
+    } else if (score >= 1 && state_.alarms.size() < kMostAlarms &&
+               bytes_ + SizeOf(notice) <= kMostBytes) {
       Alarm alarm;
       alarm.id = state_.next_id++;
       alarm.first = now;
@@ -115,10 +132,12 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
       if (now - alarm.first < book_.policy.gather + absl::Minutes(1)) ++state_.withheld;
       continue;
     }
+    if (told.size() >= kMostToldAtOnce) continue;
     alarm.told = now;
     told.push_back(alarm);
     Unjudged judged{alarm.id, {}, "", now};
     for (const Notice& notice : alarm.notices) {
+      if (judged.rules.size() >= kMostRulesOfOne) break;
       if (std::find(judged.rules.begin(), judged.rules.end(), notice.rule) == judged.rules.end()) {
         judged.rules.push_back(notice.rule);
       }

@@ -72,6 +72,9 @@ struct PolicyState {
 //   switch, the job that they slow down) is told with it; what joins later is told no more.
 // - A cause that was told is over when nothing of it was noticed for `rearm`; until then it is the
 //   same one.
+// - What is kept of causes has at most 2 MiB of names: what comes beyond joins none. Of many that
+// are
+//   due in one minute some are told in the next.
 // - Each false alarm raises the limits of the rules that told it; half of that is forgotten in
 //   `forgive`. When as many were false in a week as the budget has, what does not pass twice its
 //   limit is kept back until it does. How often stands in `withheld`.
@@ -96,11 +99,12 @@ class Policy {
   bool IsSilent(const Where& where, absl::Time now) const;
   double RaisedOf(const std::string& rule) const;
   bool Joins(const Alarm& alarm, const Notice& notice, absl::Time now) const;
-  void Take(Alarm& alarm, const Notice& notice, absl::Time now) const;
+  void Take(Alarm& alarm, const Notice& notice, absl::Time now);
   void Forgive(absl::Time now);
 
   const Book& book_;
   PolicyState state_;
+  std::size_t bytes_ = 0;  // of the alarms' notices
 };
 
 }  // namespace galen::warning

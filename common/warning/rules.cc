@@ -24,6 +24,7 @@ constexpr std::size_t kMostGiven = 4;
 constexpr std::size_t kMostName = 128;
 constexpr std::size_t kMostSilences = 1000;
 constexpr int kMostWarmUp = 24 * 60;
+constexpr double kMostRaised = 10;
 
 struct OfName {
   Of of;
@@ -52,6 +53,13 @@ absl::Status CheckFields(const Yaml& map, absl::string_view file,
     }
   }
   return absl::OkStatus();
+}
+
+// A map, or a word, has no items: what it was to say would not be heard.
+absl::Status CheckList(const Yaml& value, absl::string_view file, absl::string_view field) {
+  if (value.kind == Yaml::Kind::kNull || value.kind == Yaml::Kind::kList) return absl::OkStatus();
+  return host::YamlError(value, file,
+                         absl::StrCat(field, ": is not a list; begin each entry with \"- \""));
 }
 
 absl::StatusOr<double> NumberOf(const Yaml& value, absl::string_view file, absl::string_view field,
@@ -217,7 +225,8 @@ absl::Status ReadPolicy(const Yaml& entry, absl::string_view file, PolicyNumbers
   GALEN_ASSIGN_OR_RETURN(policy.budget_per_week,
                          number("budget_per_week", 0.01, 1000, policy.budget_per_week));
   GALEN_ASSIGN_OR_RETURN(policy.raise, number("raise", 1, 10, policy.raise));
-  GALEN_ASSIGN_OR_RETURN(policy.most_raised, number("most_raised", 1, 100, policy.most_raised));
+  GALEN_ASSIGN_OR_RETURN(policy.most_raised,
+                         number("most_raised", 1, kMostRaised, policy.most_raised));
   GALEN_ASSIGN_OR_RETURN(const double forgive, number("forgive_days", 0.1, 3650,
                                                       absl::ToDoubleHours(policy.forgive) / 24));
   policy.gather = absl::Minutes(gather);
@@ -262,6 +271,7 @@ absl::Status AddRules(absl::string_view text, absl::string_view file, Book& book
       document, file, {"rules", "never_constant", "frozen_minutes", "policy", "silences"}));
   std::vector<std::string> here;
   if (const Yaml* rules = document.Find("rules"); rules != nullptr) {
+    GALEN_RETURN_IF_ERROR(CheckList(*rules, file, "rules"));
     for (const Yaml& entry : rules->items) {
       GALEN_ASSIGN_OR_RETURN(Rule rule, ReadRule(entry, file));
       if (std::find(here.begin(), here.end(), rule.name) != here.end()) {
@@ -288,6 +298,7 @@ absl::Status AddRules(absl::string_view text, absl::string_view file, Book& book
     GALEN_RETURN_IF_ERROR(ReadPolicy(*policy, file, book.policy));
   }
   if (const Yaml* silences = document.Find("silences"); silences != nullptr) {
+    GALEN_RETURN_IF_ERROR(CheckList(*silences, file, "silences"));
     for (const Yaml& entry : silences->items) {
       GALEN_ASSIGN_OR_RETURN(Silence silence, ReadSilence(entry, file));
       book.silences.push_back(std::move(silence));

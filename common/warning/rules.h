@@ -61,16 +61,23 @@ struct Rule {
   std::string source;
 };
 
+// What the budget keeps back has to pass its limit so many times, whatever it was raised to.
+inline constexpr double kBeyondDoubt = 2;
+
 // How warnings are told; see policy.h.
 struct PolicyNumbers {
-  double clear = 0.5;                           // share of a limit below which it is over
-  absl::Duration gather = absl::Minutes(2);     // what comes meanwhile is the same cause
-  absl::Duration together = absl::Minutes(30);  // and of the same job or switch
-  absl::Duration rearm = absl::Hours(6);        // quiet for so long: it may be told again
-  double budget_per_week = 1;                   // false alarms, of all rules
-  double raise = 1.25;                          // of a rule's limit, by each false alarm
-  double most_raised = 3;
+  double clear = 0.5;                             // share of a limit below which it is over
+  absl::Duration gather = absl::Minutes(2);       // what comes meanwhile is the same cause
+  absl::Duration together = absl::Minutes(30);    // and of the same job or switch
+  absl::Duration rearm = absl::Hours(6);          // quiet for so long: it may be told again
+  double budget_per_week = 1;                     // false alarms, of all rules
+  double raise = 1.25;                            // of a rule's limit, by each false alarm
+  double most_raised = 3;                         // and no further; at most 10
   absl::Duration forgive = absl::Hours(24 * 28);  // in which half of that is forgotten
+
+  // Limits that a sum has to be able to hold, so that what is beyond doubt can be told however
+  // often its rule was wrong.
+  double MostNeeded() const { return kBeyondDoubt * most_raised + 0.5; }
 };
 
 // Minutes in which nothing is told, of what is planned: maintenance, restarts, tests. Empty names

@@ -21,10 +21,13 @@ namespace {
 constexpr char kLead[] = "watch.early.lead";
 constexpr char kState[] = "watch.early.state";
 constexpr char kSubjects[] = "watch.early.subjects";
-// Minutes of one question: of ten thousand GPUs that are scraped four times a minute, 400,000
-// samples.
+// Minutes of one question: of ten thousand GPUs that are scraped four times a minute, 600,000
+// samples of a counter (with those before and after).
 constexpr std::int64_t kChunk = 10;
 constexpr int kSubjectsAPiece = 10'000;
+constexpr std::size_t kBytesAPiece = std::size_t{8} << 20;  // the store takes twice that
+// Diagnoses that are opened before more are decided on: a record of the journal has 8 MiB.
+constexpr std::size_t kMostPending = 16;
 constexpr int kMostPieces = 100;
 constexpr int kMostEvents = 1000;
 constexpr absl::Duration kSubjectsLive = absl::Hours(6);
@@ -48,7 +51,8 @@ EarlyWarning::EarlyWarning(store::Store& store, std::shared_ptr<telemetry::Sourc
 EarlyWarning::~EarlyWarning() {
   cancellation_.Cancel();
   if (thread_.joinable()) thread_.join();
-  if (!leads_) return;
+  // (Another one may have the lead by now, and knows more.)
+  if (!leads_ || !Keep().ok()) return;
   KeepSubjects().IgnoreError();
   store_.work().Finish(kLead, options_.owner, lead_).IgnoreError();
 }
@@ -83,7 +87,7 @@ absl::Status EarlyWarning::Round() {
   const absl::Time now = clock_.Now();
   const std::int64_t last = MinuteOf(now - options_.behind);
   std::int64_t first = std::max(read_ + 1, MinuteOf(now - options_.behind - options_.catch_up));
-  for (; first <= last; first += kChunk) {
+  for (; first <= last; first = read_ + 1) {
     if (cancellation_.cancelled()) return absl::OkStatus();
     GALEN_RETURN_IF_ERROR(Read(first, std::min(first + kChunk - 1, last)));
     GALEN_RETURN_IF_ERROR(Keep());
@@ -168,6 +172,8 @@ absl::Status EarlyWarning::RestoreSubjects() {
     FleetView& view = subjects.kind() == "gpu"    ? *gpus_
                       : subjects.kind() == "node" ? *nodes_
                                                   : *jobs_;
+    // Of other rules the numbers mean something else: these begin anew.
+    if (subjects.rules() != view.detectors().Digest()) continue;
     for (const v1::EarlySubjects::Subject& each : subjects.subjects()) {
       view.Restore({{each.node(), each.device(), each.job(), ""},
                     {each.numbers().begin(), each.numbers().end()}});
@@ -178,6 +184,7 @@ absl::Status EarlyWarning::RestoreSubjects() {
 
 absl::Status EarlyWarning::KeepSubjects() {
   int piece = 0;
+  std::size_t bytes = 0;
   v1::EarlySubjects subjects;
   subjects.set_minute(read_);
   const auto put = [&]() -> absl::Status {
@@ -186,17 +193,22 @@ absl::Status EarlyWarning::KeepSubjects() {
         store_.values().Put(kSubjects, absl::StrCat(piece++), subjects.SerializeAsString(),
                             clock_.Now(), kSubjectsLive);
     subjects.clear_subjects();
+    bytes = 0;
     return status;
   };
   for (FleetView* view : Views()) {
     subjects.set_kind(view == gpus_.get() ? "gpu" : view == nodes_.get() ? "node" : "job");
+    subjects.set_rules(view->detectors().Digest());
     for (const FleetView::Kept& kept : view->Save()) {
       v1::EarlySubjects::Subject& each = *subjects.add_subjects();
       each.set_node(kept.where.node);
       each.set_device(kept.where.device);
       each.set_job(kept.where.job);
       each.mutable_numbers()->Assign(kept.numbers.begin(), kept.numbers.end());
-      if (subjects.subjects_size() >= kSubjectsAPiece) GALEN_RETURN_IF_ERROR(put());
+      bytes += each.ByteSizeLong();
+      if (subjects.subjects_size() >= kSubjectsAPiece || bytes >= kBytesAPiece) {
+        GALEN_RETURN_IF_ERROR(put());
+      }
     }
     GALEN_RETURN_IF_ERROR(put());
   }
@@ -227,10 +239,12 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
           telemetry::Measure(*source_, rules_, measure, range, options_.most_age, call);
       if (absl::IsNotFound(one.status())) continue;
       GALEN_RETURN_IF_ERROR(one.status());
-      if (!one->complete && options_.on_problem && problem_.empty()) {
-        problem_ = absl::StrCat("early warning: not all of ", measure, " came: ", source_->name(),
-                                " has more than is asked for at once; what is missing is unknown");
-        options_.on_problem(absl::ResourceExhaustedError(problem_));
+      if (one->complete) {
+        incomplete_.erase(measure);
+      } else if (incomplete_.insert(measure).second && options_.on_problem) {
+        options_.on_problem(absl::ResourceExhaustedError(
+            absl::StrCat("early warning: not all of ", measure, " came: ", source_->name(),
+                         " has more than is asked for at once; what is missing is unknown")));
       }
       measured.emplace(measure, *std::move(one));
     }
@@ -257,6 +271,7 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
       *pending.mutable_request() = RequestOf(alarm, book_, jobs, options_.parent);
       pending_noted_ = false;
     }
+    if (pending_.size() >= kMostPending) break;  // the rest when these are opened
   }
   withheld_ = policy_->state().withheld;
   // Who lost the lead while the source took its time must not overwrite what the next one knows.

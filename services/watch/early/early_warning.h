@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,7 +43,8 @@ class EarlyWarning {
     std::string parent = "tenants/provider";  // for whom diagnoses are opened
     absl::Duration leader_ttl = absl::Minutes(2);
     absl::Duration every = absl::Seconds(30);
-    // Samples of a minute are asked for so long after it: scrapes take their time.
+    // Samples of a minute are asked for so long after it: scrapes take their time, and how much a
+    // counter grew is known once the scrape after it has come.
     absl::Duration behind = absl::Seconds(60);
     // Minutes that nobody read are read later, up to so many; what is older stays unknown.
     absl::Duration catch_up = absl::Hours(2);
@@ -115,7 +117,8 @@ class EarlyWarning {
   absl::Time kept_;                           // when subjects were last kept
   absl::Time heard_;                          // when people's word was last sought
   std::map<std::string, std::int64_t> seen_;  // by diagnosis: event up to which it was read
-  std::string problem_;                       // last told of
+  std::string problem_;                       // that ended the last round
+  std::set<std::string> incomplete_;          // quantities of which not all came: told once
   Cancellation cancellation_;
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "common/series/robust.h"
 
 namespace galen::watch::early {
@@ -16,6 +17,15 @@ using warning::Where;
 constexpr std::size_t kMostSubjects = 200'000;
 constexpr std::int64_t kDay = 1440;  // minutes
 constexpr float kSecondsAMinute = 60;
+
+// Longer than any machine may be called, so that what is cut is none's name.
+constexpr std::size_t kMostLabel = 320;
+
+// What is stored must have an end, and be text.
+std::string LabelOf(const std::string& label) {
+  if (label.size() <= kMostLabel && IsUtf8(label)) return label;
+  return CleanText(label, kMostLabel);
+}
 
 std::int64_t MinuteAt(absl::Time time) { return absl::ToUnixSeconds(time) / 60; }
 
@@ -119,11 +129,11 @@ void FleetView::Take(const std::map<std::string, Measured>& measured,
     for (std::size_t row = 0; row < found->second.rows.size(); ++row) {
       const telemetry::Place& place = found->second.rows[row].place;
       Where where;
-      if (of_ != Of::kJob) where.node = place.node;
-      if (of_ == Of::kGpu) where.device = place.device;
-      where.job = place.job;
+      if (of_ != Of::kJob) where.node = LabelOf(place.node);
+      if (of_ == Of::kGpu) where.device = LabelOf(place.device);
+      where.job = LabelOf(place.job);
       if (const auto job = jobs.find(place.node); where.job.empty() && job != jobs.end()) {
-        where.job = job->second;
+        where.job = LabelOf(job->second);
       }
       const bool named = of_ == Of::kJob   ? !where.job.empty()
                          : of_ == Of::kGpu ? !where.node.empty() && !where.device.empty()

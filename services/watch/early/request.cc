@@ -17,6 +17,10 @@ using google::protobuf::util::TimeUtil;
 
 constexpr std::size_t kMostNodes = 256;
 constexpr std::size_t kMostName = 256;
+constexpr std::size_t kMostTelling = 512;
+constexpr std::size_t kMostLog = 32 << 10;
+// Of a DNS name: the orchestrator takes no longer one.
+constexpr std::size_t kMostNodeName = 253;
 
 std::string PlaceOf(const warning::Where& where) {
   std::vector<std::string> parts;
@@ -28,7 +32,7 @@ std::string PlaceOf(const warning::Where& where) {
   return absl::StrJoin(parts, " ");
 }
 
-std::string TellingOf(const warning::Notice& notice, const warning::Book& book) {
+std::string Telling(const warning::Notice& notice, const warning::Book& book) {
   const warning::Rule* const rule = book.Find(notice.rule);
   if (rule == nullptr) return notice.rule;
   switch (rule->test) {
@@ -48,6 +52,10 @@ std::string TellingOf(const warning::Notice& notice, const warning::Book& book) 
                          notice.expected);
 }
 
+std::string TellingOf(const warning::Notice& notice, const warning::Book& book) {
+  return CleanText(Telling(notice, book), kMostTelling);
+}
+
 }  // namespace
 
 galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const warning::Book& book,
@@ -62,7 +70,13 @@ galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const w
   log.set_kind(galen::v1::LogSource::SYSTEM);
   absl::Time since = alarm.first;
   std::vector<std::string> nodes;
+  std::vector<std::string> unfit;
   const auto add = [&](const std::string& node) {
+    // One bad name must not cost the diagnosis.
+    if (node.size() > kMostNodeName) {
+      if (std::find(unfit.begin(), unfit.end(), node) == unfit.end()) unfit.push_back(node);
+      return;
+    }
     if (!node.empty() && nodes.size() < kMostNodes &&
         std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
       nodes.push_back(node);
@@ -71,6 +85,7 @@ galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const w
   for (const warning::Notice& notice : alarm.notices) {
     since = std::min(since, notice.since);
     add(notice.where.node);
+    if (log.content().size() > kMostLog) continue;
     absl::StrAppend(log.mutable_content(),
                     absl::FormatTime(absl::RFC3339_sec, notice.since, absl::UTCTimeZone()), " ",
                     PlaceOf(notice.where), " ", TellingOf(notice, book), "\n");
@@ -81,6 +96,11 @@ galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const w
     }
   }
   for (const std::string& node : nodes) incident.add_nodes(node);
+  for (const std::string& node : unfit) {
+    if (log.content().size() > kMostLog) break;
+    absl::StrAppend(log.mutable_content(), "not among the machines, since its name has more than ",
+                    kMostNodeName, " bytes: ", CleanText(node, kMostName), "\n");
+  }
   const warning::Notice& first = alarm.notices.front();
   std::string what =
       absl::StrCat("Early warning: ", PlaceOf(first.where), ": ", TellingOf(first, book));

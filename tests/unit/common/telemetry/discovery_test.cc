@@ -123,6 +123,25 @@ TEST(DiscoveryTest, ACounterIsItsGrowthAndEndsUnknownNotZero) {
   EXPECT_THAT(growth->values.Row(0).subspan(1), Each(0));
 }
 
+// One step at a time, as early warning reads: the scrapes lie beside the minute, not on it.
+TEST(DiscoveryTest, TheGrowthOfASingleStepIsKnownWheneverItsScrapesFall) {
+  for (const int every : {15, 30, 60}) {
+    for (int second = 0; second < every; second += 5) {
+      std::string text = "# TYPE DCGM_FI_DEV_ECC_SBE_VOL_TOTAL counter\n";
+      for (int at = second - 240; at <= 240; at += every) {
+        absl::StrAppend(&text, "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL{gpu=\"0\",Hostname=\"n1\"} ",
+                        1000 + 2 * at, " ", 1'700'000'000 + at, "\n");
+      }
+      const auto source = OpenMetricsSource::OfText("ecc.om", text + "# EOF\n", std::nullopt, {});
+      const auto growth = Measure(*source, Shipped(), "gpu_ecc_correctable",
+                                  {At(0), At(0), absl::Seconds(60)}, absl::Minutes(2), {});
+      ASSERT_THAT(growth, IsOk());
+      EXPECT_THAT(growth->values.Row(0), ElementsAre(FloatEq(2)))
+          << "each " << every << " s, at second " << second;
+    }
+  }
+}
+
 TEST(DiscoveryTest, TwoSeriesOfOnePlaceAreOneAndADisagreementIsSaid) {
   const auto source = OpenMetricsSource::OfText(
       "two.om",

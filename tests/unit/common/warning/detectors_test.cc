@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +51,7 @@ class Fleet {
       : detectors_(book, of), groups_(slots, 1) {}
 
   void Set(const std::string& measure, Value value) { values_[measure] = std::move(value); }
+  void Unset(const std::string& measure) { values_.erase(measure); }
   void Job(std::size_t slot, std::int32_t job) { groups_[slot] = job; }
   Detectors& detectors() { return detectors_; }
   std::int64_t now() const { return now_; }
@@ -266,6 +269,60 @@ TEST(WarningDetectors, AnotherOneGoesOnFromWhatWasSaved) {
   const auto expected = first.Run(20);
   ASSERT_FALSE(expected.empty());
   EXPECT_EQ(second.Run(20), expected);
+}
+
+// 5 hours unwatched, with a sum that was near its limit: nobody knows what was meanwhile.
+TEST(WarningDetectors, AfterHoursUnseenNothingIsKnown) {
+  Fleet fleet = BusyGpus(1200, 95, 200);
+  EXPECT_FALSE(fleet.Run(202).empty());
+  fleet.Pass(300);
+  for (const char* measure : {"gpu_power", "gpu_clock"}) {
+    fleet.Set(measure,
+              [](std::int64_t minute, std::size_t slot) { return 340 + 5 * Noise(minute, slot); });
+  }
+  EXPECT_TRUE(fleet.Run(1).empty());
+}
+
+// As when all of an exporter's series are gone: no column, in place of one without a value.
+TEST(WarningDetectors, AQuantityThatNobodyMeasuresAnyMoreIsUnknown) {
+  Fleet fleet(Of::kGpu, 8);
+  const auto replays = [](std::int64_t, std::size_t slot) { return slot == 2 ? 1.0F : 0.0F; };
+  fleet.Set("gpu_nvlink_replays", replays);
+  EXPECT_GE(fleet.Run(30).at("nvlink_replays/2"), 1);
+  fleet.Unset("gpu_nvlink_replays");
+  EXPECT_TRUE(fleet.Run(130).empty());
+  fleet.Set("gpu_nvlink_replays", replays);
+  EXPECT_TRUE(fleet.Run(1).empty());
+}
+
+TEST(WarningDetectors, AHabitThatNoSubjectMayHaveIsNotRestored) {
+  for (const float habit : {-1e6F, 1e6F}) {
+    Fleet fleet(Of::kGpu, 4);
+    fleet.Set("gpu_nvlink_replays", [](auto, std::size_t slot) { return slot == 2 ? 1.0F : 0.0F; });
+    const float before = fleet.Run(8).at("nvlink_replays/2");
+    for (std::size_t slot = 0; slot < 4; ++slot) {
+      std::vector<float> saved = fleet.detectors().Save(slot);
+      for (std::size_t at = 2; at < saved.size(); at += 5) saved[at] = habit;
+      ASSERT_THAT(fleet.detectors().Restore(slot, 1, saved), IsOk());
+    }
+    const auto after = fleet.Run(1);
+    EXPECT_EQ(after.size(), 1u) << "of no other one";
+    EXPECT_GE(after.at("nvlink_replays/2"), before);
+  }
+}
+
+TEST(WarningDetectors, RulesThatChangedPlacesHaveAnotherDigest) {
+  Book book = Shipped();
+  const std::uint64_t shipped = Detectors(book, Of::kGpu).Digest();
+  EXPECT_EQ(Detectors(Shipped(), Of::kGpu).Digest(), shipped);
+  EXPECT_NE(Detectors(book, Of::kNode).Digest(), shipped);
+  book.rules[0].limit *= 2;
+  EXPECT_EQ(Detectors(book, Of::kGpu).Digest(), shipped) << "of the same quantity by the same test";
+  std::swap(book.rules[0], book.rules[1]);
+  EXPECT_NE(Detectors(book, Of::kGpu).Digest(), shipped);
+  std::swap(book.rules[0], book.rules[1]);
+  book.rules[0].measure = "gpu_clock";
+  EXPECT_NE(Detectors(book, Of::kGpu).Digest(), shipped);
 }
 
 TEST(WarningDetectors, WhatIsNotOursIsNotRestored) {

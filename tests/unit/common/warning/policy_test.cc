@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/warning/detectors.h"
 
 namespace galen::warning {
 namespace {
@@ -150,6 +152,52 @@ TEST_F(PolicyTest, WhenTheBudgetIsSpentOnlyWhatIsBeyondDoubtIsTold) {
   EXPECT_EQ(later.size(), 1u);
 }
 
+// The sums of the detectors stop somewhere: not below what is asked for.
+TEST_F(PolicyTest, HoweverOftenARuleWasWrongWhatIsBeyondDoubtIsTold) {
+  for (const double most_raised : {1.0, 3.0, 10.0}) {
+    Book book;
+    ASSERT_TRUE(AddRules(absl::StrCat("rules:\n"
+                                      "  - name: low\n"
+                                      "    title: Lower than it should be\n"
+                                      "    of: node\n"
+                                      "    measure: m\n"
+                                      "    bound: b\n"
+                                      "    test: bound\n"
+                                      "    slack: 0.1\n"
+                                      "    limit: 5\n"
+                                      "    source: s\n"
+                                      "policy:\n"
+                                      "  most_raised: ",
+                                      most_raised, "\n"),
+                         "a", book)
+                    .ok());
+    Detectors detectors(book, Of::kNode);
+    PolicyState state;
+    state.raised["low"] = 100;  // of a book that allowed it
+    state.false_alarms.push_back(now_);
+    Policy policy(book, state);
+    const std::vector<std::int32_t> groups(1, 1);
+    const std::vector<float> value(1, 0.01F);
+    const std::vector<float> bound(1, 1.0F);
+    std::size_t told = 0;
+    for (int i = 0; i < 200; ++i) {
+      now_ += absl::Minutes(1);
+      Moment moment;
+      moment.minute = absl::ToUnixSeconds(now_) / 60;
+      moment.groups = groups;
+      for (const std::string& measure : detectors.measures()) {
+        moment.columns.emplace_back(measure == "m" ? value : bound);
+      }
+      std::vector<Notice> notices;
+      for (const Sign& sign : detectors.Step(moment)) {
+        notices.push_back(Saw("low", "n1", static_cast<double>(sign.score)));
+      }
+      told += policy.Step(now_, notices).size();
+    }
+    EXPECT_EQ(told, 1u) << most_raised;
+  }
+}
+
 TEST_F(PolicyTest, WhoTakesTheStateOverTellsNothingTwice) {
   Policy first(book_);
   Run(first, 1, {Saw("clock", "n1")});
@@ -167,6 +215,30 @@ TEST_F(PolicyTest, AFloodStaysBounded) {
   Run(policy, 5, notices);
   EXPECT_LE(policy.state().alarms.size(), 1000u);
   for (const Alarm& alarm : policy.state().alarms) EXPECT_LE(alarm.notices.size(), 64u);
+}
+
+TEST_F(PolicyTest, AFloodOfLongNamesIsBoundedByItsBytesAndToldMinuteByMinute) {
+  Policy policy(book_);
+  std::vector<Notice> notices;
+  for (int i = 0; i < 600; ++i) {
+    notices.push_back(Saw("r", absl::StrCat(i, std::string(4000, 'n'))));
+  }
+  Run(policy, 2, notices);
+  std::size_t bytes = 0;
+  for (const Alarm& alarm : policy.state().alarms) {
+    EXPECT_FALSE(alarm.notices.empty());
+    for (const Notice& notice : alarm.notices) bytes += notice.where.node.size();
+  }
+  EXPECT_LE(bytes, 2u << 20);
+  EXPECT_GT(bytes, 1u << 20);
+  const std::size_t all = policy.state().alarms.size();
+  std::size_t told = 0;
+  for (int minute = 0; minute < 40; ++minute) {
+    const std::size_t now = Run(policy, 1, notices).size();
+    EXPECT_LE(now, 16u);
+    told += now;
+  }
+  EXPECT_EQ(told, all);
 }
 
 }  // namespace

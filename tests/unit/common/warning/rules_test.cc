@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
@@ -51,6 +52,30 @@ TEST(WarningRules, WhatIsWrongIsToldWithItsLine) {
     EXPECT_THAT(AddRules(RuleWith(each.more), "rules.yaml", book),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(each.what)));
   }
+}
+
+TEST(WarningRules, WhatIsNoListIsToldAndNotTakenForAnEmptyOne) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"silences:\n  from: '2026-02-14T08:00:00Z'\n  until: '2026-02-14T10:00:00Z'\n"
+       "  reason: x\n",
+       "silences: is not a list"},
+      {"silences: all\n", "a:1: silences: is not a list"},
+      {"rules:\n  name: r\n", "rules: is not a list"},
+  };
+  for (const auto& [text, what] : cases) {
+    Book book;
+    EXPECT_THAT(AddRules(text, "a", book),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)));
+  }
+  Book book;
+  EXPECT_THAT(AddRules("rules:\nsilences: []\n", "a", book), IsOk());
+}
+
+TEST(WarningRules, LimitsAreNotRaisedOutOfReach) {
+  Book book;
+  EXPECT_THAT(AddRules("policy:\n  most_raised: 10\n", "a", book), IsOk());
+  EXPECT_THAT(AddRules("policy:\n  most_raised: 11\n", "a", book),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("most_raised: write a")));
 }
 
 TEST(WarningRules, WhatIsPlannedStandsWithItsReason) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "common/telemetry/open_metrics_source.h"
 #include "services/watch/early/keeping.h"
 #include "tests/testing/fake_clock.h"
@@ -27,6 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 constexpr std::int64_t kBegin = 1'700'000'040;  // a whole minute
 constexpr int kMinutes = 200;
@@ -100,7 +103,9 @@ class EarlyWarningTest : public ::testing::Test {
                                      std::shared_ptr<telemetry::Source> source = Telemetry()) {
     EarlyWarning::Options options;
     options.owner = owner;
-    options.leader_ttl = absl::Milliseconds(50);
+    options.leader_ttl = leader_ttl_;
+    options.on_problem = on_problem_;
+    options.every = absl::Milliseconds(1);
     const std::string knowledge = absl::StrCat(GALEN_SOURCE_DIR, "/knowledge");
     warning::Book book = warning::LoadRules({knowledge}).value();
     book.silences = silences_;
@@ -127,6 +132,8 @@ class EarlyWarningTest : public ::testing::Test {
   const std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
   FakeClock clock_{absl::FromUnixSeconds(kBegin)};
   std::vector<warning::Silence> silences_;
+  absl::Duration leader_ttl_ = absl::Milliseconds(50);
+  std::function<void(const absl::Status&)> on_problem_;
   absl::Status before_;  // why nothing is opened
   absl::Status after_;   // why nobody hears that it was
   int calls_ = 0;
@@ -201,6 +208,7 @@ TEST_F(EarlyWarningTest, ARestartNeitherForgetsNorRepeatsACause) {
 }
 
 TEST_F(EarlyWarningTest, OfTwoOneReadsAndTheOtherWaits) {
+  leader_ttl_ = absl::Hours(1);
   const auto first = Make("one");
   const auto second = Make("two");
   GoTo(kFault - 50);
@@ -210,8 +218,10 @@ TEST_F(EarlyWarningTest, OfTwoOneReadsAndTheOtherWaits) {
     GoTo(minute);
     first->Round().IgnoreError();
     second->Round().IgnoreError();
-    EXPECT_FALSE(first->IsLeader() && second->IsLeader() && calls_ > 1);
+    EXPECT_TRUE(first->IsLeader());
+    EXPECT_FALSE(second->IsLeader());
   }
+  EXPECT_EQ(calls_, 1);
   EXPECT_THAT(opened_, SizeIs(1));
 }
 
@@ -268,6 +278,113 @@ TEST_F(EarlyWarningTest, ACancelledDiagnosisRaisesTheLimitsOfItsRules) {
   ASSERT_TRUE(state.ParseFromString(notes.back().record));
   EXPECT_EQ(state.false_alarms_size(), 1);
   EXPECT_DOUBLE_EQ(state.raised().at("clock_below_peers"), 1.25);
+}
+
+// Who was overtaken writes nothing when it goes: the next one knows more.
+TEST_F(EarlyWarningTest, WhoLostTheLeadLeavesWhatTheNextOneKept) {
+  const auto kept = [&] {
+    v1::EarlySubjects subjects;
+    const auto value = store_->values().Get("watch.early.subjects", "0", clock_.Now()).value();
+    EXPECT_TRUE(value.has_value() && subjects.ParseFromString(*value));
+    return subjects.minute();
+  };
+  auto first = Make("one");
+  GoTo(10);
+  ASSERT_THAT(first->Round(), IsOk());
+  auto second = Make("two");
+  RunUntilItLeads(*second);  // once the first one's time is over
+  GoTo(30);
+  ASSERT_THAT(second->Round(), IsOk());
+  EXPECT_EQ(kept(), kBegin / 60 + 30);
+  first.reset();
+  EXPECT_EQ(kept(), kBegin / 60 + 30);
+}
+
+// What the detectors kept means something else after rules changed their places.
+TEST_F(EarlyWarningTest, WhatWasKeptOfOtherRulesIsNotTaken) {
+  for (const bool same : {true, false}) {
+    auto early = Make("one");
+    RunUntilItLeads(*early);
+    GoTo(same ? 20 : 40);
+    ASSERT_THAT(early->Round(), IsOk());
+    early.reset();
+    v1::EarlySubjects subjects;
+    ASSERT_TRUE(subjects.ParseFromString(
+        store_->values().Get("watch.early.subjects", "0", clock_.Now()).value().value()));
+    ASSERT_EQ(subjects.kind(), "gpu");
+    for (v1::EarlySubjects::Subject& each : *subjects.mutable_subjects()) {
+      if (each.node() == "n2") each.set_numbers(1, 1e6F);  // the sum of the first rule
+    }
+    if (!same) subjects.set_rules(subjects.rules() + 1);
+    ASSERT_THAT(store_->values().Put("watch.early.subjects", "0", subjects.SerializeAsString(),
+                                     clock_.Now(), absl::Hours(1)),
+                IsOk());
+    const std::size_t before = opened_.size();
+    early = Make("two");
+    RunUntilItLeads(*early);
+    GoTo(same ? 24 : 44);
+    ASSERT_THAT(early->Round(), IsOk());
+    EXPECT_EQ(opened_.size() - before, same ? 1u : 0u);
+    GoTo(same ? 39 : 59);
+    early.reset();
+    ASSERT_THAT(store_->values().Remove("watch.early.subjects", "0"), IsOk());
+  }
+}
+
+// Answers, and says that there is more.
+class Part final : public telemetry::Source {
+ public:
+  std::string name() const override { return "part"; }
+  bool evaluates() const override { return false; }
+  absl::StatusOr<telemetry::Answer> Instant(const std::string&, absl::Time,
+                                            const telemetry::Call&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<telemetry::Answer> RangeOf(const std::string&, const telemetry::Range&,
+                                            const telemetry::Call&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<telemetry::Answer> Samples(const std::string& selector, absl::Time start,
+                                            absl::Time end, const telemetry::Call& call) override {
+    absl::StatusOr<telemetry::Answer> answer = Telemetry()->Samples(selector, start, end, call);
+    if (answer.ok()) answer->Incomplete("there is more");
+    if (selector == "DCGM_FI_DEV_SM_CLOCK") asked_.fetch_add(1);
+    return answer;
+  }
+  absl::StatusOr<telemetry::Answer> SeriesOf(const std::string&, absl::Time, absl::Time,
+                                             const telemetry::Call&) override {
+    return absl::UnimplementedError("");
+  }
+  absl::StatusOr<std::vector<std::string>> LabelValues(const std::string&, const std::string&,
+                                                       absl::Time, absl::Time,
+                                                       const telemetry::Call&, bool*) override {
+    return absl::UnimplementedError("");
+  }
+  int asked() const { return asked_.load(); }
+
+ private:
+  std::atomic<int> asked_ = 0;
+};
+
+TEST_F(EarlyWarningTest, WhatIsNotAllIsSaidOnceOfEachQuantity) {
+  leader_ttl_ = absl::Hours(1);
+  std::vector<std::string> problems;  // of its thread, which is gone when they are read
+  on_problem_ = [&](const absl::Status& problem) {
+    problems.push_back(std::string(problem.message()));
+  };
+  const auto source = std::make_shared<Part>();
+  auto early = Make("one", source);
+  GoTo(5);
+  early->Start();
+  for (int minute = 6; minute < 16; ++minute) {
+    const int before = source->asked();
+    GoTo(minute);
+    while (source->asked() == before) absl::SleepFor(absl::Milliseconds(1));
+  }
+  early.reset();
+  EXPECT_THAT(problems, UnorderedElementsAre(HasSubstr("not all of gpu_power came"),
+                                             HasSubstr("not all of gpu_clock came"),
+                                             HasSubstr("not all of gpu_utilization came")));
 }
 
 TEST_F(EarlyWarningTest, AStateThatCannotBeReadIsToldAndNotPassedOver) {
