@@ -64,6 +64,10 @@ absl::StatusOr<std::string> ContextOf(const Hardware& hardware) {
     GALEN_ASSIGN_OR_RETURN(const std::string word, Word(name, value));
     absl::StrAppend(&text, " ", key, "=", word);
   }
+  if (text.size() > kMostContext) {
+    return absl::InvalidArgumentError(absl::StrCat("settings: with them the context has ",
+                                                   text.size(), " bytes; it may have 4,096"));
+  }
   return text;
 }
 

@@ -1,6 +1,7 @@
 #ifndef COMMON_ADVISOR_CONTEXT_H_
 #define COMMON_ADVISOR_CONTEXT_H_
 
+#include <cstddef>
 #include <map>
 #include <string>
 
@@ -8,6 +9,9 @@
 #include "absl/strings/string_view.h"
 
 namespace galen::advisor {
+
+// Bytes of a context.
+inline constexpr std::size_t kMostContext = 4096;
 
 // What a job runs on, as the provider knows it: hardware and how it is set up.
 struct Hardware {
@@ -27,7 +31,7 @@ struct Hardware {
 // three steps (full from 95 %, reduced from 70 %, low), as what is unknown stays "unknown". The
 // same hardware gives the same text. It is the provider's own, so nothing in it is hidden.
 // INVALID_ARGUMENT: no GPU is named, or a field is longer than 128 bytes, has control characters,
-// or there are more than 32 settings.
+// there are more than 32 settings, or the line has more than kMostContext bytes.
 absl::StatusOr<std::string> ContextOf(const Hardware& hardware);
 
 }  // namespace galen::advisor

@@ -9,14 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/advisor/context.h"
 #include "common/advisor/signature.h"
 #include "common/advisor/statistics.h"
 #include "common/digest/sha256.h"
 
 namespace galen::advisor {
 namespace {
-
-constexpr std::size_t kMostText = 4096;
 
 std::uint8_t Power(double value, double base) {
   if (!(value >= 1)) return 0;
@@ -57,7 +56,7 @@ absl::Status CheckRun(const RunRecord& run) {
     return absl::InvalidArgumentError(
         "a run's archetype and stack are tokens of 32 lowercase hexadecimal digits");
   }
-  if (run.context.empty() || run.context.size() > kMostText) {
+  if (run.context.empty() || run.context.size() > kMostContext) {
     return absl::InvalidArgumentError("a run's context has between 1 and 4,096 bytes");
   }
   if (run.gpus < 1 || run.gpus > 10'000'000) {

@@ -17,11 +17,18 @@ constexpr char kJournal[] = "advisor-runs";
 constexpr char kSpace[] = "advisor";
 constexpr char kKey[] = "patterns";
 constexpr int kMostRunsAtOnce = 1000;
-constexpr int kReadAtOnce = 256;
+// So that what is read at once is at most 64 MiB.
+constexpr int kReadAtOnce = 16;
+constexpr std::size_t kMostReportBytes = std::size_t{4} << 20;
 constexpr std::size_t kMostName = 512;
 constexpr double kDefaultHorizon = 24;
 constexpr std::size_t kMostPatterns = 1000;
 constexpr std::size_t kMostRevoked = 2000;
+// All of a set is one record of the store.
+constexpr std::size_t kMostSetBytes = store::kMaxRecordValue - (std::size_t{16} << 10);
+constexpr std::size_t kMostRevokedBytes = kMostSetBytes / 3;
+constexpr std::size_t kMostPatternBytes = kMostSetBytes - kMostRevokedBytes;
+constexpr std::size_t kMostEntryOverhead = 16;  // tag and length of an entry and of its parts
 
 absl::Status CheckJob(const std::string& job) {
   if (absl::StartsWith(job, "tenants/") && absl::StrContains(job, "/jobs/") &&
@@ -35,6 +42,25 @@ google::protobuf::Timestamp Stamp(absl::Time time) {
   google::protobuf::Timestamp stamp;
   stamp.set_seconds(absl::ToUnixSeconds(time));
   return stamp;
+}
+
+std::size_t BytesOfRevoked(const v1::PatternSet& set) {
+  std::size_t bytes = 0;
+  for (const auto& [id, revoked] : set.revoked()) {
+    bytes += id.size() + revoked.ByteSizeLong() + kMostEntryOverhead;
+  }
+  return bytes;
+}
+
+// Up to where the journal was read for the set; 0: it was never learned.
+std::int64_t LearnedTo(const v1::PatternSet& set) {
+  if (set.has_origin() || set.patterns().empty()) return set.origin().last_position();
+  return set.patterns(0).origin().last_position();
+}
+
+bool SamePlaces(const BuildUpSigns& a, const BuildUpSigns& b) {
+  return std::equal(a.all().begin(), a.all().end(), b.all().begin(), b.all().end(),
+                    [](const BuildUpSign& x, const BuildUpSign& y) { return x.name == y.name; });
 }
 
 v1::Warning OfKnown(const KnownMismatch& known) {
@@ -77,16 +103,24 @@ Advisor::Advisor(store::Store& store, Current<Book> book, const Clock& clock, Op
       book_(std::move(book)),
       clock_(clock),
       options_(std::move(options)),
-      learner_(options_.learner),
-      served_(std::make_shared<const Served>()),
+      learner_book_(book_.Get()),
+      learner_(std::make_unique<Learner>(options_.learner)),
+      retention_({options_.keep, options_.keep_runs, options_.keep_bytes}),
+      model_book_(learner_book_),
+      served_([this] {
+        auto served = std::make_shared<Served>();
+        served->book = book_.Get();
+        return served;
+      }()),
       confirmations_(store.records(), clock, options_.most_jobs) {}
 
-std::shared_ptr<const Advisor::Served> Advisor::Serve(v1::PatternSet set, std::int64_t record,
-                                                      const Learned& learned) {
+void Advisor::Serve(v1::PatternSet set, std::int64_t record) {
   auto served = std::make_shared<Served>();
   served->set = std::move(set);
   served->record = record;
-  served->learned = learned;
+  served->learned = learned_;
+  served->book = model_book_;
+  served->model = model_position_;
   for (v1::Pattern& pattern : *served->set.mutable_patterns()) {
     const auto revoked = served->set.revoked().find(pattern.id());
     if (revoked == served->set.revoked().end()) {
@@ -100,15 +134,45 @@ std::shared_ptr<const Advisor::Served> Advisor::Serve(v1::PatternSet set, std::i
           &pattern);
     }
   }
-  return served;
+  served_.Set(std::move(served));
+}
+
+void Advisor::MakeModel() {
+  learned_ = learner_->Learn();
+  learned_.left_out += unusable_;
+  model_book_ = learner_book_;
+  model_position_ = position_;
+}
+
+void Advisor::TakeBook() {
+  const std::shared_ptr<const Book> book = book_.Get();
+  if (book == learner_book_) return;
+  if (SamePlaces(book->signs, model_book_->signs)) model_book_ = book;
+  if (!SamePlaces(book->signs, learner_book_->signs)) {
+    // Counts are by place, and the old ones would be taken for those of other signs.
+    learner_ = std::make_unique<Learner>(options_.learner);
+    retention_ = Retention({options_.keep, options_.keep_runs, options_.keep_bytes});
+    unknown_signs_ = unusable_ = position_ = first_ = model_position_ = fresh_runs_ = 0;
+    fresh_.clear();
+  }
+  learner_book_ = book;
+}
+
+void Advisor::ForgetLearned() {
+  const std::int64_t learned_to = LearnedTo(served_.Get()->set);
+  while (!fresh_.empty() && fresh_.front().first <= learned_to) {
+    fresh_runs_ -= fresh_.front().second;
+    fresh_.pop_front();
+  }
 }
 
 absl::Status Advisor::ReadJournal() {
-  const std::shared_ptr<const Book> book = book_.Get();
+  TakeBook();
+  const std::int64_t learned_to = LearnedTo(served_.Get()->set);
   for (;;) {
     GALEN_ASSIGN_OR_RETURN(const std::vector<store::JournalEntry> entries,
                            store_.journal().Read(kJournal, position_, kReadAtOnce));
-    if (entries.empty()) return absl::OkStatus();
+    if (entries.empty()) break;
     for (const store::JournalEntry& entry : entries) {
       v1::ReportRunsRequest request;
       if (!request.ParseFromString(entry.record)) {
@@ -116,14 +180,23 @@ absl::Status Advisor::ReadJournal() {
                                                 " of the journal of runs is damaged"));
       }
       for (const v1::Run& run : request.runs()) {
-        // (A sign that the site has taken out since makes its run one that cannot be used.)
-        const absl::StatusOr<RunRecord> record = RunOf(run, book->signs);
-        if (record.ok()) learner_.Add(*record).IgnoreError();
+        const absl::StatusOr<RunRecord> record = RunOf(run, learner_book_->signs, &unknown_signs_);
+        if (!record.ok() || !learner_->Add(*record).ok()) ++unusable_;
       }
       if (first_ == 0) first_ = entry.position;
       position_ = entry.position;
+      retention_.Add(entry.position, request.runs_size(), entry.record.size());
+      if (entry.position > learned_to) {
+        fresh_.push_back({entry.position, request.runs_size()});
+        fresh_runs_ += request.runs_size();
+      }
     }
   }
+  if (retention_.trim() > trimmed_) {
+    // What is older is in the counts of who has read it, and lost to who starts anew.
+    if (store_.journal().Trim(kJournal, retention_.trim()).ok()) trimmed_ = retention_.trim();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Advisor::ReadPatterns() {
@@ -135,35 +208,41 @@ absl::Status Advisor::ReadPatterns() {
     return absl::DataLossError(
         absl::StrCat(store_.Describe(), ": the record of what was learned is damaged"));
   }
-  served_.Set(Serve(std::move(set), record->version, learned_));
+  Serve(std::move(set), record->version);
+  ForgetLearned();
   return absl::OkStatus();
 }
 
 absl::Status Advisor::Put(v1::PatternSet set) {
   const std::shared_ptr<const Served> before = served_.Get();
   set.set_version(before->set.version() + 1);
+  // (Who revoked a pattern stands beside them.)
+  for (v1::Pattern& pattern : *set.mutable_patterns()) pattern.clear_revoked();
   GALEN_ASSIGN_OR_RETURN(
       const std::int64_t record,
       store_.records().Put(kSpace, kKey, set.SerializeAsString(), before->record));
-  served_.Set(Serve(std::move(set), record, learned_));
+  Serve(std::move(set), record);
+  ForgetLearned();
   return absl::OkStatus();
 }
 
 absl::Status Advisor::LearnLocked() {
-  const std::shared_ptr<const Book> book = book_.Get();
-  learned_ = learner_.Learn();
-  learned_runs_ = learner_.runs();
+  MakeModel();
   v1::PatternSet set = served_.Get()->set;
   set.clear_patterns();
-  v1::Pattern::Origin origin;
+  v1::Pattern::Origin& origin = *set.mutable_origin();
   origin.set_first_position(first_);
   origin.set_last_position(position_);
   origin.set_runs(learned_.runs);
   *origin.mutable_learned_at() = Stamp(clock_.Now());
   origin.set_false_discovery_rate(learned_.q);
-  for (v1::Pattern& pattern : PatternsOf(learned_, book->signs)) {
+  std::size_t room = kMostPatternBytes;
+  for (v1::Pattern& pattern : PatternsOf(learned_, model_book_->signs)) {
     if (set.patterns_size() == static_cast<int>(kMostPatterns)) break;
     *pattern.mutable_origin() = origin;
+    const std::size_t bytes = pattern.ByteSizeLong() + kMostEntryOverhead;
+    if (bytes > room) continue;
+    room -= bytes;
     *set.add_patterns() = std::move(pattern);
   }
   return Put(std::move(set));
@@ -171,21 +250,26 @@ absl::Status Advisor::LearnLocked() {
 
 absl::Status Advisor::Follow() {
   MutexLock lock(mu_);
-  GALEN_RETURN_IF_ERROR(ReadJournal());
   GALEN_RETURN_IF_ERROR(ReadPatterns());
-  const std::int64_t fresh = learner_.runs() - learned_runs_;
-  if (fresh > 0 && learned_runs_ == 0) {
-    // After a start: what is in the store stays, the model behind it is made again.
-    learned_ = learner_.Learn();
-    learned_runs_ = learner_.runs();
-    const std::shared_ptr<const Served> served = served_.Get();
-    if (served->record == 0) return LearnLocked();
-    served_.Set(Serve(served->set, served->record, learned_));
-    return absl::OkStatus();
+  GALEN_RETURN_IF_ERROR(ReadJournal());
+  const std::shared_ptr<const Served> served = served_.Get();
+  const std::int64_t runs = learner_->runs();
+  if (runs > 0 &&
+      (LearnedTo(served->set) == 0 || fresh_runs_ >= std::max(options_.learn_after, runs / 100))) {
+    const absl::Status status = LearnLocked();
+    // Another advisor was faster: what it learned is as good.
+    return absl::IsAborted(status) ? ReadPatterns() : status;
   }
-  if (fresh < std::max(options_.learn_after, learned_runs_ / 100)) return absl::OkStatus();
-  const absl::Status status = LearnLocked();
-  return absl::IsAborted(status) ? ReadPatterns() : status;
+  // What is in the store stays; the model behind it is made again: after a start, after another
+  // advisor learned, and when signs have other places.
+  if ((runs > 0 && (model_position_ == 0 || model_position_ < LearnedTo(served->set))) ||
+      model_book_ != learner_book_) {
+    MakeModel();
+  }
+  if (served->book != model_book_ || served->model != model_position_) {
+    Serve(served->set, served->record);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<v1::RegisterJobResponse> Advisor::RegisterJob(
@@ -221,7 +305,9 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
       request.horizon_hours() > 10'000) {
     return absl::InvalidArgumentError("hours, horizon_hours: are 0 to 100,000 and to 10,000");
   }
-  const std::shared_ptr<const Book> book = book_.Get();
+  const std::shared_ptr<const Served> served = served_.Get();
+  // Places of signs are those that the model was made with.
+  const std::shared_ptr<const Book> book = served->book;
   GALEN_ASSIGN_OR_RETURN(const Signs signs, SignsOf(request.signs(), book->signs));
   RunningJob job;
   job.archetype = request.signature().archetype();
@@ -230,7 +316,6 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   job.gpus = request.gpus();
   job.hours = request.hours();
   job.signs = signs;
-  const std::shared_ptr<const Served> served = served_.Get();
   // A sign whose pattern was revoked raises nothing.
   for (std::size_t i = 0; i < book->signs.all().size(); ++i) {
     if (served->set.revoked().contains(absl::StrCat("build-up-", book->signs.all()[i].name))) {
@@ -308,6 +393,9 @@ absl::StatusOr<v1::ReportRunsResponse> Advisor::ReportRuns(const v1::ReportRunsR
   if (request.runs_size() < 1 || request.runs_size() > kMostRunsAtOnce) {
     return absl::InvalidArgumentError("runs: there are between 1 and 1,000 in a call");
   }
+  if (request.ByteSizeLong() > kMostReportBytes) {
+    return absl::InvalidArgumentError("runs: they have more than 4 MiB: report fewer in a call");
+  }
   const std::shared_ptr<const Book> book = book_.Get();
   // Held against all rules before anything is written: a learner of its own says whether it takes
   // them.
@@ -323,22 +411,19 @@ absl::StatusOr<v1::ReportRunsResponse> Advisor::ReportRuns(const v1::ReportRunsR
   GALEN_ASSIGN_OR_RETURN(const std::int64_t position,
                          store_.journal().Append(kJournal, {request.SerializeAsString()}));
   response.set_position(position);
-  if (position > options_.keep && position % 1024 == 0) {
-    // What is older is in the counts of who has read it, and lost to who starts anew.
-    store_.journal().Trim(kJournal, position - options_.keep).IgnoreError();
-  }
   return response;
 }
 
 absl::StatusOr<v1::LearnResponse> Advisor::Learn() {
   MutexLock lock(mu_);
-  GALEN_RETURN_IF_ERROR(ReadJournal());
   GALEN_RETURN_IF_ERROR(ReadPatterns());
+  GALEN_RETURN_IF_ERROR(ReadJournal());
   GALEN_RETURN_IF_ERROR(LearnLocked());
   v1::LearnResponse response;
   response.set_version(served_.Get()->set.version());
   response.set_runs(learned_.runs);
   response.set_left_out(learned_.left_out);
+  response.set_unknown_signs(unknown_signs_);
   response.set_tested(static_cast<std::int64_t>(learned_.tested_pairs + learned_.tested_signs));
   return response;
 }
@@ -363,6 +448,11 @@ absl::StatusOr<v1::Pattern> Advisor::Revoke(const v1::RevokePatternRequest& requ
     revoked.set_by(request.by());
     revoked.set_why(request.why());
     *revoked.mutable_at() = Stamp(clock_.Now());
+    if (BytesOfRevoked(set) > kMostRevokedBytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("revoked patterns have more than ", kMostRevokedBytes >> 10,
+                       " KiB with who and why: restore some first, or say why in fewer words"));
+    }
     v1::Pattern result = pattern;
     *result.mutable_revoked() = revoked;
     GALEN_RETURN_IF_ERROR(Put(std::move(set)));

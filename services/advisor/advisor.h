@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,6 +23,7 @@
 #include "common/store/store.h"
 #include "galen/advisor/v1/advisor.pb.h"
 #include "services/advisor/confirmations.h"
+#include "services/advisor/retention.h"
 
 namespace galen::advisor {
 
@@ -39,7 +42,10 @@ struct Book {
 class Advisor {
  public:
   struct Options {
-    std::int64_t keep = 1'000'000;    // records of the journal that stay readable
+    // Records of the journal that stay readable, the runs in them, and their bytes.
+    std::int64_t keep = 1'000'000;
+    std::int64_t keep_runs = 10'000'000;
+    std::int64_t keep_bytes = std::int64_t{4} << 30;
     std::int64_t learn_after = 1000;  // new runs, and a hundredth of those that there are
     std::size_t most_jobs = 100'000;  // whose confirmation is remembered
     LearnerOptions learner;
@@ -71,9 +77,17 @@ class Advisor {
     // Mismatches in use by "archetype\ncontext".
     absl::flat_hash_map<std::string, std::vector<const v1::Pattern*>> mismatches;
     Learned learned;
+    std::shared_ptr<const Book> book;  // by the places of whose signs `learned` counts; never null
+    std::int64_t model = 0;            // up to where the journal was read for `learned`
   };
-  static std::shared_ptr<const Served> Serve(v1::PatternSet set, std::int64_t record,
-                                             const Learned& learned);
+  // `set` with the model as it is.
+  void Serve(v1::PatternSet set, std::int64_t record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Makes the model again of all runs that were read.
+  void MakeModel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Takes the newest knowledge. Where its signs have other places all runs are to be read anew.
+  void TakeBook() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Forgets the runs that the set in use was learned from as new ones.
+  void ForgetLearned() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadJournal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadPatterns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status LearnLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -86,11 +100,21 @@ class Advisor {
   const Options options_;
 
   Mutex mu_;
-  Learner learner_ ABSL_GUARDED_BY(mu_);
-  Learned learned_ ABSL_GUARDED_BY(mu_);
-  std::int64_t position_ ABSL_GUARDED_BY(mu_) = 0;  // of the journal, read up to
-  std::int64_t first_ ABSL_GUARDED_BY(mu_) = 0;     // the first one that was read
-  std::int64_t learned_runs_ ABSL_GUARDED_BY(mu_) = 0;
+  std::shared_ptr<const Book> learner_book_ ABSL_GUARDED_BY(mu_);  // never null
+  std::unique_ptr<Learner> learner_ ABSL_GUARDED_BY(mu_);          // never null
+  std::int64_t unknown_signs_ ABSL_GUARDED_BY(mu_) = 0;  // in runs that were read, by learner_book_
+  std::int64_t unusable_ ABSL_GUARDED_BY(mu_) = 0;       // runs that were read
+  std::int64_t position_ ABSL_GUARDED_BY(mu_) = 0;       // of the journal, read up to
+  std::int64_t first_ ABSL_GUARDED_BY(mu_) = 0;          // the first one that was read
+  Retention retention_ ABSL_GUARDED_BY(mu_);
+  std::int64_t trimmed_ ABSL_GUARDED_BY(mu_) = 0;
+  // Records that the set in use was not learned from, with their runs; and these together.
+  std::deque<std::pair<std::int64_t, std::int64_t>> fresh_ ABSL_GUARDED_BY(mu_);
+  std::int64_t fresh_runs_ ABSL_GUARDED_BY(mu_) = 0;
+
+  Learned learned_ ABSL_GUARDED_BY(mu_);                         // the model
+  std::shared_ptr<const Book> model_book_ ABSL_GUARDED_BY(mu_);  // as in Served
+  std::int64_t model_position_ ABSL_GUARDED_BY(mu_) = 0;         // it is made up to; 0: never
   Current<Served> served_;
 
   Confirmations confirmations_;

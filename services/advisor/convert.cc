@@ -115,7 +115,7 @@ absl::Status CheckSignature(const v1::Signature& signature) {
 }
 
 absl::StatusOr<Signs> SignsOf(const google::protobuf::RepeatedPtrField<v1::SignLevel>& levels,
-                              const BuildUpSigns& signs) {
+                              const BuildUpSigns& signs, std::int64_t* unknown) {
   Signs result{};
   if (levels.size() > static_cast<int>(kMostSigns)) {
     return absl::InvalidArgumentError("signs: there are at most 16");
@@ -123,6 +123,10 @@ absl::StatusOr<Signs> SignsOf(const google::protobuf::RepeatedPtrField<v1::SignL
   for (const v1::SignLevel& level : levels) {
     std::size_t place = 0;
     if (signs.Find(level.sign(), place) == nullptr) {
+      if (unknown != nullptr) {
+        ++*unknown;
+        continue;
+      }
       return absl::InvalidArgumentError(
           absl::StrCat("signs: \"", absl::CHexEscape(level.sign().substr(0, kMostWord)),
                        "\" is none of advisor/buildup.yaml"));
@@ -135,7 +139,8 @@ absl::StatusOr<Signs> SignsOf(const google::protobuf::RepeatedPtrField<v1::SignL
   return result;
 }
 
-absl::StatusOr<RunRecord> RunOf(const v1::Run& run, const BuildUpSigns& signs) {
+absl::StatusOr<RunRecord> RunOf(const v1::Run& run, const BuildUpSigns& signs,
+                                std::int64_t* unknown) {
   RunRecord record;
   GALEN_RETURN_IF_ERROR(CheckSignature(run.signature()));
   record.archetype = run.signature().archetype();
@@ -169,7 +174,7 @@ absl::StatusOr<RunRecord> RunOf(const v1::Run& run, const BuildUpSigns& signs) {
     return absl::InvalidArgumentError("node: a name has at most 256 bytes");
   }
   for (const v1::RunEpisode& episode : run.episodes()) {
-    GALEN_ASSIGN_OR_RETURN(const Signs seen, SignsOf(episode.signs(), signs));
+    GALEN_ASSIGN_OR_RETURN(const Signs seen, SignsOf(episode.signs(), signs, unknown));
     record.episodes.push_back({episode.begin_hours(), episode.end_hours(), seen});
   }
   if (run.behaviour_size() != 0 && run.behaviour_size() != int{kBehaviours}) {

@@ -1,6 +1,8 @@
 #ifndef SERVICES_ADVISOR_CONVERT_H_
 #define SERVICES_ADVISOR_CONVERT_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/advisor/context.h"
@@ -22,10 +24,13 @@ absl::StatusOr<JobFacts> FactsOf(const v1::RegisterJobRequest& request);
 // INVALID_ARGUMENT unless both are tokens.
 absl::Status CheckSignature(const v1::Signature& signature);
 
+// Where `unknown` is given, a sign that `signs` does not have is left out and counted there; else
+// it is an error. (A site takes signs out, and replicas are not given new ones at the same time.)
 absl::StatusOr<Signs> SignsOf(const google::protobuf::RepeatedPtrField<v1::SignLevel>& levels,
-                              const BuildUpSigns& signs);
+                              const BuildUpSigns& signs, std::int64_t* unknown = nullptr);
 
-absl::StatusOr<RunRecord> RunOf(const v1::Run& run, const BuildUpSigns& signs);
+absl::StatusOr<RunRecord> RunOf(const v1::Run& run, const BuildUpSigns& signs,
+                                std::int64_t* unknown = nullptr);
 
 // All patterns of what was learned, in its order, without their origin.
 std::vector<v1::Pattern> PatternsOf(const Learned& learned, const BuildUpSigns& signs);
