@@ -72,9 +72,9 @@ absl::StatusOr<std::vector<double>> ReadSamples(absl::string_view text, absl::st
       return Wrong(file, line, "has several fields; --column says which of them");
     }
     if (!wanted.has_value()) {
-      const auto found = std::find_if(fields.begin(), fields.end(), [column](absl::string_view one) {
-        return Field(one) == column;
-      });
+      const auto found =
+          std::find_if(fields.begin(), fields.end(),
+                       [column](absl::string_view one) { return Field(one) == column; });
       if (found == fields.end()) {
         return Wrong(file, line, absl::StrCat("names no column ", column, "; --column names one"));
       }
@@ -106,16 +106,15 @@ std::string SteadyText(absl::Span<const double> samples, const StopRule& rule,
   const auto line = [&](absl::string_view name, absl::string_view what) {
     absl::StrAppend(&text, Paint(terminal, Colour::kBold, Pad(name, 12)), what, "\n");
   };
-  line("mean", judged.used == 0
-                   ? "unknown"
-                   : absl::StrFormat("%.6g   %.6g to %.6g at %.4g %%", judged.mean, judged.low,
-                                     judged.high, 100 * rule.confidence));
+  line("mean", judged.used == 0 ? "unknown"
+                                : absl::StrFormat("%.6g   %.6g to %.6g at %.4g %%", judged.mean,
+                                                  judged.low, judged.high, 100 * rule.confidence));
   line("samples", absl::StrFormat("%d read; %d of warm-up left out, %d count, %d wait for more",
                                   samples.size(), judged.warm_up, judged.used,
                                   samples.size() - judged.warm_up - judged.used));
-  line("known", judged.enough ? absl::StrFormat("yes: to %.2g %% of the mean or less",
-                                                100 * rule.half_width)
-                              : Missing(samples.size(), judged, rule));
+  line("known", judged.enough
+                    ? absl::StrFormat("yes: to %.2g %% of the mean or less", 100 * rule.half_width)
+                    : Missing(samples.size(), judged, rule));
   return text;
 }
 
