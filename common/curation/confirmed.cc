@@ -1,12 +1,14 @@
 #include "common/curation/confirmed.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "common/base/text.h"
+#include "common/knowledge/files.h"
 #include "common/knowledge/rules.h"
 #include "common/knowledge/write_yaml.h"
 
@@ -21,6 +23,7 @@ constexpr std::size_t kMaxTitle = 120;
 constexpr std::size_t kMaxLine = 400;
 constexpr int kMaxLogs = 20;
 constexpr int kMaxSteps = 12;
+constexpr std::size_t kDigest = 8;  // characters of a label's
 
 std::string Day(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%d", absl::FromUnixSeconds(time.seconds()), absl::UTCTimeZone());
@@ -85,11 +88,11 @@ absl::StatusOr<Proposal> ProposalOf(const Diagnosis& diagnosis) {
         absl::StrCat(diagnosis.name(), ": nobody has confirmed its cause"));
   }
   const galen::v1::Confirmation& confirmation = diagnosis.confirmation();
-  const std::string id =
+  const std::string subject =
       Slug(absl::StrCat("diagnosis-", diagnosis.name().substr(diagnosis.name().rfind('/') + 1)));
   knowledge::v1::KnowledgeBase base;
   knowledge::v1::PastIncident& incident = *base.add_incidents();
-  incident.set_id(id);
+  incident.set_id(subject);
   incident.set_date(Day(diagnosis.create_time()));
   incident.set_title(FirstSentence(diagnosis.incident().description()));
   incident.set_description(CleanText(diagnosis.incident().description(), kMaxDescription));
@@ -110,7 +113,9 @@ absl::StatusOr<Proposal> ProposalOf(const Diagnosis& diagnosis) {
   incident.set_reference(diagnosis.name());
 
   Proposal proposal;
-  proposal.id = id;
+  proposal.id =
+      absl::StrCat(subject, "-", knowledge::Sha256(confirmation.label()).substr(0, kDigest));
+  proposal.subject = subject;
   proposal.kind = "incident";
   proposal.made = Day(confirmation.time());
   proposal.origin = diagnosis.name();

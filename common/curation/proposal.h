@@ -12,7 +12,10 @@ namespace galen::curation {
 // Entries of a knowledge file that wait for a person, and where they come from. Its file is a map
 // `proposal` followed by the entries as a knowledge file has them.
 struct Proposal {
-  std::string id;                         // [a-z0-9][a-z0-9._-]{0,99}; also the name of its file
+  std::string id;  // [a-z0-9][a-z0-9._-]{0,99}; also the name of its file
+  // What it is about, where several may be of one: its id begins with it. Of these one waits, the
+  // latest of its origin. Not in its file; "": it alone is about it.
+  std::string subject;
   std::string kind;                       // "incident" or "label"
   std::string made;                       // YYYY-MM-DD
   std::string origin;                     // "tickets.jsonl:12", "tenants/default/diagnoses/d1"

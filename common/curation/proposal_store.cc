@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -25,6 +26,7 @@
 #include "common/curation/json.h"
 #include "common/knowledge/files.h"
 #include "common/knowledge/load.h"
+#include "common/knowledge/yaml_document.h"
 
 namespace galen::curation {
 namespace {
@@ -92,6 +94,28 @@ absl::StatusOr<std::string> CheckedName(const std::string& by) {
     return absl::InvalidArgumentError("who decides must be said: --by NAME");
   }
   return name;
+}
+
+constexpr absl::string_view kDecided[] = {"accepted", "rejected", "undone"};
+
+// The causes of the past incidents among a proposal's entries.
+std::set<std::string> CausesOf(const Proposal& proposal) {
+  std::set<std::string> causes;
+  std::vector<knowledge::Problem> ignored;
+  const auto root = knowledge::ReadYaml(proposal.knowledge, proposal.id, ignored);
+  const auto find = [](const knowledge::YamlNode& map, absl::string_view key) {
+    for (std::size_t i = 0; i < map.keys.size(); ++i) {
+      if (map.keys[i].scalar == key) return &map.items[i];
+    }
+    return static_cast<const knowledge::YamlNode*>(nullptr);
+  };
+  const knowledge::YamlNode* incidents = root.has_value() ? find(*root, "incidents") : nullptr;
+  if (incidents == nullptr || incidents->kind != knowledge::YamlNode::Kind::kSequence)
+    return causes;
+  for (const knowledge::YamlNode& incident : incidents->items) {
+    if (const knowledge::YamlNode* label = find(incident, "label")) causes.insert(label->scalar);
+  }
+  return causes;
 }
 
 std::string Accepted(const std::string& id) { return absl::StrCat("accepted/", id, ".yaml"); }
@@ -215,13 +239,46 @@ absl::StatusOr<bool> ProposalStore::Propose(const Proposal& proposal) const {
   }
   std::error_code ignored;
   const fs::path pending = PathOf(proposal.id);
-  for (absl::string_view decided : {"accepted", "rejected", "undone"}) {
+  for (const absl::string_view decided : kDecided) {
     if (fs::exists(pending.parent_path() / std::string(decided) / pending.filename(), ignored)) {
       return false;
     }
   }
+  if (!proposal.subject.empty() && DecidedAlike(proposal)) return false;
   GALEN_RETURN_IF_ERROR(WriteAtomically(pending.string(), ToText(proposal)));
+  if (!proposal.subject.empty()) GALEN_RETURN_IF_ERROR(DropOthersOf(proposal));
   return true;
+}
+
+bool ProposalStore::DecidedAlike(const Proposal& proposal) const {
+  const fs::path pending = PathOf(proposal.subject);
+  for (const absl::string_view decided : kDecided) {
+    const fs::path path = pending.parent_path() / std::string(decided) / pending.filename();
+    const absl::StatusOr<std::string> text = ReadAll(path);
+    if (!text.ok()) continue;
+    const absl::StatusOr<Proposal> before = ProposalFromText(path.string(), *text);
+    if (before.ok() && CausesOf(*before) == CausesOf(proposal)) return true;
+  }
+  return false;
+}
+
+absl::Status ProposalStore::DropOthersOf(const Proposal& proposal) const {
+  std::error_code error;
+  std::vector<fs::path> others;
+  for (fs::directory_iterator it(fs::path(PathOf("x")).parent_path(), error);
+       !error && it != fs::directory_iterator(); it.increment(error)) {
+    const std::string id = it->path().stem().string();
+    if (it->path().extension() != ".yaml" || id == proposal.id ||
+        (id != proposal.subject && !absl::StartsWith(id, absl::StrCat(proposal.subject, "-")))) {
+      continue;
+    }
+    const absl::StatusOr<Proposal> other = Find(id);
+    if (other.ok() && other->origin == proposal.origin) others.push_back(it->path());
+  }
+  for (const fs::path& other : others) {
+    if (!fs::remove(other, error) && error) return CannotWrite(other, error.message());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ProposalStore::Accept(const std::string& id, const std::string& by,

@@ -51,8 +51,9 @@ class ProposalStore {
   absl::StatusOr<std::vector<Proposal>> Pending() const;
   // NOT_FOUND: none with this id waits.
   absl::StatusOr<Proposal> Find(const std::string& id) const;
-  // Lets it wait; one of the same id that waits is replaced. False: a person decided on this id
-  // before, which stands.
+  // Lets it wait; one of the same id, or of the same subject and origin, that waits is replaced.
+  // False: a person decided on this id before, which stands; or on one of the subject alone, as
+  // earlier releases wrote them, with the same label.
   absl::StatusOr<bool> Propose(const Proposal& proposal) const;
   // INVALID_ARGUMENT with every error that the knowledge would have with it: nothing is changed
   // then. Gives the path of the knowledge file.
@@ -74,6 +75,9 @@ class ProposalStore {
   std::string PathOf(const std::string& id) const;
 
  private:
+  // Whether a decision on the subject alone was on the same causes.
+  bool DecidedAlike(const Proposal& proposal) const;
+  absl::Status DropOthersOf(const Proposal& proposal) const;
   absl::Status Record(const Decision& decision, absl::string_view knowledge) const;
 
   const std::vector<std::string> directories_;

@@ -1,4 +1,5 @@
 """A site's own knowledge: added in a file, found by the next diagnosis, with the same program."""
+import hashlib
 import os
 import re
 import signal
@@ -16,6 +17,12 @@ def documented_example():
     """The first YAML block of docs/knowledge.md."""
     with open(f"{galen.ROOT}/docs/knowledge.md", encoding="utf-8") as page:
         return re.search(r"```yaml\n(.*?)```\n", page.read(), re.DOTALL).group(1)
+
+
+def proposal_of(diagnosis, label):
+    """The id of the proposal that a diagnosis becomes when a person confirms that cause."""
+    digest = hashlib.sha256(label.encode()).hexdigest()[:8]
+    return f"diagnosis-{diagnosis.rsplit('/', 1)[1]}-{digest}"
 
 
 class Site(unittest.TestCase):
@@ -283,12 +290,12 @@ class Curation(Site):
                               "Found water below the rack", "--store", store, "--site", self.site,
                               *knowledge)
         self.assertIn(f"its cause is {LEAK}, says ada", told.stdout)
-        proposal = "diagnosis-" + name.rsplit("/", 1)[1]
+        incident = "diagnosis-" + name.rsplit("/", 1)[1]
         _, unreviewed = history()
-        self.assertNotIn(proposal, unreviewed)
-        self.kb("review", "--accept", proposal, "--by", "bob")
+        self.assertNotIn(incident, unreviewed)
+        self.kb("review", "--accept", proposal_of(name, LEAK), "--by", "bob")
         after, reviewed = history()
-        self.assertIn(proposal, reviewed)
+        self.assertIn(incident, reviewed)
         self.assertEqual(after["report"]["primaryCause"]["label"], LEAK)
 
 
@@ -334,8 +341,8 @@ class Reload(Site):
             confirmed = self.run_galen("feedback", after["name"], "--confirm", LEAK, "--by", "ada",
                                        "--server", mesh.orchestrator.address)
             self.assertIn("says ada", confirmed.stdout)
-            name = "diagnosis-" + after["name"].rsplit("/", 1)[1]
-            self.assertEqual(os.listdir(f"{self.site}/proposals"), [f"{name}.yaml"])
+            self.assertEqual(os.listdir(f"{self.site}/proposals"),
+                             [f"{proposal_of(after['name'], LEAK)}.yaml"])
 
     def wait_for(self, process, news):
         """Waits for a line of the process; that nothing comes is found by the test's time limit."""

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/curation/proposal_store.h"
 #include "site_files.h"
 #include "tests/testing/status_matchers.h"
 
@@ -44,7 +47,9 @@ galen::v1::Diagnosis Diagnosed() {
 TEST(Confirmed, ADiagnosisThatAPersonConfirmedIsAPastIncident) {
   const auto proposal = ProposalOf(Diagnosed());
   ASSERT_THAT(proposal, IsOk());
-  EXPECT_EQ(proposal->id, "diagnosis-d-17");
+  // With the first eight of `echo -n GPU.MEMORY.ECC | sha256sum`.
+  EXPECT_EQ(proposal->id, "diagnosis-d-17-27d0258d");
+  EXPECT_EQ(proposal->subject, "diagnosis-d-17");
   EXPECT_EQ(proposal->kind, "incident");
   EXPECT_EQ(proposal->made, "2025-03-15");
   EXPECT_EQ(proposal->origin, "tenants/default/diagnoses/d-17");
@@ -52,6 +57,7 @@ TEST(Confirmed, ADiagnosisThatAPersonConfirmedIsAPastIncident) {
   const auto base = ParsedText(proposal->knowledge);
   ASSERT_EQ(base.incidents_size(), 1);
   const auto& incident = base.incidents(0);
+  EXPECT_EQ(incident.id(), "diagnosis-d-17");
   EXPECT_EQ(incident.date(), "2025-03-14");
   EXPECT_EQ(incident.title(), "Training stops at night");
   EXPECT_EQ(incident.label(), "GPU.MEMORY.ECC");
@@ -76,6 +82,95 @@ TEST(Confirmed, WithoutAPersonsWordThereIsNoProposal) {
   EXPECT_THAT(ProposalOf(diagnosis), StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 
+// What a site's store does with the words of people on one diagnosis, one after another.
+class ConfirmedAgain : public ::testing::Test {
+ protected:
+  ConfirmedAgain() { shipped_.Write("book.yaml", kBook); }
+
+  static Proposal Says(const std::string& label) {
+    auto diagnosis = Diagnosed();
+    diagnosis.mutable_confirmation()->set_label(label);
+    const auto proposal = ProposalOf(diagnosis);
+    EXPECT_THAT(proposal, IsOk());
+    return proposal.ok() ? *proposal : Proposal{};
+  }
+  bool Proposed(const Proposal& proposal) {
+    const auto proposed = store_.Propose(proposal);
+    EXPECT_THAT(proposed, IsOk());
+    return proposed.ok() && *proposed;
+  }
+  std::vector<std::string> Causes() const {
+    std::vector<std::string> causes;
+    const auto base = Parsed({shipped_.path(), site_.path()});
+    for (const auto& incident : base.incidents()) {
+      if (incident.reference() == Diagnosed().name()) causes.push_back(incident.label());
+    }
+    return causes;
+  }
+
+  Folder shipped_;
+  Folder site_;
+  const ProposalStore store_{{shipped_.path(), site_.path()}};
+  const absl::Time now_ = absl::FromUnixSeconds(1742029200);
+};
+
+TEST_F(ConfirmedAgain, AnotherCauseIsProposedAfterTheFirstWasUndone) {
+  const Proposal wrong = Says("GPU.MEMORY.ECC");
+  ASSERT_TRUE(Proposed(wrong));
+  ASSERT_THAT(store_.Accept(wrong.id, "ada", now_), IsOk());
+  ASSERT_THAT(store_.Undo(wrong.id, "bob", "it was the cable", now_), IsOk());
+  EXPECT_FALSE(Proposed(wrong));
+  const Proposal right = Says("NET.LINK.DOWN");
+  ASSERT_TRUE(Proposed(right));
+  ASSERT_THAT(store_.Accept(right.id, "bob", now_), IsOk());
+  EXPECT_THAT(Causes(), ElementsAre("NET.LINK.DOWN"));
+}
+
+TEST_F(ConfirmedAgain, TheLatestWordWaitsAlone) {
+  ASSERT_TRUE(Proposed(Says("GPU.MEMORY.ECC")));
+  ASSERT_TRUE(Proposed(Says("NET.LINK.DOWN")));
+  const auto pending = store_.Pending();
+  ASSERT_THAT(pending, IsOk());
+  ASSERT_EQ(pending->size(), 1U);
+  EXPECT_EQ(pending->front().id, Says("NET.LINK.DOWN").id);
+}
+
+TEST_F(ConfirmedAgain, TwoCausesOfOneDiagnosisAreNeverKnowledgeTogether) {
+  ASSERT_TRUE(Proposed(Says("GPU.MEMORY.ECC")));
+  ASSERT_THAT(store_.Accept(Says("GPU.MEMORY.ECC").id, "ada", now_), IsOk());
+  ASSERT_TRUE(Proposed(Says("NET.LINK.DOWN")));
+  EXPECT_THAT(store_.Accept(Says("NET.LINK.DOWN").id, "bob", now_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("diagnosis-d-17")));
+  EXPECT_THAT(Causes(), ElementsAre("GPU.MEMORY.ECC"));
+}
+
+// Earlier releases wrote diagnosis-ID.yaml whatever its cause.
+TEST_F(ConfirmedAgain, WhatEarlierReleasesDecidedStandsForItsCause) {
+  Proposal old = Says("GPU.MEMORY.ECC");
+  old.id = old.subject;
+  ASSERT_TRUE(Proposed(old));
+  ASSERT_THAT(store_.Reject(old.id, "ada", "no", now_), IsOk());
+  EXPECT_FALSE(Proposed(Says("GPU.MEMORY.ECC")));
+  EXPECT_TRUE(Proposed(Says("NET.LINK.DOWN")));
+}
+
+TEST_F(ConfirmedAgain, WhatEarlierReleasesLetWaitIsReplaced) {
+  Proposal old = Says("GPU.MEMORY.ECC");
+  old.id = old.subject;
+  ASSERT_TRUE(Proposed(old));
+  Proposal other = old;
+  other.id = "diagnosis-d-17-b";  // of the diagnosis d-17-b
+  other.subject = other.id;
+  other.origin = "tenants/default/diagnoses/d-17-b";
+  ASSERT_TRUE(Proposed(other));
+  ASSERT_TRUE(Proposed(Says("GPU.MEMORY.ECC")));
+  const auto pending = store_.Pending();
+  ASSERT_THAT(pending, IsOk());
+  std::vector<std::string> ids;
+  for (const Proposal& one : *pending) ids.push_back(one.id);
+  EXPECT_THAT(ids, ElementsAre(Says("GPU.MEMORY.ECC").id, other.id));
+}
+
 TEST(Confirmed, HostileTextsAreCutAndStayTexts) {
   auto diagnosis = Diagnosed();
   diagnosis.mutable_incident()->set_description(
@@ -89,7 +184,7 @@ TEST(Confirmed, HostileTextsAreCutAndStayTexts) {
   EXPECT_LT(proposal->knowledge.size(), 40'000u);
   const auto again = ProposalFromText("p.yaml", ToText(*proposal));
   ASSERT_THAT(again, IsOk());
-  EXPECT_EQ(again->id, "diagnosis-d-17");
+  EXPECT_EQ(again->id, proposal->id);
   EXPECT_EQ(ParsedText(again->knowledge).incidents_size(), 1);
 }
 
