@@ -25,7 +25,9 @@ Phrases ListOf(absl::string_view fields) {
       Vocabulary::Parse(absl::StrCat("lists:\n  a: {why: test, ", fields, "}\n"), "a.yaml");
   EXPECT_THAT(vocabulary, IsOk());
   Phrases list;
-  if (vocabulary.ok()) EXPECT_THAT(vocabulary->Fill({{"a", &list}}), IsOk());
+  if (vocabulary.ok()) {
+    EXPECT_THAT(vocabulary->Fill({{"a", &list}}), IsOk());
+  }
   return list;
 }
 

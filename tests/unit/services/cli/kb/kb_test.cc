@@ -320,6 +320,26 @@ TEST_F(KbTest, ADraftWithoutASourceSaysWhatToAdd) {
   EXPECT_THAT(err_.str(), HasSubstr("write the path"));
 }
 
+TEST_F(KbTest, LintReadsTheWordsOfTalk) {
+  fs::create_directories(site_ + "/talk");
+  std::ofstream(site_ + "/talk/ours.yaml") << "lists:\n  go_on: {phrases: [vamos]}\n";
+  EXPECT_EQ(LintKnowledge({root_ + "/shipped", site_}, false, console_), kOk) << out_.str();
+  std::ofstream(site_ + "/talk/ours.yaml") << "lists:\n  go_onn: {phrases: [vamos]}\n";
+  EXPECT_EQ(LintKnowledge({root_ + "/shipped", site_}, false, console_), kBadInput);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("talk/ours.yaml:2: go_onn: no list has this name"),
+                                HasSubstr("addresses.yaml")));
+}
+
+TEST_F(KbTest, ADraftIsUnderstoodByTheWordsOfTheSite) {
+  fs::create_directories(site_ + "/talk");
+  std::ofstream(site_ + "/talk/ours.yaml") << "lists: {at_least: {phrases: [nothing short of]}}\n";
+  DraftCheckArguments draft;
+  draft.knowledge = {root_ + "/shipped", site_};
+  draft.description = "In /run/fan \"rpm\" must be nothing short of 500.";
+  EXPECT_EQ(DraftCheckCommand(draft, console_), kOk) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("<"), HasSubstr("value: 500")));
+}
+
 TEST(Table, ColumnsLineUpAndNothingTrails) {
   EXPECT_EQ(Table({"name", ">count"}, {{"a", "1"}, {"longer", "1000"}}, {}),
             "name    count\na           1\nlonger   1000\n");
