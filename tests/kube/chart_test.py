@@ -273,7 +273,7 @@ class WhatHangsTogether(unittest.TestCase):
         self.assertEqual(there, {"Deployment", "Service", "ServiceAccount", "NetworkPolicy", "PodDisruptionBudget"})
         [container] = named(objects, "Deployment", "galen-advisor")["spec"]["template"]["spec"]["containers"]
         given = flags(container)
-        self.assertEqual((given["false_discoveries"], given["keep"]), ("0.01", "100000"))
+        self.assertEqual((given["false_discoveries"], given["keep"]), ("0.01", "10000"))
         self.assertTrue(given["store"].startswith("redis://galen@galen-redis."))
         policy = named(objects, "NetworkPolicy", "galen-advisor")["spec"]
         asked = [rule["from"] for rule in policy["ingress"] if {"protocol": "TCP", "port": 50060} in rule["ports"]]
