@@ -110,6 +110,10 @@ class Machine:
         with open(f"{self.tools}/state.json", encoding="utf-8") as file:
             return json.load(file)["held"]
 
+    def stopped(self):
+        with open(f"/proc/{self.process.process.pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(") ")[2].startswith("T")
+
     def lines(self, name):
         try:
             with open(f"{self.tools}/{name}", encoding="utf-8") as file:
@@ -278,7 +282,6 @@ class Repair(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         for text in ("would run: ", "the one that is proposed", f"run: nvidia-smi -i {SLOW} --reset-gpu-clocks", "sm_mhz 200 MHz", "user_setting_changed true"):
             self.assertIn(text, run.stdout)
-        print(run.stdout)
         # By the tool's own log it was looked at, and nothing else: no reset of any kind, and nothing is decided.
         self.assertGreater(len(machine.asked), asked)
         self.assertEqual(set(machine.asked[asked:]), {"-q -x"})
@@ -289,6 +292,7 @@ class Repair(unittest.TestCase):
         # Where there is nobody any more, that is said, and no empty plan.
         machine.process.process.send_signal(signal.SIGSTOP)
         try:
+            self.wait(machine.stopped)
             status, told = self.dry_run(action, more={"X-Server-Timeout": "4"})
         finally:
             machine.process.process.send_signal(signal.SIGCONT)
