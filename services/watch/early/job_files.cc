@@ -56,8 +56,7 @@ absl::StatusOr<PredictedJob> JobFiles::ReadOne(const std::string& name) const {
         absl::StrCat(name, ": is no job's description; these are called LABEL.yaml"));
   }
   const std::string path = absl::StrCat(options_.directory, "/", name);
-  GALEN_ASSIGN_OR_RETURN(const std::string text,
-                         host::ReadLiveFile(path, options_.most_bytes + 1));
+  GALEN_ASSIGN_OR_RETURN(const std::string text, host::ReadLiveFile(path, options_.most_bytes + 1));
   if (text.size() > options_.most_bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": is larger than ", options_.most_bytes, " bytes"));
@@ -84,9 +83,9 @@ std::vector<std::string> JobFiles::Refresh() {
       Look look;
       struct stat seen {};
       if (stat(absl::StrCat(options_.directory, "/", name).c_str(), &seen) == 0) {
-        look = {static_cast<std::uint64_t>(seen.st_ino), static_cast<std::int64_t>(seen.st_size),
-                static_cast<std::int64_t>(seen.st_mtim.tv_sec) * 1'000'000'000 +
-                    seen.st_mtim.tv_nsec};
+        look = {
+            static_cast<std::uint64_t>(seen.st_ino), static_cast<std::int64_t>(seen.st_size),
+            static_cast<std::int64_t>(seen.st_mtim.tv_sec) * 1'000'000'000 + seen.st_mtim.tv_nsec};
       }
       const auto old = known_.find(name);
       // What could not be read is tried again.

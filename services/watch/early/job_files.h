@@ -17,8 +17,8 @@
 namespace galen::watch::early {
 
 // Follows a directory of job descriptions, LABEL.yaml for the job that telemetry calls LABEL.
-// Hidden files are passed over (Kubernetes keeps its own in what it mounts); all else that cannot be
-// predicted is a problem with a name. Refresh() is one thread's; the rest is thread-safe.
+// Hidden files are passed over (Kubernetes keeps its own in what it mounts); all else that cannot
+// be predicted is a problem with a name. Refresh() is one thread's; the rest is thread-safe.
 class JobFiles {
  public:
   struct Options {

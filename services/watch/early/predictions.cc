@@ -48,8 +48,9 @@ absl::StatusOr<PredictedJob> PredictJob(absl::string_view text, absl::string_vie
   job.covers = read.covers;
   if (!std::isfinite(job.low) || !(job.low > 0)) {
     return absl::FailedPreconditionError(
-        absl::StrCat(file, ": the model gives no lower end for this job; its fields may be far "
-                           "from any real job's"));
+        absl::StrCat(file,
+                     ": the model gives no lower end for this job; its fields may be far "
+                     "from any real job's"));
   }
   return job;
 }

@@ -24,8 +24,8 @@ struct PredictedJob {
   perfmodel::Covers covers = perfmodel::Covers::kJob;  // a series of its throughput
 };
 
-// Of a job's file (docs/perfmodel.md). INVALID_ARGUMENT "file:line: what", FAILED_PRECONDITION: what
-// the model lacks. Pure.
+// Of a job's file (docs/perfmodel.md). INVALID_ARGUMENT "file:line: what", FAILED_PRECONDITION:
+// what the model lacks. Pure.
 absl::StatusOr<PredictedJob> PredictJob(absl::string_view text, absl::string_view file,
                                         const HardwareFacts& facts,
                                         const perfmodel::Calibration& calibration);

@@ -4,15 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/telemetry/open_metrics_source.h"
+#include "model_of_knowledge.h"
 #include "services/watch/early/keeping.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
@@ -101,6 +107,10 @@ class EarlyWarningTest : public ::testing::Test {
     EarlyWarning::Options options;
     options.owner = owner;
     options.leader_ttl = absl::Milliseconds(50);
+    options.jobs = jobs_;
+    options.on_problem = [this](const absl::Status& problem) {
+      problems_.emplace_back(problem.message());
+    };
     const std::string knowledge = absl::StrCat(GALEN_SOURCE_DIR, "/knowledge");
     warning::Book book = warning::LoadRules({knowledge}).value();
     book.silences = silences_;
@@ -127,6 +137,8 @@ class EarlyWarningTest : public ::testing::Test {
   const std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
   FakeClock clock_{absl::FromUnixSeconds(kBegin)};
   std::vector<warning::Silence> silences_;
+  std::shared_ptr<JobFiles> jobs_;
+  std::vector<std::string> problems_;
   absl::Status before_;  // why nothing is opened
   absl::Status after_;   // why nobody hears that it was
   int calls_ = 0;
@@ -276,6 +288,94 @@ TEST_F(EarlyWarningTest, AStateThatCannotBeReadIsToldAndNotPassedOver) {
   GoTo(10);
   EXPECT_THAT(early->Round(),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("watch.early.state")));
+}
+
+// ---- held against the performance model
+
+// Two machines of job "llm-7b" that export its throughput, `of_low` of what the model says at the
+// least, from the first minute on; with `exported`, the site says itself that it is to be that.
+std::shared_ptr<telemetry::Source> Throughput(double of_low, std::optional<double> exported) {
+  const double low = PredictJob(kJob, "job", Facts(), Calibrated()).value().low;
+  std::map<std::string, std::string> families;
+  for (int minute = 0; minute < kMinutes; ++minute) {
+    for (int node = 1; node <= 2; ++node) {
+      const std::string labels =
+          absl::StrFormat("{host=\"n%d\",job_id=\"llm-7b\",rank=\"%d\"}", node, node);
+      const auto add = [&](const char* name, double value) {
+        absl::StrAppend(&families[name], name, labels, " ", value, " ", kBegin + 60 * minute, "\n");
+      };
+      add("training_tokens_per_second", low * of_low * (1 + 0.001 * (minute % 5)));
+      if (exported) add("training_predicted_low_tokens_per_second", low * *exported);
+    }
+  }
+  std::string text;
+  for (const auto& [name, lines] : families) {
+    absl::StrAppend(&text, "# TYPE ", name, " gauge\n", lines);
+  }
+  return telemetry::OpenMetricsSource::OfText("made up", text + "# EOF\n", std::nullopt, {});
+}
+
+class PredictedTest : public EarlyWarningTest {
+ protected:
+  PredictedTest() {
+    std::string name = absl::StrCat(::testing::TempDir(), "/jobs-XXXXXX");
+    directory_ = mkdtemp(name.data());
+    Describe(kJob);
+    jobs_ = JobFiles::Open({.directory = directory_}, Facts(), Calibrated()).value();
+  }
+  ~PredictedTest() override { std::filesystem::remove_all(directory_); }
+  void Describe(const std::string& text) const {
+    std::ofstream(absl::StrCat(directory_, "/llm-7b.yaml"), std::ios::trunc) << text;
+  }
+  // What is opened while the job does so.
+  std::vector<std::string> Opened(double of_low, std::optional<double> exported = {}) {
+    const auto early = Make("one", Throughput(of_low, exported));
+    GoTo(10);
+    early->Round().IgnoreError();
+    GoTo(kMinutes - 1);
+    EXPECT_THAT(early->Round(), IsOk());
+    std::vector<std::string> told;
+    for (const auto& [id, request] : opened_) {
+      told.push_back(request.diagnosis().incident().description());
+    }
+    return told;
+  }
+  std::string directory_;
+};
+
+TEST_F(PredictedTest, AJobBelowWhatTheModelSaysAtTheLeastIsToldOf) {
+  EXPECT_THAT(Opened(0.6), ElementsAre(HasSubstr("llm-7b")));
+  EXPECT_THAT(opened_.begin()->second.diagnosis().incident().description(),
+              HasSubstr("less than the model of its performance predicts at the least"));
+}
+
+TEST_F(PredictedTest, AJobThatDoesWhatTheModelSaysIsNot) { EXPECT_THAT(Opened(1.2), IsEmpty()); }
+
+TEST_F(PredictedTest, WhatTheSiteExportsGoesBeforeTheModel) {
+  EXPECT_THAT(Opened(0.6, 0.5), IsEmpty());
+}
+
+TEST_F(PredictedTest, WhatTheSiteExportsGoesBeforeTheModelAlsoWhereItIsMore) {
+  EXPECT_THAT(Opened(1.2, 2), SizeIs(1));
+}
+
+TEST_F(PredictedTest, OfShareSeriesTheShareIsAwaited) {
+  Describe(absl::StrCat(kJob, "throughput_of: node\n"));
+  EXPECT_THAT(Opened(0.6), IsEmpty()) << "a machine does 0.6 where half of it is awaited";
+}
+
+TEST_F(PredictedTest, WhatCannotBePredictedIsUnknownAndNamedAndNotZero) {
+  Describe("gpu: none\nshape: layers=1\n");
+  EXPECT_THAT(Opened(0.01), IsEmpty());
+  EXPECT_THAT(problems_, ElementsAre(HasSubstr("llm-7b.yaml")));
+  bool named = false;
+  const auto early = Make("two");
+  for (const auto& family : early->metrics()->Collect()) {
+    if (family.name != "galen_watch_early_unread_job_files") continue;
+    ASSERT_THAT(family.metric, SizeIs(1));
+    named = family.metric[0].label.at(0).value == "llm-7b.yaml";
+  }
+  EXPECT_TRUE(named);
 }
 
 TEST(EarlyState, ComesBackAsItWas) {
