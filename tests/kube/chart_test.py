@@ -182,7 +182,7 @@ class WhatPodsMay(unittest.TestCase):
 class WhatHangsTogether(unittest.TestCase):
     def test_every_reference_leads_somewhere(self):
         """Secrets are the site's, made by cert-manager, or by the chart: all else is made by the chart."""
-        given = {"registry", "audit", "galen-https", "galen-redis", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token"}
+        given = {"registry", "audit", "galen-https", "galen-redis", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token", "training-jobs"}
         for name, objects in every():
             there = {key(one) for one in objects}
             there |= {f"Secret/{one['metadata']['namespace']}/{one['spec']['secretName']}" for one in of(objects, "Certificate")}
@@ -448,8 +448,9 @@ class WhatIsRefused(unittest.TestCase):
         "kubernetes.nodes.actions: galen-watch carries them out": ["kubernetes.nodes.actions={kubernetes.cordon}"],
         "kubernetes.nodes.actions: people approve them": ["kubernetes.nodes.actions={kubernetes.cordon}", "kubernetes.nodes.enabled=true", "gateway.enabled=false"],
         "set gateway.enabled=true": ["uploads.enabled=true", "gateway.enabled=false"],
-        "watch.earlyWarning: needs numbers over time": ["watch.earlyWarning=true"],
         "networkPolicy.advisorFrom: there is no advisor": ["networkPolicy.advisorFrom[0].ipBlock.cidr=10.0.0.1/32"],
+        "watch.earlyWarning: needs numbers over time": ["watch.earlyWarning.enabled=true"],
+        "watch.earlyWarning.jobs, budget: are of early warning": ["watch.earlyWarning.jobs=training-jobs"],
         "networkPolicy.nodeCIDRs": ["node.hostNetwork=true"],
         "tls.issuerRef.kind=ClusterIssuer": ["node.namespace=other"],
         "planning.autoscaling.enabled=false": ["planning.history.existingClaim=a", "planning.autoscaling.enabled=true"],

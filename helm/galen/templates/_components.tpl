@@ -79,8 +79,14 @@
 - --orchestrator={{ include "galen.address" (dict "root" .root "component" "orchestrator") }}
 - --execution={{ include "galen.address" (dict "root" .root "component" "execution") }}
 - --parent={{ .settings.parent }}
-{{- if .settings.earlyWarning }}
+{{- if .settings.earlyWarning.enabled }}
 - --early_warning
+{{- with .settings.earlyWarning.budget }}
+- --early_budget={{ . }}
+{{- end }}
+{{- if .settings.earlyWarning.jobs }}
+- --early_jobs=/etc/galen/jobs
+{{- end }}
 {{- with .root.Values.execution.prometheus }}
 - --prometheus={{ .url }}
 {{- if .existingSecret }}
@@ -212,7 +218,7 @@ config:
   readOnly: true
   source: {configMap: {name: {{ include "galen.fullname" $root }}-{{ $component }}}}
 {{- end }}
-{{- if or (eq $component "execution") (and (eq $component "watch") $root.Values.watch.earlyWarning) }}
+{{- if or (eq $component "execution") (and (eq $component "watch") $root.Values.watch.earlyWarning.enabled) }}
 {{- with $root.Values.execution.prometheus }}
 {{- if and .url .existingSecret }}
 prometheus:
@@ -221,6 +227,12 @@ prometheus:
   source: {secret: {secretName: {{ .existingSecret }}, defaultMode: 0440, items: [{key: {{ .secretKey }}, path: token}]}}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if and (eq $component "watch") .settings.earlyWarning.enabled .settings.earlyWarning.jobs }}
+jobs:
+  mountPath: /etc/galen/jobs
+  readOnly: true
+  source: {configMap: {name: {{ .settings.earlyWarning.jobs }}}}
 {{- end }}
 {{- if and (eq $component "planning") .settings.history.existingClaim }}
 history:

@@ -27,11 +27,14 @@
 {{- if and .Values.kubernetes.nodes.enabled (not .Values.watch.enabled) }}
 {{- fail "kubernetes.nodes: galen-watch writes them; set watch.enabled as well" }}
 {{- end }}
-{{- if and .Values.watch.earlyWarning (not .Values.execution.prometheus.url) }}
+{{- if and .Values.watch.earlyWarning.enabled (not .Values.execution.prometheus.url) }}
 {{- fail "watch.earlyWarning: needs numbers over time; set execution.prometheus.url as well" }}
 {{- end }}
 {{- if and .Values.networkPolicy.advisorFrom (not .Values.advisor.enabled) }}
 {{- fail "networkPolicy.advisorFrom: there is no advisor to be reached; set advisor.enabled as well" }}
+{{- end }}
+{{- if and (or .Values.watch.earlyWarning.jobs .Values.watch.earlyWarning.budget) (not .Values.watch.earlyWarning.enabled) }}
+{{- fail "watch.earlyWarning.jobs, budget: are of early warning; set watch.earlyWarning.enabled as well" }}
 {{- end }}
 {{- if and .Values.uploads.enabled (not .Values.gateway.enabled) }}
 {{- fail "uploads.enabled: uploads come through the gateway; set gateway.enabled=true" }}
