@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/advisor/yaml_fields.h"
 #include "common/base/status_macros.h"
 #include "common/host/knowledge_file.h"
 #include "common/host/yaml.h"
@@ -146,15 +145,15 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
 absl::Status KnownMismatches::AddGpus(absl::string_view text, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"gpus"}));
-  const Yaml* gpus = document.Find("gpus");
-  if (gpus == nullptr) return host::YamlError(document, file, "needs gpus");
-  GALEN_RETURN_IF_ERROR(CheckList(*gpus, file, "gpus"));
+  GALEN_RETURN_IF_ERROR(host::YamlFields(document, file, {"gpus"}));
+  if (document.Find("gpus") == nullptr) return host::YamlError(document, file, "needs gpus");
+  GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> gpus,
+                         host::YamlItems(document, file, "gpus"));
   std::vector<Gpu> added;
-  for (const Yaml& entry : gpus->items) {
-    GALEN_RETURN_IF_ERROR(CheckFields(entry, file, {"match", "has", "source"}));
-    GALEN_ASSIGN_OR_RETURN(const std::string match, NeededText(entry, file, "match"));
-    GALEN_RETURN_IF_ERROR(NeededText(entry, file, "source").status());
+  for (const Yaml& entry : gpus) {
+    GALEN_RETURN_IF_ERROR(host::YamlFields(entry, file, {"match", "has", "source"}));
+    GALEN_ASSIGN_OR_RETURN(const std::string match, host::YamlNeeded(entry, file, "match"));
+    GALEN_RETURN_IF_ERROR(host::YamlNeeded(entry, file, "source").status());
     const Yaml* has = entry.Find("has");
     if (has == nullptr) return host::YamlError(entry, file, "needs has");
     GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> words,
@@ -176,12 +175,13 @@ absl::Status KnownMismatches::AddGpus(absl::string_view text, absl::string_view 
 absl::Status KnownMismatches::AddRules(absl::string_view text, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"mismatches"}));
-  const Yaml* mismatches = document.Find("mismatches");
-  if (mismatches == nullptr) return host::YamlError(document, file, "needs mismatches");
-  GALEN_RETURN_IF_ERROR(CheckList(*mismatches, file, "mismatches"));
-  for (const Yaml& entry : mismatches->items) {
-    GALEN_RETURN_IF_ERROR(CheckFields(
+  GALEN_RETURN_IF_ERROR(host::YamlFields(document, file, {"mismatches"}));
+  if (document.Find("mismatches") == nullptr)
+    return host::YamlError(document, file, "needs mismatches");
+  GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> mismatches,
+                         host::YamlItems(document, file, "mismatches"));
+  for (const Yaml& entry : mismatches) {
+    GALEN_RETURN_IF_ERROR(host::YamlFields(
         entry, file, {"name", "title", "severity", "all", "check", "advice", "source"}));
     Rule rule;
     std::string severity;
@@ -192,7 +192,7 @@ absl::Status KnownMismatches::AddRules(absl::string_view text, absl::string_view
           {"check", &rule.mismatch.check},
           {"advice", &rule.mismatch.advice},
           {"source", &rule.mismatch.source}}) {
-      GALEN_ASSIGN_OR_RETURN(*into, NeededText(entry, file, name));
+      GALEN_ASSIGN_OR_RETURN(*into, host::YamlNeeded(entry, file, name));
     }
     if (severity != "error" && severity != "warning") {
       return host::YamlError(entry, file, "severity: is error or warning");

@@ -6,7 +6,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "common/advisor/yaml_fields.h"
 #include "common/base/status_macros.h"
 #include "common/host/knowledge_file.h"
 
@@ -16,8 +15,8 @@ namespace {
 using host::Yaml;
 
 absl::StatusOr<BuildUpSign> ReadSign(const Yaml& entry, absl::string_view file) {
-  GALEN_RETURN_IF_ERROR(
-      CheckFields(entry, file, {"name", "title", "resource", "check", "levels", "unit", "source"}));
+  GALEN_RETURN_IF_ERROR(host::YamlFields(
+      entry, file, {"name", "title", "resource", "check", "levels", "unit", "source"}));
   BuildUpSign sign;
   for (const auto& [name, into] : {std::pair<const char*, std::string*>{"name", &sign.name},
                                    {"title", &sign.title},
@@ -25,7 +24,7 @@ absl::StatusOr<BuildUpSign> ReadSign(const Yaml& entry, absl::string_view file) 
                                    {"check", &sign.check},
                                    {"unit", &sign.unit},
                                    {"source", &sign.source}}) {
-    GALEN_ASSIGN_OR_RETURN(*into, NeededText(entry, file, name));
+    GALEN_ASSIGN_OR_RETURN(*into, host::YamlNeeded(entry, file, name));
   }
   const Yaml* levels = entry.Find("levels");
   if (levels == nullptr || levels->items.size() != sign.levels.size()) {
@@ -47,11 +46,11 @@ absl::StatusOr<BuildUpSign> ReadSign(const Yaml& entry, absl::string_view file) 
 absl::Status BuildUpSigns::Add(absl::string_view text, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"signs"}));
-  const Yaml* signs = document.Find("signs");
-  if (signs == nullptr) return host::YamlError(document, file, "needs signs");
-  GALEN_RETURN_IF_ERROR(CheckList(*signs, file, "signs"));
-  for (const Yaml& entry : signs->items) {
+  GALEN_RETURN_IF_ERROR(host::YamlFields(document, file, {"signs"}));
+  if (document.Find("signs") == nullptr) return host::YamlError(document, file, "needs signs");
+  GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> signs,
+                         host::YamlItems(document, file, "signs"));
+  for (const Yaml& entry : signs) {
     GALEN_ASSIGN_OR_RETURN(BuildUpSign sign, ReadSign(entry, file));
     std::size_t place = 0;
     if (Find(sign.name, place) != nullptr) {

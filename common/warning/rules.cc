@@ -4,12 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/host/knowledge_file.h"
 #include "common/host/yaml.h"
@@ -41,26 +39,6 @@ constexpr std::array<TestName, 5> kTests = {{{Test::kPeers, "peers"},
                                              {Test::kBound, "bound"},
                                              {Test::kGrowth, "growth"},
                                              {Test::kLeak, "leak"}}};
-
-absl::Status CheckFields(const Yaml& map, absl::string_view file,
-                         std::initializer_list<absl::string_view> known) {
-  if (map.kind != Yaml::Kind::kMap) return host::YamlError(map, file, "is no map of fields");
-  for (const Yaml::Field& field : map.fields) {
-    if (std::find(known.begin(), known.end(), field.name) == known.end()) {
-      return host::YamlError(
-          field.value, file,
-          absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(known, ", ")));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// A map, or a word, has no items: what it was to say would not be heard.
-absl::Status CheckList(const Yaml& value, absl::string_view file, absl::string_view field) {
-  if (value.kind == Yaml::Kind::kNull || value.kind == Yaml::Kind::kList) return absl::OkStatus();
-  return host::YamlError(value, file,
-                         absl::StrCat(field, ": is not a list; begin each entry with \"- \""));
-}
 
 absl::StatusOr<double> NumberOf(const Yaml& value, absl::string_view file, absl::string_view field,
                                 double least, double most) {
@@ -137,7 +115,7 @@ absl::Status ReadGiven(const Yaml& entry, absl::string_view file, Rule& rule) {
 }
 
 absl::StatusOr<Rule> ReadRule(const Yaml& entry, absl::string_view file) {
-  GALEN_RETURN_IF_ERROR(CheckFields(
+  GALEN_RETURN_IF_ERROR(host::YamlFields(
       entry, file,
       {"name", "title", "of", "measure", "test", "bad", "bound", "given", "slack", "noises",
        "habit", "cap", "beyond_peers", "limit", "warm_up", "points_to", "source"}));
@@ -192,7 +170,7 @@ absl::StatusOr<absl::Time> TimeOf(const Yaml& entry, absl::string_view file,
 }
 
 absl::StatusOr<Silence> ReadSilence(const Yaml& entry, absl::string_view file) {
-  GALEN_RETURN_IF_ERROR(CheckFields(entry, file, {"from", "until", "node", "job", "reason"}));
+  GALEN_RETURN_IF_ERROR(host::YamlFields(entry, file, {"from", "until", "node", "job", "reason"}));
   Silence silence;
   GALEN_ASSIGN_OR_RETURN(silence.from, TimeOf(entry, file, "from"));
   GALEN_ASSIGN_OR_RETURN(silence.until, TimeOf(entry, file, "until"));
@@ -206,9 +184,10 @@ absl::StatusOr<Silence> ReadSilence(const Yaml& entry, absl::string_view file) {
 }
 
 absl::Status ReadPolicy(const Yaml& entry, absl::string_view file, PolicyNumbers& policy) {
-  GALEN_RETURN_IF_ERROR(CheckFields(entry, file,
-                                    {"clear", "gather_minutes", "together_minutes", "rearm_hours",
-                                     "budget_per_week", "raise", "most_raised", "forgive_days"}));
+  GALEN_RETURN_IF_ERROR(
+      host::YamlFields(entry, file,
+                       {"clear", "gather_minutes", "together_minutes", "rearm_hours",
+                        "budget_per_week", "raise", "most_raised", "forgive_days"}));
   const auto number = [&](absl::string_view field, double least, double most,
                           double now) -> absl::StatusOr<double> {
     const Yaml* value = entry.Find(field);
@@ -267,24 +246,23 @@ const Rule* Book::Find(absl::string_view name) const {
 absl::Status AddRules(absl::string_view text, absl::string_view file, Book& book) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(CheckFields(
+  GALEN_RETURN_IF_ERROR(host::YamlFields(
       document, file, {"rules", "never_constant", "frozen_minutes", "policy", "silences"}));
   std::vector<std::string> here;
-  if (const Yaml* rules = document.Find("rules"); rules != nullptr) {
-    GALEN_RETURN_IF_ERROR(CheckList(*rules, file, "rules"));
-    for (const Yaml& entry : rules->items) {
-      GALEN_ASSIGN_OR_RETURN(Rule rule, ReadRule(entry, file));
-      if (std::find(here.begin(), here.end(), rule.name) != here.end()) {
-        return host::YamlError(entry, file, absl::StrCat("rule ", rule.name, ": twice"));
-      }
-      here.push_back(rule.name);
-      const auto same = std::find_if(book.rules.begin(), book.rules.end(),
-                                     [&](const Rule& other) { return other.name == rule.name; });
-      if (same != book.rules.end()) {
-        *same = std::move(rule);
-      } else {
-        book.rules.push_back(std::move(rule));
-      }
+  GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> rules,
+                         host::YamlItems(document, file, "rules"));
+  for (const Yaml& entry : rules) {
+    GALEN_ASSIGN_OR_RETURN(Rule rule, ReadRule(entry, file));
+    if (std::find(here.begin(), here.end(), rule.name) != here.end()) {
+      return host::YamlError(entry, file, absl::StrCat("rule ", rule.name, ": twice"));
+    }
+    here.push_back(rule.name);
+    const auto same = std::find_if(book.rules.begin(), book.rules.end(),
+                                   [&](const Rule& other) { return other.name == rule.name; });
+    if (same != book.rules.end()) {
+      *same = std::move(rule);
+    } else {
+      book.rules.push_back(std::move(rule));
     }
   }
   if (const Yaml* names = document.Find("never_constant"); names != nullptr) {
@@ -297,15 +275,13 @@ absl::Status AddRules(absl::string_view text, absl::string_view file, Book& book
   if (const Yaml* policy = document.Find("policy"); policy != nullptr) {
     GALEN_RETURN_IF_ERROR(ReadPolicy(*policy, file, book.policy));
   }
-  if (const Yaml* silences = document.Find("silences"); silences != nullptr) {
-    GALEN_RETURN_IF_ERROR(CheckList(*silences, file, "silences"));
-    for (const Yaml& entry : silences->items) {
-      GALEN_ASSIGN_OR_RETURN(Silence silence, ReadSilence(entry, file));
-      book.silences.push_back(std::move(silence));
-      if (book.silences.size() > kMostSilences) {
-        return host::YamlError(entry, file,
-                               "silences: more than 1000; take out those that are over");
-      }
+  GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> silences,
+                         host::YamlItems(document, file, "silences"));
+  for (const Yaml& entry : silences) {
+    GALEN_ASSIGN_OR_RETURN(Silence silence, ReadSilence(entry, file));
+    book.silences.push_back(std::move(silence));
+    if (book.silences.size() > kMostSilences) {
+      return host::YamlError(entry, file, "silences: more than 1000; take out those that are over");
     }
   }
   if (book.rules.size() > kMostRules) {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/host/knowledge_file.h"
 #include "common/host/yaml.h"
@@ -25,19 +24,6 @@ constexpr std::array<std::pair<absl::string_view, Place>, 6> kPlaces = {{
     {"only", Place::kOnly},
     {"clause", Place::kClause},
 }};
-
-absl::Status CheckFields(const Yaml& map, absl::string_view file,
-                         std::initializer_list<absl::string_view> known) {
-  if (map.kind != Yaml::Kind::kMap) return host::YamlError(map, file, "is no map of fields");
-  for (const Yaml::Field& field : map.fields) {
-    if (std::find(known.begin(), known.end(), field.name) == known.end()) {
-      return host::YamlError(
-          field.value, file,
-          absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(known, ", ")));
-    }
-  }
-  return absl::OkStatus();
-}
 
 // The directory that a file is from.
 absl::string_view FolderOf(absl::string_view file) {
@@ -63,13 +49,9 @@ struct Draft {
 // Adds the phrases of one field of one file.
 absl::Status AddPhrases(const Yaml& list, absl::string_view field, absl::string_view file,
                         std::vector<Written>& into) {
-  const Yaml* const phrases = list.Find(field);
-  if (phrases == nullptr) return absl::OkStatus();
-  if (phrases->kind != Yaml::Kind::kList) {
-    return host::YamlError(*phrases, file, absl::StrCat(field, ": is no list of phrases"));
-  }
+  GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> phrases, host::YamlItems(list, file, field));
   const std::string folder(FolderOf(file));
-  for (const Yaml& item : phrases->items) {
+  for (const Yaml& item : phrases) {
     GALEN_ASSIGN_OR_RETURN(std::string phrase, host::YamlText(item, file, field));
     const auto twin = std::find_if(into.begin(), into.end(),
                                    [&](const Written& other) { return other.phrase == phrase; });
@@ -97,7 +79,7 @@ class VocabularyReader {
   absl::Status Add(absl::string_view text, absl::string_view file) {
     GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
     if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-    GALEN_RETURN_IF_ERROR(CheckFields(document, file, {"lists"}));
+    GALEN_RETURN_IF_ERROR(host::YamlFields(document, file, {"lists"}));
     const Yaml* const lists = document.Find("lists");
     if (lists == nullptr || lists->kind != Yaml::Kind::kMap) {
       return host::YamlError(document, file, "needs lists, a map of lists by their names");
@@ -133,7 +115,8 @@ class VocabularyReader {
       return host::YamlError(list, file,
                              absl::StrCat(name, ": a list's name has a-z, 0-9 and _ alone"));
     }
-    GALEN_RETURN_IF_ERROR(CheckFields(list, file, {"why", "place", "marks", "filler", "phrases"}));
+    GALEN_RETURN_IF_ERROR(
+        host::YamlFields(list, file, {"why", "place", "marks", "filler", "phrases"}));
     const auto known = drafts_.find(name);
     if (known == drafts_.end()) return AddNew(name, list, file);
     for (const char* field : {"why", "place", "marks"}) {

@@ -158,14 +158,7 @@ absl::Status ReadStep(const Entry& entry, Measurement& one) {
 
 absl::StatusOr<Measurement> ReadMeasurement(const Yaml& map, absl::string_view file,
                                             FactsOf facts) {
-  if (map.kind != Yaml::Kind::kMap) return host::YamlError(map, file, "is no map of fields");
-  for (const Yaml::Field& field : map.fields) {
-    if (std::find(std::begin(kFields), std::end(kFields), field.name) == std::end(kFields)) {
-      return host::YamlError(
-          field.value, file,
-          absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(kFields, ", ")));
-    }
-  }
+  GALEN_RETURN_IF_ERROR(host::YamlFields(map, file, kFields));
   const Entry entry(map, file);
   Measurement one;
   GALEN_ASSIGN_OR_RETURN(one.id, entry.Text("id"));
@@ -237,16 +230,7 @@ absl::StatusOr<double> ParseNics(absl::string_view text) {
 absl::StatusOr<JobOnMachine> ReadJobFile(absl::string_view text, absl::string_view file,
                                          FactsOf facts) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
-  if (document.kind != Yaml::Kind::kMap)
-    return host::YamlError(document, file, "is no map of fields");
-  for (const Yaml::Field& field : document.fields) {
-    if (std::find(std::begin(kJobFields), std::end(kJobFields), field.name) ==
-        std::end(kJobFields)) {
-      return host::YamlError(
-          field.value, file,
-          absl::StrCat(field.name, ": unknown; there are ", absl::StrJoin(kJobFields, ", ")));
-    }
-  }
+  GALEN_RETURN_IF_ERROR(host::YamlFields(document, file, kJobFields));
   const Entry entry(document, file);
   JobOnMachine read;
   GALEN_RETURN_IF_ERROR(ReadMachine(entry, facts, read.machine));

@@ -184,9 +184,9 @@ TEST(KnownMismatches, AFieldThatIsNoListIsNotTakenForAnEmptyOne) {
   EXPECT_THAT(KnownMismatches::Parse("gpus: A100\n", ""),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("gpus.yaml:1: gpus: is no")));
   EXPECT_THAT(KnownMismatches::Parse("", "mismatches: {name: a}\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("mismatches: is no list")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("mismatches: is not a list")));
   EXPECT_THAT(BuildUpSigns::Parse("signs: {name: a}\n", "s.yaml"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("signs: is no list")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("signs: is not a list")));
   EXPECT_TRUE(KnownMismatches::Parse("gpus:\n", "mismatches: []\n").ok());
   EXPECT_TRUE(BuildUpSigns::Parse("signs:\n", "s.yaml").ok());
 }
