@@ -14,6 +14,7 @@
 #include "common/advisor/signature.h"
 #include "services/cli/advisor/advisor_text.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/common/profile/profile_testing.h"
 
 namespace galen::cli {
 namespace {
@@ -86,6 +87,34 @@ TEST(AdvisorSign, ShowsAPersonWhatWasDigested) {
   ASSERT_EQ(ran.code, kOk) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("coarse"), HasSubstr("gemm"), HasSubstr("scale=2"),
                              HasSubstr("nccl=2.19\n"), Not(HasSubstr("a key of"))));
+}
+
+TEST(AdvisorSign, SignsAProfileByTheTimeOfItsOperatorsOverAllRanks) {
+  using profile::Kernel;
+  using profile::StepMark;
+  const auto trace = [](int rank, double compute, const char* job) {
+    return Written(
+        absl::StrCat("signed-rank-", rank, ".json").c_str(),
+        profile::TraceText({StepMark(1, 0, 100), Kernel("ampere_sgemm_128x64_nn", 0, 7, 0, compute),
+                            Kernel("ncclDevKernel_AllReduce", 0, 9, 90, 100)},
+                           job));
+  };
+  // 110 of 130 us are multiplications.
+  const std::string world = R"("distributedInfo":{"rank":0,"world_size":16},)";
+  const std::string one = trace(0, 70, world.c_str());
+  const std::string other = trace(1, 40, world.c_str());
+  Ran ran =
+      Call({"sign", one, other, "--key-file", Key(), "--knowledge", GALEN_SOURCE_DIR "/knowledge"});
+  ASSERT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("digested   fine all_reduce=1 gemm=3 scale=2\n"));
+  const std::string alone = trace(2, 10, "");
+  ran = Call({"sign", alone, "--key-file", Key(), "--knowledge", GALEN_SOURCE_DIR "/knowledge"});
+  EXPECT_EQ(ran.code, kBadInput);
+  EXPECT_THAT(ran.err, HasSubstr("--gpus"));
+  ran = Call({"sign", alone, "--gpus", "1", "--key-file", Key(), "--knowledge",
+              GALEN_SOURCE_DIR "/knowledge"});
+  ASSERT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("digested   fine all_reduce=2 gemm=2 scale=0\n"));
 }
 
 TEST(AdvisorSign, RefusesWhatCannotBeSignedAndSaysWhatToDo) {
