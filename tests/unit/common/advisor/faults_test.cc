@@ -75,14 +75,16 @@ TEST(Faults, ForgettingWorkloadsMakesNoneFailMoreOften) {
   std::uint32_t other = 1;
   for (int i = 0; i < 2000; ++i) {
     history.Add(0, i % 10 == 0);
-    if (i % 2 == 0) history.Add(other++, false);
+    // As many others that are seen once as make it forget nearly as much as it counts.
+    for (int k = 0; k < 7; ++k) history.Add(other++, false);
   }
   const auto& work = history.work();
   const auto most =
       std::find_if(work.begin(), work.end(), [](const auto& each) { return each.workload == 0; });
   ASSERT_NE(most, work.end());
-  EXPECT_GT(most->runs, 1000u);
-  EXPECT_NEAR(static_cast<double>(most->failures) / most->runs, 0.1, 0.02);
+  EXPECT_GT(most->runs, 100u);
+  EXPECT_LT(most->runs, 500u);
+  EXPECT_NEAR(static_cast<double>(most->failures) / most->runs, 0.1, 0.05);
 }
 
 TEST(Lemons, AreTheNodesThatFailMoreThanTheFleet) {
