@@ -63,6 +63,23 @@ double LayerBytes(const ModelShape& shape, bool flash) {
   return 2 * hidden * (rest + network + scores);
 }
 
+// The stage of a pipeline that the others wait for.
+struct Stage {
+  std::int64_t layers = 0;
+  bool head = false;  // that scores the vocabulary
+};
+
+// All stages have as many layers, and the last has the head beside them, of `head` layers' work
+// (../shared/fixtures/training-log/megatron-ds-3d-n16-dsoff.out and
+// megatron-gpt2-n4-v100-cancelled.out, "number of parameters on ... rank"). Where layers do not
+// divide, the last has the fewer.
+Stage BusiestStage(std::int64_t layers, std::int64_t stages, double head) {
+  const std::int64_t last = layers / stages;
+  const std::int64_t others = (layers + stages - 1) / stages;
+  if (Of(others) > Of(last) + head) return {others, false};
+  return {last, true};
+}
+
 }  // namespace
 
 StepWork WorkOf(const Job& job, const Machine& machine) {
@@ -76,23 +93,29 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   work.model_flops = FlopsPerStep(shape);
   work.weights = Weights(shape);
   work.micro_batches = Of(layout.MicroBatches(shape));
-  work.bubble = (pipeline - 1) / (Of(layout.chunks) * work.micro_batches);
 
   const bool full = layout.recompute == Recompute::kFull && shape.training;
   const bool selective = layout.recompute == Recompute::kSelective && shape.training;
   const double passes = shape.training ? (full ? 4.0 : 3.0) : 1.0;
   // Tokens of a step that pass one stage, and the part of each that one GPU of it has.
   const double tokens = Of(shape.batch) / replicas * Of(shape.sequence);
-  const double layers = Of(shape.layers) / pipeline;
   const double share = tokens / (tensor * context);
   const auto [even, odd] = LayerFlops(shape, layout.tensor);
+  const double head = HeadFlopsPerToken(shape) * (shape.training ? 3.0 : 1.0);
+  const double layer = (even + odd) * passes;
+  const Stage busiest = BusiestStage(shape.layers, layout.pipeline, head / layer);
+  const double layers = Of(busiest.layers);
+  const double of_stage = layers * layer + (busiest.head ? head : 0);
+  // While a pipeline fills and drains, a micro-batch passes all other stages.
+  work.bubble = std::max(0.0, (Of(shape.layers) * layer + head) / of_stage - 1) /
+                (Of(layout.chunks) * work.micro_batches);
   work.flops = share * layers * even * passes;
   work.odd_flops = share * layers * odd * passes;
   if (selective) {
     const bool suits = Suits(shape.head_size, 1, shape.precision);
     (suits ? work.flops : work.odd_flops) += share * layers * ScoreFlopsPerToken(shape);
   }
-  work.flops += share / pipeline * HeadFlopsPerToken(shape) * (shape.training ? 3.0 : 1.0);
+  if (busiest.head) work.flops += share * head;
 
   work.bytes = share * layers * LayerBytes(shape, layout.flash) * passes;
   const double experts = ExpertWeights(shape) * Of(shape.layers);

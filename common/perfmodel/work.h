@@ -29,7 +29,7 @@ struct StepWork {
   double bytes = 0;        // of memory: activations, and what the optimizer reads and writes
   std::vector<Traffic> traffic;
   double micro_batches = 0;
-  double bubble = 0;   // share of the work that filling a pipeline adds
+  double bubble = 0;   // share of the work that filling and draining a pipeline adds
   double weights = 0;  // of all GPUs
 };
 
@@ -38,8 +38,8 @@ struct StepWork {
 // Adam with weights as KeptBytes and its state in four or more (Rajbhandari et al.,
 // arXiv:1910.02054, section 3); collectives of
 // tensor and pipeline parallelism after Narayanan et al. (arXiv:2104.04473, sections 2.2 and 3.2)
-// and of ZeRO after Rajbhandari et al., section 7. The layers, and the head, count as evenly spread
-// over the stages of a pipeline.
+// and of ZeRO after Rajbhandari et al., section 7. Of a pipeline's stages the busiest counts:
+// layers stand whole, and the last stage has the head too.
 StepWork WorkOf(const Job& job, const Machine& machine);
 
 }  // namespace galen::perfmodel
