@@ -114,15 +114,15 @@ absl::StatusOr<DescriptionWords> DescriptionWords::From(const words::Vocabulary&
       absl::StrCat("(?:", Group(plain_at_least), "|", Group(plain_at_most), R"()\s+)", kNumber));
   words.or_more = compiler.Compile(
       absl::StrCat(R"(\b)", kNumber, " (?:", Group(or_more), "|", Group(or_less), ")"));
-  words.presence = compiler.Compile(
-      absl::StrCat(Group(presence), kQuotedInSentence, R"(([^.\n]{0,80}))"));
+  words.presence =
+      compiler.Compile(absl::StrCat(Group(presence), kQuotedInSentence, R"(([^.\n]{0,80}))"));
   words.last_sound = compiler.Compile(absl::StrCat(".*", Group(sound)));
   words.last_faulty = compiler.Compile(absl::StrCat(".*", Group(faulty)));
   std::string any = words.last.expression();
   for (const words::Phrases& each : words.ordinals) absl::StrAppend(&any, "|", each.expression());
   words.column = compiler.Compile(absl::StrCat("(", any, ") ", column.expression()));
-  words.counted_in = compiler.Compile(
-      absl::StrCat(counted_in.expression(), R"(\s+(kib|kb|mib|mb|gib|gb)\b)"));
+  words.counted_in =
+      compiler.Compile(absl::StrCat(counted_in.expression(), R"(\s+(kib|kb|mib|mb|gib|gb)\b)"));
   GALEN_RETURN_IF_ERROR(compiler.status());
   return words;
 }

@@ -90,9 +90,8 @@ std::string BoundInUnitOf(absl::string_view shown, const std::string& field,
   // "MemFree:  1024 kB".
   const std::string line = absl::StrCat("(?im:", SpacedPattern(field),
                                         R"([^\n]*?[0-9]\s*(kib|kb|mib|mb|gib|gb|tib|tb)\b))");
-  const bool shows =
-      !field.empty() &&
-      RE2::PartialMatch(re2::StringPiece(shown.data(), shown.size()), line, &unit);
+  const bool shows = !field.empty() &&
+                     RE2::PartialMatch(re2::StringPiece(shown.data(), shown.size()), line, &unit);
   if (!shows && !RE2::PartialMatch(lower, *words.counted_in, &unit)) return condition.value;
   const double counted = KibOf(absl::AsciiStrToLower(unit));
   double value = 0;

@@ -120,7 +120,8 @@ bool HasColonsOfIpv6(const std::string& text) {
 void AddIpv6(absl::string_view sentence, std::vector<Mention>& mentions) {
   // "[fd00::5%eth0]:22": what is open, the address, what is closed, a port.
   static const RE2* const kIpv6 = new RE2(
-      R"((?:^|[^0-9a-z:.])(\[?)([0-9a-f:]{2,39}(?:(?:\d{1,3}\.){3}\d{1,3})?)(?:%\w{1,16})?(\]?)(?::(\d{1,5}))?)", Bytes());
+      R"((?:^|[^0-9a-z:.])(\[?)([0-9a-f:]{2,39}(?:(?:\d{1,3}\.){3}\d{1,3})?)(?:%\w{1,16})?(\]?)(?::(\d{1,5}))?)",
+      Bytes());
   re2::StringPiece rest = Piece(sentence);
   re2::StringPiece open;
   re2::StringPiece address;

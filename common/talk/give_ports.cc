@@ -22,11 +22,7 @@ class Giver {
  public:
   Giver(absl::string_view lower, const std::vector<Verdict>& verdicts, const TalkWords& words,
         const Reading& reading, std::vector<Mention>& mentions)
-      : lower_(lower),
-        verdicts_(verdicts),
-        words_(words),
-        reading_(reading),
-        mentions_(mentions) {}
+      : lower_(lower), verdicts_(verdicts), words_(words), reading_(reading), mentions_(mentions) {}
 
   void Give(const PortMention& port) {
     std::size_t owner = OwnerOf(port);
@@ -88,11 +84,11 @@ class Giver {
   // "ports for all".
   bool IsForAll(const PortMention& port) const {
     const absl::string_view before = Before(lower_, port.begin);
-    const absl::string_view with_cue = lower_.substr(
-        port.begin - before.size(), port.end - port.begin + before.size());
-    return words_.for_all.In(absl::StrCat(
-        Last(before, kNearBefore), " | ", Last(with_cue, kNearAfter), " ",
-        After(lower_, port.end).substr(0, kNearAfter)));
+    const absl::string_view with_cue =
+        lower_.substr(port.begin - before.size(), port.end - port.begin + before.size());
+    return words_.for_all.In(absl::StrCat(Last(before, kNearBefore), " | ",
+                                          Last(with_cue, kNearAfter), " ",
+                                          After(lower_, port.end).substr(0, kNearAfter)));
   }
 
   // "10.0.0.4 and 10.0.0.5 on port 2222" gives it to the whole list.

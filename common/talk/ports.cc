@@ -37,8 +37,7 @@ class Cues {
       if (!ahead.looked || (ahead.span.has_value() && ahead.span->begin < from)) {
         ahead = {Find(cue, from), true};
       }
-      if (ahead.span.has_value() &&
-          (!first.has_value() || ahead.span->begin < first->span.begin)) {
+      if (ahead.span.has_value() && (!first.has_value() || ahead.span->begin < first->span.begin)) {
         first = FoundCue{cue, *ahead.span};
       }
     }

@@ -22,9 +22,8 @@ absl::string_view WordsBefore(absl::string_view lower, const std::vector<Mention
 
 absl::string_view WordsAfter(absl::string_view lower, const std::vector<Mention>& mentions,
                              std::size_t i) {
-  const std::size_t to = i + 1 == mentions.size()
-                             ? lower.size()
-                             : std::max(mentions[i + 1].begin, mentions[i].end);
+  const std::size_t to =
+      i + 1 == mentions.size() ? lower.size() : std::max(mentions[i + 1].begin, mentions[i].end);
   return After(lower, mentions[i].end, to);
 }
 
@@ -46,8 +45,7 @@ void WeighListed(absl::string_view lower, const std::vector<Mention>& mentions, 
 
 bool IsListed(absl::string_view lower, const std::vector<Mention>& mentions, std::size_t i,
               const TalkWords& words) {
-  return i > 0 &&
-         (IsOfRange(mentions, i) || words.connects.In(WordsBefore(lower, mentions, i)));
+  return i > 0 && (IsOfRange(mentions, i) || words.connects.In(WordsBefore(lower, mentions, i)));
 }
 
 std::vector<Verdict> Weigh(absl::string_view lower, const std::vector<Mention>& mentions,

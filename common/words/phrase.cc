@@ -21,9 +21,7 @@ namespace {
 constexpr char kAnyWord[] = R"([\w'-]+)";
 constexpr char kAnything[] = "[^ ]+";
 
-bool IsWordByte(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
+bool IsWordByte(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 absl::Status Wrong(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
@@ -164,8 +162,8 @@ class Parser {
       GALEN_ASSIGN_OR_RETURN(const std::string part, Part(depth + 1));
       if (!absl::ConsumePrefix(&rest_, "]")) return Wrong("a [ has no ]");
       item.expression = absl::StrCat("(?:", part, ")");
-      item.times = absl::ConsumePrefix(&rest_, "*") ? Item::Times::kAnyNumber
-                                                    : Item::Times::kOptional;
+      item.times =
+          absl::ConsumePrefix(&rest_, "*") ? Item::Times::kAnyNumber : Item::Times::kOptional;
       return item;
     }
     const absl::string_view word = rest_.substr(0, rest_.find_first_of(" ]"));
@@ -200,8 +198,9 @@ absl::StatusOr<std::string> PhraseExpression(absl::string_view phrase, const Lis
       return Wrong("has a capital letter; texts are compared in lower case");
     }
     if (absl::ascii_iscntrl(byte) || absl::StrContains("\\^$?{}", c)) {
-      return Wrong("has a character that no phrase has: \\ ^ $ ? { } or a control character; this "
-                   "is no regular expression");
+      return Wrong(
+          "has a character that no phrase has: \\ ^ $ ? { } or a control character; this "
+          "is no regular expression");
     }
   }
   return Parser(phrase, list).Whole();

@@ -71,9 +71,8 @@ absl::Status AddPhrases(const Yaml& list, absl::string_view field, absl::string_
   const std::string folder(FolderOf(file));
   for (const Yaml& item : phrases->items) {
     GALEN_ASSIGN_OR_RETURN(std::string phrase, host::YamlText(item, file, field));
-    const auto twin = std::find_if(into.begin(), into.end(), [&](const Written& other) {
-      return other.phrase == phrase;
-    });
+    const auto twin = std::find_if(into.begin(), into.end(),
+                                   [&](const Written& other) { return other.phrase == phrase; });
     if (twin != into.end()) {
       // What a site had first and Galen has since is no mistake of the site.
       if (twin->folder != folder) continue;
@@ -117,8 +116,7 @@ class VocabularyReader {
       if (!draft.filler.empty()) {
         GALEN_ASSIGN_OR_RETURN(filler, AnyOf(name, draft.filler));
       }
-      absl::StatusOr<Phrases> list =
-          Phrases::Compile(expression, draft.place, draft.marks, filler);
+      absl::StatusOr<Phrases> list = Phrases::Compile(expression, draft.place, draft.marks, filler);
       if (!list.ok()) {
         return absl::InvalidArgumentError(
             absl::StrCat(draft.where, ": ", name, ": ", list.status().message()));
@@ -130,8 +128,8 @@ class VocabularyReader {
 
  private:
   absl::Status AddList(const std::string& name, const Yaml& list, absl::string_view file) {
-    if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") !=
-                            std::string::npos) {
+    if (name.empty() ||
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos) {
       return host::YamlError(list, file,
                              absl::StrCat(name, ": a list's name has a-z, 0-9 and _ alone"));
     }
@@ -155,8 +153,9 @@ class VocabularyReader {
     const Yaml* const why = list.Find("why");
     if (why == nullptr) {
       return host::YamlError(list, file,
-                             absl::StrCat(name, ": no list has this name; correct it, or say why "
-                                                "there is a new one"));
+                             absl::StrCat(name,
+                                          ": no list has this name; correct it, or say why "
+                                          "there is a new one"));
     }
     GALEN_RETURN_IF_ERROR(host::YamlText(*why, file, "why").status());
     Draft draft;
@@ -194,8 +193,7 @@ class VocabularyReader {
     std::string any;
     for (const Written& each : phrases) {
       const absl::StatusOr<std::string> expression = PhraseExpression(
-          each.phrase,
-          [&](absl::string_view other) { return ExpressionOf(std::string(other)); });
+          each.phrase, [&](absl::string_view other) { return ExpressionOf(std::string(other)); });
       if (!expression.ok()) {
         return absl::InvalidArgumentError(absl::StrCat(each.where, ": ", name, ": \"", each.phrase,
                                                        "\": ", expression.status().message()));

@@ -52,15 +52,16 @@ constexpr char kClause[] = "place: clause, filler: [please], phrases: [stop]";
 
 INSTANTIATE_TEST_SUITE_P(
     Lists, PlaceTest,
-    ::testing::Values(
-        Stands{"phrases: [go]", "let it go now", true}, Stands{"phrases: [go]", "gone", false},
-        Stands{kEnd, "but not the old [", true}, Stands{kEnd, "but not the new", false},
-        Stands{kEnd, "not: ", false}, Stands{kStart, " - is fine, all of it", true},
-        Stands{kStart, "it is fine", false}, Stands{kWhole, "yes, please!", true},
-        Stands{kWhole, "yes, but later", false}, Stands{kOnly, ", and the ", true},
-        Stands{kOnly, "", true}, Stands{kOnly, "and then", false},
-        Stands{kClause, "stop it", true}, Stands{kClause, "please stop it", true},
-        Stands{kClause, "no, stop it", true}, Stands{kClause, "jobs stop", false}));
+    ::testing::Values(Stands{"phrases: [go]", "let it go now", true},
+                      Stands{"phrases: [go]", "gone", false},
+                      Stands{kEnd, "but not the old [", true},
+                      Stands{kEnd, "but not the new", false}, Stands{kEnd, "not: ", false},
+                      Stands{kStart, " - is fine, all of it", true},
+                      Stands{kStart, "it is fine", false}, Stands{kWhole, "yes, please!", true},
+                      Stands{kWhole, "yes, but later", false}, Stands{kOnly, ", and the ", true},
+                      Stands{kOnly, "", true}, Stands{kOnly, "and then", false},
+                      Stands{kClause, "stop it", true}, Stands{kClause, "please stop it", true},
+                      Stands{kClause, "no, stop it", true}, Stands{kClause, "jobs stop", false}));
 
 TEST(Phrases, FindTheNextPlaceAndTheLongestThere) {
   const Phrases list = ListOf("phrases: [port, port number, at]");
@@ -123,7 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
     Files, MistakeTest,
     ::testing::Values(
         Mistake{"lists: [", "a.yaml:", ""}, Mistake{"- a", "a.yaml:1", "no map"},
-        Mistake{"phrases: []", "a.yaml:1", "unknown"}, Mistake{"lists: [a]", "a.yaml:1", "needs lists"},
+        Mistake{"phrases: []", "a.yaml:1", "unknown"},
+        Mistake{"lists: [a]", "a.yaml:1", "needs lists"},
         Mistake{"lists:\n  A: {why: test, phrases: [b]}", "a.yaml:2", "a-z"},
         Mistake{"lists:\n  a: {why: test, word: [b]}", "a.yaml:2", "word: unknown"},
         Mistake{"lists:\n  a: {phrases: [b]}", "a.yaml:2", "no list has this name"},
@@ -136,8 +138,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "a.yaml:7", "stands at a.yaml:5 already"},
         Mistake{"lists:\n  a:\n    why: test\n    phrases:\n      - b\n      - c?\n", "a.yaml:6",
                 "no regular expression"},
-        Mistake{"lists:\n  a: {why: test, phrases: [b]}\n  a: {why: test, phrases: [c]}", "a.yaml:3",
-                ""},
+        Mistake{"lists:\n  a: {why: test, phrases: [b]}\n  a: {why: test, phrases: [c]}",
+                "a.yaml:3", ""},
         Mistake{"lists:\n  a:\n    why: test\n    phrases: [b <c>]\n", "a.yaml:4", "<c>: no list"},
         Mistake{"lists:\n  a: {why: test, phrases: [b <c>]}\n  c: {why: test, phrases: [d <a>]}",
                 "a.yaml:", "names itself"}));
