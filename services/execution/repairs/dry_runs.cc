@@ -110,17 +110,18 @@ std::vector<CheckResult> AboutTarget(const std::vector<std::string>& checks,
 }  // namespace
 
 struct DryRuns::Run {
-  Run(std::atomic<int>& counted, clients::Done<DryRun> on_done)
-      : under_way(counted), done(std::move(on_done)) {}
-  ~Run() { --under_way; }
+  Run(std::shared_ptr<std::atomic<int>> counted, clients::Done<DryRun> on_done)
+      : under_way(std::move(counted)), done(std::move(on_done)) {}
+  ~Run() { --*under_way; }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  std::atomic<int>& under_way;
+  const std::shared_ptr<std::atomic<int>> under_way;
   clients::Done<DryRun> done;
+  Check check;
   galen::v1::Device target;
   std::vector<std::string> checks;
-  absl::Time deadline;
+  absl::Time check_deadline;
   absl::Duration node_time;
 };
 
@@ -151,27 +152,29 @@ void DryRuns::Start(const v1::DryRunRepairRequest& request, absl::Time deadline,
                                                    ": is not carried out by this execution agent "
                                                    "(--node_actions)")));
   }
-  const absl::Duration time = std::min(deadline - kReturn - clock_.Now(), options_.node_time);
+  const absl::Time now = clock_.Now();
+  const absl::Duration time = std::min(deadline - kReturn - now, options_.node_time);
   if (time <= absl::ZeroDuration()) {
     return std::move(done)(absl::DeadlineExceededError("there is no time left to ask the machine"));
   }
-  const bool full = ++under_way_ > options_.at_once;
+  const bool full = ++*under_way_ > options_.at_once;
   const auto run = std::make_shared<Run>(under_way_, std::move(done));
   if (full) {
     return std::move(run->done)(absl::ResourceExhaustedError(
         absl::StrCat("there are ", options_.at_once, " dry runs under way; try again")));
   }
   run->target = action.target();
-  run->deadline = deadline;
   run->node_time = time;
+  run->check = check_;
+  run->check_deadline = std::min(deadline - kReturn, now + time + options_.check_time);
   std::set<std::string> checks;
   for (const RunAction::Recovery& promise : how->verify) checks.insert(promise.check);
   run->checks.assign(checks.begin(), checks.end());
   node::v1::RepairRequest ask;
   *ask.mutable_action() = action;
   ask.set_dry_run(true);
-  ask_(node, ask, clock_.Now() + time,
-       [this, run](absl::StatusOr<RepairResponse> answer) { Answered(run, std::move(answer)); });
+  ask_(node, ask, now + time,
+       [run](absl::StatusOr<RepairResponse> answer) { Answered(run, std::move(answer)); });
 }
 
 void DryRuns::Answered(const std::shared_ptr<Run>& run, absl::StatusOr<RepairResponse> answer) {
@@ -189,14 +192,16 @@ void DryRuns::Answered(const std::shared_ptr<Run>& run, absl::StatusOr<RepairRes
   }
   DryRun said = Cleaned(std::move(*answer->mutable_dry_run()));
   said.set_would_run(answer->state() == RepairResponse::WOULD_RUN && said.same_plan());
-  if (run->checks.empty()) return std::move(run->done)(std::move(said));
-  check_(node, run->checks, std::min(run->deadline - kReturn, clock_.Now() + options_.check_time),
-         [run, said = std::move(said)](std::vector<CheckResult> results) mutable {
-           for (CheckResult& result : AboutTarget(run->checks, run->target, std::move(results))) {
-             *said.add_checks() = std::move(result);
-           }
-           std::move(run->done)(std::move(said));
-         });
+  // What would be refused needs no look.
+  if (run->checks.empty() || !said.same_plan()) return std::move(run->done)(std::move(said));
+  run->check(
+      node, run->checks, run->check_deadline,
+      [run, said = std::move(said)](std::vector<CheckResult> results) mutable {
+        for (CheckResult& result : AboutTarget(run->checks, run->target, std::move(results))) {
+          *said.add_checks() = std::move(result);
+        }
+        std::move(run->done)(std::move(said));
+      });
 }
 
 }  // namespace galen::execution

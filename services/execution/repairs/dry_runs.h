@@ -50,8 +50,10 @@ class DryRuns {
              clients::Done<galen::v1::DryRun> done);
 
  private:
+  // A dry run under way, which needs nothing of this object any more.
   struct Run;
-  void Answered(const std::shared_ptr<Run>& run, absl::StatusOr<node::v1::RepairResponse> answer);
+  static void Answered(const std::shared_ptr<Run>& run,
+                       absl::StatusOr<node::v1::RepairResponse> answer);
 
   const std::vector<actions::RunAction> known_;
   const Clock& clock_;
@@ -59,7 +61,7 @@ class DryRuns {
   const Ask ask_;
   const Check check_;
   const Options options_;
-  std::atomic<int> under_way_ = 0;
+  const std::shared_ptr<std::atomic<int>> under_way_ = std::make_shared<std::atomic<int>>(0);
 };
 
 }  // namespace galen::execution

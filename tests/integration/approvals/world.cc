@@ -244,7 +244,8 @@ class World::NoLimit final : public gateway::RateGate {
 // Brings dry runs to execution's own part in them.
 class World::Execution final : public clients::ExecutionClient {
  public:
-  explicit Execution(execution::DryRuns& dry_runs) : dry_runs_(dry_runs) {}
+  Execution(execution::DryRuns& dry_runs, const Clock& clock)
+      : dry_runs_(dry_runs), clock_(clock) {}
   void ResolveNodes(const execution::v1::ResolveNodesRequest&, absl::Time,
                     clients::Done<execution::v1::ResolveNodesResponse> done) override {
     std::move(done)(absl::UnimplementedError("not here"));
@@ -255,13 +256,15 @@ class World::Execution final : public clients::ExecutionClient {
     std::move(done)(absl::UnimplementedError("not here"));
     return clients::NoCancel();
   }
-  void DryRunRepair(const execution::v1::DryRunRepairRequest& request, absl::Time deadline,
+  // (The API's deadlines are by the time of day, which is not this world's.)
+  void DryRunRepair(const execution::v1::DryRunRepairRequest& request, absl::Time,
                     clients::Done<galen::v1::DryRun> done) override {
-    dry_runs_.Start(request, deadline, std::move(done));
+    dry_runs_.Start(request, clock_.Now() + absl::Seconds(30), std::move(done));
   }
 
  private:
   execution::DryRuns& dry_runs_;
+  const Clock& clock_;
 };
 
 World::World(std::uint32_t seed)
@@ -298,7 +301,7 @@ World::World(std::uint32_t seed)
             std::move(done)(std::move(results));
           },
           execution::DryRuns::Options()),
-      execution_(std::make_unique<Execution>(dry_runs_)),
+      execution_(std::make_unique<Execution>(dry_runs_, clock)),
       upstream_(*mesh_, book, *executor_, clock, nullptr, execution_.get()),
       audience_(gateway::Audience::Load(Knowledge()).value()),
       api_(AllRoutes(), upstream_, *keys_, *rates_, audience_, "{}", {}) {

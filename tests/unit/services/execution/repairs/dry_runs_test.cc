@@ -222,6 +222,16 @@ TEST_F(DryRunsTest, AnAnswerThatIsNoDryRunIsNotPassedOn) {
   }
 }
 
+TEST_F(DryRunsTest, OfAnotherPlanNothingIsLookedAt) {
+  answer_->set_state(RepairResponse::REFUSED);
+  answer_->mutable_dry_run()->set_same_plan(false);
+  const auto dry_run = Ask(Request());
+  ASSERT_THAT(dry_run, IsOk());
+  EXPECT_FALSE(dry_run->would_run());
+  EXPECT_EQ(dry_run->checks_size(), 0);
+  EXPECT_THAT(checked_, IsEmpty());
+}
+
 TEST_F(DryRunsTest, ALongOrUncleanWordOfANodeIsCutAndCleaned) {
   RepairResponse long_winded = Would();
   DryRun& said = *long_winded.mutable_dry_run();
