@@ -111,6 +111,15 @@ TEST(RulesTest, RealExportersAreKnown) {
   }
 }
 
+TEST(RulesTest, AMetricOfOneGpuSaysSo) {
+  const Quantity* throughput = Shipped().Find("throughput");
+  ASSERT_NE(throughput, nullptr);
+  for (const MetricOf& metric : throughput->metrics) {
+    EXPECT_EQ(metric.of, metric.metric.find("per_device") != std::string::npos ? "gpu" : "")
+        << metric.metric;
+  }
+}
+
 TEST(RulesTest, MistakesAreNamedWithTheirPlace) {
   for (const auto& [text, what] : std::map<std::string, std::string>{
            {"", "names no families"},
@@ -122,6 +131,7 @@ TEST(RulesTest, MistakesAreNamedWithTheirPlace) {
             "from is more than to"},
            {"quantities:\n  - {name: a, metrics: [{metric: 'rate(b)'}]}\n", "no selector"},
            {"quantities:\n  - {name: a, kind: thing}\n", "gauge or counter"},
+           {"quantities:\n  - {name: a, metrics: [{metric: b, of: rack}]}\n", "of: gpu"},
            {"other: 1\n", "other: unknown"}}) {
     EXPECT_THAT(ParseRules(text, "f"),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)))
