@@ -93,8 +93,8 @@ TEST(EarlyBounds, NamesOfAnyLengthAreKeptAndTheirCausesOpened) {
 TEST(EarlyRequest, ANameThatNoMachineMayHaveIsLeftOutAndTheOthersStay) {
   warning::Alarm alarm;
   alarm.first = alarm.last = alarm.told = absl::FromUnixSeconds(1'700'000'000);
-  for (const std::string& node : {std::string(254, 'x'), std::string("n1"), std::string(254, 'x'),
-                                  std::string(253, 'y')}) {
+  for (const std::string& node :
+       {std::string(254, 'x'), std::string("n1"), std::string(254, 'x'), std::string(253, 'y')}) {
     alarm.notices.push_back({"r", {node, "0", "", ""}, 2, 1, 1, alarm.first});
   }
   const auto request = RequestOf(alarm, warning::Book(), {}, "tenants/t");
