@@ -325,7 +325,8 @@ TEST_F(EarlyWarningTest, WhatWasKeptOfOtherRulesIsNotTaken) {
         store_->values().Get("watch.early.subjects", "0", clock_.Now()).value().value()));
     ASSERT_EQ(subjects.kind(), "gpu");
     for (v1::EarlySubjects::Subject& each : *subjects.mutable_subjects()) {
-      if (each.node() == "n2") each.set_numbers(1, 1e6F);  // the sum of the first rule
+      // The sum of the first rule. (Each time of another machine, as each is a cause of its own.)
+      if (each.node() == (same ? "n2" : "n1")) each.set_numbers(1, 1e6F);
     }
     if (!same) subjects.set_rules(subjects.rules() + 1);
     ASSERT_THAT(store_->values().Put("watch.early.subjects", "0", subjects.SerializeAsString(),
