@@ -174,8 +174,8 @@ class History {
       node::v1::RepairRequest request;
       if (!captured_.empty()) request = captured_[world_.Below(captured_.size())];
       const auto due = world_.book.Due(world_.clock.Now());
-      if (due.ok() && !due->empty() && world_.Chance(0.5)) {
-        *request.mutable_action() = (*due)[world_.Below(due->size())];
+      if (due.ok() && !due->actions.empty() && world_.Chance(0.5)) {
+        *request.mutable_action() = due->actions[world_.Below(due->actions.size())];
       }
       if (world_.Chance(0.2)) request.mutable_action()->set_run(SomeText());
       if (world_.Chance(0.2)) request.set_warrant(SomeText());
@@ -197,7 +197,8 @@ class History {
     }
     for (const auto& actions : {world_.book.Due(world_.clock.Now()), world_.book.News()}) {
       EXPECT_TRUE(actions.ok()) << actions.status();
-      for (const Action& action : *actions) absl::StrAppend(&all, action.SerializeAsString());
+      for (const Action& action : actions->actions)
+        absl::StrAppend(&all, action.SerializeAsString());
     }
     return all;
   }

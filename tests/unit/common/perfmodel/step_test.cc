@@ -109,12 +109,12 @@ TEST(Step, APipelineWaitsForItsBusiestStage) {
     double layers;  // of 8, of the busiest stage
     bool head;
   };
-  for (const Case& one : {Case{"vocabulary=32000,gpus=1", 8, true},
-                          Case{"vocabulary=32000,gpus=4,pp=4", 2, true},
-                          Case{"vocabulary=32000,gpus=8,pp=8", 1, true},
-                          // 3, 3, and 2 with a head of a fourteenth of a layer
-                          Case{"vocabulary=1000,gpus=3,pp=3", 3, false},
-                          Case{"vocabulary=32000,gpus=3,pp=3", 2, true}}) {
+  for (const Case& one :
+       {Case{"vocabulary=32000,gpus=1", 8, true}, Case{"vocabulary=32000,gpus=4,pp=4", 2, true},
+        Case{"vocabulary=32000,gpus=8,pp=8", 1, true},
+        // 3, 3, and 2 with a head of a fourteenth of a layer
+        Case{"vocabulary=1000,gpus=3,pp=3", 3, false},
+        Case{"vocabulary=32000,gpus=3,pp=3", 2, true}}) {
     const auto job = ParseJob(absl::StrCat(
         "layers=8,hidden=1024,heads=16,sequence=1024,batch=64,precision=bf16,", one.fields));
     ASSERT_TRUE(job.ok()) << job.status();

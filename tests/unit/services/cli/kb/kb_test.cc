@@ -69,7 +69,7 @@ class KbTest : public ::testing::Test {
   }
   std::vector<std::string> Knowledge() const { return {root_ + "/shipped"}; }
   void Propose(const std::string& id, const std::string& label) {
-    curation::Proposal proposal{id, "incident", "2026-01-02", "t.jsonl:1", "because", {}, ""};
+    curation::Proposal proposal{id, "", "incident", "2026-01-02", "t.jsonl:1", "because", {}, ""};
     proposal.knowledge =
         absl::StrCat("incidents:\n  - {id: ", id, ", title: T, label: ", label, "}\n");
     ASSERT_THAT(curation::ProposalStore({site_}).Propose(proposal), IsOk());

@@ -183,7 +183,7 @@ TEST_F(DryRunActionTest, NothingIsDecidedByIt) {
   const Action before = Proposed();
   ASSERT_THAT(DryRun(before.name()), IsOk());
   EXPECT_EQ(Proposed().SerializeAsString(), before.SerializeAsString());
-  EXPECT_THAT(*offering_.Due(clock_.Now()), IsEmpty());
+  EXPECT_THAT(offering_.Due(clock_.Now())->actions, IsEmpty());
   // Nor of what is approved already, of which a machine is told no more than its content.
   ASSERT_THAT(offering_.Decide(diagnosis_, Approval(before), clock_.Now()), IsOk());
   const Action approved = Proposed();
