@@ -70,10 +70,11 @@ void Order(std::vector<Proposition>& propositions) {
 }  // namespace
 
 CauseAnswerer::CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                             const logs::Scanner& scanner,
+                             const logs::Scanner& scanner, DenialWords words,
                              std::optional<reasoner::llm::Model> model)
     : knowledge_(std::move(knowledge)),
       scanner_(scanner),
+      words_(std::move(words)),
       model_(model),
       rules_(*knowledge_),
       bare_(WithoutIncidents(*knowledge_)),
@@ -92,7 +93,7 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question,
   }
   const absl::Time deadline = absl::Now() + kLongestQuestion;
   // The first pass proposes; what the text rules out is no sign of anything.
-  std::string text = ablation.diagram ? WithoutDenials(question.text) : question.text;
+  std::string text = ablation.diagram ? WithoutDenials(question.text, words_) : question.text;
   if (text.find_first_not_of(" \n\t") == std::string::npos) text = question.text;
   const galen::v1::Incident incident = IncidentFor(text, question.log);
   const SystemClock clock;

@@ -12,6 +12,7 @@
 #include "common/reasoner/llm/asker.h"
 #include "common/reasoner/llm/llm_reasoner.h"
 #include "services/cli/eval/suite/ablation.h"
+#include "services/cli/eval/suite/diagram.h"
 #include "services/cli/eval/suite/questions.h"
 
 namespace galen::eval {
@@ -23,7 +24,7 @@ class CauseAnswerer {
  public:
   // All must outlive it; `model` may be nothing.
   CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge, const logs::Scanner& scanner,
-                std::optional<reasoner::llm::Model> model);
+                DenialWords words, std::optional<reasoner::llm::Model> model);
 
   // INVALID_ARGUMENT: a choice is no leaf of the taxonomy.
   absl::StatusOr<Answer> Find(const Question& question, const Ablation& ablation) const;
@@ -31,6 +32,7 @@ class CauseAnswerer {
  private:
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   const logs::Scanner& scanner_;
+  const DenialWords words_;
   const std::optional<reasoner::llm::Model> model_;
   const reasoner::BuiltinReasoner rules_;
   // The same without past incidents.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/status_macros.h"
 
 namespace galen::eval {
 namespace {
@@ -50,18 +51,23 @@ std::set<std::string> WordsOfLabel(const knowledge::v1::Label& label) {
                                   absl::StrJoin(label.symptoms(), " ")));
 }
 
-bool Denies(const std::string& clause) {
-  static const RE2* const kDenial = new RE2(
-      R"((?i)\b(?:no|not|never|none|neither|without|nothing|zero|clean|healthy|normal|fine|ruled out|rules out|passes|passed|unremarkable|unaffected|as expected|within limits|excluded|isn't|aren't|wasn't|doesn't|don't|free of|full speed|ok)\b)");
-  // "does not answer", "no progress" and the like are what is wrong.
-  static const RE2* const kComplaint = new RE2(
-      R"((?i)\b(?:not? (?:respond|answer|start|find|found|reach|load|open|progress|route|enough|space|memory|device|such|longer|permitted|allowed|able|initiali[sz]e|come|boot|mount|connect|work|finish|enumerated|listed|visible|present|available|supported|recogni[sz]ed|complete|detected|path|gpus?|kernel image|subnet|valid|exist|match|join|pass)|cannot|could not|couldn't|can't|never (?:comes|returns|ends|finishes|gets|reaches|leaves|starts)|nothing (?:moves|happens|arrives|progresses|comes)|without (?:a |an )?(?:error|warning|message|any))\w*)");
-  return RE2::PartialMatch(clause, *kDenial) && !RE2::PartialMatch(clause, *kComplaint);
+// "Does not answer", "no progress" and the like are what is wrong.
+bool Denies(absl::string_view clause, const DenialWords& words) {
+  const std::string lower = absl::AsciiStrToLower(clause);
+  return words.denial.In(lower) && !words.complaint.In(lower);
 }
 
 }  // namespace
 
-std::string WithoutDenials(absl::string_view text) {
+absl::StatusOr<DenialWords> DenialWords::From(const words::Vocabulary& vocabulary) {
+  DenialWords words;
+  GALEN_RETURN_IF_ERROR(
+      vocabulary.Fill({{"denial", &words.denial}, {"complaint", &words.complaint}}));
+  return words;
+}
+
+std::string WithoutDenials(absl::string_view text, const DenialWords& words) {
+  // Up to a mark that ends it, which is none within a number or a name.
   static const RE2* const kClause = new RE2(R"(((?:[^.;,\n]|[.,]\S)*(?:[.;,\n]+|$)))");
   std::string left;
   re2::StringPiece rest(text.data(), text.size());
@@ -71,8 +77,8 @@ std::string WithoutDenials(absl::string_view text) {
       rest.remove_prefix(1);
       continue;
     }
-    const std::string clause(piece);
-    if (!Denies(clause)) left += clause;
+    const absl::string_view clause(piece.data(), piece.size());
+    if (!Denies(clause, words)) absl::StrAppend(&left, clause);
   }
   return left;
 }

@@ -4,8 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/knowledge/knowledge.h"
+#include "common/words/phrases.h"
+#include "common/words/vocabulary.h"
 
 namespace galen::eval {
 
@@ -23,9 +26,18 @@ struct Critique {
   std::string why;
 };
 
+// The lists of knowledge/talk by which a clause rules something out. A value.
+struct DenialWords {
+  // INVALID_ARGUMENT: the vocabulary lacks one of them.
+  static absl::StatusOr<DenialWords> From(const words::Vocabulary& vocabulary);
+
+  words::Phrases denial;
+  words::Phrases complaint;
+};
+
 // What a text says without what it rules out: "ECC counters are zero" is no sign of an ECC error.
 // Clause by clause; what is left may be empty. Pure.
-std::string WithoutDenials(absl::string_view text);
+std::string WithoutDenials(absl::string_view text, const DenialWords& words);
 
 // What stands against the propositions, seen together: one that another, likelier one lists among
 // its effects; one that only names how failures look. Pure.

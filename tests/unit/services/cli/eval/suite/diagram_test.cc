@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/words.h"
 
 namespace galen::eval {
 namespace {
@@ -24,14 +25,16 @@ knowledge::Knowledge TwoLabels() {
 
 TEST(Diagram, WhatIsRuledOutIsNoSign) {
   const std::string left =
-      WithoutDenials("The clock drops under load. ECC counters are zero, cables look fine.");
+      WithoutDenials("The clock drops under load. ECC counters are zero, cables look fine.",
+                     testing::ShippedWords<DenialWords>());
   EXPECT_THAT(left, HasSubstr("clock drops"));
   EXPECT_THAT(left, Not(HasSubstr("ECC")));
   EXPECT_THAT(left, Not(HasSubstr("cables")));
 }
 
 TEST(Diagram, WhatDoesNotWorkIsASign) {
-  EXPECT_THAT(WithoutDenials("The server does not answer."), HasSubstr("answer"));
+  EXPECT_THAT(WithoutDenials("The server does not answer.", testing::ShippedWords<DenialWords>()),
+              HasSubstr("answer"));
 }
 
 TEST(Diagram, AnEffectGivesWayToItsCause) {
