@@ -43,9 +43,9 @@ struct Fitted {
   Estimate estimate;
 };
 // Effects and what workloads add, each from the other in turn. Nothing: there is no estimate.
-std::optional<Fitted> FitEffects(absl::Span<const LifeCounts::Cell> cells,
-                                 absl::Span<const std::size_t> which, double shrink) {
-  Fitted fitted{StrataOf(cells), {}};
+std::optional<Fitted> FitEffects(Strata strata, absl::Span<const std::size_t> which,
+                                 double shrink) {
+  Fitted fitted{std::move(strata), {}};
   for (int round = 0; round < 4 && !which.empty(); ++round) {
     std::optional<Estimate> better = Maximise(fitted.strata, which, fitted.estimate.effects);
     if (!better.has_value()) return std::nullopt;
@@ -60,10 +60,13 @@ std::optional<Fitted> FitEffects(absl::Span<const LifeCounts::Cell> cells,
 // the hours as they would have been.
 std::vector<double> TailsOf(absl::Span<const LifeCounts::Cell> cells,
                             absl::Span<const std::size_t> which, double shrink) {
-  std::vector<LifeCounts::Cell> as_planned(cells.begin(), cells.end());
-  for (LifeCounts::Cell& cell : as_planned) cell.hours = std::max(cell.hours, cell.exposure);
+  Strata strata = StrataOf(cells);
+  for (std::size_t k = 0; k < strata.cells.size(); ++k) {
+    LifeCounts::Cell& cell = strata.cells[k];
+    strata.hours[k] = cell.hours = std::max(cell.hours, cell.exposure);
+  }
   std::vector<double> tails(which.size(), 1);
-  const std::optional<Fitted> fitted = FitEffects(as_planned, which, shrink);
+  const std::optional<Fitted> fitted = FitEffects(std::move(strata), which, shrink);
   for (std::size_t i = 0; i < which.size() && fitted.has_value(); ++i) {
     tails[i] = UpperTailOf(fitted->strata, which, i, fitted->estimate);
   }
@@ -185,13 +188,14 @@ absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> given,
       which.push_back(i);
     }
   }
-  const std::optional<Fitted> fitted = FitEffects(given, which, options.shrink);
+  // (First, so that what it takes is free again.)
+  const std::vector<double> tails = TailsOf(given, which, options.shrink);
+  const std::optional<Fitted> fitted = FitEffects(StrataOf(given), which, options.shrink);
   if (!fitted.has_value()) {
     return absl::FailedPreconditionError(
         "build-ups: the effects of the signs cannot be told apart; more runs are needed");
   }
   const Estimate& estimate = fitted->estimate;
-  const std::vector<double> tails = TailsOf(given, which, options.shrink);
   for (std::size_t i = 0; i < which.size(); ++i) {
     HazardModel::Sign& sign = model.signs[which[i]];
     sign.effect = estimate.effects[i];
