@@ -6,8 +6,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/host/knowledge_file.h"
+#include "common/host/yaml.h"
 
 namespace galen::advisor {
 namespace {
