@@ -161,10 +161,14 @@ TEST_F(FollowingTest, OfTwoThatStartTogetherBothStart) {
   const auto slow = On(watched);
   const auto fast = On(*store_);
   Report(*slow, 500);
-  watched.watched().before_put = [&] { return fast->Follow(); };
+  watched.watched().before_put = [&] {
+    Report(*fast, 1);  // so that it learns of more
+    return fast->Follow();
+  };
   EXPECT_THAT(slow->Follow(), IsOk());
   EXPECT_EQ(fast->Patterns().version(), 1);
   EXPECT_EQ(slow->Patterns().version(), 1);
+  EXPECT_EQ(slow->Patterns().origin().runs(), 501);
 }
 
 TEST_F(FollowingTest, AfterAStartWhatWasReportedSinceTheLastLearningIsNew) {
