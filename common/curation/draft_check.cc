@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/text.h"
 #include "common/curation/condition.h"
 #include "common/curation/description.h"
 #include "common/curation/find_check.h"
@@ -155,9 +156,9 @@ class Drafter {
     const std::string name = NameOf(field_, source_);
     knowledge::v1::Check& check = draft_.check;
     check.set_name(absl::StrCat("site.", name));
-    std::string title = request_.description.substr(0, request_.description.find('\n'));
-    if (title.size() > kMostTitle) title.resize(kMostTitle);
-    check.set_title(title);
+    check.set_title(CleanText(
+        absl::string_view(request_.description).substr(0, request_.description.find('\n')),
+        kMostTitle));
     check.set_kind(knowledge::v1::Check::EXTRACT);
     check.set_file(source_.file);
     for (const std::string& word : source_.command) check.add_command(word);

@@ -57,12 +57,19 @@ galen::v1::CheckResult RunDraft(const knowledge::v1::Check& check, const host::H
 }
 
 absl::StatusOr<galen::v1::CheckResult> RunCall(
-    const std::string& call, const std::string& node, const std::string& bundle,
+    const curation::CheckDraft& draft, const std::string& node, const std::string& bundle,
     const std::shared_ptr<const knowledge::Knowledge>& knowledge) {
   const node::LocalHosts hosts({.name = "suite"});
   const node::NodeExecutor executor(hosts, knowledge, node::AllChecks(), {});
   node::v1::RunChecksRequest request;
-  request.add_checks(call);
+  request.add_checks(draft.call);
+  if (!draft.parameters.empty()) {
+    galen::v1::CheckParameters& parameters = *request.add_parameters();
+    parameters.set_check(draft.call);
+    for (const auto& [name, value] : draft.parameters) {
+      (*parameters.mutable_values())[name] = value;
+    }
+  }
   request.set_node(node);
   request.set_bundle(bundle);
   galen::v1::CheckResult result;
@@ -151,7 +158,7 @@ Answer AnswerCheck(const Question& question,
       }
       result = RunDraft(draft->check, **opened, *knowledge);
     } else {
-      result = RunCall(draft->call, host.name, hosts->bundle->root(), knowledge);
+      result = RunCall(*draft, host.name, hosts->bundle->root(), knowledge);
     }
     const std::string state = result.ok() ? StateOf(*result) : "unknown";
     if (state == host.expect) continue;

@@ -170,7 +170,15 @@ class Parser {
                    "write healthy, faulty or unknown");
     }
     GALEN_ASSIGN_OR_RETURN(const std::string shown, MaybeText(node, "shown"));
+    if (!shown.empty() && shown != "true" && shown != "false") {
+      return Wrong(node, absl::StrCat("shown: \"", shown, "\" is not known"),
+                   "write true or false");
+    }
     host.shown = shown == "true";
+    if (host.shown && host.expect == "unknown") {
+      return Wrong(node, "shown: nobody can say of an output what it shows of an unknown state",
+                   "show a healthy or a faulty host");
+    }
     GALEN_ASSIGN_OR_RETURN(host.absent, Texts(node, "absent", kMostSources));
     for (const std::string& path : host.absent) {
       if (!IsPath(path))
@@ -331,8 +339,15 @@ absl::StatusOr<std::vector<Question>> ReadQuestions(const std::string& path) {
   std::vector<fs::path> files;
   if (fs::is_directory(path, error)) {
     for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-      if (at->path().extension() == ".yaml" && files.size() < kMostFiles)
-        files.push_back(at->path());
+      if (at->path().extension() == ".yaml") files.push_back(at->path());
+      if (files.size() > kMostFiles) {
+        return absl::InvalidArgumentError(absl::StrCat("--questions ", path, ": more than ",
+                                                       kMostFiles, " files; put some together"));
+      }
+    }
+    if (error) {
+      return absl::UnavailableError(absl::StrCat(
+          "--questions ", path, ": cannot be read: ", error.message(), "; see its rights"));
     }
   } else {
     files.emplace_back(path);

@@ -1,6 +1,8 @@
 #include "services/cli/eval/suite/questions.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -89,6 +91,16 @@ INSTANTIATE_TEST_SUITE_P(
                              "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy}, "
                              "{name: h, expect: faulty}]}\n"),
                 "stands twice"},
+        Mistake{"Shown",
+                absl::StrCat(kB,
+                             "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: faulty, "
+                             "shown: yes}]}\n"),
+                "write true or false"},
+        Mistake{"ShownUnknown",
+                absl::StrCat(kB,
+                             "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: unknown, "
+                             "shown: true}]}\n"),
+                "show a healthy or a faulty host"},
         Mistake{"NoAnswer", absl::StrCat(kB, "  - {id: b, split: dev, text: x}\n"), "neither"},
         Mistake{"OneChoice",
                 absl::StrCat(kC, "  - {id: c, split: dev, text: x, choices: [A.B], answer: A.B}\n"),
@@ -102,6 +114,19 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Questions, AreBoundedInSize) {
   EXPECT_FALSE(ParseQuestions(std::string(kMostQuestionFileBytes + 1, ' '), "q.yaml").ok());
+}
+
+TEST(Questions, OfTooManyFilesNoneIsLeftOutInSilence) {
+  const std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / "galen-many-questions";
+  std::filesystem::create_directories(directory);
+  for (int i = 0; i < 65; ++i) {
+    std::ofstream(directory / absl::StrCat(i, ".yaml")) << "metric: talk\nquestions: []\n";
+  }
+  const auto questions = ReadQuestions(directory.string());
+  std::filesystem::remove_all(directory);
+  EXPECT_EQ(questions.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(questions.status().message()), HasSubstr("more than 64 files"));
 }
 
 TEST(Questions, ThoseThatAreNotThereAreToldOf) {
