@@ -50,7 +50,7 @@ class Compiler {
   absl::Status status_;
 };
 
-std::string Group(const words::Phrases& phrases) {
+std::string GroupOf(const words::Phrases& phrases) {
   return absl::StrCat("(", phrases.expression(), ")");
 }
 
@@ -103,21 +103,21 @@ absl::StatusOr<DescriptionWords> DescriptionWords::From(const words::Vocabulary&
     Comparison comparison;
     comparison.op = op;
     comparison.number = compiler.Compile(
-        absl::StrCat(kAlone, Group(*phrases), kBeforeNumber, kNumber, kNumberEnds));
+        absl::StrCat(kAlone, GroupOf(*phrases), kBeforeNumber, kNumber, kNumberEnds));
     if (op == Rule::EQ || op == Rule::NE) {
       comparison.quoted =
-          compiler.Compile(absl::StrCat(kAlone, Group(*phrases), kBeforeQuoted, kQuoted));
+          compiler.Compile(absl::StrCat(kAlone, GroupOf(*phrases), kBeforeQuoted, kQuoted));
     }
     words.comparisons.push_back(std::move(comparison));
   }
-  words.plain_bound = compiler.Compile(
-      absl::StrCat("(?:", Group(plain_at_least), "|", Group(plain_at_most), R"()\s+)", kNumber));
+  words.plain_bound = compiler.Compile(absl::StrCat("(?:", GroupOf(plain_at_least), "|",
+                                                    GroupOf(plain_at_most), R"()\s+)", kNumber));
   words.or_more = compiler.Compile(
-      absl::StrCat(R"(\b)", kNumber, " (?:", Group(or_more), "|", Group(or_less), ")"));
+      absl::StrCat(R"(\b)", kNumber, " (?:", GroupOf(or_more), "|", GroupOf(or_less), ")"));
   words.presence =
-      compiler.Compile(absl::StrCat(Group(presence), kQuotedInSentence, R"(([^.\n]{0,80}))"));
-  words.last_sound = compiler.Compile(absl::StrCat(".*", Group(sound)));
-  words.last_faulty = compiler.Compile(absl::StrCat(".*", Group(faulty)));
+      compiler.Compile(absl::StrCat(GroupOf(presence), kQuotedInSentence, R"(([^.\n]{0,80}))"));
+  words.last_sound = compiler.Compile(absl::StrCat(".*", GroupOf(sound)));
+  words.last_faulty = compiler.Compile(absl::StrCat(".*", GroupOf(faulty)));
   std::string any = words.last.expression();
   for (const words::Phrases& each : words.ordinals) absl::StrAppend(&any, "|", each.expression());
   words.column = compiler.Compile(absl::StrCat("(", any, ") ", column.expression()));

@@ -26,7 +26,7 @@ constexpr std::size_t kMaxText = 64 << 10;
 constexpr std::size_t kMaxTitle = 300;
 constexpr std::size_t kMaxLogLine = 2048;
 constexpr std::size_t kMaxItems = 200;
-constexpr std::size_t kMaxId = 200;
+constexpr std::size_t kMaxTicketId = 200;
 constexpr std::size_t kMaxProblems = 200;
 constexpr std::size_t kMaxColumns = 200;
 
@@ -129,7 +129,7 @@ class Reader {
       if (absl::StripAsciiWhitespace(raw).empty()) continue;
       switch (part) {
         case Part::kId:
-          SetOnce(ticket.id, raw, kMaxId);
+          SetOnce(ticket.id, raw, kMaxTicketId);
           break;
         case Part::kTitle:
           SetOnce(ticket.title, raw, kMaxTitle);

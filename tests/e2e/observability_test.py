@@ -284,10 +284,15 @@ class ManyProcesses(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.mesh = galen.Mesh(nodes=2, everywhere=("--metrics=127.0.0.1:0", "--log_calls"))
+        jobs = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(jobs.cleanup)
+        with open(f"{jobs.name}/a-job.yaml", "w", encoding="utf-8") as file:
+            file.write("no description of a job\n")
         cls.watch = galen.Process("galen-watch", f"--knowledge={galen.ROOT}/knowledge",
                                   f"--store={cls.mesh.scratch.name}/watch.db",
                                   f"--orchestrator={cls.mesh.orchestrator.address}",
-                                  "--early_warning", "--prometheus=http://127.0.0.1:9", *cls.mesh.everywhere)  # nobody is there
+                                  "--early_warning", "--prometheus=http://127.0.0.1:9", f"--early_jobs={jobs.name}",  # nobody is there
+                                  *cls.mesh.everywhere)
         cls.gateway = galen.Process("galen-gateway", f"--store={cls.mesh.scratch.name}/keys.db",
                                     f"--orchestrator={cls.mesh.orchestrator.address}", *cls.mesh.everywhere)
         with contextlib.suppress(urllib.error.HTTPError):
