@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"lists:\n  a: {why: test, word: [b]}", "a.yaml:2", "word: unknown"},
         Mistake{"lists:\n  a: {phrases: [b]}", "a.yaml:2", "no list has this name"},
         Mistake{"lists:\n  a: {why: test}", "a.yaml:2", "needs phrases"},
-        Mistake{"lists:\n  a: {why: test, phrases: b}", "a.yaml:2", "no list of phrases"},
+        Mistake{"lists:\n  a: {why: test, phrases: b}", "a.yaml:2", "phrases: is not a list"},
         Mistake{"lists:\n  a: {why: test, place: middle, phrases: [b]}", "a.yaml:2", "place: is"},
         Mistake{"lists:\n  a: {why: test, marks: '.', phrases: [b]}", "a.yaml:2", "marks:"},
         Mistake{"lists:\n  a: {why: test, filler: [c], phrases: [b]}", "a.yaml:2", "filler:"},
