@@ -67,8 +67,11 @@ void LifeCounts::Add(std::uint32_t workload, std::uint32_t machines, double begi
                      const Signs& signs, bool failed, double planned) {
   if (!(begin >= 0) || !(end >= begin) || !std::isfinite(end)) return;
   const std::uint32_t packed = Packed(signs);
-  const std::size_t last = AgeOf(end);
-  for (std::size_t age = AgeOf(begin); age <= last; ++age) {
+  const std::size_t first = AgeOf(begin);
+  std::size_t last = AgeOf(end);
+  // What fails at the very end of an age failed of its hours, and not of none of the next.
+  if (last > first && !(end > AgeBegin(last))) --last;
+  for (std::size_t age = first; age <= last; ++age) {
     const double from = std::max(begin, AgeBegin(age));
     const double to = age + 1 < kAges ? std::min(end, AgeBegin(age + 1)) : end;
     const bool here = failed && age == last;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/advisor/partial_likelihood.h"
+#include "common/advisor/separation.h"
 
 namespace galen::advisor {
 namespace {
@@ -55,26 +57,87 @@ std::optional<Fitted> FitEffects(Strata strata, absl::Span<const std::size_t> wh
   return fitted;
 }
 
+// The signs whose effects can be estimated together, and those that stood highest before every
+// failure that could tell.
+struct Estimable {
+  std::vector<std::size_t> together;
+  std::vector<std::size_t> always_top;
+};
+Estimable EstimableOf(const Strata& strata, absl::Span<const std::size_t> signs) {
+  Estimable estimable;
+  for (const std::size_t sign : signs) {
+    const Separation how = SeparationOf(strata, sign);
+    if (how == Separation::kBetween) estimable.together.push_back(sign);
+    if (how == Separation::kAlwaysTop) estimable.always_top.push_back(sign);
+  }
+  return estimable;
+}
+
+// Of signs that cannot be told apart that of the fewest failures is given up, until the others can.
+Fitted FitWhatCan(const Strata& strata, const HazardModel& model, double shrink,
+                  std::vector<std::size_t>& which) {
+  for (;;) {
+    if (std::optional<Fitted> fitted = FitEffects(strata, which, shrink)) return *std::move(fitted);
+    which.erase(std::min_element(which.begin(), which.end(), [&](std::size_t a, std::size_t b) {
+      return model.signs[a].failures < model.signs[b].failures;
+    }));
+  }
+}
+
 // How likely each effect is where there is none. Among few, the hours that a failure cuts short are
 // part of what it is compared with: failures would be spread wider than by chance. So the test has
 // the hours as they would have been.
-std::vector<double> TailsOf(absl::Span<const LifeCounts::Cell> cells,
-                            absl::Span<const std::size_t> which, double shrink) {
+void TestSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> signs,
+               double shrink, HazardModel& model) {
   Strata strata = StrataOf(cells);
   for (std::size_t k = 0; k < strata.cells.size(); ++k) {
     LifeCounts::Cell& cell = strata.cells[k];
     strata.hours[k] = cell.hours = std::max(cell.hours, cell.exposure);
   }
-  std::vector<double> tails(which.size(), 1);
-  const std::optional<Fitted> fitted = FitEffects(std::move(strata), which, shrink);
-  for (std::size_t i = 0; i < which.size() && fitted.has_value(); ++i) {
-    tails[i] = UpperTailOf(fitted->strata, which, i, fitted->estimate);
+  Estimable estimable = EstimableOf(strata, signs);
+  std::vector<std::size_t>& which = estimable.together;
+  const Fitted fitted = FitWhatCan(strata, model, shrink, which);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    model.signs[which[i]].p = UpperTailOf(fitted.strata, which, i, fitted.estimate);
   }
-  return tails;
+  for (const std::size_t sign : estimable.always_top) {
+    model.signs[sign].p = TopTailOf(fitted.strata, which, fitted.estimate.effects, sign);
+  }
+}
+
+// The effects, with the hours that there were.
+void EstimateSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> signs,
+                   double shrink, HazardModel& model) {
+  const Strata strata = StrataOf(cells);
+  Estimable estimable = EstimableOf(strata, signs);
+  std::vector<std::size_t>& which = estimable.together;
+  const Fitted fitted = FitWhatCan(strata, model, shrink, which);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    model.signs[which[i]].effect = fitted.estimate.effects[i];
+    model.signs[which[i]].error = std::sqrt(fitted.estimate.covariance[i][i]);
+    for (std::size_t j = 0; j < which.size(); ++j) {
+      model.covariance[which[i]][which[j]] = fitted.estimate.covariance[i][j];
+    }
+  }
+  // Each beside those before it, the least likely by chance first: of two that came together one
+  // has the effect.
+  std::stable_sort(
+      estimable.always_top.begin(), estimable.always_top.end(),
+      [&](std::size_t a, std::size_t b) { return model.signs[a].p < model.signs[b].p; });
+  Effects effects = fitted.estimate.effects;
+  for (const std::size_t sign : estimable.always_top) {
+    const TopEffect top = TopEffectOf(fitted.strata, which, effects, sign);
+    model.signs[sign].effect = top.effect;
+    model.signs[sign].error = top.error;
+    model.covariance[sign][sign] = top.error * top.error;
+    effects[which.size()] = top.effect;
+    which.push_back(sign);
+  }
 }
 
 // Baseline and factors, each from the others in turn, until they stand still (iterative
-// proportional fitting); a factor is drawn towards 1 by `shrink` failures.
+// proportional fitting); a factor is drawn towards 1 by `shrink` failures, an age by one to all of
+// them: that nobody failed there yet is no certainty that nobody will.
 void FitFactors(absl::Span<const LifeCounts::Cell> cells, double shrink, HazardModel& model) {
   using Factors = absl::flat_hash_map<std::uint32_t, double>;
   const auto factor = [](const Factors& factors, std::uint32_t of) {
@@ -96,11 +159,13 @@ void FitFactors(absl::Span<const LifeCounts::Cell> cells, double shrink, HazardM
       expected[cells[k].age] += weights[k] * factor(model.workloads, cells[k].workload) *
                                 factor(model.machines, cells[k].machines);
     }
+    const double all = std::accumulate(failures.begin(), failures.end(), 0.0) /
+                       std::accumulate(expected.begin(), expected.end(), 0.0);
     for (std::size_t age = 0; age < kAges; ++age) {
       // An age that nobody came to is as bad as the one before.
-      model.base[age] = expected[age] > 0 ? failures[age] / expected[age]
+      model.base[age] = expected[age] > 0 ? (failures[age] + 1) / (expected[age] + 1 / all)
                         : age > 0         ? model.base[age - 1]
-                                          : 0;
+                                          : all;
     }
     for (const bool workloads : {true, false}) {
       absl::flat_hash_map<std::uint32_t, std::pair<double, double>> sums;
@@ -178,34 +243,20 @@ absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> given,
         absl::StrCat("build-ups: ", model.failures, " failures are recorded; ",
                      options.least_failures, " are needed before anything is said of them"));
   }
+  if (!(model.hours > 0)) {
+    return absl::FailedPreconditionError("build-ups: no hours at risk are recorded");
+  }
   // A sign that was never seen, or always, or in no failure has no estimate.
-  std::vector<std::size_t> which;
+  std::vector<std::size_t> signs;
   for (std::size_t i = 0; i < kMostSigns; ++i) {
     const HazardModel::Sign& sign = model.signs[i];
     const bool kept = options.keep.empty() || (i < options.keep.size() && options.keep[i]);
-    if (kept && sign.hours > 0 && sign.hours < model.hours && sign.failures > 0 &&
-        sign.failures < model.failures) {
-      which.push_back(i);
-    }
+    if (kept && sign.hours > 0 && sign.hours < model.hours && sign.failures > 0) signs.push_back(i);
   }
   // (First, so that what it takes is free again.)
-  const std::vector<double> tails = TailsOf(given, which, options.shrink);
-  const std::optional<Fitted> fitted = FitEffects(StrataOf(given), which, options.shrink);
-  if (!fitted.has_value()) {
-    return absl::FailedPreconditionError(
-        "build-ups: the effects of the signs cannot be told apart; more runs are needed");
-  }
-  const Estimate& estimate = fitted->estimate;
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    HazardModel::Sign& sign = model.signs[which[i]];
-    sign.effect = estimate.effects[i];
-    sign.error = std::sqrt(estimate.covariance[i][i]);
-    sign.p = tails[i];
-    for (std::size_t j = 0; j < which.size(); ++j) {
-      model.covariance[which[i]][which[j]] = estimate.covariance[i][j];
-    }
-  }
-  FitFactors(fitted->strata.cells, options.shrink, model);
+  TestSigns(given, signs, options.shrink, model);
+  EstimateSigns(given, signs, options.shrink, model);
+  FitFactors(given, options.shrink, model);
   return model;
 }
 

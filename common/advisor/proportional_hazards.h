@@ -20,9 +20,10 @@ namespace galen::advisor {
 struct HazardModel {
   struct Sign {
     double effect = 0;  // log of the ratio of hazards a level
-    // Standard error; 0: not estimated, for the sign was seen in no failure or never.
+    // Standard error; 0: not estimated, for the sign was seen in no failure or never, or cannot be
+    // told from others. (Of one that stood highest before every failure: TopEffectOf().)
     double error = 0;
-    double p = 1;      // of a sign that raises nothing (UpperTailOf())
+    double p = 1;      // of a sign that raises nothing (UpperTailOf(), TopTailOf())
     double hours = 0;  // at risk with the sign
     double failures = 0;
   };
@@ -53,7 +54,7 @@ struct HazardModel {
 // Cox's model (1972) on counts, stratified by place and with Breslow's baseline, by Newton's
 // method; then the baseline and the factors of workloads and machines one after the other; these
 // are drawn towards 1 by as many failures as `shrink` (gamma and Poisson). FAILED_PRECONDITION:
-// fewer than `least_failures`, or no estimate is found.
+// fewer than `least_failures`, or no hours.
 struct FitOptions {
   double least_failures = 10;
   double shrink = 5;

@@ -82,5 +82,15 @@ TEST(LifeCounts, ForgetWorkloadsBeforeTheyLeaveAnythingOut) {
   EXPECT_EQ(counts.failures(), 100);
 }
 
+TEST(LifeCounts, AFailureAtTheEndOfAnAgeIsOfItsHours) {
+  LifeCounts counts;
+  counts.Add(0, 0, 0, AgeBegin(1), Signs{}, true);
+  const std::vector<LifeCounts::Cell> cells = counts.Cells();
+  ASSERT_EQ(cells.size(), 1u);
+  EXPECT_EQ(cells[0].age, 0u);
+  EXPECT_EQ(cells[0].failures, 1);
+  EXPECT_EQ(cells[0].hours, AgeBegin(1));
+}
+
 }  // namespace
 }  // namespace galen::advisor

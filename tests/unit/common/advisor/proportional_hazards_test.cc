@@ -111,15 +111,74 @@ TEST(Hazard, OfTooFewFailuresIsNotKnownAndNotZero) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("10 are needed")));
 }
 
-TEST(Hazard, SignsThatAlwaysComeTogetherCannotBeToldApart) {
+// Runs of which every second has sign 0, a third of both kinds failing.
+LifeCounts Usual() {
+  LifeCounts counts;
+  for (int i = 0; i < 100; ++i) {
+    Signs signs{};
+    signs[0] = i % 2;
+    counts.Add(0, 0, 0, 1 + i % 7, signs, i % 3 == 0);
+  }
+  return counts;
+}
+
+TEST(Hazard, OfSignsThatAlwaysComeTogetherOneHasTheEffect) {
   LifeCounts counts;
   for (int i = 0; i < 100; ++i) {
     Signs signs{};
     signs[0] = signs[1] = i % 2;
     counts.Add(0, 0, 0, 1 + i % 7, signs, i % 3 == 0);
   }
-  EXPECT_THAT(FitHazard(counts.Cells()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("told apart")));
+  const auto model = FitHazard(counts.Cells());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_NE(model->signs[0].error > 0, model->signs[1].error > 0);
+  const auto one = FitHazard(Usual().Cells());
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_NEAR(model->signs[0].effect + model->signs[1].effect, one->signs[0].effect, 1e-9);
+}
+
+// The first run on new machines has a sign that nobody else had, and fails.
+TEST(Hazard, ASignOfWhichNothingCanBeSaidTakesNothingFromTheOthers) {
+  LifeCounts counts = Usual();
+  Signs rare{};
+  rare[1] = 1;
+  counts.Add(0, /*machines=*/1, 0, 0.5, rare, true);
+  const auto model = FitHazard(counts.Cells());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->signs[1].effect, 0);
+  EXPECT_EQ(model->signs[1].p, 1);
+  const auto without = FitHazard(Usual().Cells());
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_NEAR(model->signs[0].effect, without->signs[0].effect, 0.01);
+  EXPECT_GT(model->signs[0].error, 0);
+}
+
+TEST(Hazard, ASignThatWasSeenBeforeEveryFailureRaisesIt) {
+  LifeCounts counts;
+  for (int i = 0; i < 240; ++i) {
+    Signs signs{};
+    signs[0] = i % 10 == 0 ? 1 : 0;
+    counts.Add(0, 0, 0, 1, signs, i % 20 == 0);
+  }
+  const auto model = FitHazard(counts.Cells());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->signs[0].failures, 12);
+  EXPECT_LT(model->signs[0].p, 1e-9);
+  EXPECT_GT(model->signs[0].effect, 3);
+  Signs seen{};
+  seen[0] = 1;
+  EXPECT_GT(model->RatioOf(seen).low, 2);
+  EXPECT_GT(model->Probability(0, 1, seen, 0, 0), 0.3);
+}
+
+TEST(Hazard, ThatNobodyFailedYetAtAnAgeIsNoCertainty) {
+  LifeCounts counts = Usual();
+  for (int i = 0; i < 5; ++i) counts.Add(0, 0, 0, 300, Signs{}, false);
+  const auto model = FitHazard(counts.Cells());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const double late = model->Probability(200, 24, Signs{}, 0, 0);
+  EXPECT_GT(late, 0.001);
+  EXPECT_LT(late, model->Probability(1, 24, Signs{}, 0, 0));
 }
 
 }  // namespace
