@@ -361,7 +361,7 @@ class Part final : public telemetry::Source {
                                             absl::Time end, const telemetry::Call& call) override {
     absl::StatusOr<telemetry::Answer> answer = Telemetry()->Samples(selector, start, end, call);
     if (answer.ok()) answer->Incomplete("there is more");
-    if (selector == "DCGM_FI_DEV_SM_CLOCK") asked_.fetch_add(1);
+    latest_ = std::max<std::int64_t>(latest_, absl::ToUnixSeconds(end));
     return answer;
   }
   absl::StatusOr<telemetry::Answer> SeriesOf(const std::string&, absl::Time, absl::Time,
@@ -373,10 +373,11 @@ class Part final : public telemetry::Source {
                                                        const telemetry::Call&, bool*) override {
     return absl::UnimplementedError("");
   }
-  int asked() const { return asked_.load(); }
+  // Until when it was asked for: all reads before that one are done.
+  std::int64_t latest() const { return latest_; }
 
  private:
-  std::atomic<int> asked_ = 0;
+  std::atomic<std::int64_t> latest_ = 0;
 };
 
 TEST_F(EarlyWarningTest, WhatIsNotAllIsSaidOnceOfEachQuantity) {
@@ -389,10 +390,11 @@ TEST_F(EarlyWarningTest, WhatIsNotAllIsSaidOnceOfEachQuantity) {
   auto early = Make("one", source);
   GoTo(5);
   early->Start();
+  while (source->latest() == 0) absl::SleepFor(absl::Milliseconds(1));
   for (int minute = 6; minute < 16; ++minute) {
-    const int before = source->asked();
+    const std::int64_t before = source->latest();
     GoTo(minute);
-    while (source->asked() == before) absl::SleepFor(absl::Milliseconds(1));
+    while (source->latest() == before) absl::SleepFor(absl::Milliseconds(1));
   }
   early.reset();
   EXPECT_THAT(problems, UnorderedElementsAre(HasSubstr("not all of gpu_power came"),
