@@ -73,8 +73,7 @@ struct PolicyState {
 // - A cause that was told is over when nothing of it was noticed for `rearm`; until then it is the
 //   same one.
 // - What is kept of causes has at most 2 MiB of names: what comes beyond joins none. Of many that
-// are
-//   due in one minute some are told in the next.
+//   are due in one minute some are told in the next.
 // - Each false alarm raises the limits of the rules that told it; half of that is forgotten in
 //   `forgive`. When as many were false in a week as the budget has, what does not pass twice its
 //   limit is kept back until it does. How often stands in `withheld`.
