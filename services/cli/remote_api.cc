@@ -1,7 +1,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
+#include "common/rpc/replicas/blocking_call.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/security/claims/claim.h"
 #include "galen/v1/diagnosis_service.grpc.pb.h"
@@ -77,7 +77,7 @@ class RemoteApi final : public DiagnosisApi {
       const bool forgotten = absl::IsOutOfRange(status) && after_sequence > asked_after;
       if (forgotten) after_sequence = asked_after;
       if (!(forgotten || absl::IsUnavailable(status)) || SteadyNow() >= give_up) {
-        return Explained(status);
+        return Explained(end);
       }
       turn.End(!rpc::IsUnreachable(end));
       lost = true;
@@ -91,28 +91,14 @@ class RemoteApi final : public DiagnosisApi {
                                 grpc::Status (v1::DiagnosisService::Stub::*method)(
                                     grpc::ClientContext*, const Request&, Response*),
                                 bool again = true) {
-    std::optional<rpc::Replicas::Turn> turn = replicas_->Begin();
-    for (;;) {
-      grpc::ClientContext context;
-      AddClaim(resource, context);
-      context.set_deadline(ClockIn(kCallTimeout));
-      Response response;
-      rpc::Replica& replica = turn->replica();
-      const grpc::Status status =
-          (replica.Stub<v1::DiagnosisService>().*method)(&context, request, &response);
-      if (status.ok()) return response;
-      const std::string at = replica.address();
-      const bool reached = !rpc::IsUnreachable(status);
-      turn->End(reached);
-      turn.reset();
-      if (!reached && std::exchange(again, false)) {
-        if (std::optional<rpc::Replicas::Turn> other = replicas_->BeginAgain(at)) {
-          turn.emplace(*std::move(other));
-          continue;
-        }
-      }
-      return Explained(rpc::StatusOf(status));
-    }
+    Response response;
+    const grpc::Status status = rpc::BlockingCall<v1::DiagnosisService>(
+        *replicas_, method, request, response, again, [&](grpc::ClientContext& context) {
+          AddClaim(resource, context);
+          context.set_deadline(ClockIn(kCallTimeout));
+        });
+    if (!status.ok()) return Explained(status);
+    return response;
   }
 
   void AddClaim(const std::string& resource, grpc::ClientContext& context) const {
@@ -120,8 +106,10 @@ class RemoteApi final : public DiagnosisApi {
     if (!claim.empty()) context.AddMetadata(security::kClaimKey, claim);
   }
 
-  absl::Status Explained(const absl::Status& status) const {
-    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
+  // What a service says itself is told as it says it.
+  absl::Status Explained(const grpc::Status& ended) const {
+    const absl::Status status = rpc::StatusOf(ended);
+    if (!rpc::IsUnreachable(ended) && !absl::IsDeadlineExceeded(status)) return status;
     return absl::UnavailableError(
         absl::StrCat(address_, ": no answer from Galen there (", status.message(),
                      "); see that galen-orchestrator or `galen up` runs and listens there"));

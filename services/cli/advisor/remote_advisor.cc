@@ -2,7 +2,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -10,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
+#include "common/rpc/replicas/blocking_call.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/security/claims/claim.h"
 #include "galen/advisor/v1/advisor.grpc.pb.h"
@@ -37,38 +37,24 @@ struct RemoteAdvisor::Impl {
                                                                              const Request&,
                                                                              Response*),
                                 bool again = true, absl::Duration limit = kCallTimeout) {
-    std::optional<rpc::Replicas::Turn> turn = replicas->Begin();
-    for (;;) {
-      grpc::ClientContext context;
-      const std::string claim = security->ClaimFor(resource, security::Role::kAdvisor);
-      if (!claim.empty()) context.AddMetadata(security::kClaimKey, claim);
-      context.set_deadline(ClockIn(limit));
-      Response response;
-      rpc::Replica& replica = turn->replica();
-      const grpc::Status status =
-          (replica.Stub<AdvisorService>().*method)(&context, request, &response);
-      if (status.ok()) return response;
-      const std::string at = replica.address();
-      const bool reached = !rpc::IsUnreachable(status);
-      turn->End(reached);
-      turn.reset();
-      if (!reached && std::exchange(again, false)) {
-        if (std::optional<rpc::Replicas::Turn> other = replicas->BeginAgain(at)) {
-          turn.emplace(*std::move(other));
-          continue;
-        }
-      }
-      return Explained(rpc::StatusOf(status), reached);
-    }
+    Response response;
+    const grpc::Status status = rpc::BlockingCall<AdvisorService>(
+        *replicas, method, request, response, again, [&](grpc::ClientContext& context) {
+          const std::string claim = security->ClaimFor(resource, security::Role::kAdvisor);
+          if (!claim.empty()) context.AddMetadata(security::kClaimKey, claim);
+          context.set_deadline(ClockIn(limit));
+        });
+    if (!status.ok()) return Explained(status);
+    return response;
   }
 
-  absl::Status Explained(const absl::Status& status, bool reached) const {
-    if (absl::IsDeadlineExceeded(status) || (absl::IsUnavailable(status) && !reached)) {
-      return absl::UnavailableError(
-          absl::StrCat(address, ": no answer from the advisor there (", status.message(),
-                       "); see that galen-advisor runs and listens there"));
-    }
-    return status;
+  // What the service says itself is told as it says it.
+  absl::Status Explained(const grpc::Status& ended) const {
+    const absl::Status status = rpc::StatusOf(ended);
+    if (!rpc::IsUnreachable(ended) && !absl::IsDeadlineExceeded(status)) return status;
+    return absl::UnavailableError(absl::StrCat(address, ": no answer from the advisor there (",
+                                               status.message(),
+                                               "); see that galen-advisor runs and listens there"));
   }
 };
 

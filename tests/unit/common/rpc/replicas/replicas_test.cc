@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/clients/grpc_clients.h"
+#include "common/rpc/replicas/blocking_call.h"
 #include "common/rpc/security.h"
 #include "common/rpc/serve.h"
 #include "common/rpc/status.h"
@@ -27,6 +28,7 @@ namespace {
 
 using ::testing::_;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -122,6 +124,66 @@ TEST_F(ReplicasTest, OneThatDiesCostsNoCallAndGetsCallsAgainWhenItIsBack) {
   EXPECT_EQ(one_.calls(), before);
   one_.Start();
   CallUntilServed(one_, 3);
+}
+
+// Checked so seldom that only calls see that one is gone.
+class BlockingCallTest : public ::testing::Test {
+ protected:
+  BlockingCallTest()
+      : replicas_(
+            Replicas::Connect(absl::StrCat(one_.address(), ",", other_.address()), *security_,
+                              {security::Role::kExecution},
+                              {.check_every = absl::Hours(1), .check_limit = absl::Seconds(5)})
+                .value()) {}
+  // The errors of two calls, which go to one and to the other.
+  std::vector<absl::Status> TwoCalls(bool again) {
+    std::vector<absl::Status> errors;
+    for (int i = 0; i < 2; ++i) {
+      execution::v1::ResolveNodesRequest request;
+      request.set_bundle("b");
+      execution::v1::ResolveNodesResponse response;
+      const grpc::Status status = BlockingCall<execution::v1::ExecutionService>(
+          *replicas_, &execution::v1::ExecutionService::Stub::ResolveNodes, request, response,
+          again, [&](grpc::ClientContext& /*context*/) { ++attempts_; });
+      if (!status.ok()) {
+        errors.push_back(StatusOf(status));
+      } else {
+        EXPECT_EQ(response.nodes_size(), 1);
+      }
+    }
+    return errors;
+  }
+
+  const std::unique_ptr<Security> security_ = Security::Open({}).value();
+  Server one_, other_;
+  const std::unique_ptr<Replicas> replicas_;
+  int attempts_ = 0;
+};
+
+TEST_F(BlockingCallTest, WhatReachedNoneIsMadeOnceMoreAtAnother) {
+  one_.Stop();
+  EXPECT_THAT(TwoCalls(/*again=*/true), IsEmpty());
+  EXPECT_EQ(attempts_, 3);
+}
+
+TEST_F(BlockingCallTest, WhatMayNotBeDoneTwiceIsMadeOnce) {
+  one_.Stop();
+  EXPECT_THAT(TwoCalls(/*again=*/false), ElementsAre(StatusIs(absl::StatusCode::kUnavailable, _)));
+  EXPECT_EQ(attempts_, 2);
+}
+
+TEST_F(BlockingCallTest, WhereNoneIsThereItEndsWithTheSecond) {
+  one_.Stop();
+  other_.Stop();
+  EXPECT_THAT(TwoCalls(/*again=*/true), Each(StatusIs(absl::StatusCode::kUnavailable, _)));
+  EXPECT_EQ(attempts_, 4);
+}
+
+TEST_F(BlockingCallTest, WhatAServiceSaysItselfIsNotAskedTwice) {
+  one_.service.answer = other_.service.answer = absl::UnavailableError("no reader answers");
+  EXPECT_THAT(TwoCalls(/*again=*/true),
+              Each(StatusIs(absl::StatusCode::kUnavailable, "no reader answers")));
+  EXPECT_EQ(attempts_, 2);
 }
 
 TEST_F(ReplicasTest, OneThatDrainsGetsNoNewCalls) {
