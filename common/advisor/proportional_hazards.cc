@@ -40,21 +40,19 @@ void WeighWorkloads(absl::Span<const std::size_t> which, const Effects& effects,
   }
 }
 
-struct Fitted {
-  Strata strata;
+// Effects and what workloads add (as the hours of `strata`), each from the other in turn. Nothing:
+// there is no estimate.
+std::optional<Estimate> FitEffects(absl::Span<const std::size_t> which, double shrink,
+                                   Strata& strata) {
+  for (std::size_t k = 0; k < strata.cells.size(); ++k) strata.hours[k] = strata.cells[k].hours;
   Estimate estimate;
-};
-// Effects and what workloads add, each from the other in turn. Nothing: there is no estimate.
-std::optional<Fitted> FitEffects(Strata strata, absl::Span<const std::size_t> which,
-                                 double shrink) {
-  Fitted fitted{std::move(strata), {}};
   for (int round = 0; round < 4 && !which.empty(); ++round) {
-    std::optional<Estimate> better = Maximise(fitted.strata, which, fitted.estimate.effects);
+    std::optional<Estimate> better = Maximise(strata, which, estimate.effects);
     if (!better.has_value()) return std::nullopt;
-    fitted.estimate = *std::move(better);
-    if (round < 3) WeighWorkloads(which, fitted.estimate.effects, shrink, fitted.strata);
+    estimate = *std::move(better);
+    if (round < 3) WeighWorkloads(which, estimate.effects, shrink, strata);
   }
-  return fitted;
+  return estimate;
 }
 
 // The signs whose effects can be estimated together, and those that stood highest before every
@@ -74,10 +72,12 @@ Estimable EstimableOf(const Strata& strata, absl::Span<const std::size_t> signs)
 }
 
 // Of signs that cannot be told apart that of the fewest failures is given up, until the others can.
-Fitted FitWhatCan(const Strata& strata, const HazardModel& model, double shrink,
-                  std::vector<std::size_t>& which) {
+Estimate FitWhatCan(const HazardModel& model, double shrink, std::vector<std::size_t>& which,
+                    Strata& strata) {
   for (;;) {
-    if (std::optional<Fitted> fitted = FitEffects(strata, which, shrink)) return *std::move(fitted);
+    if (std::optional<Estimate> fitted = FitEffects(which, shrink, strata)) {
+      return *std::move(fitted);
+    }
     which.erase(std::min_element(which.begin(), which.end(), [&](std::size_t a, std::size_t b) {
       return model.signs[a].failures < model.signs[b].failures;
     }));
@@ -96,27 +96,27 @@ void TestSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::s
   }
   Estimable estimable = EstimableOf(strata, signs);
   std::vector<std::size_t>& which = estimable.together;
-  const Fitted fitted = FitWhatCan(strata, model, shrink, which);
+  const Estimate fitted = FitWhatCan(model, shrink, which, strata);
   for (std::size_t i = 0; i < which.size(); ++i) {
-    model.signs[which[i]].p = UpperTailOf(fitted.strata, which, i, fitted.estimate);
+    model.signs[which[i]].p = UpperTailOf(strata, which, i, fitted);
   }
   for (const std::size_t sign : estimable.always_top) {
-    model.signs[sign].p = TopTailOf(fitted.strata, which, fitted.estimate.effects, sign);
+    model.signs[sign].p = TopTailOf(strata, which, fitted.effects, sign);
   }
 }
 
 // The effects, with the hours that there were.
 void EstimateSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> signs,
                    double shrink, HazardModel& model) {
-  const Strata strata = StrataOf(cells);
+  Strata strata = StrataOf(cells);
   Estimable estimable = EstimableOf(strata, signs);
   std::vector<std::size_t>& which = estimable.together;
-  const Fitted fitted = FitWhatCan(strata, model, shrink, which);
+  const Estimate fitted = FitWhatCan(model, shrink, which, strata);
   for (std::size_t i = 0; i < which.size(); ++i) {
-    model.signs[which[i]].effect = fitted.estimate.effects[i];
-    model.signs[which[i]].error = std::sqrt(fitted.estimate.covariance[i][i]);
+    model.signs[which[i]].effect = fitted.effects[i];
+    model.signs[which[i]].error = std::sqrt(fitted.covariance[i][i]);
     for (std::size_t j = 0; j < which.size(); ++j) {
-      model.covariance[which[i]][which[j]] = fitted.estimate.covariance[i][j];
+      model.covariance[which[i]][which[j]] = fitted.covariance[i][j];
     }
   }
   // Each beside those before it, the least likely by chance first: of two that came together one
@@ -124,9 +124,9 @@ void EstimateSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const st
   std::stable_sort(
       estimable.always_top.begin(), estimable.always_top.end(),
       [&](std::size_t a, std::size_t b) { return model.signs[a].p < model.signs[b].p; });
-  Effects effects = fitted.estimate.effects;
+  Effects effects = fitted.effects;
   for (const std::size_t sign : estimable.always_top) {
-    const TopEffect top = TopEffectOf(fitted.strata, which, effects, sign);
+    const TopEffect top = TopEffectOf(strata, which, effects, sign);
     model.signs[sign].effect = top.effect;
     model.signs[sign].error = top.error;
     model.covariance[sign][sign] = top.error * top.error;
