@@ -55,12 +55,21 @@ absl::StatusCode CodeOf(absl::string_view name) {
   return absl::StatusCode::kUnknown;
 }
 
+// No text of a machine makes a line of its own.
+std::string OneLine(absl::string_view text, std::size_t most = kMostLine) {
+  return absl::StrReplaceAll(CleanText(text, most), {{"\n", " "}, {"\t", " "}});
+}
+
 absl::Status ErrorOf(const http::Reply& reply) {
   const auto json = nlohmann::json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
   const auto error = json.is_object() ? json.find("error") : json.end();
   if (error == json.end() || !error->is_object() || !error->contains("message") ||
       !error->at("message").is_string()) {
-    return absl::UnavailableError(absl::StrCat("the gateway answered HTTP ", reply.code));
+    // A proxy before it, or another server.
+    return absl::UnavailableError(
+        absl::StrCat("HTTP ", reply.code, " and no error of Galen's came back (\"",
+                     OneLine(absl::StripAsciiWhitespace(reply.body), 200),
+                     "\"); see that --gateway names Galen's gateway, and what stands before it"));
   }
   const auto status = error->find("status");
   const bool named = status != error->end() && status->is_string();
@@ -93,11 +102,6 @@ std::string Said(const DryRun::Look& look) {
       look.output().empty() ? "nothing" : absl::StrJoin(absl::StrSplit(look.output(), '\n'), "; ");
   if (look.exit_code() != 0) absl::StrAppend(&said, " (exit code ", look.exit_code(), ")");
   return absl::StrCat("prints ", said);
-}
-
-// No text of a machine makes a line of its own.
-std::string OneLine(absl::string_view text, std::size_t most = kMostLine) {
-  return absl::StrReplaceAll(CleanText(text, most), {{"\n", " "}, {"\t", " "}});
 }
 
 void AddLine(std::string& text, absl::string_view line) {

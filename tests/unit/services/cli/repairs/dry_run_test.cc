@@ -18,6 +18,7 @@ using galen::testing::IsOk;
 using galen::testing::StatusIs;
 using galen::v1::CheckResult;
 using galen::v1::DryRun;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -75,8 +76,9 @@ TEST(DryRunCommandTest, SaysWhatTheGatewaySaysIsWrong) {
       StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("no")));
   for (const char* body : {"", "<html>", "[]", "{}", R"({"error": 3})", R"({"error": {}})",
                            R"({"error": {"message": []}})"}) {
-    EXPECT_THAT(Answered(502, body).status(),
-                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("HTTP 502")));
+    EXPECT_THAT(
+        Answered(502, body).status(),
+        StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("HTTP 502"), HasSubstr(body))));
   }
   for (const char* body : {"", "[]", "{}", R"({"name": "tenants/other"})", "{\"name\": 3}"}) {
     EXPECT_THAT(Answered(200, body).status(),
