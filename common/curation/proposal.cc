@@ -27,18 +27,31 @@ bool IsIdCharacter(char c) {
          absl::ascii_isdigit(static_cast<unsigned char>(c));
 }
 
-// The head runs from its key to the next line that begins in the first column.
+// The head runs from its key to the next line that begins in the first column. Comments that begin
+// there belong to what comes after them.
 std::string WithoutHead(absl::string_view text) {
   std::string rest;
+  std::string comments;
   bool in_head = false;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (absl::StartsWith(line, "proposal:")) {
-      in_head = true;
-    } else if (!line.empty() && line[0] != ' ' && line[0] != '\t' && line[0] != '\r') {
-      in_head = false;
+    if (in_head && absl::StartsWith(line, "#")) {
+      absl::StrAppend(&comments, line, "\n");
+      continue;
+    }
+    const bool blank = absl::StripAsciiWhitespace(line).empty();
+    const bool at_margin = !blank && line[0] != ' ' && line[0] != '\t';
+    if (at_margin) in_head = absl::StartsWith(line, "proposal:");
+    if (!blank && !comments.empty()) {
+      // Lines keep their numbers.
+      rest += in_head ? std::string(static_cast<std::size_t>(
+                                        std::count(comments.begin(), comments.end(), '\n')),
+                                    '\n')
+                      : comments;
+      comments.clear();
     }
     absl::StrAppend(&rest, in_head ? "" : line, "\n");
   }
+  rest += comments;
   while (absl::EndsWith(rest, "\n\n")) rest.pop_back();
   return rest;
 }

@@ -73,6 +73,19 @@ TEST(ProposalText, KeepsTheLineNumbersOfTheFile) {
   EXPECT_EQ(lines_before(again->knowledge), lines_before(text));
 }
 
+TEST(ProposalText, ACommentAtTheMarginEndsTheHeadNoSoonerThanAKey) {
+  const auto read =
+      ProposalFromText("p.yaml",
+                       "proposal:\n  id: a\n  kind: incident\n  verification:\n"
+                       "    - one\n# between\n    - two\n# of what comes\n\nincidents: []\n");
+  ASSERT_THAT(read, IsOk());
+  EXPECT_THAT(read->verification, ElementsAre("one", "two"));
+  EXPECT_EQ(read->knowledge, "\n\n\n\n\n\n\n\n# of what comes\nincidents: []\n");
+  const auto again = ProposalFromText("p.yaml", ToText(*read));
+  ASSERT_THAT(again, IsOk());
+  EXPECT_THAT(again->verification, ElementsAre("one", "two"));
+}
+
 TEST(ProposalText, MayBeginWithTheMarkOfItsEncoding) {
   for (const char* text : {"\xEF\xBB\xBFproposal:\n  id: a\n  kind: label\nlabels: []\n",
                            "\xEF\xBB\xBFlabels: []\nproposal:\n  id: a\n  kind: label\n"}) {
