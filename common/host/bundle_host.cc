@@ -177,7 +177,7 @@ absl::StatusOr<std::vector<std::string>> BundleHost::Glob(absl::string_view patt
       // A directory that was captured has its listing: what is not there is known not to be.
       const absl::StatusOr<std::vector<std::string>> names =
           files_.List(absl::StrCat(root, parent));
-      if (!names.ok()) unknown = unknown || absl::IsNotFound(names.status());
+      unknown = unknown || !names.ok();
       if (!names.ok()) continue;
       for (const std::string& name : *names) {
         if (parent.empty() && name == ".absent") continue;

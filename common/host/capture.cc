@@ -154,6 +154,7 @@ class Capturer {
     View view = View::kHost;
     std::vector<std::string> argv;
     absl::StatusOr<CommandResult> result = NotBegun();
+    absl::Duration waited;  // for the command
     std::string glob;
     absl::StatusOr<std::vector<std::string>> paths = NotBegun();
     std::vector<absl::StatusOr<std::string>> contents;  // as `paths`
@@ -178,7 +179,9 @@ class Capturer {
     ForEach(commands_.size() + files_.size(), options_.parallel, [&](std::size_t i) {
       if (SteadyNow() >= options_.begin_by) return;
       if (i < commands_.size()) {
+        const absl::Time begun = SteadyNow();
         commands_[i].result = host_.Run(commands_[i].argv, commands_[i].view);
+        commands_[i].waited = SteadyNow() - begun;
         return;
       }
       Entry& entry = files_[i - commands_.size()];
@@ -210,6 +213,7 @@ class Capturer {
         continue;
       } else if (absl::IsDeadlineExceeded(status)) {
         entry.timed_out = true;
+        entry.duration = command.waited;
         ++summary_.timed_out;
         Refuse(ShownCommand(command.argv), status);
       } else if (!status.ok()) {

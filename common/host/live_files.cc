@@ -67,6 +67,44 @@ absl::StatusOr<std::string> ReadPlace(const FileDescriptor& place, const std::st
   return content;
 }
 
+// Whether the last glob of this thread met a directory that it may not read: glob(3) passes over it
+// as if it were empty.
+thread_local bool hidden_from_glob = false;
+int NoteHidden(const char* /*directory*/, int error) {
+  hidden_from_glob = hidden_from_glob || error == EACCES || error == EPERM;
+  return 0;
+}
+
+bool IsPattern(absl::string_view text) {
+  return text.find_first_of("*?[") != absl::string_view::npos;
+}
+
+// True when a path that `pattern` names may be there and not be seen by this user. Names behind the
+// last wildcard are looked up without reading a directory, of which glob(3) says nothing.
+bool MayNotLookAt(const std::string& pattern) {
+  std::size_t tail = pattern.size();  // where the names behind the last wildcard begin
+  while (tail > 0) {
+    const std::size_t slash = pattern.rfind('/', tail - 1);
+    if (slash == std::string::npos || IsPattern(pattern.substr(slash + 1, tail - slash - 1))) break;
+    tail = slash;
+  }
+  std::vector<std::string> parents = {pattern.substr(0, tail)};
+  if (tail == pattern.size()) return false;
+  if (tail > 0) {
+    parents.clear();
+    glob_t found = {};
+    if (glob(pattern.substr(0, tail).c_str(), GLOB_NOSORT, NoteHidden, &found) == 0) {
+      parents.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    globfree(&found);
+  }
+  return std::any_of(parents.begin(), parents.end(), [&](const std::string& parent) {
+    struct stat info;
+    return lstat((parent + pattern.substr(tail)).c_str(), &info) != 0 &&
+           (errno == EACCES || errno == EPERM);
+  });
+}
+
 // A place below the root of a process; links inside cannot lead out of it.
 FileDescriptor OpenBelow(const FileDescriptor& root, const std::string& path) {
   open_how how = {};
@@ -98,8 +136,10 @@ absl::StatusOr<std::string> ReadJobFile(pid_t pid, const std::string& path, std:
 
 absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
                                                   const std::string& pattern) {
+  const std::string full = absl::StrCat(root, pattern);
+  hidden_from_glob = false;
   glob_t found = {};
-  const int code = glob(absl::StrCat(root, pattern).c_str(), GLOB_NOSORT, nullptr, &found);
+  const int code = glob(full.c_str(), GLOB_NOSORT, NoteHidden, &found);
   std::vector<std::string> paths;
   if (code == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
@@ -110,6 +150,9 @@ absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
   if (code == GLOB_NOSPACE) {
     return absl::ResourceExhaustedError(
         absl::StrCat(CleanText(pattern, 256), ": matches too many files"));
+  }
+  if (paths.empty() && (hidden_from_glob || MayNotLookAt(full))) {
+    return FileError(EACCES, pattern);
   }
   if (paths.empty()) {
     return absl::NotFoundError(absl::StrCat(CleanText(pattern, 256), ": there is no such file"));

@@ -67,8 +67,11 @@ LiveHost::LiveHost(Options options) : options_(std::move(options)) {
   if (options_.name.empty()) options_.name = HostName();
   if (options_.search_path.empty()) options_.search_path = DefaultSearchPath();
   const std::string home = Variable("HOME");
-  environment_ = {absl::StrCat("PATH=", options_.search_path), "LC_ALL=C",
-                  absl::StrCat("HOME=", home.empty() ? "/" : home)};
+  environment_ = {
+      absl::StrCat("PATH=", options_.search_path), "LC_ALL=C",
+      absl::StrCat("HOME=", home.empty() ? "/" : home),
+      // By default CUDA puts the fastest GPU first, and GPU 0 is not that of nvidia-smi.
+      "CUDA_DEVICE_ORDER=PCI_BUS_ID"};
 }
 
 absl::StatusOr<CommandResult> LiveHost::Run(absl::Span<const std::string> argv, View view) const {
@@ -228,11 +231,17 @@ absl::StatusOr<std::vector<JobLog>> LiveHost::JobLogs() const {
         absl::StrCat("no process of the job is known on ", options_.name));
   }
   std::vector<JobLog> logs;
+  const std::string process = absl::StrCat("/proc/", *options_.job_pid);
+  bool hidden = false;
   for (const int descriptor : {1, 2}) {
     // Opened through /proc, so that it is found whatever the job has mounted.
-    const std::string path = absl::StrCat("/proc/", *options_.job_pid, "/fd/", descriptor);
+    const std::string path = absl::StrCat(process, "/fd/", descriptor);
     std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) continue;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      hidden = hidden || error == std::errc::permission_denied ||
+               error == std::errc::operation_not_permitted;
+      continue;
+    }
     const std::filesystem::path target = std::filesystem::read_symlink(path, error);
     if (error || (!logs.empty() && logs.front().name == target.string())) continue;
     JobLog log;
@@ -242,11 +251,18 @@ absl::StatusOr<std::vector<JobLog>> LiveHost::JobLogs() const {
     log.kind = "job";
     logs.push_back(std::move(log));
   }
-  if (logs.empty()) {
-    return absl::UnavailableError(absl::StrCat("the job's process ", *options_.job_pid, " on ",
-                                               options_.name, " writes to no file"));
+  if (!logs.empty()) return logs;
+  const std::string who =
+      absl::StrCat("the job's process ", *options_.job_pid, " on ", options_.name);
+  if (hidden) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("what ", who, " writes to may not be seen by this user"));
   }
-  return logs;
+  std::error_code error;
+  if (!std::filesystem::exists(process, error)) {
+    return absl::UnavailableError(absl::StrCat(who, " is gone"));
+  }
+  return absl::UnavailableError(absl::StrCat(who, " writes to no file"));
 }
 
 }  // namespace galen::host

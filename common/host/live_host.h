@@ -26,10 +26,11 @@ namespace galen::host {
 
 // The machine that this process runs on. Thread-safe.
 //
-// Commands get PATH, HOME and LC_ALL=C and nothing else of this process's environment. A command
-// runs once for each LiveHost: its result, or error, is kept, and callers at the same time wait
-// for the first. Files are read anew each time. A read that blocks (a dead NFS server, a stuck
-// driver behind sysfs) is left to its thread and answered with DEADLINE_EXCEEDED.
+// Commands get PATH, HOME, LC_ALL=C and CUDA_DEVICE_ORDER=PCI_BUS_ID and nothing else of this
+// process's environment. A command runs once for each LiveHost: its result, or error, is kept, and
+// callers at the same time wait for the first. Files are read anew each time. A read that blocks (a
+// dead NFS server, a stuck driver behind sysfs) is left to its thread and answered with
+// DEADLINE_EXCEEDED.
 //
 // Beside the errors of Host: FAILED_PRECONDITION a path is not a regular file; INVALID_ARGUMENT it
 // is not absolute; RESOURCE_EXHAUSTED too many reads are stuck already.

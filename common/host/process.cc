@@ -250,8 +250,14 @@ class Collector {
 absl::StatusOr<CommandResult> Outcome(Collector& collector,
                                       const std::optional<GuardReport>& report,
                                       const ProcessLimits& limits,
-                                      absl::Span<const std::string> argv) {
+                                      absl::Span<const std::string> argv,
+                                      const std::string& program) {
   const std::string shown = absl::StrCat("\"", ShownCommand(argv), "\"");
+  if (report.has_value() && report->error == ENOENT && access(program.c_str(), F_OK) == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(CleanText(argv.front(), 128),
+                     ": cannot be run (its interpreter or loader does not exist)"));
+  }
   if (report.has_value() && report->error != 0) return SpawnError(report->error, argv.front());
   const std::string stuck =
       report.has_value() && report->left == 0
@@ -325,7 +331,7 @@ absl::StatusOr<CommandResult> RunProcess(absl::Span<const std::string> argv,
   Collector collector(guard, Stream{std::move(out.read), {}, 0}, Stream{std::move(err.read), {}, 0},
                       limits, cancelled, on_output);
   const std::optional<GuardReport> last = collector.Wait();
-  return Outcome(collector, last, limits, argv);
+  return Outcome(collector, last, limits, argv, program);
 }
 
 }  // namespace galen::host

@@ -35,6 +35,11 @@ absl::StatusOr<std::string> ReadSource(const knowledge::v1::Check& check,
         absl::StrCat(absl::StrJoin(argv, " "), ": exit code ", result.exit_code, ": ",
                      absl::StripAsciiWhitespace(result.err.empty() ? result.out : result.err)));
   }
+  if (result.truncated) {
+    // What does not match may stand in what was cut.
+    return absl::ResourceExhaustedError(
+        absl::StrCat(check.name(), ": ", absl::StrJoin(argv, " "), ": printed more than is read"));
+  }
   return std::move(result.out);
 }
 

@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +21,11 @@ using nlohmann::json;
 
 constexpr std::size_t kMostJobs = 256;
 
-double NumberOf(const json& object, const char* name) {
-  if (!object.is_object()) return 0;
+std::optional<double> NumberOf(const json& object, const char* name) {
+  if (!object.is_object()) return std::nullopt;
   const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
 }
 
 }  // namespace
@@ -74,22 +76,25 @@ absl::StatusOr<CheckOutput> ParseFio(const ProgramOutput& output) {
     if (job.contains("jobname") && job["jobname"].is_string()) {
       name = absl::StrCat("job:", CleanText(job["jobname"].get<std::string>(), 64));
     }
-    found.findings.push_back(
-        IntFinding("error", node, name, static_cast<std::int64_t>(NumberOf(job, "error"))));
+    const auto add = [&](const std::string& finding, std::optional<double> value, double unit) {
+      found.findings.push_back(value.has_value() ? FloatFinding(finding, node, name, *value / unit)
+                                                 : UnknownFinding(finding, node, name));
+    };
+    const json& error = job.contains("error") ? job["error"] : json();
+    found.findings.push_back(error.is_number_integer()
+                                 ? IntFinding("error", node, name, error.get<std::int64_t>())
+                                 : UnknownFinding("error", node, name));
     for (const char* const way : {"read", "write"}) {
       if (!job.contains(way) || !job[way].is_object()) continue;
       const json& side = job[way];
-      if (NumberOf(side, "total_ios") <= 0) continue;
-      found.findings.push_back(
-          FloatFinding(absl::StrCat(way, "_iops"), node, name, NumberOf(side, "iops")));
-      found.findings.push_back(
-          FloatFinding(absl::StrCat(way, "_gb_s"), node, name, NumberOf(side, "bw_bytes") / 1e9));
+      if (NumberOf(side, "total_ios").value_or(0) <= 0) continue;
+      add(absl::StrCat(way, "_iops"), NumberOf(side, "iops"), 1);
+      add(absl::StrCat(way, "_gb_s"), NumberOf(side, "bw_bytes"), 1e9);
       for (const char* const kind : {"lat_ns", "clat_ns"}) {
         if (!side.contains(kind) || !side[kind].is_object()) continue;
         const json& latency = side[kind];
         if (!latency.contains("percentile")) continue;
-        found.findings.push_back(FloatFinding(absl::StrCat(way, "_p99_ms"), node, name,
-                                              NumberOf(latency["percentile"], "99.000000") / 1e6));
+        add(absl::StrCat(way, "_p99_ms"), NumberOf(latency["percentile"], "99.000000"), 1e6);
         break;
       }
     }

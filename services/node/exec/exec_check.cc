@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
+#include "common/knowledge/limits.h"
 #include "services/node/exec/json_lines.h"
 #include "services/node/exec/output_parsers.h"
 #include "services/node/exec/words.h"
@@ -27,29 +30,36 @@ using knowledge::v1::Check;
 
 constexpr std::size_t kDefaultOutputBytes = std::size_t{4} << 20;
 constexpr std::size_t kExcerptBytes = 4000;
-constexpr std::size_t kMostCaptures = 8;
+constexpr std::size_t kMostCaptures = 8;  // that are read, of those that are looked into
+constexpr std::size_t kMostTried = 64;
 constexpr absl::string_view kHung = "hung";
 
 // The arguments with the values of the parameters in them. An argument that is nothing but an empty
 // value is left out.
 absl::StatusOr<std::vector<std::string>> Argv(const Check& check, const Parameters& parameters) {
+  // All at once: a value in which another parameter's mark stands is not expanded.
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const knowledge::v1::Parameter& parameter : check.parameters()) {
+    values.emplace_back(absl::StrCat("{", parameter.name(), "}"),
+                        parameters.Text(parameter.name()));
+  }
   std::vector<std::string> argv;
   for (const std::string& pattern : check.exec().argv()) {
-    std::string argument = pattern;
-    for (const knowledge::v1::Parameter& parameter : check.parameters()) {
-      const std::string mark = absl::StrCat("{", parameter.name(), "}");
-      const std::string& value = parameters.Text(parameter.name());
+    std::string argument = absl::StrReplaceAll(pattern, values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto& [mark, value] = values[i];
+      const knowledge::v1::Parameter& parameter = check.parameters(static_cast<int>(i));
       if (argv.empty() && absl::StrContains(pattern, mark)) {
         return absl::FailedPreconditionError(
             absl::StrCat(check.name(), ": a parameter must not choose the program"));
       }
-      if (absl::StartsWith(pattern, mark) && absl::StartsWith(value, "-") &&
-          parameter.type() == "text") {
+      // A number may be negative.
+      if (absl::StartsWith(pattern, mark) && absl::StartsWith(argument, "-") &&
+          (parameter.type() == "text" || value.empty())) {
         return absl::InvalidArgumentError(
             absl::StrCat(check.name(), ": ", parameter.name(), " = \"", CleanText(value, 64),
                          "\" begins with \"-\" and would be read as an option"));
       }
-      absl::StrReplaceAll({{mark, value}}, &argument);
     }
     if (argument.empty() && !pattern.empty()) continue;
     argv.push_back(std::move(argument));
@@ -145,34 +155,109 @@ absl::StatusOr<CheckOutput> InterpretCaptured(const Check& check, const CheckCon
       absl::StrCat("the captured run holds no result: ", output.status().message()));
 }
 
-// What was captured of the program: the very argv, else others that begin alike.
+// A captured run that tells something.
+struct CapturedRun {
+  std::vector<std::string> argv;
+  CheckOutput output;
+};
+
+// What a run says of one device.
+struct Told {
+  int abnormal = 0;
+  int known = 0;
+  std::vector<const galen::v1::Finding*> findings;
+};
+
+std::map<std::string, Told> ByDevice(const Check& check, const CheckOutput& output) {
+  galen::v1::CheckResult judged;
+  for (const galen::v1::Finding& finding : output.findings) *judged.add_findings() = finding;
+  knowledge::ApplyLimits(check, judged);
+  std::map<std::string, Told> devices;
+  for (int i = 0; i < judged.findings_size(); ++i) {
+    const galen::v1::Finding& finding = judged.findings(i);
+    Told& told = devices[finding.subject().device()];
+    told.abnormal += finding.abnormal() ? 1 : 0;
+    told.known += finding.value_case() != galen::v1::Finding::VALUE_NOT_SET ? 1 : 0;
+    told.findings.push_back(&output.findings[static_cast<std::size_t>(i)]);
+  }
+  return devices;
+}
+
+// The findings of all runs. Of what several say of one device, that run counts which found most
+// amiss, as a short test passes what a long one finds; else the one before the others.
+CheckOutput Join(const Check& check, std::vector<CapturedRun> runs,
+                 const std::vector<std::string>& asked) {
+  if (runs.size() == 1 && runs.front().argv == asked) return std::move(runs.front().output);
+  std::map<std::string, std::vector<Told>> devices;
+  std::size_t shown = 0;
+  int most = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    int abnormal = 0;
+    for (auto& [device, told] : ByDevice(check, runs[i].output)) {
+      abnormal += told.abnormal;
+      devices[device].push_back(std::move(told));
+    }
+    if (abnormal > most) shown = i;
+    most = std::max(most, abnormal);
+  }
+  CheckOutput joined;
+  for (auto& [device, all] : devices) {
+    std::stable_sort(all.begin(), all.end(), [](const Told& a, const Told& b) {
+      return std::pair(a.abnormal, a.known) > std::pair(b.abnormal, b.known);
+    });
+    std::set<absl::string_view> names;
+    for (const Told& told : all) {
+      std::set<absl::string_view> here;
+      for (const galen::v1::Finding* const finding : told.findings) {
+        if (names.contains(finding->name())) continue;
+        here.insert(finding->name());
+        joined.findings.push_back(*finding);
+      }
+      names.merge(here);
+    }
+  }
+  std::vector<std::string> messages;
+  for (const CapturedRun& run : runs) {
+    std::string message = run.output.message;
+    absl::StrAppend(&message, message.empty() ? "" : " ",
+                    "(captured: ", CleanText(absl::StrJoin(run.argv, " "), 160), ")");
+    messages.push_back(std::move(message));
+  }
+  joined.message = absl::StrJoin(messages, "; ");
+  joined.excerpt = std::move(runs[shown].output.excerpt);
+  return joined;
+}
+
+// What was captured of the program: the very argv, and others that begin alike.
 absl::StatusOr<CheckOutput> ReadCapture(const Check& check, const CheckContext& context,
                                         const std::vector<std::string>& argv) {
-  absl::StatusOr<host::CommandResult> exact = context.host.Run(argv);
-  if (exact.ok()) return InterpretCaptured(check, context, *exact);
-  if (absl::IsDeadlineExceeded(exact.status()) && Declares(check, kHung)) {
-    return Hung(context, exact.status());
-  }
-  if (!absl::IsUnavailable(exact.status())) return exact.status();
   // The program and its subcommands; options may stand in any order.
   std::vector<std::string> prefix = {argv.front()};
   for (std::size_t i = 1; i < argv.size() && !absl::StartsWith(argv[i], "-"); ++i) {
     if (absl::StrContains(check.exec().argv(static_cast<int>(i)), '{')) break;
     prefix.push_back(argv[i]);
   }
-  absl::StatusOr<CheckOutput> found = exact.status();
-  std::size_t tried = 0;
-  for (const std::vector<std::string>& other : context.host.Captured(prefix)) {
-    if (++tried > kMostCaptures) break;
-    const absl::StatusOr<host::CommandResult> result = context.host.Run(other);
-    if (!result.ok()) continue;
-    found = InterpretCaptured(check, context, *result);
-    if (!found.ok()) continue;
-    found->message = absl::StrCat(found->message, found->message.empty() ? "" : " ",
-                                  "(captured: ", CleanText(absl::StrJoin(other, " "), 160), ")");
-    return found;
+  std::vector<std::vector<std::string>> captured = {argv};
+  for (std::vector<std::string>& other : context.host.Captured(prefix)) {
+    if (other != argv && captured.size() < kMostTried) captured.push_back(std::move(other));
   }
-  return found;
+  std::vector<CapturedRun> runs;
+  absl::Status why;
+  for (const std::vector<std::string>& each : captured) {
+    if (runs.size() == kMostCaptures) break;
+    const absl::StatusOr<host::CommandResult> result = context.host.Run(each);
+    const bool hung = absl::IsDeadlineExceeded(result.status()) && Declares(check, kHung);
+    absl::StatusOr<CheckOutput> output = result.ok() ? InterpretCaptured(check, context, *result)
+                                         : hung      ? Hung(context, result.status())
+                                                     : result.status();
+    if (output.ok()) {
+      runs.push_back({.argv = each, .output = *std::move(output)});
+    } else if (why.ok() || absl::IsUnavailable(why)) {
+      why = output.status();
+    }
+  }
+  if (runs.empty()) return why;
+  return Join(check, std::move(runs), argv);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace galen::node {
 
 // Runs a check of kind EXEC: starts the program that it declares, without a shell and within its
 // limits, and has its output read by the parser that it names (docs/exec.md). In a bundle it reads
-// what was captured of the same program: of the very argv, else of one with the same first words.
+// what was captured of the same program: of the very argv, and of those with the same first words.
 //
 // A program that does not end in time is DEADLINE_EXCEEDED, or the finding `hung` where the check
 // declares one: a hang is an answer. The host's errors; ABORTED an exit code that the declaration

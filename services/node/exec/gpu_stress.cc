@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "re2/re2.h"
 #include "services/node/exec/parsers.h"
@@ -18,22 +19,25 @@ namespace galen::node {
 namespace {
 
 constexpr int kMostGpus = 256;
+constexpr std::size_t kMostFieldBytes = 16384;
 
 re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
-// The values of the last status line that gives one for each of `gpus`: they lie between " - ".
-std::vector<absl::string_view> PerGpu(absl::string_view text, absl::string_view label,
-                                      std::size_t gpus) {
+// The values of the last status line that gives one for each of `gpus`. They lie between " - ";
+// after a GPU with errors it is "(WARNING!)- ", after one whose process is gone "(DIED!)- ".
+std::vector<std::string> PerGpu(absl::string_view text, absl::string_view label, std::size_t gpus) {
   // The line is rewritten by carriage returns, so the last one stands last.
   for (std::size_t at = text.rfind(label); at != absl::string_view::npos && gpus > 0;
        at = at == 0 ? absl::string_view::npos : text.rfind(label, at - 1)) {
-    absl::string_view rest = text.substr(at + label.size());
-    rest = rest.substr(0, rest.find_first_of("\r\n"));
-    std::vector<absl::string_view> parts = absl::StrSplit(rest.substr(0, 16384), " - ");
-    if (parts.size() >= gpus) {
-      parts.resize(gpus);
-      return parts;
+    absl::string_view field = text.substr(at + label.size());
+    field = field.substr(0, std::min<std::size_t>(field.find_first_of("\r\n"), kMostFieldBytes));
+    // Each list ends where the next one begins.
+    for (const absl::string_view next : {"errors:", "temps:", "power:"}) {
+      field = field.substr(0, field.find(next));
     }
+    const std::vector<std::string> parts =
+        absl::StrSplit(absl::StrReplaceAll(field, {{")- ", ") - "}}), " - ");
+    if (parts.size() == gpus) return parts;
     if (at + (1 << 20) < text.size()) break;  // enough looked through
   }
   return {};
@@ -73,7 +77,7 @@ absl::StatusOr<CheckOutput> ParseGpuBurn(const ProgramOutput& output) {
     if (position < rates.size() && RE2::PartialMatch(Piece(rates[position]), *kRate, &number)) {
       found.findings.push_back(FloatFinding("gflop_s", node, device, number));
     }
-    const auto leading = [&](const std::vector<absl::string_view>& parts) -> std::optional<int> {
+    const auto leading = [&](const std::vector<std::string>& parts) -> std::optional<int> {
       if (position >= parts.size()) return std::nullopt;
       const std::vector<absl::string_view> words = OutputWords(parts[position]);
       int value = 0;

@@ -30,9 +30,9 @@ struct Report {
   std::map<std::string, std::map<int, std::string>> slots;
   std::string product;
   bool one_product = true;
-  bool reduces = false;  // all_reduce, by its columns
-  double size = -1;      // largest message
-  double busbw = 0;      // at that size, the better of in place and out of place, as is usual
+  bool all_reduces = false;  // by the columns of the table
+  double size = -1;          // largest message
+  double busbw = 0;          // at that size, the better of in place and out of place, as is usual
   double wrong = 0;
   bool checked = false;  // wrong values were counted
   std::optional<double> average;
@@ -58,15 +58,42 @@ bool ReadRank(absl::string_view line, Report& report) {
   return true;
 }
 
+// Bytes of an element; nothing for a type that is not known.
+std::optional<double> BytesOf(absl::string_view type) {
+  static constexpr struct {
+    absl::string_view type;
+    double bytes;
+  } kTypes[] = {{"int8", 1},   {"uint8", 1},    {"int32", 4},  {"uint32", 4},
+                {"int64", 8},  {"uint64", 8},   {"half", 2},   {"float", 4},
+                {"double", 8}, {"bfloat16", 2}, {"f8e4m3", 1}, {"f8e5m2", 1}};
+  for (const auto& each : kTypes) {
+    if (each.type == type) return each.bytes;
+  }
+  return std::nullopt;
+}
+
+// True when a line of the table is of an all-reduce. Its ranks have an operation and no root, and
+// each has the whole message: reduce_perf has a root, reduce_scatter_perf counts what one rank
+// gets.
+bool IsAllReduce(const std::vector<absl::string_view>& words, double size, double count) {
+  if (words.size() < 12) return false;
+  for (std::size_t i = 3; i < words.size() - 8; ++i) {
+    const auto root = Number(words[i]);
+    if (i == 3 ? root.has_value() || words[i] == "none" : !root.has_value() || *root >= 0) {
+      return false;
+    }
+  }
+  return count * BytesOf(words[2]).value_or(0) == size;
+}
+
 // A line of the table: size, count, type, then for each of out of place and in place the time,
 // algbw, busbw and errors. Between lie redop and root, each only for some operations.
 bool ReadRow(absl::string_view line, Report& report) {
   const std::vector<absl::string_view> words = OutputWords(line);
   if (words.size() < 11 || words.size() > 13) return false;
   const auto size = Number(words[0]);
-  if (!size.has_value() || !Number(words[1]).has_value() || Number(words[2]).has_value()) {
-    return false;
-  }
+  const auto count = Number(words[1]);
+  if (!size.has_value() || !count.has_value() || Number(words[2]).has_value()) return false;
   double best = 0;
   double wrong = 0;
   bool checked = false;
@@ -81,12 +108,12 @@ bool ReadRow(absl::string_view line, Report& report) {
       wrong += *errors;
     }
   }
-  report.reduces = words.size() > 11 && words[3] == "sum";
   report.checked = report.checked || checked;
   report.wrong += wrong;
   if (*size >= report.size) {
     report.size = *size;
     report.busbw = best;
+    report.all_reduces = IsAllReduce(words, *size, *count);
   }
   return true;
 }
@@ -117,13 +144,26 @@ std::int64_t WholeOf(double number) {
   return static_cast<std::int64_t>(std::clamp(number, 0.0, 1e18));
 }
 
-// Ranks of the same local number sit in other slots on other nodes, so that their traffic crosses
-// rails. Of one rank a node nothing can be told.
+// The same slot has another local number on another node, so that traffic between ranks of one
+// number crosses rails. Of one rank a node nothing can be told, nor of nodes without a common slot:
+// another chassis or virtual machine numbers its slots otherwise.
 std::optional<bool> RailsCross(const Report& report) {
   if (report.nodes.size() < 2 || report.ranks < 2 * report.nodes.size()) return std::nullopt;
-  const auto& first = report.slots.begin()->second;
-  return std::any_of(report.slots.begin(), report.slots.end(),
-                     [&](const auto& node) { return node.second != first; });
+  std::map<std::string, std::vector<int>> numbers;  // of each slot, one of each node that has it
+  for (const auto& [node, slots] : report.slots) {
+    std::map<std::string, std::vector<int>> here;
+    for (const auto& [device, slot] : slots) here[slot].push_back(device);
+    for (const auto& [slot, devices] : here) {
+      if (devices.size() == 1) numbers[slot].push_back(devices.front());
+    }
+  }
+  std::optional<bool> cross;
+  for (const auto& [slot, devices] : numbers) {
+    if (devices.size() < 2) continue;
+    const auto [low, high] = std::minmax_element(devices.begin(), devices.end());
+    cross = cross.value_or(false) || *low != *high;
+  }
+  return cross;
 }
 
 }  // namespace
@@ -143,7 +183,7 @@ absl::StatusOr<CheckOutput> ParseNcclTests(const ProgramOutput& output) {
   const bool table = report.size >= 0;
   std::optional<double> floor;
   // The floor is that of a whole node: 8 GPUs of one kind, over NVLink alone.
-  if (report.reduces && report.nodes.size() == 1 && report.ranks == 8 && report.one_product &&
+  if (report.all_reduces && report.nodes.size() == 1 && report.ranks == 8 && report.one_product &&
       report.size >= kBigMessageBytes) {
     floor = HardwareFact(output.context.knowledge, report.product, "allreduce_floor_gb_s");
   }

@@ -28,6 +28,11 @@ class NhcReader {
 
   void Read(absl::string_view text) {
     static const LazyRE2 kFailed = {R"(Health check failed:\s+(\w+)\s*:\s*(.*))"};
+    // A check that NHC could not find or run.
+    static const LazyRE2 kOther = {R"(Health check failed:\s+(.*))"};
+    static const LazyRE2 kRan = {
+        R"(Running check \d+ of \d+:|completed successfully; [1-9]\d* passed)"};
+    static const LazyRE2 kTotal = {R"(\b\d+ health checks failed)"};
     static const LazyRE2 kError = {R"(^ERROR:\s+nhc:\s+(.*))"};
     static const LazyRE2 kCopy = {
         R"(Device (\d+) (Device to Host|Host to Device) reported bandwidth is ([0-9.]+) GB/s)"};
@@ -36,15 +41,18 @@ class NhcReader {
         R"(NCCL allreduce bus BW ([0-9.]+) GB/s(?: \(expected >=\s*([0-9.]+) GB/s\))?)"};
     static const LazyRE2 kLoopback = {R"(NCCL allreduce IB loopback bandwidth ([0-9.]+) GB/s)"};
     // The distributed form puts "node | " before each line.
-    if (const std::size_t bar = text.find(" | "); bar != absl::string_view::npos && bar < 128) {
-      text.remove_prefix(bar + 3);
+    if (const std::size_t end = text.find(' ');
+        end < 128 && absl::StartsWith(text.substr(end), " | ")) {
+      text.remove_prefix(end + 3);
     }
     const re2::StringPiece line(text.data(), text.size());
     std::string a, b;
     std::string c;
     if (RE2::PartialMatch(line, *kFailed, &a, &b)) {
       Fail(CleanText(a, 64), CleanText(b, 240));
-    } else if (RE2::PartialMatch(line, *kError, &a)) {
+    } else if (RE2::PartialMatch(line, *kRan) || RE2::PartialMatch(line, *kTotal)) {
+      ran_ = true;
+    } else if (RE2::PartialMatch(line, *kOther, &a) || RE2::PartialMatch(line, *kError, &a)) {
       Fail("nhc", CleanText(a, 240));
     } else if (RE2::PartialMatch(line, *kCopy, &a, &b, &c)) {
       Rate(b == "Host to Device" ? "h2d_gb_s" : "d2h_gb_s", absl::StrCat("gpu:", a), c);
@@ -62,16 +70,21 @@ class NhcReader {
   CheckOutput Take() {
     CheckOutput output;
     output.findings = std::move(rates_);
+    // With no configuration, or none for this machine, it runs nothing and ends with 0.
     output.findings.push_back(
-        TextFinding("failed_checks", node_, "",
-                    failed_.empty() ? "none" : CleanText(absl::StrJoin(failed_, ", "), 512)));
-    output.message = words_.empty() ? "no health check failed" : absl::StrJoin(words_, "; ");
+        ran_ ? TextFinding("failed_checks", node_, "",
+                           failed_.empty() ? "none" : CleanText(absl::StrJoin(failed_, ", "), 512))
+             : UnknownFinding("failed_checks", node_, ""));
+    output.message = !words_.empty() ? absl::StrJoin(words_, "; ")
+                     : ran_          ? "no health check failed"
+                                     : "it does not say that any health check ran";
     return output;
   }
-  bool empty() const { return failed_.empty() && rates_.empty(); }
+  bool ran() const { return ran_; }
 
  private:
   void Fail(const std::string& check, const std::string& words) {
+    ran_ = true;
     failed_.insert(check);
     // The log repeats a failure each time it runs.
     if (words_.size() < kMostFailures) words_.insert(absl::StrCat(check, ": ", words));
@@ -80,12 +93,14 @@ class NhcReader {
             absl::string_view expected = "") {
     const std::optional<double> value = Number(number);
     if (!value.has_value() || rates_.size() >= kMostRates) return;
+    ran_ = true;
     galen::v1::Finding finding = FloatFinding(name, node_, device, *value);
     finding.set_expected(std::string(absl::StripSuffix(expected, ".0")));
     rates_.push_back(std::move(finding));
   }
 
   const std::string node_;
+  bool ran_ = false;
   std::set<std::string> failed_;
   std::set<std::string> words_;
   std::vector<galen::v1::Finding> rates_;
@@ -98,8 +113,7 @@ absl::StatusOr<CheckOutput> ParseNhc(const ProgramOutput& output) {
   for (const std::string* const text : {&output.result.out, &output.result.err}) {
     for (const absl::string_view line : OutputLines(*text)) reader.Read(line);
   }
-  // NHC says nothing when all is well, and ends with 0.
-  if (reader.empty() && output.result.exit_code != 0) {
+  if (!reader.ran() && output.result.exit_code != 0) {
     return NotOutputOf("nhc", absl::StrCat(output.result.err, output.result.out));
   }
   return reader.Take();

@@ -209,8 +209,15 @@ absl::StatusOr<RepairResponse> Repairer::DryRun(const Action& action) {
 RepairResponse Repairer::Carry(const Ready& ready) const {
   RepairResponse response;
   const absl::Time until = SteadyNow() + ready.action->time;
-  const auto left = [until] { return std::max(until - SteadyNow(), absl::Milliseconds(1)); };
+  const auto left = [until] { return until - SteadyNow(); };
+  const std::string over =
+      absl::StrCat("its time of ", absl::FormatDuration(ready.action->time), " was over before: ");
   for (const RunAction::Condition& condition : ready.filled.before) {
+    if (left() <= absl::ZeroDuration()) {
+      response.set_state(RepairResponse::REFUSED);
+      response.set_text(absl::StrCat("nothing was done: ", over, condition.text));
+      return response;
+    }
     if (Holds(condition, left(), response)) continue;
     response.set_state(RepairResponse::REFUSED);
     response.set_text(absl::StrCat("nothing was done: it is not so that ", condition.text));
@@ -219,6 +226,11 @@ RepairResponse Repairer::Carry(const Ready& ready) const {
   for (const Argv& step : ready.filled.steps) {
     host::ProcessLimits limits;
     limits.time = left();
+    if (limits.time <= absl::ZeroDuration()) {
+      response.set_state(RepairResponse::FAILED);
+      response.set_text(absl::StrCat(over, CleanText(absl::StrJoin(step, " "), kMostOutput)));
+      return response;
+    }
     const auto result = run_(step, limits);
     const host::CommandResult* const ran = Note(step, result, response);
     if (ran != nullptr && ran->exit_code == 0) continue;
@@ -231,9 +243,15 @@ RepairResponse Repairer::Carry(const Ready& ready) const {
     return response;
   }
   for (const RunAction::Condition& condition : ready.filled.after) {
+    if (left() <= absl::ZeroDuration()) {
+      response.set_state(RepairResponse::FAILED);
+      response.set_text(absl::StrCat("all was run, and ", over, condition.text));
+      return response;
+    }
     bool holds = Holds(condition, left(), response);
     while (!holds && SteadyNow() + kLookAgain < until) {
       std::this_thread::sleep_for(absl::ToChronoMilliseconds(kLookAgain));
+      if (left() <= absl::ZeroDuration()) break;
       response.mutable_steps()->RemoveLast();
       holds = Holds(condition, left(), response);
     }

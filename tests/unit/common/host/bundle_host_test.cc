@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <memory>
@@ -161,6 +162,15 @@ TEST_F(BundleHostTest, APatternWithoutMatchIsAbsentOnlyWhereTheParentIsKnown) {
   EXPECT_THAT(node->Glob("/sys/class/drm/card*"),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was not captured on n1")));
   EXPECT_THAT(node->Glob("/sys/class/net/eth0/speed"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was not captured on n1")));
+}
+
+TEST_F(BundleHostTest, ADirectoryThatCannotBeReadIsNotEmpty) {
+  const auto node = Node();
+  chmod(scratch_.path().c_str(), 0755);
+  chmod((scratch_ / "nodes/n1/rootfs/sys/class/net").c_str(), 0711);
+  const AsNobody nobody;
+  EXPECT_THAT(node->Glob("/sys/class/net/ib*"),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was not captured on n1")));
 }
 

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/steady.h"
 #include "common/host/bundle.h"
 #include "common/host/live_host.h"
 #include "scratch.h"
@@ -39,10 +40,13 @@ class FakeMachine final : public Host {
   std::map<std::string, std::vector<std::string>> globs;
   absl::StatusOr<std::map<std::string, std::string>> environment = absl::UnavailableError("no job");
   std::string node = "n1";
+  absl::Duration answers_after;
 
   const std::string& name() const override { return node; }
   bool live() const override { return true; }
   absl::StatusOr<CommandResult> Run(absl::Span<const std::string> argv, View) const override {
+    for (const absl::Time end = SteadyNow() + answers_after; SteadyNow() < end;) {
+    }
     const auto found = commands.find(absl::StrJoin(argv, " "));
     if (found == commands.end()) return absl::NotFoundError("not installed");
     return found->second;
@@ -203,6 +207,22 @@ TEST(Capture, WhatWasNotBegunInTimeIsNamedAndNotTakenForHanging) {
   const auto node = (*bundle)->OpenNode("n1");
   ASSERT_THAT(node, IsOk());
   EXPECT_THAT((*node)->Run(Argv{"uname", "-a"}), StatusIs(absl::StatusCode::kUnavailable, _));
+}
+
+TEST(Capture, OfWhatHungItSaysForHowLong) {
+  Scratch scratch;
+  FakeMachine machine;
+  machine.answers_after = absl::Milliseconds(3);
+  machine.commands["lspci"] = absl::DeadlineExceededError("did not answer");
+  CaptureOptions options;
+  options.directory = scratch / "b";
+  ASSERT_THAT(Capture(machine, PlanOf("run lspci\n"), options), IsOk());
+  const auto bundle = Bundle::Open(scratch / "b");
+  ASSERT_THAT(bundle, IsOk());
+  const auto node = (*bundle)->OpenNode("n1");
+  ASSERT_THAT(node, IsOk());
+  EXPECT_THAT((*node)->Run(Argv{"lspci"}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, Not(HasSubstr("within 0 "))));
 }
 
 TEST(Capture, TakesOutTheCustomersPathsWhereThatIsAsked) {

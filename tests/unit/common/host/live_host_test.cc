@@ -91,8 +91,9 @@ TEST(LiveHost, GivesProgramsAnEmptyInputAndNothingOfItsEnvironment) {
   const auto variables = host.Run(Argv{"env"}, View::kHost);
   unsetenv("GALEN_TEST_SECRET");
   ASSERT_THAT(variables, IsOk());
-  EXPECT_THAT(variables->out, AllOf(HasSubstr("PATH="), HasSubstr("LC_ALL=C"), HasSubstr("HOME="),
-                                    Not(HasSubstr("s3cret"))));
+  EXPECT_THAT(variables->out,
+              AllOf(HasSubstr("PATH="), HasSubstr("LC_ALL=C"), HasSubstr("HOME="),
+                    HasSubstr("CUDA_DEVICE_ORDER=PCI_BUS_ID"), Not(HasSubstr("s3cret"))));
   const auto input = host.Run(Argv{"cat"}, View::kHost);
   ASSERT_THAT(input, IsOk());
   EXPECT_EQ(input->out, "");
@@ -128,6 +129,20 @@ TEST(LiveHost, AFileThatIsNoProgramIsRefused) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("tool")));
   EXPECT_THAT(host.Run(Argv{"junk"}, View::kHost),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("cannot be run")));
+}
+
+TEST(LiveHost, AProgramWhoseInterpreterIsMissingIsInstalled) {
+  Scratch scratch;
+  scratch.Write("tool", "#!/nowhere/python\n");
+  chmod((scratch / "tool").c_str(), 0755);
+  LiveHost::Options options = Fast();
+  options.search_path = scratch.path();
+  const LiveHost host(options);
+  for (const std::string& program : {std::string("tool"), scratch / "tool"}) {
+    EXPECT_THAT(
+        host.Run(Argv{program}, View::kHost),
+        StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("interpreter or loader")));
+  }
 }
 
 TEST(LiveHost, AProgramThatHangsIsKilledWithAllItStarted) {
@@ -283,6 +298,43 @@ TEST(LiveHost, FindsFilesByPattern) {
   EXPECT_THAT(*found, ElementsAre(scratch / "a/state", scratch / "b/state"));
   EXPECT_THAT(host.Glob(scratch / "c*", View::kHost),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no such file")));
+}
+
+TEST(LiveHost, WhatAPatternMayNotSeeIsNotAbsent) {
+  Scratch scratch;
+  scratch.Write("closed/dri/state", "");
+  scratch.Write("card0/closed/state", "");
+  for (const char* const open : {"", "card0"}) chmod((scratch / open).c_str(), 0755);
+  for (const char* const closed : {"closed", "card0/closed"}) chmod((scratch / closed).c_str(), 0);
+  const LiveHost host(Fast());
+  const AsNobody nobody;
+  for (const char* const pattern :
+       {"closed/*", "closed/dri/*", "closed/dri/state", "*/closed/state", "*/closed/*"}) {
+    EXPECT_THAT(host.Glob(scratch / pattern, View::kHost),
+                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("may not be read")))
+        << pattern;
+  }
+  for (const char* const pattern : {"open/*", "card*/no", "card0/no/state", "no"}) {
+    EXPECT_THAT(host.Glob(scratch / pattern, View::kHost),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("no such file")))
+        << pattern;
+  }
+}
+
+TEST(LiveHost, TheLogsOfAProcessOfAnotherUserAreNotNone) {
+  LiveHost::Options options = Fast();
+  options.job_pid = 1;
+  const AsNobody nobody;
+  if (access("/proc/1/fd/1", F_OK) == 0) GTEST_SKIP() << "process 1 is one's own";
+  EXPECT_THAT(LiveHost(options).JobLogs(),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("may not be seen")));
+}
+
+TEST(LiveHost, AProcessThatIsGoneIsSaidToBe) {
+  LiveHost::Options options = Fast();
+  options.job_pid = 1 << 30;  // beyond any pid_max
+  EXPECT_THAT(LiveHost(options).JobLogs(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is gone")));
 }
 
 TEST(LiveHost, KnowsNothingOfAJobWithoutAProcess) {

@@ -2,6 +2,7 @@
 #define TESTS_UNIT_COMMON_HOST_SCRATCH_H_
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -40,6 +41,22 @@ class Scratch {
 
  private:
   std::string path_;
+};
+
+// While it lives, this process may read what anybody may, also where root runs it.
+class AsNobody {
+ public:
+  AsNobody() {
+    if (was_ == 0 && seteuid(65534) != 0) std::abort();
+  }
+  ~AsNobody() {
+    if (was_ == 0 && seteuid(0) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  const uid_t was_ = geteuid();
 };
 
 // The smallest bundle: one node, n1, of which `commands` is the commands.yaml.

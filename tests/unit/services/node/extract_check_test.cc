@@ -62,6 +62,16 @@ TEST(ExtractCheck, ACommandThatFailsSaysNothing) {
   EXPECT_TRUE(absl::IsUnavailable(RunDeclared(Declared("bool", "x"), FakeHost("n1")).status()));
 }
 
+TEST(ExtractCheck, WhatDoesNotMatchInACutOutputIsNotFalse) {
+  host::CommandResult cut;
+  cut.out = "all fine so far";
+  cut.truncated = true;
+  FakeHost host("n1");
+  host.AddCommandResult("site-tool --status", cut);
+  EXPECT_THAT(RunDeclared(Declared("bool", "degraded"), host),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than is read")));
+}
+
 TEST(ExtractCheck, APatternThatCannotBeUsedIsRefused) {
   EXPECT_THAT(Extracted("int", "(\\d+", "1"), HasSubstr("cannot be used"));
   EXPECT_THAT(Extracted("int", "(\\d)(\\d)", "12"), HasSubstr("two groups"));

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/host/live_host.h"
+#include "common/knowledge/rules.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/testing/status_matchers.h"
 
@@ -99,6 +101,24 @@ TEST_F(ExecCheckTest, AValueNeverBecomesAnOptionOrTheProgram) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("must not choose")));
 }
 
+TEST_F(ExecCheckTest, AValueIsNotExpandedItself) {
+  knowledge::v1::Check check =
+      SiteCheck({"printf", R"({"finding": "word", "value": "%s"}\n)", "{a}"});
+  AddParameter(check, "a", "text", "{b}");
+  AddParameter(check, "b", "text", "--output=/etc/passwd");
+  const auto output = Run(check, live_);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_EQ(output->findings[0].text_value(), "{b}");
+}
+
+TEST_F(ExecCheckTest, ValuesThatMakeAnOptionTogetherAreRefused) {
+  knowledge::v1::Check check = SiteCheck({"echo", "{a}{b}"});
+  AddParameter(check, "a", "text", "");
+  AddParameter(check, "b", "text", "--output=/etc/passwd");
+  EXPECT_THAT(Run(check, live_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("read as an option")));
+}
+
 TEST_F(ExecCheckTest, AProgramThatIsNotInstalledIsSkipped) {
   EXPECT_THAT(Run(SiteCheck({"galen-no-such-tool"}), live_),
               StatusIs(absl::StatusCode::kNotFound, "galen-no-such-tool is not installed on n1"));
@@ -160,6 +180,72 @@ TEST_F(ExecCheckTest, ABundleGivesWhatWasCapturedOfTheSameProgramElse) {
   EXPECT_EQ(output->findings[0].text_value(), "other");
   EXPECT_THAT(output->message, HasSubstr("captured: tool diag -n 3"));
   EXPECT_THAT(Run(check, FakeHost("n1")), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
+}
+
+// A check of each GPU that also tells of a hang.
+knowledge::v1::Check DiagCheck() {
+  knowledge::v1::Check check = SiteCheck({"tool", "diag", "-r", "2"});
+  for (const auto& [name, bad] : {std::pair("passed", "false"), std::pair("hung", "true")}) {
+    knowledge::v1::FindingSpec& finding = *check.add_findings();
+    finding.set_name(name);
+    finding.set_type("bool");
+    finding.mutable_abnormal()->set_op(knowledge::v1::Rule::EQ);
+    finding.mutable_abnormal()->set_value(bad);
+  }
+  return check;
+}
+
+std::map<std::string, std::string> ValuesOf(const CheckOutput& output) {
+  std::map<std::string, std::string> values;
+  for (const galen::v1::Finding& finding : output.findings) {
+    const std::string key = absl::StrCat(finding.name(), " ", finding.subject().device());
+    const auto [at, first] = values.emplace(key, knowledge::ValueText(finding));
+    if (!first) absl::StrAppend(&at->second, " and ", knowledge::ValueText(finding));
+  }
+  return values;
+}
+
+TEST_F(ExecCheckTest, OfSeveralCapturedRunsTheOneThatFailedCounts) {
+  FakeHost host("n1");
+  host.AddCommand("tool diag -r 1",
+                  R"({"finding": "passed", "value": true, "device": "gpu:0"}
+{"finding": "passed", "value": true, "device": "gpu:1"}
+{"finding": "word", "value": "short", "device": "gpu:0"}
+{"message": "all well"})");
+  host.AddCommand("tool diag -r 3",
+                  R"({"finding": "passed", "value": false, "device": "gpu:0"}
+{"finding": "passed", "value": true, "device": "gpu:2"}
+{"message": "memory fails"})");
+  const auto output = Run(DiagCheck(), host);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_EQ(ValuesOf(*output), (std::map<std::string, std::string>{{"passed gpu:0", "false"},
+                                                                   {"passed gpu:1", "true"},
+                                                                   {"passed gpu:2", "true"},
+                                                                   {"word gpu:0", "short"},
+                                                                   {"hung ", "false"}}));
+  EXPECT_EQ(output->message,
+            "all well (captured: tool diag -r 1); memory fails (captured: tool diag -r 3)");
+  EXPECT_THAT(output->excerpt, HasSubstr("memory fails"));
+}
+
+TEST_F(ExecCheckTest, TheVeryArgumentsDoNotHideARunThatFailed) {
+  FakeHost host("n1");
+  host.AddCommand("tool diag -r 2", R"({"finding": "passed", "value": true, "device": "gpu:0"})");
+  host.AddCommand("tool diag -r 3", R"({"finding": "passed", "value": false, "device": "gpu:0"})");
+  const auto output = Run(DiagCheck(), host);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_EQ(ValuesOf(*output)["passed gpu:0"], "false");
+}
+
+TEST_F(ExecCheckTest, ACapturedRunThatDidNotEndIsAHang) {
+  FakeHost host("n1");
+  host.AddCommand("tool diag -r 1", R"({"finding": "passed", "value": true, "device": "gpu:0"})");
+  host.AddCommandError("tool diag -r 3", absl::DeadlineExceededError("did not answer within 1h"));
+  const auto output = Run(DiagCheck(), host);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_EQ(ValuesOf(*output)["hung "], "true");
+  EXPECT_EQ(ValuesOf(*output)["passed gpu:0"], "true");
+  EXPECT_THAT(output->message, HasSubstr("did not answer within 1h (captured: tool diag -r 3)"));
 }
 
 TEST_F(ExecCheckTest, AParserThatIsNotKnownIsNamed) {

@@ -386,6 +386,22 @@ TEST_F(RepairerTest, ItIsDoneWhenWhatWasWantedIsSo) {
   EXPECT_THAT(never->text(), HasSubstr("not so that it drains"));
 }
 
+TEST_F(RepairerTest, OnceItsTimeIsOverNothingIsBegun) {
+  known_.time = absl::ZeroDuration();
+  Restart();
+  const auto refused = repairer_->Repair(Request(Approved()));
+  ASSERT_THAT(refused, IsOk());
+  EXPECT_EQ(refused->state(), RepairResponse::REFUSED);
+  EXPECT_THAT(refused->text(), HasSubstr("its time of 0 was over before: nobody is there"));
+  known_.before.clear();
+  Restart();
+  const auto failed = repairer_->Repair(Request(Approved()));
+  ASSERT_THAT(failed, IsOk());
+  EXPECT_EQ(failed->state(), RepairResponse::FAILED);
+  EXPECT_THAT(failed->text(), HasSubstr("its time of 0 was over before: first n1"));
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
 TEST_F(RepairerTest, OneAtATime) {
   absl::Status second;
   const v1::RepairRequest other = Request(Approved());
