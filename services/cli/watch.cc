@@ -164,7 +164,7 @@ ExitCode WatchNodes(const WatchArguments& arguments, Console& console) {
   if (!host.ok()) return refuse(host.status());
   const SystemClock clock;
   node::EventHub hub(clock);
-  const auto watcher = node::Watcher::Start(*directories, **knowledge, *host, hub, clock);
+  const auto watcher = node::Watcher::Start(*directories, **knowledge, *host, hub);
   if (!watcher.ok()) return refuse(watcher.status());
   const auto listener = hub.Listen(
       [inbox, name = (*host)->name()](const node::v1::WatchEvent& event) {

@@ -15,17 +15,18 @@ namespace galen::execution {
 //
 // Round 1 pairs all nodes. A pair that is fine clears both. Each node of a pair that is not fine is
 // tested again with a cleared node, and what that pair says is the suspect's own: cleared, or bad.
-// Suspects for whom no cleared node is free meet other suspects, at a distance that doubles each
-// round; two sound ones that meet are cleared. So the cleared grow like the rounds' power of two,
-// and a few bad nodes are told in two rounds. The plan stops after 2 + ceil(log2(n)) rounds; what
-// is still suspect then is undecided, not bad.
+// It has the side there that it had when it failed: a test goes one way, and a node that sends
+// badly may receive well. Suspects for whom no cleared node is free meet other suspects, at a
+// distance that doubles each round; two sound ones that meet are cleared. So the cleared grow like
+// the rounds' power of two, and a few bad nodes are told in two rounds. The plan stops after 2 +
+// ceil(log2(n)) rounds; what is still suspect then is undecided, not bad.
 //
 // A pure value: the same nodes and outcomes give the same plan. Not thread-safe.
 class PairRounds {
  public:
   struct Pair {
-    std::string a;
-    std::string b;
+    std::string a;  // the server of a sweep
+    std::string b;  // its client
   };
   enum class Verdict {
     kUndecided,  // not tested, or every test of it met a suspect
@@ -58,6 +59,7 @@ class PairRounds {
   // Pairs that were tested already, the lesser name first.
   std::set<std::pair<std::string, std::string>> tested_;
   std::set<std::string> left_;
+  std::set<std::string> failed_as_b_;  // whose last test was not fine, on side b
   std::size_t rounds_ = 0;
 };
 

@@ -25,6 +25,10 @@ using OnResult = std::function<void(const std::string& node, CheckResult result)
 constexpr absl::string_view kListening = "listening on ";
 constexpr absl::string_view kVerdictFinding = "follows_node";
 
+bool Measured(const CheckResult& result) {
+  return result.status() == CheckResult::PASS || result.status() == CheckResult::FAIL;
+}
+
 // 128 bits that nobody guesses.
 std::string Token() {
   std::random_device random;
@@ -68,10 +72,18 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
   void Start() {
     const trace::Scope scope(work_);
     node::v1::RunChecksRequest call = CallAs("server", pair_.a, "");
-    calls_->Add(server_.RunChecks(
+    const clients::Cancel cancel = server_.RunChecks(
         call, deadline_,
         [self = shared_from_this()](CheckResult result) { self->OnServer(std::move(result)); },
-        [self = shared_from_this()](const absl::Status& status) { self->OnServerDone(status); }));
+        [self = shared_from_this()](const absl::Status& status) { self->OnServerDone(status); });
+    calls_->Add(cancel);
+    {
+      const MutexLock lock(mu_);
+      if (server_done_) return;
+      cancel_server_ = cancel;
+      if (!deserted_) return;
+    }
+    cancel();
   }
 
  private:
@@ -131,7 +143,14 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
     {
       const MutexLock lock(mu_);
       server_done_ = true;
-      if (!server_result_.has_value()) {
+      cancel_server_ = nullptr;  // it may hold what holds this
+      if (deserted_ &&
+          (!server_result_.has_value() || server_result_->status() == CheckResult::ERROR)) {
+        server_result_ =
+            ErrorResult(check_, pair_.a,
+                        absl::StrCat("not tested: ", pair_.b, " was no client for it (",
+                                     client_result_->message(), ")"));
+      } else if (!server_result_.has_value()) {
         server_result_ = ErrorResult(
             check_, pair_.a,
             absl::StrCat("node executor of ", pair_.a, " gave no answer as the server of ", pair_.b,
@@ -142,6 +161,7 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
   }
 
   void OnClientDone(const absl::Status& status) {
+    clients::Cancel cancel;
     {
       const MutexLock lock(mu_);
       client_done_ = true;
@@ -151,7 +171,13 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
             absl::StrCat("node executor of ", pair_.b, " gave no answer as the client of ", pair_.a,
                          status.ok() ? "" : ": ", status.message()));
       }
+      // The server would wait for this client until its own limit, and the round with it.
+      if (!server_done_ && !Measured(*client_result_)) {
+        deserted_ = true;
+        cancel = cancel_server_;
+      }
     }
+    if (cancel) cancel();
     FinishIfBothDone();
   }
 
@@ -190,6 +216,8 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
   bool server_done_ ABSL_GUARDED_BY(mu_) = false;
   bool client_done_ ABSL_GUARDED_BY(mu_) = false;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;
+  bool deserted_ ABSL_GUARDED_BY(mu_) = false;  // the client ended without having measured
+  clients::Cancel cancel_server_ ABSL_GUARDED_BY(mu_);
   std::optional<CheckResult> server_result_ ABSL_GUARDED_BY(mu_);
   std::optional<CheckResult> client_result_ ABSL_GUARDED_BY(mu_);
 };

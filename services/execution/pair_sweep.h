@@ -26,7 +26,8 @@ bool IsPairCheck(const knowledge::v1::Check& check);
 //
 // How two node executors find each other: the one is asked with role=server and a token. It opens a
 // port and says so in an interim message, "listening on ADDRESS:PORT". The other is asked with
-// role=client, peer=ADDRESS:PORT and the same token. Both answer with a result of their own.
+// role=client, peer=ADDRESS:PORT and the same token. Both answer with a result of their own. Where
+// the client ends without having measured, the server's call is cancelled.
 struct PairSweep {
   const knowledge::v1::Check& check;
   std::map<std::string, clients::NodeClient*> nodes;  // two or more

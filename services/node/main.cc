@@ -141,7 +141,7 @@ absl::Status Serve() {
     const auto host = hosts.Open("", "", nullptr);
     if (!host.ok()) return host.status();
     absl::StatusOr<std::unique_ptr<Watcher>> started =
-        Watcher::Start(*directories, **knowledge, *host, hub, clock);
+        Watcher::Start(*directories, **knowledge, *host, hub);
     if (!started.ok()) return started.status();
     watcher = *std::move(started);
   }

@@ -47,8 +47,6 @@ void PairMessage(absl::string_view text) {
 
 std::vector<Parser> All() {
   return {
-      {"perfquery", [](absl::string_view text) { Use(node::ParsePerfquery(text)); }},
-      {"rdma_statistic", [](absl::string_view text) { Use(node::ParseRdmaStatistic(text)); }},
       {"rdma_link", [](absl::string_view text) { Use(node::ParseRdmaLink(text)); }},
       {"rdma_netdevs", [](absl::string_view text) { Use(node::NetdevsOfRdmaLink(text)); }},
       {"ibdev2netdev", [](absl::string_view text) { Use(node::NetdevsOfIbdev2netdev(text)); }},
@@ -60,9 +58,7 @@ std::vector<Parser> All() {
       {"ethtool", [](absl::string_view text) { Use(node::ParseEthtoolSettings(text)); }},
       {"ethtool_statistics",
        [](absl::string_view text) { Use(node::ParseEthtoolStatistics(text)); }},
-      {"ethtool_fields", [](absl::string_view text) { Use(node::ParseEthtoolFields(text)); }},
       {"ip_link", [](absl::string_view text) { Use(node::ParseIpLinkJson(text)); }},
-      {"ip_link_text", [](absl::string_view text) { Use(node::ParseIpLinkText(text)); }},
       {"routes", Routes},
       {"address", Address},
       {"ping", [](absl::string_view text) { Use(node::ParsePingLoss(text)); }},

@@ -12,7 +12,7 @@ namespace {
 void Ibstat(absl::string_view text) {
   const std::vector<node::RdmaPort> ports = node::ParseIbstat(text);
   Use(node::Hcas(ports));
-  Use(node::FabricHcas(ports));
+  Use(node::FabricPorts(ports));
   for (const node::RdmaPort& port : ports) {
     Use(node::DeviceOf(port));
     Use(node::ExpectedRate(port, ports));

@@ -26,7 +26,10 @@ void Pressure(absl::string_view text) {
   Use(node::PressureAvg10(text, "full"));
 }
 
-void Iptables(absl::string_view text) { Use(node::InputIsOpen(text)); }
+void Iptables(absl::string_view text) {
+  Use(node::InputIsOpen(text, {32768, 60999}));
+  Use(node::ParsePortRange(text));
+}
 
 void Ibdev2netdev(absl::string_view text) { Use(node::NicsOfIbdev2netdev(text)); }
 

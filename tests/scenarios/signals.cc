@@ -98,7 +98,7 @@ const std::vector<SignalRow>& SignalRows() {
        .noise = 0.15,
        .grain = 1,
        .of_amd = {"hw_rdma_tx_retx_pkts_total", "hw"},
-       .of_nvidia = {"node_infiniband_out_of_sequence_packets_received_total", "node"}},
+       .of_nvidia = {"node_infiniband_packet_sequence_errors_total", "node"}},
       {.signal = Signal::kAckTimeouts,
        .quantity = "rdma_ack_timeouts",
        .of = Of::kPort,

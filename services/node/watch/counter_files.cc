@@ -16,9 +16,10 @@
 namespace galen::node {
 namespace {
 
-// The largest file of the list is /proc/stat of a machine with many processors, whose first lines
-// are wanted.
-constexpr std::size_t kMostBytes = 32 << 10;
+// The largest file that a list may name is /proc/stat, whose last lines stand behind one of each
+// processor and one of every interrupt: more than 32 KiB with 256 processors.
+constexpr std::size_t kFirstBytes = 32 << 10;
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostRows = 1024;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
@@ -102,7 +103,7 @@ CounterFiles::CounterFiles(std::vector<CounterSpec> specs, std::string root, std
       root_(std::move(root)),
       max_files_(max_files),
       max_series_(max_series),
-      buffer_(kMostBytes) {}
+      buffer_(kFirstBytes) {}
 
 void CounterFiles::Discover() {
   files_.clear();
@@ -136,7 +137,11 @@ void CounterFiles::AddFile(const std::string& path, const std::vector<const Coun
   file.descriptor = host::FileDescriptor(
       open(absl::StrCat(root_, path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.descriptor.is_open()) return;
-  const absl::string_view text = Content(file);
+  absl::string_view text = Content(file);
+  while (text.size() == buffer_.size() && buffer_.size() < kMostBytes) {
+    buffer_.resize(buffer_.size() * 2);
+    text = Content(file);
+  }
   for (const CounterSpec* spec : specs) AddSlots(path, *spec, text, file);
   if (file.slots.empty()) return;
   std::stable_sort(file.slots.begin(), file.slots.end(),

@@ -4,15 +4,22 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace galen::node {
+namespace {
+
+std::vector<CounterSpec> Judged(std::vector<CounterSpec> specs) {
+  std::erase_if(specs, [](const CounterSpec& spec) { return !spec.rule.has_value(); });
+  return specs;
+}
+
+}  // namespace
 
 Sampler::Sampler(std::string node, std::vector<CounterSpec> specs, Options options)
     : node_(std::move(node)),
       options_(std::move(options)),
-      files_(std::move(specs), options_.root),
+      files_(Judged(std::move(specs)), options_.root),
       history_(options_.history) {}
 
 void Sampler::Discover(absl::Time now) {
@@ -57,6 +64,9 @@ void Sampler::Judge(std::size_t series, absl::Time now, const OnNoticed& noticed
   finding.mutable_subject()->set_device(counter.device);
   if (rule.unit == "1/h") {
     finding.set_double_value(static_cast<double>(change->rise) / absl::ToDoubleHours(rule.within));
+  } else if (rule.unit == "1/s") {
+    finding.set_double_value(static_cast<double>(change->rise) /
+                             absl::ToDoubleSeconds(rule.within));
   } else {
     constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
     finding.set_int_value(static_cast<std::int64_t>(std::min(change->rise, kMost)));
@@ -66,20 +76,6 @@ void Sampler::Judge(std::size_t series, absl::Time now, const OnNoticed& noticed
       absl::StrCat("fewer than ", rule.rise, " within ", absl::FormatDuration(rule.within)));
   finding.set_abnormal(true);
   noticed(rule.check, std::move(finding));
-}
-
-std::vector<CounterChange> Sampler::Changes(absl::string_view path_prefix, absl::Time from,
-                                            absl::Time to) const {
-  MutexLock lock(mu_);
-  std::vector<CounterChange> changes;
-  for (std::size_t i = 0; i < files_.series().size(); ++i) {
-    const Series& series = files_.series()[i];
-    if (!absl::StartsWith(series.path, path_prefix)) continue;
-    if (const auto change = history_.Between(i, from, to); change.has_value()) {
-      changes.push_back({series.path, series.field, series.row, *change});
-    }
-  }
-  return changes;
 }
 
 std::size_t Sampler::counters() const {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "galen/v1/evidence.pb.h"
@@ -20,16 +19,7 @@ namespace galen::node {
 // Takes something that was noticed: the check that would report it, and the finding.
 using OnNoticed = std::function<void(const std::string& check, galen::v1::Finding finding)>;
 
-// How a counter moved.
-struct CounterChange {
-  std::string path;
-  std::string field;
-  std::string row;
-  History::Change change;
-};
-
-// Samples counters, remembers them, and tells of those that move as their rule says. One thread
-// samples; any may ask for changes.
+// Samples counters, remembers them, and tells of those that move as their rule says. Thread-safe.
 class Sampler {
  public:
   struct Options {
@@ -44,17 +34,12 @@ class Sampler {
     absl::Duration repeat = absl::Minutes(1);
   };
 
-  // `node` is whom findings are about.
+  // `node` is whom findings are about. Counters that no rule judges are not sampled.
   Sampler(std::string node, std::vector<CounterSpec> specs, Options options);
 
   // Reads every counter. `noticed` gets those whose rise reaches their rule's limit, once, and
   // again every `repeat` for as long as it does.
   void Sample(absl::Time now, const OnNoticed& noticed);
-
-  // How the counters of the files that begin with `path_prefix` moved within [from, to], as far
-  // back as is known. For checks that need deltas of a window that has begun before they run.
-  std::vector<CounterChange> Changes(absl::string_view path_prefix, absl::Time from,
-                                     absl::Time to) const;
 
   std::size_t counters() const;
   std::size_t files() const;

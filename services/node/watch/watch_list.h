@@ -15,7 +15,7 @@ namespace galen::node {
 // When the movement of a counter is an event of its own.
 struct MovementRule {
   // Which check's finding it is: "rdma.counters", "link_downed_delta", as in knowledge/checks. Its
-  // value is the rise, or for unit "1/h" the rise by hour.
+  // value is the rise, or for units "1/h" and "1/s" the rise by hour or second.
   std::string check;
   std::string finding;
   std::string unit;

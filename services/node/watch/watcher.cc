@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/steady.h"
 #include "common/log/log.h"
 #include "services/node/checks/system/device_names.h"
 #include "services/node/checks/system/kernel_events.h"
@@ -25,14 +26,12 @@ constexpr char kKernelCheck[] = "system.kernel_log";
 
 Watcher::Watcher(std::shared_ptr<const host::Host> host, std::unique_ptr<Sampler> sampler,
                  std::unique_ptr<KernelReader> kernel_log,
-                 std::shared_ptr<const KernelPatterns> patterns, EventHub& hub, const Clock& clock,
-                 Options options)
+                 std::shared_ptr<const KernelPatterns> patterns, EventHub& hub, Options options)
     : host_(std::move(host)),
       sampler_(std::move(sampler)),
       kernel_log_(std::move(kernel_log)),
       patterns_(std::move(patterns)),
       hub_(hub),
-      clock_(clock),
       options_(options),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       names_thread_([this] { LearnNames(); }),
@@ -48,7 +47,7 @@ Watcher::~Watcher() {
 
 absl::StatusOr<std::unique_ptr<Watcher>> Watcher::Start(
     const std::vector<std::string>& knowledge_directories, const knowledge::Knowledge& knowledge,
-    std::shared_ptr<const host::Host> host, EventHub& hub, const Clock& clock) {
+    std::shared_ptr<const host::Host> host, EventHub& hub) {
   absl::StatusOr<std::vector<CounterSpec>> specs = LoadWatchList(knowledge_directories);
   if (!specs.ok()) return specs.status();
   absl::StatusOr<std::unique_ptr<KernelReader>> kernel_log =
@@ -61,7 +60,7 @@ absl::StatusOr<std::unique_ptr<Watcher>> Watcher::Start(
   auto sampler = std::make_unique<Sampler>(host->name(), *std::move(specs), Sampler::Options());
   return std::make_unique<Watcher>(std::move(host), std::move(sampler),
                                    kernel_log.ok() ? *std::move(kernel_log) : nullptr,
-                                   KernelPatterns::Of(knowledge), hub, clock, Options());
+                                   KernelPatterns::Of(knowledge), hub, Options());
 }
 
 void Watcher::LearnNames() {
@@ -103,7 +102,8 @@ void Watcher::Loop() {
   while (true) {
     const auto now = SteadyClock::now();
     if (now >= next) {
-      sampler_->Sample(clock_.Now(), noticed);
+      // Of the steady clock: the time of day may be set back.
+      sampler_->Sample(SteadyNow(), noticed);
       // Where the kernel cannot say that there is a line, it is asked.
       if (kernel_log_ != nullptr && kernel_log_->descriptor() < 0) ReadKernelLog(*follower);
       // After a pause of the whole machine the samples that were missed are not made up for.

@@ -10,7 +10,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/host/file_descriptor.h"
 #include "common/host/host.h"
@@ -30,11 +29,10 @@ class Watcher {
     absl::Duration interval = absl::Seconds(1);
   };
 
-  // `kernel_log` may be null: only counters are watched then. `hub` and `clock` must outlive the
-  // watcher.
+  // `kernel_log` may be null: only counters are watched then. `hub` must outlive the watcher.
   Watcher(std::shared_ptr<const host::Host> host, std::unique_ptr<Sampler> sampler,
           std::unique_ptr<KernelReader> kernel_log, std::shared_ptr<const KernelPatterns> patterns,
-          EventHub& hub, const Clock& clock, Options options);
+          EventHub& hub, Options options);
   ~Watcher();
 
   // Watches this machine by the list of knowledge/watch.txt and the kernel lines of `knowledge`,
@@ -42,9 +40,7 @@ class Watcher {
   // LoadWatchList.
   static absl::StatusOr<std::unique_ptr<Watcher>> Start(
       const std::vector<std::string>& knowledge_directories, const knowledge::Knowledge& knowledge,
-      std::shared_ptr<const host::Host> host, EventHub& hub, const Clock& clock);
-
-  const Sampler& sampler() const { return *sampler_; }
+      std::shared_ptr<const host::Host> host, EventHub& hub);
 
  private:
   void Loop();
@@ -57,7 +53,6 @@ class Watcher {
   std::unique_ptr<KernelReader> kernel_log_;
   const std::shared_ptr<const KernelPatterns> patterns_;
   EventHub& hub_;
-  const Clock& clock_;
   const Options options_;
   const host::FileDescriptor stop_;  // an eventfd
   Mutex mu_;

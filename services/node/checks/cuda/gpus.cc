@@ -24,6 +24,8 @@ namespace {
 using End = GpuTestRun::End;
 
 constexpr std::size_t kMaxGpus = 64;
+// 7.0: the kernels are built for Volta.
+constexpr std::int64_t kLeastCapability = 70;
 // Of the check's own time, to kill and to tell.
 constexpr absl::Duration kToTell = absl::Seconds(2);
 // What a run gets where the check has no deadline.
@@ -137,6 +139,9 @@ absl::StatusOr<GpuListing> ListTestGpus(const CheckContext& context) {
       gpu.name = line.Text("name");
       gpu.device = absl::StrCat("gpu:", line.Integer("index").value_or(0));
       gpu.hardware = context.knowledge.FindHardware(gpu.name);
+      if (line.Integer("capability").value_or(kLeastCapability) < kLeastCapability) {
+        gpu.refused = "older than Volta";
+      }
       listing.gpus.all.push_back(std::move(gpu));
     }
   }

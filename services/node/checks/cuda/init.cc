@@ -80,7 +80,8 @@ absl::StatusOr<CheckOutput> CheckCudaInit(const CheckContext& context) {
                            arguments.push_back(absl::StrCat("gpu=", gpu.address));
                            return arguments;
                          }));
-  for (std::size_t i = 0; i < runs.size(); ++i) TellContext(outcome, gpus.all[i], runs[i]);
+  const std::vector<const TestGpu*> tested = gpus.tested();
+  for (std::size_t i = 0; i < runs.size(); ++i) TellContext(outcome, *tested[i], runs[i]);
   outcome.Show(absl::StrCat("driver library ", gpus.library, ", CUDA ", gpus.driver_version / 1000,
                             ".", gpus.driver_version % 1000 / 10));
   return std::move(outcome).Finish(gpus);

@@ -56,6 +56,7 @@ std::string ThrottleText(const GpuThrottle& throttle) {
 absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.clocks"));
   GALEN_ASSIGN_OR_RETURN(const double busy, data.Number("busy_utilization"));
+  GALEN_ASSIGN_OR_RETURN(const double low, data.Number("low_ratio"));
   GALEN_ASSIGN_OR_RETURN(GpuState state, QueryGpus(context.host));
   const ClockOffsets offsets = ReadClockOffsets(context.host, data);
   GpuFindings findings(context);
@@ -77,6 +78,9 @@ absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
     findings.Float("sm_mhz", subject, gpu.clocks.sm);
     findings.Float("sm_max_mhz", subject, gpu.clocks.sm_max);
     findings.Float("ratio_busy", subject, ratio);
+    std::optional<bool> unexplained;
+    if (ratio.has_value()) unexplained = *ratio < low && ThrottleText(gpu.throttle).empty();
+    findings.Bool("low_without_reason", subject, unexplained).set_expected("false");
     findings.Bool("user_setting_changed", subject, changed).set_expected("false");
     if (offset.has_value()) findings.Int("clock_offset_mhz", subject, offset);
     findings.Float("utilization", subject, gpu.utilization);

@@ -30,15 +30,26 @@ std::string ModuleVersion(const host::Host& host) {
   return "";
 }
 
-DriverPackages InstalledPackages(const host::Host& host) {
+struct Installed {
   DriverPackages packages;
+  // Packages of other branches are listed as well, and were removed or not.
+  bool ambiguous = false;
+};
+
+// Those of the branch ("550") that runs: of dpkg's list only they are sure to be installed.
+Installed InstalledPackages(const host::Host& host, const std::string& module) {
+  Installed installed;
+  DriverPackages& packages = installed.packages;
   if (const auto dpkg = host.Run({"dpkg-query", "-W"}); dpkg.ok()) {
-    packages = DriverPackagesOfDpkg(dpkg->out);
+    const DriverPackages listed = DriverPackagesOfDpkg(dpkg->out);
+    packages = OfBranch(listed, module.empty() ? LibraryVersion(listed) : module);
+    if (packages.empty()) packages = listed;
+    installed.ambiguous = packages.size() < listed.size();
   }
   if (const auto rpm = host.Run({"rpm", "-qa"}); rpm.ok()) {
     packages.merge(DriverPackagesOfRpm(rpm->out));
   }
-  return packages;
+  return installed;
 }
 
 std::optional<bool> VgpuGuest(const GpuState& state) {
@@ -81,18 +92,19 @@ absl::StatusOr<CheckOutput> CheckGpuDriver(const CheckContext& context) {
   const absl::StatusOr<GpuState> state = QueryGpus(context.host);
   if (state.ok() && state->gpus.front().vendor == "AMD") return AmdDriver(context, *state, bad);
   const std::string module = ModuleVersion(context.host);
-  const DriverPackages packages = InstalledPackages(context.host);
+  const Installed installed = InstalledPackages(context.host, module);
+  const DriverPackages& packages = installed.packages;
   if (!state.ok() && module.empty() && packages.empty()) return state.status();
 
   // A library that answers is the one that is in use; packages tell where it does not.
   const std::string packaged = LibraryVersion(packages);
   const std::string answering = state.ok() ? state->driver_version : "";
-  const std::string library = !packaged.empty() ? packaged : answering;
+  const std::string library = !answering.empty() ? answering : packaged;
   const bool refuses = absl::StrContains(state.status().message(), "version mismatch");
   std::optional<bool> skew;
   if (refuses) {
     skew = true;
-  } else if (!module.empty() && !library.empty()) {
+  } else if (!module.empty() && !library.empty() && !(answering.empty() && installed.ambiguous)) {
     skew = module != library;
   }
   std::set<std::string> versions;

@@ -16,7 +16,7 @@ re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size(
 }  // namespace
 
 DriverPackages DriverPackagesOfDpkg(absl::string_view output) {
-  // No packages that leave configuration behind when they are removed: dpkg-query lists those too.
+  // No packages that mostly leave configuration behind when they are removed.
   static const LazyRE2 kPackage = {
       R"(^((?:libnvidia-(?:compute|cfg1|gl|decode|encode|fbc1)|nvidia-(?:utils|dkms))-\d+)"
       R"((?:-server|-open)*)(?::\w+)?\t(?:\d+:)?(\d{3}\.\d+(?:\.\d+)?)[-~+])"};
@@ -28,6 +28,15 @@ DriverPackages DriverPackagesOfDpkg(absl::string_view output) {
     if (RE2::PartialMatch(Piece(line), *kPackage, &name, &version)) packages[name] = version;
   }
   return packages;
+}
+
+DriverPackages OfBranch(const DriverPackages& packages, absl::string_view version) {
+  const absl::string_view branch = version.substr(0, version.find('.'));
+  DriverPackages kept;
+  for (const auto& [name, packaged] : packages) {
+    if (packaged.substr(0, packaged.find('.')) == branch) kept.emplace(name, packaged);
+  }
+  return kept;
 }
 
 DriverPackages DriverPackagesOfRpm(absl::string_view output) {

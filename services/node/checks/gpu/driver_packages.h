@@ -13,8 +13,13 @@ namespace galen::node {
 // manager, which may rightly differ.
 using DriverPackages = std::map<std::string, std::string>;
 
-// From `dpkg-query -W` (name, tab, version).
+// From `dpkg-query -W` (name, tab, version), which lists removed packages as well, as long as some
+// configuration of theirs is left.
 DriverPackages DriverPackagesOfDpkg(absl::string_view output);
+
+// Those whose version is of the same branch as `version`: of 550 for "550.54.14".
+DriverPackages OfBranch(const DriverPackages& packages, absl::string_view version);
+
 // From `rpm -qa` (name-version-release.arch).
 DriverPackages DriverPackagesOfRpm(absl::string_view output);
 

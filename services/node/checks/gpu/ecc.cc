@@ -131,7 +131,9 @@ absl::StatusOr<CheckOutput> CheckGpuPageRetirement(const CheckContext& context) 
   Sentence sentence("GPU", state.gpus.size());
   for (const Gpu& gpu : state.gpus) {
     const v1::Device subject = findings.Of(gpu);
-    findings.Int("retired_pages", subject, gpu.retired_pages.count);
+    // How many bad pages are too many, a GPU of AMD tells itself.
+    findings.Int(gpu.vendor == "AMD" ? "bad_pages" : "retired_pages", subject,
+                 gpu.retired_pages.count);
     findings.Bool("pending", subject, gpu.retired_pages.pending);
     const bool pending = gpu.retired_pages.pending.value_or(false);
     const std::optional<bool> full = ThresholdReached(gpu, events);

@@ -181,7 +181,15 @@ GpuPcie ReadPcie(pugi::xml_node gpu) {
 
 GpuFabric ReadFabric(pugi::xml_node gpu) {
   const pugi::xml_node node = gpu.child("fabric");
-  GpuFabric fabric{.state = Text(node, "state"), .status = Text(node, "status"), .health_bad = {}};
+  GpuFabric fabric{.state = Text(node, "state"),
+                   .status = Text(node, "status"),
+                   .health_bad = {},
+                   .spans_machines = {}};
+  // Before the probe is through, the cluster means nothing.
+  if (const std::string cluster = Text(node, "clusterUuid");
+      !cluster.empty() && fabric.state == "Completed") {
+    fabric.spans_machines = cluster.find_first_not_of("0-") != std::string::npos;
+  }
   const auto learn = [&](bool bad) {
     fabric.health_bad = fabric.health_bad.value_or(false) || bad;
   };

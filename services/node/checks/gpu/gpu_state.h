@@ -113,6 +113,8 @@ struct GpuFabric {
   std::string status;  // "Success"
   // Whether any part of the health mask is bad.
   std::optional<bool> health_bad;
+  // Whether the fabric reaches GPUs of other machines (MNNVL): its cluster has a UUID.
+  std::optional<bool> spans_machines;
 
   bool operator==(const GpuFabric&) const = default;
 };
@@ -168,6 +170,9 @@ struct Gpu {
   bool requires_reset = false;
   // It fell off the bus: nothing else is known of it.
   bool lost = false;
+  // The driver counts it and does not hand it out, as is usual after it fell off the bus: nothing
+  // else is known of it.
+  bool unreachable = false;
   // The infoROM's checksum is wrong; unknown where nobody looked.
   std::optional<bool> inforom_corrupted;
   std::optional<double> utilization;  // percent

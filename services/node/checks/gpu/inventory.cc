@@ -41,6 +41,9 @@ std::string Headings(const std::vector<PciDevice>& gpus) {
   return absl::StrJoin(lines, "\n");
 }
 
+// Known to the driver by its number only.
+bool Gone(const Gpu& gpu) { return gpu.lost || gpu.unreachable; }
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
@@ -71,9 +74,9 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
   if (state.ok()) {
     // One that fell off the bus is listed by name only.
     by_driver = std::count_if(state->gpus.begin(), state->gpus.end(),
-                              [](const Gpu& gpu) { return !gpu.lost; });
+                              [](const Gpu& gpu) { return !Gone(gpu); });
     for (const Gpu& gpu : state->gpus) {
-      if (!gpu.lost) by_address[gpu.pci_address] = &gpu;
+      if (!Gone(gpu)) by_address[gpu.pci_address] = &gpu;
     }
   }
   std::optional<std::int64_t> by_pci;
@@ -98,7 +101,9 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
   std::vector<std::string> missing;
   if (state.ok()) {
     for (const Gpu& gpu : state->gpus) {
-      if (gpu.lost) missing.push_back(absl::StrCat("GPU ", gpu.index, " is lost"));
+      if (!Gone(gpu)) continue;
+      missing.push_back(
+          absl::StrCat("GPU ", gpu.index, gpu.lost ? " is lost" : " cannot be reached"));
     }
   }
   const absl::string_view own_driver = amd ? "amdgpu" : "nvidia";

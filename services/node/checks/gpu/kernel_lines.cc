@@ -24,19 +24,24 @@ bool ReadAer(re2::StringPiece line, KernelPciEvents& events) {
   std::string address;
   std::string severity;
   if (!RE2::PartialMatch(line, *kReport, &address, &severity)) return false;
-  ++(severity == "Corrected" ? events.aer_corrected : events.aer_uncorrected)[address];
+  // "Corrected"; newer kernels say "Correctable".
+  ++(absl::StartsWith(severity, "Correct") ? events.aer_corrected
+                                           : events.aer_uncorrected)[address];
   return true;
 }
 
 bool ReadRegion(re2::StringPiece line,
                 std::map<std::pair<std::string, std::string>, bool>& unassigned) {
   // The order of the words changed with Linux 6.10. A region may fail at first and be placed later.
+  // BAR 6 is the expansion ROM, those above are of virtual functions, and drivers of GPUs use no
+  // I/O ports: none of them is missed.
   static const LazyRE2 kRegion = {
-      R"(pci ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]): BAR (\d+)\b(.*))"};
+      R"(pci ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]): BAR ([0-5])\b(.*))"};
   std::string address;
   std::string region;
   std::string what;
   if (!RE2::PartialMatch(line, *kRegion, &address, &region, &what)) return false;
+  if (!absl::StrContains(what, "[mem ")) return false;
   const bool failed =
       absl::StrContains(what, "failed to assign") || absl::StrContains(what, "no space");
   if (!failed && !absl::StrContains(what, "assigned")) return false;

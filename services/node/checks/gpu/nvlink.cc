@@ -102,6 +102,13 @@ bool Grew(const LinkErrors& before, const LinkErrors& after) {
          Grew(before.recovery, after.recovery);
 }
 
+// Whether some counter was read both times.
+bool BothKnow(const LinkErrors& before, const LinkErrors& after) {
+  return (before.crc.has_value() && after.crc.has_value()) ||
+         (before.replay.has_value() && after.replay.has_value()) ||
+         (before.recovery.has_value() && after.recovery.has_value());
+}
+
 const LinkErrors* FindLink(const GpuState& state, int gpu, int link) {
   for (const GpuLinkErrors& errors : state.nvlink_errors) {
     if (errors.index != gpu) continue;
@@ -126,7 +133,7 @@ std::optional<bool> GrewInWindow(const absl::StatusOr<CounterWindow>& window, in
   if (!window.ok()) return std::nullopt;
   const LinkErrors* const before = FindLink(window->before, gpu, link);
   const LinkErrors* const after = FindLink(window->after, gpu, link);
-  if (before == nullptr || after == nullptr) return std::nullopt;
+  if (before == nullptr || after == nullptr || !BothKnow(*before, *after)) return std::nullopt;
   return Grew(*before, *after);
 }
 
@@ -169,7 +176,12 @@ std::string ExcerptOf(absl::string_view output, int index) {
   return std::string(output.substr(begin, end == absl::string_view::npos ? end : end - begin));
 }
 
-bool AllZero(const LinkErrors& errors) {
+bool AnyCounter(const LinkErrors& errors) {
+  return errors.crc.has_value() || errors.replay.has_value() || errors.recovery.has_value();
+}
+
+// None of the counters that were read is above 0.
+bool NoneCounted(const LinkErrors& errors) {
   return errors.crc.value_or(0) == 0 && errors.replay.value_or(0) == 0 &&
          errors.recovery.value_or(0) == 0 && errors.other == 0;
 }
@@ -292,21 +304,26 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkErrors(const CheckContext& context) {
       }
       std::optional<bool> growing = GrewInWindow(window, gpu.index, link);
       // A counter at 0 has not grown; of any other, one reading does not tell.
-      if (!growing.has_value() && AllZero(errors)) growing = false;
+      if (!growing.has_value() && AnyCounter(errors) && NoneCounted(errors)) growing = false;
       findings.Bool("growing", subject, growing).set_expected("false");
       if (growing.value_or(false)) {
         if (!sentence.has_special()) shown = gpu.index;
         sentence.Special(
             absl::StrCat(link, " of GPU ", gpu.index),
-            absl::StrCat(ErrorText(errors), AllZero(errors) ? "" : ", and ", "growing"));
-      } else if (!AllZero(errors)) {
+            absl::StrCat(ErrorText(errors), NoneCounted(errors) ? "" : ", and ", "growing"));
+      } else if (!NoneCounted(errors)) {
         if (!sentence.has_special()) shown = gpu.index;
         sentence.Special(absl::StrCat(link, " of GPU ", gpu.index), ErrorText(errors));
+      } else if (!AnyCounter(errors)) {
+        sentence.Special(absl::StrCat(link, " of GPU ", gpu.index), "no counter can be read");
       }
     }
   }
   if (links == 0) {
     return absl::FailedPreconditionError("no GPU of this node has an active NVLink with counters");
+  }
+  if (!findings.any_known()) {
+    return absl::FailedPreconditionError("no error counter of an active NVLink can be read");
   }
   return std::move(findings).Finish(sentence.Tell("no error counted"), ExcerptOf(output, shown));
 }

@@ -280,6 +280,7 @@ void ReadFabric(DeviceReader& device) {
     older.version = Version<FabricInfoV2>(2);
     code = device.Call(device.api().fabric, static_cast<void*>(&older));
     info = start;
+    std::copy(std::begin(older.cluster), std::end(older.cluster), std::begin(info.cluster));
     info.status = older.status;
     info.state = older.state;
     info.health = older.health;
@@ -290,8 +291,12 @@ void ReadFabric(DeviceReader& device) {
   if (code != kSuccess || info.state == 0) return;
   fabric.state = NameOf(std::optional<unsigned>(info.state),
                         std::array{"", "Not Started", "In Progress", "Completed"});
-  // The status means something once the probe is through.
-  if (info.state == 3) fabric.status = ErrorText(device.api(), info.status);
+  // Status and cluster mean something once the probe is through.
+  if (info.state == 3) {
+    fabric.status = ErrorText(device.api(), info.status);
+    fabric.spans_machines = std::any_of(std::begin(info.cluster), std::end(info.cluster),
+                                        [](unsigned char byte) { return byte != 0; });
+  }
   const auto learn = [&](bool bad) {
     fabric.health_bad = fabric.health_bad.value_or(false) || bad;
   };
@@ -414,6 +419,8 @@ void ReadGpu(const Api& api, unsigned index, Answer& answer) {
   if (code != kSuccess) {
     gpu.lost = code == kGpuIsLost;
     gpu.requires_reset = code == kResetRequired;
+    // What this caller may not see is there all the same.
+    gpu.unreachable = code != kNoPermission;
     reader.Note(api.handle.name, code, "");
     Complain(answer, api, code,
              absl::StrCat("Unable to determine the device handle for GPU ", index, ": "));

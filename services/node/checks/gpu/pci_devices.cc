@@ -29,12 +29,12 @@ std::string AddressOf(absl::string_view line) {
 
 void ReadHeading(absl::string_view line, PciDevice& device) {
   static const LazyRE2 kClass = {R"(^\S+ [^\[]*\[([0-9a-f]{4})\]:)"};
-  static const LazyRE2 kIds = {R"(\[([0-9a-f]{4}):[0-9a-f]{4}\])"};
+  static const LazyRE2 kIds = {R"(\[([0-9a-f]{4}):([0-9a-f]{4})\])"};
   const re2::StringPiece text(line.data(), line.size());
   RE2::PartialMatch(text, *kClass, &device.class_code);
   // Names may hold brackets too; the ids come last.
   re2::StringPiece rest = text;
-  while (RE2::FindAndConsume(&rest, *kIds, &device.vendor)) {
+  while (RE2::FindAndConsume(&rest, *kIds, &device.vendor, &device.device_id)) {
   }
   device.dead = absl::StrContains(line, "(rev ff)");
 }
@@ -54,6 +54,8 @@ void ReadLink(absl::string_view line, std::optional<std::int64_t>& generation,
 void ReadDetail(absl::string_view line, PciDevice& device) {
   static const LazyRE2 kSecondary = {R"(^Bus: .*secondary=([0-9a-f]{2}))"};
   static const LazyRE2 kSubordinate = {R"(subordinate=([0-9a-f]{2}))"};
+  // "Capabilities: [68] Express (v2) Downstream Port (Slot+), MSI 00".
+  static const LazyRE2 kExpress = {R"(^Capabilities: .*\bExpress (?:\(v\d+\) )?(\w+(?: Port)?))"};
   line = absl::StripAsciiWhitespace(line);
   absl::string_view value = line;
   if (absl::ConsumePrefix(&value, "Kernel driver in use:")) {
@@ -68,6 +70,8 @@ void ReadDetail(absl::string_view line, PciDevice& device) {
                       &device.secondary_bus);
     RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), *kSubordinate,
                       &device.subordinate_bus);
+  } else if (absl::StartsWith(line, "Capabilities:")) {
+    RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), *kExpress, &device.express_kind);
   } else if (absl::StartsWith(line, "LnkCap:")) {
     ReadLink(line, device.link_gen_max, device.link_width_max);
   } else if (absl::StartsWith(line, "LnkSta:")) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -7,10 +8,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/counter_window.h"
 #include "services/node/checks/gpu/gpu_findings.h"
@@ -60,6 +63,22 @@ std::optional<double> ReplayRate(const Gpu& gpu, const absl::StatusOr<CounterWin
          absl::ToDoubleMinutes(window->length);
 }
 
+// How often a sound link of that generation and width replays in a minute at most; unknown where
+// the device or the catalogue does not tell.
+std::optional<double> ReplayLimit(const GpuPcie& link, const CheckData& data) {
+  const auto generation = link.gen_current.has_value() ? link.gen_current : link.gen_max;
+  const auto lanes = link.width_current.has_value() ? link.width_current : link.width_max;
+  if (!generation.has_value() || !lanes.has_value()) return std::nullopt;
+  for (const std::vector<std::string>& texts : data.Lists("replays_per_lane")) {
+    double rate = 0;
+    if (texts.size() == 2 && texts[0] == absl::StrCat(*generation) &&
+        absl::SimpleAtod(texts[1], &rate)) {
+      return std::ceil(rate * static_cast<double>(*lanes));
+    }
+  }
+  return std::nullopt;
+}
+
 bool AnyReplayed(const GpuState& before, const GpuState& after) {
   return std::any_of(before.gpus.begin(), before.gpus.end(), [&](const Gpu& gpu) {
     const Gpu* const later = SameGpu(gpu, after);
@@ -70,6 +89,7 @@ bool AnyReplayed(const GpuState& before, const GpuState& after) {
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.pcie_errors"));
   GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
   // A counter read once has no rate.
   const absl::StatusOr<CounterWindow> window = WatchCounters(context, AnyReplayed);
@@ -88,7 +108,11 @@ absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
     };
     findings.Int("replay_count", subject, gpu.pcie.replays);
     const std::optional<double> rate = ReplayRate(gpu, window);
-    findings.Float("replay_rate_per_min", subject, rate);
+    v1::Finding& replaying = findings.Float("replay_rate_per_min", subject, rate);
+    if (const std::optional<double> limit = ReplayLimit(gpu.pcie, data); limit.has_value()) {
+      replaying.set_expected(absl::StrCat("at most ", Short(*limit)));
+      findings.Float("replay_limit_per_min", subject, limit);
+    }
     const auto corrected = CorrectedErrors(context.host, gpu.pci_address, events);
     const auto uncorrected = UncorrectedErrors(gpu.pci_address, events);
     findings.Int("aer_correctable", subject, corrected);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -113,11 +114,22 @@ std::vector<PciDevice> ChainOf(const host::Host& host, const Gpu& gpu,
   return chain;
 }
 
+// Whether the device at `i` of the chain and the one above it are the two sides of one switch,
+// between which there is no link.
+bool WithinSwitch(const std::vector<PciDevice>& chain, std::size_t i) {
+  const std::string& kind = chain[i].express_kind;
+  if (!kind.empty()) return kind == "Downstream Port";
+  // Not told without root: below the root port, the two sides of switches alternate.
+  const std::size_t depth = chain.size() - 1 - i;
+  return i > 0 && depth > 0 && depth % 2 == 0;
+}
+
 // The narrowest such link; a slot that is built narrower than its card shows, too, as the card's
 // own width then is below its maximum, which is judged apart.
 std::optional<Bottleneck> FindBottleneck(const std::vector<PciDevice>& chain) {
   std::optional<Bottleneck> worst;
   for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
+    if (WithinSwitch(chain, i)) continue;
     const PciDevice& lower = chain[i];
     const PciDevice& upper = chain[i + 1];
     if (!lower.link_width.has_value() || !lower.link_width_max.has_value() ||

@@ -5,18 +5,16 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
 #include "services/node/checks/gpu/gpu_query.h"
+#include "services/node/checks/gpu/job_tree.h"
 #include "services/node/checks/gpu/kernel_lines.h"
 
 namespace galen::node {
@@ -29,43 +27,41 @@ std::optional<bool> MigPending(const GpuMig& mig) {
 
 bool OnlyDraws(const GpuProcess& process) { return process.type == "G"; }
 
-// Processes of the job, by their numbers in its own view; empty when the job is not known.
-std::set<std::int64_t> JobProcesses(const host::Host& host) {
-  std::set<std::int64_t> pids;
-  if (!host.JobEnvironment().ok()) return pids;
-  const auto paths = host.Glob("/proc/[0-9]*/status", host::View::kJob);
-  if (!paths.ok()) return pids;
-  for (absl::string_view path : *paths) {
-    std::int64_t pid = 0;
-    if (absl::ConsumePrefix(&path, "/proc/") && absl::ConsumeSuffix(&path, "/status") &&
-        absl::SimpleAtoi(path, &pid)) {
-      pids.insert(pid);
-    }
-  }
-  return pids;
+// The program of a command line, without its path.
+absl::string_view ProgramOf(absl::string_view command) {
+  const absl::string_view path = command.substr(0, command.find(' '));
+  return path.substr(path.rfind('/') + 1);
 }
 
-// Whether the job's numbers and those of nvidia-smi mean the same processes: a container has
-// numbers of its own.
-bool SameNumbers(const std::set<std::int64_t>& job, const std::vector<Gpu>& gpus) {
+bool IsDaemon(const GpuProcess& process, const std::vector<std::string>& daemons) {
+  return std::find(daemons.begin(), daemons.end(), ProgramOf(process.name)) != daemons.end();
+}
+
+// `job` is nullptr where the job's processes are not known.
+std::optional<bool> HasForeignProcess(const Gpu& gpu, const JobTree* job,
+                                      const std::vector<std::string>& daemons) {
+  if (!gpu.processes.has_value()) return std::nullopt;
+  bool sure = true;
+  for (const GpuProcess& process : *gpu.processes) {
+    if (OnlyDraws(process) || IsDaemon(process, daemons)) continue;
+    const std::optional<bool> of_job = job == nullptr ? std::nullopt : job->Holds(process.pid);
+    if (of_job.has_value() && !*of_job) return true;
+    sure = sure && of_job.has_value();
+  }
+  return sure ? std::optional<bool>(false) : std::nullopt;
+}
+
+// Whether the job's numbers and those of the GPUs' processes mean the same processes. On a live
+// host both are the host's; what was captured of a container has numbers of its own.
+bool SameNumbers(const host::Host& host, const JobTree& job, const std::vector<Gpu>& gpus) {
+  if (host.live()) return true;
   for (const Gpu& gpu : gpus) {
     if (!gpu.processes.has_value()) continue;
     for (const GpuProcess& process : *gpu.processes) {
-      if (job.contains(process.pid)) return true;
+      if (job.Holds(process.pid).value_or(false)) return true;
     }
   }
   return false;
-}
-
-// `job` is empty where it is not known or numbered in another way.
-std::optional<bool> HasForeignProcess(const Gpu& gpu, const std::set<std::int64_t>& job) {
-  if (!gpu.processes.has_value()) return std::nullopt;
-  const auto computes = [](const GpuProcess& process) { return !OnlyDraws(process); };
-  if (std::none_of(gpu.processes->begin(), gpu.processes->end(), computes)) return false;
-  if (job.empty()) return std::nullopt;
-  return std::any_of(gpu.processes->begin(), gpu.processes->end(), [&](const GpuProcess& process) {
-    return computes(process) && !job.contains(process.pid);
-  });
 }
 
 // Those of `daemons`, programs that keep a GPU open without computing on it, among the GPU's
@@ -74,12 +70,7 @@ std::string Daemons(const std::vector<GpuProcess>& processes,
                     const std::vector<std::string>& daemons) {
   std::set<std::string> names;
   for (const GpuProcess& process : processes) {
-    const absl::string_view command = process.name;
-    const absl::string_view path = command.substr(0, command.find(' '));
-    const absl::string_view name = path.substr(path.rfind('/') + 1);
-    for (const std::string& daemon : daemons) {
-      if (name == daemon) names.insert(daemon);
-    }
+    if (IsDaemon(process, daemons)) names.emplace(ProgramOf(process.name));
   }
   return absl::StrJoin(names, ",");
 }
@@ -130,13 +121,13 @@ absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.processes"));
   const std::vector<std::string> programs = data.Texts("daemons");
   GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
-  std::set<std::int64_t> job = JobProcesses(context.host);
-  if (!SameNumbers(job, state.gpus)) job.clear();
+  const JobTree tree = ReadJobTree(context);
+  const JobTree* const job = SameNumbers(context.host, tree, state.gpus) ? &tree : nullptr;
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
   for (const Gpu& gpu : state.gpus) {
     const v1::Device subject = findings.Of(gpu);
-    const std::optional<bool> foreign = HasForeignProcess(gpu, job);
+    const std::optional<bool> foreign = HasForeignProcess(gpu, job, programs);
     std::optional<std::int64_t> count;
     std::optional<std::string> daemons;
     if (gpu.processes.has_value()) {
@@ -161,7 +152,7 @@ absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
   }
   return std::move(findings).Finish(sentence.Tell("no process"),
                                     ExcerptOfFirst(state, "processes", [&](const Gpu& gpu) {
-                                      return HasForeignProcess(gpu, job).value_or(false);
+                                      return HasForeignProcess(gpu, job, programs).value_or(false);
                                     }));
 }
 

@@ -64,7 +64,14 @@ absl::StatusOr<CheckOutput> CheckGpuThermal(const CheckContext& context) {
       if (most.has_value()) finding.set_expected(absl::StrCat("below ", Short(*most)));
       if (most.has_value()) findings.Float(limit_name, subject, most);
     };
-    add("core_c", gpu.thermal.core, "core_limit_c", limit.value_or(usual_limit));
+    std::optional<double> core_limit = gpu.thermal.slowdown;
+    if (!core_limit.has_value()) core_limit = limit;
+    // Newer devices tell only how much is left.
+    if (!core_limit.has_value() && gpu.thermal.core.has_value() &&
+        gpu.thermal.margin_to_slowdown.has_value()) {
+      core_limit = *gpu.thermal.core + *gpu.thermal.margin_to_slowdown;
+    }
+    add("core_c", gpu.thermal.core, "core_limit_c", core_limit.value_or(usual_limit));
     add("memory_c", gpu.thermal.memory, "memory_limit_c",
         HardwareFact(context.knowledge, gpu.product, "memory_max_c"));
     findings.Float("margin_to_slowdown_c", subject, gpu.thermal.margin_to_slowdown);

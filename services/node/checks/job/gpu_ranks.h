@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,14 +12,23 @@
 
 namespace galen::node {
 
-// Processes that compute on each GPU, by the driver's index, of `nvidia-smi -q -x`; a GPU without
-// any has an empty set. Nothing where the output has no GPU, or hides its processes. Pure.
-std::optional<std::map<int, std::set<std::int64_t>>> ComputeProcesses(absl::string_view xml);
+// Processes that compute on one GPU, each with the MIG instance that it has, "2/0" of GPU instance
+// and compute instance; "" on a GPU that is not divided.
+using GpuProcesses = std::map<std::int64_t, std::string>;
 
-// How many ranks of one job each GPU has: of its processes, the most that run one command line
-// which several processes of the machine run on GPUs. GPUs without such are left out. Pure.
-std::map<int, int> RanksOnGpus(const std::map<int, std::set<std::int64_t>>& on_gpu,
+// Those of each GPU, by the driver's index, of `nvidia-smi -q -x`; a GPU without any has none.
+// Nothing where the output has no GPU, or hides its processes. Pure.
+std::optional<std::map<int, GpuProcesses>> ComputeProcesses(absl::string_view xml);
+
+// How many ranks of one job share each GPU, of a divided one the fullest of its MIG instances: of
+// its processes, the most that run one command line which several processes of the machine run on
+// GPUs. GPUs without such are left out. Pure.
+std::map<int, int> RanksOnGpus(const std::map<int, GpuProcesses>& on_gpu,
                                const std::vector<ListedProcess>& processes);
+
+// Devices that a process can take, of `nvidia-smi -L`: of a GPU that is divided its MIG instances,
+// else the GPU. Nothing where the output names no GPU. Pure.
+std::optional<std::int64_t> ListedDevices(absl::string_view listing);
 
 // Whether all ranks took the first of the GPUs that they see ("2,3,4,5"). Nothing: the list names
 // fewer than two GPUs or no numbers, or fewer than two ranks are on GPUs. Pure.

@@ -1,6 +1,5 @@
 #include "services/node/checks/job/hca_list.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -10,17 +9,16 @@ namespace galen::node {
 
 DeviceList ParseDeviceList(absl::string_view value) {
   DeviceList list;
-  value = absl::StripAsciiWhitespace(value);
   list.excludes = absl::ConsumePrefix(&value, "^");
   list.exact = absl::ConsumePrefix(&value, "=");
-  if (value.empty()) return list;
-  for (const absl::string_view raw : absl::StrSplit(value, ',')) {
-    const absl::string_view text = absl::StripAsciiWhitespace(raw);
-    if (text.empty() || text.find_first_of("^= ") != absl::string_view::npos) {
+  // As parseStringList of NCCL's src/misc/utils.cc reads it.
+  for (const absl::string_view text : absl::StrSplit(value, ',')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+    if (parts[0].empty()) continue;
+    if (parts[0].find_first_of("^= \t\r\n") != absl::string_view::npos) {
       list.malformed.emplace_back(text);
       continue;
     }
-    const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
     DeviceList::Entry entry{std::string(parts[0]), std::nullopt};
     if (parts.size() == 2) {
       int port = 0;

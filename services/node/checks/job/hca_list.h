@@ -19,8 +19,8 @@ struct DeviceList {
   bool excludes = false;
   bool exact = false;
   std::vector<Entry> entries;
-  // Entries that cannot mean what was meant: a mark (^ or =) within the list, where the library
-  // takes it as part of a name; an empty entry; a port that is no number.
+  // Entries that cannot mean what was meant: a mark (^ or =) or a blank within the list, where the
+  // library takes it as part of a name; a port that is no number. An empty entry it passes over.
   std::vector<std::string> malformed;
 };
 

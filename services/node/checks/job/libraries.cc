@@ -15,6 +15,7 @@
 #include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/job_processes.h"
 
 namespace galen::node {
 namespace {
@@ -28,7 +29,8 @@ struct Sources {
   bool search_known = false;
 };
 
-Sources ReadSources(const host::Host& host) {
+Sources ReadSources(const CheckContext& context) {
+  const host::Host& host = context.host;
   Sources sources;
   if (const auto text = Output(host, {"ldconfig", "-p"}, host::View::kJob); text.ok()) {
     sources.cache = ParseLdconfig(*text);
@@ -41,13 +43,20 @@ Sources ReadSources(const host::Host& host) {
       sources.search = absl::StrSplit(it->second, ':', absl::SkipEmpty());
     }
   }
+  std::vector<std::string> paths;
+  host::View view = host::View::kJob;
+  if (host.live()) {
+    const JobProcesses job = FindJobProcesses(context);
+    view = job.view;
+    for (const std::int64_t pid : job.pids) paths.push_back(absl::StrCat("/proc/", pid, "/maps"));
+  } else if (auto captured = host.Glob("/proc/*/maps", view); captured.ok()) {
+    paths = *std::move(captured);
+  }
   std::set<std::string> mapped;
-  if (const auto paths = host.Glob("/proc/*/maps", host::View::kJob); paths.ok()) {
-    for (const std::string& path : *paths) {
-      const auto maps = host.ReadFile(path, host::View::kJob);
-      if (!maps.ok()) continue;
-      for (std::string& library : MappedLibraries(*maps)) mapped.insert(std::move(library));
-    }
+  for (const std::string& path : paths) {
+    const auto maps = host.ReadFile(path, view);
+    if (!maps.ok()) continue;
+    for (std::string& library : MappedLibraries(*maps)) mapped.insert(std::move(library));
   }
   sources.mapped.assign(mapped.begin(), mapped.end());
   return sources;
@@ -174,7 +183,7 @@ std::string KernelModuleVersion(absl::string_view text) {
 absl::StatusOr<CheckOutput> CheckContainerLibraries(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
-  const Sources sources = ReadSources(host);
+  const Sources sources = ReadSources(context);
   if (!sources.cache_known && sources.mapped.empty()) {
     return absl::UnavailableError("neither the loader's cache nor the maps of the job are known");
   }

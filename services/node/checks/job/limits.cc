@@ -19,6 +19,7 @@
 #include "services/node/checks/system/cgroups.h"
 #include "services/node/checks/system/file_systems.h"
 #include "services/node/checks/system/listings.h"
+#include "services/node/checks/system/services.h"
 
 namespace galen::node {
 namespace {
@@ -313,8 +314,10 @@ absl::StatusOr<CheckOutput> CheckContainerDevices(const CheckContext& context) {
                          : UnknownFinding("open_denied", node, ""));
   const auto devices = host.ReadFile("/proc/devices");
   const bool imex_host = devices.ok() && absl::StrContains(*devices, "nvidia-caps-imex-channels");
-  add(imex_host ? BoolFinding("imex_channel_present", node, "", nodes.caps_channels)
-                : UnknownFinding("imex_channel_present", node, ""));
+  // Every driver that knows IMEX registers it.
+  add(nodes.caps_channels || (imex_host && UsesImex(host))
+          ? BoolFinding("imex_channel_present", node, "", nodes.caps_channels)
+          : UnknownFinding("imex_channel_present", node, ""));
   // Open to all: no group matters. Otherwise the job's user would have to be known.
   add(nodes.closed_to_others ? UnknownFinding("group_mismatch", node, "")
                              : BoolFinding("group_mismatch", node, "", false));
@@ -352,16 +355,18 @@ absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
     }
   }
   std::optional<std::int64_t> gpus;
-  if (const auto smi = Output(host, {"nvidia-smi", "-L"}, host::View::kJob); smi.ok()) {
-    gpus = 0;
-    for (const absl::string_view line : Lines(*smi)) *gpus += absl::StartsWith(line, "GPU ");
+  // A driver that does not answer is complained of on standard output too.
+  if (const auto smi = host.Run(std::vector<std::string>{"nvidia-smi", "-L"}, host::View::kJob);
+      smi.ok() && smi->exit_code == 0) {
+    gpus = ListedDevices(smi->out);
   }
   if (ranks.has_value() && gpus.has_value()) {
     output.findings.push_back(BoolFinding("ranks_gt_gpus", node, "", *ranks > *gpus));
     output.message = absl::StrCat(*ranks, " ranks on ", *gpus, " GPUs");
   } else {
     output.findings.push_back(UnknownFinding("ranks_gt_gpus", node, ""));
-    output.message = "how many ranks run on this node is not known";
+    output.message = ranks.has_value() ? "how many GPUs the job sees is not known"
+                                       : "how many ranks run on this node is not known";
   }
   // Of a job of one process two on a GPU are two jobs.
   bool several = ranks.value_or(0) > 1;

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -43,7 +44,11 @@ std::string LayerOf(const std::vector<RdmaPort>& ports, absl::string_view hca) {
 void JudgeHcas(absl::string_view variable, const DeviceList& list,
                const std::vector<RdmaPort>& ports, NcclEnvFaults& faults) {
   const std::vector<std::string> hcas = Hcas(ports);
-  const std::set<std::string> fabric = FabricHcas(ports);
+  std::set<std::string> fabric;  // adapters with a port in it
+  const std::set<std::string> fabric_ports = FabricPorts(ports);
+  for (const RdmaPort& port : ports) {
+    if (fabric_ports.contains(DeviceOf(port))) fabric.insert(port.hca);
+  }
   const auto say = [&](absl::string_view what) {
     absl::StrAppend(&faults.message, faults.message.empty() ? "" : "; ", variable, " ", what);
   };
@@ -88,14 +93,22 @@ void JudgeHcas(absl::string_view variable, const DeviceList& list,
   }
 }
 
-// UCX writes "mlx5_0:1,mlx5_1:1", and the names of interfaces beside it.
-DeviceList UcxList(absl::string_view value, const std::vector<Interface>& interfaces) {
-  DeviceList list = ParseDeviceList(value);
+// UCX writes "mlx5_0:1,mlx5_1:1", and the names of interfaces, without a port, beside it. `open`:
+// one that only the job may have is named.
+DeviceList UcxList(absl::string_view value, const NetworkDevices& devices, bool* open) {
+  DeviceList list = ParseDeviceList(absl::StrReplaceAll(value, {{" ", ""}}));
   list.exact = true;
+  const std::vector<std::string> hcas = Hcas(*devices.ports);
   std::erase_if(list.entries, [&](const DeviceList::Entry& entry) {
-    return entry.name == "all" ||
-           std::any_of(interfaces.begin(), interfaces.end(),
-                       [&](const Interface& known) { return known.name == entry.name; });
+    if (entry.name == "all" ||
+        std::any_of(devices.interfaces->begin(), devices.interfaces->end(),
+                    [&](const Interface& known) { return known.name == entry.name; })) {
+      return true;
+    }
+    const bool may_be_own = devices.job_may_have_own && !entry.port.has_value() &&
+                            std::find(hcas.begin(), hcas.end(), entry.name) == hcas.end();
+    *open |= may_be_own;
+    return may_be_own;
   });
   return list;
 }
@@ -172,16 +185,18 @@ NcclEnvFaults JudgeNcclEnv(const Environment& environment, const NetworkDevices&
   const DeviceList list = ParseDeviceList(hca);
   if (!list.malformed.empty()) {
     faults.malformed.push_back(absl::StrCat("NCCL_IB_HCA=", hca));
-    absl::StrAppend(&faults.message, "NCCL_IB_HCA=", hca, " holds ",
-                    list.malformed[0].empty() ? "an empty entry" : list.malformed[0],
-                    ": a mark ^ or = counts at the beginning of the whole list only");
+    absl::StrAppend(&faults.message, "NCCL_IB_HCA=", hca, " holds ", "\"", list.malformed[0],
+                    "\": a mark ^ or = counts at the beginning of the whole list only, and a blank "
+                    "is taken as part of a name");
   }
   if (devices.ports.has_value()) {
     faults.absent.emplace();
     faults.non_fabric.emplace();
     if (!hca.empty()) JudgeHcas("NCCL_IB_HCA", list, *devices.ports, faults);
     if (!ucx.empty() && devices.interfaces.has_value()) {
-      JudgeHcas("UCX_NET_DEVICES", UcxList(ucx, *devices.interfaces), *devices.ports, faults);
+      bool open = false;
+      JudgeHcas("UCX_NET_DEVICES", UcxList(ucx, devices, &open), *devices.ports, faults);
+      if (open && faults.absent->empty()) faults.absent.reset();
     }
   } else if (hca.empty() && ucx.empty()) {
     faults.absent.emplace();  // what is not set names nothing

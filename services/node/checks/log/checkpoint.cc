@@ -25,19 +25,41 @@ constexpr std::size_t kMaxKeys = 10'000;
 constexpr std::size_t kMaxFiles = 4096;
 // An end of central directory may have a comment of 64 KiB.
 constexpr char kZipTail[] = "65558";
+// The first opcode of a pickle since its second protocol, which torch.save has always written.
+constexpr char kPickle[] = "\x80";
 
 // What the files of a checkpoint say.
 struct FilesSeen {
   int files = 0;
   int unreadable = 0;
+  int untold = 0;  // that may be whole: this process could not look, or not at all of it
   std::set<std::string> missing_keys;  // that the index promises
   std::vector<std::string> remarks;
 };
 
+void Remark(absl::string_view path, absl::string_view what, FilesSeen* seen) {
+  if (seen->remarks.size() < 16) {
+    seen->remarks.push_back(absl::StrCat(CleanText(BaseName(path), 128), ": ", what));
+  }
+}
+
 void NoteFault(absl::string_view path, absl::string_view fault, FilesSeen* seen) {
   ++seen->unreadable;
-  if (seen->remarks.size() < 16) {
-    seen->remarks.push_back(absl::StrCat(CleanText(BaseName(path), 128), ": ", fault));
+  Remark(path, fault, seen);
+}
+
+// That this process may not read a file, as of a server that squashes root, or was not answered in
+// time, is no fault of the file.
+void NoteUntold(absl::string_view path, absl::string_view why, FilesSeen* seen) {
+  ++seen->untold;
+  Remark(path, absl::StrCat("not told (", why, ")"), seen);
+}
+
+void NoteUnread(absl::string_view path, const absl::Status& why, FilesSeen* seen) {
+  if (IsAbsent(why)) {
+    NoteFault(path, "is missing", seen);
+  } else {
+    NoteUntold(path, why.message(), seen);
   }
 }
 
@@ -63,7 +85,7 @@ std::set<std::string> ReadShard(const host::Host& host, const std::string& path,
   if (absl::EndsWith(path, ".safetensors")) {
     const auto start = host.ReadFile(path);
     if (!start.ok()) {
-      NoteFault(path, start.status().message(), seen);
+      NoteUnread(path, start.status(), seen);
       return {};
     }
     const auto header = ParseSafetensors(*start);
@@ -71,7 +93,9 @@ std::set<std::string> ReadShard(const host::Host& host, const std::string& path,
       NoteFault(path, header.status().message(), seen);
       return {};
     }
-    if (size.has_value() && *size != header->file_bytes) {
+    if (!size.has_value()) {
+      NoteUntold(path, "its size is not known", seen);
+    } else if (*size != header->file_bytes) {
       NoteFault(
           path,
           absl::StrCat("has ", *size, " bytes where its header promises ", header->file_bytes),
@@ -79,13 +103,20 @@ std::set<std::string> ReadShard(const host::Host& host, const std::string& path,
     }
     return header->tensors;
   }
-  // torch.save: a ZIP archive since 1.6.
+  // torch.save: a ZIP archive since 1.6, before that pickles that say nothing of their length.
   const auto tail = Output(host, {"tail", "-c", kZipTail, "--", path});
   if (!tail.ok() || !size.has_value()) {
-    NoteFault(path, tail.ok() ? "its size is not known" : tail.status().message(), seen);
+    NoteUntold(path, tail.ok() ? "its size is not known" : tail.status().message(), seen);
     return {};
   }
-  if (const absl::Status end = CheckZipEnd(*tail, *size); !end.ok()) {
+  const absl::Status end = CheckZipEnd(*tail, *size);
+  if (end.ok()) return {};
+  const auto start = host.ReadFile(path);
+  if (!start.ok()) {
+    NoteUntold(path, start.status().message(), seen);
+  } else if (absl::StartsWith(*start, kPickle)) {
+    NoteUntold(path, "a pickle, which does not say how long it has to be", seen);
+  } else {
     NoteFault(path, end.message(), seen);
   }
   return {};
@@ -105,12 +136,17 @@ absl::StatusOr<FilesSeen> ReadFiles(const host::Host& host, const std::string& f
       ++seen.files;
       const auto text = host.ReadFile(path);
       if (!text.ok()) {
-        NoteFault(path, text.status().message(), &seen);
+        NoteUnread(path, text.status(), &seen);
         continue;
       }
       const auto index = ParseShardIndex(*text);
       if (!index.ok()) {
-        NoteFault(path, index.status().message(), &seen);
+        // Of a large one only the beginning is read.
+        if (SizeOf(host, path).value_or(0) > static_cast<std::int64_t>(text->size())) {
+          NoteUntold(path, "it is larger than what is read of a file", &seen);
+        } else {
+          NoteFault(path, index.status().message(), &seen);
+        }
         continue;
       }
       for (const auto& [tensor, file] : *index) {
@@ -135,16 +171,19 @@ absl::StatusOr<FilesSeen> ReadFiles(const host::Host& host, const std::string& f
     if (context.progress) {
       context.progress(static_cast<double>(done) / static_cast<double>(shards.size()), path);
     }
-    if (!host.Glob(path).ok()) {
+    if (const auto there = host.Glob(path); !there.ok()) {
       ++seen.files;
-      NoteFault(path, "is missing", &seen);
+      // A folder that may be listed and not searched hides what it holds.
+      const absl::Status closer = host.ReadFile(path).status();
+      const bool hidden = absl::IsPermissionDenied(closer) || absl::IsDeadlineExceeded(closer);
+      NoteUnread(path, hidden ? closer : there.status(), &seen);
       continue;
     }
     const std::set<std::string> keys = ReadShard(host, path, &seen);
     all_told = all_told && absl::EndsWith(path, ".safetensors");
     tensors.insert(keys.begin(), keys.end());
   }
-  if (all_told) {
+  if (all_told && seen.untold == 0) {
     for (const auto& [tensor, file] : promised) {
       if (!tensors.contains(tensor)) seen.missing_keys.insert(tensor);
     }
@@ -240,7 +279,7 @@ absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context) {
   std::vector<std::string> remarks;
   std::optional<int> unreadable;
   if (files.has_value()) {
-    unreadable = files->unreadable;
+    if (files->unreadable > 0 || files->untold == 0) unreadable = files->unreadable;
     missing.insert(files->missing_keys.begin(), files->missing_keys.end());
     remarks = files->remarks;
   }
@@ -253,7 +292,7 @@ absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context) {
     add(!keys.empty() || known ? IntFinding(name, node, "", static_cast<std::int64_t>(keys.size()))
                                : UnknownFinding(name, node, ""));
   };
-  count("missing_keys", missing, fits || (files.has_value() && *unreadable == 0));
+  count("missing_keys", missing, fits || (files.has_value() && unreadable == 0));
   count("unexpected_keys", unexpected, fits);
   std::optional<bool> extra_only;
   if (!missing.empty() || !unexpected.empty()) {

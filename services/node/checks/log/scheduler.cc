@@ -26,9 +26,20 @@ std::string Field(const Record& record, const char* name) {
   return found == record.end() ? std::string() : found->second;
 }
 
+// States of Slurm, and of Kubernetes in its own case.
 bool Failed(absl::string_view state) {
-  return !state.empty() && state != "COMPLETED" && state != "RUNNING" && state != "PENDING" &&
-         state != "COMPLETING" && state != "REQUEUED" && state != "RESIZING";
+  for (const absl::string_view fine : {"COMPLETED", "RUNNING", "PENDING", "COMPLETING", "REQUEUED",
+                                       "RESIZING", "SUCCEEDED", "UNKNOWN"}) {
+    if (absl::EqualsIgnoreCase(state, fine)) return false;
+  }
+  return !state.empty();
+}
+
+// Whether a record is of `job`: its own ("71244"), of one of its steps ("71244.batch"), or of a
+// part of an array ("71244_3") or of a heterogeneous job ("71244+0").
+bool IsOf(absl::string_view id, absl::string_view job) {
+  if (!absl::ConsumePrefix(&id, job)) return false;
+  return id.empty() || id[0] == '.' || id[0] == '_' || id[0] == '+';
 }
 
 // What the record of Slurm says; false when there is none.
@@ -41,6 +52,10 @@ struct Seen {
 
 void ReadRecords(const std::vector<Record>& records, const std::string& job, Seen* seen) {
   std::map<std::string, std::pair<int, int>> by_node;  // failed, all
+  // Asked by its raw number a task of an array is listed as one of that array ("71244_3").
+  const bool all_asked = std::none_of(records.begin(), records.end(), [&](const Record& record) {
+    return IsOf(Field(record, "JobID"), job);
+  });
   for (const Record& record : records) {
     const std::string id = Field(record, "JobID");
     const std::string state = PlainState(Field(record, "State"));
@@ -54,8 +69,7 @@ void ReadRecords(const std::vector<Record>& records, const std::string& job, See
         failed += Failed(state) ? 1 : 0;
       }
     }
-    const bool asked = job.empty() || id == job || absl::StartsWith(id, absl::StrCat(job, "."));
-    if (!asked) continue;
+    if (!job.empty() && !all_asked && !IsOf(id, job)) continue;
     // The worst of a job's steps tells more than "FAILED" of the job.
     if (seen->state.empty() || (!Failed(seen->state) && Failed(state)) ||
         (seen->state == "FAILED" && state == "OUT_OF_MEMORY")) {
@@ -78,6 +92,49 @@ void ReadRecords(const std::vector<Record>& records, const std::string& job, See
     }
   }
   seen->failures = absl::StrJoin(texts, ", ");
+}
+
+// A container that was sent SIGTERM says nothing of who wanted it: no failure of the job's own.
+constexpr absl::string_view kAskedToEnd = "Error";
+constexpr int kSigtermCode = 128 + 15;
+
+// Of two states of a job the heavier one tells more.
+int Weight(absl::string_view state) {
+  if (state.empty()) return 0;
+  if (!Failed(state)) return 1;
+  if (state == kAskedToEnd) return 2;
+  if (state == "OOMKilled" || state == "OUT_OF_MEMORY") return 5;
+  // Its containers fail as well, since they are killed.
+  return state == "PREEMPTED" ? 4 : 3;
+}
+
+struct Told {
+  std::string state;
+  std::string reason;
+};
+
+// What a pod says of the job: the worst that one of its containers ended with, be it before it was
+// started again, or how the pod ended; else how it is. `preempted`: reasons of a pod that was taken
+// from its node.
+Told TellPod(const PodObject& pod, const std::vector<std::string>& preempted) {
+  Told told;
+  const auto consider = [&](absl::string_view state, const std::string& reason) {
+    if (Weight(state) > Weight(told.state)) told = {std::string(state), reason};
+  };
+  for (const Termination& end : pod.terminations) {
+    if (end.reason == "Completed" && end.exit_code.value_or(0) == 0) continue;
+    if (end.reason.empty() && !end.exit_code.has_value()) continue;
+    consider(end.reason == "OOMKilled"       ? "OOMKilled"
+             : end.exit_code == kSigtermCode ? kAskedToEnd
+                                             : "FAILED",
+             absl::StrCat(
+                 pod.name, "/", end.container, ": ", end.reason,
+                 end.exit_code.has_value() ? absl::StrCat(", exit code ", *end.exit_code) : ""));
+  }
+  const std::string why = pod.reason.empty() ? "" : absl::StrCat(pod.reason, ": ", pod.message);
+  const bool taken = std::find(preempted.begin(), preempted.end(), pod.reason) != preempted.end();
+  consider(taken ? "PREEMPTED" : pod.status == "Failed" ? "FAILED" : pod.status, why);
+  return told;
 }
 
 }  // namespace
@@ -170,23 +227,14 @@ absl::StatusOr<CheckOutput> CheckScheduler(const CheckContext& context) {
                 &seen);
     absl::StrAppend(&output.excerpt, text->substr(0, 2048));
   }
+  const std::vector<std::string> preempted = data.Texts("pod_preempted");
   for (const PodObject& pod : JobPods(host)) {
     known = true;
     if (!seen.memory_gib.has_value()) seen.memory_gib = MemoryGib(pod.memory_limit);
-    for (const Termination& end : pod.terminations) {
-      if (end.reason == "OOMKilled" || seen.state.empty()) {
-        seen.state = end.reason;
-        seen.reason = absl::StrCat(
-            pod.name, "/", end.container, ": ", end.reason,
-            end.exit_code.has_value() ? absl::StrCat(", exit code ", *end.exit_code) : "");
-      }
-    }
-    if (seen.state.empty() || seen.state == "Completed") {
-      seen.state = pod.reason == "Evicted" || pod.reason == "Preempted"
-                       ? "PREEMPTED"
-                       : (pod.status == "Failed" ? "FAILED" : pod.status);
-      if (!pod.reason.empty()) seen.reason = absl::StrCat(pod.reason, ": ", pod.message);
-    }
+    const Told told = TellPod(pod, preempted);
+    if (Weight(told.state) <= Weight(seen.state)) continue;
+    seen.state = told.state;
+    seen.reason = told.reason;
   }
   // What the scheduler writes into the job's own output.
   const auto words = data.Patterns();

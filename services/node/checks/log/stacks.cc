@@ -16,7 +16,7 @@
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
-#include "services/node/checks/system/process_load.h"
+#include "services/node/checks/system/job_processes.h"
 #include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMaxThreads = 10'000;
 constexpr std::size_t kMaxFrames = 256;
-constexpr int kMaxProcesses = 1024;
+constexpr std::size_t kMaxProcesses = 1024;
 constexpr int kMaxBlocked = 64;
 
 struct RankStack {
@@ -80,20 +80,27 @@ void FindCollective(const std::vector<CheckData::Pattern>& collectives, RankStac
                               main->frames.end(), "\n");
 }
 
-std::vector<RankStack> ReadRanks(const host::Host& host, absl::Status* why) {
+std::vector<RankStack> ReadRanks(const CheckContext& context, absl::Status* why) {
+  const host::Host& host = context.host;
   std::vector<std::vector<std::string>> commands =
       host.Captured({"py-spy", "dump", "--pid"}, host::View::kJob);
   host::View view = host::View::kJob;
   if (host.live()) {
-    view = host::View::kHost;
-    for (const std::int64_t pid : JobProcesses(host)) {
+    const JobProcesses job = FindJobProcesses(context);
+    view = job.view;
+    for (const std::int64_t pid : job.pids) {
       commands.push_back({"py-spy", "dump", "--pid", absl::StrCat(pid)});
     }
   }
   std::vector<RankStack> ranks;
   *why = absl::UnavailableError("no stack of the job's processes was captured");
+  // A dump stops its process, so one that fails counts as well.
+  if (commands.size() > kMaxProcesses) commands.resize(kMaxProcesses);
   for (const std::vector<std::string>& command : commands) {
-    if (ranks.size() >= kMaxProcesses) break;
+    if (context.cancelled.cancelled()) {
+      *why = absl::CancelledError("job.stacks was cancelled");
+      return {};
+    }
     const auto text = Output(host, command, view);
     if (!text.ok()) {
       *why = text.status();
@@ -197,7 +204,7 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "job.stacks"));
   absl::Status why;
-  std::vector<RankStack> ranks = ReadRanks(host, &why);
+  std::vector<RankStack> ranks = ReadRanks(context, &why);
   const std::vector<ThreadStack> backtraces = ReadBacktraces(context);
   if (ranks.empty() && backtraces.empty()) return why;
   const auto collectives = data.Patterns("collective");
@@ -213,8 +220,14 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
     if (!rank.collective.empty()) ++votes[rank.collective];
   }
   // The collective that most wait in; of two with as many, none is the one.
-  const auto most = std::max_element(
-      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  auto most = std::max_element(votes.begin(), votes.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<std::string> as_many;
+  for (const auto& [collective, count] : votes) {
+    if (count == most->second) as_many.push_back(collective);
+  }
+  const bool tie = as_many.size() > 1;
+  if (tie) most = votes.end();
   CheckOutput output;
   std::vector<std::string> outside;
   std::vector<const ThreadStack*> their_stacks;
@@ -250,9 +263,15 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
   if (compared && !outside.empty()) {
     output.findings.push_back(TextFinding("outside_in", node, "", WhatTheyDo(data, their_stacks)));
   }
-  output.findings.push_back(compared && most->second > 1
-                                ? BoolFinding("collective_differs", node, "", places.size() > 1)
-                                : UnknownFinding("collective_differs", node, ""));
+  // Who is right in a tie is not told, but that they do not wait for the same is.
+  output.findings.push_back(
+      tie || (compared && most->second > 1)
+          ? BoolFinding("collective_differs", node, "", tie || places.size() > 1)
+          : UnknownFinding("collective_differs", node, ""));
+  output.findings.push_back(
+      tie || compared
+          ? TextFinding("split_between", node, "", tie ? absl::StrJoin(as_many, ",") : "none")
+          : UnknownFinding("split_between", node, ""));
   // Where a thread waits for what no peer will give it.
   const auto blocks = data.Patterns("blocked_in");
   int blocked = 0;
@@ -269,8 +288,9 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
   if (blocked == 0) output.findings.push_back(TextFinding("blocked_in", node, "", "none"));
   output.message = absl::StrCat(
       ranks.size(), " processes",
-      most == votes.end() ? ", none of them in a collective"
-                          : absl::StrCat(", ", most->second, " of them in ", most->first),
+      tie ? absl::StrCat(", as many of them in each of ", absl::StrJoin(as_many, " and "))
+      : most == votes.end() ? ", none of them in a collective"
+                            : absl::StrCat(", ", most->second, " of them in ", most->first),
       outside.empty() || !compared ? "" : absl::StrCat("; outside: ", absl::StrJoin(outside, "; ")),
       blocked == 0 ? "" : absl::StrCat("; ", blocked, " threads wait for a lock or the host"));
   return output;

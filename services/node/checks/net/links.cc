@@ -51,12 +51,6 @@ void SetFlags(absl::string_view flag, NetLink* link) {
   link->carrier |= flag == "LOWER_UP";
 }
 
-// The word after `name`: "mtu 1500 qdisc ...".
-absl::string_view After(const std::vector<absl::string_view>& words, absl::string_view name) {
-  const auto it = std::find(words.begin(), words.end(), name);
-  return it == words.end() || it + 1 == words.end() ? absl::string_view() : *(it + 1);
-}
-
 std::int64_t Sum(const host::Host& host, absl::string_view netdev,
                  const std::vector<std::string>& files, bool* known) {
   std::int64_t sum = 0;
@@ -123,57 +117,6 @@ absl::StatusOr<std::vector<NetLink>> ParseIpLinkJson(absl::string_view text) {
   return links;
 }
 
-absl::StatusOr<std::vector<NetLink>> ParseIpLinkText(absl::string_view text) {
-  std::vector<NetLink> links;
-  bool numbers = false;  // the next line holds the counters of a heading
-  for (const absl::string_view raw : Lines(text)) {
-    const absl::string_view line = absl::StripTrailingAsciiWhitespace(raw);
-    const std::vector<absl::string_view> words = Words(line);
-    if (words.empty()) continue;
-    if (absl::ascii_isdigit(static_cast<unsigned char>(line[0]))) {
-      numbers = false;
-      // "2: ens3@if5: <BROADCAST,UP> mtu 1500 ..."
-      const std::size_t open = line.find('<');
-      const std::size_t close = line.find('>');
-      if (words.size() < 3 || open == absl::string_view::npos || close == absl::string_view::npos ||
-          close < open || links.size() >= kMostLinks) {
-        continue;
-      }
-      NetLink link;
-      link.name = std::string(absl::StripSuffix(words[1], ":"));
-      link.name = link.name.substr(0, link.name.find('@'));
-      for (const absl::string_view flag :
-           absl::StrSplit(line.substr(open + 1, close - open - 1), ',')) {
-        SetFlags(flag, &link);
-      }
-      link.mtu = LeadingInt(After(words, "mtu")).value_or(0);
-      link.state = std::string(After(words, "state"));
-      link.master = std::string(After(words, "master"));
-      links.push_back(std::move(link));
-      continue;
-    }
-    if (links.empty()) continue;
-    if (absl::StartsWith(words[0], "link/")) {
-      links.back().kind = std::string(words[0].substr(5));
-    } else if (words[0] == "RX:" || words[0] == "TX:") {
-      numbers = true;
-    } else if (numbers) {
-      // bytes packets errors dropped ...
-      numbers = false;
-      std::int64_t errors = 0;
-      std::int64_t dropped = 0;
-      if (words.size() < 4 || !absl::SimpleAtoi(words[2], &errors) ||
-          !absl::SimpleAtoi(words[3], &dropped) || errors < 0 || dropped < 0) {
-        continue;
-      }
-      links.back().errors = links.back().errors.value_or(0) + errors;
-      links.back().dropped = links.back().dropped.value_or(0) + dropped;
-    }
-  }
-  if (links.empty()) return absl::InvalidArgumentError("ip link: the output has no interface");
-  return links;
-}
-
 absl::StatusOr<EthtoolSettings> ParseEthtoolSettings(absl::string_view text) {
   EthtoolSettings settings;
   bool any = false;
@@ -204,20 +147,6 @@ absl::StatusOr<std::map<std::string, std::int64_t>> ParseEthtoolStatistics(absl:
   }
   if (counters.empty()) return absl::InvalidArgumentError("ethtool -S: the output has no counter");
   return counters;
-}
-
-absl::StatusOr<std::map<std::string, std::string>> ParseEthtoolFields(absl::string_view text) {
-  std::map<std::string, std::string> fields;
-  for (const absl::string_view line : Lines(text)) {
-    const std::size_t colon = line.find(':');
-    if (colon == absl::string_view::npos || fields.size() >= kMostFields) continue;
-    const absl::string_view name = absl::StripAsciiWhitespace(line.substr(0, colon));
-    const absl::string_view value = absl::StripAsciiWhitespace(line.substr(colon + 1));
-    // A later one stands: of `-g`, what is set comes after what is possible.
-    if (!name.empty() && !value.empty()) fields[std::string(name)] = std::string(value);
-  }
-  if (fields.empty()) return absl::InvalidArgumentError("ethtool: the output has no field");
-  return fields;
 }
 
 absl::StatusOr<CheckOutput> CheckInterfaces(const CheckContext& context) {

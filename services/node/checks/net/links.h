@@ -30,9 +30,6 @@ struct NetLink {
 // `ip -j [-s] link show`. INVALID_ARGUMENT: not such JSON. Pure.
 absl::StatusOr<std::vector<NetLink>> ParseIpLinkJson(absl::string_view json);
 
-// `ip [-s] [-d] link show` for people. INVALID_ARGUMENT: no interface in it. Linear. Pure.
-absl::StatusOr<std::vector<NetLink>> ParseIpLinkText(absl::string_view text);
-
 // What `ethtool <netdev>` says of the link: nothing where it is unknown.
 struct EthtoolSettings {
   std::string netdev;
@@ -44,10 +41,6 @@ absl::StatusOr<EthtoolSettings> ParseEthtoolSettings(absl::string_view text);
 
 // Counters of `ethtool -S`. INVALID_ARGUMENT: none in it. Linear. Pure.
 absl::StatusOr<std::map<std::string, std::int64_t>> ParseEthtoolStatistics(absl::string_view text);
-
-// "name: value" lines of `ethtool -i`, `-a` and the current settings of `-g`. INVALID_ARGUMENT:
-// none in it. Linear. Pure.
-absl::StatusOr<std::map<std::string, std::string>> ParseEthtoolFields(absl::string_view text);
 
 // net.interfaces: state, speed and, on a live host, what grew between two reads as far apart as
 // parameter `window` says.

@@ -79,7 +79,9 @@ void Add(const CheckContext& context, const std::string& peer, const Reached& re
   output->findings.push_back(reached.path_mtu.has_value()
                                  ? IntFinding("path_mtu", node, device, *reached.path_mtu)
                                  : UnknownFinding("path_mtu", node, device));
-  output->findings.push_back(ping_loss.has_value()
+  // Where connections come through and no ping does, ICMP is filtered, which is no loss.
+  const bool filtered = reached.failed < reached.attempts && ping_loss.value_or(0) >= 100;
+  output->findings.push_back(ping_loss.has_value() && !filtered
                                  ? FloatFinding("packet_loss_pct", node, device, *ping_loss)
                                  : UnknownFinding("packet_loss_pct", node, device));
   // A refusal comes from the host itself: it is reached, and the port is not open.

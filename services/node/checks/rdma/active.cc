@@ -16,12 +16,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
-#include "services/node/checks/rdma/counters.h"
 #include "services/node/checks/rdma/gid_table.h"
 #include "services/node/checks/rdma/nic_model.h"
 #include "services/node/checks/rdma/perftest.h"
 #include "services/node/checks/rdma/ports.h"
+#include "services/node/checks/rdma/retries.h"
 #include "services/node/checks/system/capture.h"
 
 namespace galen::node {
@@ -46,10 +47,10 @@ WaitLimits LimitsOf(const CheckContext& context) {
 absl::StatusOr<std::vector<MeasuredPort>> ChosenPorts(const CheckContext& context,
                                                       const std::vector<RdmaPort>& ports) {
   const std::string& device = context.parameters.Text("device");
-  const std::set<std::string> fabric = FabricHcas(ports);
+  const std::set<std::string> fabric = FabricPorts(ports);
   std::vector<MeasuredPort> chosen;
   for (const RdmaPort& port : ports) {
-    if (device.empty() ? !fabric.contains(port.hca) : port.hca != device) continue;
+    if (device.empty() ? !fabric.contains(DeviceOf(port)) : port.hca != device) continue;
     const std::int64_t index = context.parameters.Integer("gid_index");
     int gid = static_cast<int>(index);
     if (index < 0) {
@@ -69,10 +70,23 @@ const RdmaPort* Find(const std::vector<RdmaPort>& ports, const std::string& hca,
   return nullptr;
 }
 
+// The floor of the model at the rate that the port runs at, which may be the site's choice:
+// "write_floor_gbps" at full speed, "write_floor_200_gbps" at 200 Gb/s. Nothing where there is
+// none.
+std::optional<double> FloorOf(const knowledge::Knowledge& knowledge, const RdmaPort* port,
+                              absl::string_view floor) {
+  if (port == nullptr || !port->rate_gbps.has_value()) return std::nullopt;
+  if (NicFact(knowledge, *port, "rate_gbps") == port->rate_gbps) {
+    return NicFact(knowledge, *port, floor);
+  }
+  return NicFact(knowledge, *port,
+                 absl::StrCat(absl::StripSuffix(floor, "gbps"), *port->rate_gbps, "_gbps"));
+}
+
 void AddGbps(const CheckContext& context, const RdmaPort* port, absl::string_view name,
              absl::string_view floor, const std::string& device, double gbps, CheckOutput* output) {
   v1::Finding finding = FloatFinding(name, context.host.name(), device, gbps);
-  const auto least = port == nullptr ? std::nullopt : NicFact(context.knowledge, *port, floor);
+  const auto least = FloorOf(context.knowledge, port, floor);
   if (least.has_value()) finding.set_expected(absl::StrCat(*least));
   output->findings.push_back(std::move(finding));
   const std::string floor_name = absl::StrCat(name, "_floor");
@@ -122,8 +136,15 @@ absl::StatusOr<CheckOutput> FromPerftest(const CheckContext& context, bool with_
       }
       const bool gpu = report->gpu_memory || absl::StrContains(line, "--use_cuda") ||
                        absl::StrContains(line, "--use_rocm");
-      AddGbps(context, port, gpu && !gpu_name.empty() ? gpu_name : name,
-              gpu ? "gdr_floor_gbps" : "write_floor_gbps", device, report->best_gbps(), &output);
+      const absl::string_view finding = gpu && !gpu_name.empty() ? gpu_name : name;
+      if (report->both_ways || std::find(argv.begin(), argv.end(), "-b") != argv.end() ||
+          std::find(argv.begin(), argv.end(), "--bidirectional") != argv.end()) {
+        // The sum of two directions tells of neither.
+        output.findings.push_back(UnknownFinding(finding, host.name(), device));
+      } else {
+        AddGbps(context, port, finding, gpu ? "gdr_floor_gbps" : "write_floor_gbps", device,
+                report->best_gbps(), &output);
+      }
       output.findings.push_back(BoolFinding("failed", host.name(), device, false));
       said.push_back(absl::StrFormat("%s: %.1f Gb/s", line, report->best_gbps()));
     }
@@ -140,6 +161,8 @@ std::string Sentence(const Measured& measured) {
   const std::string who =
       absl::StrCat(measured.own.device, " to ", measured.peer.empty() ? "?" : measured.peer);
   if (!measured.failed.empty()) return absl::StrCat(who, " failed: ", measured.failed);
+  const std::string& unmeasured = measured.unmeasured;
+  if (!unmeasured.empty()) return absl::StrCat(who, " not measured: ", unmeasured);
   std::string text =
       absl::StrFormat("%s %.2f Gb/s, %.1f us", who, std::max(measured.gbps_one, measured.gbps_many),
                       measured.latency.median_us);
@@ -148,53 +171,6 @@ std::string Sentence(const Measured& measured) {
   }
   return text;
 }
-
-// What had to be sent again at the measured ports while `run` ran: growth of the counters that
-// rdma.counters of the knowledge lists for lost packets and for answers that did not come.
-class Retries {
- public:
-  Retries(const CheckContext& context, const std::vector<RdmaPort>& ports)
-      : context_(context), ports_(ports) {
-    auto growths = GrowthsOf(context.knowledge);
-    if (!growths.ok()) return;
-    for (Growth& growth : *growths) {
-      if (growth.finding == "out_of_sequence_delta" ||
-          growth.finding == "local_ack_timeout_delta") {
-        growths_.push_back(std::move(growth));
-      }
-    }
-    before_ = Read();
-  }
-
-  void Add(CheckOutput* output) const {
-    const std::vector<PortCounters> after = Read();
-    for (std::size_t i = 0; i < before_.size(); ++i) {
-      std::optional<std::int64_t> sum;
-      for (const Growth& growth : growths_) {
-        const auto grown = Grown(growth, before_[i], after[i]);
-        if (grown.has_value()) sum = sum.value_or(0) + *grown;
-      }
-      const std::string& node = context_.host.name();
-      output->findings.push_back(sum.has_value()
-                                     ? IntFinding("retries", node, DeviceOf(ports_[i]), *sum)
-                                     : UnknownFinding("retries", node, DeviceOf(ports_[i])));
-    }
-  }
-
- private:
-  std::vector<PortCounters> Read() const {
-    std::vector<PortCounters> all;
-    for (const RdmaPort& port : ports_) {
-      all.push_back(ReadCounters(context_.host, port, growths_));
-    }
-    return all;
-  }
-
-  const CheckContext& context_;
-  const std::vector<RdmaPort>& ports_;
-  std::vector<Growth> growths_;
-  std::vector<PortCounters> before_;
-};
 
 void AddAll(const CheckContext& context, const std::vector<RdmaPort>& ports,
             const std::vector<Measured>& all, absl::string_view gbps_name, CheckOutput* output) {
@@ -237,13 +213,28 @@ absl::StatusOr<std::vector<Measured>> Join(const CheckContext& context,
 
 }  // namespace
 
+absl::Status Tried(const std::vector<Measured>& all) {
+  std::vector<std::string> said;
+  bool by_peer = true;
+  for (const Measured& measured : all) {
+    if (measured.unmeasured.empty()) return absl::OkStatus();
+    by_peer = by_peer && measured.unmeasured_by_peer;
+    said.push_back(Sentence(measured));
+  }
+  if (said.empty()) return absl::OkStatus();
+  const std::string text = absl::StrJoin(said, "; ");
+  return by_peer ? absl::AbortedError(text) : absl::UnavailableError(text);
+}
+
 void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports,
                  const Measured& measured, absl::string_view gbps_name, CheckOutput* output) {
   const std::string& node = context.host.name();
   const std::string device = absl::StrCat("nic:", measured.own.device, "/port:", measured.own.port);
   const bool failed = !measured.failed.empty();
-  output->findings.push_back(BoolFinding("failed", node, device, failed));
-  if (failed) {
+  const bool tried = measured.unmeasured.empty();
+  output->findings.push_back(tried ? BoolFinding("failed", node, device, failed)
+                                   : UnknownFinding("failed", node, device));
+  if (failed || !tried) {
     // What a failed transfer would have come to is not 0: it is not known.
     for (const absl::string_view name :
          {gbps_name, absl::string_view("latency_us"), absl::string_view("data_errors")}) {
@@ -273,19 +264,12 @@ absl::StatusOr<CheckOutput> CheckLoopback(const CheckContext& context) {
       context.progress(static_cast<double>(all.size()) / static_cast<double>(chosen.size()),
                        absl::StrCat(port.device, " to itself"));
     }
-    auto measured =
-        MeasureLoopback(library, port, OptionsOf(context.parameters), LimitsOf(context));
-    // A port that is down is one that data do not get through.
-    if (measured.status().code() == absl::StatusCode::kFailedPrecondition) {
-      Measured down;
-      down.own = port;
-      down.peer = port.device;
-      down.failed = std::string(measured.status().message());
-      measured = std::move(down);
-    }
-    if (!measured.ok()) return measured.status();
-    all.push_back(*std::move(measured));
+    GALEN_ASSIGN_OR_RETURN(
+        Measured measured,
+        MeasureLoopback(library, port, OptionsOf(context.parameters), LimitsOf(context)));
+    all.push_back(std::move(measured));
   }
+  GALEN_RETURN_IF_ERROR(Tried(all));
   CheckOutput output;
   AddAll(context, ports, all, "gbps", &output);
   return output;
@@ -306,10 +290,11 @@ absl::StatusOr<CheckOutput> CheckPair(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(context.host));
   GALEN_ASSIGN_OR_RETURN(const std::vector<MeasuredPort> chosen, ChosenPorts(context, ports));
   GALEN_ASSIGN_OR_RETURN(const auto library, VerbsLibrary::Load());
-  const Retries retries(context, ports);
+  const Retries retries(context, ports, chosen);
   GALEN_ASSIGN_OR_RETURN(const std::vector<Measured> all, parameters.Text("role") == "client"
                                                               ? Join(context, library, chosen)
                                                               : Serve(context, library, chosen));
+  GALEN_RETURN_IF_ERROR(Tried(all));
   CheckOutput output;
   AddAll(context, ports, all, "gbps_host", &output);
   retries.Add(&output);

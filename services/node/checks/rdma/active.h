@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
@@ -20,6 +21,10 @@ absl::StatusOr<CheckOutput> CheckLoopback(const CheckContext& context);
 // free port), tells it as progress, "listening on ADDRESS:PORT", and waits for the client that
 // knows `token`. From a capture, what ib_write_bw with a peer had printed.
 absl::StatusOr<CheckOutput> CheckPair(const CheckContext& context);
+
+// OK where something was tried at a port at least. UNAVAILABLE: this node could not; ABORTED: it
+// could have and its partner could not, so it may be tested with another. Pure.
+absl::Status Tried(const std::vector<Measured>& all);
 
 // The findings of rdma.pair of what was measured at a port. Pure.
 void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports,

@@ -1,48 +1,94 @@
 #include "services/node/checks/rdma/counters.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
-#include "nlohmann/json.hpp"
 #include "services/node/checks/check_data.h"
+#include "services/node/checks/net/links.h"
+#include "services/node/checks/rdma/netdevs.h"
 #include "services/node/checks/system/capture.h"
 
 namespace galen::node {
 namespace {
 
-constexpr std::size_t kMostCounters = 1000;
-constexpr std::size_t kMostPorts = 1000;
+enum class Kind { kGrowth, kPerHour, kPerSecond, kTotal };
 
-// The folder counters/ of sysfs is the same register under another name (port performance
-// counters, InfiniBand Architecture Specification 1, 16.1.3; names of the kernel: core/sysfs.c).
-constexpr std::array<std::pair<absl::string_view, absl::string_view>, 15> kNames = {{
-    {"SymbolErrorCounter", "symbol_error"},
-    {"LinkErrorRecoveryCounter", "link_error_recovery"},
-    {"LinkDownedCounter", "link_downed"},
-    {"PortRcvErrors", "port_rcv_errors"},
-    {"PortRcvRemotePhysicalErrors", "port_rcv_remote_physical_errors"},
-    {"PortRcvSwitchRelayErrors", "port_rcv_switch_relay_errors"},
-    {"PortXmitDiscards", "port_xmit_discards"},
-    {"PortXmitConstraintErrors", "port_xmit_constraint_errors"},
-    {"PortRcvConstraintErrors", "port_rcv_constraint_errors"},
-    {"LocalLinkIntegrityErrors", "local_link_integrity_errors"},
-    {"ExcessiveBufferOverrunErrors", "excessive_buffer_overrun_errors"},
-    {"VL15Dropped", "VL15_dropped"},
-    {"PortXmitWait", "port_xmit_wait"},
-    {"PortXmitData", "port_xmit_data"},
-    {"PortRcvData", "port_rcv_data"},
-}};
+Kind KindOf(absl::string_view finding) {
+  if (absl::EndsWith(finding, "_per_h")) return Kind::kPerHour;
+  if (absl::EndsWith(finding, "_per_s")) return Kind::kPerSecond;
+  return absl::EndsWith(finding, "_total") ? Kind::kTotal : Kind::kGrowth;
+}
 
-bool IsRate(absl::string_view finding) { return absl::EndsWith(finding, "_per_h"); }
+// How likely `count` events or more are where `expected` come on average (Poisson).
+double ChanceOf(std::int64_t count, double expected) {
+  if (expected <= 0) return 0;
+  auto n = static_cast<double>(count);
+  if (n <= expected) return 1;
+  double term = std::exp(n * std::log(expected) - expected - std::lgamma(n + 1));
+  double sum = 0;
+  for (; term > sum * 1e-12; ++n) {
+    sum += term;
+    term *= expected / (n + 1);
+  }
+  return sum;
+}
+
+v1::Finding RateFinding(const Growth& growth, const std::string& node, const std::string& device,
+                        std::int64_t grown, absl::Duration apart) {
+  const double units = KindOf(growth.finding) == Kind::kPerHour ? absl::ToDoubleHours(apart)
+                                                                : absl::ToDoubleSeconds(apart);
+  if (units <= 0) return UnknownFinding(growth.finding, node, device);
+  const double rate = static_cast<double>(grown) / units;
+  // So few events in so short a look come within the limit too.
+  if (rate > growth.limit && ChanceOf(grown, growth.limit * units) >= growth.chance) {
+    v1::Finding unknown = UnknownFinding(growth.finding, node, device);
+    unknown.set_expected(absl::StrCat("to be told by a longer window: ", grown, " within ",
+                                      absl::FormatDuration(absl::Trunc(apart, absl::Seconds(1))),
+                                      " may be chance"));
+    return unknown;
+  }
+  return FloatFinding(growth.finding, node, device, rate);
+}
+
+// What the counters came to since they began, by the later read.
+std::optional<std::int64_t> Total(const Growth& growth, const PortCounters& before,
+                                  const PortCounters& after) {
+  std::optional<std::int64_t> sum;
+  const PortCounters& read = after.empty() ? before : after;
+  for (const std::string& name : growth.counters) {
+    const auto it = read.find(name);
+    if (it != read.end()) sum = sum.value_or(0) + it->second;
+  }
+  return sum;
+}
+
+// The counters that the port has, wherever they are told.
+PortCounters ReadAll(const host::Host& host, const RdmaPort& port,
+                     const std::vector<Growth>& growths) {
+  PortCounters counters = ReadCounters(host, port, growths);
+  const std::string netdev = port.link_layer == "Ethernet" ? NetdevOf(host, port) : "";
+  if (netdev.empty()) return counters;
+  const auto text = Output(host, {"ethtool", "-S", netdev});
+  if (!text.ok()) return counters;
+  const auto statistics = ParseEthtoolStatistics(*text);
+  if (!statistics.ok()) return counters;
+  for (const Growth& growth : growths) {
+    if (!growth.of_ethtool) continue;
+    for (const std::string& name : growth.counters) {
+      const auto it = statistics->find(name);
+      if (it != statistics->end()) counters[name] = it->second;
+    }
+  }
+  return counters;
+}
 
 }  // namespace
 
@@ -50,9 +96,17 @@ absl::StatusOr<std::vector<Growth>> GrowthsOf(const knowledge::Knowledge& knowle
   static constexpr absl::string_view kCheck = "rdma.counters";
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(knowledge, kCheck));
   std::vector<Growth> growths;
+  const std::vector<std::string> of_ethtool = data.Texts("of_ethtool");
   for (const knowledge::v1::FindingSpec& finding : knowledge.FindCheck(kCheck)->findings()) {
-    std::vector<std::string> counters = data.Texts(finding.name());
-    if (!counters.empty()) growths.push_back({finding.name(), std::move(counters)});
+    Growth growth{.finding = finding.name(), .counters = data.Texts(finding.name())};
+    if (growth.counters.empty()) continue;
+    growth.of_ethtool =
+        std::find(of_ethtool.begin(), of_ethtool.end(), growth.finding) != of_ethtool.end();
+    const auto chance = data.Number(absl::StrCat(growth.finding, "_chance"));
+    if (chance.ok() && absl::SimpleAtod(finding.abnormal().value(), &growth.limit)) {
+      growth.chance = *chance;
+    }
+    growths.push_back(std::move(growth));
   }
   if (growths.empty()) {
     return absl::InternalError(
@@ -67,6 +121,7 @@ PortCounters ReadCounters(const host::Host& host, const RdmaPort& port,
   const std::string root =
       absl::StrCat("/sys/class/infiniband/", port.hca, "/ports/", port.number, "/");
   for (const Growth& growth : growths) {
+    if (growth.of_ethtool) continue;
     for (const std::string& name : growth.counters) {
       for (const char* folder : {"counters/", "hw_counters/"}) {
         const auto line = FirstLine(host, absl::StrCat(root, folder, name));
@@ -97,61 +152,18 @@ std::optional<std::int64_t> Grown(const Growth& growth, const PortCounters& befo
 void AddDeltas(const std::string& node, const std::string& device,
                const std::vector<Growth>& growths, const PortCounters& before,
                const PortCounters& after, absl::Duration apart, CheckOutput* output) {
-  const double hours = absl::ToDoubleHours(apart);
   for (const Growth& growth : growths) {
-    const std::optional<std::int64_t> grown = Grown(growth, before, after);
-    if (!grown.has_value() || (IsRate(growth.finding) && hours <= 0)) {
+    const Kind kind = KindOf(growth.finding);
+    const std::optional<std::int64_t> count =
+        kind == Kind::kTotal ? Total(growth, before, after) : Grown(growth, before, after);
+    if (!count.has_value()) {
       output->findings.push_back(UnknownFinding(growth.finding, node, device));
-    } else if (IsRate(growth.finding)) {
-      output->findings.push_back(
-          FloatFinding(growth.finding, node, device, static_cast<double>(*grown) / hours));
+    } else if (kind == Kind::kPerHour || kind == Kind::kPerSecond) {
+      output->findings.push_back(RateFinding(growth, node, device, *count, apart));
     } else {
-      output->findings.push_back(IntFinding(growth.finding, node, device, *grown));
+      output->findings.push_back(IntFinding(growth.finding, node, device, *count));
     }
   }
-}
-
-absl::StatusOr<PortCounters> ParsePerfquery(absl::string_view text) {
-  PortCounters counters;
-  for (const absl::string_view line : Lines(text)) {
-    const std::size_t colon = line.find(':');
-    if (colon == absl::string_view::npos || absl::StartsWith(line, "#")) continue;
-    const absl::string_view name = absl::StripAsciiWhitespace(line.substr(0, colon));
-    absl::string_view value = line.substr(colon + 1);
-    value.remove_prefix(std::min(value.find_first_not_of('.'), value.size()));
-    std::int64_t number = 0;
-    if (!absl::SimpleAtoi(value, &number) || number < 0) continue;
-    const auto* const known = std::find_if(kNames.begin(), kNames.end(),
-                                           [&](const auto& pair) { return pair.first == name; });
-    if (known != kNames.end()) counters[std::string(known->second)] = number;
-  }
-  if (counters.empty()) return absl::InvalidArgumentError("perfquery: the output has no counter");
-  return counters;
-}
-
-absl::StatusOr<std::map<std::string, PortCounters>> ParseRdmaStatistic(absl::string_view text) {
-  const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
-  if (!list.is_array()) {
-    return absl::InvalidArgumentError("rdma statistic: the output is no JSON list");
-  }
-  std::map<std::string, PortCounters> ports;
-  for (const nlohmann::json& entry : list) {
-    if (!entry.is_object() || ports.size() >= kMostPorts) continue;
-    const auto name = entry.find("ifname");
-    const auto port = entry.find("port");
-    if (name == entry.end() || !name->is_string() || port == entry.end() ||
-        !port->is_number_integer()) {
-      continue;
-    }
-    PortCounters& counters =
-        ports[absl::StrCat(name->get<std::string>(), "/", port->get<std::int64_t>())];
-    for (const auto& [key, value] : entry.items()) {
-      if (key == "port" || key == "ifindex" || !value.is_number_integer()) continue;
-      if (counters.size() < kMostCounters) counters[key] = value.get<std::int64_t>();
-    }
-  }
-  if (ports.empty()) return absl::InvalidArgumentError("rdma statistic: no port is listed");
-  return ports;
 }
 
 absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context) {
@@ -159,7 +171,7 @@ absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<Growth> growths, GrowthsOf(context.knowledge));
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(host));
   std::vector<PortCounters> before;
-  for (const RdmaPort& port : ports) before.push_back(ReadCounters(host, port, growths));
+  for (const RdmaPort& port : ports) before.push_back(ReadAll(host, port, growths));
   const absl::Time start = SteadyNow();
   absl::Duration apart;
   const absl::Duration window = absl::Seconds(context.parameters.Number("window"));
@@ -175,9 +187,12 @@ absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context) {
   std::int64_t grown = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const PortCounters after =
-        apart > absl::ZeroDuration() ? ReadCounters(host, ports[i], growths) : PortCounters();
+        apart > absl::ZeroDuration() ? ReadAll(host, ports[i], growths) : PortCounters();
     AddDeltas(host.name(), DeviceOf(ports[i]), growths, before[i], after, apart, &output);
-    for (const Growth& growth : growths) grown += Grown(growth, before[i], after).value_or(0) > 0;
+    for (const Growth& growth : growths) {
+      if (KindOf(growth.finding) == Kind::kTotal) continue;
+      grown += Grown(growth, before[i], after).value_or(0) > 0;
+    }
     for (const auto& [name, value] : before[i]) {
       if (value == 0) continue;
       absl::StrAppend(&output.excerpt, DeviceOf(ports[i]), " ", name, " ", value, " since boot\n");

@@ -15,20 +15,25 @@
 
 namespace galen::node {
 
-// Totals since boot of one port, by the name of the file.
+// Totals since boot of one port, by the name of the file or of ethtool.
 using PortCounters = std::map<std::string, std::int64_t>;
 
 // Which counters make up a finding: their sum. Vendors name the same thing differently.
 struct Growth {
   std::string finding;
   std::vector<std::string> counters;
+  bool of_ethtool = false;  // counters of `ethtool -S` of the port's interface, not of the port
+  // Of a rate: beyond the limit it is told only where, at the limit itself, so many events within
+  // the look are less likely than this.
+  double limit = 0;
+  double chance = 1;
 };
 
 // The growths that rdma.counters of the knowledge lists (its `data`), in that order. INTERNAL when
 // it lists none.
 absl::StatusOr<std::vector<Growth>> GrowthsOf(const knowledge::Knowledge& knowledge);
 
-// The counters of `growths` that the port has, from sysfs: counters/ and hw_counters/.
+// The counters of `growths` that the port has in sysfs: counters/ and hw_counters/.
 PortCounters ReadCounters(const host::Host& host, const RdmaPort& port,
                           const std::vector<Growth>& growths);
 
@@ -37,22 +42,16 @@ PortCounters ReadCounters(const host::Host& host, const RdmaPort& port,
 std::optional<std::int64_t> Grown(const Growth& growth, const PortCounters& before,
                                   const PortCounters& after);
 
-// The growth between two reads `apart` as findings of `device`; one ending in _per_h is a rate.
-// Unknown growth is a finding without a value. Pure.
+// The growth between two reads `apart` as findings of `device`; one ending in _per_h or _per_s is a
+// rate, one ending in _total what the counters came to since they began. What is unknown, or may be
+// chance, is a finding without a value. Pure.
 void AddDeltas(const std::string& node, const std::string& device,
                const std::vector<Growth>& growths, const PortCounters& before,
                const PortCounters& after, absl::Duration apart, CheckOutput* output);
 
-// Counters of `perfquery [-x]` by the name that sysfs gives them ("SymbolErrorCounter" is
-// "symbol_error"). INVALID_ARGUMENT: it is no such output. Linear. Pure.
-absl::StatusOr<PortCounters> ParsePerfquery(absl::string_view text);
-
-// Counters of `rdma -j statistic show`, by "device/port". INVALID_ARGUMENT: not such JSON. Pure.
-absl::StatusOr<std::map<std::string, PortCounters>> ParseRdmaStatistic(absl::string_view text);
-
 // rdma.counters: on a live host two reads as far apart as parameter `window` says. A capture holds
-// one read, and what a counter came to since boot says nothing of the incident: there the growth is
-// unknown.
+// one read, and what a counter came to since boot says of the incident only where it is 0: there
+// the growth is unknown.
 absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context);
 
 }  // namespace galen::node

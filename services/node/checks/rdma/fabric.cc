@@ -74,6 +74,7 @@ absl::StatusOr<FabricReport> ParseIbnetdiscover(absl::string_view text) {
           std::tie(link.width, link.speed) = *std::move(found);
         }
       }
+      link.trunk = !absl::StartsWith(link.from, "H-") && !absl::StartsWith(link.to, "H-");
       if (link.to.empty() || link.width == 0 || report.links.size() >= kMostLinks) continue;
       report.links.push_back(std::move(link));
       continue;
@@ -88,6 +89,7 @@ absl::StatusOr<FabricReport> ParseIbnetdiscover(absl::string_view text) {
     FabricLink link;
     link.from = absl::StrCat(words[3], "[", words[2], "]");
     std::tie(link.width, link.speed) = *found;
+    link.trunk = words[0] == "SW" && words[7] == "SW";
     report.links.push_back(std::move(link));
   }
   if (report.switches + report.adapters == 0) {
@@ -97,19 +99,26 @@ absl::StatusOr<FabricReport> ParseIbnetdiscover(absl::string_view text) {
 }
 
 std::vector<std::string> NarrowLinks(const FabricReport& report) {
-  std::map<int, std::size_t> widths;
-  for (const FabricLink& link : report.links) ++widths[link.width];
-  int usual = 0;
-  std::size_t most = 0;
-  for (const auto& [width, count] : widths) {
-    if (count >= most) {
-      most = count;
-      usual = width;
+  const auto usual_of = [&](bool trunk) {
+    std::map<int, std::size_t> widths;
+    for (const FabricLink& link : report.links) {
+      if (link.trunk == trunk) ++widths[link.width];
     }
-  }
+    int usual = 0;
+    std::size_t most = 0;
+    for (const auto& [width, count] : widths) {
+      if (count >= most) {
+        most = count;
+        usual = width;
+      }
+    }
+    return usual;
+  };
+  const int of_trunks = usual_of(true);
+  const int of_hosts = usual_of(false);
   std::vector<std::string> narrow;
   for (const FabricLink& link : report.links) {
-    if (link.width < usual) {
+    if (link.width < (link.trunk ? of_trunks : of_hosts)) {
       narrow.push_back(absl::StrCat(link.from, " ", link.width, "x", link.speed));
     }
   }
@@ -161,7 +170,7 @@ absl::StatusOr<CheckOutput> CheckFabricLinks(const CheckContext& context) {
   output.findings.push_back(
       IntFinding("narrow_links", node, "", static_cast<std::int64_t>(narrow.size())));
   output.message = absl::StrCat(report.switches, " switches, ", report.adapters, " adapters, ",
-                                narrow.size(), " links with fewer lanes than most");
+                                narrow.size(), " links with fewer lanes than most of their kind");
   if (narrow.size() > kMostNamed) narrow.resize(kMostNamed);
   output.excerpt = absl::StrJoin(narrow, "\n");
   return output;

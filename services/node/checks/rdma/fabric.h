@@ -14,10 +14,11 @@ namespace galen::node {
 
 // A link of an InfiniBand fabric, as one of its ends has it.
 struct FabricLink {
-  std::string from;   // "S-0ff08c43213b3f30[1]": node and port
-  std::string to;     // the same of the other end
-  int width = 0;      // lanes
-  std::string speed;  // "HDR"
+  std::string from;    // "S-0ff08c43213b3f30[1]": node and port
+  std::string to;      // the same of the other end
+  int width = 0;       // lanes
+  std::string speed;   // "HDR"
+  bool trunk = false;  // between switches
 };
 struct FabricReport {
   int switches = 0;
@@ -29,7 +30,8 @@ struct FabricReport {
 // as it goes. Linear. Pure.
 absl::StatusOr<FabricReport> ParseIbnetdiscover(absl::string_view text);
 
-// The links with fewer lanes than most have, by name. Pure.
+// The links with fewer lanes than most of their kind have, trunks and those of hosts apart:
+// splitter cables give hosts half of a trunk's. By name. Pure.
 std::vector<std::string> NarrowLinks(const FabricReport& report);
 
 // What `ibswinfo` says of a switch: "PSU0 status" to "OK". Lines of a power supply that are

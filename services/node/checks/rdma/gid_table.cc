@@ -46,6 +46,11 @@ bool IsIpv4Gid(absl::string_view gid) {
          !absl::EndsWith(gid, "0000:0000");
 }
 
+bool IsGlobalIpv6Gid(absl::string_view gid) {
+  return !IsEmptyGid(gid) && !absl::StartsWith(gid, "fe80:") &&
+         !absl::StartsWith(gid, "0000:0000:0000:0000:0000:ffff:");
+}
+
 GidTable ReadGidTable(const host::Host& host, const RdmaPort& port) {
   return {NumberedFiles(host, FolderOf(port) + "/gids"),
           NumberedFiles(host, FolderOf(port) + "/gid_attrs/types")};

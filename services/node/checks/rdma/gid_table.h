@@ -25,6 +25,9 @@ std::map<int, std::string> NumberedFiles(const host::Host& host, const std::stri
 // True for an IPv4 address within a GID: 0000:0000:0000:0000:0000:ffff:c000:0204. Pure.
 bool IsIpv4Gid(absl::string_view gid);
 
+// True for an address of IPv6 that is neither link-local nor that of IPv4 nor empty. Pure.
+bool IsGlobalIpv6Gid(absl::string_view gid);
+
 // The addresses of a port and their types ("IB/RoCE v1", "RoCE v2"), by index.
 struct GidTable {
   std::map<int, std::string> gids;

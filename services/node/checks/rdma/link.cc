@@ -13,36 +13,119 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "re2/re2.h"
+#include "services/node/checks/check_data.h"
+#include "services/node/checks/gpu/pci_devices.h"
 #include "services/node/checks/rdma/netdevs.h"
 #include "services/node/checks/rdma/nic_model.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/device_names.h"
 
 namespace galen::node {
 namespace {
 
-// Adapters on the bus: functions of InfiniBand class, and Ethernet ones whose driver gives an RDMA
-// device. Virtual functions are left out, they are made on purpose.
-int AdaptersOnBus(absl::string_view lspci) {
-  static const RE2 adapter(
-      R"(^[0-9a-f:.]+ (?:Infiniband controller|Ethernet controller).*\[15b3:)");
+// Where the RDMA devices stand on the bus, as far as that is known.
+std::set<std::string> FunctionsOf(const host::Host& host, const std::vector<RdmaPort>& ports) {
+  std::set<std::string> functions;
+  for (const RdmaPort& port : ports) functions.insert(port.pci);
+  functions.erase("");
+  if (!functions.empty()) return functions;
+  if (const auto text = Output(host, {"ibdev2netdev", "-v"}); text.ok()) {
+    for (const auto& [pci, name] : NicsOfIbdev2netdev(*text)) functions.insert(pci);
+  }
+  return functions;
+}
+
+// Functions on the bus that should have an RDMA device: those whose driver gives each of them one,
+// and those like one that has one. Virtual functions are made on purpose and may be for others;
+// they count where a machine has no RDMA device but such.
+int AdaptersOnBus(const std::vector<PciDevice>& devices, const CheckData& data,
+                  const std::set<std::string>& with_rdma) {
+  const std::vector<CheckData::Pattern> adapters = data.Patterns("adapter");
+  const std::vector<CheckData::Pattern> virtuals = data.Patterns("virtual_function");
+  const auto heading = [](const PciDevice& device) {
+    return absl::string_view(device.text).substr(0, device.text.find('\n'));
+  };
+  const auto kind = [](const PciDevice& device) {
+    return absl::StrCat(device.vendor, ":", device.device_id);
+  };
+  std::set<std::string> kinds;
+  bool physical = false;
+  for (const PciDevice& device : devices) {
+    if (!with_rdma.contains(device.address)) continue;
+    kinds.insert(kind(device));
+    physical |= CheckData::FirstMatch(virtuals, heading(device)).empty();
+  }
   int count = 0;
-  for (const absl::string_view line : Lines(lspci)) {
-    count += RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), adapter) &&
-             !absl::StrContains(line, "Virtual Function");
+  for (const PciDevice& device : devices) {
+    const bool like_one = kinds.contains(kind(device)) && absl::StartsWith(device.class_code, "02");
+    const bool is_virtual = !CheckData::FirstMatch(virtuals, heading(device)).empty();
+    if (BelongsToGuest(device)) continue;
+    count += is_virtual ? like_one && !physical
+                        : like_one || !CheckData::FirstMatch(adapters, heading(device)).empty();
   }
   return count;
 }
 
-// The job's choice of adapters, as far as it names this one.
-bool JobNames(const CheckContext& context, absl::string_view hca) {
-  const auto environment = context.host.JobEnvironment();
-  if (!environment.ok()) return false;
-  const auto it = environment->find("NCCL_IB_HCA");
-  if (it == environment->end() || absl::StartsWith(it->second, "^")) return false;
-  return RE2::PartialMatch(it->second,
-                           absl::StrCat("(^|[=,])", RE2::QuoteMeta(std::string(hca)), "($|[,:])"));
+// What a port should run at.
+struct Expected {
+  std::optional<double> rate;
+  std::optional<std::int64_t> width;
+  bool by_model = false;  // rather than by its peers
+};
+
+// InfiniBand trains to what the board is sold for. But an older switch and splitter cables, which
+// leave a port no less than `least_lanes`, slow down all ports of a node: where all of them agree
+// on less it is how the site is built, and the other nodes tell. The speed of Ethernet is a site's
+// choice, and boards that the knowledge does not have are unknown: there the peers tell, too.
+Expected ExpectedOf(const knowledge::Knowledge& knowledge, const RdmaPort& port,
+                    const std::vector<RdmaPort>& ports, double least_lanes) {
+  const auto full = NicFact(knowledge, port, "rate_gbps");
+  const auto full_width = NicFact(knowledge, port, "width");
+  Expected expected;
+  expected.rate = ExpectedRate(port, ports);
+  std::map<int, int> widths;  // of the peers at that rate
+  bool reached = false;
+  for (const RdmaPort* const peer : ActivePeers(port, ports)) {
+    reached |= full.has_value() && *peer->rate_gbps >= *full;
+    if (peer->rate_gbps == expected.rate && peer->width.has_value()) ++widths[*peer->width];
+  }
+  const auto usual =
+      std::max_element(widths.begin(), widths.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const bool broken = usual != widths.end() && usual->first < least_lanes;
+  if (full.has_value() && port.link_layer == "InfiniBand" &&
+      (reached || broken || !expected.rate.has_value())) {
+    expected.rate = full;
+    expected.by_model = true;
+  }
+  if (!expected.by_model && full.has_value() && expected.rate.has_value() &&
+      *expected.rate < *full && port.rate_gbps == expected.rate) {
+    return {};  // as its peers and less than it could: who knows
+  }
+  if (!full_width.has_value()) return expected;
+  if (expected.rate == full) {
+    expected.width = static_cast<std::int64_t>(*full_width);
+  } else if (usual != widths.end()) {
+    expected.width = usual->first;
+  }
+  return expected;
+}
+
+// The fastest port of the fabric in percent of what its model can do.
+std::optional<double> RateOfModel(const knowledge::Knowledge& knowledge,
+                                  const std::vector<RdmaPort>& ports,
+                                  const std::set<std::string>& fabric) {
+  std::optional<double> best;
+  for (const RdmaPort& port : ports) {
+    const auto full = NicFact(knowledge, port, "rate_gbps");
+    if (!fabric.contains(DeviceOf(port)) || port.state != "ACTIVE" || !full.has_value() ||
+        !port.rate_gbps.has_value()) {
+      continue;
+    }
+    best = std::max(best.value_or(0), *port.rate_gbps / *full * 100);
+  }
+  return best;
 }
 
 // How many interfaces each bond of the host joins, by its name.
@@ -104,8 +187,12 @@ absl::StatusOr<CheckOutput> CheckRdmaDevices(const CheckContext& context) {
   if (!ports.ok() && !IsAbsent(ports.status())) return ports.status();
   const std::vector<std::string> hcas = ports.ok() ? Hcas(*ports) : std::vector<std::string>();
   CheckOutput output;
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "rdma.devices"));
   const auto lspci = Output(host, {"lspci", "-vvv", "-nn"});
-  const int functions = lspci.ok() ? AdaptersOnBus(*lspci) : 0;
+  const int functions =
+      lspci.ok() ? AdaptersOnBus(ParseLspci(*lspci), data,
+                                 ports.ok() ? FunctionsOf(host, *ports) : std::set<std::string>())
+                 : 0;
   const int joined = ports.ok() ? JoinedFunctions(host, *ports) : 0;
   const int on_bus = std::max(functions - joined, 0);
   // No adapter anywhere: this machine has no RDMA, rather than lost it.
@@ -145,8 +232,6 @@ absl::StatusOr<CheckOutput> CheckRdmaDevices(const CheckContext& context) {
     differs.set_expected("false");
     output.findings.push_back(std::move(differs));
   }
-  // Whether an adapter is one too many only shows against the other nodes of the job.
-  output.findings.push_back(UnknownFinding("extra_device", node, ""));
   output.message = absl::StrCat(hcas.size(), " RDMA devices (", absl::StrJoin(hcas, ", "), ")");
   if (functions > 0) absl::StrAppend(&output.message, ", ", functions, " adapters on the PCI bus");
   if (joined > 0) absl::StrAppend(&output.message, ", of which bonds join ", joined, " to others");
@@ -156,7 +241,9 @@ absl::StatusOr<CheckOutput> CheckRdmaDevices(const CheckContext& context) {
 absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(context.host));
   const std::string& node = context.host.name();
-  const std::set<std::string> fabric = FabricHcas(ports);
+  const std::set<std::string> fabric = FabricPorts(ports);
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "rdma.link"));
+  GALEN_ASSIGN_OR_RETURN(const double least_lanes, data.Number("least_lanes"));
   CheckOutput output;
   std::vector<std::string> wrong;
   int active = 0;
@@ -169,39 +256,31 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
     active += port.state == "ACTIVE";
     // A port beside the compute fabric may be without a cable on purpose: that it is down tells
     // nothing, so only its physical state is reported.
-    const bool matters = fabric.contains(port.hca) || JobNames(context, port.hca);
+    const bool matters = fabric.contains(device) || JobNames(context.host, port.hca);
     if (matters || port.state == "ACTIVE") {
       text("state", port.state);
       if (matters) output.findings.back().set_expected("ACTIVE");
     }
     text("phys_state", port.phys_state);
     text("link_layer", port.link_layer);
-    // InfiniBand trains to what the board is sold for. The speed of Ethernet is a site's choice,
-    // and boards that the knowledge does not have are unknown: there the peers tell.
-    std::optional<double> expected = port.link_layer == "InfiniBand"
-                                         ? NicFact(context.knowledge, port, "rate_gbps")
-                                         : std::nullopt;
-    const bool by_model = expected.has_value();
-    if (!by_model) expected = ExpectedRate(port, ports);
+    const Expected expected = ExpectedOf(context.knowledge, port, ports, least_lanes);
     // What a port that is down calls its rate is not one.
     const bool up = port.state == "ACTIVE" && port.rate_gbps.has_value();
     v1::Finding rate = up ? FloatFinding("rate_gbps", node, device, *port.rate_gbps)
                           : UnknownFinding("rate_gbps", node, device);
-    if (expected.has_value()) rate.set_expected(absl::StrCat(*expected));
+    if (expected.rate.has_value()) rate.set_expected(absl::StrCat(*expected.rate));
     output.findings.push_back(std::move(rate));
-    output.findings.push_back(expected.has_value()
-                                  ? FloatFinding("rate_expected_gbps", node, device, *expected)
+    output.findings.push_back(expected.rate.has_value()
+                                  ? FloatFinding("rate_expected_gbps", node, device, *expected.rate)
                                   : UnknownFinding("rate_expected_gbps", node, device));
-    const auto width_expected = NicFact(context.knowledge, port, "width");
     v1::Finding width = up && port.width.has_value()
                             ? IntFinding("width", node, device, *port.width)
                             : UnknownFinding("width", node, device);
-    if (width_expected.has_value()) width.set_expected(absl::StrCat(*width_expected));
+    if (expected.width.has_value()) width.set_expected(absl::StrCat(*expected.width));
     output.findings.push_back(std::move(width));
-    output.findings.push_back(
-        width_expected.has_value()
-            ? IntFinding("width_expected", node, device, static_cast<std::int64_t>(*width_expected))
-            : UnknownFinding("width_expected", node, device));
+    output.findings.push_back(expected.width.has_value()
+                                  ? IntFinding("width_expected", node, device, *expected.width)
+                                  : UnknownFinding("width_expected", node, device));
     if (port.link_layer == "InfiniBand") {
       output.findings.push_back(port.sm_lid.has_value()
                                     ? IntFinding("sm_lid", node, device, *port.sm_lid)
@@ -212,18 +291,26 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
                                    port.state.empty() ? "of unknown state" : port.state,
                                    port.phys_state.empty() ? "" : ", physical state ",
                                    port.phys_state));
-    } else if (up && expected.has_value() && *port.rate_gbps < *expected) {
+    } else if (up && expected.rate.has_value() && *port.rate_gbps < *expected.rate) {
       wrong.push_back(absl::StrCat(port.hca, " port ", port.number, " runs at ", *port.rate_gbps,
-                                   " Gb/s, ", by_model ? "its model at " : "its peers at ",
-                                   *expected));
+                                   " Gb/s, ", expected.by_model ? "its model at " : "its peers at ",
+                                   *expected.rate));
     }
     absl::StrAppend(&output.excerpt, port.hca, "/", port.number, " ", port.state, " ",
                     port.phys_state, " ", port.link_layer, " ", port.rate_gbps.value_or(0),
                     " Gb/s\n");
   }
+  const auto of_model = RateOfModel(context.knowledge, ports, fabric);
+  output.findings.push_back(of_model.has_value()
+                                ? FloatFinding("fabric_rate_of_model_pct", node, "", *of_model)
+                                : UnknownFinding("fabric_rate_of_model_pct", node, ""));
   output.message = wrong.empty() ? absl::StrCat(active, " of ", ports.size(),
                                                 " RDMA ports are active, all of the fabric's")
                                  : absl::StrJoin(wrong, "; ");
+  if (of_model.value_or(100) < 100) {
+    absl::StrAppend(&output.message, "; the fabric runs at ", *of_model,
+                    " % of what its adapters can");
+  }
   return output;
 }
 

@@ -1,6 +1,8 @@
 #include "services/node/checks/rdma/pcie_tuning.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,10 +13,10 @@
 #include "common/base/status_macros.h"
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
+#include "services/node/checks/gpu/pci_devices.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/device_names.h"
-#include "services/node/checks/system/kernel_events.h"
 
 namespace galen::node {
 namespace {
@@ -57,6 +59,40 @@ absl::Status AddOutstandingReads(const CheckContext& context, std::vector<v1::Fi
   return absl::OkStatus();
 }
 
+// What the link of an adapter can do where it is plugged in. Nothing: not known.
+struct SlotLink {
+  std::optional<std::int64_t> gen;
+  std::optional<std::int64_t> width;
+};
+
+// The lesser of the card and the bridge above it, as a slot may be built smaller than its card;
+// where lspci does not show the bridge, what most cards of the kind run at.
+SlotLink BestOf(const PciDevice& adapter, const std::vector<const PciDevice*>& adapters,
+                const std::vector<PciDevice>& devices) {
+  const std::vector<const PciDevice*> above = BridgesAbove(adapter.address, devices);
+  if (!above.empty() && adapter.link_width_max.has_value() &&
+      above.front()->link_width_max.has_value()) {
+    SlotLink best = {adapter.link_gen_max,
+                     std::min(*adapter.link_width_max, *above.front()->link_width_max)};
+    if (best.gen.has_value() && above.front()->link_gen_max.has_value()) {
+      best.gen = std::min(*best.gen, *above.front()->link_gen_max);
+    }
+    return best;
+  }
+  std::map<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>, int> links;
+  for (const PciDevice* const other : adapters) {
+    if (other->vendor == adapter.vendor && other->device_id == adapter.device_id &&
+        other->link_width.has_value()) {
+      ++links[{other->link_gen, other->link_width}];
+    }
+  }
+  const auto usual = std::max_element(
+      links.begin(), links.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  // Cards that do not agree by majority show nothing, nor does a card alone.
+  if (usual == links.end() || usual->second < 2) return {};
+  return {usual->first.first, usual->first.second};
+}
+
 }  // namespace
 
 AdapterSettings ParseMlxconfig(absl::string_view text) {
@@ -84,55 +120,44 @@ absl::StatusOr<CheckOutput> CheckRdmaPcie(const CheckContext& context) {
   GALEN_RETURN_IF_ERROR(AddOutstandingReads(context, output.findings, wrong));
   const auto lspci = Output(host, {"lspci", "-vvv", "-nn"});
   if (!lspci.ok() && output.findings.empty()) return lspci.status();
-  const std::string text = lspci.value_or("");
-  static const RE2 adapter(R"(^([0-9a-f:.]+) (?:Infiniband|Ethernet) controller.*\[15b3:)");
-  static const RE2 link(R"(Lnk(Cap|Sta):.*Speed ([0-9.]+)GT/s[^,]*, Width x(\d+))");
-  static const RE2 request(R"(MaxReadReq (\d+) bytes)");
-  const std::map<std::string, std::string> names = DeviceNames(host);
-  std::string device;
-  double cap_speed = 0;
-  int cap_width = 0;
-  for (const absl::string_view line : Lines(text)) {
-    const re2::StringPiece piece(line.data(), line.size());
-    if (!line.empty() && line[0] != '\t' && line[0] != ' ') {
-      std::string address;
-      device = RE2::PartialMatch(piece, adapter, &address) ? DeviceAt(names, NormalPci(address))
-                                                           : std::string();
-      cap_speed = 0;
-      cap_width = 0;
-      continue;
+  const std::vector<PciDevice> devices = ParseLspci(lspci.value_or(""));
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "rdma.pcie"));
+  const std::vector<CheckData::Pattern> patterns = data.Patterns("adapter");
+  std::vector<const PciDevice*> adapters;
+  for (const PciDevice& device : devices) {
+    const absl::string_view text = device.text;
+    if (!CheckData::FirstMatch(patterns, text.substr(0, text.find('\n'))).empty()) {
+      adapters.push_back(&device);
     }
-    if (device.empty()) continue;
-    std::string kind;
-    double speed = 0;
-    int width = 0;
+  }
+  const std::map<std::string, std::string> names =
+      adapters.empty() ? std::map<std::string, std::string>() : DeviceNames(host);
+  static const RE2 request(R"(MaxReadReq (\d+) bytes)");
+  for (const PciDevice* const adapter : adapters) {
+    const std::string device = DeviceAt(names, adapter->address);
     std::int64_t bytes = 0;
-    if (RE2::PartialMatch(piece, request, &bytes)) {
+    if (RE2::PartialMatch(adapter->text, request, &bytes)) {
       output.findings.push_back(IntFinding("max_read_request", node, device, bytes));
     }
-    if (!RE2::PartialMatch(piece, link, &kind, &speed, &width)) continue;
-    if (kind == "Cap") {
-      cap_speed = speed;
-      cap_width = width;
-      continue;
-    }
-    const std::map<double, int> generations = {{2.5, 1}, {5, 2}, {8, 3}, {16, 4}, {32, 5}, {64, 6}};
-    const auto generation = generations.find(speed);
-    output.findings.push_back(generation != generations.end()
-                                  ? IntFinding("gen_current", node, device, generation->second)
+    if (!adapter->link_width.has_value()) continue;
+    output.findings.push_back(adapter->link_gen.has_value()
+                                  ? IntFinding("gen_current", node, device, *adapter->link_gen)
                                   : UnknownFinding("gen_current", node, device));
-    output.findings.push_back(IntFinding("width_current", node, device, width));
-    if (cap_width == 0) {
+    output.findings.push_back(IntFinding("width_current", node, device, *adapter->link_width));
+    const SlotLink best = BestOf(*adapter, adapters, devices);
+    if (!best.width.has_value()) {
       output.findings.push_back(UnknownFinding("downgraded", node, device));
       continue;
     }
-    const bool down = speed < cap_speed || width < cap_width;
+    const bool down = *adapter->link_width < *best.width ||
+                      (adapter->link_gen.has_value() && adapter->link_gen < best.gen);
     v1::Finding finding = BoolFinding("downgraded", node, device, down);
     finding.set_expected("false");
     output.findings.push_back(std::move(finding));
     if (down) {
-      wrong.push_back(absl::StrCat(device, " runs at ", speed, " GT/s x", width, " of ", cap_speed,
-                                   " GT/s x", cap_width));
+      wrong.push_back(absl::StrCat(device, " runs at gen ", adapter->link_gen.value_or(0), " x",
+                                   *adapter->link_width, " of gen ", best.gen.value_or(0), " x",
+                                   *best.width));
     }
   }
   if (output.findings.empty()) {

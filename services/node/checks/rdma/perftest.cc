@@ -46,6 +46,7 @@ absl::StatusOr<PerftestReport> ParsePerftest(absl::string_view text) {
                                                    : 0;
       continue;
     }
+    report.both_ways |= absl::StrContains(line, "Bidirectional");
     report.gpu_memory |= absl::StrContains(line, "CUDA_MEM_DEVICE") ||
                          absl::StrContains(line, "allocated GPU buffer");
     if (const absl::string_view device = Field(line, "Device"); !device.empty()) {
@@ -58,7 +59,8 @@ absl::StatusOr<PerftestReport> ParsePerftest(absl::string_view text) {
       report.ethernet = link == "Ethernet";
     }
     const std::vector<absl::string_view> words = Words(line);
-    if (unit == 0 || words.size() < 4 || words.size() > 5) continue;
+    // The message rate is the fifth column, with --cpu_util the load of the CPU the sixth.
+    if (unit == 0 || words.size() < 4 || words.size() > 6) continue;
     PerftestReport::Row row;
     if (!absl::SimpleAtoi(words[0], &row.bytes) || !absl::SimpleAtoi(words[1], &row.iterations) ||
         !absl::SimpleAtod(words[2], &row.peak_gbps) ||

@@ -22,6 +22,7 @@ struct PerftestReport {
   std::int64_t mtu = 0;   // 0: not said
   bool ethernet = false;  // "Link type : Ethernet"
   bool gpu_memory = false;
+  bool both_ways = false;  // -b: each figure is the sum of both directions
   std::vector<Row> rows;
 
   // The largest average; 0 when there is no row.

@@ -14,7 +14,9 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/kernel_events.h"
 
 namespace galen::node {
 namespace {
@@ -72,6 +74,16 @@ std::string PhysicalState(absl::string_view state) {
   return text;
 }
 
+// "0000:1a:00.1" of "PCI_SLOT_NAME=0000:1a:00.1".
+std::string FunctionOf(const host::Host& host, absl::string_view hca) {
+  const auto text = host.ReadFile(absl::StrCat(kRoot, hca, "/device/uevent"));
+  if (!text.ok()) return "";
+  for (absl::string_view line : Lines(*text)) {
+    if (absl::ConsumePrefix(&line, "PCI_SLOT_NAME=")) return NormalPci(line);
+  }
+  return "";
+}
+
 std::optional<RdmaPort> ReadPort(const host::Host& host, absl::string_view state_path) {
   // /sys/class/infiniband/<hca>/ports/<number>/state
   const std::vector<absl::string_view> parts = absl::StrSplit(state_path, '/');
@@ -89,10 +101,49 @@ std::optional<RdmaPort> ReadPort(const host::Host& host, absl::string_view state
   port.sm_lid = Lid(Read(host, folder + "sm_lid"));
   port.type = Read(host, absl::StrCat(kRoot, port.hca, "/hca_type"));
   port.board = Read(host, absl::StrCat(kRoot, port.hca, "/board_id"));
+  port.pci = FunctionOf(host, port.hca);
+  port.was_up = LeadingInt(Read(host, folder + "counters/link_downed")).value_or(0) > 0;
   return port;
 }
 
 auto Kind(const RdmaPort& port) { return std::tie(port.link_layer, port.type, port.board); }
+
+// The card of a port, which may be several functions of the bus, and its place among the card's
+// ports: "0000:1a:00" and "1/1" of port 1 of function 1.
+std::pair<std::string, std::string> CardAndPlace(const RdmaPort& port) {
+  const std::size_t dot = port.pci.rfind('.');
+  if (dot == std::string::npos) return {port.hca, absl::StrCat("/", port.number)};
+  return {port.pci.substr(0, dot), absl::StrCat(port.pci.substr(dot + 1), "/", port.number)};
+}
+
+// Of cards that have several ports, those whose place is dark on every card while another is in
+// use: nobody put a cable in. One card alone does not show that, nor do ports that were up before.
+std::set<const RdmaPort*> UnusedPorts(const std::vector<RdmaPort>& ports,
+                                      const std::set<std::string>& hcas) {
+  struct Place {
+    std::set<std::string> cards;
+    std::set<const RdmaPort*> ports;
+    bool dark = true;
+  };
+  std::map<std::string, Place> places;
+  for (const RdmaPort& port : ports) {
+    if (!hcas.contains(port.hca)) continue;
+    const auto [card, name] = CardAndPlace(port);
+    Place& place = places[name];
+    place.cards.insert(card);
+    place.ports.insert(&port);
+    place.dark = place.dark && port.state == "DOWN" && !port.was_up;
+  }
+  const bool used = std::any_of(places.begin(), places.end(),
+                                [](const auto& place) { return !place.second.dark; });
+  std::set<const RdmaPort*> unused;
+  for (const auto& [name, place] : places) {
+    if (used && place.dark && place.cards.size() > 1) {
+      unused.insert(place.ports.begin(), place.ports.end());
+    }
+  }
+  return unused;
+}
 
 }  // namespace
 
@@ -227,7 +278,7 @@ std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports) {
   return names;
 }
 
-std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports) {
+std::set<std::string> FabricPorts(const std::vector<RdmaPort>& ports) {
   // Ports that are switched off are no fabric, whatever they could speak.
   bool infiniband = false;
   bool enabled = false;
@@ -255,16 +306,37 @@ std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports) {
       best = &group;
     }
   }
-  return best == nullptr ? std::set<std::string>() : best->hcas;
+  std::set<std::string> fabric;
+  if (best == nullptr) return fabric;
+  const std::set<const RdmaPort*> unused = UnusedPorts(ports, best->hcas);
+  for (const RdmaPort& port : ports) {
+    if (best->hcas.contains(port.hca) && !unused.contains(&port)) fabric.insert(DeviceOf(port));
+  }
+  return fabric;
+}
+
+bool JobNames(const host::Host& host, absl::string_view hca) {
+  const auto environment = host.JobEnvironment();
+  if (!environment.ok()) return false;
+  const auto it = environment->find("NCCL_IB_HCA");
+  if (it == environment->end() || absl::StartsWith(it->second, "^")) return false;
+  return RE2::PartialMatch(it->second,
+                           absl::StrCat("(^|[=,])", RE2::QuoteMeta(std::string(hca)), "($|[,:])"));
+}
+
+std::vector<const RdmaPort*> ActivePeers(const RdmaPort& port, const std::vector<RdmaPort>& ports) {
+  std::vector<const RdmaPort*> peers;
+  for (const RdmaPort& other : ports) {
+    if (Kind(other) == Kind(port) && other.state == "ACTIVE" && other.rate_gbps.has_value()) {
+      peers.push_back(&other);
+    }
+  }
+  return peers;
 }
 
 std::optional<double> ExpectedRate(const RdmaPort& port, const std::vector<RdmaPort>& ports) {
   std::map<double, int> rates;
-  for (const RdmaPort& other : ports) {
-    if (Kind(other) == Kind(port) && other.state == "ACTIVE" && other.rate_gbps.has_value()) {
-      ++rates[*other.rate_gbps];
-    }
-  }
+  for (const RdmaPort* const peer : ActivePeers(port, ports)) ++rates[*peer->rate_gbps];
   std::optional<double> expected;
   int most = 0;
   for (const auto& [rate, count] : rates) {  // ascending: the higher of equals comes last

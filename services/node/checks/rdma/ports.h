@@ -22,8 +22,10 @@ struct RdmaPort {
   std::optional<double> rate_gbps;
   std::optional<int> width;  // lanes
   std::optional<int> sm_lid;
-  std::string type;   // "MT4129": adapters of one type are peers
-  std::string board;  // board id
+  std::string type;     // "MT4129": adapters of one type are peers
+  std::string board;    // board id
+  std::string pci;      // "0000:1a:00.1": its function on the bus
+  bool was_up = false;  // it lost its link since the driver counts
 };
 
 // "nic:mlx5_0/port:1".
@@ -37,11 +39,19 @@ absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host);
 // Names of the ports' devices, each once, in the order of `ports`.
 std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports);
 
-// Which devices make up the compute fabric: of those on InfiniBand, where there are any, else of
-// those on Ethernet, the adapters of the type and board that occurs most often (of the fastest
-// among equals). A management or storage adapter of another type is not part of it. Empty when all
-// InfiniBand ports are switched off: then the node is used without its fabric. Pure.
-std::set<std::string> FabricHcas(const std::vector<RdmaPort>& ports);
+// Which ports make up the compute fabric, as DeviceOf() names them: of those on InfiniBand, where
+// there are any, else of those on Ethernet, the ports of the adapters of the type and board that
+// occurs most often (of the fastest among equals). A management or storage adapter of another type
+// is not part of it, nor is the second port of cards that all have it without a cable. Empty when
+// all InfiniBand ports are switched off: then the node is used without its fabric. Pure.
+std::set<std::string> FabricPorts(const std::vector<RdmaPort>& ports);
+
+// Whether the job's choice of adapters, as far as it makes one, names this one.
+bool JobNames(const host::Host& host, absl::string_view hca);
+
+// The active ports with a rate that have the type, board and link layer of `port`, itself too.
+// Pure.
+std::vector<const RdmaPort*> ActivePeers(const RdmaPort& port, const std::vector<RdmaPort>& ports);
 
 // The rate most common among the active ports of the same type, board and link layer as `port`,
 // the higher of equals; nothing when none of them is active. Pure.

@@ -25,6 +25,9 @@
 namespace galen::node {
 namespace {
 
+// NCCL's default since it chooses the GID index itself; so is any other negative one.
+constexpr std::int64_t kNoIndex = -1;
+
 std::optional<std::int64_t> Configured(const host::Host& host, const char* variable) {
   const auto environment = host.JobEnvironment();
   if (!environment.ok()) return std::nullopt;
@@ -50,15 +53,41 @@ std::optional<std::int64_t> ConfiguredGidIndex(const host::Host& host) {
   return std::nullopt;
 }
 
-// Whether the index that NCCL takes by itself is a RoCE v2 address of IPv4, which alone is routed:
-// index 0 in releases before `dynamic_since`, the first such index since. Nothing: not known.
+// Whether packets from that address of RoCE v2 are routed: those of IPv4 are; with `ipv6`, where
+// the job chose that family, those that are not link-local are, and without it who knows.
+std::optional<bool> IndexRoutable(const GidTable& table, std::int64_t index, bool ipv6) {
+  if (table.gids.empty() || table.types.empty()) return std::nullopt;
+  const auto gid = table.gids.find(static_cast<int>(index));
+  const auto type = table.types.find(static_cast<int>(index));
+  if (gid == table.gids.end() || type == table.types.end() || type->second != "RoCE v2") {
+    return false;
+  }
+  if (IsIpv4Gid(gid->second)) return true;
+  if (!IsGlobalIpv6Gid(gid->second)) return false;
+  return ipv6 ? std::optional<bool>(true) : std::nullopt;
+}
+
+// Whether the index that NCCL takes by itself is routed: index 0 in releases before
+// `dynamic_since`, one of the family that the job chose since. Nothing: not known.
 std::optional<bool> DefaultIndexRoutable(const GidTable& table, absl::string_view release,
-                                         absl::string_view dynamic_since) {
+                                         absl::string_view dynamic_since, bool ipv6) {
   if (release.empty() || dynamic_since.empty() || table.gids.empty() || table.types.empty()) {
     return std::nullopt;
   }
-  const std::optional<int> index = RoceV2Ipv4Index(table);
-  return OrderVersions(release, dynamic_since) < 0 ? index == 0 : index.has_value();
+  if (OrderVersions(release, dynamic_since) < 0) return IndexRoutable(table, 0, ipv6);
+  if (RoceV2Ipv4Index(table).has_value()) return true;
+  if (!ipv6) return false;
+  return std::any_of(table.gids.begin(), table.gids.end(), [&](const auto& entry) {
+    return IndexRoutable(table, entry.first, ipv6).value_or(false);
+  });
+}
+
+// Whether the job has NCCL speak IPv6.
+bool ChoosesIpv6(const host::Host& host) {
+  const auto environment = host.JobEnvironment();
+  if (!environment.ok()) return false;
+  const auto it = environment->find("NCCL_IB_ADDR_FAMILY");
+  return it != environment->end() && it->second == "AF_INET6";
 }
 
 // DMA-BUF hands GPU memory to an adapter with NVIDIA's open kernel modules only, and since a
@@ -83,13 +112,14 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(host));
-  const std::set<std::string> fabric = FabricHcas(ports);
+  const std::set<std::string> fabric = FabricPorts(ports);
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "rdma.gid"));
   const std::vector<std::string> dynamic_since = data.Texts("dynamic_since");
-  std::optional<std::int64_t> configured = ConfiguredGidIndex(host);
+  const bool ipv6 = ChoosesIpv6(host);
+  std::int64_t configured = ConfiguredGidIndex(host).value_or(kNoIndex);
   NcclRelease nccl;
   // What the job runs with tells only where nothing sets the index: it costs reading the logs.
-  if (!configured.has_value() && std::any_of(ports.begin(), ports.end(), [](const RdmaPort& port) {
+  if (configured < 0 && std::any_of(ports.begin(), ports.end(), [](const RdmaPort& port) {
         return port.link_layer == "Ethernet";
       })) {
     nccl = ReadNcclRelease(context);
@@ -97,13 +127,14 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
     if (absl::SimpleAtoi(nccl.gid_index, &said)) configured = said;
   }
   // Without the job's variables it may set one that no log shows.
-  const bool unset = !configured.has_value() && host.JobEnvironment().ok();
+  const bool unset = configured < 0 && host.JobEnvironment().ok();
   CheckOutput output;
   std::vector<std::string> wrong;
   std::vector<std::string> unroutable;
   bool ethernet = false;
+  bool all_valid = true;
   for (const RdmaPort& port : ports) {
-    if (port.link_layer != "Ethernet" || !fabric.contains(port.hca)) continue;
+    if (port.link_layer != "Ethernet" || !fabric.contains(DeviceOf(port))) continue;
     ethernet = true;
     const std::string device = DeviceOf(port);
     const auto [gids, types] = ReadGidTable(host, port);
@@ -111,10 +142,10 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
     output.findings.push_back(index.has_value()
                                   ? IntFinding("rocev2_ipv4_index", node, device, *index)
                                   : UnknownFinding("rocev2_ipv4_index", node, device));
-    if (!configured.has_value()) {
+    if (configured < 0) {
       const std::optional<bool> routable =
           unset && !dynamic_since.empty()
-              ? DefaultIndexRoutable({gids, types}, nccl.version, dynamic_since.front())
+              ? DefaultIndexRoutable({gids, types}, nccl.version, dynamic_since.front(), ipv6)
               : std::nullopt;
       output.findings.push_back(routable.has_value()
                                     ? BoolFinding("default_index_routable", node, device, *routable)
@@ -122,26 +153,24 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
       if (routable.has_value() && !*routable) unroutable.push_back(port.hca);
       continue;
     }
-    output.findings.push_back(IntFinding("configured_index", node, device, *configured));
-    const auto gid = gids.find(static_cast<int>(*configured));
-    const auto type = types.find(static_cast<int>(*configured));
-    if (gids.empty() || types.empty()) {
-      output.findings.push_back(UnknownFinding("configured_index_valid", node, device));
-      continue;
-    }
-    const bool valid = gid != gids.end() && type != types.end() && type->second == "RoCE v2" &&
-                       IsIpv4Gid(gid->second);
-    output.findings.push_back(BoolFinding("configured_index_valid", node, device, valid));
-    if (!valid) {
-      wrong.push_back(absl::StrCat("index ", *configured, " of ", port.hca,
-                                   " is no RoCE v2 address of IPv4",
+    output.findings.push_back(IntFinding("configured_index", node, device, configured));
+    const std::optional<bool> valid = IndexRoutable({gids, types}, configured, ipv6);
+    output.findings.push_back(valid.has_value()
+                                  ? BoolFinding("configured_index_valid", node, device, *valid)
+                                  : UnknownFinding("configured_index_valid", node, device));
+    all_valid = all_valid && valid.value_or(false);
+    if (!valid.value_or(true)) {
+      wrong.push_back(absl::StrCat("index ", configured, " of ", port.hca,
+                                   " is no RoCE v2 address that is routed",
                                    index.has_value() ? absl::StrCat("; ", *index, " is") : ""));
     }
   }
   if (!ethernet) return absl::NotFoundError("the compute fabric is not RoCE");
   output.message =
-      !wrong.empty()           ? absl::StrJoin(wrong, "; ")
-      : configured.has_value() ? absl::StrCat("GID index ", *configured, " is a RoCE v2 address")
+      !wrong.empty() ? absl::StrJoin(wrong, "; ")
+      : configured >= 0
+          ? absl::StrCat("GID index ", configured, " is a RoCE v2 address",
+                         all_valid ? "" : ", or is not known to be one that is routed")
       : !unroutable.empty()
           ? absl::StrCat("the job sets no GID index, and the one that NCCL ", nccl.version,
                          " takes is not routed on ", absl::StrJoin(unroutable, ", "))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -192,8 +193,13 @@ absl::StatusOr<CheckOutput> CheckTransceiver(const CheckContext& context) {
   CheckOutput output;
   std::vector<std::string> said;
   absl::Status last = absl::NotFoundError("no module can be read");
+  const std::set<std::string> fabric = FabricPorts(ports);
   for (const RdmaPort& port : ports) {
     if (context.cancelled.cancelled()) return absl::CancelledError("cancelled");
+    // An optic in a dark port beside the fabric sees no light, as it should.
+    if (port.state != "ACTIVE" && !fabric.contains(DeviceOf(port)) && !JobNames(host, port.hca)) {
+      continue;
+    }
     const auto by_mlxlink = Output(host, {"mlxlink", "-d", port.hca, "-m", "-c", "-e", "--json"});
     absl::StatusOr<Transceiver> module = by_mlxlink.ok()
                                              ? ParseMlxlink(*by_mlxlink)

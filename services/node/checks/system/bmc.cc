@@ -31,6 +31,20 @@ bool BeyondLimit(const BmcSensor& sensor) {
   return sensor.status == "nc" || sensor.status == "cr" || sensor.status == "nr";
 }
 
+// By the limits in columns 4 to 9: the three lower ones, then the three upper ones, each "na" where
+// there is none.
+std::string SideOf(const std::vector<std::string>& columns) {
+  const std::optional<double> reading = LeadingDouble(columns[1]);
+  if (!reading.has_value()) return "";
+  for (std::size_t i = 4; i < columns.size() && i < 10; ++i) {
+    const std::optional<double> limit = LeadingDouble(columns[i]);
+    if (!limit.has_value()) continue;
+    if (i < 7 && *reading <= *limit) return "low";
+    if (i >= 7 && *reading >= *limit) return "high";
+  }
+  return "";
+}
+
 // What the log and the sensors say of one kind of fault.
 using Faults = std::map<std::string, std::set<std::string>>;
 
@@ -65,6 +79,7 @@ std::vector<BmcSensor> ParseBmcSensors(absl::string_view text) {
     std::vector<std::string> columns = Columns(line);
     if (columns.size() < 4) continue;
     BmcSensor sensor;
+    sensor.side = SideOf(columns);
     sensor.name = std::move(columns[0]);
     sensor.reading = std::move(columns[1]);
     sensor.unit = std::move(columns[2]);
@@ -128,8 +143,9 @@ absl::StatusOr<CheckOutput> CheckBmc(const CheckContext& context) {
   if (readings.ok()) {
     for (const BmcSensor& sensor : ParseBmcSensors(*readings)) {
       if (!BeyondLimit(sensor)) continue;
-      const std::string text = absl::StrCat("sensor ", sensor.name, ": ", sensor.reading, " ",
-                                            sensor.unit, ", ", sensor.status);
+      const std::string text =
+          absl::StrCat("sensor ", sensor.name, ": ", sensor.reading, " ", sensor.unit,
+                       sensor.side.empty() ? "" : " ", sensor.side, ", ", sensor.status);
       const std::string kind = CheckData::FirstMatch(patterns, text);
       if (kind.empty()) continue;
       faults[kind].insert(CleanText(text, 200));

@@ -29,6 +29,9 @@ struct BmcSensor {
   std::string reading;  // "226.000", "0x0", "na"
   std::string unit;     // "Volts", "discrete"
   std::string status;   // "ok", "nc", "cr", "nr", "0x0180", "na"
+  // On which side of its limits the reading lies: "low", "high"; empty: not beyond one, or not
+  // told.
+  std::string side;
 };
 
 // Lines of another form are left out. Pure.

@@ -94,7 +94,8 @@ absl::StatusOr<DriveHealth> ParseSmartctlText(absl::string_view text) {
   static const RE2 verdict(
       R"(^SMART (?:overall-health self-assessment test result|Health Status): (\w+))");
   static const RE2 attribute(R"(^\s*(19[78]) \S+.*\s(\d+)\s*$)");
-  static const RE2 failed(R"((?i)^(?:Read .* failed|.*(?:Unable to|Error:|failed: ).*)$)");
+  static const RE2 failed(
+      R"((?i)^(?:Read .* failed|.*(?:Unable to|Unknown USB bridge|Error:|failed: ).*)$)");
   DriveHealth drive;
   for (const absl::string_view line : Lines(text)) {
     const re2::StringPiece piece(line.data(), line.size());

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/kernel_log.h"
 
@@ -26,6 +27,8 @@ std::vector<std::string> Reports(const host::Host& host, absl::Status* why) {
         const absl::string_view name = BaseName(disk);
         // The others are made of these, or of nothing.
         if (!absl::StartsWith(name, "nvme") && !absl::StartsWith(name, "sd")) continue;
+        // One path to a drive with several: it has no device node.
+        if (FirstLine(host, absl::StrCat(disk, "/hidden")).value_or("0") != "0") continue;
         commands.push_back({"smartctl", "-a", "-j", absl::StrCat("/dev/", name)});
       }
     }
@@ -69,6 +72,7 @@ std::optional<std::int64_t> MissingControllers(const host::Host& host) {
 absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "system.drives"));
   CheckOutput output;
   std::vector<std::string> remarks;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
@@ -120,27 +124,39 @@ absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context) {
   }
 
   std::optional<std::int64_t> missing = MissingControllers(host);
-  if (events.ok() && gone > 0) missing = std::max(missing.value_or(0), gone);
+  // The bus says how it is now; the log tells of one that may be back.
+  if (!missing.has_value() && gone > 0) missing = gone;
   add(missing.has_value() ? IntFinding("drives_missing", node, "", *missing)
                           : UnknownFinding("drives_missing", node, ""));
   if (missing.value_or(0) > 0) remarks.push_back(absl::StrCat(*missing, " drives are missing"));
 
   absl::Status why;
+  const auto not_opened = data.Patterns("not_opened");
+  int answers = 0;
   int drives = 0;
   for (const std::string& report : Reports(host, &why)) {
     auto drive = ParseSmartctl(report);
     if (!drive.ok()) drive = ParseSmartctlText(report);
     if (!drive.ok()) continue;
-    ++drives;
+    ++answers;
     const std::string device =
         drive->device.empty() ? std::string() : absl::StrCat("disk:", drive->device);
+    // What smartctl cannot ask may be well: a volume of a RAID controller, a bridge.
+    const std::size_t unasked = std::erase_if(drive->errors, [&](const std::string& error) {
+      return !CheckData::FirstMatch(not_opened, error).empty();
+    });
+    if (unasked > 0 && FaultOf(*drive).empty()) {
+      add(UnknownFinding("smart_fault", node, device));
+      continue;
+    }
+    ++drives;
     add(drive->wear_pct.has_value() ? FloatFinding("wear_pct", node, device, *drive->wear_pct)
                                     : UnknownFinding("wear_pct", node, device));
     const std::string fault = FaultOf(*drive);
     add(TextFinding("smart_fault", node, device, fault.empty() ? "none" : fault));
     if (!fault.empty()) remarks.push_back(absl::StrCat(drive->device, ": ", fault));
   }
-  if (drives == 0) add(UnknownFinding("smart_fault", node, ""));
+  if (answers == 0) add(UnknownFinding("smart_fault", node, ""));
 
   const auto mdstat = host.ReadFile("/proc/mdstat");
   if (mdstat.ok()) {
@@ -154,7 +170,7 @@ absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context) {
     }
     add(IntFinding("degraded_arrays", node, "", degraded));
   }
-  if (!events.ok() && !mounts.ok() && drives == 0 && !mdstat.ok()) return why;
+  if (!events.ok() && !mounts.ok() && answers == 0 && !mdstat.ok()) return why;
   output.message = remarks.empty()
                        ? absl::StrCat("nothing wrong with the drives",
                                       drives == 0 ? "" : absl::StrCat("; ", drives, " asked"))

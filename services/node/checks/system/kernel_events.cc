@@ -132,6 +132,7 @@ class Scan {
 
   void Add(KernelEvent event) {
     event.order = order_++;
+    event.last = event.order;
     if (event.time.has_value() && (*event.time < window_.from || *event.time > window_.to)) return;
     event.count = 1;
     // The text tells switch errors apart; their code is only the severity.
@@ -147,6 +148,7 @@ class Scan {
       events_.push_back(std::move(event));
     } else {
       ++events_[at->second].count;
+      events_[at->second].last = event.last;
     }
   }
 

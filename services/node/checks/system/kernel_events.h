@@ -28,6 +28,7 @@ struct KernelEvent {
   std::optional<double> uptime_s;  // of the first one, where no time is known
   std::int64_t count = 0;
   std::int64_t order = 0;  // position of the first one among all events of the log
+  std::int64_t last = 0;   // position of the last one
   // Points at hardware or the platform rather than at a program or a later consequence: what
   // may be the earliest anomaly of an incident.
   bool platform = false;

@@ -40,6 +40,12 @@ void AddTransport(const std::vector<absl::string_view>& words, NfsMount* mount) 
   mount->max_slots += WordAt(words, sends + 5);
 }
 
+// Whether a server exports "10.0.0.1:/d", or "[2001:db8::1]:/d".
+bool IsOf(absl::string_view source, absl::string_view server) {
+  return absl::StartsWith(source, absl::StrCat(server, ":")) ||
+         absl::StartsWith(source, absl::StrCat("[", server, "]:"));
+}
+
 struct Mounted {
   std::string source;
   std::string target;
@@ -136,18 +142,22 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
   std::vector<std::string> remarks;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
 
-  // A server is silent from its last "not responding" to its next "OK".
+  // A server is silent from its last "not responding" to its next "OK". How often each was printed
+  // says nothing: the kernel leaves out what it would print too often.
   const auto events = KernelEvents(context);
-  std::map<std::string, bool> silent;
+  std::map<std::string, std::int64_t> silent;
   if (events.ok()) {
-    std::map<std::string, std::int64_t> failed;
-    std::map<std::string, std::int64_t> recovered;
+    std::map<std::string, std::int64_t> answered;
     for (const KernelEvent& event : *events) {
       if (event.family != EventFamily::KERNEL_NFS) continue;
-      (event.code == "ok" ? recovered : failed)[event.subject] += event.count;
+      if (event.code == "ok") answered.try_emplace(event.subject, event.last);
+      if (event.code == "not_responding") silent.try_emplace(event.subject, event.last);
       absl::StrAppend(&output.excerpt, event.text, "\n");
     }
-    for (const auto& [server, count] : failed) silent[server] = recovered[server] < count;
+    std::erase_if(silent, [&](const auto& server) {
+      const auto answer = answered.find(server.first);
+      return answer != answered.end() && answer->second > server.second;
+    });
   }
   for (const Mounted& mount : mounted) {
     const std::string device = absl::StrCat("mount:", mount.target);
@@ -155,10 +165,8 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
       add(UnknownFinding("server_not_responding", node, device));
       continue;
     }
-    bool stalled = false;
-    for (const auto& [server, is_silent] : silent) {
-      stalled = stalled || (is_silent && absl::StartsWith(mount.source, server));
-    }
+    const bool stalled = absl::c_any_of(
+        silent, [&](const auto& server) { return IsOf(mount.source, server.first); });
     if (stalled) remarks.push_back(absl::StrCat(mount.target, ": its server does not respond"));
     add(BoolFinding("server_not_responding", node, device, stalled));
   }

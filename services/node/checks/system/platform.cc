@@ -16,15 +16,11 @@
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/device_names.h"
+#include "services/node/checks/system/flag.h"
 #include "services/node/checks/system/kernel_log.h"
 
 namespace galen::node {
 namespace {
-
-v1::Finding FlagOrUnknown(absl::string_view name, const std::string& node,
-                          std::optional<bool> value) {
-  return value.has_value() ? BoolFinding(name, node, "", *value) : UnknownFinding(name, node, "");
-}
 
 // Driver in use of each NVIDIA or AMD display device, by address, from `lspci -vvv -nn`.
 std::map<std::string, std::string> GpuDrivers(absl::string_view lspci) {
@@ -50,57 +46,16 @@ std::map<std::string, std::string> GpuDrivers(absl::string_view lspci) {
   return drivers;
 }
 
-// A bridge with the buses below it.
-struct Bridge {
-  std::string address;
-  int domain = 0;
-  int first = 0;
-  int last = -1;
-  std::string control;  // its ACSCtl line
-};
-
-// Those whose buses hold a GPU or an adapter for RDMA, from `lspci -vvv -nn`: requests between two
-// such devices pass through them. A bridge above a drive or a management chip does not matter.
-std::vector<Bridge> BridgesAboveAccelerators(absl::string_view lspci) {
-  static const RE2 header(R"(^(?:([0-9a-f]{4}):)?([0-9a-f]{2}):[0-9a-f]{2}\.[0-7] (.*))");
-  static const RE2 endpoint(
-      R"((?:3D controller|Processing accelerators|VGA compatible controller|Display controller).*\[(?:10de|1002):|(?:Infiniband|Ethernet) controller.*\[15b3:)");
-  static const RE2 buses(
-      R"(Bus: primary=[0-9a-f]+, secondary=([0-9a-f]+), subordinate=([0-9a-f]+))");
-  std::vector<Bridge> bridges;
-  std::set<std::pair<int, int>> used;  // domain and bus
-  bool bridge = false;
-  for (const absl::string_view line : Lines(lspci)) {
-    const re2::StringPiece piece(line.data(), line.size());
-    std::string domain;
-    std::string bus;
-    std::string what;
-    if (RE2::PartialMatch(piece, header, &domain, &bus, &what)) {
-      const int domain_number = domain.empty() ? 0 : std::stoi(domain, nullptr, 16);
-      bridge = absl::StrContains(what, "PCI bridge");
-      if (RE2::PartialMatch(what, endpoint)) {
-        used.insert({domain_number, std::stoi(bus, nullptr, 16)});
-      }
-      if (bridge) {
-        bridges.push_back({NormalPci(line.substr(0, line.find(' '))), domain_number});
-      }
-      continue;
-    }
-    if (!bridge) continue;
-    std::string last;
-    if (RE2::PartialMatch(piece, buses, &bus, &last) && bus.size() <= 2 && last.size() <= 2) {
-      bridges.back().first = std::stoi(bus, nullptr, 16);
-      bridges.back().last = std::stoi(last, nullptr, 16);
-    } else if (absl::StrContains(line, "ACSCtl:")) {
-      bridges.back().control = std::string(absl::StripAsciiWhitespace(line));
-    }
+// GPUs that the bus or the driver shows; empty: not known.
+std::set<std::string> GpuAddresses(const host::Host& host) {
+  std::set<std::string> gpus;
+  if (const auto lspci = Output(host, {"lspci", "-vvv", "-nn"}); lspci.ok()) {
+    for (const auto& [pci, driver] : GpuDrivers(*lspci)) gpus.insert(pci);
   }
-  std::erase_if(bridges, [&](const Bridge& candidate) {
-    const auto below = used.lower_bound({candidate.domain, candidate.first});
-    return below == used.end() || below->first != candidate.domain ||
-           below->second > candidate.last;
-  });
-  return bridges;
+  for (const auto& [pci, name] : DeviceNames(host)) {
+    if (absl::StartsWith(name, "gpu:")) gpus.insert(pci);
+  }
+  return gpus;
 }
 
 std::set<std::string> ModuleNames(absl::string_view text) {
@@ -116,44 +71,7 @@ std::set<std::string> Options(absl::string_view cmdline) {
   return {words.begin(), words.end()};
 }
 
-// Seconds since boot; a machine that is not live has none.
-std::optional<double> Uptime(const host::Host& host) {
-  const auto uptime = FirstLine(host, "/proc/uptime");
-  return uptime.ok() ? LeadingDouble(*uptime) : std::nullopt;
-}
-
-// What the kernel left in the firmware's store when it died (fs/pstore), oldest part first; "none"
-// when it left nothing. Parts of one record hold the log from its end backwards.
-std::optional<std::string> PanicRecord(const host::Host& host) {
-  const auto parts = host.Glob("/sys/fs/pstore/dmesg-*");
-  if (!parts.ok()) {
-    if (IsAbsent(parts.status())) return "none";
-    return std::nullopt;
-  }
-  std::string reason;
-  for (const std::string& part : *parts) {
-    const auto text = host.ReadFile(part);
-    if (!text.ok()) continue;
-    if (std::string found = PanicReason(*text); !found.empty()) reason = std::move(found);
-  }
-  return reason.empty() ? absl::StrCat(parts->size(), " parts without a reason") : reason;
-}
-
 }  // namespace
-
-std::string PanicReason(absl::string_view record) {
-  static const RE2 reason(
-      R"((Kernel panic - not syncing.*|BUG: .*|Oops: .*|general protection fault.*|Unable to handle kernel .*))");
-  std::string found;
-  for (const absl::string_view line : Lines(record)) {
-    std::string text;
-    if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), reason, &text)) continue;
-    // The panic names its cause; what stands before it is only part of it.
-    if (absl::StartsWith(text, "Kernel panic")) return CleanText(text, 200);
-    if (found.empty()) found = CleanText(text, 200);
-  }
-  return found;
-}
 
 absl::StatusOr<CheckOutput> CheckKernelModules(const CheckContext& context) {
   const host::Host& host = context.host;
@@ -260,83 +178,6 @@ absl::StatusOr<CheckOutput> CheckCmdline(const CheckContext& context) {
   return output;
 }
 
-absl::StatusOr<CheckOutput> CheckIommu(const CheckContext& context) {
-  const host::Host& host = context.host;
-  const std::string& node = host.name();
-  GALEN_ASSIGN_OR_RETURN(const std::string text, FirstLine(host, "/proc/cmdline"));
-  const std::set<std::string> options = Options(text);
-  std::optional<bool> enabled;
-  std::optional<bool> passthrough;
-  if (options.contains("iommu=off") || options.contains("intel_iommu=off") ||
-      options.contains("amd_iommu=off")) {
-    enabled = false;
-  }
-  if (options.contains("iommu=pt")) passthrough = true;
-  std::optional<std::int64_t> faults;
-  const auto log = Output(host, {"dmesg", "--time-format", "iso"});
-  if (log.ok()) {
-    if (absl::StrContains(*log, "DMAR: IOMMU enabled") ||
-        absl::StrContains(*log, "AMD-Vi: Interrupt remapping enabled") ||
-        absl::StrContains(*log, "Default domain type:")) {
-      enabled = enabled.value_or(true);
-    }
-    if (absl::StrContains(*log, "Default domain type: Translated")) passthrough = false;
-    if (absl::StrContains(*log, "Default domain type: Passthrough")) passthrough = true;
-  }
-  if (enabled.has_value() && !*enabled) passthrough = std::nullopt;
-  CheckOutput output;
-  if (const auto events = KernelEvents(context); events.ok()) {
-    faults = 0;
-    for (const KernelEvent& event : *events) {
-      if (event.family != EventFamily::KERNEL_IOMMU_FAULT) continue;
-      *faults += event.count;
-      absl::StrAppend(&output.excerpt, event.text, "\n");
-    }
-  }
-  output.findings.push_back(FlagOrUnknown("enabled", node, enabled));
-  output.findings.push_back(FlagOrUnknown("passthrough", node, passthrough));
-  output.findings.push_back(faults.has_value() ? IntFinding("io_page_faults", node, "", *faults)
-                                               : UnknownFinding("io_page_faults", node, ""));
-  output.message =
-      absl::StrCat(!enabled.has_value() ? "whether the IOMMU is on is not known"
-                   : *enabled           ? "the IOMMU is on"
-                                        : "the IOMMU is off",
-                   !passthrough.has_value() ? ""
-                   : *passthrough           ? ", passing through"
-                                            : ", translating",
-                   faults.value_or(0) > 0 ? absl::StrCat(", ", *faults, " faults") : "");
-  return output;
-}
-
-absl::StatusOr<CheckOutput> CheckAcs(const CheckContext& context) {
-  const std::string& node = context.host.name();
-  GALEN_ASSIGN_OR_RETURN(const std::string text, Output(context.host, {"lspci", "-vvv", "-nn"}));
-  if (!absl::StrContains(text, "ACSCtl:") && absl::StrContains(text, "<access denied>")) {
-    return absl::PermissionDeniedError("lspci: capabilities are shown to root only");
-  }
-  CheckOutput output;
-  std::int64_t redirecting = 0;
-  for (const Bridge& bridge : BridgesAboveAccelerators(text)) {
-    if (!absl::StrContains(bridge.control, "ReqRedir+") &&
-        !absl::StrContains(bridge.control, "CmpltRedir+")) {
-      continue;
-    }
-    ++redirecting;
-    output.findings.push_back(
-        TextFinding("acsctl", node, absl::StrCat("pci:", bridge.address), bridge.control));
-  }
-  output.findings.push_back(IntFinding("redirecting_bridges", node, "", redirecting));
-  std::optional<bool> bare;
-  if (const auto cpu = Output(context.host, {"lscpu"}); cpu.ok()) {
-    bare = !absl::StrContains(*cpu, "Hypervisor vendor:");
-  }
-  output.findings.push_back(FlagOrUnknown("bare_metal", node, bare));
-  output.message = redirecting == 0
-                       ? "no bridge redirects peer-to-peer requests"
-                       : absl::StrCat(redirecting, " bridges redirect peer-to-peer requests");
-  return output;
-}
-
 absl::StatusOr<CheckOutput> CheckVirtualization(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
@@ -347,8 +188,11 @@ absl::StatusOr<CheckOutput> CheckVirtualization(const CheckContext& context) {
   std::optional<bool> no_space;
   if (const auto events = KernelEvents(context); events.ok()) {
     no_space = false;
+    const std::set<std::string> gpus = GpuAddresses(host);
     for (const KernelEvent& event : *events) {
       if (event.family != EventFamily::KERNEL_BAR) continue;
+      // Windows are tight for other devices too, and those work without the region.
+      if (!gpus.empty() && !gpus.contains(event.pci)) continue;
       no_space = guest;
       absl::StrAppend(&output.excerpt, event.text, "\n");
     }
@@ -356,7 +200,7 @@ absl::StatusOr<CheckOutput> CheckVirtualization(const CheckContext& context) {
   output.findings.push_back(FlagOrUnknown("guest_no_mmio_space", node, no_space));
   output.message = guest ? "the node is a virtual machine" : "the node is bare metal";
   if (no_space.value_or(false)) {
-    output.message += ", and its kernel finds no space for the BARs of a device";
+    output.message += ", and its kernel finds no space for the BARs of a GPU";
   }
   return output;
 }
@@ -392,40 +236,6 @@ absl::StatusOr<CheckOutput> CheckSecurity(const CheckContext& context) {
       : *enforcing           ? "enforcing"
                              : "not enforcing",
       denials.value_or(0) > 0 ? absl::StrCat("; ", *denials, " denials of GPU devices") : "");
-  return output;
-}
-
-absl::StatusOr<CheckOutput> CheckBootHistory(const CheckContext& context) {
-  const std::string& node = context.host.name();
-  GALEN_ASSIGN_OR_RETURN(const std::vector<KernelEvent> events, KernelEvents(context));
-  bool suspended = false;
-  bool shutdown = false;
-  CheckOutput output;
-  for (const KernelEvent& event : events) {
-    if (event.family != EventFamily::KERNEL_POWER) continue;
-    suspended |= event.code == "suspend";
-    shutdown |= event.code == "shutdown";
-    absl::StrAppend(&output.excerpt, event.text, "\n");
-  }
-  const std::optional<double> uptime = Uptime(context.host);
-  output.findings.push_back(uptime.has_value() ? FloatFinding("uptime_s", node, "", *uptime)
-                                               : UnknownFinding("uptime_s", node, ""));
-  const std::optional<std::string> panic = PanicRecord(context.host);
-  output.findings.push_back(panic.has_value() ? TextFinding("panic_record", node, "", *panic)
-                                              : UnknownFinding("panic_record", node, ""));
-  std::optional<bool> unclean;
-  if (const auto last = Output(context.host, {"last", "-x"}); last.ok()) {
-    unclean = absl::StrContains(*last, "crash");
-    output.excerpt += last->substr(0, 1024);
-  }
-  output.findings.push_back(FlagOrUnknown("unclean_reboot", node, unclean));
-  output.findings.push_back(BoolFinding("suspended", node, "", suspended));
-  output.findings.push_back(BoolFinding("last_shutdown_in_log", node, "", shutdown));
-  output.message = absl::StrCat(suspended ? "the node was suspended" : "the node was not suspended",
-                                unclean.value_or(false) ? "; it went down without a shutdown" : "",
-                                panic.value_or("none") != "none"
-                                    ? absl::StrCat("; the firmware keeps a record: ", *panic)
-                                    : "");
   return output;
 }
 

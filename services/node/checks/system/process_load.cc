@@ -8,14 +8,13 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/job_processes.h"
 #include "services/node/checks/system/listings.h"
 
 namespace galen::node {
@@ -30,8 +29,8 @@ int Processors(const host::Host& host) {
   }));
 }
 
-std::optional<std::int64_t> ThreadsOf(const host::Host& host, std::int64_t pid) {
-  const auto status = host.ReadFile(absl::StrCat("/proc/", pid, "/status"), host::View::kJob);
+std::optional<std::int64_t> ThreadsOf(const host::Host& host, std::int64_t pid, host::View view) {
+  const auto status = host.ReadFile(absl::StrCat("/proc/", pid, "/status"), view);
   if (!status.ok()) return std::nullopt;
   for (absl::string_view line : Lines(*status)) {
     if (absl::ConsumePrefix(&line, "Threads:")) return LeadingInt(line);
@@ -40,19 +39,6 @@ std::optional<std::int64_t> ThreadsOf(const host::Host& host, std::int64_t pid) 
 }
 
 }  // namespace
-
-std::vector<std::int64_t> JobProcesses(const host::Host& host) {
-  std::vector<std::int64_t> pids;
-  const auto paths = host.Glob("/proc/[0-9]*/status", host::View::kJob);
-  if (!paths.ok()) return pids;
-  for (const std::string& path : *paths) {
-    const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
-    std::int64_t pid = 0;
-    if (parts.size() > 2 && absl::SimpleAtoi(parts[2], &pid)) pids.push_back(pid);
-  }
-  absl::c_sort(pids);
-  return pids;
-}
 
 absl::StatusOr<CheckOutput> CheckProcessLoad(const CheckContext& context) {
   const host::Host& host = context.host;
@@ -63,8 +49,8 @@ absl::StatusOr<CheckOutput> CheckProcessLoad(const CheckContext& context) {
       const std::string text,
       Output(host, {"ps", "-eo", "pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args"}));
   const std::vector<ListedProcess> processes = ParseProcesses(text);
-  const std::vector<std::int64_t> job = JobProcesses(host);
-  const auto own = WithRelatives(processes, job, data.Texts("session_hosts"));
+  const JobProcesses job = FindJobProcesses(context);
+  const auto own = WithRelatives(processes, job.pids, data.Texts("session_hosts"));
   const std::vector<std::string> agents = data.Texts("agents");
   CheckOutput output;
   std::vector<std::string> remarks;
@@ -90,12 +76,12 @@ absl::StatusOr<CheckOutput> CheckProcessLoad(const CheckContext& context) {
     busy.push_back(&process);
   }
   const int processors = Processors(host);
-  const bool known = processors > 0 && !job.empty();
+  const bool known = processors > 0 && !job.pids.empty();
   add(known ? FloatFinding("foreign_cpu_pct", node, "", foreign / processors)
             : UnknownFinding("foreign_cpu_pct", node, ""));
   std::optional<std::int64_t> threads;
-  for (const std::int64_t pid : job) {
-    if (const auto count = ThreadsOf(host, pid)) threads = threads.value_or(0) + *count;
+  for (const std::int64_t pid : job.pids) {
+    if (const auto count = ThreadsOf(host, pid, job.view)) threads = threads.value_or(0) + *count;
   }
   add(threads.has_value() ? IntFinding("threads_of_job", node, "", *threads)
                           : UnknownFinding("threads_of_job", node, ""));

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,11 +13,17 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
+#include "services/node/checks/check_data.h"
+#include "services/node/checks/gpu/gpu_query.h"
+#include "services/node/checks/gpu/gpu_state.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/flag.h"
 #include "services/node/checks/system/kernel_line.h"
+#include "services/node/checks/system/kernel_log.h"
 
 namespace galen::node {
 namespace {
@@ -28,15 +35,22 @@ std::string Packages(const host::Host& host) {
   return Output(host, {"rpm", "-qa"}).value_or("");
 }
 
-v1::Finding FlagOrUnknown(absl::string_view name, const std::string& node,
-                          std::optional<bool> value) {
-  return value.has_value() ? BoolFinding(name, node, "", *value) : UnknownFinding(name, node, "");
+// Whether the machine has GPUs whose switches are no devices of the bus.
+bool HidesSwitches(const CheckData& data, absl::string_view lspci) {
+  return absl::c_any_of(data.Texts("switches_off_the_bus"), [&](const std::string& gpu) {
+    return absl::StrContains(lspci, absl::StrCat("[", gpu, "]"));
+  });
 }
 
-// A machine needs a fabric manager when it has NVSwitches; nothing when the bus is not known.
-std::optional<bool> HasNvSwitch(const host::Host& host) {
+// A machine needs a fabric manager when it has NVSwitches; nothing when that is not known.
+std::optional<bool> HasNvSwitch(const host::Host& host, const CheckData& data) {
   if (const auto text = Output(host, {"lspci", "-vvv", "-nn"}); text.ok()) {
-    return absl::StrContains(*text, "[0680]: NVIDIA");
+    if (absl::StrContains(*text, "[0680]: NVIDIA")) return true;
+    if (!HidesSwitches(data, *text)) return false;
+    // The switches of a virtual machine's GPUs may be its host's to set up.
+    const auto cpu = Output(host, {"lscpu"});
+    if (cpu.ok() && !absl::StrContains(*cpu, "Hypervisor vendor:")) return true;
+    return std::nullopt;
   }
   if (const auto nodes = host.Glob("/proc/driver/nvidia-nvswitch/devices/*"); nodes.ok()) {
     return true;
@@ -47,18 +61,24 @@ std::optional<bool> HasNvSwitch(const host::Host& host) {
 }
 
 struct Journal {
-  std::vector<std::string> errors;
-  int starts = 0;
+  std::vector<std::string> errors;  // of the service's present run, the first ones
   std::optional<absl::Time> last_start;
 };
 
 Journal ReadJournal(absl::string_view text) {
   Journal journal;
+  bool starting = false;
   for (const absl::string_view line : Lines(text)) {
     const KernelLine parsed = ParseKernelLine(line);
-    if (absl::StrContains(line, "Started") && absl::StrContains(line, "abric")) {
-      ++journal.starts;
-      journal.last_start = parsed.time;
+    // systemd's own word; what an earlier run complained of was mended, or is complained of again.
+    if (absl::StrContains(line, "systemd[") && absl::StrContains(line, "abric")) {
+      if (absl::StrContains(line, ": Starting ")) {
+        journal.errors.clear();
+        starting = true;
+      } else if (absl::StrContains(line, ": Started ")) {
+        if (!std::exchange(starting, false)) journal.errors.clear();
+        journal.last_start = parsed.time;
+      }
     }
     const std::string lower = absl::AsciiStrToLower(parsed.message);
     // systemd notes this of every daemon that forks before it has written its PID file.
@@ -71,14 +91,25 @@ Journal ReadJournal(absl::string_view text) {
   return journal;
 }
 
-std::optional<absl::Time> BootTime(const host::Host& host) {
-  const auto text = host.ReadFile("/proc/stat");
-  if (!text.ok()) return std::nullopt;
-  for (absl::string_view line : Lines(*text)) {
-    if (!absl::ConsumePrefix(&line, "btime ")) continue;
-    if (const auto seconds = LeadingInt(line)) return absl::FromUnixSeconds(*seconds);
+// Whether the NVLink fabric of the GPUs spans machines; nothing where no GPU says.
+std::optional<bool> FabricSpansMachines(const host::Host& host) {
+  const auto state = QueryNvidia(host);
+  if (!state.ok()) return std::nullopt;
+  bool known = true;
+  for (const Gpu& gpu : state->gpus) {
+    if (gpu.fabric.spans_machines.value_or(false)) return true;
+    known = known && (gpu.fabric.state.empty() || gpu.fabric.spans_machines.has_value());
   }
-  return std::nullopt;
+  return known ? std::optional<bool>(false) : std::nullopt;
+}
+
+// Nothing: that could not be read.
+std::optional<bool> ImexChannelPresent(const host::Host& host) {
+  const auto listing = Output(host, {"ls", "-l", "/dev/nvidia-caps-imex-channels"});
+  if (listing.ok()) return absl::StrContains(*listing, "channel");
+  const bool absent = IsAbsent(listing.status()) ||
+                      listing.status().code() == absl::StatusCode::kFailedPrecondition;
+  return absent ? std::optional<bool>(false) : std::nullopt;
 }
 
 }  // namespace
@@ -119,17 +150,31 @@ std::map<std::string, Unit> ParseUnits(absl::string_view text) {
   return units;
 }
 
-std::string PackageVersion(absl::string_view packages, absl::string_view stem) {
+std::string PackageVersion(absl::string_view packages, absl::string_view stem,
+                           absl::string_view wanted) {
   const std::string name = RE2::QuoteMeta(re2::StringPiece(stem.data(), stem.size()));
   const RE2 pattern(
       absl::StrCat("^", name, R"((?:-\d+)?(?::\w+)?(?:\s+(?:\d+:)?|-)(\d{3}\.\d+(?:\.\d+)?))"));
-  std::string version;
+  std::string first;
   for (const absl::string_view line : Lines(packages)) {
-    if (RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), pattern, &version)) {
-      return version;
-    }
+    std::string version;
+    if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), pattern, &version)) continue;
+    if (version == wanted) return version;
+    if (first.empty()) first = std::move(version);
   }
-  return "";
+  return first;
+}
+
+bool UsesImex(const host::Host& host) {
+  const std::optional<bool> spans = FabricSpansMachines(host);
+  if (spans.value_or(false)) return true;
+  const auto units = ReadUnits(host);
+  if (!units.ok()) return false;
+  const auto unit = units->find("nvidia-imex");
+  // Images bring the package; where somebody set the service up, it runs or tried to.
+  if (unit == units->end() || unit->second.load != "loaded") return false;
+  if (unit->second.active == "active") return true;
+  return unit->second.active != "inactive" && !spans.has_value();
 }
 
 absl::StatusOr<CheckOutput> CheckServices(const CheckContext& context) {
@@ -164,9 +209,12 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   const std::string& node = host.name();
   const auto units = ReadUnits(host);
   if (!units.ok()) return units.status();
+  GALEN_ASSIGN_OR_RETURN(const CheckData data,
+                         CheckData::Of(context.knowledge, "system.fabric_manager"));
+  const std::string driver = FirstLine(host, "/sys/module/nvidia/version").value_or("");
   const std::string packages = Packages(host);
-  std::string version = PackageVersion(packages, "nvidia-fabricmanager");
-  if (version.empty()) version = PackageVersion(packages, "nvidia-fabric-manager");
+  std::string version = PackageVersion(packages, "nvidia-fabricmanager", driver);
+  if (version.empty()) version = PackageVersion(packages, "nvidia-fabric-manager", driver);
   const auto it = units->find("nvidia-fabricmanager");
   std::optional<bool> installed;
   std::optional<bool> active;
@@ -176,11 +224,10 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   } else if (!version.empty()) {
     installed = true;
   }
-  const std::optional<bool> needed = HasNvSwitch(host);
+  const std::optional<bool> needed = HasNvSwitch(host, data);
   if (needed.has_value() && !*needed && !installed.value_or(false)) {
     return absl::NotFoundError("the node has no NVSwitch, so it needs no fabric manager");
   }
-  const std::string driver = FirstLine(host, "/sys/module/nvidia/version").value_or("");
   CheckOutput output;
   const bool known_need = needed.has_value() && *needed;
   output.findings.push_back(known_need || installed.value_or(false)
@@ -238,29 +285,41 @@ absl::StatusOr<CheckOutput> CheckImex(const CheckContext& context) {
   if (!channels && (it == units.end() || !Installed(it->second))) {
     return absl::NotFoundError("the node has no IMEX");
   }
+  const bool used = UsesImex(host);
   CheckOutput output;
-  std::optional<bool> present;
-  if (const auto listing = Output(host, {"ls", "-l", "/dev/nvidia-caps-imex-channels"});
-      listing.ok()) {
-    present = absl::StrContains(*listing, "channel");
-  } else if (IsAbsent(listing.status()) ||
-             listing.status().code() == absl::StatusCode::kFailedPrecondition) {
-    present = false;
-  }
-  output.findings.push_back(FlagOrUnknown("channel_present", node, present));
+  // Every driver that knows IMEX registers the channels, and images bring its service: that they
+  // are not there, or off, is a fault where something uses them.
+  const auto flag = [&](absl::string_view name, std::optional<bool> value) {
+    output.findings.push_back(used || value.value_or(false) ? FlagOrUnknown(name, node, value)
+                                                            : UnknownFinding(name, node, ""));
+  };
+  flag("channel_present", ImexChannelPresent(host));
   std::optional<bool> active;
   if (it != units.end()) active = it->second.active == "active";
-  output.findings.push_back(FlagOrUnknown("service_active", node, active));
-  static const RE2 status(R"re("(?:status|domainStatus|state)"\s*:\s*"([A-Z_]+)")re");
+  flag("service_active", active);
   std::string state;
   if (const auto text = Output(host, {"nvidia-imex-ctl", "-N", "-j"}); text.ok()) {
-    RE2::PartialMatch(*text, status, &state);
+    // Of the domain; each node has a status of its own ("READY").
+    state = CleanText(TextAt(ParseJson(*text), {"status"}), 32);
     output.excerpt = *text;
   }
-  output.findings.push_back(state.empty() ? UnknownFinding("domain_state", node, "")
-                                          : TextFinding("domain_state", node, "", state));
-  output.message = absl::StrCat("IMEX service ", active.value_or(false) ? "active" : "not active",
-                                state.empty() ? "" : absl::StrCat(", domain ", state));
+  output.findings.push_back(state.empty() || !(used || state == "UP")
+                                ? UnknownFinding("domain_state", node, "")
+                                : TextFinding("domain_state", node, "", state));
+  output.message = absl::StrCat(
+      "IMEX service ", active.value_or(false) ? "active" : "not active",
+      state.empty() ? "" : absl::StrCat(", domain ", state),
+      used ? "" : "; no GPU's fabric is known to span machines, and the service is not set up");
+  return output;
+}
+
+absl::StatusOr<CheckOutput> CheckImexChannel(const CheckContext& context) {
+  const std::optional<bool> present = ImexChannelPresent(context.host);
+  CheckOutput output;
+  output.findings.push_back(FlagOrUnknown("present", context.host.name(), present));
+  output.message = !present.has_value() ? "/dev/nvidia-caps-imex-channels cannot be read"
+                   : *present           ? "an IMEX channel is there"
+                                        : "no IMEX channel is there";
   return output;
 }
 

@@ -24,13 +24,21 @@ std::map<std::string, Unit> ParseUnits(absl::string_view text);
 absl::StatusOr<std::map<std::string, Unit>> ReadUnits(const host::Host& host);
 
 // "550.90.07" of the package of that stem in `dpkg-query -W` ("nvidia-fabricmanager-550
-// 550.90.07-1") or `rpm -qa` ("nvidia-fabric-manager-550.90.07-1.x86_64"); empty: none. Pure.
-std::string PackageVersion(absl::string_view packages, absl::string_view stem);
+// 550.90.07-1") or `rpm -qa` ("nvidia-fabric-manager-550.90.07-1.x86_64"); empty: none. Of several
+// the one of version `wanted`, else the first: dpkg-query lists removed packages, too. Pure.
+std::string PackageVersion(absl::string_view packages, absl::string_view stem,
+                           absl::string_view wanted = "");
 
-// system.services, system.fabric_manager, system.imex, system.mps, system.time_sync.
+// Whether the node is known to use IMEX: the NVLink fabric of its GPUs spans machines, or the
+// service was set up.
+bool UsesImex(const host::Host& host);
+
+// system.services, system.fabric_manager, system.imex, system.imex_channel, system.mps,
+// system.time_sync.
 absl::StatusOr<CheckOutput> CheckServices(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckImex(const CheckContext& context);
+absl::StatusOr<CheckOutput> CheckImexChannel(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckMps(const CheckContext& context);
 absl::StatusOr<CheckOutput> CheckTimeSync(const CheckContext& context);
 

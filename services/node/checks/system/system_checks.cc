@@ -1,9 +1,11 @@
 #include "services/node/checks/system/system_checks.h"
 
 #include "services/node/checks/system/bmc.h"
+#include "services/node/checks/system/boot_history.h"
 #include "services/node/checks/system/devices.h"
 #include "services/node/checks/system/drives.h"
 #include "services/node/checks/system/file_systems.h"
+#include "services/node/checks/system/iommu.h"
 #include "services/node/checks/system/kernel_log.h"
 #include "services/node/checks/system/memory.h"
 #include "services/node/checks/system/network.h"
@@ -27,6 +29,7 @@ absl::Span<const NamedCheck> SystemChecks() {
       {"system.services", CheckServices},
       {"system.fabric_manager", CheckFabricManager},
       {"system.imex", CheckImex},
+      {"system.imex_channel", CheckImexChannel},
       {"system.mps", CheckMps},
       {"system.time_sync", CheckTimeSync},
       {"system.kernel_modules", CheckKernelModules},

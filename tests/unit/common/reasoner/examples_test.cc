@@ -238,6 +238,65 @@ TEST_F(ExampleTest, FindsTheEthernetPortInTheAdapterList) {
   EXPECT_THAT(answer.other_labels(), IsEmpty());
 }
 
+constexpr char kHcaFault[] = "INTERCONNECT_NETWORKING.NIC.HCA_FAULT";
+constexpr char kPort[] = "nic:mlx5_0/port:1";
+
+TEST_F(ExampleTest, TheVerdictOfAPairSweepAccusesTheAdapterOfThatNode) {
+  const Scene scene =
+      Scene(book()).Saw("rdma.pair", {Bool("failed", true, kPort), Text("follows_node", "n1")});
+  EXPECT_EQ(JudgeOf(scene, kHcaFault).outcome(), Verdict::CONFIRMED);
+  // What all pairs would share is not the cause.
+  for (const char* label : {"INTERCONNECT_NETWORKING.INFINIBAND.SUBNET_MANAGER_UNSUITABLE",
+                            "INTERCONNECT_NETWORKING.EFA.SECURITY_GROUP_RULE_MISSING",
+                            "INTERCONNECT_NETWORKING.TOPOLOGY.MISCABLED",
+                            "INTERCONNECT_NETWORKING.TOPOLOGY.NO_CROSS_RAIL_ROUTE"}) {
+    EXPECT_EQ(JudgeOf(scene, label).outcome(), Verdict::REJECTED) << label;
+  }
+}
+
+TEST_F(ExampleTest, AnAdapterThatFailsToItselfIsAccusedUnlessItsPortIsDown) {
+  const auto fails_with = [&](const char* state) {
+    return JudgeOf(Scene(book())
+                       .Saw("rdma.loopback", {Bool("failed", true, kPort)})
+                       .Saw("rdma.link", {Text("state", state, kPort)}),
+                   kHcaFault)
+        .outcome();
+  };
+  EXPECT_EQ(fails_with("ACTIVE"), Verdict::CONFIRMED);
+  EXPECT_NE(fails_with("DOWN"), Verdict::CONFIRMED);
+}
+
+TEST_F(ExampleTest, DataThatArriveChangedAccuseTheAdapter) {
+  for (const char* check : {"rdma.loopback", "rdma.pair"}) {
+    const Scene scene =
+        Scene(book()).Saw(check, {Bool("failed", false, kPort), Int("data_errors", 8, kPort)});
+    EXPECT_EQ(JudgeOf(scene, kHcaFault).outcome(), Verdict::CONFIRMED) << check;
+  }
+}
+
+TEST_F(ExampleTest, AQuietSecondDoesNotClearAPortThatWentDownAnHourAgo) {
+  constexpr char kFlapping[] = "INTERCONNECT_NETWORKING.RDMA_LINK.FLAPPING";
+  const auto with_total = [&](std::int64_t total) {
+    return JudgeOf(Scene(book())
+                       .Saw("rdma.counters", {Int("link_downed_delta", 0, kPort),
+                                              Int("link_downed_total", total, kPort)})
+                       .Saw("rdma.link", {Text("state", "ACTIVE", kPort),
+                                          Text("link_layer", "InfiniBand", kPort)})
+                       .Saw("system.kernel_log", {Event("nic", "link_down", "nic:mlx5_0")}),
+                   kFlapping);
+  };
+  const Verdict went_down = with_total(3);
+  EXPECT_EQ(went_down.outcome(), Verdict::CONFIRMED);
+  EXPECT_LT(with_total(0).probability(), went_down.probability());
+}
+
+TEST_F(ExampleTest, FewerAdaptersThanThePeersHaveAreMissingAdapters) {
+  const Scene scene =
+      Scene(book()).Saw("rdma.devices", {Int("device_count", 7), Int("count_below_peers_pct", 12)});
+  EXPECT_EQ(JudgeOf(scene, "INTERCONNECT_NETWORKING.NIC.HCA_MISSING").outcome(),
+            Verdict::CONFIRMED);
+}
+
 TEST_F(ExampleTest, ConfirmsNothingOnAHealthyNode) {
   const auto answer = Conclude(Healthy());
   EXPECT_EQ(answer.primary_label(), "");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/knowledge/load.h"
 #include "common/knowledge/rules.h"
 #include "services/execution/check_runner.h"
 #include "tests/testing/fake_clock.h"
@@ -29,13 +30,15 @@ knowledge::v1::KnowledgeBase PairCheck() {
   check.set_name("rdma.pair");
   check.add_needs("two_nodes");
   for (const char* name : {"role", "peer", "token"}) check.add_parameters()->set_name(name);
-  knowledge::v1::FindingSpec& finding = *check.add_findings();
-  finding.set_name("follows_node");
-  finding.set_type("text");
-  knowledge::v1::Rule& limit = *finding.mutable_abnormal();
-  limit.set_finding("follows_node");
-  limit.set_op(knowledge::v1::Rule::NE);
-  limit.set_value("none");
+  // Its findings, with their limits, are those of the catalogue.
+  std::vector<knowledge::Problem> problems;
+  const auto real =
+      knowledge::Parse(std::vector<std::string>{GALEN_SOURCE_DIR "/knowledge/checks"}, problems);
+  EXPECT_THAT(real, IsOk());
+  if (!real.ok()) return base;
+  for (const knowledge::v1::Check& each : real->checks()) {
+    if (each.name() == "rdma.pair") *check.mutable_findings() = each.findings();
+  }
   return base;
 }
 
@@ -44,6 +47,7 @@ struct Cluster {
   std::set<std::string> bad;
   std::set<std::string> without_device;
   std::set<std::string> deaf;  // as a server it opens no port
+  bool servers_wait = false;   // for a client that does not come, until they are cancelled
   std::string address = "10.0.0.1:4791";
   std::map<std::string, std::string> servers;  // by token
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -75,6 +79,13 @@ class FakeNode final : public clients::NodeClient {
         interim.set_status(CheckResult::RUNNING);
         interim.set_message("listening on " + cluster_.address);
         on_result(interim);
+      }
+      if (cluster_.servers_wait && partner_.empty()) {
+        auto waiting = std::make_shared<absl::AnyInvocable<void(absl::Status) &&>>(std::move(done));
+        return [waiting] {
+          auto end = std::exchange(*waiting, nullptr);
+          if (end) std::move(end)(absl::CancelledError("asked to end"));
+        };
       }
       const bool failed =
           cluster_.bad.contains(name_) || partner_.empty() || cluster_.bad.contains(partner_);
@@ -167,6 +178,9 @@ TEST_F(PairSweepTest, TheBadNodeIsNamedAndItsPartnersAreCleared) {
     EXPECT_EQ(result.status(), node == "n3" ? CheckResult::FAIL : CheckResult::PASS) << node;
   }
   EXPECT_THAT(results.at("n3").message(), HasSubstr("fails on 1 of 7 nodes"));
+  // By the catalogue's own limit: without one it would be evidence of nothing.
+  EXPECT_TRUE(results.at("n3").findings(0).abnormal());
+  EXPECT_FALSE(results.at("n0").findings(0).abnormal());
 }
 
 TEST_F(PairSweepTest, OfTwoNodesAloneTheBadOneCannotBeTold) {
@@ -184,6 +198,16 @@ TEST_F(PairSweepTest, ANodeWithoutTheDeviceIsSkippedAndSpoilsNobodysResult) {
   for (const char* node : {"n0", "n2", "n3"}) {
     EXPECT_EQ(results.at(node).status(), CheckResult::PASS) << node;
   }
+}
+
+TEST_F(PairSweepTest, AServerWhoseClientEndsIsNotWaitedFor) {
+  cluster_.without_device = {"n1"};
+  cluster_.servers_wait = true;
+  const auto results = Run(2);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results.at("n1").status(), CheckResult::SKIPPED);
+  EXPECT_EQ(results.at("n0").status(), CheckResult::ERROR);
+  EXPECT_THAT(results.at("n0").message(), HasSubstr("not tested: n1 was no client for it"));
 }
 
 TEST_F(PairSweepTest, AServerThatOpensNoPortIsTheOneToBlame) {

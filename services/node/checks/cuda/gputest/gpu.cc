@@ -23,6 +23,9 @@ constexpr double kInitLimit = 60;
 constexpr double kContextLimit = 60;
 constexpr double kModuleLimit = 60;
 
+// The kernels are built for sm_70.
+constexpr int kLeastMajor = 7;
+
 }  // namespace
 
 double Now() {
@@ -46,6 +49,10 @@ Gpu::Gpu(const CudaApi& api, const std::string& address) : api_(api) {
   int sms = 0;
   Require("cuDeviceGetAttribute", api_.DeviceGetAttribute(&sms, kAttributeSms, device_));
   sms_ = sms > 0 ? static_cast<unsigned>(sms) : 1;
+  int major = 0;
+  Require("cuDeviceGetAttribute", api_.DeviceGetAttribute(&major, kAttributeMajor, device_));
+  // The driver would call the kernels invalid, which is no fault of the GPU.
+  if (major < kLeastMajor) SayRefusedAndExit("older than Volta: the kernels need capability 7.0");
   SayStep(kContextLimit, "cuCtxCreate");
   Require("cuCtxCreate", api_.CtxCreate(&context_, 0, device_));
   SayStep(kModuleLimit, "cuModuleLoadData");

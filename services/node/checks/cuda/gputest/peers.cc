@@ -13,6 +13,8 @@ namespace {
 
 // A copy of one buffer; over PCIe the largest takes less than a second.
 constexpr double kCopyLimit = 10;
+// How often it is said at most that copies go on, each of which may take its limit.
+constexpr double kSayEvery = 0.25;
 constexpr unsigned kSeed = 31;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
@@ -52,7 +54,12 @@ void TestPair(const CudaApi& api, Peer& from, Peer& to, const std::string& name,
   from.gpu->WritePattern(from.buffer, bytes, kRandom, kSeed, from.buffer);
   from.gpu->Wait("filling the source", kCopyLimit);
   std::vector<double> rates;
+  double said = Now();
   for (unsigned i = 0; i < repeats + 1; ++i) {
+    if (Now() - said >= kSayEvery * std::min(1.0, Patience())) {
+      SayStep(kCopyLimit * 2, "pair " + name);
+      said = Now();
+    }
     const double taken = from.gpu->Time("copy " + name, kCopyLimit, [&] {
       from.gpu->Require("cuMemcpyPeerAsync",
                         api.MemcpyPeerAsync(to.buffer, to.gpu->context(), from.buffer,
@@ -63,6 +70,7 @@ void TestPair(const CudaApi& api, Peer& from, Peer& to, const std::string& name,
   }
   std::sort(rates.begin(), rates.end());
   rate = rates[rates.size() / 2];
+  SayStep(kCopyLimit * 2, "pair " + name);
   wrong = WrongWords(to, bytes, kSeed);
 }
 

@@ -42,7 +42,7 @@ ibv_mtu MtuCode(int bytes) {
 absl::Status Refused(absl::string_view what, int error) {
   const std::string text = absl::StrCat(what, ": ", std::strerror(error));
   if (error == EPERM || error == EACCES) return absl::PermissionDeniedError(text);
-  return absl::FailedPreconditionError(text);
+  return absl::UnavailableError(text);
 }
 
 // The codes of verbs are 1 to 5 for 256 to 4096 bytes.

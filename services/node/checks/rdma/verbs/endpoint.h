@@ -42,8 +42,10 @@ struct EndpointOptions {
 // is the source, the second half the target of the other side. Frees all it holds. Not thread-safe.
 class Endpoint {
  public:
-  // NOT_FOUND: no such device. FAILED_PRECONDITION: its port is not active. PERMISSION_DENIED: this
-  // process may not open it, or may not lock any memory. INVALID_ARGUMENT: out of bounds.
+  // NOT_FOUND: no such device. FAILED_PRECONDITION: its port is not active, and nothing else.
+  // PERMISSION_DENIED: this process may not open it, or may not lock any memory. UNAVAILABLE: the
+  // adapter does not give what is asked for, as EFA has no reliable connected queue pairs.
+  // INVALID_ARGUMENT: out of bounds.
   static absl::StatusOr<std::unique_ptr<Endpoint>> Open(std::shared_ptr<const VerbsLibrary> library,
                                                         const EndpointOptions& options);
   ~Endpoint();
@@ -61,8 +63,8 @@ class Endpoint {
   // Makes the slots no larger than `bytes`, as the other side's may be smaller.
   void ShrinkSlots(std::size_t bytes) { slot_bytes_ = std::min(slot_bytes_, bytes); }
 
-  // Joins each queue pair with that of the same place in `remote`. FAILED_PRECONDITION when the
-  // adapter refuses; INVALID_ARGUMENT when `remote` has another number of queue pairs.
+  // Joins each queue pair with that of the same place in `remote`. ABORTED: it is not reached;
+  // UNAVAILABLE: the adapter refuses; INVALID_ARGUMENT: `remote` has another number of queue pairs.
   absl::Status Connect(const EndpointAddress& remote);
 
   // Posts a write of the first `bytes` of source slot `slot` to the same place of the target.

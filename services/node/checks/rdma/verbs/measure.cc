@@ -19,6 +19,7 @@ namespace {
 constexpr int kVersion = 1;
 constexpr int kSlots = 16;
 constexpr std::int64_t kMostPorts = 64;
+constexpr std::size_t kLeastMessage = 4096;
 // How long a stranger may take over its first line before it is hung up on.
 constexpr absl::Duration kHelloTime = absl::Seconds(2);
 // What the adapter's own retries may add to a measurement before it counts as unanswered.
@@ -62,6 +63,29 @@ absl::Status Measure(Endpoint& from, const EndpointAddress& to, const MeasureOpt
   if (status.code() != absl::StatusCode::kAborted) return status;
   measured->failed = std::string(status.message());
   return absl::OkStatus();
+}
+
+// The reason that a `skip`, `refused` or `failed` gives.
+std::string ReasonWords(const Measured& measured) {
+  if (measured.failed.empty()) {
+    return absl::StrCat("unmeasured=1 reason=", AsValue(measured.unmeasured));
+  }
+  return absl::StrCat("reason=", AsValue(measured.failed));
+}
+
+void TellReasonOfPeer(const PairMessage& message, Measured* measured) {
+  measured->unmeasured_by_peer = !message.Text("unmeasured").empty();
+  (measured->unmeasured_by_peer ? measured->unmeasured : measured->failed) =
+      absl::StrCat("the other node: ", CleanText(message.Text("reason"), kMostPairLine));
+}
+
+// Where the own port does not open either, this node is no better to test others with.
+void TellIfUnopenedHereToo(const std::shared_ptr<const VerbsLibrary>& library, Measured* measured) {
+  const auto own = Endpoint::Open(library, OptionsOf(measured->own, 1, kLeastMessage));
+  if (own.ok()) return;
+  measured->unmeasured_by_peer = false;
+  measured->unmeasured.clear();
+  TellUnopened(own.status(), measured);
 }
 
 // Both ends of the conversation. The peer going away in its middle is no lack of this node's, and
@@ -127,16 +151,16 @@ absl::Status ServePort(const std::shared_ptr<const VerbsLibrary>& library, const
   absl::Status ready = endpoint.status();
   if (ready.ok()) ready = (*endpoint)->Connect(client);
   if (!ready.ok()) {
-    measured->failed = std::string(ready.message());
-    return talk.Say(absl::StrCat("refused device=", AsValue(measured->own.device),
-                                 " reason=", AsValue(ready.message())));
+    TellUnopened(ready, measured);
+    return talk.Say(absl::StrCat("refused device=", AsValue(measured->own.device), " ",
+                                 ReasonWords(*measured)));
   }
   GALEN_RETURN_IF_ERROR(talk.Say(absl::StrCat("ready device=", AsValue(measured->own.device),
                                               " bytes=", (*endpoint)->slot_bytes(), " ",
                                               EndpointWords((*endpoint)->address()))));
   GALEN_ASSIGN_OR_RETURN(const PairMessage result, talk.Hear());
   if (result.verb == "failed") {
-    measured->failed = CleanText(result.Text("reason"), kMostPairLine);
+    TellReasonOfPeer(result, measured);
     return absl::OkStatus();
   }
   if (result.verb != "measured") return absl::InvalidArgumentError("the other side broke off");
@@ -159,9 +183,9 @@ absl::Status TryPort(const std::shared_ptr<const VerbsLibrary>& library, int ind
   auto endpoint =
       Endpoint::Open(library, OptionsOf(measured->own, options.qps, options.message_bytes));
   if (!endpoint.ok()) {
-    measured->failed = std::string(endpoint.status().message());
-    return talk.Say(absl::StrCat("skip index=", index, " device=", device,
-                                 " reason=", AsValue(endpoint.status().message())));
+    TellUnopened(endpoint.status(), measured);
+    return talk.Say(
+        absl::StrCat("skip index=", index, " device=", device, " ", ReasonWords(*measured)));
   }
   const std::uint64_t seed = NewSeed();
   GALEN_RETURN_IF_ERROR(talk.Say(absl::StrCat(
@@ -170,8 +194,7 @@ absl::Status TryPort(const std::shared_ptr<const VerbsLibrary>& library, int ind
   GALEN_ASSIGN_OR_RETURN(const PairMessage ready, talk.Hear());
   measured->peer = CleanText(ready.Text("device"), 64);
   if (ready.verb == "refused") {
-    measured->failed =
-        absl::StrCat("the other node: ", CleanText(ready.Text("reason"), kMostPairLine));
+    TellReasonOfPeer(ready, measured);
     return absl::OkStatus();
   }
   if (ready.verb != "ready") return absl::InvalidArgumentError("the other side broke off");
@@ -180,12 +203,12 @@ absl::Status TryPort(const std::shared_ptr<const VerbsLibrary>& library, int ind
   (*endpoint)->ShrinkSlots(static_cast<std::size_t>(bytes));
   FillPattern(seed, Written((*endpoint)->source(), **endpoint));
   if (absl::Status joined = (*endpoint)->Connect(server); !joined.ok()) {
-    measured->failed = std::string(joined.message());
+    TellUnopened(joined, measured);
   } else {
     GALEN_RETURN_IF_ERROR(Measure(**endpoint, server, options, limits, measured));
   }
-  if (!measured->failed.empty()) {
-    return talk.Say(absl::StrCat("failed reason=", AsValue(measured->failed)));
+  if (!measured->failed.empty() || !measured->unmeasured.empty()) {
+    return talk.Say(absl::StrCat("failed ", ReasonWords(*measured)));
   }
   GALEN_RETURN_IF_ERROR(talk.Say(
       absl::StrCat("measured one=", measured->gbps_one, " many=", measured->gbps_many,
@@ -199,24 +222,37 @@ absl::Status TryPort(const std::shared_ptr<const VerbsLibrary>& library, int ind
 
 }  // namespace
 
+void TellUnopened(const absl::Status& status, Measured* measured) {
+  const bool failed = status.code() == absl::StatusCode::kFailedPrecondition ||
+                      status.code() == absl::StatusCode::kAborted;
+  (failed ? measured->failed : measured->unmeasured) = std::string(status.message());
+}
+
 absl::StatusOr<Measured> MeasureLoopback(const std::shared_ptr<const VerbsLibrary>& library,
                                          const MeasuredPort& port, const MeasureOptions& options,
                                          const WaitLimits& limits) {
   const EndpointOptions make = OptionsOf(port, options.qps, options.message_bytes);
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoint> from, Endpoint::Open(library, make));
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Endpoint> to, Endpoint::Open(library, make));
-  const std::size_t bytes = std::min(from->slot_bytes(), to->slot_bytes());
-  from->ShrinkSlots(bytes);
-  to->ShrinkSlots(bytes);
   Measured measured;
   measured.own = port;
   measured.peer = port.device;
+  auto opened = Endpoint::Open(library, make);
+  auto second = opened.ok() ? Endpoint::Open(library, make) : opened.status();
+  if (!second.ok()) {
+    if (second.status().code() == absl::StatusCode::kInvalidArgument) return second.status();
+    TellUnopened(second.status(), &measured);
+    return measured;
+  }
+  const std::unique_ptr<Endpoint> from = *std::move(opened);
+  const std::unique_ptr<Endpoint> to = *std::move(second);
+  const std::size_t bytes = std::min(from->slot_bytes(), to->slot_bytes());
+  from->ShrinkSlots(bytes);
+  to->ShrinkSlots(bytes);
   const std::uint64_t seed = NewSeed();
   FillPattern(seed, Written(from->source(), *from));
   absl::Status joined = from->Connect(to->address());
   if (joined.ok()) joined = to->Connect(from->address());
   if (!joined.ok()) {
-    measured.failed = std::string(joined.message());
+    TellUnopened(joined, &measured);
     return measured;
   }
   GALEN_RETURN_IF_ERROR(Measure(*from, to->address(), options, limits, &measured));
@@ -243,8 +279,8 @@ absl::StatusOr<std::vector<Measured>> ServePair(const std::shared_ptr<const Verb
     measured.own = ports[static_cast<std::size_t>(index)];
     measured.peer = CleanText(ask.Text("device"), 64);
     if (ask.verb == "skip") {
-      measured.failed =
-          absl::StrCat("the other node: ", CleanText(ask.Text("reason"), kMostPairLine));
+      TellReasonOfPeer(ask, &measured);
+      if (measured.unmeasured_by_peer) TellIfUnopenedHereToo(library, &measured);
     } else if (ask.verb == "try") {
       GALEN_RETURN_IF_ERROR(ServePort(library, ask, talk, &measured));
     } else {

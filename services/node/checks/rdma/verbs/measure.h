@@ -33,16 +33,24 @@ struct MeasureOptions {
 // What was measured at one port.
 struct Measured {
   MeasuredPort own;
-  std::string peer;      // device of the other side; "" where it is not known
-  std::string failed;    // why no data, or not all, came through; "" when it did
-  double gbps_one = 0;   // over one queue pair, payload in 10^9 bits a second
-  double gbps_many = 0;  // over all of them
+  std::string peer;    // device of the other side; "" where it is not known
+  std::string failed;  // why no data, or not all, came through; "" when it did
+  // Why nothing could be tried, which says nothing of the link: a node may not open its device, or
+  // the device has no such queues. "" when it was.
+  std::string unmeasured;
+  bool unmeasured_by_peer = false;  // it is the other node that could not
+  double gbps_one = 0;              // over one queue pair, payload in 10^9 bits a second
+  double gbps_many = 0;             // over all of them
   Latency latency;
   std::uint64_t wrong_words = 0;  // of the 8-byte words that arrived other than they were sent
 };
 
-// A port with itself: two endpoints, write and verify. Errors as Endpoint::Open(), and CANCELLED;
-// a transfer that fails is told in `failed`.
+// Tells in `measured` that a port did not open: a port that is not active fails, as data do not get
+// through it; every other reason leaves it unmeasured.
+void TellUnopened(const absl::Status& status, Measured* measured);
+
+// A port with itself: two endpoints, write and verify. A transfer that fails and a port that does
+// not open are told in the result. INVALID_ARGUMENT as Endpoint::Open(), and CANCELLED.
 absl::StatusOr<Measured> MeasureLoopback(const std::shared_ptr<const VerbsLibrary>& library,
                                          const MeasuredPort& port, const MeasureOptions& options,
                                          const WaitLimits& limits);
@@ -60,6 +68,9 @@ absl::StatusOr<Measured> MeasureLoopback(const std::shared_ptr<const VerbsLibrar
 //   measured one=G many=G median=U p99=U bytes=B → (or: failed reason=R)
 //                                                  ←  verified wrong=W
 //   bye                                            →
+//
+// Word unmeasured=1 of skip, refused and failed says that nothing could be tried: the port is not
+// known to be bad.
 //
 // The client writes to the server's memory, which the server then compares with what the seed
 // gives. A line is at most 1024 bytes. The server takes no line but a hello with its token; whoever

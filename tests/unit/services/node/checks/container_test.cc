@@ -99,5 +99,22 @@ TEST(ContainerLimits, ARealControlGroupIsRead) {
   }
 }
 
+TEST(ContainerDevices, AJobMissesAnImexChannelOnlyWhereItsNodeUsesThem) {
+  FakeHost host;
+  host.AddCommand("ls -l /dev", "crw-rw-rw- 1 root root 195, 0 Jan 8 04:47 nvidia0\n", 0, "",
+                  host::View::kJob);
+  host.AddFile("/proc/devices", "234 nvidia-caps-imex-channels\n");
+  const auto fabric = [&](const std::string& cluster) {
+    host.AddCommand("nvidia-smi -q -x",
+                    "<?xml version=\"1.0\" ?>\n<nvidia_smi_log><attached_gpus>1</attached_gpus>"
+                    "<gpu id=\"00000000:1B:00.0\"><fabric><state>Completed</state><clusterUuid>" +
+                        cluster + "</clusterUuid></fabric></gpu></nvidia_smi_log>\n");
+    return ValueOf(*CheckContainerDevices(Context(host)), "imex_channel_present");
+  };
+  EXPECT_EQ(ValueOf(*CheckContainerDevices(Context(host)), "imex_channel_present"), "?");
+  EXPECT_EQ(fabric("00000000-0000-0000-0000-000000000000"), "?");
+  EXPECT_EQ(fabric("5d1bb2ac-4ea2-4b1e-9b2f-8e3c1c7c6f10"), "false");
+}
+
 }  // namespace
 }  // namespace galen::node

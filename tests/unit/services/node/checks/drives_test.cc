@@ -99,6 +99,65 @@ TEST(Drives, IoErrorsAndARemountOfThatDeviceAreSeen) {
   EXPECT_EQ(ValueOf(*output, "smart_fault"), "?");
 }
 
+TEST(Drives, WhatSmartctlCouldNotOpenIsUnknownAndNoFault) {
+  for (const char* complaint :
+       {"Smartctl open device: /dev/sda failed: DELL or MegaRaid controller, please try adding '-d "
+        "megaraid,N'",
+        "/dev/sda: Unable to detect device type", "/dev/sda: Unknown USB bridge [0x0bda:0x9210]"}) {
+    FakeHost host;
+    host.AddCommand("smartctl -a -j /dev/sda",
+                    std::string(R"({"smartctl": {"exit_status": 2, "messages": [{"string": ")") +
+                        complaint +
+                        R"(", "severity": "error"}]}, "device": {"name": "/dev/sda"}})");
+    host.AddCommand("smartctl -a /dev/sda",
+                    std::string("smartctl 7.2 2020-12-30\n") + complaint + "\n");
+    const auto output = CheckDrives({host, RepositoryKnowledge()});
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(ValueOf(*output, "smart_fault", "disk:sda"), "?") << complaint;
+    EXPECT_EQ(ValueOf(*output, "smart_fault"), "?") << complaint;
+  }
+}
+
+TEST(Drives, AReadThatFailedIsAFault) {
+  GALEN_NEED_FIXTURES();
+  FakeHost host;
+  host.AddCommand("smartctl -a -j /dev/nvme7",
+                  ReadFixture("smartctl/gcm-learn_missing_smartdata-nvme7.json"));
+  EXPECT_THAT(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "smart_fault", "disk:nvme7"),
+              HasSubstr("Health Information failed"));
+}
+
+TEST(Drives, APathWithoutADeviceNodeIsNotAsked) {
+  FakeHost host;
+  host.SetLive(true);
+  host.AddFile("/sys/block/nvme0c0n1/hidden", "1\n").AddFile("/sys/block/nvme0n1/hidden", "0\n");
+  host.AddCommand("smartctl -a -j /dev/nvme0c0n1",
+                  R"({"smartctl": {"messages": [{"string": "no such device", "severity": "error"}]},
+                      "device": {"name": "/dev/nvme0c0n1"}})");
+  host.AddCommand("smartctl -a -j /dev/nvme0n1",
+                  R"({"smartctl": {}, "device": {"name": "/dev/nvme0n1"}})");
+  const auto output = CheckDrives({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "smart_fault", "disk:nvme0n1"), "none");
+  EXPECT_THAT(output->message, HasSubstr("1 asked"));
+}
+
+TEST(Drives, AControllerThatIsBackIsNotMissing) {
+  const std::string down =
+      "nvme nvme0: controller is down; will reset: CSTS=0x3, PCI_STATUS=0x10\n";
+  const std::string removed = "nvme nvme0: Removing after probe failure status: -19\n";
+  FakeHost host;
+  host.AddCommand(kDmesg, down);
+  // That alone says of a reset, which mostly succeeds.
+  EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "drives_missing"), "?");
+  EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "io_errors", "disk:nvme0"), "1");
+  host.AddCommand(kDmesg, down + removed);
+  EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "drives_missing"), "1");
+  host.AddFile("/sys/bus/pci/devices/0000:01:00.0/class", "0x010802\n");
+  host.AddFile("/sys/class/nvme/nvme0", "");
+  EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "drives_missing"), "0");
+}
+
 TEST(Drives, ADriveThatMadeNoDeviceIsMissing) {
   FakeHost host;
   host.AddCommand(kDmesg, "2024-05-06T07:08:09,000000+00:00 all is well\n");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/host/live_host.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/job/libraries.h"
@@ -11,6 +12,7 @@
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/fixtures.h"
+#include "tests/unit/services/node/checks/real_job.h"
 
 namespace galen::node {
 namespace {
@@ -250,6 +252,70 @@ TEST(JobPlacement, TwoJobsOfOneProcessAreNoRanks) {
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu"), "?");
   EXPECT_EQ(ValueOf(*output, "visible_devices_same"), "?");
+}
+
+std::string MigProcess(int pid, int instance) {
+  return absl::StrCat("<process_info>\n<gpu_instance_id>", instance,
+                      "</gpu_instance_id>\n<compute_instance_id>0</compute_instance_id>\n<pid>",
+                      pid, "</pid>\n<type>C</type>\n</process_info>\n");
+}
+
+TEST(JobPlacement, RanksOnInstancesOfTheirOwnDoNotShareAGpu) {
+  const auto on_gpu = [](int first, int second) {
+    const std::string instances =
+        "<mig_device>\n<gpu_instance_id>9</gpu_instance_id>\n</mig_device>\n";
+    const FakeHost host =
+        RanksAt("<gpu id=\"00000000:01:00.0\">\n" + instances + "<processes>\n" +
+                    MigProcess(100, first) + MigProcess(101, second) + "</processes>\n</gpu>\n",
+                {{"LOCAL_WORLD_SIZE", "2"}});
+    return ValueOf(*CheckJobPlacement({host, NoKnowledge()}), "ranks_on_same_gpu", "gpu:0");
+  };
+  EXPECT_EQ(on_gpu(1, 2), "1");
+  EXPECT_EQ(on_gpu(2, 2), "2");
+}
+
+// Whether `ranks` are more than what `nvidia-smi -L` lists.
+std::string MoreThan(const std::string& listing, int exit_code, int ranks) {
+  FakeHost host;
+  host.SetJobEnvironment({{"LOCAL_WORLD_SIZE", std::to_string(ranks)}});
+  host.AddCommand("nvidia-smi -L", listing, exit_code, "", kJob);
+  return ValueOf(*CheckJobPlacement({host, NoKnowledge()}), "ranks_gt_gpus");
+}
+
+TEST(JobPlacement, ADriverThatDoesNotAnswerHasNotTooFewGpus) {
+  EXPECT_EQ(MoreThan("Failed to initialize NVML: Driver/library version mismatch\n", 18, 8), "?");
+  EXPECT_EQ(MoreThan("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA "
+                     "driver.\n",
+                     9, 8),
+            "?");
+  EXPECT_EQ(MoreThan("No devices found.\n", 0, 8), "?");
+  EXPECT_EQ(MoreThan("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n", 15, 8), "?");
+  EXPECT_EQ(MoreThan("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n", 0, 8), "true");
+}
+
+TEST(JobPlacement, ADividedGpuIsAsManyAsItsInstances) {
+  std::string listing = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n";
+  for (int i = 0; i < 7; ++i) {
+    absl::StrAppend(&listing, "  MIG 1g.10gb     Device  ", i, ": (UUID: MIG-", i, ")\n");
+  }
+  EXPECT_EQ(MoreThan(listing, 0, 7), "false");
+  EXPECT_EQ(MoreThan(listing, 0, 8), "true");
+  EXPECT_EQ(MoreThan(listing + "GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-2)\n", 0, 8), "false");
+}
+
+TEST(ContainerLibraries, OfThisMachineOnlyTheJobsOwnProcessesCount) {
+  const Folder folder;
+  const std::string own = folder.Write("own/lib/libcudart.so.12", "x");
+  const RealJob job(own);
+  const RealJob stranger(folder.Write("others/lib/libcudart.so.12", "x"));
+  ASSERT_NE(job.child(), 0);
+  ASSERT_NE(stranger.child(), 0);
+  host::LiveHost::Options options;
+  options.job_pid = job.pid();
+  const host::LiveHost host(options);
+  const auto output = CheckContainerLibraries({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "mixed_cuda_libs"), "none");
 }
 
 TEST(FrameworkVersions, ReleasesCompareByMajorThenMinor) {

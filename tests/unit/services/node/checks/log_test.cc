@@ -370,6 +370,65 @@ TEST(Scheduler, AKilledContainerOfAPodIsItsState) {
   EXPECT_EQ(ValueOf(*output, "requested_memory_gib"), "8");
 }
 
+TEST(Scheduler, PartsOfArraysAndOfHeterogeneousJobsAreOfTheirJob) {
+  const auto state = [](const std::string& job, const std::string& records) {
+    FakeHost host;
+    host.AddCommand(absl::StrCat("sacct -j ", job, " -P"), "JobID|State|ExitCode\n" + records);
+    const auto output = CheckScheduler(Context(host));
+    return output.ok() ? ValueOf(*output, "state") : output.status().ToString();
+  };
+  EXPECT_EQ(state("71244", "71244_3|TIMEOUT|0:0\n"), "TIMEOUT");
+  EXPECT_EQ(state("71244", "71244+0|COMPLETED|0:0\n71244+1|NODE_FAIL|0:0\n"), "NODE_FAIL");
+  // SLURM_JOB_ID of a task of an array is a number of its own, by which it is not listed.
+  EXPECT_EQ(state("71247", "71244_3|FAILED|1:0\n71244_3.batch|FAILED|1:0\n"), "FAILED");
+  EXPECT_EQ(state("71244", "71244|COMPLETED|0:0\n712440|FAILED|1:0\n"), "COMPLETED");
+}
+
+struct PodCase {
+  const char* status;
+  const char* more;
+  const char* containers;
+  const char* state;
+  const char* reason;  // a part of it
+};
+
+constexpr char kInitDone[] =
+    "Init Containers:\n  init:\n    State:          Terminated\n      Reason:       Completed\n"
+    "      Exit Code:    0\n";
+
+std::string Ended(const char* heading, const char* reason, int code) {
+  return absl::StrCat("Containers:\n  main:\n    ", heading,
+                      "  Terminated\n      Reason:  ", reason, "\n      Exit Code:    ", code,
+                      "\n");
+}
+
+TEST(Scheduler, WhatFailedOfAPodTellsMoreThanWhatCompleted) {
+  const std::string failed = kInitDone + Ended("State:", "Error", 1);
+  const std::string restarted = kInitDone + Ended("Last State:", "Error", 1);
+  const std::string completed = kInitDone + Ended("State:", "Completed", 0);
+  const std::string asked = Ended("State:", "Error", 143);
+  for (const PodCase& one : {
+           PodCase{"Failed", "", failed.c_str(), "FAILED", "w-1/main: Error, exit code 1"},
+           PodCase{"Running", "", restarted.c_str(), "FAILED", "w-1/main: Error, exit code 1"},
+           PodCase{"Running", "", kInitDone, "Running", "?"},
+           PodCase{"Succeeded", "", completed.c_str(), "Succeeded", "?"},
+           PodCase{"Failed", "Reason:   Evicted\nMessage:  low on disk\n", failed.c_str(),
+                   "PREEMPTED", "Evicted: low on disk"},
+           PodCase{"Failed", "Reason:   Terminated\nMessage:  node shutdown\n", asked.c_str(),
+                   "PREEMPTED", "Terminated: node shutdown"},
+           PodCase{"Running", "", asked.c_str(), "Error", "exit code 143"},
+       }) {
+    FakeHost host;
+    host.AddCommand(
+        "kubectl describe pod w-1",
+        absl::StrCat("Name:     w-1\nStatus:   ", one.status, "\n", one.more, one.containers));
+    const auto output = CheckScheduler(Context(host));
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(ValueOf(*output, "state"), one.state) << one.containers;
+    EXPECT_THAT(ValueOf(*output, "reason"), HasSubstr(one.reason)) << one.containers;
+  }
+}
+
 TEST(Scheduler, WhatItWroteIntoRealLogsIsRead) {
   GALEN_NEED_FIXTURES();
   FakeHost limit;

@@ -1,15 +1,18 @@
 // Claims about the checks of devices, power management, the BMC, processes, network file systems,
 // boots and orchestrators.
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/system/bmc.h"
+#include "services/node/checks/system/boot_history.h"
 #include "services/node/checks/system/devices.h"
 #include "services/node/checks/system/listings.h"
 #include "services/node/checks/system/network_fs.h"
 #include "services/node/checks/system/orchestrator.h"
-#include "services/node/checks/system/platform.h"
 #include "services/node/checks/system/process_load.h"
 #include "services/node/checks/system/version_order.h"
 #include "tests/testing/host/fake_host.h"
@@ -104,8 +107,11 @@ TEST(Bmc, EachKindOfEventHasItsFinding) {
            BmcCase{"Fan Fan5 | Lower Critical going low ", "fan_fault"},
            BmcCase{"Power Unit PS Redundancy | Redundancy Lost", "psu_fault"},
            BmcCase{"Power Supply PSU2 | Predictive failure", "psu_fault"},
+           BmcCase{"Fan Fan Redundancy | Redundancy Lost", "fan_fault"},
            BmcCase{"OEM HGX_PWR_BRAKE | power brake asserted", "power_brake_asserted"},
            BmcCase{"Voltage PS1 Voltage 1 | Lower Critical going low", "input_voltage_low"},
+           BmcCase{"Voltage PSU2_VIN | Lower Critical going low ", "input_voltage_low"},
+           BmcCase{"Power Supply Input Voltage | Lower Critical going low ", "input_voltage_low"},
            BmcCase{"OEM HGX_GPU_SXM_3 | VR fault", "power_on_fault"},
        }) {
     FakeHost host;
@@ -135,6 +141,37 @@ TEST(Bmc, OnlySensorsBeyondALimitCount) {
   EXPECT_EQ(ValueOf(*output, "input_voltage_low"), "false");
   // Sensors do not tell of a brake.
   EXPECT_EQ(ValueOf(*output, "power_brake_asserted"), "?");
+}
+
+TEST(Bmc, OnlyAnInputBelowItsLimitIsALowInput) {
+  for (const auto& [sensor, low] : std::vector<std::pair<const char*, const char*>>{
+           {"VBAT     | 2.610   | Volts | nc  | 2.500 | 2.600 | 2.700 | 3.300 | 3.400 | na",
+            "false"},
+           {"P12V     | 10.100  | Volts | cr  | 10.000 | 10.200 | 10.800 | 13.200 | 13.800 | na",
+            "false"},
+           {"PSU1_VIN | 271.000 | Volts | cr  | 90.000 | 95.000 | 100.000 | 264.000 | 270.000 | na",
+            "false"},
+           {"PSU1_VIN | 92.000  | Volts | cr  | 90.000 | 95.000 | 100.000 | 264.000 | 270.000 | na",
+            "true"},
+           {"PS1 Voltage 1 | 92.000 | Volts | cr | na | 95.000 | na | na | na | na", "true"},
+       }) {
+    FakeHost host;
+    host.AddCommand("ipmitool sensor", std::string(sensor) + "\n");
+    EXPECT_EQ(ValueOf(*CheckBmc(Context(host)), "input_voltage_low"), low) << sensor;
+  }
+}
+
+TEST(Bmc, AnEventOfAnotherPartIsNoFaultOfThePower) {
+  for (const char* event :
+       {"Voltage VBAT | Lower Critical going low ", "Voltage PSU1_VIN | Upper Critical going high",
+        "Memory Mem Redundancy | Redundancy Lost"}) {
+    FakeHost host;
+    host.AddCommand("ipmitool sel elist",
+                    std::string("1 | 11/03/2025 | 14:21:41 | ") + event + " | Asserted\n");
+    const auto output = CheckBmc(Context(host));
+    EXPECT_EQ(ValueOf(*output, "input_voltage_low"), "false") << event;
+    EXPECT_EQ(ValueOf(*output, "psu_fault"), "false") << event;
+  }
 }
 
 TEST(Bmc, SuppliesAreReadFromDmi) {
@@ -201,6 +238,43 @@ TEST(NetworkFs, AServerThatAnsweredAgainIsNotSilent) {
   output = CheckNetworkFs(Context(host));
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
+}
+
+TEST(NetworkFs, TheLastWordOfAServerCountsHoweverOftenTheFirstWasPrinted) {
+  FakeHost host;
+  host.AddFile("/proc/mounts", kMounts);
+  const std::string lost = "[ 10.0] nfs: server 10.0.0.1 not responding, still trying\n";
+  const std::string back = "[ 20.0] nfs: server 10.0.0.1 OK\n";
+  host.AddCommand("dmesg --time-format iso", lost + lost + back);
+  EXPECT_EQ(ValueOf(*CheckNetworkFs(Context(host)), "server_not_responding", "mount:/data"),
+            "false");
+  host.AddCommand("dmesg --time-format iso", lost + back + back + lost);
+  EXPECT_EQ(ValueOf(*CheckNetworkFs(Context(host)), "server_not_responding", "mount:/data"),
+            "true");
+}
+
+TEST(NetworkFs, ASoftMountThatGaveUpIsNotSilentForGood) {
+  FakeHost host;
+  host.AddFile("/proc/mounts", kMounts);
+  host.AddCommand("dmesg --time-format iso",
+                  "[ 10.0] nfs: server 10.0.0.1 not responding, timed out\n");
+  const auto output = CheckNetworkFs(Context(host));
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
+  EXPECT_THAT(output->excerpt, HasSubstr("timed out"));
+}
+
+TEST(NetworkFs, AServerIsNoOtherWhoseNameBeginsWithItsOwn) {
+  FakeHost host;
+  host.AddFile("/proc/mounts",
+               "10.0.0.10:/d /data nfs4 rw 0 0\n10.0.0.1:/d /home nfs4 rw 0 0\n"
+               "[2001:db8::1]:/d /six nfs4 rw 0 0\n");
+  host.AddCommand("dmesg --time-format iso",
+                  "[ 10.0] nfs: server 10.0.0.1 not responding, still trying\n"
+                  "[ 11.0] nfs: server 2001:db8::1 not responding, still trying\n");
+  const auto output = CheckNetworkFs(Context(host));
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/home"), "true");
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/six"), "true");
 }
 
 TEST(NetworkFs, CountersSinceTheMountAreNoBacklogOfNow) {
@@ -295,6 +369,49 @@ TEST(BootHistory, ARealPanicRecordNamesItsReason) {
   const auto output = CheckBootHistory(Context(host));
   ASSERT_TRUE(output.ok());
   EXPECT_THAT(ValueOf(*output, "panic_record"), HasSubstr("panic"));
+}
+
+constexpr char kCrashedLately[] =
+    "u        pts/0        10.0.0.9         Mon May  6 09:10   still logged in\n"
+    "runlevel (to lvl 5)   5.15.0-105-gener Mon May  6 09:01   still running\n"
+    "reboot   system boot  5.15.0-105-gener Mon May  6 09:00   still running\n"
+    "u        pts/0        10.0.0.9         Mon May  6 08:10 - crash  (00:50)\n"
+    "reboot   system boot  5.15.0-105-gener Sun Apr  7 09:00   still running\n";
+constexpr char kCrashedLongAgo[] =
+    "reboot   system boot  5.15.0-105-gener Mon May  6 09:00   still running\n"
+    "shutdown system down  5.15.0-105-gener Mon May  6 08:55 - 09:00  (00:05)\n"
+    "reboot   system boot  5.15.0-105-gener Sun Apr  7 09:00 - 08:55 (28+23:55)\n"
+    "u        pts/0        10.0.0.9         Sat Apr  6 08:10 - crash (1+00:50)\n"
+    "reboot   system boot  5.15.0-105-gener Mon Apr  1 09:00 - 08:55 (34+23:55)\n"
+    "\nwtmp begins Mon Apr  1 09:00:00 2024\n";
+
+TEST(BootHistory, OnlyWhatCameBeforeTheNewestBootDecides) {
+  EXPECT_EQ(BootWithoutShutdown(kCrashedLately), true);
+  EXPECT_EQ(BootWithoutShutdown(kCrashedLongAgo), false);
+  EXPECT_EQ(BootWithoutShutdown("reboot   system boot  5.15.0 Mon May  6 09:00   still running\n"
+                                "\nwtmp begins Mon May  6 09:00:00 2024\n"),
+            std::nullopt);
+  EXPECT_EQ(BootWithoutShutdown(""), std::nullopt);
+}
+
+TEST(BootHistory, ARebootCountsWithinTheIncidentsWindowOnly) {
+  const absl::Time boot = absl::FromUnixSeconds(1'714'986'000);  // 2024-05-06T09:00:00Z
+  FakeHost host;
+  host.AddCommand("dmesg --time-format iso", "2024-05-06T07:08:09,000000+00:00 ok\n");
+  host.AddCommand("last -x", kCrashedLately);
+  host.AddFile("/proc/stat", "btime 1714986000\n");
+  const auto unclean = [&](absl::Time start, absl::Time end) {
+    CheckContext context = Context(host);
+    context.window_start = start;
+    context.window_end = end;
+    return ValueOf(*CheckBootHistory(context), "unclean_reboot");
+  };
+  EXPECT_EQ(unclean(absl::InfinitePast(), absl::InfiniteFuture()), "true");
+  EXPECT_EQ(unclean(boot - absl::Minutes(20), boot - absl::Minutes(10)), "true");
+  // It ran through.
+  EXPECT_EQ(unclean(boot + absl::Hours(30), boot + absl::Hours(31)), "false");
+  // It was booted again long after, and what happened then is not in these records.
+  EXPECT_EQ(unclean(boot - absl::Hours(31), boot - absl::Hours(30)), "?");
 }
 
 TEST(VersionOrder, PartsCompareAsNumbers) {

@@ -63,7 +63,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"=mlx5_0:1,mlx5_1:1", {}, {"mlx5_1"}}, Case{"=mlx5_0,mlx5_12", {"mlx5_12"}, {}},
         Case{"mlx5_0:2", {"mlx5_0:2"}, {}}, Case{"^mlx5_1", {}, {}}, Case{"^=mlx5_1", {}, {}},
         Case{"^mlx5_77", {}, {}}, Case{"^=mlx5_1,^=mlx5_2", {}, {}, true},
-        Case{"=mlx5_0,=mlx5_2", {}, {}, true}, Case{"mlx5_0,,mlx5_2", {}, {}, true},
+        Case{"=mlx5_0,=mlx5_2", {}, {}, true}, Case{"mlx5_0,,mlx5_2", {}, {}},
+        Case{"mlx5_0,mlx5_2,", {}, {}}, Case{"mlx5_0, mlx5_2", {}, {}, true},
+        Case{" mlx5_0", {}, {}, true}, Case{"mlx5_0:1 ,mlx5_2:1", {}, {}}, Case{":1", {}, {}},
         Case{"mlx5_0:x", {}, {}, true}, Case{"=mlx5", {"mlx5"}, {}}, Case{"ib0", {"ib0"}, {}}));
 
 TEST(NcclEnv, SaysWhichPortIsOfWhichKind) {
@@ -111,6 +113,27 @@ TEST(NcclEnv, AnInterfaceThatOnlyTheJobMayHaveProvesNothing) {
   };
   EXPECT_EQ(unroutable("net1"), std::nullopt);
   EXPECT_EQ(unroutable("lo"), true);
+}
+
+TEST(NcclEnv, ABlankBelongsToTheNameBehindIt) {
+  EXPECT_EQ(
+      JudgeNcclEnv(Environment{{"NCCL_IB_HCA", "mlx5_0, mlx5_2"}}, Machine()).message,
+      "NCCL_IB_HCA=mlx5_0, mlx5_2 holds \" mlx5_2\": a mark ^ or = counts at the beginning of "
+      "the whole list only, and a blank is taken as part of a name");
+}
+
+TEST(NcclEnv, AnInterfaceOfUcxThatOnlyTheJobMayHaveProvesNothing) {
+  NetworkDevices devices = Machine();
+  const auto absent = [&](const std::string& value) {
+    return JudgeNcclEnv(Environment{{"UCX_NET_DEVICES", value}}, devices).absent;
+  };
+  EXPECT_THAT(*absent("net1"), ElementsAre("net1"));
+  devices.job_may_have_own = true;
+  EXPECT_EQ(absent("net1"), std::nullopt);
+  EXPECT_EQ(absent("mlx5_0:1,net1"), std::nullopt);
+  EXPECT_THAT(*absent("mlx5_0:1,eth0"), IsEmpty());
+  // Only an RDMA device has a port.
+  EXPECT_THAT(*absent("mlx5_9:1,net1"), ElementsAre("mlx5_9"));
 }
 
 TEST(NcclEnv, ATransportTurnedOffIsNamedWhereTheMachineHasIt) {

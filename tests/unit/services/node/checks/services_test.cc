@@ -1,12 +1,16 @@
 #include "services/node/checks/system/services.h"
 
+#include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "services/node/checks/system/iommu.h"
 #include "services/node/checks/system/network.h"
 #include "services/node/checks/system/platform.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/fixtures.h"
 
 namespace galen::node {
 namespace {
@@ -31,7 +35,7 @@ TEST(FabricManager, AStoppedServiceOnANodeWithSwitchesIsSeen) {
   host.AddCommand("lspci -vvv -nn", kSwitch);
   host.AddCommand("dpkg-query -W", "nvidia-fabricmanager-570\t570.86.10-1\n");
   host.AddFile("/sys/module/nvidia/version", "570.124.06\n");
-  const auto output = CheckFabricManager({host, NoKnowledge()});
+  const auto output = CheckFabricManager({host, RepositoryKnowledge()});
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "installed"), "true");
   EXPECT_EQ(ValueOf(*output, "active"), "false");
@@ -48,13 +52,173 @@ TEST(FabricManager, AStartLongAfterBootAndItsErrorsAreSeen) {
   host.AddCommand(
       kJournal,
       "2024-05-06T07:01:00+0000 n systemd[1]: fm.service: Can't open PID file: error\n"
-      "2024-05-06T09:00:00+0000 n nv-fabricmanager[9]: detected NVSwitch fatal error 1\n"
-      "2024-05-06T09:00:00+0000 n systemd[1]: Started NVIDIA fabric manager service.\n");
-  const auto output = CheckFabricManager({host, NoKnowledge()});
+      "2024-05-06T09:00:00+0000 n systemd[1]: Starting NVIDIA fabric manager service...\n"
+      "2024-05-06T09:00:01+0000 n nv-fabricmanager[9]: detected NVSwitch fatal error 1\n"
+      "2024-05-06T09:00:02+0000 n systemd[1]: Started NVIDIA fabric manager service.\n");
+  const auto output = CheckFabricManager({host, RepositoryKnowledge()});
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "restarted_after_boot"), "true");
   EXPECT_EQ(ValueOf(*output, "journal_errors"),
             "n nv-fabricmanager[9]: detected NVSwitch fatal error 1");
+}
+
+TEST(FabricManager, WhatAnEarlierRunComplainedOfIsNoError) {
+  FakeHost host;
+  host.AddCommand(kShow, FabricManager("active"));
+  host.AddCommand("lspci -vvv -nn", kSwitch);
+  std::string journal =
+      "2024-05-06T09:00:00+0000 n systemd[1]: Started NVIDIA fabric manager service.\n"
+      "2024-05-06T09:01:00+0000 n nv-fabricmanager[9]: detected NVSwitch fatal error 1\n"
+      "2024-05-06T09:02:00+0000 n systemd[1]: Starting NVIDIA fabric manager service...\n"
+      "2024-05-06T09:02:02+0000 n systemd[1]: Started NVIDIA fabric manager service.\n";
+  host.AddCommand(kJournal, journal);
+  EXPECT_EQ(ValueOf(*CheckFabricManager({host, RepositoryKnowledge()}), "journal_errors"), "none");
+  journal += "2024-05-06T09:03:00+0000 n nv-fabricmanager[11]: detected NVSwitch fatal error 2\n";
+  host.AddCommand(kJournal, journal);
+  EXPECT_EQ(ValueOf(*CheckFabricManager({host, RepositoryKnowledge()}), "journal_errors"),
+            "n nv-fabricmanager[11]: detected NVSwitch fatal error 2");
+}
+
+TEST(FabricManager, AStartThatFailedAndTheNextOneThatDidAreTold) {
+  FakeHost host;
+  host.AddCommand(kShow, FabricManager("failed"));
+  host.AddCommand("lspci -vvv -nn", kSwitch);
+  const std::string attempt =
+      "2024-05-06T09:02:00+0000 n systemd[1]: Starting NVIDIA fabric manager service...\n"
+      "2024-05-06T09:02:01+0000 n nv-fabricmanager[9]: version 1 don't match with 2\n"
+      "2024-05-06T09:02:02+0000 n systemd[1]: Failed to start NVIDIA fabric manager service.\n";
+  host.AddCommand(kJournal, attempt + attempt);
+  EXPECT_EQ(ValueOf(*CheckFabricManager({host, RepositoryKnowledge()}), "journal_errors"),
+            "n nv-fabricmanager[9]: version 1 don't match with 2; "
+            "n systemd[1]: Failed to start NVIDIA fabric manager service.");
+}
+
+TEST(FabricManager, APackageThatWasRemovedIsNotTheOneThatRuns) {
+  FakeHost host;
+  host.AddCommand(kShow, FabricManager("active"));
+  host.AddCommand("lspci -vvv -nn", kSwitch);
+  host.AddCommand(
+      "dpkg-query -W",
+      "nvidia-fabricmanager-535\t535.161.08-1\nnvidia-fabricmanager-550\t550.90.07-1\n");
+  host.AddFile("/sys/module/nvidia/version", "550.90.07\n");
+  const auto output = CheckFabricManager({host, RepositoryKnowledge()});
+  EXPECT_EQ(ValueOf(*output, "version"), "550.90.07");
+  EXPECT_EQ(ValueOf(*output, "version_equals_driver"), "true");
+}
+
+TEST(FabricManager, SwitchesThatAreNoPciDevicesNeedOneToo) {
+  FakeHost host;
+  host.AddCommand(kShow,
+                  "Id=nvidia-fabricmanager.service\nLoadState=not-found\nActiveState=inactive\n");
+  host.AddCommand(
+      "lspci -vvv -nn",
+      "0000:17:00.0 3D controller [0302]: NVIDIA Corporation GB100 [B200] [10de:2901]\n");
+  host.AddCommand("lscpu", "Architecture: x86_64\nModel name: Xeon\n");
+  auto output = CheckFabricManager({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "installed"), "false");
+  EXPECT_EQ(ValueOf(*output, "active"), "false");
+  // In a virtual machine they may be its host's to set up.
+  host.AddCommand("lscpu", "Architecture: x86_64\nHypervisor vendor: KVM\n");
+  output = CheckFabricManager({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "installed"), "?");
+  EXPECT_EQ(ValueOf(*output, "active"), "?");
+}
+
+constexpr char kChannels[] = "Character devices:\n234 nvidia-caps-imex-channels\n";
+constexpr char kListChannels[] = "ls -l /dev/nvidia-caps-imex-channels";
+
+std::string Imex(const std::string& load, const std::string& active) {
+  return "Id=nvidia-imex.service\nLoadState=" + load + "\nActiveState=" + active + "\n";
+}
+
+// As nvidia-smi -q -x shows the fabric of one GPU.
+std::string Fabric(const std::string& state, const std::string& cluster) {
+  return "<?xml version=\"1.0\" ?>\n<nvidia_smi_log><driver_version>580.65.06</driver_version>"
+         "<attached_gpus>1</attached_gpus><gpu id=\"00000000:1B:00.0\"><fabric><state>" +
+         state + "</state><cliqueId>1</cliqueId><clusterUuid>" + cluster +
+         "</clusterUuid></fabric></gpu></nvidia_smi_log>\n";
+}
+
+constexpr char kNoCluster[] = "00000000-0000-0000-0000-000000000000";
+constexpr char kCluster[] = "5d1bb2ac-4ea2-4b1e-9b2f-8e3c1c7c6f10";
+
+TEST(Imex, ADomainIsUpWhenItSaysSoWhateverItsNodesSay) {
+  FakeHost host;
+  host.AddCommand(kShow, Imex("loaded", "active"));
+  host.AddFile("/proc/devices", kChannels);
+  host.AddCommand(kListChannels, "crw-rw-rw- 1 root root 234, 0 Jan 1 00:00 channel0\n");
+  const auto answer = [](const std::string& domain) {
+    return R"({"nodes": {"0": {"status": "READY", "host": "10.0.0.1", "connections": {"1":
+              {"host": "10.0.0.2", "status": "CONNECTED"}}}}, "timestamp": "5/6/2024 07:08:09",
+              "status": ")" +
+           domain + "\"}";
+  };
+  host.AddCommand("nvidia-imex-ctl -N -j", answer("UP"));
+  auto output = CheckImex({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "domain_state"), "UP");
+  EXPECT_EQ(ValueOf(*output, "channel_present"), "true");
+  EXPECT_EQ(ValueOf(*output, "service_active"), "true");
+  host.AddCommand("nvidia-imex-ctl -N -j", answer("DEGRADED"));
+  EXPECT_EQ(ValueOf(*CheckImex({host, NoKnowledge()}), "domain_state"), "DEGRADED");
+  host.AddCommand("nvidia-imex-ctl -N -j", "Connection to IMEX failed: status: \"DOWN\"\n");
+  EXPECT_EQ(ValueOf(*CheckImex({host, NoKnowledge()}), "domain_state"), "?");
+}
+
+TEST(Imex, ANodeWhoseGpusShareNothingWithOthersMissesNoChannel) {
+  for (const std::string& smi : {Fabric("Completed", kNoCluster), Fabric("N/A", "N/A")}) {
+    for (const char* active : {"inactive", "failed"}) {
+      FakeHost host;
+      host.AddCommand(kShow, Imex("loaded", active));
+      host.AddFile("/proc/devices", kChannels);
+      host.AddCommand(kListChannels, "", 2, "ls: cannot access: No such file or directory");
+      host.AddCommand("nvidia-smi -q -x", smi);
+      const auto output = CheckImex({host, NoKnowledge()});
+      ASSERT_TRUE(output.ok()) << output.status();
+      EXPECT_EQ(ValueOf(*output, "channel_present"), "?") << active;
+      EXPECT_EQ(ValueOf(*output, "service_active"), "?") << active;
+      EXPECT_FALSE(UsesImex(host)) << active;
+    }
+  }
+}
+
+// Whether somebody misses it is not for this check to say.
+TEST(ImexChannel, IsThereOrNot) {
+  FakeHost without;
+  without.AddCommand(kListChannels, "", 2, "ls: cannot access: No such file or directory");
+  FakeHost with;
+  with.AddCommand(kListChannels, "crw-rw-rw- 1 root root 234, 0 Jan 1 00:00 channel0\n");
+  FakeHost unread;
+  for (const auto& [host, present] : std::vector<std::pair<const FakeHost*, std::string>>{
+           {&without, "false"}, {&with, "true"}, {&unread, "?"}}) {
+    const auto output = CheckImexChannel({*host, NoKnowledge()});
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(ValueOf(*output, "present"), present);
+  }
+}
+
+TEST(Imex, AFabricOverSeveralMachinesNeedsChannelAndService) {
+  FakeHost host;
+  host.AddCommand(kShow, Imex("not-found", "inactive"));
+  host.AddFile("/proc/devices", kChannels);
+  host.AddCommand(kListChannels, "", 2, "ls: cannot access: No such file or directory");
+  host.AddCommand("nvidia-smi -q -x", Fabric("Completed", kCluster));
+  const auto output = CheckImex({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "channel_present"), "false");
+  EXPECT_EQ(ValueOf(*output, "service_active"), "false");
+}
+
+TEST(Imex, AServiceThatFailedIsToldWhereNoGpuSaysThatNobodyNeedsIt) {
+  FakeHost host;
+  host.AddCommand(kShow, Imex("loaded", "failed"));
+  host.AddFile("/proc/devices", kChannels);
+  host.AddCommand(kListChannels, "crw-rw-rw- 1 root root 234, 0 Jan 1 00:00 channel0\n");
+  const auto output = CheckImex({host, NoKnowledge()});
+  EXPECT_EQ(ValueOf(*output, "channel_present"), "true");
+  EXPECT_EQ(ValueOf(*output, "service_active"), "false");
 }
 
 TEST(FabricManager, ANodeWithoutSwitchesNeedsNone) {
@@ -62,7 +226,8 @@ TEST(FabricManager, ANodeWithoutSwitchesNeedsNone) {
   host.AddCommand(kShow,
                   "Id=nvidia-fabricmanager.service\nLoadState=not-found\nActiveState=inactive\n");
   host.AddCommand("lspci -vvv -nn", "0000:17:00.0 3D controller [0302]: NVIDIA [10de:20b5]\n");
-  EXPECT_EQ(CheckFabricManager({host, NoKnowledge()}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(CheckFabricManager({host, RepositoryKnowledge()}).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 TEST(Packages, VersionsAreFoundInBothForms) {
@@ -71,6 +236,9 @@ TEST(Packages, VersionsAreFoundInBothForms) {
   EXPECT_EQ(PackageVersion("nvidia-fabric-manager-535.54.03-1.x86_64\n", "nvidia-fabric-manager"),
             "535.54.03");
   EXPECT_EQ(PackageVersion("nvidia-fabricmanager-dev 1.0\n", "nvidia-fabricmanager"), "");
+  EXPECT_EQ(PackageVersion("nvidia-fabricmanager-535\t535.161.08-1\n", "nvidia-fabricmanager",
+                           "550.90.07"),
+            "535.161.08");
 }
 
 TEST(Services, AnInstalledAgentThatDoesNotRunIsNamed) {
@@ -148,17 +316,133 @@ TEST(Acs, OnlyBridgesAboveGpusAndAdaptersCount) {
             "ACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+");
 }
 
+constexpr char kBootLog[] = "dmesg --time-format iso";
+
+TEST(Iommu, WhatEveryKernelPrintsShowsNone) {
+  FakeHost host;
+  host.AddFile("/proc/cmdline", "BOOT_IMAGE=/vmlinuz quiet\n");
+  host.AddCommand(kBootLog,
+                  "2024-05-06T07:00:00,000000+00:00 iommu: Default domain type: Translated\n");
+  auto output = CheckIommu({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "enabled"), "?");
+  EXPECT_EQ(ValueOf(*output, "passthrough"), "?");
+  // With one on the machine it tells how that one works.
+  host.AddFile("/sys/class/iommu/dmar0/uevent", "");
+  output = CheckIommu({host, RepositoryKnowledge()});
+  EXPECT_EQ(ValueOf(*output, "enabled"), "true");
+  EXPECT_EQ(ValueOf(*output, "passthrough"), "false");
+}
+
+TEST(Iommu, LinesOfTheKernelShowOneToo) {
+  for (const char* line : {"DMAR: IOMMU enabled", "AMD-Vi: Interrupt remapping enabled",
+                           "pci 0000:00:00.0: Adding to iommu group 0",
+                           "iommu: Adding device 0000:00:00.0 to group 0"}) {
+    FakeHost host;
+    host.AddFile("/proc/cmdline", "quiet\n");
+    host.AddCommand(
+        kBootLog,
+        std::string("[    0.1] iommu: Default domain type: Translated\n[    0.2] ") + line + "\n");
+    EXPECT_EQ(ValueOf(*CheckIommu({host, RepositoryKnowledge()}), "passthrough"), "false") << line;
+  }
+}
+
+TEST(Iommu, RealMachinesWithoutOneAreNotSaidToTranslate) {
+  GALEN_NEED_FIXTURES();
+  for (const char* log : {"dmesg/h100-full-boot-mlx5-insufficient-pcie-power.log",
+                          "dmesg/hotsos-vm-boot-healthy.log"}) {
+    FakeHost host;
+    host.AddFile("/proc/cmdline", "quiet\n").AddCommand(kBootLog, ReadFixture(log));
+    const auto output = CheckIommu({host, RepositoryKnowledge()});
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(ValueOf(*output, "passthrough"), "?") << log;
+  }
+}
+
+constexpr char kGuest[] = "Architecture: x86_64\nHypervisor vendor: KVM\n";
+
+TEST(Virtualization, ARealBootWithoutSpaceForWindowsAndRomsHasSpaceForItsGpus) {
+  GALEN_NEED_FIXTURES();
+  FakeHost host;
+  host.AddCommand("lscpu", kGuest);
+  host.AddCommand(kBootLog, ReadFixture("dmesg/h100-full-boot-mlx5-insufficient-pcie-power.log"));
+  const auto output = CheckVirtualization({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "guest_no_mmio_space"), "false");
+}
+
+TEST(Virtualization, OnlyRegionsOfGpusCount) {
+  FakeHost host;
+  host.AddCommand("lscpu", kGuest);
+  host.AddCommand("lspci -vvv -nn", "06:00.0 3D controller [0302]: NVIDIA [10de:2330] (rev a1)\n");
+  const auto space = [&](const std::string& line) {
+    host.AddCommand(kBootLog, "[    0.5] pci 0000:" + line + "\n");
+    return ValueOf(*CheckVirtualization({host, RepositoryKnowledge()}), "guest_no_mmio_space");
+  };
+  EXPECT_EQ(space("06:00.0: BAR 2: no space for [mem size 0x2000000000 64bit pref]"), "true");
+  EXPECT_EQ(space("06:00.0: BAR 2 [mem size 0x2000000000 64bit pref]: can't assign; no space"),
+            "true");
+  EXPECT_EQ(space("06:00.0: BAR 2: failed to assign [mem size 0x2000000000 64bit pref]"), "true");
+  EXPECT_EQ(space("06:00.0: BAR 6: no space for [mem size 0x00100000 pref]"), "false");
+  EXPECT_EQ(space("06:00.0: BAR 5: no space for [io  size 0x0080]"), "false");
+  EXPECT_EQ(space("00:02.0: BAR 13: no space for [io  size 0x1000]"), "false");
+  EXPECT_EQ(space("00:02.0: BAR 14: no space for [mem size 0x00100000]"), "false");
+  EXPECT_EQ(space("03:00.0: BAR 0: no space for [mem size 0x00100000]"), "false");
+}
+
+constexpr PortRange kHigh = {32768, 60999};
+
+// What rules with that policy, behind "-A INPUT", say.
+std::optional<bool> Open(const char* policy, const std::string& rules) {
+  return InputIsOpen(absl::StrCat("*filter\n:INPUT ", policy, " [0:0]\n",
+                                  rules.empty() ? "" : "-A INPUT ", rules, "\nCOMMIT\n"),
+                     kHigh);
+}
+
 TEST(Firewall, TheFirstRuleForAllTrafficDecidesBeforeThePolicy) {
-  EXPECT_EQ(InputIsOpen("*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n"), true);
-  EXPECT_EQ(InputIsOpen("*filter\n:INPUT DROP [0:0]\nCOMMIT\n"), false);
+  EXPECT_EQ(Open("ACCEPT", ""), true);
+  EXPECT_EQ(Open("DROP", ""), false);
+  EXPECT_EQ(Open("DROP", "-p tcp -j ACCEPT"), true);
+  EXPECT_EQ(Open("DROP", "-m comment --comment \"we -j DROP\" -j ACCEPT"), true);
   EXPECT_EQ(
-      InputIsOpen("*filter\n:INPUT DROP [0:0]\n-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT\n"),
+      Open("ACCEPT", "-i lo -j ACCEPT\n-A INPUT -j REJECT --reject-with icmp-host-prohibited"),
       false);
-  EXPECT_EQ(InputIsOpen("*filter\n:INPUT DROP [0:0]\n-A INPUT -p tcp -j ACCEPT\n"), true);
-  EXPECT_EQ(InputIsOpen("*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -i lo -j ACCEPT\n"
-                        "-A INPUT -j REJECT --reject-with icmp-host-prohibited\n"),
-            false);
-  EXPECT_EQ(InputIsOpen(""), std::nullopt);
+  EXPECT_EQ(Open("ACCEPT", "-p tcp -m conntrack --ctstate NEW -j DROP"), false);
+  EXPECT_EQ(Open("ACCEPT", "-m conntrack ! --ctstate RELATED,ESTABLISHED -j DROP"), false);
+  EXPECT_EQ(InputIsOpen("", kHigh), std::nullopt);
+}
+
+TEST(Firewall, ARuleThatTakesOnlySomeTrafficDecidesNothing) {
+  for (const char* rule :
+       {"-m set --match-set blocklist src", "-p tcp -m tcp --tcp-flags FIN,SYN FIN,SYN",
+        "-d 169.254.169.254/32", "-p sctp", "-p vrrp", "-m recent --rcheck --name bad --rsource",
+        "-p tcp -m tcp --dport 22", "-p tcp -m tcp --dport 1024:2048", "-p tcp -m tcp --sport 1:9",
+        "-s 10.0.0.0/8", "! -s 10.0.0.0/8", "! -p tcp", "-p udp", "-p icmp", "-i eth0",
+        "-m conntrack --ctstate RELATED,ESTABLISHED", "-m conntrack --ctstate INVALID",
+        "-m state ! --state NEW", "-m limit --limit 5/min"}) {
+    EXPECT_EQ(Open("ACCEPT", absl::StrCat(rule, " -j DROP")), true) << rule;
+    EXPECT_EQ(Open("DROP", absl::StrCat(rule, " -j ACCEPT")), false) << rule;
+  }
+  EXPECT_EQ(Open("ACCEPT", "-j KUBE-FIREWALL"), true);
+}
+
+TEST(Firewall, ARangeThatHoldsThePortsThatAreGivenOutDecides) {
+  for (const char* ports : {"-m tcp --dport 1024:65535", "-m tcp --dport 32768:60999",
+                            "-m tcp --dport 1024:", "-m multiport --dports 22,1024:65535"}) {
+    EXPECT_EQ(Open("DROP", absl::StrCat("-p tcp ", ports, " -j ACCEPT")), true) << ports;
+    EXPECT_EQ(Open("ACCEPT", absl::StrCat("-p tcp ", ports, " -j DROP")), false) << ports;
+  }
+  EXPECT_EQ(Open("DROP", "-p tcp -m tcp --dport 32769:65535 -j ACCEPT"), false);
+}
+
+TEST(Firewall, ThePortsAreThoseOfTheMachine) {
+  FakeHost host;
+  host.AddCommand("iptables-save",
+                  "*filter\n:INPUT DROP [0:0]\n-A INPUT -p tcp -m tcp --dport 50000:51000 -j "
+                  "ACCEPT\nCOMMIT\n");
+  EXPECT_EQ(ValueOf(*CheckFirewall({host, RepositoryKnowledge()}), "restrictive_input"), "true");
+  host.AddFile("/proc/sys/net/ipv4/ip_local_port_range", "50000\t51000\n");
+  EXPECT_EQ(ValueOf(*CheckFirewall({host, RepositoryKnowledge()}), "restrictive_input"), "false");
 }
 
 }  // namespace

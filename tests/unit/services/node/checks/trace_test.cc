@@ -1,10 +1,14 @@
 // Claims about stacks, traces of collectives, checkpoints, known defects and changes.
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/collectives/flight_record.h"
 #include "common/collectives/pickle.h"
+#include "common/host/live_host.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/log/checkpoint.h"
@@ -15,6 +19,7 @@
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/fixtures.h"
+#include "tests/unit/services/node/checks/real_job.h"
 
 namespace galen::node {
 namespace {
@@ -26,6 +31,7 @@ using collectives::TraceVerdict;
 using ::galen::testing::FakeHost;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 CheckContext Context(const FakeHost& host) { return {host, RepositoryKnowledge()}; }
 
@@ -62,6 +68,7 @@ TEST(Stacks, OneCollectiveFromDifferentModulesDiffers) {
   const auto output = CheckStacks(Context(host));
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "collective_differs"), "true");
+  EXPECT_EQ(ValueOf(*output, "split_between"), "none");
   EXPECT_EQ(ValueOf(*output, "ranks_outside_collective"), "none");
 }
 
@@ -71,6 +78,42 @@ TEST(Stacks, OneProcessCannotBeCompared) {
   const auto output = CheckStacks(Context(host));
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "ranks_outside_collective"), "?");
+}
+
+constexpr char kBroadcast[] =
+    "    broadcast (torch/distributed/distributed_c10d.py:2100)\n    sync (train.py:60)\n";
+
+TEST(Stacks, OfTwoCollectivesWithAsManyRanksNoneIsTheOne) {
+  FakeHost host;
+  for (const int pid : {10, 11}) AddStack(host, pid, kReduce);
+  for (const int pid : {12, 13}) AddStack(host, pid, kBroadcast);
+  const auto output = CheckStacks(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "ranks_outside_collective"), "?");
+  EXPECT_EQ(ValueOf(*output, "outside_in"), "absent");
+  EXPECT_EQ(ValueOf(*output, "collective_differs"), "true");
+  EXPECT_EQ(ValueOf(*output, "split_between"), "all_reduce,broadcast");
+  EXPECT_EQ(output->message, "4 processes, as many of them in each of all_reduce and broadcast");
+}
+
+TEST(Stacks, OnThisMachineOnlyTheJobsOwnProcessesAreStopped) {
+  const Folder tools;
+  tools.Write("py-spy", absl::StrCat("#!/bin/sh\necho $3 >> ", tools / "dumped",
+                                     "\necho \"Thread $3 (active): \\\"MainThread\\\"\"\n"
+                                     "echo '    step (train.py:72)'\n"));
+  const RealJob job;
+  const RealJob stranger;
+  ASSERT_NE(job.child(), 0);
+  host::LiveHost::Options options;
+  options.job_pid = job.pid();
+  options.search_path = tools.path();
+  const host::LiveHost host(options);
+  const auto output = CheckStacks({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_THAT(output->message, HasSubstr("2 processes"));
+  std::ifstream dumped(tools / "dumped");
+  const std::vector<int> pids{std::istream_iterator<int>(dumped), {}};
+  EXPECT_THAT(pids, UnorderedElementsAre(job.pid(), job.child()));
 }
 
 TEST(Stacks, RealDumpsAreRead) {
@@ -257,6 +300,81 @@ TEST(Checkpoint, ShardsThatAreMissingOrShortAreCounted) {
   output = CheckCheckpoint(AtPath(host));
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "unreadable_shards"), "2");
+}
+
+// What the one shard of a checkpoint gives, told by `fill` of it.
+template <typename Fill>
+std::string UnreadableOf(const std::string& name, const Fill& fill) {
+  FakeHost host;
+  host.AddFile("/ckpt/" + name, "");
+  fill(host, "/ckpt/" + name);
+  const auto output = CheckCheckpoint(AtPath(host));
+  return output.ok() ? ValueOf(*output, "unreadable_shards") : output.status().ToString();
+}
+
+TEST(Checkpoint, AShardThatThisProcessMayNotReadIsNotAccused) {
+  const std::string shard =
+      Safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})") + "12345678";
+  const auto size = [](FakeHost& host, const std::string& path, std::size_t bytes) {
+    host.AddCommand("stat -L -c %s -- " + path, absl::StrCat(bytes, "\n"));
+  };
+  for (const absl::Status& error : {absl::PermissionDeniedError("root is squashed"),
+                                    absl::DeadlineExceededError("no answer")}) {
+    EXPECT_EQ(UnreadableOf("m-1.safetensors",
+                           [&](FakeHost& host, const std::string& path) {
+                             host.AddFile("/ckpt/m.safetensors.index.json",
+                                          R"({"weight_map":{"a":"m-1.safetensors"}})");
+                             host.AddFileError(path, error);
+                           }),
+              "?")
+        << error;
+    EXPECT_EQ(UnreadableOf("m.pt",
+                           [&](FakeHost& host, const std::string& path) {
+                             size(host, path, 100);
+                             host.AddCommandError("tail -c 65558 -- " + path, error);
+                           }),
+              "?")
+        << error;
+  }
+  EXPECT_EQ(
+      UnreadableOf("m.pt", [&](FakeHost& host, const std::string& path) { size(host, path, 100); }),
+      "?");
+  // Without stat nobody knows whether all of it is there.
+  EXPECT_EQ(
+      UnreadableOf("m-1.safetensors",
+                   [&](FakeHost& host, const std::string& path) { host.AddFile(path, shard); }),
+      "?");
+  EXPECT_EQ(
+      UnreadableOf("m.pt", [&](FakeHost& host, const std::string& path) { size(host, path, 0); }),
+      "1");
+}
+
+TEST(Checkpoint, AnIndexThatIsLargerThanWhatIsReadOfItIsNotAccused) {
+  const std::string shard =
+      Safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})") + "12345678";
+  const auto unreadable = [&](const std::string& size) {
+    return UnreadableOf("m-1.safetensors", [&](FakeHost& host, const std::string& path) {
+      host.AddFile(path, shard);
+      host.AddCommand("stat -L -c %s -- " + path, absl::StrCat(shard.size(), "\n"));
+      host.AddFile("/ckpt/m.safetensors.index.json", R"({"weight_map":{"a":)");
+      host.AddCommand("stat -L -c %s -- /ckpt/m.safetensors.index.json", size);
+    });
+  };
+  EXPECT_EQ(unreadable("9000000\n"), "?");
+  EXPECT_EQ(unreadable("19\n"), "1");
+}
+
+TEST(Checkpoint, AFileOfTorchSaveBeforeItWroteArchivesIsNotCutOff) {
+  const auto unreadable = [](const std::string& content) {
+    return UnreadableOf("m.pt", [&](FakeHost& host, const std::string& path) {
+      host.AddFile(path, content);
+      host.AddCommand("stat -L -c %s -- " + path, absl::StrCat(content.size(), "\n"));
+      host.AddCommand("tail -c 65558 -- " + path, content);
+    });
+  };
+  // The magic number that torch.save wrote first.
+  EXPECT_EQ(unreadable("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."), "?");
+  EXPECT_EQ(unreadable("PK\x03\x04 and no end"), "1");
 }
 
 TEST(Checkpoint, KeysOfTheLogAreCountedAndExtraStateToldApart) {

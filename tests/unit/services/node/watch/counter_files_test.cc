@@ -43,6 +43,18 @@ TEST(CounterFiles, RowsAreFoundByTheirFirstWord) {
   EXPECT_THAT(Read(files), ElementsAre(1u, 7u));
 }
 
+TEST(CounterFiles, LinesBehindThoseOfManyProcessorsAreRead) {
+  const TempRoot root;
+  std::string stat;
+  for (int i = 0; i < 900; ++i) {
+    stat += "cpu" + std::to_string(i) + " 123456789 12345 1234567 1234567890 0 0 0 0 0 0\n";
+  }
+  root.Write("/proc/stat", stat + "ctxt 42\nprocs_blocked 3\n");
+  CounterFiles files(Specs("/proc/stat ctxt\n/proc/stat procs_blocked"), root.path());
+  files.Discover();
+  EXPECT_THAT(Read(files), ElementsAre(42u, 3u));
+}
+
 TEST(CounterFiles, PressureIsReadBehindItsEqualSign) {
   const TempRoot root;
   root.Write("/proc/p",

@@ -99,18 +99,11 @@ TEST_F(SamplerTest, ACounterThatIsResetIsNoRise) {
   EXPECT_TRUE(noticed.empty());
 }
 
-TEST_F(SamplerTest, ChangesOfAWindowAreKeptForChecks) {
-  root.Write("/sys/ib/mlx5_0/xmit", "100\n");
-  root.Write("/sys/ib/mlx5_1/xmit", "5\n");
-  Make("/sys/ib/*/xmit value");
+TEST_F(SamplerTest, ACounterThatNoRuleJudgesIsNotSampled) {
+  root.Write("/proc/vmstat", "oom_kill 1\npgfault 5\n");
+  Make("/proc/vmstat pgfault\n/proc/vmstat oom_kill event system.memory oom_kills count - 1 60s");
   Sample(0);
-  root.Write("/sys/ib/mlx5_0/xmit", "150\n");
-  Sample(1);
-  Sample(2);
-  const auto changes = sampler->Changes("/sys/ib/mlx5_0/", At(0), At(2));
-  ASSERT_EQ(changes.size(), 1u);
-  EXPECT_EQ(changes[0].path, "/sys/ib/mlx5_0/xmit");
-  EXPECT_EQ(changes[0].change.rise, 50u);
+  EXPECT_EQ(sampler->counters(), 1u);
 }
 
 TEST_F(SamplerTest, ADeviceThatComesIsFoundAndOneThatGoesIsUnknown) {
@@ -138,6 +131,16 @@ TEST_F(SamplerTest, AnHourlyRateIsInItsUnit) {
   Sample(1);
   ASSERT_EQ(noticed.size(), 1u);
   EXPECT_DOUBLE_EQ(noticed[0].second.double_value(), 300);
+}
+
+TEST_F(SamplerTest, ARateByTheSecondIsInItsUnit) {
+  root.Write("/sys/s", "0\n");
+  Make("/sys/s value event rdma.counters resent_per_s 1/s nic:x 61 60s");
+  Sample(0);
+  root.Write("/sys/s", "90\n");
+  Sample(1);
+  ASSERT_EQ(noticed.size(), 1u);
+  EXPECT_DOUBLE_EQ(noticed[0].second.double_value(), 1.5);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Watcher, ALineOfTheKernelLogIsAFindingOfItsCheck) {
   ASSERT_TRUE(hub.Listen(first.push(), [](const absl::Status&) {}).ok());
   FakeKmsg kmsg;
   const auto host = std::make_shared<testing::FakeHost>();
-  const Watcher watcher(host, MakeSampler("", ""), kmsg.Reader(), Patterns(), hub, clock,
+  const Watcher watcher(host, MakeSampler("", ""), kmsg.Reader(), Patterns(), hub,
                         Watcher::Options());
   kmsg.Say("6,1,1000000,-;eth0: link becomes ready\n");
   kmsg.Say("3,2,2000000,-;NVRM: Xid (PCI:0000:b3:00): 79, pid=1, GPU has fallen off the bus.\n");
@@ -96,12 +96,12 @@ TEST(Watcher, ACounterThatMovesIsAnEventWithoutAKernelLog) {
   const auto host = std::make_shared<testing::FakeHost>();
   Watcher::Options options;
   options.interval = absl::Milliseconds(5);
-  const Watcher watcher(
-      host,
-      MakeSampler("/proc/vmstat oom_kill event system.memory oom_kills count - 1 60s", root.path()),
-      nullptr, Patterns(), hub, clock, options);
+  auto sampler =
+      MakeSampler("/proc/vmstat oom_kill event system.memory oom_kills count - 1 60s", root.path());
+  const Sampler& counters = *sampler;
+  const Watcher watcher(host, std::move(sampler), nullptr, Patterns(), hub, options);
   // A file that is being written when it is looked for would be found a minute later only.
-  while (watcher.sampler().counters() == 0) usleep(1000);
+  while (counters.counters() == 0) usleep(1000);
   // Counts on until it is seen: which sample is the first one is not known.
   std::future<v1::WatchEvent> event = first.promise.get_future();
   int kills = 0;
@@ -114,6 +114,8 @@ TEST(Watcher, ACounterThatMovesIsAnEventWithoutAKernelLog) {
 TEST(Watcher, AKernelLogThatBreaksDoesNotStopTheWatch) {
   const SystemClock clock;
   EventHub hub(clock);
+  FirstEvent first;
+  ASSERT_TRUE(hub.Listen(first.push(), [](const absl::Status&) {}).ok());
   FakeKmsg kmsg;
   const auto host = std::make_shared<testing::FakeHost>();
   auto reader = kmsg.Reader();
@@ -122,12 +124,16 @@ TEST(Watcher, AKernelLogThatBreaksDoesNotStopTheWatch) {
   options.interval = absl::Milliseconds(1);
   const TempRoot root;
   root.Write("/sys/n", "1\n");
-  const Watcher watcher(host, MakeSampler("/sys/n value", root.path()), std::move(reader),
-                        Patterns(), hub, clock, options);
-  while (
-      watcher.sampler().Changes("/sys/n", absl::InfinitePast(), absl::InfiniteFuture()).empty()) {
-    usleep(1000);
-  }
+  auto sampler =
+      MakeSampler("/sys/n value event system.memory oom_kills count - 1 60s", root.path());
+  const Sampler& counters = *sampler;
+  const Watcher watcher(host, std::move(sampler), std::move(reader), Patterns(), hub, options);
+  while (counters.counters() == 0) usleep(1000);
+  int moves = 1;
+  std::future<v1::WatchEvent> event = first.promise.get_future();
+  do {
+    root.Write("/sys/n", std::to_string(++moves) + "\n");
+  } while (event.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready);
 }
 
 }  // namespace

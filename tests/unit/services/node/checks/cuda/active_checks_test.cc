@@ -127,6 +127,24 @@ TEST(ActiveGpuChecks, WhoeverCannotTellWhetherAGpuIsUsedLeavesItAlone) {
   EXPECT_THAT(result.message(), HasSubstr("cannot tell whether another process uses"));
 }
 
+TEST(ActiveGpuChecks, AGpuOlderThanTheKernelsIsNotAccused) {
+  // What its driver says of kernels for Volta.
+  const std::string pascal =
+      "name Tesla P100-PCIE-16GB\ncapability 60\n"
+      "error cuModuleLoadData 209 -1 0\n";
+  for (const std::string check : kLoading) {
+    FakeGpuMachine machine(pascal);
+    const CheckResult result = machine.Run(check);
+    EXPECT_EQ(result.status(), CheckResult::SKIPPED) << check;
+    EXPECT_THAT(result.message(), HasSubstr("older than Volta")) << check;
+  }
+  FakeGpuMachine machine(pascal);
+  const CheckResult init = machine.Run("gpu.cuda_init");
+  EXPECT_EQ(init.status(), CheckResult::PASS) << init.message();
+  EXPECT_EQ(ValueOf(init, "cuinit_code", ""), "0");
+  EXPECT_THAT(init.message(), HasSubstr("not tested: gpu:0: older than Volta"));
+}
+
 TEST(ActiveGpuChecks, OneGpuCanBeNamed) {
   FakeGpuMachine machine("sm 0 1 flip\n");
   const CheckResult result = machine.Run("gpu.compute_test", {{"gpu", "1"}});

@@ -69,9 +69,9 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   if (attribute == 16) {
     *value = static_cast<int>(driver.script().sms);
   } else if (attribute == 75) {
-    *value = 8;
+    *value = driver.script().capability / 10;
   } else if (attribute == 76) {
-    *value = 0;
+    *value = driver.script().capability % 10;
   } else {
     return kInvalidValue;
   }

@@ -40,6 +40,8 @@ Script ReadScript() {
       words >> script.mib;
     } else if (word == "sms") {
       words >> script.sms;
+    } else if (word == "capability") {
+      words >> script.capability;
     } else if (word == "name") {
       std::getline(words >> std::ws, script.name);
     } else if (word == "log") {

@@ -47,6 +47,7 @@ struct Script {
   std::uint64_t mib = 16;                      // mib N: memory of each
   unsigned sms = 4;                            // sms N
   std::string name = "NVIDIA A100-SXM4-80GB";  // name REST OF LINE
+  int capability = 80;                         // capability N
   std::string log;         // log PATH: what is left behind, one line a process that exits
   bool no_tensor = false;  // no_tensor: the driver refuses the module
   // rate GPU h2d|d2h|memory|gemm GB_PER_S: how fast, by the fake's own clock

@@ -60,6 +60,15 @@ TEST(PeerBandwidth, APairThatHangsIsNamedAndTheOthersAreMeasured) {
   EXPECT_EQ(ValueOf(result, "hung", "gpu:2-gpu:1"), "false");
 }
 
+TEST(PeerBandwidth, CopiesThatGoOnDoNotHang) {
+  // All copies of a pair take longer than a single one may.
+  FakeGpuMachine machine("mib 48\n");
+  const CheckResult result =
+      machine.Run("gpu.peer_bandwidth", {{"patience", "0.05"}, {"repeats", "600"}, {"mib", "32"}});
+  EXPECT_EQ(ValueOf(result, "hung", "gpu:0-gpu:1"), "false") << result.message();
+  EXPECT_EQ(Pairs(result), 2);
+}
+
 TEST(PeerBandwidth, AnErrorEndsOnePairAndNotTheOthers) {
   // The copies of GPU 1's context: the second pair that it sends to fails at once.
   FakeGpuMachine machine("gpus 3\nerror cuMemcpyPeerAsync 719 1 0\n", 3);

@@ -37,6 +37,14 @@ TEST(DriverPackages, TheLibraryIsTheOneOfTheNewestBranch) {
   EXPECT_EQ(LibraryVersion({}), "");
 }
 
+TEST(DriverPackages, ABranchIsTheFirstNumberOfAVersion) {
+  const DriverPackages packages = {{"libnvidia-compute-535", "535.1.1"},
+                                   {"libnvidia-compute-550", "550.1.1"}};
+  EXPECT_THAT(OfBranch(packages, "550.54.14"),
+              ElementsAre(Pair("libnvidia-compute-550", "550.1.1")));
+  EXPECT_THAT(OfBranch(packages, "55.1"), IsEmpty());
+}
+
 TEST(DriverPackages, ReadsTheVersionOfOpenAndClosedModules) {
   EXPECT_EQ(
       LoadedModuleVersion("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb"),

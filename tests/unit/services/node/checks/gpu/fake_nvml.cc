@@ -316,12 +316,13 @@ Return nvmlDeviceGetNvLinkErrorCounter(Device device, unsigned link, unsigned co
 Return nvmlDeviceGetGpuFabricInfoV(Device device, void* info) {
   unsigned version = 0;
   std::memcpy(&version, info, sizeof(version));
-  // Scripted as [state, status, mask, summary]; a driver of version 2 has no summary.
+  // Scripted as [state, status, mask, summary, first byte of the cluster], the last one as it may
+  // be; a driver of version 2 has no summary.
   const json* answer = nullptr;
   if (const Return code = Find(device, "nvmlDeviceGetGpuFabricInfoV", {}, answer); code != 0) {
     return code;
   }
-  const bool third = answer->size() == 4;
+  const bool third = answer->size() >= 4;
   if (version != (third ? Version<FabricInfoV3>(3) : Version<FabricInfoV2>(2))) {
     return kVersionMismatch;
   }
@@ -332,7 +333,9 @@ Return nvmlDeviceGetGpuFabricInfoV(Device device, void* info) {
   };
   if (third) {
     fill(static_cast<FabricInfoV3*>(info));
-    static_cast<FabricInfoV3*>(info)->summary = (*answer)[3].get<unsigned char>();
+    auto* fabric = static_cast<FabricInfoV3*>(info);
+    fabric->summary = (*answer)[3].get<unsigned char>();
+    if (answer->size() > 4) fabric->cluster[0] = (*answer)[4].get<unsigned char>();
   } else {
     fill(static_cast<FabricInfoV2*>(info));
   }

@@ -210,6 +210,23 @@ TEST(Thermal, ComparesOnlyIdleGpusWithEachOther) {
   EXPECT_THAT(MessageOf(output), HasSubstr("35 to 82 C, the hottest is GPU 3"));
 }
 
+TEST(Thermal, TheLimitIsTheDevicesOwnWhereItTellsOne) {
+  const FakeHost host = HostWith(
+      {GpuXml("1B",
+              "<temperature><gpu_temp>91 C</gpu_temp><gpu_temp_slow_threshold>95 C"
+              "</gpu_temp_slow_threshold></temperature>",
+              "NVIDIA A10G"),
+       GpuXml("2B",
+              "<temperature><gpu_temp>91 C</gpu_temp><gpu_temp_tlimit>4 C</gpu_temp_tlimit>"
+              "<gpu_temp_slow_tlimit_threshold>-2 C</gpu_temp_slow_tlimit_threshold></temperature>",
+              "NVIDIA L4"),
+       GpuXml("3B", "<temperature><gpu_temp>91 C</gpu_temp></temperature>", "NVIDIA L4")});
+  const auto output = RunGpuCheck("gpu.thermal", host, KnownModels());
+  EXPECT_EQ(ValueOf(output, "core_limit_c", "gpu:0"), "95");
+  EXPECT_EQ(ValueOf(output, "core_limit_c", "gpu:1"), "97");
+  EXPECT_EQ(ValueOf(output, "core_limit_c", "gpu:2"), "90");
+}
+
 TEST(Power, AddsUpLimitsAndSupplies) {
   const std::string fields =
       "<gpu_power_readings><instant_power_draw>588.31 W</instant_power_draw>"
@@ -241,8 +258,24 @@ TEST(Clocks, AreJudgedOnlyWhileBusy) {
   const FakeHost host = HostWith({gpu("1B", 0), gpu("2B", 99)});
   const auto output = RunGpuCheck("gpu.clocks", host);
   EXPECT_EQ(ValueOf(output, "ratio_busy", "gpu:0"), "unknown");
+  EXPECT_EQ(ValueOf(output, "low_without_reason", "gpu:0"), "unknown");
   EXPECT_EQ(ValueOf(output, "ratio_busy", "gpu:1"), "0.2");
   EXPECT_EQ(ValueOf(output, "user_setting_changed", "gpu:1"), "unknown");
+}
+
+TEST(Clocks, ThatALimitOfPowerHoldsDownAreExplained) {
+  const auto gpu = [](const char* bus, const char* capped) {
+    return GpuXml(
+        bus, absl::StrCat("<clocks><sm_clock>700 MHz</sm_clock></clocks><max_clocks>"
+                          "<sm_clock>2040 MHz</sm_clock></max_clocks><utilization>"
+                          "<gpu_util>99 %</gpu_util></utilization><clocks_event_reasons>"
+                          "<clocks_event_reason_sw_power_cap>",
+                          capped, "</clocks_event_reason_sw_power_cap></clocks_event_reasons>"));
+  };
+  const auto output =
+      RunGpuCheck("gpu.clocks", HostWith({gpu("1B", "Active"), gpu("2B", "Not Active")}));
+  EXPECT_EQ(ValueOf(output, "low_without_reason", "gpu:0"), "false");
+  EXPECT_EQ(ValueOf(output, "low_without_reason", "gpu:1"), "true");
 }
 
 TEST(Throttle, ReasonsThatAreNotReportedAreUnknown) {
@@ -364,17 +397,65 @@ std::string Process(int pid, const char* name) {
                       name, "</process_name></process_info></processes>");
 }
 
-TEST(Processes, AreForeignOnlyWhereTheJobsOwnAreKnown) {
-  FakeHost host = HostWith({GpuXml("1B", Process(100, "python3")),
-                            GpuXml("2B", Process(999, "/usr/bin/nv-hostengine -n")),
-                            GpuXml("3B", "<processes></processes>")});
-  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:1"), "unknown");
+constexpr char kPs[] = "ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args";
+
+struct PsLine {
+  int pid;
+  int parent;
+  const char* name;
+};
+
+std::string Ps(const std::vector<PsLine>& lines) {
+  std::string text = "    PID    PPID USER STAT WCHAN ELAPSED RSS %CPU COMMAND COMMAND\n";
+  for (const PsLine& line : lines) {
+    absl::StrAppend(&text, line.pid, " ", line.parent, " u S - 9 1 0.0 ", line.name, " ", line.name,
+                    " -x\n");
+  }
+  return text;
+}
+
+TEST(Processes, RanksOfOneLauncherAreOfOneJob) {
+  FakeHost host =
+      HostWith({GpuXml("1B", Process(100, "python3")), GpuXml("2B", Process(101, "python3")),
+                GpuXml("3B", Process(200, "python3")),
+                GpuXml("4B", Process(300, "/usr/bin/nvidia-cuda-mps-server"))});
   host.SetJobEnvironment({{"RANK", "0"}});
+  // One rank is all that a bundle shows of the job.
   host.AddFile("/proc/100/status", "", host::View::kJob);
+  host.AddCommand(kPs, Ps({{50, 1, "slurmstepd"},
+                           {100, 50, "python3"},
+                           {101, 50, "python3"},
+                           {150, 1, "slurmstepd"},
+                           {200, 150, "python3"},
+                           {300, 1, "nvidia-cuda-mps"}}));
   const auto output = RunGpuCheck("gpu.processes", host);
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:0"), "false");
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:1"), "true");
+  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:1"), "false");
+  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:2"), "true");
+  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:3"), "false");
+  EXPECT_EQ(ValueOf(output, "daemon_holds_device", "gpu:3"), "nvidia-cuda-mps-server");
+  // A shell may start several jobs.
+  host.AddCommand(kPs, Ps({{50, 1, "bash"}, {100, 50, "python3"}, {101, 50, "python3"}}));
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:1"), "unknown");
+}
+
+TEST(Processes, AreForeignOnlyWhereTheJobsOwnAreKnown) {
+  FakeHost host =
+      HostWith({GpuXml("1B", Process(100, "python3")),
+                GpuXml("2B", Process(999, "/usr/bin/nv-hostengine -n")),
+                GpuXml("3B", "<processes></processes>"), GpuXml("4B", Process(998, "python3"))});
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:3"), "unknown");
+  host.SetJobEnvironment({{"RANK", "0"}});
+  host.AddFile("/proc/100/status", "", host::View::kJob);
+  // Nothing tells who started 998.
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:3"), "unknown");
+  host.AddCommand(kPs, Ps({{100, 1, "python3"}, {998, 1, "python3"}, {999, 1, "nv-hostengine"}}));
+  const auto output = RunGpuCheck("gpu.processes", host);
+  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:0"), "false");
+  // A daemon is nobody's.
+  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:1"), "false");
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:2"), "false");
+  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:3"), "true");
   EXPECT_EQ(ValueOf(output, "daemon_holds_device", "gpu:0"), "none");
   EXPECT_EQ(ValueOf(output, "daemon_holds_device", "gpu:1"), "nv-hostengine");
 }
@@ -422,11 +503,35 @@ TEST(Driver, SeesPackagesOfTwoVersions) {
                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Tue Jun 6\n");
   host.AddCommand(
       "dpkg-query -W",
-      "libnvidia-compute-550:amd64\t550.54.14-0ubuntu1\nnvidia-utils-535\t535.86.10-0\n");
+      "libnvidia-compute-550:amd64\t550.54.14-0ubuntu1\nnvidia-utils-550\t550.90.07-0\n");
   const auto output = RunGpuCheck("gpu.driver", host);
   EXPECT_EQ(ValueOf(output, "skew", ""), "false");
   EXPECT_EQ(ValueOf(output, "half_installed", ""), "true");
   EXPECT_EQ(ValueOf(output, "max_cuda", ""), "12.4");
+}
+
+// dpkg-query lists removed packages too.
+constexpr char kTwoBranches[] =
+    "libnvidia-compute-550:amd64\t550.54.14-0ubuntu1\nnvidia-utils-550\t550.54.14-0\n"
+    "libnvidia-compute-570:amd64\t570.86.10-0ubuntu1\nnvidia-utils-535\t535.86.10-0\n";
+
+TEST(Driver, PackagesOfAnotherBranchMayBeRemovedOnes) {
+  FakeHost host = HostWith({GpuXml("1B", "")});
+  host.AddFile("/proc/driver/nvidia/version",
+               "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Tue Jun 6\n");
+  host.AddCommand("dpkg-query -W", kTwoBranches);
+  const auto output = RunGpuCheck("gpu.driver", host);
+  EXPECT_EQ(ValueOf(output, "skew", ""), "false");
+  EXPECT_EQ(ValueOf(output, "half_installed", ""), "false");
+  EXPECT_EQ(ValueOf(output, "userspace_version", ""), "550.54.14");
+}
+
+TEST(Driver, WhereTheDriverDoesNotAnswerSeveralBranchesLeaveTheSkewOpen) {
+  FakeHost host;
+  host.AddFile("/proc/driver/nvidia/version",
+               "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Tue Jun 6\n");
+  host.AddCommand("dpkg-query -W", kTwoBranches);
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.driver", host), "skew", ""), "unknown");
 }
 
 TEST(Firmware, CountsVersionsWithinOneModel) {

@@ -18,9 +18,15 @@ TEST(KernelLines, CountsAerReportsByDeviceAndSeverity) {
       "2025-03-01T10:00:01,000000+00:00 pcieport 0000:20:01.1: PCIe Bus Error: severity=Corrected, "
       "type=Data Link Layer\n"
       "2025-03-01T10:00:02,000000+00:00 nvidia 0000:21:00.0: PCIe Bus Error: "
-      "severity=Uncorrected (Fatal), type=Transaction Layer\n");
-  EXPECT_THAT(events.aer_corrected, ElementsAre(Pair("0000:20:01.1", 2)));
-  EXPECT_THAT(events.aer_uncorrected, ElementsAre(Pair("0000:21:00.0", 1)));
+      "severity=Uncorrected (Fatal), type=Transaction Layer\n"
+      // As newer kernels put both.
+      "2026-03-01T10:00:01,000000+00:00 pcieport 0000:20:01.1: PCIe Bus Error: "
+      "severity=Correctable, type=Physical Layer, (Receiver ID)\n"
+      "2026-03-01T10:00:02,000000+00:00 nvidia 0000:22:00.0: PCIe Bus Error: "
+      "severity=Uncorrectable (Non-Fatal), type=Transaction Layer\n");
+  EXPECT_THAT(events.aer_corrected, ElementsAre(Pair("0000:20:01.1", 3)));
+  EXPECT_THAT(events.aer_uncorrected,
+              ElementsAre(Pair("0000:21:00.0", 1), Pair("0000:22:00.0", 1)));
 }
 
 TEST(KernelLines, ARegionThatWasPlacedInTheEndIsNoFault) {
@@ -30,6 +36,18 @@ TEST(KernelLines, ARegionThatWasPlacedInTheEndIsNoFault) {
       "pci 0000:41:00.0: BAR 1: assigned [mem 0x4000000000-0x43ffffffff 64bit pref]\n"
       "pci 0000:42:00.0: BAR 1 [mem size 0x400000000 64bit pref]: can't assign; no space\n");
   EXPECT_THAT(events.no_space, ElementsAre("0000:42:00.0"));
+}
+
+TEST(KernelLines, OnlyMemoryOfTheDeviceItselfIsMissed) {
+  const KernelPciEvents events = ParseKernelPciEvents(
+      "pci 0000:41:00.0: BAR 6: no space for [mem size 0x00080000 pref]\n"
+      "pci 0000:41:00.0: BAR 6: failed to assign [mem size 0x00080000 pref]\n"
+      "pci 0000:42:00.0: BAR 5: no space for [io  size 0x0080]\n"
+      "pci 0000:42:00.0: BAR 5 [io  size 0x0080]: can't assign; no space\n"
+      "pci 0000:43:00.0: BAR 7: no space for [mem size 0x01000000 64bit pref]\n"
+      "pci 0000:43:00.0: VF BAR 0 [mem size 0x01000000 64bit]: can't assign; no space\n"
+      "pci 0000:44:00.0: BAR 5: failed to assign [mem size 0x01000000]\n");
+  EXPECT_THAT(events.no_space, ElementsAre("0000:44:00.0"));
 }
 
 TEST(KernelLines, KeepsTheLastRecoveryActionOfAGpu) {

@@ -74,6 +74,22 @@ TEST(NvlinkStatus, ThatNoBridgeIsInstalledIsAFactAndNoFault) {
   EXPECT_THAT(MessageOf(output), HasSubstr("no NVLink bridge"));
 }
 
+TEST(NvlinkStatus, ABoardWithABridgeIsOneHoweverItsNameIsWritten) {
+  for (const char* board : {"NVIDIA A100-PCIE-40GB", "NVIDIA A30", "NVIDIA A40", "NVIDIA H100 NVL",
+                            "NVIDIA A800 40GB Active"}) {
+    FakeHost bare;
+    bare.AddCommand(kStatus, Links(0, board, 0, 12) + Links(1, board, 0, 12));
+    const auto output = RunGpuCheck("gpu.nvlink_status", bare, KnownModels());
+    EXPECT_EQ(ValueOf(output, "bridge_installed", "gpu:0"), "false") << board;
+    EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:0"), "(none)") << board;
+  }
+  FakeHost rack;
+  rack.AddCommand(kStatus, Links(0, "NVIDIA GB200 NVL72", 0, 18));
+  EXPECT_EQ(
+      ValueOf(RunGpuCheck("gpu.nvlink_status", rack, KnownModels()), "links_inactive", "gpu:0"),
+      "18");
+}
+
 TEST(NvlinkStatus, ABridgeThatIsSeatedBadlyShowsInPartOfTheLinks) {
   FakeHost host;
   host.AddCommand(kStatus, Links(0, kPcie, 8, 4) + Links(1, kPcie, 8, 4) + AllInactive(2, kPcie));
@@ -94,6 +110,25 @@ TEST(NvlinkErrors, ACounterAtZeroHasNotGrownAndAnyOtherIsUnknown) {
   EXPECT_EQ(ValueOf(output, "replay_errors", "gpu:0/link:1"), "7");
   EXPECT_EQ(ValueOf(output, "crc_errors", "gpu:0/link:1"), "unknown");
   EXPECT_EQ(MessageOf(output), "NVLink 1 of GPU 0: 7 replays; the other NVLink: no error counted");
+}
+
+TEST(NvlinkErrors, WhatNobodyCountsIsNotFreeOfErrors) {
+  constexpr char kHeading[] = "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-0)\n";
+  FakeHost none;
+  none.AddCommand(
+      "nvidia-smi nvlink -e",
+      absl::StrCat(kHeading, "\t Link 0: Replay Errors: N/A\n\t Link 0: CRC Errors: N/A\n"));
+  EXPECT_THAT(RunGpuCheck("gpu.nvlink_errors", none),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no error counter")));
+  FakeHost one;
+  one.AddCommand(
+      "nvidia-smi nvlink -e",
+      absl::StrCat(kHeading, "\t Link 0: Replay Errors: 0\n\t Link 1: CRC Errors: N/A\n"));
+  const auto output = RunGpuCheck("gpu.nvlink_errors", one);
+  EXPECT_EQ(ValueOf(output, "growing", "gpu:0/link:0"), "false");
+  EXPECT_EQ(ValueOf(output, "growing", "gpu:0/link:1"), "unknown");
+  EXPECT_EQ(MessageOf(output),
+            "NVLink 1 of GPU 0: no counter can be read; the other NVLink: no error counted");
 }
 
 TEST(C2c, CountsLinksThatAreDown) {

@@ -125,7 +125,8 @@ constexpr char kXml[] = R"(<?xml version="1.0" ?>
 <default_applications_clocks><graphics_clock>1980 MHz</graphics_clock><mem_clock>2619 MHz</mem_clock></default_applications_clocks>
 <processes><process_info><pid>4711</pid><type>C</type><process_name>python3</process_name>
 <used_memory>1000 MiB</used_memory></process_info></processes>
-<fabric><state>Completed</state><status>Success</status><health><bandwidth>Full</bandwidth>
+<fabric><state>Completed</state><status>Success</status>
+<clusterUuid>00000000-0000-0000-0000-000000000000</clusterUuid><health><bandwidth>Full</bandwidth>
 <route_recovery_in_progress>False</route_recovery_in_progress><route_unhealthy>False</route_unhealthy>
 <access_timeout_recovery>False</access_timeout_recovery></health></fabric>
 </gpu></nvidia_smi_log>
@@ -274,6 +275,32 @@ TEST_F(Nvml, ALostGpuStaysVisibleAsLost) {
   EXPECT_EQ(OpenCount(), 0);
 }
 
+TEST_F(Nvml, AGpuThatIsCountedAndNotHandedOutIsMissing) {
+  Gpus({kGpu, R"({"handle": {"error": 999}})"});
+  const auto inventory = RunGpuCheck("gpu.inventory", host_);
+  EXPECT_EQ(ValueOf(inventory, "gpu_count_driver", ""), "1");
+  EXPECT_EQ(ValueOf(inventory, "gpu_count_expected", ""), "2");
+  EXPECT_THAT(MessageOf(inventory), HasSubstr("GPU 1 cannot be reached"));
+  // One that this caller may not see is there.
+  Gpus({kGpu, R"({"handle": {"error": 4}})"});
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.inventory", host_), "gpu_count_driver", ""), "2");
+}
+
+TEST_F(Nvml, ALeftoverIsSeenBesideAJobWithoutAContainer) {
+  Gpus({kGpu, GpuWith("nvmlDeviceGetComputeRunningProcesses_v3", "[[200, 1048576000]]")});
+  host_.SetJobEnvironment({{"RANK", "0"}});
+  // The job's root is the machine's, and so shows everybody's processes.
+  host_.AddFile("/proc/self/status", "Name:\ttorchrun\nPid:\t4700\n", host::View::kJob);
+  host_.AddFile("/proc/200/status", "Name:\tpython3\nPid:\t200\n", host::View::kJob);
+  host_.AddCommand(
+      "ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args",
+      "4700 1 u S - 9 1 0.0 torchrun torchrun\n4711 4700 u S - 9 1 0.0 python3 python3\n"
+      "200 1 u S - 9 1 0.0 python3 python3\n");
+  const auto output = RunGpuCheck("gpu.processes", host_);
+  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:0"), "false");
+  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:1"), "true");
+}
+
 TEST_F(Nvml, AGpuThatNeedsAResetAsksForIt) {
   Gpus({GpuWith("nvmlDeviceGetTemperature/0", R"({"error": 16})")});
   const auto state = QueryGpus(host_);
@@ -340,6 +367,16 @@ TEST_F(Nvml, AnOlderDriverTellsItsFabricToo) {
   EXPECT_EQ(ValueOf(output, "health_mask_bad", "gpu:1"), "true");
 }
 
+TEST_F(Nvml, AFabricWithAClusterSpansMachinesOnceItsProbeIsThrough) {
+  Gpus({kGpu, GpuWith("nvmlDeviceGetGpuFabricInfoV", "[3, 0, 426, 1, 93]"),
+        GpuWith("nvmlDeviceGetGpuFabricInfoV", "[2, 0, 426, 1, 93]")});
+  const auto state = QueryNvidia(host_);
+  ASSERT_THAT(state, testing::IsOk());
+  EXPECT_EQ(state->gpus[0].fabric.spans_machines, false);
+  EXPECT_EQ(state->gpus[1].fabric.spans_machines, true);
+  EXPECT_EQ(state->gpus[2].fabric.spans_machines, std::nullopt);
+}
+
 TEST_F(Nvml, ReplaysThatGoOnHaveARate) {
   const std::map<std::string, std::string> window = {{"window_s", "0.05"},
                                                      {"long_window_s", "0.1"}};
@@ -350,6 +387,8 @@ TEST_F(Nvml, ReplaysThatGoOnHaveARate) {
   double rate = 0;
   EXPECT_TRUE(absl::SimpleAtod(ValueOf(output, "replay_rate_per_min", "gpu:1"), &rate));
   EXPECT_GT(rate, 8);
+  // Gen5, of whose lanes 8 are used.
+  EXPECT_EQ(ValueOf(output, "replay_limit_per_min", "gpu:1"), "16");
   EXPECT_THAT(MessageOf(output), HasSubstr("replays a minute"));
 }
 
@@ -372,6 +411,10 @@ TEST_F(Nvml, LinksAreToldWithoutNvidiaSmiAndWhetherTheirErrorsGrow) {
   EXPECT_EQ(ValueOf(errors, "growing", "gpu:0/link:6"), "false");
   EXPECT_EQ(ValueOf(errors, "crc_errors", "gpu:0/link:6"), "4");
   EXPECT_EQ(ValueOf(errors, "crc_errors", "gpu:0/link:3"), "(none)");
+  Gpus({GpuWith("nvmlDeviceGetNvLinkState/0", "1")});
+  EXPECT_THAT(RunGpuCheck("gpu.nvlink_errors", host_, {},
+                          {{"window_s", "0.02"}, {"long_window_s", "0.02"}}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no error counter")));
 }
 
 TEST_F(Nvml, NothingIsLeftOpenThatSomebodyWantsToReset) {

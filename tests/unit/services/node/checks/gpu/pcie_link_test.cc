@@ -51,6 +51,27 @@ TEST(PcieLink, ANarrowLinkAboveTheSwitchIsFoundAlthoughTheGpusOwnIsWide) {
               HasSubstr("the link from 0000:00:01.0 to 0000:19:00.0 is x8 of x16"));
 }
 
+// A GPU of 8 lanes in a switch whose other links have 16: each link is as wide as it can be.
+std::string NarrowGpuBehindASwitch(absl::string_view upstream, absl::string_view downstream) {
+  return Port("00:01.0", "19", "1b", "x16", "x16") +
+         absl::StrCat(Port("19:00.0", "1a", "1b", "x16", "x16"), upstream) +
+         absl::StrCat(Port("1a:00.0", "1b", "1b", "x16", "x8"), downstream) +
+         "1b:00.0 3D controller [0302]: NVIDIA [10de:2330]\n\t\tLnkCap:\tPort #0, Speed 32GT/s, "
+         "Width x8\n\t\tLnkSta:\tSpeed 32GT/s, Width x8\n";
+}
+
+TEST(PcieLink, BetweenTheTwoSidesOfASwitchThereIsNoLink) {
+  for (const FakeHost& host :
+       {HostWith(NarrowGpuBehindASwitch(
+            "\tCapabilities: [68] Express (v2) Upstream Port, MSI 00\n",
+            "\tCapabilities: [68] Express (v2) Downstream Port (Slot+), MSI 00\n")),
+        HostWith(NarrowGpuBehindASwitch("", ""))}) {
+    const auto output = RunGpuCheck("gpu.pcie_link", host);
+    EXPECT_EQ(ValueOf(output, "upstream_downgraded", "gpu:0"), "false");
+    EXPECT_EQ(ValueOf(output, "downgraded", "gpu:0"), "false");
+  }
+}
+
 TEST(PcieLink, AChainOfFullWidthIsFine) {
   const FakeHost host =
       HostWith(Port("00:01.0", "1b", "1b", "x16", "x16") + GpuBlock("1b:00.0", "x16"));

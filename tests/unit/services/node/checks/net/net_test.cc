@@ -37,16 +37,6 @@ TEST(NetFixtures, InterfacesOfAllKindsAreRead) {
   int infiniband = 0;
   for (const NetLink& link : *json) infiniband += link.kind == "infiniband" && link.carrier;
   EXPECT_EQ(infiniband, 7);  // of the eight that the node should have
-  const auto text = ParseIpLinkText(Fixture("ip-link/hotsos-ip-s-d-link.txt"));
-  ASSERT_TRUE(text.ok()) << text.status();
-  ASSERT_GT(text->size(), 2U);
-  EXPECT_EQ((*text)[1].name, "ens3");
-  EXPECT_EQ((*text)[1].mtu, 8958);
-  EXPECT_EQ((*text)[1].errors, 0);
-  EXPECT_EQ((*text)[2].dropped, 13);
-  for (const char* name : {"ionic-ip-link-show-enp132s0.txt", "ionic-ip-link-show-vf.txt"}) {
-    EXPECT_TRUE(ParseIpLinkText(Fixture(std::string("ip-link/") + name)).ok()) << name;
-  }
 }
 
 TEST(NetFixtures, EthtoolIsRead) {
@@ -61,14 +51,6 @@ TEST(NetFixtures, EthtoolIsRead) {
     ASSERT_TRUE(counters.ok()) << name << counters.status();
     EXPECT_GT(counters->size(), 5U) << name;
   }
-  for (const char* name : {"hotsos-ens3-virtio-i", "insights-i-virtio", "nodeexporter-eth0-i"}) {
-    const auto fields = ParseEthtoolFields(Fixture("ethtool/" + std::string(name) + ".txt"));
-    ASSERT_TRUE(fields.ok()) << name << fields.status();
-    EXPECT_TRUE(fields->contains("driver")) << name;
-  }
-  const auto ring = ParseEthtoolFields(Fixture("ethtool/insights-g.txt"));
-  ASSERT_TRUE(ring.ok());
-  EXPECT_EQ(ring->at("RX"), "200");  // what is set, not what is possible
 }
 
 TEST(NetInterfaces, ACaptureKnowsStateAndSpeedAndNoGrowth) {
@@ -200,6 +182,20 @@ TEST(NetReachability, APortThatNobodyListensOnIsRefused) {
   EXPECT_EQ(ValueOf(*output, "icmp_ok_tcp_fails", "peer:" + address), "false");
 }
 
+TEST(NetReachability, PingsThatAFilterDropsAreNoLoss) {
+  const auto listener = Listener::Open(*ParseSocketAddress("127.0.0.1:0"));
+  ASSERT_TRUE(listener.ok());
+  const std::string address = listener->address().Text();
+  FakeHost host;
+  host.SetLive(true);
+  host.AddCommand("ping -c 5 -i 0.2 -W 1 127.0.0.1",
+                  "5 packets transmitted, 0 received, 100% packet loss, time 4080ms\n", 1);
+  const auto output = CheckReachability(Context(host, "net.reachability", {{"peers", address}}));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "connect_failed", "peer:" + address), "0");
+  EXPECT_EQ(ValueOf(*output, "packet_loss_pct", "peer:" + address), "?");
+}
+
 TEST(NetReachability, TwoNodesReachEachOther) {
   FakeHost server_host("node-1");
   server_host.SetLive(true);
@@ -238,12 +234,10 @@ TEST(NetParsers, HostileTextIsRefused) {
   for (const std::string& text :
        {std::string(), std::string(100000, '['), std::string("\0\xff", 2)}) {
     EXPECT_FALSE(ParseIpLinkJson(text).ok());
-    EXPECT_FALSE(ParseIpLinkText(text).ok());
     EXPECT_FALSE(ParseIpRoutes(text).ok());
     EXPECT_FALSE(ParseSecurityGroupRules(text).ok());
     EXPECT_FALSE(ParseEthtoolSettings(text).ok());
     EXPECT_FALSE(ParseEthtoolStatistics(text).ok());
-    EXPECT_FALSE(ParseEthtoolFields(text).ok());
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/rdma/gid_table.h"
@@ -9,6 +10,7 @@
 #include "services/node/checks/rdma/netdevs.h"
 #include "services/node/checks/rdma/nic_model.h"
 #include "services/node/checks/rdma/qos.h"
+#include "services/node/checks/rdma/retries.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/real_knowledge.h"
@@ -86,6 +88,72 @@ TEST(RdmaActive, AloneTheCheckOfTwoSaysWhatItNeeds) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(RdmaActive, ALoadOfTheCpuBesideTheResultIsNoFailure) {
+  FakeHost host;
+  AddNdrPort(host);
+  host.AddCommand(
+      "ib_write_bw -d mlx5_0 --cpu_util --report_gbits node-2",
+      " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps] CPU_Util[%]\n"
+      " 65536  5000        394.11          394.02             0.751542      3.08\n");
+  const auto output = CheckPair(Context(host, "rdma.pair"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "failed", "nic:mlx5_0/port:1"), "false");
+  EXPECT_EQ(ValueOf(*output, "gbps_host", "nic:mlx5_0/port:1"), "394.02");
+}
+
+TEST(RdmaActive, TheSumOfBothDirectionsIsNotHeldAgainstAFloorForOne) {
+  FakeHost host;
+  AddNdrPort(host);
+  host.AddCommand("ib_write_bw -d mlx5_0 -b node-2", kBandwidth);
+  host.AddCommand("ib_send_bw -d mlx5_0 node-2",
+                  absl::StrCat("                    Send Bidirectional BW Test\n", kBandwidth));
+  const auto output = CheckPair(Context(host, "rdma.pair"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  for (const v1::Finding& finding : output->findings) {
+    if (finding.name() == "failed") {
+      EXPECT_FALSE(finding.bool_value());
+    } else {
+      EXPECT_EQ(finding.value_case(), v1::Finding::VALUE_NOT_SET) << finding.name();
+    }
+  }
+}
+
+std::string FloorAt(const std::string& rate) {
+  FakeHost host;
+  AddNdrPort(host);
+  host.AddFile("/sys/class/infiniband/mlx5_0/ports/1/rate", rate + "\n");
+  host.AddCommand("ib_write_bw -d mlx5_0 node-2", kBandwidth);
+  const auto output = CheckPair(Context(host, "rdma.pair"));
+  if (!output.ok()) return output.status().ToString();
+  return ValueOf(*output, "gbps_host_floor", "nic:mlx5_0/port:1");
+}
+
+TEST(RdmaActive, TheFloorIsThatOfTheRateThePortRunsAt) {
+  EXPECT_EQ(FloorAt("400 Gb/sec (4X NDR)"), "390");
+  EXPECT_EQ(FloorAt("200 Gb/sec (2X NDR)"), "190");
+  EXPECT_EQ(FloorAt("50 Gb/sec (1X HDR)"), "?");  // nobody says what is right there
+}
+
+TEST(RdmaActive, WhatCouldNotBeTriedIsNeitherGoodNorBad) {
+  FakeHost host;
+  Measured measured;
+  measured.own.device = "mlx5_0";
+  measured.unmeasured = "no memory may be locked";
+  CheckOutput output;
+  AddMeasured(Context(host, "rdma.pair"), {}, measured, "gbps_host", &output);
+  EXPECT_EQ(ValueOf(output, "failed", "nic:mlx5_0/port:1"), "?");
+  EXPECT_EQ(ValueOf(output, "gbps_host", "nic:mlx5_0/port:1"), "?");
+
+  EXPECT_EQ(Tried({measured}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(Tried({measured}).message()), HasSubstr("no memory may be locked"));
+  Measured of_peer = measured;
+  of_peer.unmeasured_by_peer = true;
+  // Not skipped: with another partner it can be tested.
+  EXPECT_EQ(Tried({of_peer}).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Tried({of_peer, measured}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Tried({of_peer, Measured()}).ok());
+}
+
 TEST(RdmaActive, WhatFailedHasNoBandwidthRatherThanNone) {
   FakeHost host;
   Measured measured;
@@ -95,6 +163,31 @@ TEST(RdmaActive, WhatFailedHasNoBandwidthRatherThanNone) {
   AddMeasured(Context(host, "rdma.pair"), {}, measured, "gbps_host", &output);
   EXPECT_EQ(ValueOf(output, "failed", "nic:mlx5_0/port:1"), "true");
   EXPECT_EQ(ValueOf(output, "gbps_host", "nic:mlx5_0/port:1"), "?");
+}
+
+TEST(RdmaActive, RetriesAreWhatIsSentAgainAtTheMeasuredPortAlone) {
+  FakeHost host;
+  const auto set = [&](const std::string& hca, const std::string& counter, int value) {
+    host.AddFile("/sys/class/infiniband/" + hca + "/ports/1/hw_counters/" + counter,
+                 absl::StrCat(value, "\n"));
+  };
+  for (const char* hca : {"mlx5_0", "mlx5_storage"}) {
+    set(hca, "packet_seq_err", 1);
+    set(hca, "out_of_sequence", 1);
+  }
+  RdmaPort fabric;
+  fabric.hca = "mlx5_0";
+  RdmaPort storage;
+  storage.hca = "mlx5_storage";
+  const CheckContext context = Context(host, "rdma.pair");
+  const Retries retries(context, {fabric, storage}, {{.device = "mlx5_0", .port = 1}});
+  set("mlx5_0", "packet_seq_err", 4);
+  set("mlx5_0", "out_of_sequence", 5000);  // by adaptive routing
+  set("mlx5_storage", "packet_seq_err", 900);
+  CheckOutput output;
+  retries.Add(&output);
+  ASSERT_EQ(output.findings.size(), 1u);
+  EXPECT_EQ(ValueOf(output, "retries", "nic:mlx5_0/port:1"), "3");
 }
 
 TEST(NicModel, RateIsOfTheBoardNotOfTheChip) {

@@ -41,6 +41,20 @@ TEST(RdmaFabric, ALinkWithFewerLanesIsNamed) {
   EXPECT_THAT(NarrowLinks(*report), ElementsAre("S-1[2] 1xHDR"));
 }
 
+TEST(RdmaFabric, HostsOnSplitterCablesAreNotHeldAgainstTrunks) {
+  const auto report = ParseIbnetdiscover(
+      "Switch 5 \"S-1\" # \"a\"\n[1] \"H-1\"[1](1) # \"x\" lid 1 2xNDR\n"
+      "[2] \"H-2\"[1](2) # \"x\" lid 2 2xNDR\n[3] \"S-2\"[1] # \"b\" lid 3 4xNDR\n"
+      "[4] \"S-2\"[2] # \"b\" lid 3 4xNDR\n[5] \"S-2\"[3] # \"b\" lid 3 2xNDR\n");
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(NarrowLinks(*report), ElementsAre("S-1[5] 2xNDR"));
+  const auto ports = ParseIbnetdiscover(
+      "SW 1 1 0x1 2x NDR - CA 2 1 0x2\nSW 1 2 0x1 4x NDR - SW 3 1 0x3\n"
+      "SW 1 3 0x1 4x NDR - SW 3 2 0x3\n");
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  EXPECT_THAT(NarrowLinks(*ports), IsEmpty());
+}
+
 TEST(RdmaFabric, ASwitchWithAFaultyFanIsFound) {
   GALEN_NEED_FIXTURES();
   const auto faults = [](const char* name) {

@@ -186,6 +186,10 @@ int ibv_destroy_cq(ibv_cq* cq) {
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   World& world = TheWorld();
   const std::lock_guard<std::mutex> lock(world.mu);
+  if (world.script.datagrams_only && attributes->qp_type == IBV_QPT_RC) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
   auto* const qp = new FakeQp;
   qp->qp.context = pd->context;
   qp->qp.qp_num = world.next_qpn++;

@@ -7,9 +7,10 @@
 // pairs reach each other within the process.
 struct FakeVerbsScript {
   bool port_down = false;
-  bool corrupts = false;  // flips a bit of what is written to the beginning of the target
-  bool swallows = false;  // takes writes and never answers
-  int fails_after = -1;   // writes until one fails with "transport retry counter exceeded"
+  bool datagrams_only = false;  // has no reliable connected queue pairs, as EFA
+  bool corrupts = false;        // flips a bit of what is written to the beginning of the target
+  bool swallows = false;        // takes writes and never answers
+  int fails_after = -1;         // writes until one fails with "transport retry counter exceeded"
   std::size_t most_locked = ~std::size_t{0};  // bytes that may be registered
 };
 

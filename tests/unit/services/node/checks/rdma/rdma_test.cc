@@ -4,15 +4,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "services/node/checks/rdma/counters.h"
 #include "services/node/checks/rdma/link.h"
 #include "services/node/checks/rdma/pcie_tuning.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/rdma/settings.h"
 #include "services/node/checks/rdma/subnet_manager.h"
+#include "services/node/checks/rdma/transceiver.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/real_knowledge.h"
@@ -69,7 +70,7 @@ TEST(RdmaLink, APortOfTheFabricThatIsDownIsSeenAndItsRateIsNot) {
   FakeHost host;
   AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
   AddPort(host, "mlx5_1", "1: DOWN", "10 Gb/sec (4X SDR)", "InfiniBand", "MT4129");
-  const auto output = CheckRdmaLink({host, NoKnowledge()});
+  const auto output = CheckRdmaLink({host, RealKnowledge()});
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_0/port:1"), "ACTIVE");
   EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_1/port:1"), "DOWN");
@@ -84,7 +85,7 @@ TEST(RdmaLink, AManagementPortWithoutACableIsNoFault) {
   AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
   AddPort(host, "mlx5_1", "4: ACTIVE", "100 Gb/sec (4X EDR)", "Ethernet", "MT4125");
   AddPort(host, "mlx5_2", "1: DOWN", "40 Gb/sec (4X QDR)", "Ethernet", "MT4125");
-  const auto output = CheckRdmaLink({host, NoKnowledge()});
+  const auto output = CheckRdmaLink({host, RealKnowledge()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_2/port:1"), "absent");
   EXPECT_EQ(ValueOf(*output, "phys_state", "nic:mlx5_2/port:1"), "Polling");
@@ -96,7 +97,7 @@ TEST(RdmaLink, AFabricThatIsSwitchedOffIsNotInUse) {
   AddPort(host, "mlx5_0", "1: DOWN", "10 Gb/sec (4X SDR)", "InfiniBand", "MT4129");
   host.AddFile("/sys/class/infiniband/mlx5_0/ports/1/phys_state", "3: Disabled\n");
   AddPort(host, "mlx5_1", "4: ACTIVE", "100 Gb/sec (4X EDR)", "Ethernet", "MT4125");
-  const auto output = CheckRdmaLink({host, NoKnowledge()});
+  const auto output = CheckRdmaLink({host, RealKnowledge()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_0/port:1"), "absent");
   EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_1/port:1"), "ACTIVE");
@@ -107,7 +108,7 @@ TEST(RdmaLink, TheSamePortMattersWhenTheJobNamesIt) {
   AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
   AddPort(host, "mlx5_2", "1: DOWN", "40 Gb/sec (4X QDR)", "Ethernet", "MT4125");
   host.SetJobEnvironment({{"NCCL_IB_HCA", "=mlx5_0,mlx5_2:1"}});
-  const auto output = CheckRdmaLink({host, NoKnowledge()});
+  const auto output = CheckRdmaLink({host, RealKnowledge()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_2/port:1"), "DOWN");
 }
@@ -118,10 +119,170 @@ TEST(RdmaLink, ASlowPortIsHeldAgainstItsPeers) {
     AddPort(host, hca, "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
   }
   AddPort(host, "mlx5_2", "4: ACTIVE", "100 Gb/sec (1X NDR)", "InfiniBand", "MT4129");
-  const auto output = CheckRdmaLink({host, NoKnowledge()});
+  const auto output = CheckRdmaLink({host, RealKnowledge()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "rate_gbps", "nic:mlx5_2/port:1"), "100");
   EXPECT_EQ(output->message, "mlx5_2 port 1 runs at 100 Gb/s, its peers at 400");
+}
+
+// Ports of the 400 Gb/s board at these rates.
+FakeHost Node(const std::vector<std::string>& rates, const std::string& layer = "InfiniBand") {
+  FakeHost host;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const std::string hca = absl::StrCat("mlx5_", i);
+    AddPort(host, hca, "4: ACTIVE", rates[i], layer, "MT4129");
+    host.AddFile("/sys/class/infiniband/" + hca + "/board_id", "MT_0000000838\n");
+  }
+  return host;
+}
+
+// Which ports run at less than they should, "rate" or "width" before each.
+std::vector<std::string> Slow(const FakeHost& host) {
+  const auto output = CheckRdmaLink({host, RealKnowledge()});
+  if (!output.ok()) return {output.status().ToString()};
+  std::vector<std::string> slow;
+  for (const v1::Finding& finding : output->findings) {
+    double expected = 0;
+    if (!absl::SimpleAtod(finding.expected(), &expected)) continue;
+    const double value =
+        finding.has_int_value() ? static_cast<double>(finding.int_value()) : finding.double_value();
+    if (finding.value_case() != v1::Finding::VALUE_NOT_SET && value < expected) {
+      slow.push_back(absl::StrCat(finding.name(), " ", finding.subject().device()));
+    }
+  }
+  return slow;
+}
+
+constexpr char kHdr[] = "200 Gb/sec (4X HDR)";
+constexpr char kHalf[] = "200 Gb/sec (2X NDR)";
+
+TEST(RdmaLink, APortOfEightThatTrainedDownIsFound) {
+  EXPECT_THAT(Slow(Node({kNdr, kNdr, kNdr, kHalf})),
+              ElementsAre("rate_gbps nic:mlx5_3/port:1", "width nic:mlx5_3/port:1"));
+  EXPECT_THAT(Slow(Node({kNdr, kHdr, kHdr, kHdr})),
+              ElementsAre("rate_gbps nic:mlx5_1/port:1", "rate_gbps nic:mlx5_2/port:1",
+                          "rate_gbps nic:mlx5_3/port:1"));
+  EXPECT_THAT(Slow(Node({kHalf, kHalf, "100 Gb/sec (1X NDR)"})),
+              ElementsAre("rate_gbps nic:mlx5_2/port:1", "width nic:mlx5_2/port:1"));
+}
+
+TEST(RdmaLink, WhereAllPortsAgreeOnLessTheSiteIsBuiltSo) {
+  EXPECT_THAT(Slow(Node({kHdr, kHdr, kHdr, kHdr})), IsEmpty());
+  EXPECT_THAT(Slow(Node({kHalf, kHalf, kHalf, kHalf})), IsEmpty());
+  EXPECT_THAT(Slow(Node({kHalf, kHalf}, "Ethernet")), IsEmpty());
+  const FakeHost node = Node({kHdr, kHdr});
+  const auto output = CheckRdmaLink({node, RealKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  // The other nodes tell whether it is.
+  EXPECT_EQ(ValueOf(*output, "fabric_rate_of_model_pct"), "50");
+  EXPECT_EQ(ValueOf(*output, "rate_expected_gbps", "nic:mlx5_0/port:1"), "?");
+  EXPECT_THAT(output->message, ::testing::HasSubstr("50 % of what its adapters can"));
+  // No cable leaves a port one lane.
+  EXPECT_THAT(Slow(Node({"100 Gb/sec (1X NDR)", "100 Gb/sec (1X NDR)"})), ::testing::SizeIs(4));
+}
+
+// Dual-port cards, whose second ports are in this state.
+FakeHost DualPortCards(const std::string& second) {
+  FakeHost host;
+  for (int i = 0; i < 4; ++i) {
+    const std::string hca = absl::StrCat("mlx5_", i);
+    AddPort(host, hca, i % 2 == 0 ? "4: ACTIVE" : second, kNdr, "InfiniBand", "MT4129");
+    host.AddFile(
+        "/sys/class/infiniband/" + hca + "/device/uevent",
+        absl::StrCat("DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:", 10 + i / 2, ":00.", i % 2, "\n"));
+  }
+  return host;
+}
+
+TEST(RdmaLink, ThePortThatAllCardsHaveWithoutACableIsNoFabric) {
+  FakeHost host = DualPortCards("1: DOWN");
+  const auto output = CheckRdmaLink({host, RealKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_0/port:1"), "ACTIVE");
+  EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_1/port:1"), "absent");
+
+  // A port that lost its link had a cable.
+  host.AddFile("/sys/class/infiniband/mlx5_3/ports/1/counters/link_downed", "1\n");
+  const auto lost = CheckRdmaLink({host, RealKnowledge()});
+  ASSERT_TRUE(lost.ok()) << lost.status();
+  EXPECT_EQ(ValueOf(*lost, "state", "nic:mlx5_1/port:1"), "DOWN");
+  EXPECT_EQ(ValueOf(*lost, "state", "nic:mlx5_3/port:1"), "DOWN");
+}
+
+TEST(RdmaLink, TheSecondPortOfOneCardOfTwoIsMissed) {
+  FakeHost host = DualPortCards("4: ACTIVE");
+  AddPort(host, "mlx5_3", "1: DOWN", kNdr, "InfiniBand", "MT4129");
+  const auto output = CheckRdmaLink({host, RealKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_3/port:1"), "DOWN");
+}
+
+TEST(RdmaTransceiver, AnOpticInADarkPortBesideTheFabricIsNotJudged) {
+  constexpr char kDark[] = R"({"result": {"output": {"Module Info": {
+      "Rx LOS [per lane]": "1", "Rx Power Current [dBm]": "-40 [-9.9..6.9]"}}}})";
+  FakeHost host;
+  AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
+  AddPort(host, "mlx5_1", "1: DOWN", "40 Gb/sec (4X QDR)", "Ethernet", "MT4125");
+  AddPort(host, "mlx5_2", "1: DOWN", kNdr, "InfiniBand", "MT4129");
+  for (const char* hca : {"mlx5_0", "mlx5_1", "mlx5_2"}) {
+    host.AddCommand(absl::StrCat("mlxlink -d ", hca, " -m -c -e --json"), kDark);
+  }
+  const auto output = CheckTransceiver({host, RealKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "module_faults", "nic:mlx5_0/port:1"), "Rx LOS");
+  EXPECT_EQ(ValueOf(*output, "module_faults", "nic:mlx5_1/port:1"), "absent");
+  EXPECT_EQ(ValueOf(*output, "rx_power_low", "nic:mlx5_1/port:1"), "absent");
+  // A dark port of the fabric should not be.
+  EXPECT_EQ(ValueOf(*output, "module_faults", "nic:mlx5_2/port:1"), "Rx LOS");
+}
+
+// How many devices the bus says there should be where the RDMA devices are these functions.
+std::string OnBus(const std::vector<std::string>& functions, const std::string& lspci) {
+  FakeHost host;
+  int i = 0;
+  for (const std::string& function : functions) {
+    const std::string hca = absl::StrCat("rdma_", i++);
+    AddPort(host, hca, "4: ACTIVE", kNdr, "Ethernet", "");
+    host.AddFile("/sys/class/infiniband/" + hca + "/device/uevent",
+                 absl::StrCat("PCI_SLOT_NAME=", function, "\n"));
+  }
+  host.AddCommand("lspci -vvv -nn", lspci);
+  const auto output = CheckRdmaDevices({host, RealKnowledge()});
+  if (!output.ok()) return output.status().ToString();
+  return ValueOf(*output, "device_count_expected");
+}
+
+TEST(RdmaDevices, AdaptersOfOtherVendorsAreCountedOnTheBus) {
+  EXPECT_EQ(OnBus({"0000:00:06.0"},
+                  "00:05.0 Ethernet controller [0200]: Amazon.com, Inc. Elastic Network Adapter "
+                  "(ENA) [1d0f:ec20]\n"
+                  "00:06.0 Ethernet controller [0200]: Amazon.com, Inc. Elastic Fabric Adapter "
+                  "(EFA) [1d0f:efa2]\n"
+                  "00:07.0 Ethernet controller [0200]: Amazon.com, Inc. Elastic Fabric Adapter "
+                  "(EFA) [1d0f:efa2]\n"),
+            "2");
+  // Beside adapters of the fabric a server has ports of the same vendor that speak no RDMA.
+  EXPECT_EQ(OnBus({"0000:1a:00.0"},
+                  "1a:00.0 Ethernet controller [0200]: Broadcom Inc. BCM57608 [14e4:1760]\n"
+                  "3c:00.0 Ethernet controller [0200]: Broadcom Inc. BCM57608 [14e4:1760]\n"
+                  "5f:00.0 Ethernet controller [0200]: Broadcom Inc. BCM57414 [14e4:16d7]\n"),
+            "2");
+}
+
+TEST(RdmaDevices, VirtualFunctionsCountWhereAMachineHasNoOthers) {
+  const std::string two =
+      "0101:00:00.0 Infiniband controller [0207]: Mellanox [ConnectX-6 Virtual Function] "
+      "[15b3:101c]\n"
+      "0102:00:00.0 Infiniband controller [0207]: Mellanox [ConnectX-6 Virtual Function] "
+      "[15b3:101c]\n"
+      "c941:00:02.0 Ethernet controller [0200]: Mellanox [ConnectX-4 Lx Virtual Function] "
+      "[15b3:1016]\n";
+  EXPECT_EQ(OnBus({"0101:00:00.0"}, two), "2");
+  // On the host that makes them they are for guests and containers.
+  EXPECT_EQ(
+      OnBus({"0000:1a:00.0", "0101:00:00.0"},
+            "1a:00.0 Infiniband controller [0207]: Mellanox [ConnectX-6] [15b3:101b]\n" + two),
+      "1");
 }
 
 TEST(RdmaDevices, AnAdapterOnTheBusWithoutADeviceIsMissing) {
@@ -131,7 +292,7 @@ TEST(RdmaDevices, AnAdapterOnTheBusWithoutADeviceIsMissing) {
   host.AddCommand("lspci -vvv -nn",
                   "1a:00.0 Infiniband controller [0207]: Mellanox MT2910 [15b3:1021]\n"
                   "3c:00.0 Infiniband controller [0207]: Mellanox MT2910 [15b3:1021]\n");
-  const auto output = CheckRdmaDevices({host, NoKnowledge()});
+  const auto output = CheckRdmaDevices({host, RealKnowledge()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "device_count"), "1");
   EXPECT_EQ(ValueOf(*output, "device_count_expected"), "2");
@@ -148,7 +309,7 @@ TEST(RdmaDevices, ABondIsOneDeviceOverTwoFunctions) {
       "31:00.0 Ethernet controller [0200]: Mellanox MT2892 [15b3:101d]\n"
       "31:00.1 Ethernet controller [0200]: Mellanox MT2892 [15b3:101d]\n";
   host.AddCommand("lspci -vvv -nn", two);
-  const auto output = CheckRdmaDevices({host, NoKnowledge()});
+  const auto output = CheckRdmaDevices({host, RealKnowledge()});
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "device_count_expected"), "1");
 
@@ -157,7 +318,7 @@ TEST(RdmaDevices, ABondIsOneDeviceOverTwoFunctions) {
   AddPort(other, "mlx5_bond_0", "4: ACTIVE", kNdr, "Ethernet", "MT4125");
   other.AddCommand("lspci -vvv -nn",
                    two + "4b:00.0 Infiniband controller [0207]: Mellanox MT2910 [15b3:1021]\n");
-  const auto found = CheckRdmaDevices({other, NoKnowledge()});
+  const auto found = CheckRdmaDevices({other, RealKnowledge()});
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(ValueOf(*found, "device_count"), "1");
   EXPECT_EQ(ValueOf(*found, "device_count_expected"), "2");
@@ -165,41 +326,7 @@ TEST(RdmaDevices, ABondIsOneDeviceOverTwoFunctions) {
 
 TEST(RdmaDevices, AMachineWithoutAdaptersIsSkipped) {
   FakeHost host;
-  EXPECT_FALSE(CheckRdmaDevices({host, NoKnowledge()}).ok());
-}
-
-std::vector<Growth> Growths() {
-  const auto growths = GrowthsOf(RealKnowledge());
-  EXPECT_TRUE(growths.ok()) << growths.status();
-  return growths.ok() ? *growths : std::vector<Growth>();
-}
-
-TEST(RdmaCounters, ACaptureKnowsNoGrowth) {
-  FakeHost host;
-  AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
-  host.AddFile("/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed", "9\n");
-  const auto output = CheckRdmaCounters({host, RealKnowledge()});
-  ASSERT_TRUE(output.ok());
-  EXPECT_EQ(ValueOf(*output, "link_downed_delta", "nic:mlx5_0/port:1"), "?");
-  EXPECT_THAT(output->excerpt, ::testing::HasSubstr("link_downed 9 since boot"));
-}
-
-TEST(RdmaCounters, PacketsOutOfSequenceAreCountedByRdmaInSoftwareToo) {
-  CheckOutput output;
-  AddDeltas("n", "d", Growths(), {{"out_of_seq_request", 1}, {"rcvd_seq_err", 2}},
-            {{"out_of_seq_request", 4}, {"rcvd_seq_err", 7}}, absl::Seconds(1), &output);
-  EXPECT_EQ(ValueOf(output, "out_of_sequence_delta", "d"), "8");
-}
-
-TEST(RdmaCounters, GrowthIsTheDifferenceOfTwoReads) {
-  CheckOutput output;
-  AddDeltas("n", "d", Growths(), {{"link_downed", 4}, {"symbol_error", 10}, {"out_of_sequence", 7}},
-            {{"link_downed", 5}, {"symbol_error", 11}, {"out_of_sequence", 2}}, absl::Minutes(30),
-            &output);
-  EXPECT_EQ(ValueOf(output, "link_downed_delta", "d"), "1");
-  EXPECT_EQ(ValueOf(output, "symbol_errors_per_h", "d"), "2");
-  EXPECT_EQ(ValueOf(output, "out_of_sequence_delta", "d"), "?");  // was reset in between
-  EXPECT_EQ(ValueOf(output, "rnr_delta", "d"), "?");
+  EXPECT_FALSE(CheckRdmaDevices({host, RealKnowledge()}).ok());
 }
 
 TEST(Gid, AnIndexThatIsNotRoceV2IsInvalid) {
@@ -245,6 +372,84 @@ TEST(Gid, OldReleasesOfNcclTakeTheFirstIndexAndNewOnesChoose) {
                          "n:1:2 [0] NCCL INFO NCCL_IB_GID_INDEX set by environment to 3.\n",
                          nothing),
             "absent");
+}
+
+std::string Valid(const std::string& index, std::map<std::string, std::string> environment) {
+  FakeHost host;
+  AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "Ethernet", "MT4129");
+  const std::string root = "/sys/class/infiniband/mlx5_0/ports/1";
+  host.AddFile(root + "/gids/3", "0000:0000:0000:0000:0000:ffff:c000:0204\n");
+  host.AddFile(root + "/gids/5", "0000:0000:0000:0000:0000:ffff:c000:0304\n");
+  host.AddFile(root + "/gids/7", "2001:0db8:0000:0000:0000:0000:0000:0001\n");
+  host.AddFile(root + "/gids/9", "fe80:0000:0000:0000:0000:0000:0000:0001\n");
+  for (const char* at : {"3", "5", "7", "9"}) {
+    host.AddFile(root + "/gid_attrs/types/" + at, "RoCE v2\n");
+  }
+  environment["NCCL_IB_GID_INDEX"] = index;
+  host.SetJobEnvironment(std::move(environment));
+  const auto output = CheckGid({host, RealKnowledge()});
+  if (!output.ok()) return output.status().ToString();
+  return ValueOf(*output, "configured_index_valid", "nic:mlx5_0/port:1");
+}
+
+TEST(Gid, AnIndexIsJudgedByItsOwnAddress) {
+  EXPECT_EQ(Valid("3", {}), "true");
+  EXPECT_EQ(Valid("5", {}), "true");     // the second address of IPv4 is as good
+  EXPECT_EQ(Valid("-1", {}), "absent");  // NCCL's default: it chooses
+  EXPECT_EQ(Valid("7", {{"NCCL_IB_ADDR_FAMILY", "AF_INET6"}}), "true");
+  EXPECT_EQ(Valid("7", {}), "?");
+  EXPECT_EQ(Valid("9", {{"NCCL_IB_ADDR_FAMILY", "AF_INET6"}}), "false");
+  EXPECT_EQ(Valid("4", {}), "false");
+}
+
+TEST(Gid, WhereAnIndexStandsInTheTableIsNoFaultByItself) {
+  for (const auto& [check, finding] :
+       {std::pair("rdma.gid", "rocev2_ipv4_index"), std::pair("rdma.pkey", "usable_index")}) {
+    const auto* const spec = RealKnowledge().FindFinding(check, finding);
+    ASSERT_NE(spec, nullptr) << finding;
+    EXPECT_FALSE(spec->has_abnormal()) << finding;
+  }
+  // Where NCCL chooses, each node may have its own.
+  for (const auto& comparison : RealKnowledge().FindCheck("rdma.gid")->comparisons()) {
+    EXPECT_EQ(comparison.of(), "configured_index_valid");
+  }
+}
+
+// An adapter with this link, below a bridge with that one ("" for none).
+std::string Downgraded(const std::string& bridge, const std::string& more = "") {
+  FakeHost host;
+  host.AddCommand(
+      "lspci -vvv -nn",
+      (bridge.empty() ? std::string()
+                      : "00:01.0 PCI bridge [0604]: Intel Corporation Device [8086:a70d]\n"
+                        "\tBus: primary=00, secondary=1a, subordinate=1a, "
+                        "sec-latency=0\n\t\tLnkCap:\tPort #2, " +
+                            bridge + "\n") +
+          "1a:00.0 Ethernet controller [0200]: Mellanox MT2892 [15b3:101d]\n"
+          "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n"
+          "\t\tLnkSta:\tSpeed 16GT/s, Width x8 (downgraded)\n" +
+          more);
+  const auto output = CheckRdmaPcie({host, RealKnowledge()});
+  if (!output.ok()) return output.status().ToString();
+  return ValueOf(*output, "downgraded", "pci:0000:1a:00.0");
+}
+
+TEST(RdmaPcie, AnAdapterIsHeldAgainstItsSlotToo) {
+  EXPECT_EQ(Downgraded("Speed 16GT/s, Width x8"), "false");
+  EXPECT_EQ(Downgraded("Speed 32GT/s, Width x16"), "true");
+}
+
+TEST(RdmaPcie, WhereTheSlotIsNotShownCardsOfTheKindTell) {
+  const auto card = [](const std::string& at, const std::string& width) {
+    return at +
+           ":00.0 Ethernet controller [0200]: Mellanox MT2892 [15b3:101d]\n"
+           "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n"
+           "\t\tLnkSta:\tSpeed 16GT/s, Width " +
+           width + "\n";
+  };
+  EXPECT_EQ(Downgraded(""), "?");
+  EXPECT_EQ(Downgraded("", card("3c", "x8")), "false");
+  EXPECT_EQ(Downgraded("", card("3c", "x16") + card("5d", "x16")), "true");
 }
 
 TEST(RdmaPcie, ReadsUnderWayAreHeldAgainstWhatTheModelNeeds) {

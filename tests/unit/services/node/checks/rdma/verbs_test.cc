@@ -95,8 +95,17 @@ TEST_F(RdmaVerbs, ACancelledMeasurementLeavesNothingBehind) {
 TEST_F(RdmaVerbs, APortThatIsDownIsSaidToBe) {
   Script({.port_down = true});
   const auto measured = Loopback();
-  EXPECT_EQ(measured.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(measured.status().message()), HasSubstr("fake0 port 1 is not active"));
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_THAT(measured->failed, HasSubstr("fake0 port 1 is not active"));
+  EXPECT_EQ(measured->unmeasured, "");
+}
+
+TEST_F(RdmaVerbs, AnAdapterWithoutConnectedQueuesIsNotMeasuredRatherThanFailed) {
+  Script({.datagrams_only = true});
+  const auto measured = Loopback();
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ(measured->failed, "");
+  EXPECT_THAT(measured->unmeasured, HasSubstr("fake0: queue pair"));
 }
 
 TEST_F(RdmaVerbs, LittleLockedMemoryMakesSmallerMessages) {
@@ -110,8 +119,9 @@ TEST_F(RdmaVerbs, LittleLockedMemoryMakesSmallerMessages) {
 TEST_F(RdmaVerbs, NoLockedMemoryAtAllNamesTheLimit) {
   Script({.most_locked = 0});
   const auto measured = Loopback();
-  EXPECT_EQ(measured.status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(measured.status().message()), HasSubstr("memlock"));
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ(measured->failed, "");
+  EXPECT_THAT(measured->unmeasured, HasSubstr("memlock"));
 }
 
 TEST_F(RdmaVerbs, ADeviceThatIsNotThereIsNotFound) {
@@ -187,6 +197,41 @@ TEST_F(RdmaPair, APortThatIsDownIsAFailureOfThePair) {
   ASSERT_TRUE(both.server.ok() && both.client.ok());
   EXPECT_THAT(both.client->front().failed, HasSubstr("not active"));
   EXPECT_THAT(both.server->front().failed, HasSubstr("the other node"));
+}
+
+TEST_F(RdmaPair, WhatMayNotLockMemoryHasNotFailed) {
+  Script({.most_locked = 0});
+  const Both both = Run(kToken, kToken);
+  ASSERT_TRUE(both.server.ok() && both.client.ok());
+  for (const Measured& measured : {both.client->front(), both.server->front()}) {
+    EXPECT_EQ(measured.failed, "");
+    EXPECT_THAT(measured.unmeasured, HasSubstr("memlock"));
+    // Neither could, so neither is told to try another.
+    EXPECT_FALSE(measured.unmeasured_by_peer);
+  }
+}
+
+TEST_F(RdmaPair, ANodeWhosePartnerMayNotLockMemoryIsToldWhy) {
+  auto listener = Listener::Open(*ParseSocketAddress("127.0.0.1:0"));
+  ASSERT_TRUE(listener.ok());
+  absl::StatusOr<std::vector<Measured>> served = absl::UnknownError("");
+  std::thread server([&] {
+    served = ServePair(library_, {{"fake0", 1, 0}}, kToken, *listener, {deadline_});
+  });
+  {
+    auto client = Connection::Open(listener->address(), {deadline_});
+    ASSERT_TRUE(client.ok());
+    EXPECT_TRUE(client->SendLine(std::string("hello version=1 token=") + kToken, {deadline_}).ok());
+    EXPECT_TRUE(client->ReceiveLine(100, {deadline_}).ok());
+    EXPECT_TRUE(
+        client->SendLine("skip index=0 device=a unmeasured=1 reason=memlock", {deadline_}).ok());
+    EXPECT_TRUE(client->SendLine("bye", {deadline_}).ok());
+  }
+  server.join();
+  ASSERT_TRUE(served.ok()) << served.status();
+  EXPECT_EQ(served->front().failed, "");
+  EXPECT_EQ(served->front().unmeasured, "the other node: memlock");
+  EXPECT_TRUE(served->front().unmeasured_by_peer);
 }
 
 TEST_F(RdmaPair, NobodyJoinsWithoutTheToken) {
