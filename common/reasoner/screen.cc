@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -244,7 +246,8 @@ class Screening {
   absl::flat_hash_set<std::string> presumed_;
   bool confirmed_ = false;
   absl::flat_hash_map<std::string, double> hints_;  // log-odds by how a leaf is described
-  absl::flat_hash_set<std::string> asked_;
+  // In order: a sum over them rounds the same in every process.
+  std::set<std::string, std::less<>> asked_;
   std::vector<Suspect> suspects_;
   std::vector<Suspect> known_;                     // to be judged without another check
   absl::flat_hash_set<std::string> look_alikes_;   // of confirmed causes

@@ -79,7 +79,9 @@ absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
     findings.Float("sm_max_mhz", subject, gpu.clocks.sm_max);
     findings.Float("ratio_busy", subject, ratio);
     std::optional<bool> unexplained;
-    if (ratio.has_value()) unexplained = *ratio < low && ThrottleText(gpu.throttle).empty();
+    if (ratio.has_value()) {
+      unexplained = *ratio < low && !changed.value_or(false) && ThrottleText(gpu.throttle).empty();
+    }
     findings.Bool("low_without_reason", subject, unexplained).set_expected("false");
     findings.Bool("user_setting_changed", subject, changed).set_expected("false");
     if (offset.has_value()) findings.Int("clock_offset_mhz", subject, offset);

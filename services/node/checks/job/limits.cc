@@ -70,7 +70,7 @@ DeviceNodes ParseDev(absl::string_view listing) {
 
 // Ranks of the job on this node: its processes that were captured. On a live machine /proc holds
 // those of everybody, so it is the one process that is known to be the job's.
-std::vector<std::string> JobProcesses(const host::Host& host, absl::string_view file) {
+std::vector<std::string> ProcessesOfJob(const host::Host& host, absl::string_view file) {
   std::vector<std::string> pids;
   if (host.live()) {
     if (host.ReadFile(absl::StrCat("/proc/self/", file), host::View::kJob).ok()) pids = {"self"};
@@ -134,7 +134,7 @@ std::map<std::string, std::int64_t> ParseLimits(absl::string_view text) {
 absl::StatusOr<CheckOutput> CheckJobLimits(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
-  std::vector<std::string> pids = JobProcesses(host, "limits");
+  std::vector<std::string> pids = ProcessesOfJob(host, "limits");
   if (pids.empty()) pids = {"self"};
   CheckOutput output;
   absl::Status failure;
@@ -332,7 +332,7 @@ absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   const auto environment = host.JobEnvironment();
-  const std::vector<std::string> pids = JobProcesses(host, "status");
+  const std::vector<std::string> pids = ProcessesOfJob(host, "status");
   if (!environment.ok() && pids.empty()) return environment.status();
   CheckOutput output;
   for (const std::string& pid : pids) {

@@ -13,15 +13,13 @@
 namespace galen::node {
 namespace {
 
-using knowledge::v1::KernelLine;
-
 constexpr std::size_t kMostKept = 16;
 constexpr std::int64_t kMaxSetBytes = std::int64_t{64} << 20;
 
 }  // namespace
 
 struct KernelPatterns::Matcher {
-  explicit Matcher(const std::vector<KernelLine>& forms) {
+  explicit Matcher(const std::vector<knowledge::v1::KernelLine>& forms) {
     RE2::Options options(RE2::Quiet);
     options.set_encoding(RE2::Options::EncodingLatin1);  // logs hold any bytes
     options.set_max_mem(kMaxSetBytes);
@@ -38,7 +36,7 @@ struct KernelPatterns::Matcher {
   std::vector<std::unique_ptr<const RE2>> each;
 };
 
-KernelPatterns::KernelPatterns(std::vector<KernelLine> forms)
+KernelPatterns::KernelPatterns(std::vector<knowledge::v1::KernelLine> forms)
     : forms_(std::move(forms)), matcher_(std::make_unique<const Matcher>(forms_)) {}
 
 KernelPatterns::~KernelPatterns() = default;
@@ -47,14 +45,14 @@ std::shared_ptr<const KernelPatterns> KernelPatterns::Of(const knowledge::Knowle
   static auto* const kept = new Kept<KernelPatterns>(kMostKept);
   const auto& lines = knowledge.base().kernel_lines();
   std::string key;
-  for (const KernelLine& line : lines) {
+  for (const knowledge::v1::KernelLine& line : lines) {
     const std::size_t before = key.size();
     line.AppendToString(&key);
     absl::StrAppend(&key, "/", key.size() - before, ";");
   }
   return kept->Get(key, [&] {
     return std::shared_ptr<const KernelPatterns>(
-        new KernelPatterns(std::vector<KernelLine>(lines.begin(), lines.end())));
+        new KernelPatterns(std::vector<knowledge::v1::KernelLine>(lines.begin(), lines.end())));
   });
 }
 
@@ -85,7 +83,7 @@ KernelGroups KernelPatterns::Extract(int index, absl::string_view line) const {
   return result;
 }
 
-bool IsPlatform(const KernelLine& form, absl::string_view code) {
+bool IsPlatform(const knowledge::v1::KernelLine& form, absl::string_view code) {
   return form.platform() && std::none_of(form.program_codes().begin(), form.program_codes().end(),
                                          [code](const std::string& of_program) {
                                            return absl::EqualsIgnoreCase(of_program, code);
