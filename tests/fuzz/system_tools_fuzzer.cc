@@ -4,8 +4,8 @@
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/device_names.h"
 #include "services/node/checks/system/file_systems.h"
+#include "services/node/checks/system/firewall.h"
 #include "services/node/checks/system/memory.h"
-#include "services/node/checks/system/network.h"
 #include "services/node/checks/system/services.h"
 #include "tests/fuzz/fuzzer.h"
 
@@ -27,7 +27,7 @@ void Pressure(absl::string_view text) {
 }
 
 void Iptables(absl::string_view text) {
-  Use(node::InputIsOpen(text, {32768, 60999}));
+  Use(node::InputOf(text, {32768, 60999}));
   Use(node::ParsePortRange(text));
 }
 

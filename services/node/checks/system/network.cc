@@ -1,20 +1,16 @@
 #include "services/node/checks/system/network.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
-#include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/firewall.h"
 
 namespace galen::node {
 namespace {
@@ -38,86 +34,7 @@ std::optional<std::int64_t> PairedField(absl::string_view text, absl::string_vie
   return std::nullopt;
 }
 
-// "22", "1024:65535", "1024:", or of multiport a list of such: whether one of them holds `all`.
-bool Holds(absl::string_view ports, const PortRange& all) {
-  for (const absl::string_view part : absl::StrSplit(ports, ',')) {
-    const std::pair<absl::string_view, absl::string_view> ends =
-        absl::StrSplit(part, absl::MaxSplits(':', 1));
-    const bool range = absl::StrContains(part, ':');
-    PortRange one = {0, 65535};
-    if (!(range && ends.first.empty()) && !absl::SimpleAtoi(ends.first, &one.low)) continue;
-    if (!range) one.high = one.low;
-    if (!ends.second.empty() && !absl::SimpleAtoi(ends.second, &one.high)) continue;
-    if (one.low <= all.low && one.high >= all.high) return true;
-  }
-  return false;
-}
-
-// What a rule of INPUT does to every new TCP connection to `high`: true lets it in, false turns it
-// away. Nothing for a rule that goes by anything else, or only counts or passes on.
-std::optional<bool> Decision(absl::string_view rule, const PortRange& high) {
-  // The text of a comment, which may hold anything.
-  static const RE2 comment(R"re( --comment (?:"(?:[^"\\]|\\.)*"|\S+))re");
-  std::string plain(rule);
-  RE2::GlobalReplace(&plain, comment, "");
-  const std::vector<absl::string_view> words = Words(plain);
-  bool negated = false;
-  for (std::size_t i = 2; i < words.size(); ++i) {  // behind "-A INPUT"
-    const absl::string_view word = words[i];
-    const absl::string_view value = i + 1 < words.size() ? words[i + 1] : "";
-    if (word == "!") {
-      negated = true;
-      continue;
-    }
-    if (word == "-j") {
-      if (value == "ACCEPT") return true;
-      if (value == "DROP" || value == "REJECT") return false;
-      return std::nullopt;
-    }
-    bool takes_all = false;
-    if (word == "-p") {
-      takes_all = !negated && (value == "tcp" || value == "all");
-    } else if (word == "-m") {
-      takes_all = value == "tcp" || value == "state" || value == "conntrack" ||
-                  value == "comment" || value == "multiport";
-    } else if (word == "--state" || word == "--ctstate") {
-      const std::vector<absl::string_view> states = absl::StrSplit(value, ',');
-      takes_all = negated != (std::find(states.begin(), states.end(), "NEW") != states.end());
-    } else if (word == "--dport" || word == "--dports") {
-      takes_all = !negated && Holds(value, high);
-    }
-    if (!takes_all) return std::nullopt;
-    negated = false;
-    ++i;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
-
-std::optional<PortRange> ParsePortRange(absl::string_view text) {
-  const std::vector<absl::string_view> ends = Words(text);
-  PortRange range;
-  if (ends.size() != 2 || !absl::SimpleAtoi(ends[0], &range.low) ||
-      !absl::SimpleAtoi(ends[1], &range.high)) {
-    return std::nullopt;
-  }
-  return range;
-}
-
-std::optional<bool> InputIsOpen(absl::string_view iptables_save, const PortRange& high) {
-  std::optional<bool> open;
-  bool filter = true;
-  for (const absl::string_view line : Lines(iptables_save)) {
-    if (absl::StartsWith(line, "*")) filter = line == "*filter";
-    if (!filter) continue;
-    if (absl::StartsWith(line, ":INPUT ")) open = absl::StartsWith(line, ":INPUT ACCEPT");
-    if (!absl::StartsWith(line, "-A INPUT ")) continue;
-    // The first rule that takes them all decides before the policy.
-    if (const std::optional<bool> decision = Decision(line, high)) return decision;
-  }
-  return open;
-}
 
 absl::StatusOr<CheckOutput> CheckResolve(const CheckContext& context) {
   const host::Host& host = context.host;
@@ -147,29 +64,6 @@ absl::StatusOr<CheckOutput> CheckResolve(const CheckContext& context) {
                                   loopback ? ", a loopback address" : "");
   }
   output.findings.push_back(UnknownFinding("peer_unresolved", node, ""));
-  output.excerpt = text;
-  return output;
-}
-
-absl::StatusOr<CheckOutput> CheckFirewall(const CheckContext& context) {
-  const std::string& node = context.host.name();
-  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "net.firewall"));
-  GALEN_ASSIGN_OR_RETURN(const double low, data.Number("ephemeral_low"));
-  GALEN_ASSIGN_OR_RETURN(const double high, data.Number("ephemeral_high"));
-  GALEN_ASSIGN_OR_RETURN(const std::string text, Output(context.host, {"iptables-save"}));
-  const auto range = FirstLine(context.host, "/proc/sys/net/ipv4/ip_local_port_range");
-  const std::optional<bool> open = InputIsOpen(
-      text,
-      (range.ok() ? ParsePortRange(*range) : std::nullopt)
-          .value_or(PortRange{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)}));
-  CheckOutput output;
-  output.findings.push_back(open.has_value() ? BoolFinding("restrictive_input", node, "", !*open)
-                                             : UnknownFinding("restrictive_input", node, ""));
-  output.findings.push_back(open.has_value() ? BoolFinding("allows_ephemeral", node, "", *open)
-                                             : UnknownFinding("allows_ephemeral", node, ""));
-  output.message = !open.has_value() ? "the rules name no INPUT chain"
-                   : *open           ? "new connections to high ports are let in"
-                                     : "new connections to high ports are turned away";
   output.excerpt = text;
   return output;
 }

@@ -5,6 +5,7 @@
 #include "services/node/checks/system/devices.h"
 #include "services/node/checks/system/drives.h"
 #include "services/node/checks/system/file_systems.h"
+#include "services/node/checks/system/firewall.h"
 #include "services/node/checks/system/iommu.h"
 #include "services/node/checks/system/kernel_log.h"
 #include "services/node/checks/system/memory.h"

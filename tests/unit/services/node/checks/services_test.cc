@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/system/iommu.h"
-#include "services/node/checks/system/network.h"
 #include "services/node/checks/system/platform.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
@@ -388,61 +387,6 @@ TEST(Virtualization, OnlyRegionsOfGpusCount) {
   EXPECT_EQ(space("00:02.0: BAR 13: no space for [io  size 0x1000]"), "false");
   EXPECT_EQ(space("00:02.0: BAR 14: no space for [mem size 0x00100000]"), "false");
   EXPECT_EQ(space("03:00.0: BAR 0: no space for [mem size 0x00100000]"), "false");
-}
-
-constexpr PortRange kHigh = {32768, 60999};
-
-// What rules with that policy, behind "-A INPUT", say.
-std::optional<bool> Open(const char* policy, const std::string& rules) {
-  return InputIsOpen(absl::StrCat("*filter\n:INPUT ", policy, " [0:0]\n",
-                                  rules.empty() ? "" : "-A INPUT ", rules, "\nCOMMIT\n"),
-                     kHigh);
-}
-
-TEST(Firewall, TheFirstRuleForAllTrafficDecidesBeforeThePolicy) {
-  EXPECT_EQ(Open("ACCEPT", ""), true);
-  EXPECT_EQ(Open("DROP", ""), false);
-  EXPECT_EQ(Open("DROP", "-p tcp -j ACCEPT"), true);
-  EXPECT_EQ(Open("DROP", "-m comment --comment \"we -j DROP\" -j ACCEPT"), true);
-  EXPECT_EQ(
-      Open("ACCEPT", "-i lo -j ACCEPT\n-A INPUT -j REJECT --reject-with icmp-host-prohibited"),
-      false);
-  EXPECT_EQ(Open("ACCEPT", "-p tcp -m conntrack --ctstate NEW -j DROP"), false);
-  EXPECT_EQ(Open("ACCEPT", "-m conntrack ! --ctstate RELATED,ESTABLISHED -j DROP"), false);
-  EXPECT_EQ(InputIsOpen("", kHigh), std::nullopt);
-}
-
-TEST(Firewall, ARuleThatTakesOnlySomeTrafficDecidesNothing) {
-  for (const char* rule :
-       {"-m set --match-set blocklist src", "-p tcp -m tcp --tcp-flags FIN,SYN FIN,SYN",
-        "-d 169.254.169.254/32", "-p sctp", "-p vrrp", "-m recent --rcheck --name bad --rsource",
-        "-p tcp -m tcp --dport 22", "-p tcp -m tcp --dport 1024:2048", "-p tcp -m tcp --sport 1:9",
-        "-s 10.0.0.0/8", "! -s 10.0.0.0/8", "! -p tcp", "-p udp", "-p icmp", "-i eth0",
-        "-m conntrack --ctstate RELATED,ESTABLISHED", "-m conntrack --ctstate INVALID",
-        "-m state ! --state NEW", "-m limit --limit 5/min"}) {
-    EXPECT_EQ(Open("ACCEPT", absl::StrCat(rule, " -j DROP")), true) << rule;
-    EXPECT_EQ(Open("DROP", absl::StrCat(rule, " -j ACCEPT")), false) << rule;
-  }
-  EXPECT_EQ(Open("ACCEPT", "-j KUBE-FIREWALL"), true);
-}
-
-TEST(Firewall, ARangeThatHoldsThePortsThatAreGivenOutDecides) {
-  for (const char* ports : {"-m tcp --dport 1024:65535", "-m tcp --dport 32768:60999",
-                            "-m tcp --dport 1024:", "-m multiport --dports 22,1024:65535"}) {
-    EXPECT_EQ(Open("DROP", absl::StrCat("-p tcp ", ports, " -j ACCEPT")), true) << ports;
-    EXPECT_EQ(Open("ACCEPT", absl::StrCat("-p tcp ", ports, " -j DROP")), false) << ports;
-  }
-  EXPECT_EQ(Open("DROP", "-p tcp -m tcp --dport 32769:65535 -j ACCEPT"), false);
-}
-
-TEST(Firewall, ThePortsAreThoseOfTheMachine) {
-  FakeHost host;
-  host.AddCommand("iptables-save",
-                  "*filter\n:INPUT DROP [0:0]\n-A INPUT -p tcp -m tcp --dport 50000:51000 -j "
-                  "ACCEPT\nCOMMIT\n");
-  EXPECT_EQ(ValueOf(*CheckFirewall({host, RepositoryKnowledge()}), "restrictive_input"), "true");
-  host.AddFile("/proc/sys/net/ipv4/ip_local_port_range", "50000\t51000\n");
-  EXPECT_EQ(ValueOf(*CheckFirewall({host, RepositoryKnowledge()}), "restrictive_input"), "false");
 }
 
 }  // namespace
