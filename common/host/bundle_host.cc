@@ -137,7 +137,7 @@ absl::StatusOr<std::string> BundleHost::ReadFile(absl::string_view path, View vi
   GALEN_RETURN_IF_ERROR(CheckView(view));
   GALEN_ASSIGN_OR_RETURN(const std::string relative, BelowRoot(path));
   absl::StatusOr<std::string> text =
-      files_.Read(absl::StrCat(Directory(view), "/rootfs/", relative), kMaxOutput);
+      files_.Read(absl::StrCat(Directory(view), "/rootfs/", relative), kFileBytes);
   if (!absl::IsNotFound(text.status())) return text;
   const absl::string_view where = view == View::kJob ? " in the job on " : " on ";
   if (IsAbsent(absl::StrCat("/", relative), view)) {

@@ -21,6 +21,9 @@ namespace galen::host {
 // Whose eyes: the machine's own, or those of the job's container or process.
 enum class View { kHost, kJob };
 
+// What is read of a file at most, in bytes: of a content of that size more may follow.
+inline constexpr std::size_t kFileBytes = std::size_t{8} << 20;
+
 // What a program printed.
 struct CommandResult {
   int exit_code = 0;
@@ -101,7 +104,7 @@ class Host {
     return Run(argv, View::kHost);
   }
 
-  // The content of a file, at most the host's limit. `path` is absolute.
+  // The content of a file, at most kFileBytes. `path` is absolute.
   virtual absl::StatusOr<std::string> ReadFile(absl::string_view path,
                                                View view = View::kHost) const = 0;
 

@@ -40,7 +40,7 @@ class LiveHost final : public Host {
     std::string name;       // empty: the host name
     ProcessLimits command;  // of each command
     absl::Duration read_time = absl::Seconds(5);
-    std::size_t read_bytes = std::size_t{8} << 20;
+    std::size_t read_bytes = kFileBytes;  // of each file
     int max_stuck_reads = 16;
     // Directories that programs are looked for in, separated by ":". Empty: those of this
     // process's PATH, and the system's own.

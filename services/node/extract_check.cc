@@ -20,10 +20,20 @@ namespace {
 // What a pattern of a site may cost in memory.
 constexpr std::int64_t kMaxPatternBytes = 1 << 20;
 
+// What does not match may stand in what was cut.
+absl::Status TooLong(const knowledge::v1::Check& check, absl::string_view source) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(check.name(), ": ", source, ": holds more than is read"));
+}
+
 absl::StatusOr<std::string> ReadSource(const knowledge::v1::Check& check,
                                        const CheckContext& context) {
   const host::View view = check.in_job() ? host::View::kJob : host::View::kHost;
-  if (!check.file().empty()) return context.host.ReadFile(check.file(), view);
+  if (!check.file().empty()) {
+    GALEN_ASSIGN_OR_RETURN(std::string content, context.host.ReadFile(check.file(), view));
+    if (content.size() >= host::kFileBytes) return TooLong(check, check.file());
+    return content;
+  }
   if (check.command().empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat(check.name(), ": declares neither a command nor a file"));
@@ -35,11 +45,7 @@ absl::StatusOr<std::string> ReadSource(const knowledge::v1::Check& check,
         absl::StrCat(absl::StrJoin(argv, " "), ": exit code ", result.exit_code, ": ",
                      absl::StripAsciiWhitespace(result.err.empty() ? result.out : result.err)));
   }
-  if (result.truncated) {
-    // What does not match may stand in what was cut.
-    return absl::ResourceExhaustedError(
-        absl::StrCat(check.name(), ": ", absl::StrJoin(argv, " "), ": printed more than is read"));
-  }
+  if (result.truncated) return TooLong(check, absl::StrJoin(argv, " "));
   return std::move(result.out);
 }
 

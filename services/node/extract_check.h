@@ -11,8 +11,9 @@ namespace galen::node {
 // text what the pattern of each finding matches first. A bool is whether its pattern matches; of
 // any other type a finding without a match is unknown. All findings are of the node as a whole.
 //
-// The host's errors; ABORTED the command failed; FAILED_PRECONDITION the declaration is not usable
-// (that lint refuses).
+// The host's errors; ABORTED the command failed; RESOURCE_EXHAUSTED there is more than is read, in
+// which what does not match may stand; FAILED_PRECONDITION the declaration is not usable (that lint
+// refuses).
 absl::StatusOr<CheckOutput> RunExtractCheck(const knowledge::v1::Check& check,
                                             const CheckContext& context);
 

@@ -11,6 +11,7 @@ namespace galen::node {
 namespace {
 
 using ::galen::testing::FakeHost;
+using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -69,6 +70,18 @@ TEST(ExtractCheck, WhatDoesNotMatchInACutOutputIsNotFalse) {
   FakeHost host("n1");
   host.AddCommandResult("site-tool --status", cut);
   EXPECT_THAT(RunDeclared(Declared("bool", "degraded"), host),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than is read")));
+}
+
+TEST(ExtractCheck, WhatDoesNotMatchInACutFileIsNotFalse) {
+  knowledge::v1::Check check = Declared("bool", "degraded");
+  check.clear_command();
+  check.set_file("/var/log/site");
+  FakeHost host("n1");
+  host.AddFile("/var/log/site", "all fine so far");
+  EXPECT_THAT(RunDeclared(check, host), IsOk());
+  host.AddFile("/var/log/site", std::string(host::kFileBytes, 'x'));
+  EXPECT_THAT(RunDeclared(check, host),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("more than is read")));
 }
 
