@@ -90,7 +90,11 @@ std::set<std::string> ReadShard(const host::Host& host, const std::string& path,
     }
     const auto header = ParseSafetensors(*start);
     if (!header.ok()) {
-      NoteFault(path, header.status().message(), seen);
+      if (absl::IsOutOfRange(header.status()) && start->size() >= host::kFileBytes) {
+        NoteUntold(path, "its header is larger than what is read of a file", seen);
+      } else {
+        NoteFault(path, header.status().message(), seen);
+      }
       return {};
     }
     if (!size.has_value()) {

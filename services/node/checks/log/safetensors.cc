@@ -28,7 +28,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensors(absl::string_view start) {
   if (start.size() < 8) return absl::DataLossError("shorter than a header's length");
   const std::uint64_t length = Little(start, 0, 8);
   if (length > kMaxHeader) return absl::DataLossError("the header claims to be too large");
-  if (start.size() - 8 < length) return absl::DataLossError("the header is cut off");
+  if (start.size() - 8 < length) return absl::OutOfRangeError("the header is cut off");
   const nlohmann::json tree = ParseJson(start.substr(8, length));
   if (!tree.is_object()) return absl::DataLossError("the header is no JSON");
   SafetensorsHeader header;

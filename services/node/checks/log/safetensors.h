@@ -19,8 +19,8 @@ struct SafetensorsHeader {
   std::int64_t file_bytes = 0;  // that the file has to have
 };
 
-// `start` is the beginning of the file, at least its whole header. DATA_LOSS: the header is
-// damaged, cut off, or larger than the format's 100 MB.
+// `start` is the beginning of the file. OUT_OF_RANGE: the header goes on behind it. DATA_LOSS: the
+// header is damaged, or larger than the format's 100 MB.
 absl::StatusOr<SafetensorsHeader> ParseSafetensors(absl::string_view start);
 
 // The shards of a "*.safetensors.index.json" or "pytorch_model.bin.index.json": file by tensor.

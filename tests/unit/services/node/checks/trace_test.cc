@@ -364,6 +364,19 @@ TEST(Checkpoint, AnIndexThatIsLargerThanWhatIsReadOfItIsNotAccused) {
   EXPECT_EQ(unreadable("19\n"), "1");
 }
 
+TEST(Checkpoint, AHeaderThatIsLargerThanWhatIsReadIsNotCutOff) {
+  std::string start(host::kFileBytes, ' ');
+  start.replace(0, 8, std::string({0, 0, 0, 1, 0, 0, 0, 0}));  // 16 MiB, the lowest byte first
+  const auto unreadable = [&](const std::string& read, const std::string& size) {
+    return UnreadableOf("m.safetensors", [&](FakeHost& host, const std::string& path) {
+      host.AddFile(path, read);
+      host.AddCommand("stat -L -c %s -- " + path, size);
+    });
+  };
+  EXPECT_EQ(unreadable(start, "1000000000\n"), "?");
+  EXPECT_EQ(unreadable(start.substr(0, 4096), "4096\n"), "1");
+}
+
 TEST(Checkpoint, AFileOfTorchSaveBeforeItWroteArchivesIsNotCutOff) {
   const auto unreadable = [](const std::string& content) {
     return UnreadableOf("m.pt", [&](FakeHost& host, const std::string& path) {
