@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,8 +15,8 @@
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
 #include "services/node/checks/gpu/gpu_query.h"
-#include "services/node/checks/gpu/job_tree.h"
 #include "services/node/checks/gpu/kernel_lines.h"
+#include "services/node/checks/job_tree.h"
 
 namespace galen::node {
 namespace {
@@ -49,6 +50,18 @@ std::optional<bool> HasForeignProcess(const Gpu& gpu, const JobTree* job,
     sure = sure && of_job.has_value();
   }
   return sure ? std::optional<bool>(false) : std::nullopt;
+}
+
+// By the machine's own table; holds nothing for sure where the job is not known.
+JobTree ReadJobTree(const CheckContext& context) {
+  const host::Host& host = context.host;
+  const auto ps = host.Run(std::vector<std::string>{
+      "ps", "-eo", "pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args"});
+  const bool listed = ps.ok() && ps->exit_code == 0;
+  const bool known = host.live() || host.JobEnvironment().ok();
+  return JobTree(listed ? ParseProcessTable(ps->out) : std::vector<ProcessEntry>(),
+                 known ? KnownJobProcesses(host) : std::set<std::int64_t>(),
+                 ProgramsOfOneJob(context.knowledge));
 }
 
 // Whether the job's numbers and those of the GPUs' processes mean the same processes. On a live
