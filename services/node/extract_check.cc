@@ -22,8 +22,9 @@ constexpr std::int64_t kMaxPatternBytes = 1 << 20;
 
 // What does not match may stand in what was cut.
 absl::Status TooLong(const knowledge::v1::Check& check, absl::string_view source) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat(check.name(), ": ", source, ": holds more than is read"));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      check.name(), ": ", source, ": holds more than is read, ", host::kFileBytes >> 20,
+      " MiB; declare a command that prints only what the patterns look for"));
 }
 
 absl::StatusOr<std::string> ReadSource(const knowledge::v1::Check& check,

@@ -1,47 +1,16 @@
 #ifndef TESTS_UNIT_COMMON_HOST_SCRATCH_H_
 #define TESTS_UNIT_COMMON_HOST_SCRATCH_H_
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 
 #include "absl/strings/string_view.h"
+#include "tests/testing/scratch.h"
 
 namespace galen::host {
 
-// A directory of a test's own, removed afterwards.
-class Scratch {
- public:
-  Scratch() : path_(::testing::TempDir() + "/galen-host-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) std::abort();
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string operator/(absl::string_view name) const { return path_ + "/" + std::string(name); }
-
-  // Writes a file, with the directories that it needs.
-  void Write(absl::string_view name, absl::string_view content) const {
-    const std::filesystem::path file(*this / name);
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file, std::ios::binary) << content;
-  }
-
-  std::string Read(absl::string_view name) const {
-    std::ifstream file(*this / name, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-
- private:
-  std::string path_;
-};
+using ::galen::testing::Scratch;
 
 // While it lives, this process may read what anybody may, also where root runs it.
 class AsNobody {

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "services/node/checks/system/process_load.h"
 #include "tests/testing/host/fake_host.h"
+#include "tests/testing/scratch.h"
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/fixtures.h"
 #include "tests/unit/services/node/checks/real_job.h"
@@ -111,15 +112,15 @@ int ThreadsOf(pid_t pid) {
 }
 
 TEST(ProcessLoad, OnThisMachineWhatOthersRunIsForeign) {
-  const Folder tools;
+  const galen::testing::Scratch tools;
   const RealJob job;
   ASSERT_NE(job.child(), 0);
   const auto line = [](int pid, int parent, int cpu) {
     return absl::StrCat(pid, " ", parent, " u R - 9 1 ", cpu, ".0 python x\\n");
   };
-  tools.Write("ps", absl::StrCat("#!/bin/sh\nprintf '1 0 root S - 9 1 0.0 systemd init\\n",
-                                 line(job.pid(), 1, 70), line(job.child(), job.pid(), 50),
-                                 line(job.child() + 1, 1, 200), "'\n"));
+  tools.WriteProgram("ps", absl::StrCat("#!/bin/sh\nprintf '1 0 root S - 9 1 0.0 systemd init\\n",
+                                        line(job.pid(), 1, 70), line(job.child(), job.pid(), 50),
+                                        line(job.child() + 1, 1, 200), "'\n"));
   host::LiveHost::Options options;
   options.job_pid = job.pid();
   options.search_path = tools.path();

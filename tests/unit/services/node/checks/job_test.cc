@@ -10,6 +10,7 @@
 #include "services/node/checks/job/limits.h"
 #include "services/node/checks/job/versions.h"
 #include "tests/testing/host/fake_host.h"
+#include "tests/testing/scratch.h"
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/fixtures.h"
 #include "tests/unit/services/node/checks/real_job.h"
@@ -304,7 +305,7 @@ TEST(JobPlacement, ADividedGpuIsAsManyAsItsInstances) {
 }
 
 TEST(ContainerLibraries, OfThisMachineOnlyTheJobsOwnProcessesCount) {
-  const Folder folder;
+  const galen::testing::Scratch folder;
   const std::string own = folder.Write("own/lib/libcudart.so.12", "x");
   const RealJob job(own);
   const RealJob stranger(folder.Write("others/lib/libcudart.so.12", "x"));

@@ -2,46 +2,16 @@
 #define TESTS_UNIT_SERVICES_NODE_CHECKS_REAL_JOB_H_
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace galen::node {
-
-// A folder for what a test puts on the machine, removed afterwards.
-class Folder {
- public:
-  Folder() : path_(::testing::TempDir() + "/galen-checks-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) std::abort();
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
-  // Writes a file, which can be run as a program, with the folders above it; gives its path.
-  std::string Write(const std::string& name, const std::string& content) const {
-    const std::filesystem::path file(*this / name);
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file, std::ios::binary) << content;
-    chmod(file.c_str(), 0755);
-    return file;
-  }
-
- private:
-  std::string path_;
-};
 
 // A process of this machine and a child of it; both have `mapped` mapped, where it names a file,
 // and do nothing until this ends.

@@ -17,6 +17,7 @@
 #include "services/node/checks/log/safetensors.h"
 #include "services/node/checks/log/stacks.h"
 #include "tests/testing/host/fake_host.h"
+#include "tests/testing/scratch.h"
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/fixtures.h"
 #include "tests/unit/services/node/checks/real_job.h"
@@ -97,10 +98,10 @@ TEST(Stacks, OfTwoCollectivesWithAsManyRanksNoneIsTheOne) {
 }
 
 TEST(Stacks, OnThisMachineOnlyTheJobsOwnProcessesAreStopped) {
-  const Folder tools;
-  tools.Write("py-spy", absl::StrCat("#!/bin/sh\necho $3 >> ", tools / "dumped",
-                                     "\necho \"Thread $3 (active): \\\"MainThread\\\"\"\n"
-                                     "echo '    step (train.py:72)'\n"));
+  const galen::testing::Scratch tools;
+  tools.WriteProgram("py-spy", absl::StrCat("#!/bin/sh\necho $3 >> ", tools / "dumped",
+                                            "\necho \"Thread $3 (active): \\\"MainThread\\\"\"\n"
+                                            "echo '    step (train.py:72)'\n"));
   const RealJob job;
   const RealJob stranger;
   ASSERT_NE(job.child(), 0);
