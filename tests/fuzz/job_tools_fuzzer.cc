@@ -3,11 +3,11 @@
 
 #include "absl/strings/str_split.h"
 #include "services/node/checks/job/gpu_ranks.h"
-#include "services/node/checks/job/hca_list.h"
 #include "services/node/checks/job/libraries.h"
 #include "services/node/checks/job/limits.h"
 #include "services/node/checks/job/nccl_env.h"
 #include "services/node/checks/job/versions.h"
+#include "services/node/checks/rdma/hca_list.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {

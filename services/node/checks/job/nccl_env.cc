@@ -13,7 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "nlohmann/json.hpp"
-#include "services/node/checks/job/hca_list.h"
+#include "services/node/checks/rdma/hca_list.h"
 #include "services/node/checks/system/capture.h"
 
 namespace galen::node {

@@ -14,7 +14,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "re2/re2.h"
+#include "services/node/checks/rdma/hca_list.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/kernel_events.h"
 
@@ -319,9 +319,10 @@ bool JobNames(const host::Host& host, absl::string_view hca) {
   const auto environment = host.JobEnvironment();
   if (!environment.ok()) return false;
   const auto it = environment->find("NCCL_IB_HCA");
-  if (it == environment->end() || absl::StartsWith(it->second, "^")) return false;
-  return RE2::PartialMatch(it->second,
-                           absl::StrCat("(^|[=,])", RE2::QuoteMeta(std::string(hca)), "($|[,:])"));
+  if (it == environment->end()) return false;
+  const DeviceList list = ParseDeviceList(it->second);
+  return !list.excludes && std::any_of(list.entries.begin(), list.entries.end(),
+                                       [&](const auto& entry) { return entry.name == hca; });
 }
 
 std::vector<const RdmaPort*> ActivePeers(const RdmaPort& port, const std::vector<RdmaPort>& ports) {

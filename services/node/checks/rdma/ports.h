@@ -46,7 +46,8 @@ std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports);
 // all InfiniBand ports are switched off: then the node is used without its fabric. Pure.
 std::set<std::string> FabricPorts(const std::vector<RdmaPort>& ports);
 
-// Whether the job's choice of adapters, as far as it makes one, names this one.
+// Whether the job's choice of adapters (NCCL_IB_HCA), as far as it makes one, names this one, by
+// its whole name: a prefix of many, "mlx5", does not say that each of them matters.
 bool JobNames(const host::Host& host, absl::string_view hca);
 
 // The active ports with a rate that have the type, board and link layer of `port`, itself too.

@@ -107,10 +107,16 @@ TEST(RdmaLink, TheSamePortMattersWhenTheJobNamesIt) {
   FakeHost host;
   AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
   AddPort(host, "mlx5_2", "1: DOWN", "40 Gb/sec (4X QDR)", "Ethernet", "MT4125");
-  host.SetJobEnvironment({{"NCCL_IB_HCA", "=mlx5_0,mlx5_2:1"}});
-  const auto output = CheckRdmaLink({host, RealKnowledge()});
-  ASSERT_TRUE(output.ok());
-  EXPECT_EQ(ValueOf(*output, "state", "nic:mlx5_2/port:1"), "DOWN");
+  const auto state = [&](const char* list) {
+    host.SetJobEnvironment({{"NCCL_IB_HCA", list}});
+    const auto output = CheckRdmaLink({host, RealKnowledge()});
+    return output.ok() ? ValueOf(*output, "state", "nic:mlx5_2/port:1")
+                       : output.status().ToString();
+  };
+  EXPECT_EQ(state("=mlx5_0,mlx5_2:1"), "DOWN");
+  EXPECT_EQ(state("mlx5_0,mlx5_2"), "DOWN");
+  EXPECT_EQ(state("^mlx5_2"), "absent");
+  EXPECT_EQ(state("mlx5"), "absent");  // a prefix of all makes no choice
 }
 
 TEST(RdmaLink, ASlowPortIsHeldAgainstItsPeers) {

@@ -1,5 +1,5 @@
-#ifndef SERVICES_NODE_CHECKS_JOB_HCA_LIST_H_
-#define SERVICES_NODE_CHECKS_JOB_HCA_LIST_H_
+#ifndef SERVICES_NODE_CHECKS_RDMA_HCA_LIST_H_
+#define SERVICES_NODE_CHECKS_RDMA_HCA_LIST_H_
 
 #include <optional>
 #include <string>
@@ -32,4 +32,4 @@ bool Names(const DeviceList::Entry& entry, bool exact, absl::string_view device)
 
 }  // namespace galen::node
 
-#endif  // SERVICES_NODE_CHECKS_JOB_HCA_LIST_H_
+#endif  // SERVICES_NODE_CHECKS_RDMA_HCA_LIST_H_

@@ -1,4 +1,4 @@
-#include "services/node/checks/job/hca_list.h"
+#include "services/node/checks/rdma/hca_list.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
