@@ -177,7 +177,7 @@ bool NaturalLess(absl::string_view a, absl::string_view b) {
 }
 
 std::string NormalState(absl::string_view state) {
-  const std::string upper = absl::AsciiStrToUpper(absl::StripAsciiWhitespace(AfterNumber(state)));
+  std::string upper = absl::AsciiStrToUpper(absl::StripAsciiWhitespace(AfterNumber(state)));
   if (upper == "INIT" || upper == "INITIALIZE") return "INITIALIZING";
   return upper;
 }
