@@ -2,10 +2,11 @@
 import net from "node:net";
 
 export class Proxy {
-  /** Bytes after which each stream of events is cut, "" for never, for so many streams; and held back, until release(). */
+  /** Bytes after which each stream of events is cut, Infinity for never, for so many streams. */
   cutAfter = Infinity;
   cutsLeft = 0;
-  holdAfter = Infinity;
+  /** Where in the text of a stream so far it is held back until release(); -1 while nowhere yet. */
+  holdAt = () => -1;
   away = false;
   cuts = 0;
   #sockets = new Set();
@@ -31,6 +32,7 @@ export class Proxy {
     for (const socket of [client, upstream]) socket.on("error", end).on("close", end);
     let watches = false;
     let sent = 0;
+    let seen = "";
     client.on("data", (bytes) => {
       const head = bytes.toString("latin1");
       if (/^[A-Z]+ \S+ HTTP\/1\.1\r\n/.test(head)) watches = /^GET \S+:watch /.test(head);
@@ -38,24 +40,24 @@ export class Proxy {
     });
     upstream.on("data", (bytes) => {
       if (!watches) return void client.write(bytes);
+      seen += bytes.toString("latin1");
+      const holdAt = this.holdAt(seen);
       const cutAfter = this.cutsLeft > 0 ? this.cutAfter : Infinity;
-      const room = Math.min(cutAfter, this.holdAfter) - sent;
+      const room = Math.max(0, Math.min(cutAfter, holdAt < 0 ? Infinity : holdAt) - sent);
       if (bytes.length <= room) {
         sent += bytes.length;
         return void client.write(bytes);
       }
-      if (cutAfter <= this.holdAfter) {
+      if (holdAt < 0 || cutAfter <= holdAt) {
         this.cuts += 1;
         this.cutsLeft -= 1;
-        return void client.end(bytes.subarray(0, Math.max(0, room)), end);
+        return void client.end(bytes.subarray(0, room), end);
       }
-      client.write(bytes.subarray(0, Math.max(0, room)));
-      sent += Math.max(0, room);
+      client.write(bytes.subarray(0, room));
       upstream.pause();
       this.#held.add(() => {
-        const rest = bytes.subarray(Math.max(0, room));
-        sent += rest.length;
-        client.write(rest);
+        sent += bytes.length;
+        client.write(bytes.subarray(room));
         upstream.resume();
       });
     });
@@ -65,11 +67,7 @@ export class Proxy {
     return this.#held.size > 0;
   }
   release() {
-    this.goOn(Infinity);
-  }
-  /** Lets so many bytes more through, then holds again. */
-  goOn(bytes) {
-    this.holdAfter += bytes;
+    this.holdAt = () => -1;
     const held = [...this.#held];
     this.#held.clear();
     for (const go of held) go();
