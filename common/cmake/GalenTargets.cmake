@@ -11,7 +11,7 @@ set(GALEN_LAYERS
   "common/(security|words)"
   "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel|talk)"
   "common/(rpc|triage|profile|warning)"
-  "common/(actions|advisor|llm|spending)"
+  "common/(actions|advisor|failures|llm|spending)"
   "common/http"
   "common/(clients|kube|telemetry)"
   "common/(reasoner|curation|program|playbook)"

@@ -151,6 +151,24 @@ void LintData(LintContext& context, const v1::Check& check) {
   }
 }
 
+// What a check of earlier failures counts by.
+void LintHistory(LintContext& context, const v1::Check& check) {
+  if (check.kind() != v1::Check::HISTORY) return;
+  const auto number = [&](absl::string_view name) {
+    for (const v1::CheckDatum& datum : check.data()) {
+      if (datum.name() == name) return datum.number();
+    }
+    return 0.0;
+  };
+  if (number("days") > 0 && number("hours_apart") >= 0 &&
+      number("days") * 24 > number("hours_apart")) {
+    return;
+  }
+  context.Error(check.source(),
+                absl::StrCat("check ", check.name(), " does not say which failures it counts"),
+                "add `data: [{name: days, number: 90}, {name: hours_apart, number: 24}]`");
+}
+
 }  // namespace
 
 void LintChecks(LintContext& context) {
@@ -198,6 +216,7 @@ void LintChecks(LintContext& context) {
     LintExec(context, check);
     LintComparisons(context, check);
     LintData(context, check);
+    LintHistory(context, check);
   }
 }
 

@@ -16,11 +16,9 @@ constexpr Word<Rule::Op> kOps[] = {
     {"<=", Rule::LE},      {">", Rule::GT},          {">=", Rule::GE},
     {"in", Rule::IN},      {"not_in", Rule::NOT_IN}, {"contains", Rule::CONTAINS},
     {"lacks", Rule::LACKS}};
-constexpr Word<Check::Kind> kKinds[] = {{"native", Check::NATIVE},
-                                        {"extract", Check::EXTRACT},
-                                        {"promql", Check::PROMQL},
-                                        {"log", Check::LOG},
-                                        {"exec", Check::EXEC}};
+constexpr Word<Check::Kind> kKinds[] = {{"native", Check::NATIVE}, {"extract", Check::EXTRACT},
+                                        {"promql", Check::PROMQL}, {"log", Check::LOG},
+                                        {"exec", Check::EXEC},     {"history", Check::HISTORY}};
 constexpr Word<galen::v1::Where> kWheres[] = {{"description", galen::v1::DESCRIPTION},
                                               {"job_log", galen::v1::JOB_LOG},
                                               {"kernel_log", galen::v1::KERNEL_LOG},

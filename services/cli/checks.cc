@@ -29,7 +29,10 @@ ExitCode ListChecks(const knowledge::Knowledge& knowledge,
   std::set<std::string> have(available.begin(), available.end());
   for (const knowledge::v1::Check& check : knowledge.base().checks()) {
     // Answered by execution, and by no node.
-    if (check.kind() == knowledge::v1::Check::PROMQL) have.insert(check.name());
+    if (check.kind() == knowledge::v1::Check::PROMQL ||
+        check.kind() == knowledge::v1::Check::HISTORY) {
+      have.insert(check.name());
+    }
   }
   std::size_t widest = 0;
   std::vector<const knowledge::v1::Check*> checks;

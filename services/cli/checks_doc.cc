@@ -74,6 +74,8 @@ std::string KindText(const Check& check) {
       return "telemetry";
     case Check::LOG:
       return "logs";
+    case Check::HISTORY:
+      return "earlier diagnoses";
     default:
       return "native";
   }
@@ -94,9 +96,10 @@ std::string BoundsOf(const knowledge::v1::Parameter& parameter) {
   return "";
 }
 
-// Those of telemetry are answered by execution, all others by nodes.
+// Those of telemetry and history are answered by execution, all others by nodes.
 bool Has(const Check& check, const std::set<std::string>& available) {
-  return check.kind() == Check::PROMQL || available.contains(check.name());
+  return check.kind() == Check::PROMQL || check.kind() == Check::HISTORY ||
+         available.contains(check.name());
 }
 
 void Facts(const Check& check, bool available, std::string& page) {

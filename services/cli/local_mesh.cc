@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
+#include "common/failures/failure_book.h"
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
@@ -26,6 +27,7 @@
 #include "services/conclusion/local_client.h"
 #include "services/conclusion/report_writer.h"
 #include "services/execution/check_runner.h"
+#include "services/execution/history_checks.h"
 #include "services/execution/local_client.h"
 #include "services/execution/node_registry.h"
 #include "services/execution/telemetry_checks.h"
@@ -121,7 +123,10 @@ struct LocalMesh::Parts {
         telemetry(measuring.has_value()
                       ? std::make_unique<execution::TelemetryChecks>(*std::move(measuring), clock)
                       : nullptr),
-        runner(registry, knowledge, clock, RunnerOptions(options, node, *pool, telemetry.get())),
+        failure_book(store->records()),
+        failures_before(std::make_unique<execution::HistoryChecks>(failure_book, clock)),
+        runner(registry, knowledge, clock,
+               RunnerOptions(options, node, *pool, telemetry.get(), failures_before.get())),
         summarization(summarizer, Asking()),
         planning(planner, Asking()),
         execution(runner, *pool),
@@ -130,7 +135,7 @@ struct LocalMesh::Parts {
         orchestrator(std::make_unique<orchestrator::Orchestrator>(
             store->events(),
             orchestrator::Agents{summarization, planning, execution, reflection, conclusion}, clock,
-            *pool, OrchestratorOptions(options))) {
+            *pool, OrchestratorOptions(options, failure_book))) {
     minds.reset();  // those who use them keep them
   }
 
@@ -161,6 +166,7 @@ struct LocalMesh::Parts {
     orchestrator.reset();
     closing.Cancel();
     telemetry.reset();
+    failures_before.reset();
     asking.reset();
     pool.reset();
   }
@@ -182,9 +188,11 @@ struct LocalMesh::Parts {
   // asks for its nodes begins a diagnosis, so its logs are read for the checks meanwhile.
   static execution::CheckRunner::Options RunnerOptions(const Options& options,
                                                        const LocalNode& node, ThreadPool& pool,
-                                                       execution::TelemetryChecks* telemetry) {
+                                                       execution::TelemetryChecks* telemetry,
+                                                       execution::HistoryChecks* history) {
     execution::CheckRunner::Options runner_options;
     runner_options.telemetry = telemetry;
+    runner_options.history = history;
     runner_options.nodes_from_telemetry = !options.prometheus.empty();
     runner_options.bundle_nodes =
         [roots = options.roots, &node,
@@ -208,8 +216,12 @@ struct LocalMesh::Parts {
     };
     return runner_options;
   }
-  static orchestrator::Options OrchestratorOptions(const Options& options) {
+  static orchestrator::Options OrchestratorOptions(const Options& options,
+                                                   const failures::FailureBook& failure_book) {
     orchestrator::Options orchestrator_options;
+    orchestrator_options.on_cause = [&failure_book](const v1::Diagnosis& diagnosis) {
+      return failure_book.Note(diagnosis);
+    };
     orchestrator_options.owner = options.owner;
     orchestrator_options.strategy = options.strategy;
     if (options.log) {
@@ -248,6 +260,8 @@ struct LocalMesh::Parts {
   node::LocalNodeClient node_client;
   const execution::NodeRegistry registry;
   std::unique_ptr<execution::TelemetryChecks> telemetry;
+  const failures::FailureBook failure_book;
+  std::unique_ptr<execution::HistoryChecks> failures_before;
   const execution::CheckRunner runner;
   summarization::LocalSummarizationClient summarization;
   planning::LocalPlanningClient planning;

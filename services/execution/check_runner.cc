@@ -21,8 +21,9 @@
 namespace galen::execution {
 namespace {
 
-// The part of a node that no node answers.
+// The parts of a node that no node answers.
 constexpr char kTelemetry[] = "telemetry";
+constexpr char kHistory[] = "history";
 
 using galen::v1::CheckResult;
 using google::protobuf::util::TimeUtil;
@@ -39,6 +40,17 @@ absl::Duration DurationOf(const google::protobuf::Duration& duration) {
 absl::Duration TimeLimit(const knowledge::v1::Check& check) {
   return check.has_time_limit() ? DurationOf(check.time_limit())
                                 : DurationOf(check.exec().time_limit());
+}
+
+// Those of `checks` that are of this kind.
+std::set<std::string> OfKind(const knowledge::Knowledge& knowledge,
+                             const std::set<std::string>& checks, knowledge::v1::Check::Kind kind) {
+  std::set<std::string> of_kind;
+  for (const std::string& check : checks) {
+    const knowledge::v1::Check* const spec = knowledge.FindCheck(check);
+    if (spec != nullptr && spec->kind() == kind) of_kind.insert(check);
+  }
+  return of_kind;
 }
 
 // What makes two calls of a check answer differently, beside the node.
@@ -237,15 +249,22 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   // Without numbers a node says that it cannot tell, as of every check that it has not.
   std::set<std::string> measured;
   if (!share && options_.telemetry != nullptr && options_.telemetry->Has(request.bundle())) {
-    measured = TelemetryChecks::Of(**book, checks);
+    measured = OfKind(**book, checks, knowledge::v1::Check::PROMQL);
+  }
+  std::set<std::string> remembered;
+  if (!share && options_.history != nullptr) {
+    remembered = OfKind(**book, checks, knowledge::v1::Check::HISTORY);
   }
   std::set<std::string> alone;
   for (const std::string& check : checks) {
-    if (!paired.contains(check) && !measured.contains(check)) alone.insert(check);
+    if (!paired.contains(check) && !measured.contains(check) && !remembered.contains(check)) {
+      alone.insert(check);
+    }
   }
   for (const std::string& node : nodes) {
     fan_out->Add(node, alone);
     if (!measured.empty()) fan_out->Add(node, measured, kTelemetry);
+    if (!remembered.empty()) fan_out->Add(node, remembered, kHistory);
     for (const std::string& check : paired) fan_out->Add(node, {check}, check);
   }
   for (const std::string& node : unseen) fan_out->Add(node, checks);
@@ -294,6 +313,9 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   }
   if (!measured.empty()) {
     RunTelemetry(*book, request, measured, nodes, variants, deadline, fan_out, calls);
+  }
+  if (!remembered.empty()) {
+    RunHistory(*book, request, remembered, nodes, variants, deadline, fan_out, calls);
   }
   return [calls, node_calls] {
     calls->CancelAll();
@@ -451,6 +473,28 @@ void CheckRunner::RunTelemetry(const Book& book, const v1::RunChecksRequest& req
         fan_out->OnResult(node, std::move(result), kTelemetry);
       },
       all_done));
+}
+
+void CheckRunner::RunHistory(const Book& book, const v1::RunChecksRequest& request,
+                             const std::set<std::string>& checks,
+                             const std::vector<std::string>& nodes,
+                             const std::map<std::string, std::string>& variants,
+                             absl::Time deadline, const std::shared_ptr<FanOut>& fan_out,
+                             const std::shared_ptr<CancelList>& calls) const {
+  std::map<std::string, std::set<std::string>> owed;
+  for (const std::string& node : nodes) {
+    owed[node] = request.diagnosis().empty()
+                     ? checks
+                     : FromCache(request.diagnosis(), node, checks, variants, *fan_out, kHistory);
+  }
+  calls->Add(options_.history->Run(
+      book, request, std::move(owed), deadline,
+      [fan_out](const std::string& node, CheckResult result) {
+        fan_out->OnResult(node, std::move(result), kHistory);
+      },
+      [fan_out](const std::string& node, const absl::Status& status) {
+        fan_out->OnNodeDone(node, status, kHistory);
+      }));
 }
 
 absl::StatusOr<NodeRegistry::Node> CheckRunner::ClientOf(const std::string& node) const {

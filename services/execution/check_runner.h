@@ -21,6 +21,7 @@
 #include "services/execution/cancel_list.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/flow.h"
+#include "services/execution/history_checks.h"
 #include "services/execution/late_watch.h"
 #include "services/execution/node_breaker.h"
 #include "services/execution/node_calls.h"
@@ -56,6 +57,8 @@ class CheckRunner {
     TenantNodesFile* tenant_nodes = nullptr;
     // What numbers over time say; must outlive the runner. Null: its checks are SKIPPED.
     TelemetryChecks* telemetry = nullptr;
+    // What failed before, by the store; must outlive the runner. Null: its checks are SKIPPED.
+    HistoryChecks* history = nullptr;
     // An incident that names no machine is about those that there are numbers of, whatever
     // executors there are: for a program that looks at a cluster from outside.
     bool nodes_from_telemetry = false;
@@ -138,6 +141,12 @@ class CheckRunner {
                     const std::map<std::string, std::string>& variants, absl::Time deadline,
                     const std::shared_ptr<FanOut>& fan_out,
                     const std::shared_ptr<CancelList>& calls) const;
+  // What earlier diagnoses found on the nodes.
+  void RunHistory(const Book& book, const v1::RunChecksRequest& request,
+                  const std::set<std::string>& checks, const std::vector<std::string>& nodes,
+                  const std::map<std::string, std::string>& variants, absl::Time deadline,
+                  const std::shared_ptr<FanOut>& fan_out,
+                  const std::shared_ptr<CancelList>& calls) const;
   // The nodes alone.
   absl::StatusOr<v1::ResolveNodesResponse> FindNodes(const v1::ResolveNodesRequest& request) const;
   // Who runs checks for the node, or why nobody does.

@@ -18,6 +18,7 @@
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
 #include "common/clients/grpc_clients.h"
+#include "common/failures/failure_book.h"
 #include "common/host/bundle.h"
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
@@ -33,6 +34,7 @@
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
 #include "services/execution/execution_service.h"
+#include "services/execution/history_checks.h"
 #include "services/execution/node_registry.h"
 #include "services/execution/peers.h"
 #include "services/execution/repairs/dry_runs.h"
@@ -207,6 +209,9 @@ absl::Status Serve() {
   if (!roots.empty()) measuring.bundle_root = bundle_root;
   TelemetryChecks telemetry(std::move(measuring), clock);
   options.telemetry = &telemetry;
+  const failures::FailureBook failure_book((*store)->records());
+  HistoryChecks history(failure_book, clock);
+  options.history = &history;
   std::unique_ptr<TenantNodesFile> tenant_nodes;
   if (const std::string path = absl::GetFlag(FLAGS_tenant_nodes); !path.empty()) {
     GALEN_ASSIGN_OR_RETURN(tenant_nodes,

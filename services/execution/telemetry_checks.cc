@@ -73,16 +73,6 @@ TelemetryChecks::~TelemetryChecks() {
   pool_.reset();
 }
 
-std::set<std::string> TelemetryChecks::Of(const knowledge::Knowledge& knowledge,
-                                          const std::set<std::string>& checks) {
-  std::set<std::string> own;
-  for (const std::string& check : checks) {
-    const knowledge::v1::Check* const spec = knowledge.FindCheck(check);
-    if (spec != nullptr && spec->kind() == knowledge::v1::Check::PROMQL) own.insert(check);
-  }
-  return own;
-}
-
 absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::OpenBundle(const std::string& bundle,
                                                                     const telemetry::Call& call) {
   if (options_.bundle_root == nullptr) {

@@ -58,10 +58,6 @@ class TelemetryChecks {
   // Waits for what runs.
   ~TelemetryChecks();
 
-  // Those of `checks` that are its own.
-  static std::set<std::string> Of(const knowledge::Knowledge& knowledge,
-                                  const std::set<std::string>& checks);
-
   using OnResult = std::function<void(const std::string& node, galen::v1::CheckResult result)>;
 
   // One result for each of `checks` on each of `nodes`, then `done`, from another thread. Where

@@ -123,6 +123,9 @@ absl::StatusOr<const Check*> NodeExecutor::Runnable(const Catalogue& catalogue,
         "no numbers over time: name a Prometheus server or its data folder (--prometheus), or put "
         "telemetry/*.om into the bundle");
   }
+  if (spec != nullptr && spec->kind() == Check::HISTORY) {
+    return absl::NotFoundError("a mesh knows of earlier failures, a node alone does not");
+  }
   if (!catalogue.checks.contains(check) || spec == nullptr) {
     return absl::NotFoundError("this version of the node executor does not have this check");
   }

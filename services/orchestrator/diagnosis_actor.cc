@@ -424,7 +424,13 @@ void DiagnosisActor::LetGo() {
 void DiagnosisActor::Rest() {
   stopped_ = true;
   LetGo();
-  absl::Status status = core_->log.SetOver(name_, state_.last_sequence);
+  absl::Status status;
+  if (core_->options.on_cause && state_.report.has_primary_cause()) {
+    status = core_->options.on_cause(ToListedDiagnosis(state_));
+  }
+  if (!absl::IsUnavailable(status)) {
+    status.Update(core_->log.SetOver(name_, state_.last_sequence));
+  }
   status.Update(core_->log.ReleaseLease(lease_));
   if (!status.ok()) core_->ReportProblem(name_, status);
   core_->NoteRest(name_, state_.last_sequence);

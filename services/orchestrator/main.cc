@@ -18,6 +18,7 @@
 #include "common/clients/grpc_clients.h"
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
+#include "common/failures/failure_book.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
@@ -160,7 +161,7 @@ absl::Status Serve() {
   if (absl::GetFlag(FLAGS_threads) < 1) {
     return absl::InvalidArgumentError("--threads: must be 1 or more");
   }
-  const absl::StatusOr<Options> options = OptionsFromFlags();
+  absl::StatusOr<Options> options = OptionsFromFlags();
   if (!options.ok()) return options.status();
   const auto store = store::OpenStore(absl::GetFlag(FLAGS_store));
   if (!store.ok()) return store.status();
@@ -193,6 +194,10 @@ absl::Status Serve() {
   const auto conclusion = clients::MakeGrpcConclusionClient(std::move(to_conclusion));
   const SystemClock clock;
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
+  const failures::FailureBook failure_book((*store)->records());
+  options->on_cause = [&failure_book](const v1::Diagnosis& diagnosis) {
+    return failure_book.Note(diagnosis);
+  };
   Orchestrator orchestrator((*store)->events(),
                             {*summarization, *planning, *execution, *reflection, *conclusion},
                             clock, executor, *options);

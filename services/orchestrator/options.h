@@ -56,6 +56,11 @@ struct Options {
   // it is acknowledged; again for the same when the request is repeated. An error is passed on to
   // who confirmed.
   std::function<absl::Status(const v1::Diagnosis&)> on_confirmed;
+  // Called with a diagnosis that comes to rest with a confirmed cause, before it counts as over: so
+  // after a crash, and when it is taken up again, for the same once more. With UNAVAILABLE it is
+  // called again later. Without its check results and evidence; on any thread, which may block for
+  // some milliseconds.
+  std::function<absl::Status(const v1::Diagnosis&)> on_cause;
   // Told of what becomes of a diagnosis: that it was accepted, and how it came to rest. Called on
   // any thread, which then works on that diagnosis (common/trace).
   std::function<void(absl::string_view news)> on_news;

@@ -97,6 +97,8 @@ std::string KindOf(Check::Kind kind) {
       return "log";
     case Check::EXEC:
       return "site program";
+    case Check::HISTORY:
+      return "history";
     default:
       return "";
   }

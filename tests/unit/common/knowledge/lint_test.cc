@@ -291,6 +291,21 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
   }
 }
 
+TEST(Lint, ACheckOfEarlierFailuresSaysWhichItCounts) {
+  const auto problems = [](const std::string& data) {
+    return Lines(ProblemsOf(absl::StrCat(
+        "checks:\n  - name: site.earlier\n    title: T\n    kind: history\n    cost: 1s\n", data,
+        "    findings: [{name: failures_same_node, type: int, subject: node}]\n")));
+  };
+  const std::string wrong =
+      "site.yaml:2: error: check site.earlier does not say which failures it counts";
+  EXPECT_THAT(problems(""), Contains(StartsWith(wrong)));
+  EXPECT_THAT(problems("    data: [{name: days, number: 1}, {name: hours_apart, number: 24}]\n"),
+              Contains(StartsWith(wrong)));
+  EXPECT_THAT(problems("    data: [{name: days, number: 7}, {name: hours_apart, number: 0}]\n"),
+              Not(Contains(StartsWith(wrong))));
+}
+
 TEST(Lint, SaysWhatToDoAboutEveryProblem) {
   const std::string text(kSound);
   for (const char* const from : {"prior: low\n            sec", "kind: extract", "cost: 200ms"}) {

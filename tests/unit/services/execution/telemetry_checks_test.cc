@@ -212,8 +212,12 @@ TEST_F(TelemetryChecksTest, ACustomersBundleIsNotAnsweredFromTheProvidersServer)
 }
 
 TEST_F(TelemetryChecksTest, ItTakesChecksOfTheKindAloneAndLeavesOthersToNodes) {
-  EXPECT_THAT(TelemetryChecks::Of(*Shipped(), {"gpu.ecc", "telemetry.retransmits", "nothing"}),
-              ElementsAre("telemetry.retransmits"));
+  TelemetryChecks telemetry(Options(), clock_);
+  v1::RunChecksRequest request = Question();
+  request.add_checks("gpu.ecc");
+  const auto results = Run(telemetry, request);
+  EXPECT_EQ(results.at("telemetry.retransmits@n0").status(), CheckResult::PASS);
+  EXPECT_EQ(results.at("gpu.ecc@n0").status(), CheckResult::ERROR) << "no node reads the bundle";
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "common/store/sqlite_event_log.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/orchestrator/events.h"
-#include "tests/unit/services/orchestrator/fake_agents.h"
+#include "tests/unit/services/orchestrator/orchestrator_fixture.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -25,73 +25,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Pair;
-
-constexpr char kName[] = "tenants/t/diagnoses/d";
-
-v1::CreateDiagnosisRequest CreateRequest(const std::string& id = "d") {
-  v1::CreateDiagnosisRequest request;
-  request.set_parent("tenants/t");
-  request.set_diagnosis_id(id);
-  request.mutable_diagnosis()->mutable_incident()->set_description("training is slow");
-  return request;
-}
-
-class OrchestratorTest : public ::testing::Test {
- protected:
-  OrchestratorTest() { MakeTieredWorld(world_); }
-
-  std::unique_ptr<Orchestrator> MakeOrchestrator(const std::string& owner) {
-    Options options;
-    options.owner = owner;
-    options.own_timer = false;
-    options.max_running = 2;
-    options.tenant_running = 2;
-    options.tenant_waiting = 2;
-    options.on_problem = [this](absl::string_view, const absl::Status& problem) {
-      problems_.push_back(std::string(problem.message()));
-    };
-    options.on_confirmed = [this](const v1::Diagnosis& diagnosis) {
-      confirmed_.push_back(diagnosis.confirmation().label());
-      return confirmed_error_;
-    };
-    auto orchestrator =
-        std::make_unique<Orchestrator>(*log_, world_.agents(), clock_, executor_, options);
-    EXPECT_THAT(orchestrator->Start(), IsOk());
-    return orchestrator;
-  }
-  void Create(const std::string& id = "d") {
-    ASSERT_THAT(orchestrator_->Create(CreateRequest(id)), IsOk());
-  }
-  v1::Diagnosis Get() {
-    v1::GetDiagnosisRequest request;
-    request.set_name(kName);
-    return orchestrator_->Get(request).value();
-  }
-  // Lets everything happen that happens within `time`.
-  void Pass(absl::Duration time) {
-    executor_.RunAll();
-    for (absl::Duration left = time; left > absl::ZeroDuration(); left -= absl::Milliseconds(100)) {
-      clock_.Advance(std::min(left, absl::Milliseconds(100)));
-      orchestrator_->Tick();
-      executor_.RunAll();
-    }
-  }
-  std::vector<v1::DiagnosisEvent> Events() { return log_->Read(kName, 0, 10'000).value(); }
-  int Count(v1::DiagnosisEvent::EventCase kind) {
-    int count = 0;
-    for (const v1::DiagnosisEvent& event : Events()) count += event.event_case() == kind ? 1 : 0;
-    return count;
-  }
-
-  const std::unique_ptr<store::EventLog> log_ = store::SqliteEventLog::Open(":memory:").value();
-  FakeAgents world_;
-  FakeClock clock_;
-  ManualExecutor executor_;
-  std::vector<std::string> problems_;
-  std::vector<std::string> confirmed_;  // labels, as they were passed on
-  absl::Status confirmed_error_;
-  std::unique_ptr<Orchestrator> orchestrator_ = MakeOrchestrator("a");
-};
 
 TEST_F(OrchestratorTest, FindsTheCauseDeepInTheTaxonomy) {
   const absl::StatusOr<v1::Diagnosis> created = orchestrator_->Create(CreateRequest());
@@ -370,67 +303,6 @@ TEST_F(OrchestratorTest, FeedbackStartsAnotherRoundAndKeepsTheChecks) {
   feedback.set_request_id("f2");
   EXPECT_THAT(orchestrator_->SubmitFeedback(feedback),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("SUCCEEDED")));
-}
-
-v1::SubmitFeedbackRequest Confirmation(const std::string& label, const std::string& request_id) {
-  v1::SubmitFeedbackRequest request;
-  request.set_name(kName);
-  request.set_text("card replaced");
-  request.set_confirmed_label(label);
-  request.set_confirmed_by("ada");
-  request.set_request_id(request_id);
-  return request;
-}
-
-TEST_F(OrchestratorTest, APersonConfirmsTheCauseOfADiagnosisThatIsOver) {
-  Create();
-  executor_.RunAll();
-  ASSERT_EQ(Get().state(), v1::Diagnosis::SUCCEEDED);
-  const std::int64_t last = Get().last_sequence();
-  const auto confirmed = orchestrator_->SubmitFeedback(Confirmation("A.B.OTHER", "c1"));
-  ASSERT_THAT(confirmed, IsOk());
-  EXPECT_THAT(orchestrator_->SubmitFeedback(Confirmation("A.B.OTHER", "c1")), IsOk());  // a repeat
-  executor_.RunAll();
-  const v1::Diagnosis diagnosis = Get();
-  EXPECT_EQ(diagnosis.state(), v1::Diagnosis::SUCCEEDED) << "no round is started";
-  EXPECT_EQ(diagnosis.last_sequence(), last + 1);
-  EXPECT_EQ(diagnosis.confirmation().label(), "A.B.OTHER");
-  EXPECT_EQ(diagnosis.confirmation().by(), "ada");
-  EXPECT_EQ(diagnosis.confirmation().note(), "card replaced");
-  EXPECT_THAT(diagnosis.feedback(), IsEmpty());
-  EXPECT_THAT(log_->ListOrphans(clock_.Now()).value(), IsEmpty());
-}
-
-TEST_F(OrchestratorTest, AConfirmationLeavesADiagnosisThatAwaitsFeedbackWhereItIs) {
-  world_.truth.clear();
-  world_.critique.clear();
-  Create();
-  executor_.RunAll();
-  ASSERT_EQ(Get().state(), v1::Diagnosis::AWAITING_FEEDBACK);
-  EXPECT_THAT(orchestrator_->SubmitFeedback(Confirmation("A.B.OTHER", "")), IsOk());
-  executor_.RunAll();
-  EXPECT_EQ(Get().state(), v1::Diagnosis::AWAITING_FEEDBACK);
-  EXPECT_EQ(Get().confirmation().label(), "A.B.OTHER");
-}
-
-TEST_F(OrchestratorTest, AConfirmationIsPassedOnAndAgainWhenItIsRepeated) {
-  Create();
-  executor_.RunAll();
-  confirmed_error_ = absl::UnavailableError("/site: disk full");
-  EXPECT_THAT(orchestrator_->SubmitFeedback(Confirmation("A.B.OTHER", "c1")),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(HasSubstr("is stored, but not passed on: /site: disk full"),
-                             HasSubstr("repeat it"))));
-  EXPECT_EQ(Get().confirmation().label(), "A.B.OTHER");
-  confirmed_error_ = absl::OkStatus();
-  EXPECT_THAT(orchestrator_->SubmitFeedback(Confirmation("A.B.OTHER", "c1")), IsOk());
-  EXPECT_THAT(confirmed_, ElementsAre("A.B.OTHER", "A.B.OTHER"));
-}
-
-TEST_F(OrchestratorTest, NothingIsConfirmedBeforeThereIsAReport) {
-  Create();
-  EXPECT_THAT(orchestrator_->SubmitFeedback(Confirmation("A.B.OTHER", "c1")),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("when there is a report")));
 }
 
 TEST_F(OrchestratorTest, EscalateWritesTheReportOfWhatIsKnown) {

@@ -1,0 +1,53 @@
+#ifndef COMMON_FAILURES_FAILURES_H_
+#define COMMON_FAILURES_FAILURES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "galen/execution/v1/failures.pb.h"
+#include "galen/v1/diagnosis.pb.h"
+
+namespace galen::failures {
+
+using Failure = execution::v1::NodeFailures::Failure;
+
+// What a diagnosis found at fault, by node: its confirmed causes that are the provider's to mend,
+// on live machines. (A program that fails says nothing of the machine that it ran on, and machines
+// of a bundle are not told from others of the same name.) A node of its causes that none is held
+// against has an empty list: a person established another cause than Galen had. Pure.
+std::map<std::string, std::vector<Failure>> FailuresOf(const galen::v1::Diagnosis& diagnosis);
+
+// What of it counts.
+struct Window {
+  // Failures that were there by then; what comes within `apart` before it is the same failure.
+  absl::Time until;
+  // How far back.
+  absl::Duration back;
+  // Failures that follow each other closer than this are one: a job that is started again on the
+  // same bad device fails again, and is asked about again.
+  absl::Duration apart;
+};
+
+struct Count {
+  std::string device;  // as Failure has it: the newest name of that device
+  std::string serial;  // "": not known
+  int failures = 0;
+  std::vector<Failure> counted;  // the first one of each, oldest first
+};
+
+struct Counts {
+  Count node;                  // of the node and all of its devices together
+  std::vector<Count> devices;  // by name, then serial; each failed at least once
+};
+
+// Failures of the node before this one, without those that `diagnosis` found itself. A device whose
+// serial number is known is told by that, as its name may have been another one's. Pure.
+Counts CountEarlier(const execution::v1::NodeFailures& failures, absl::string_view diagnosis,
+                    const Window& window);
+
+}  // namespace galen::failures
+
+#endif  // COMMON_FAILURES_FAILURES_H_

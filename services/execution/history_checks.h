@@ -1,0 +1,65 @@
+#ifndef SERVICES_EXECUTION_HISTORY_CHECKS_H_
+#define SERVICES_EXECUTION_HISTORY_CHECKS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/executor.h"
+#include "common/clients/call.h"
+#include "common/failures/failure_book.h"
+#include "common/failures/failures.h"
+#include "common/knowledge/knowledge.h"
+#include "common/knowledge/make_result.h"
+#include "galen/execution/v1/execution.pb.h"
+#include "galen/v1/evidence.pb.h"
+
+namespace galen::execution {
+
+// What a check of kind `history` counts, by its data `days` and `hours_apart`, for a failure that
+// is examined at `now`; one that was reported for an earlier time is counted back from there.
+// INTERNAL: the knowledge lacks one of them, which lint would have told. Pure.
+absl::StatusOr<failures::Window> WindowOf(const knowledge::v1::Check& check,
+                                          const v1::RunChecksRequest& request, absl::Time now);
+
+// The findings that `check` declares of these: failures_same_node, and failures_same_device for
+// each device. What never failed has none: that Galen was not asked about a failure does not show
+// that there was none. Pure.
+knowledge::CheckOutput OutputOf(const knowledge::v1::Check& check, const std::string& node,
+                                const failures::Counts& counts, absl::Duration back);
+
+// Checks of kind `history`: what earlier diagnoses found on the same live machines. The store is
+// asked, and no node. Thread-safe.
+class HistoryChecks {
+ public:
+  // Both must outlive it.
+  HistoryChecks(const failures::FailureBook& book, const Clock& clock);
+  // Waits for what runs.
+  ~HistoryChecks();
+
+  using OnResult = std::function<void(const std::string& node, galen::v1::CheckResult result)>;
+  using OnNodeDone = std::function<void(const std::string& node, absl::Status status)>;
+
+  // A result for each check that a node owes, then `on_node_done`, once for each node, from another
+  // thread. SKIPPED where nothing is on record yet, or the machines are those of a bundle; ERROR
+  // where the store cannot tell. `deadline` is on the clock's scale.
+  clients::Cancel Run(std::shared_ptr<const knowledge::Knowledge> knowledge,
+                      const v1::RunChecksRequest& request,
+                      std::map<std::string, std::set<std::string>> owed, absl::Time deadline,
+                      OnResult on_result, OnNodeDone on_node_done);
+
+ private:
+  const failures::FailureBook& book_;
+  const Clock& clock_;
+  std::unique_ptr<ThreadPool> pool_;
+};
+
+}  // namespace galen::execution
+
+#endif  // SERVICES_EXECUTION_HISTORY_CHECKS_H_
