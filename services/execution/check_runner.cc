@@ -298,9 +298,9 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   }
   const auto node_calls = std::make_shared<NodeCalls>(
       limits, [&clock = clock_] { return clock.Now(); },
-      [asker, work = trace::Current()](const Batch& batch, NodeCalls::Ended ended) {
+      [asker, work = trace::Current()](const Batch& batch, const NodeCalls::Ended& ended) {
         const trace::Scope scope(work);
-        asker->Ask(batch, std::move(ended));
+        asker->Ask(batch, ended);
       },
       std::move(late),
       flow == nullptr ? nullptr : std::function<bool()>([flow] { return flow->full(); }));
@@ -342,7 +342,9 @@ std::deque<Batch> CheckRunner::Plan(
           .push_back(node);
     }
     std::map<std::string, std::vector<std::string>> shares;
-    if (!divided.empty()) shares = options_.peers->Divide(std::move(divided));
+    if (options_.peers != nullptr && !divided.empty()) {
+      shares = options_.peers->Divide(std::move(divided));
+    }
     std::vector<std::string>& own = shares[""];
     if (!mine.empty()) {
       own.insert(own.end(), mine.begin(), mine.end());

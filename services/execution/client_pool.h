@@ -62,8 +62,7 @@ class ClientPool {
       for (int i = 0; i < 500 && retired.client.use_count() > 1; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
-      // Better lost than given up by its own thread.
-      if (retired.client.use_count() > 1) new std::shared_ptr<Client>(retired.client);
+      if (retired.client.use_count() > 1) Lose(retired.client);
     }
   }
 
@@ -121,6 +120,11 @@ class ClientPool {
   }
 
  private:
+  // Keeps a client for ever: better lost than given up by its own thread.
+  static void Lose(std::shared_ptr<Client> client) {
+    new std::shared_ptr<Client>(std::move(client));
+  }
+
   struct Entry {
     std::string key;
     std::shared_ptr<Client> client;

@@ -144,8 +144,8 @@ clients::Cancel HistoryChecks::Run(std::shared_ptr<const knowledge::Knowledge> k
     absl::Status all = absl::OkStatus();
     if (!call->request.bundle().empty()) {
       all = absl::NotFoundError(
-          "earlier failures are known of live nodes: a bundle's machines are not told from others "
-          "of the same name");
+          "earlier failures are counted on live nodes; a bundle does not tell a machine from "
+          "another one of the same name");
     } else if (const absl::StatusOr<bool> any = book_.HasAny(); !any.ok()) {
       all = any.status();
     } else if (!*any) {

@@ -123,10 +123,11 @@ absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const std::string&
   return absl::NotFoundError(kNone);
 }
 
-clients::Cancel TelemetryChecks::Run(std::shared_ptr<const knowledge::Knowledge> knowledge,
+clients::Cancel TelemetryChecks::Run(const std::shared_ptr<const knowledge::Knowledge>& knowledge,
                                      const v1::RunChecksRequest& request,
-                                     std::set<std::string> checks, std::vector<std::string> nodes,
-                                     bool named, absl::Time deadline, OnResult on_result,
+                                     const std::set<std::string>& checks,
+                                     const std::vector<std::string>& nodes, bool named,
+                                     absl::Time deadline, const OnResult& on_result,
                                      absl::AnyInvocable<void() &&> done) {
   auto cancelled = std::make_shared<Cancellation>();
   {

@@ -63,10 +63,10 @@ class TelemetryChecks {
   // One result for each of `checks` on each of `nodes`, then `done`, from another thread. Where
   // there are no numbers the results are SKIPPED; where they cannot be had, ERROR. `deadline` is on
   // the clock's scale. `named`: see playbook::Request, for tenants that share a server.
-  clients::Cancel Run(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                      const v1::RunChecksRequest& request, std::set<std::string> checks,
-                      std::vector<std::string> nodes, bool named, absl::Time deadline,
-                      OnResult on_result, absl::AnyInvocable<void() &&> done);
+  clients::Cancel Run(const std::shared_ptr<const knowledge::Knowledge>& knowledge,
+                      const v1::RunChecksRequest& request, const std::set<std::string>& checks,
+                      const std::vector<std::string>& nodes, bool named, absl::Time deadline,
+                      const OnResult& on_result, absl::AnyInvocable<void() &&> done);
 
   // Whether there is whom to ask about a bundle, or, without one, about live nodes.
   bool Has(const std::string& bundle) const;

@@ -1,4 +1,5 @@
-// What becomes of a confirmed cause: it is told before its diagnosis counts as over, and a person may establish another one.
+// What becomes of a confirmed cause: it is told before its diagnosis counts as over, and a person
+// may establish another one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@ using ::testing::IsEmpty;
 
 class CausesTest : public OrchestratorTest {
  protected:
-  static v1::SubmitFeedbackRequest Confirmation(const std::string& label, const std::string& request_id) {
+  static v1::SubmitFeedbackRequest Confirmation(const std::string& label,
+                                                const std::string& request_id) {
     v1::SubmitFeedbackRequest request;
     request.set_name(kName);
     request.set_text("card replaced");

@@ -16,7 +16,8 @@
 
 namespace galen::orchestrator {
 
-// An orchestrator whose agents answer of a made-up world, and whose time goes on when it is told to.
+// An orchestrator whose agents answer of a made-up world, and whose time goes on when it is told
+// to.
 class OrchestratorTest : public ::testing::Test {
  protected:
   static constexpr char kName[] = "tenants/t/diagnoses/d";
