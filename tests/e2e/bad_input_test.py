@@ -223,7 +223,7 @@ class BadInput(unittest.TestCase):
                                   "--server", mesh.orchestrator.address, timeout=300)
                 self.assertEqual(run.returncode, 3, run.stderr)
                 statuses = {}
-                for result in json.loads(run.stdout)["checkResults"]:
+                for result in galen.of_nodes(json.loads(run.stdout)["checkResults"]):
                     statuses.setdefault(result["node"], set()).add(result["status"])
                 self.assertEqual(statuses["mute"], {"ERROR"})
                 self.assertEqual(statuses["babbling"], {"ERROR"})

@@ -124,6 +124,11 @@ class Mesh:
         self.scratch.cleanup()
 
 
+def of_nodes(results):
+    """Those of the check results that nodes were asked for: what failed before the mesh itself knows."""
+    return [result for result in results if result["check"] != "history.node"]
+
+
 def comparable(diagnosis):
     """What two runs of one incident must share: all but names, times and durations."""
     diagnosis = json.loads(json.dumps(diagnosis))

@@ -39,7 +39,7 @@ class MeshOfProcesses(unittest.TestCase):
                 "cublas-ecc", "--server", mesh.orchestrator.address)
             self.assertEqual(code, 3)
             self.assertNotIn("primaryCause", diagnosis["report"])
-            statuses = {r["status"] for r in diagnosis["checkResults"]}
+            statuses = {r["status"] for r in galen.of_nodes(diagnosis["checkResults"])}
             self.assertEqual(statuses, {"ERROR"})
             self.assertTrue(diagnosis["report"]["notes"])
 
