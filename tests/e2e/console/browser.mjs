@@ -109,7 +109,7 @@ beforeEach(async () => {
 });
 
 // What never comes is said of the claim that waits for it, not of the whole program.
-const claim = (name, body) => test(name, { timeout: 120000 }, async () => {
+const claim = (name, body) => test(name, { timeout: 240000 }, async () => {
   await body();
   assert.deepEqual(faults.splice(0), []);
 });
