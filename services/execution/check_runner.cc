@@ -17,6 +17,7 @@
 #include "services/execution/ask_nodes.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/pair_sweep.h"
+#include "services/execution/times.h"
 
 namespace galen::execution {
 namespace {
@@ -27,10 +28,6 @@ constexpr char kHistory[] = "history";
 
 using galen::v1::CheckResult;
 using google::protobuf::util::TimeUtil;
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 absl::Duration DurationOf(const google::protobuf::Duration& duration) {
   return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());

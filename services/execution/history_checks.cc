@@ -9,6 +9,7 @@
 #include "common/base/cancellation.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/findings.h"
+#include "services/execution/times.h"
 
 namespace galen::execution {
 namespace {
@@ -23,10 +24,6 @@ constexpr std::size_t kMostTold = 20;  // in the excerpt
 
 constexpr char kOfNode[] = "failures_same_node";
 constexpr char kOfDevice[] = "failures_same_device";
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 absl::StatusOr<double> NumberOf(const Check& check, absl::string_view name) {
   for (const knowledge::v1::CheckDatum& datum : check.data()) {

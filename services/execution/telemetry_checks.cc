@@ -13,6 +13,7 @@
 #include "common/playbook/results.h"
 #include "common/telemetry/open_metrics_source.h"
 #include "common/telemetry/open_source.h"
+#include "services/execution/times.h"
 
 namespace galen::execution {
 namespace {
@@ -24,10 +25,6 @@ constexpr std::size_t kMostKept = 2;
 constexpr absl::Duration kKept = absl::Minutes(1);
 constexpr absl::Duration kNodesTime = absl::Seconds(10);
 constexpr std::size_t kMostNodes = 10'000;
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 // What a request says of when, and beside what.
 playbook::Request RequestOf(const v1::RunChecksRequest& request) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "services/execution/repairs/recovery.h"
+#include "services/execution/times.h"
 
 namespace galen::execution {
 namespace {
@@ -24,10 +25,6 @@ bool WillPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) ||
          absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status) ||
          absl::IsCancelled(status) || absl::IsNotFound(status);
-}
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
 }  // namespace
