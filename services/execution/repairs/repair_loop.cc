@@ -144,7 +144,7 @@ absl::Status RepairLoop::Serve(const Action& action) {
   }
   Tell(absl::StrCat(action.name(), " (", action.run(), ", approved by ", taken->decided_by(),
                     "): ", outcome->text));
-  const absl::Status finished =
+  absl::Status finished =
       book_.Finish(action.name(), kRun, {outcome->began, outcome->succeeded, outcome->text});
   if (!finished.ok() && !absl::IsAborted(finished)) return finished;  // another of us said it first
   {
