@@ -20,8 +20,10 @@ constexpr char kFailures[] = "failures";  // by node
 absl::StatusOr<NodeFailures> Parsed(const store::Record& record) {
   NodeFailures failures;
   if (failures.ParseFromString(record.value)) return failures;
-  return absl::DataLossError(absl::StrCat("records ", kFailures, ": ", CleanText(record.key, 200),
-                                          ": is none; remove the record"));
+  return absl::DataLossError(
+      absl::StrCat("records ", kFailures, ": ", CleanText(record.key, 200),
+                   ": is no list of a node's failures; take this record out of the "
+                   "store, and the node's history begins anew"));
 }
 
 bool Older(const Failure& a, const Failure& b) {

@@ -11,6 +11,7 @@
 namespace galen::failures {
 namespace {
 
+constexpr std::size_t kMostNode = 253;  // of a host name (RFC 1035)
 // Names as the kernel and drivers give them are far shorter.
 constexpr std::size_t kMostName = 200;
 // Of one diagnosis on one node.
@@ -34,7 +35,7 @@ void Add(const galen::v1::Diagnosis& diagnosis, const galen::v1::Cause& cause,
       cause.owner() == "provider" &&
       (!diagnosis.has_confirmation() || diagnosis.confirmation().label() == cause.label());
   for (const galen::v1::Device& device : cause.devices()) {
-    if (device.node().empty() || device.node().size() > kMostName) continue;
+    if (device.node().empty() || device.node().size() > kMostNode) continue;
     std::vector<Failure>& of_node = found[device.node()];
     if (!counts || of_node.size() >= kMostDevices) continue;
     Failure failure;

@@ -4,16 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/current.h"
-#include "common/knowledge/load.h"
 #include "common/store/store.h"
-#include "services/execution/check_runner.h"
-#include "services/execution/node_registry.h"
-#include "tests/testing/fake_clock.h"
+#include "runner_test_base.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::execution {
@@ -29,15 +24,7 @@ using ::testing::Not;
 
 constexpr char kCheck[] = "history.node";
 
-std::shared_ptr<const knowledge::Knowledge> Shipped() {
-  static const auto* const knowledge =
-      new absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>>(
-          knowledge::Load({GALEN_SOURCE_DIR "/knowledge"}, {}));
-  EXPECT_THAT(*knowledge, IsOk());
-  return **knowledge;
-}
-
-class HistoryChecksTest : public ::testing::Test {
+class HistoryChecksTest : public RunnerTestBase {
  protected:
   // A diagnosis that was asked for so long ago found the device at fault.
   void Failed(int days_ago, const std::string& node, const std::string& device) {
@@ -55,18 +42,9 @@ class HistoryChecksTest : public ::testing::Test {
   }
 
   std::map<std::string, CheckResult> Run(const v1::RunChecksRequest& request) {
-    const NodeRegistry registry(std::map<std::string, clients::NodeClient*>{}, {});
     CheckRunner::Options options;
     options.history = &history_;
-    const CheckRunner runner(registry, Current<knowledge::Knowledge>(Shipped()), clock_, options);
-    std::map<std::string, CheckResult> results;
-    std::promise<absl::Status> ended;
-    runner.RunChecks(
-        request, absl::InfiniteFuture(),
-        [&](CheckResult result) { results.emplace(result.id(), std::move(result)); },
-        [&](const absl::Status& status) { ended.set_value(status); });
-    EXPECT_THAT(ended.get_future().get(), IsOk());
-    return results;
+    return RunnerTestBase::Ask(std::move(options), request);
   }
   static v1::RunChecksRequest Question(const std::vector<std::string>& nodes) {
     v1::RunChecksRequest request;
@@ -84,7 +62,6 @@ class HistoryChecksTest : public ::testing::Test {
     return findings;
   }
 
-  galen::testing::FakeClock clock_;
   std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
   failures::FailureBook book_{store_->records()};
   HistoryChecks history_{book_, clock_};

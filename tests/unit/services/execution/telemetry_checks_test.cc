@@ -11,9 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/load.h"
+#include "runner_test_base.h"
 #include "services/execution/check_runner.h"
-#include "services/execution/node_registry.h"
-#include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::execution {
@@ -30,14 +29,6 @@ using ::testing::StartsWith;
 
 constexpr std::int64_t kStart = 1'700'000'000;
 
-std::shared_ptr<const knowledge::Knowledge> Shipped() {
-  static const auto* const knowledge =
-      new absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>>(
-          knowledge::Load({GALEN_SOURCE_DIR "/knowledge"}, {}));
-  EXPECT_THAT(*knowledge, IsOk());
-  return **knowledge;
-}
-
 // Six machines for an hour; n3 retransmits, and the temperature of n5 is high.
 std::string Numbers() {
   std::string text;
@@ -51,7 +42,7 @@ std::string Numbers() {
   return absl::StrCat(text, "# EOF\n");
 }
 
-class TelemetryChecksTest : public ::testing::Test {
+class TelemetryChecksTest : public RunnerTestBase {
  protected:
   void SetUp() override {
     root_ = ::testing::TempDir() + "/telemetryXXXXXX";
@@ -79,21 +70,12 @@ class TelemetryChecksTest : public ::testing::Test {
   // Through the runner, as a diagnosis asks.
   std::map<std::string, CheckResult> Run(TelemetryChecks& telemetry,
                                          const v1::RunChecksRequest& request) const {
-    const NodeRegistry registry(std::map<std::string, clients::NodeClient*>{}, {});
     CheckRunner::Options options;
     options.telemetry = &telemetry;
     options.bundle_nodes = [](const std::string&) {
       return absl::StatusOr<std::vector<std::string>>({"n0", "n1", "n2", "n3", "n4", "n5"});
     };
-    const CheckRunner runner(registry, Current<knowledge::Knowledge>(Shipped()), clock_, options);
-    std::map<std::string, CheckResult> results;
-    std::promise<absl::Status> ended;
-    runner.RunChecks(
-        request, absl::InfiniteFuture(),
-        [&](CheckResult result) { results.emplace(result.id(), std::move(result)); },
-        [&](const absl::Status& status) { ended.set_value(status); });
-    EXPECT_THAT(ended.get_future().get(), IsOk());
-    return results;
+    return RunnerTestBase::Ask(std::move(options), request);
   }
 
   // Without a runner.
@@ -121,7 +103,6 @@ class TelemetryChecksTest : public ::testing::Test {
   }
 
   std::string root_;
-  galen::testing::FakeClock clock_;
 };
 
 TEST_F(TelemetryChecksTest, TheNumbersOfABundleTellOneNodeFromItsPeers) {
