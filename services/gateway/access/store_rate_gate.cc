@@ -53,6 +53,10 @@ void StoreRateGate::Take(const std::string& tenant, bool starts,
 }
 
 absl::StatusOr<Allowance> StoreRateGate::Count(const std::string& tenant, bool starts) {
+  if (!starts) {
+    // Of many that came at once, all found the hand empty: the first took for the next ones, too.
+    if (const std::optional<Allowance> allowance = FromHand(tenant)) return *allowance;
+  }
   const store::RateLimit& limit = starts ? options_.diagnoses : options_.requests;
   const std::string key = absl::StrCat("http/", starts ? "diagnoses/" : "requests/", tenant);
   const absl::Time now = clock_.Now();
@@ -60,6 +64,8 @@ absl::StatusOr<Allowance> StoreRateGate::Count(const std::string& tenant, bool s
   absl::StatusOr<store::RateGrant> grant = rates_.Take(key, limit, portion, now);
   const bool whole = grant.ok() && grant->wait == absl::ZeroDuration();
   if (grant.ok() && !whole && portion > 1) {
+    // What another thread took meanwhile may be the last.
+    if (const std::optional<Allowance> allowance = FromHand(tenant)) return *allowance;
     grant = rates_.Take(key, limit, 1, now);
   } else if (whole && portion > 1) {
     KeepInHand(tenant, portion - 1, grant->left);

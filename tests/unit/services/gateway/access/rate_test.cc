@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "common/base/clock.h"
 #include "common/store/store.h"
 #include "services/gateway/access/store_rate_gate.h"
@@ -126,6 +129,37 @@ TEST(StoreRateGate, TakesSomeAtATimeOfAHighLimitAndLetsThroughNoneMore) {
   const int asked = rates.asked;
   EXPECT_EQ(Take(one, "acme", false)->wait, absl::ZeroDuration());
   EXPECT_EQ(rates.asked, asked + 1);
+}
+
+// Runs nothing until it is told to.
+class Later final : public Executor {
+ public:
+  bool TrySchedule(absl::AnyInvocable<void() &&> task) override {
+    tasks.push_back(std::move(task));
+    return true;
+  }
+  void RunAll() {
+    for (auto& task : tasks) std::move(task)();
+    tasks.clear();
+  }
+  std::vector<absl::AnyInvocable<void() &&>> tasks;
+};
+
+TEST(StoreRateGate, ACrowdThatComesAtOnceIsLetThroughToTheLastOfItsBurst) {
+  const auto store = store::OpenStore(":memory:").value();
+  const StoppedClock clock;
+  Later executor;
+  StoreRateGate gate(store->rates(), clock, executor,
+                     {.requests = {.per_second = 50, .burst = 200}}, [](const absl::Status&) {});
+  int let_through = 0;
+  for (int i = 0; i < 200; ++i) {
+    gate.Take("acme", false, [&](absl::StatusOr<Allowance> allowance) {
+      let_through += allowance.ok() && allowance->wait == absl::ZeroDuration() ? 1 : 0;
+    });
+  }
+  EXPECT_EQ(let_through, 0);
+  executor.RunAll();
+  EXPECT_EQ(let_through, 200);
 }
 
 TEST(StoreRateGate, LetsRequestsThroughWhileTheStoreIsAwayAndSaysSo) {
