@@ -23,6 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{8} << 20;
+// The most of a key that has begun and not ended which is kept for the next block.
+constexpr std::size_t kMostOfKey = std::size_t{64} << 10;
+constexpr absl::string_view kPartial = ".partial";
+constexpr std::size_t kLongestName = 255;
 
 absl::Status WriteError(int error, absl::string_view path) {
   const std::string shown = CleanText(path, 256);
@@ -50,11 +54,34 @@ absl::Status WriteAll(const FileDescriptor& file, absl::string_view content,
   return absl::OkStatus();
 }
 
+// Where `block`, of which more follows, may be cut so that no secret is split: after its last whole
+// line, or before a key that has begun and not ended. npos: nowhere, more has to be read first.
+std::size_t CutOf(absl::string_view block) {
+  const std::size_t last = block.rfind('\n');
+  if (last == absl::string_view::npos) return last;
+  const std::size_t key = block.rfind("-----BEGIN ", last);
+  if (key == absl::string_view::npos || last - key > kMostOfKey ||
+      block.find("-----END ", key) < last) {
+    return last + 1;
+  }
+  const std::size_t line = block.rfind('\n', key);
+  if (line != absl::string_view::npos) return line + 1;
+  if (key > 0) return key;
+  return block.size() < kBlock ? absl::string_view::npos : last + 1;
+}
+
+// The passing name of a file: as long as a name may be at most.
+std::string PassingName(const std::string& path) {
+  const std::size_t name = path.rfind('/') + 1;
+  const std::size_t room = kLongestName - kPartial.size();
+  return absl::StrCat(absl::string_view(path).substr(0, name),
+                      absl::string_view(path).substr(name, room), kPartial);
+}
+
 // A file under a passing name that takes its own once it is whole.
 class NewFile {
  public:
-  explicit NewFile(std::string path)
-      : path_(std::move(path)), passing_(absl::StrCat(path_, ".partial")) {}
+  explicit NewFile(std::string path) : path_(std::move(path)), passing_(PassingName(path_)) {}
   ~NewFile() {
     if (file_.is_open()) unlink(passing_.c_str());
   }
@@ -155,11 +182,10 @@ absl::Status BundleWriter::Copy(const std::string& source, absl::string_view pat
     if (n < 0) return absl::ErrnoToStatus(errno, shown);
     block.resize(held + static_cast<std::size_t>(n));
     if (block.empty()) return file.Finish();
-    // Cut after the last whole line, so that no secret is split.
-    const std::size_t end = n == 0 ? std::string::npos : block.rfind('\n');
+    const std::size_t end = n == 0 ? std::string::npos : CutOf(block);
     if (end != std::string::npos) {
-      rest = block.substr(end + 1);
-      block.resize(end + 1);
+      rest = block.substr(end);
+      block.resize(end);
     } else if (n != 0 && block.size() < kBlock) {
       rest = std::move(block);
       continue;

@@ -30,7 +30,7 @@ class BundleWriter {
   absl::Status Write(absl::string_view path, absl::string_view content) const;
 
   // Copies a file of any size, in blocks of whole lines (a block is at most 8 MiB) each of which
-  // goes through `change`.
+  // goes through `change`. A PEM key of up to 64 KiB is whole in one of them.
   absl::Status Copy(const std::string& source, absl::string_view path,
                     const std::function<std::string(absl::string_view)>& change) const;
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
@@ -59,19 +61,45 @@ std::vector<std::string> JobCgroup(const Host& host, absl::string_view pid) {
   return {};
 }
 
+// Calls `work(i)` for every i below `count`, some at the same time: as many as `parallel`, and
+// fewer where this machine has no room for more threads, which is a fault like another.
+void ForEach(std::size_t count, int parallel, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto loop = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(std::max(parallel, 1)));
+  try {
+    for (int i = 1; i < parallel; ++i) threads.emplace_back(loop);
+  } catch (const std::system_error&) {
+    // Those that there are do it.
+  }
+  loop();
+  for (std::thread& thread : threads) thread.join();
+}
+
 Placeholders ValuesOf(const Host& host, const CaptureOptions& options) {
   Placeholders values = options.values;
   values["host"] = {host.name()};
-  values["hca"] = LastParts(host, "/sys/class/infiniband/*");
-  std::vector<std::string> netdevs = NamesWithDevice(host, "/sys/class/net");
-  for (std::string& bond : LastParts(host, "/proc/net/bonding/*")) netdevs.push_back(bond);
+  std::vector<std::string> hcas, netdevs, bonds, disks, cgroups;
+  const auto pid = values.find("job_pid");
+  // At the same time: each may hang for as long as a read may take.
+  const std::vector<std::function<void()>> reads = {
+      [&] { hcas = LastParts(host, "/sys/class/infiniband/*"); },
+      [&] { netdevs = NamesWithDevice(host, "/sys/class/net"); },
+      [&] { bonds = LastParts(host, "/proc/net/bonding/*"); },
+      [&] { disks = NamesWithDevice(host, "/sys/block"); },
+      [&] {
+        if (pid == values.end() || pid->second.empty()) return;
+        cgroups = JobCgroup(host, pid->second.front());
+      }};
+  ForEach(reads.size(), options.parallel, [&](std::size_t i) { reads[i](); });
+  for (std::string& bond : bonds) netdevs.push_back(std::move(bond));
+  values["hca"] = std::move(hcas);
   values["netdev"] = std::move(netdevs);
-  for (const std::string& disk : NamesWithDevice(host, "/sys/block")) {
-    values["disk"].push_back(absl::StrCat("/dev/", disk));
-  }
-  if (const auto pid = values.find("job_pid"); pid != values.end() && !pid->second.empty()) {
-    values["job_cgroup"] = JobCgroup(host, pid->second.front());
-  }
+  for (const std::string& disk : disks) values["disk"].push_back(absl::StrCat("/dev/", disk));
+  if (!cgroups.empty()) values["job_cgroup"] = std::move(cgroups);
   // A name comes from the machine and becomes an argument: one that reads as an option is left out.
   for (auto& [name, all] : values) {
     all.erase(std::remove_if(all.begin(), all.end(),
@@ -79,18 +107,6 @@ Placeholders ValuesOf(const Host& host, const CaptureOptions& options) {
               all.end());
   }
   return values;
-}
-
-// Calls `work(i)` for every i below `count`, some at the same time.
-void ForEach(std::size_t count, int parallel, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next{0};
-  const auto loop = [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
-  };
-  std::vector<std::thread> threads;
-  for (int i = 1; i < parallel; ++i) threads.emplace_back(loop);
-  loop();
-  for (std::thread& thread : threads) thread.join();
 }
 
 // Collects one capture; everything is written in the order of the plan, so that the same answers
@@ -158,10 +174,17 @@ class Capturer {
     std::string glob;
     absl::StatusOr<std::vector<std::string>> paths = NotBegun();
     std::vector<absl::StatusOr<std::string>> contents;  // as `paths`
+    std::string absent;                                 // path that is known not to be there
   };
 
   static absl::Status NotBegun() {
     return absl::DeadlineExceededError("not begun, the time for the capture was over");
+  }
+
+  // Of what the bundle cannot hold, as its disk allows shorter names than the machine: one file
+  // less, and no reason to fail.
+  static absl::Status NoNameForAFile() {
+    return absl::InvalidArgumentError("its name is too long for a file of the bundle");
   }
 
   // Runs and reads everything, as much at the same time as may be: no entry waits for another.
@@ -176,8 +199,12 @@ class Capturer {
         files_.push_back({.view = files.view, .glob = std::move(glob)});
       }
     }
-    ForEach(commands_.size() + files_.size(), options_.parallel, [&](std::size_t i) {
+    ForEach(1 + commands_.size() + files_.size(), options_.parallel, [&](std::size_t i) {
       if (SteadyNow() >= options_.begin_by) return;
+      if (i-- == 0) {
+        environment_ = host_.JobEnvironment();
+        return;
+      }
       if (i < commands_.size()) {
         const absl::Time begun = SteadyNow();
         commands_[i].result = host_.Run(commands_[i].argv, commands_[i].view);
@@ -186,6 +213,7 @@ class Capturer {
       }
       Entry& entry = files_[i - commands_.size()];
       entry.paths = host_.Glob(entry.glob, entry.view);
+      if (absl::IsNotFound(entry.paths.status())) entry.absent = AbsentPath(entry);
       if (!entry.paths.ok()) return;
       for (const std::string& path : *entry.paths) {
         entry.contents.push_back(SteadyNow() < options_.begin_by
@@ -253,7 +281,7 @@ class Capturer {
         contents.emplace((*entry.paths)[i], &entry.contents[i]);
       }
       if (absl::IsNotFound(status)) {
-        NoteAbsent(entry.glob, view, absent);
+        if (!entry.absent.empty()) absent.insert(entry.absent);
       } else if (!status.ok() && (!absl::IsUnavailable(status) || view == View::kHost)) {
         Refuse(entry.glob, status);
       }
@@ -262,7 +290,12 @@ class Capturer {
     for (const auto& [path, content] : contents) {
       const absl::Status& status = content->status();
       if (status.ok()) {
-        GALEN_RETURN_IF_ERROR(WriteClean(absl::StrCat(rootfs, path), **content));
+        const absl::Status written = WriteClean(absl::StrCat(rootfs, path), **content);
+        if (absl::IsInvalidArgument(written)) {
+          Refuse(path, NoNameForAFile());
+          continue;
+        }
+        GALEN_RETURN_IF_ERROR(written);
         ++summary_.files;
       } else if (absl::IsNotFound(status)) {
         absent.insert(path);
@@ -277,29 +310,24 @@ class Capturer {
   }
 
   // Of a pattern without a match: the path itself, or the directory before its first wildcard when
-  // even that is missing.
-  void NoteAbsent(const std::string& glob, View view, std::set<std::string>& absent) const {
-    const std::size_t wildcard = glob.find_first_of("*?[");
-    if (wildcard == std::string::npos) {
-      absent.insert(glob);
-      return;
-    }
-    const std::string directory = glob.substr(0, glob.rfind('/', wildcard));
-    if (!directory.empty() && absl::IsNotFound(host_.Glob(directory, view).status())) {
-      absent.insert(directory);
-    }
+  // even that is missing; otherwise empty.
+  std::string AbsentPath(const Entry& entry) const {
+    const std::size_t wildcard = entry.glob.find_first_of("*?[");
+    if (wildcard == std::string::npos) return entry.glob;
+    const std::string directory = entry.glob.substr(0, entry.glob.rfind('/', wildcard));
+    if (directory.empty() || SteadyNow() >= options_.begin_by) return "";
+    return absl::IsNotFound(host_.Glob(directory, entry.view).status()) ? directory : "";
   }
 
   absl::Status Environment() {
-    absl::StatusOr<std::map<std::string, std::string>> variables = host_.JobEnvironment();
-    if (!variables.ok()) {
-      Refuse("environment of the job", variables.status());
+    if (!environment_.ok()) {
+      Refuse("environment of the job", environment_.status());
       return absl::OkStatus();
     }
     const std::string path = absl::StrCat(Directory(View::kJob), "/env.yaml");
     std::map<std::string, int> counts;
-    for (auto& [name, value] : *variables) {
-      if (plan_.redactor.IsSecretName(name)) {
+    for (auto& [name, value] : *environment_) {
+      if (plan_.redactor.IsSecret(name, value)) {
         value = std::string(kRedacted);
         summary_.redacted.push_back(absl::StrCat(path, ": ", CleanText(name, 128)));
       } else {
@@ -307,7 +335,32 @@ class Capturer {
       }
     }
     if (!counts.empty()) summary_.redacted.push_back(absl::StrCat(path, ": ", ShownCounts(counts)));
-    return writer_.Write(path, FormatEnvironment(*variables));
+    return writer_.Write(path, FormatEnvironment(*environment_));
+  }
+
+  // What the customer wrote may quote a command line or a path as much as a log does.
+  void CleanWords(v1::Incident& incident) {
+    std::map<std::string, int> counts;
+    const auto clean = [&](std::string* text) { *text = Clean(*text, counts); };
+    const auto clean_all = [&](google::protobuf::Map<std::string, std::string>* attributes) {
+      for (auto& [name, value] : *attributes) {
+        const bool secret = plan_.redactor.IsSecret(name, value);
+        if (secret) ++counts["secret attribute"];
+        value = secret ? std::string(kRedacted) : Clean(value, counts);
+      }
+    };
+    clean(incident.mutable_description());
+    if (incident.has_workload()) {
+      clean(incident.mutable_workload()->mutable_name());
+      clean(incident.mutable_workload()->mutable_image());
+      clean_all(incident.mutable_workload()->mutable_attributes());
+    }
+    if (incident.has_environment()) {
+      clean_all(incident.mutable_environment()->mutable_attributes());
+    }
+    if (!counts.empty()) {
+      summary_.redacted.push_back(absl::StrCat("incident.yaml: ", ShownCounts(counts)));
+    }
   }
 
   absl::Status Incident() {
@@ -316,18 +369,26 @@ class Capturer {
     incident.clear_logs();
     incident.clear_nodes();
     incident.add_nodes(host_.name());
+    CleanWords(incident);
     std::set<std::string> names;
     for (const CaptureOptions::Log& log : options_.logs) {
-      const std::string name = log.path.substr(log.path.rfind('/') + 1);
+      std::map<std::string, int> counts;
+      // A name is no place for brackets, so what stands where a secret stood loses them.
+      const std::string name = absl::StrReplaceAll(
+          Clean(log.path.substr(log.path.rfind('/') + 1), counts), {{kRedacted, "redacted"}});
       if (name.empty() || name.front() == '.' || !IsUtf8(name) || !names.insert(name).second) {
         return absl::InvalidArgumentError(
             absl::StrCat(CleanText(log.path, 256),
                          ": names no log or one that is there already; rename the file"));
       }
-      std::map<std::string, int> counts;
       const std::string path = absl::StrCat("logs/", name);
-      GALEN_RETURN_IF_ERROR(writer_.Copy(
-          log.path, path, [&](absl::string_view block) { return Clean(block, counts); }));
+      const absl::Status copied = writer_.Copy(
+          log.path, path, [&](absl::string_view block) { return Clean(block, counts); });
+      if (absl::IsInvalidArgument(copied)) {
+        Refuse(path, NoNameForAFile());
+        continue;
+      }
+      GALEN_RETURN_IF_ERROR(copied);
       if (!counts.empty()) {
         summary_.redacted.push_back(absl::StrCat(path, ": ", ShownCounts(counts)));
       }
@@ -347,6 +408,7 @@ class Capturer {
   const Placeholders values_;
   std::vector<Entry> commands_;
   std::vector<Entry> files_;
+  absl::StatusOr<std::map<std::string, std::string>> environment_ = NotBegun();
   CaptureSummary summary_;
 };
 

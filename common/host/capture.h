@@ -18,9 +18,10 @@ namespace galen::host {
 struct CaptureOptions {
   // Where the bundle goes: a new or empty directory.
   std::string directory;
-  // `description`, the window, `workload` and `environment` are kept; nodes and logs are set here.
+  // `description`, the window, `workload` and `environment` are kept, without the secrets in them;
+  // nodes and logs are set here.
   v1::Incident incident;
-  // Logs to take along; secrets are taken out of them too.
+  // Logs to take along; secrets are taken out of them too, and of their names.
   struct Log {
     std::string path;
     LogDetails details;

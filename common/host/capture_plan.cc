@@ -102,10 +102,11 @@ absl::Status ParseLine(absl::string_view line, CapturePlan& plan) {
     return absl::OkStatus();
   }
   if (entry.first == "redact-variable") return plan.redactor.AddVariablePattern(rest);
+  if (entry.first == "redact-not") return plan.redactor.AddException(rest);
   return absl::InvalidArgumentError(
       absl::StrCat("\"", CleanText(entry.first, 64),
                    "\" is unknown; write run, read, job-run, job-read, redact, redact-variable, "
-                   "redact-path or leave-out"));
+                   "redact-not, redact-path or leave-out"));
 }
 
 }  // namespace

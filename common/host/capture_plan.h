@@ -21,6 +21,7 @@ namespace galen::host {
 //   job-read GLOB
 //   redact KIND PATTERN               a secret in text; KIND is one word, "-" stands for a space
 //   redact-variable PATTERN           a variable whose value is a secret
+//   redact-not PATTERN                what these find and is no secret after all
 //   redact-path KIND PATTERN          a path of the customer's, taken out only where that is asked
 //   leave-out WHY ENTRY...            what checks read and no capture takes; WHY as KIND
 //

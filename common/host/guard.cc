@@ -214,6 +214,22 @@ int KillAll() {
   return 0;
 }
 
+// True once the program runs, or cannot, which `error` then says; false when it is to stop before
+// that: execve(2) takes as long as the file system that the program lies on.
+bool Begins(int error_pipe, int control, int& error) {
+  for (;;) {
+    std::array<pollfd, 2> fds = {pollfd{error_pipe, POLLIN, 0}, pollfd{control, POLLIN, 0}};
+    if (poll(fds.data(), fds.size(), -1) <= 0) continue;
+    if (fds[0].revents != 0) {
+      // Ends without a word once the program runs.
+      int said = 0;
+      if (read(error_pipe, &said, sizeof(said)) == sizeof(said)) error = said;
+      return true;
+    }
+    if (fds[1].revents != 0) return false;
+  }
+}
+
 [[noreturn]] void Say(int fd, GuardReport report) {
   report.last = true;
   // Smaller than PIPE_BUF, so it is written whole or not at all.
@@ -291,18 +307,14 @@ void RunGuard(const GuardPlan& told) {
   close(plan.out);
   close(plan.err);
   close(error_pipe[1]);
-  // Ends without a word once the program runs.
-  int error = 0;
-  if (program > 0 && read(error_pipe[0], &error, sizeof(error)) == sizeof(error)) {
-    report.error = error;
-  }
+  const bool begins = program > 0 && Begins(error_pipe[0], plan.control, report.error);
   if (report.error != 0) Say(plan.report, report);
   // Against a program that takes every processor while it is to be killed. Only root may.
   setpriority(PRIO_PROCESS, 0, -10);
 
   std::int64_t interval = kShortestSampleMs;
   std::int64_t next_sample = NowMs() + interval;
-  while (true) {
+  while (begins) {
     if (HasEnded(program)) {
       kill(-program, SIGKILL);
       waitpid(program, &report.status, 0);
@@ -330,7 +342,10 @@ void RunGuard(const GuardPlan& told) {
       }
     }
   }
-  if (!report.ended) kill(-program, SIGKILL);
+  if (!report.ended) {
+    kill(-program, SIGKILL);
+    kill(program, SIGKILL);  // which may have no group of its own yet
+  }
   report.left = KillAll();
   Say(plan.report, report);
 }

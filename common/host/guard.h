@@ -41,6 +41,7 @@ struct GuardReport {
 // has a descendant in it, again until none is left, and reports. Killing a group is atomic: a fork
 // within it is either before, and is killed too, or after, and fails. Only a program that kills the
 // guard itself, which another user's program cannot, gets away with what it put into other groups.
+// One that it stops (SIGSTOP) goes on as soon as somebody waits for it to end.
 //
 // Call it in the child of a fork; it never returns, and uses only what is async-signal-safe.
 [[noreturn]] void RunGuard(const GuardPlan& plan);

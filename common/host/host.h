@@ -35,7 +35,7 @@ struct CommandResult {
 
 // What a program may take.
 struct ProcessLimits {
-  // Wall clock; then the program and all it started are killed.
+  // Wall clock, with the search for it; then the program and all it started are killed.
   absl::Duration time = absl::Seconds(20);
   // Bytes kept of standard output, and as many of standard error. What a program prints beyond is
   // read and dropped, up to eight times as much; then it is killed.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -114,6 +115,35 @@ FileDescriptor OpenBelow(const FileDescriptor& root, const std::string& path) {
       static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
 }
 
+// Where what the job has in its /proc lies in this machine's: `path` with `job_prefix` at its
+// begin is what has `prefix` there instead.
+struct OwnProc {
+  std::string job_prefix;
+  std::string prefix;
+};
+
+// In the job's own /proc "self" is the process that reads, or leads nowhere where the job counts
+// its processes for itself (a container); then its number is another one there, too.
+std::optional<OwnProc> FindOwnProc(pid_t pid, absl::string_view path) {
+  const std::string process = absl::StrCat("/proc/", pid);
+  for (const std::string& own : {std::string("/proc/self"), process}) {
+    if (absl::StartsWith(path, absl::StrCat(own, "/"))) return OwnProc{own, process};
+  }
+  // These are links into "self".
+  if (path == "/proc/mounts" || absl::StartsWith(path, "/proc/net/")) {
+    return OwnProc{"/proc", process};
+  }
+  return std::nullopt;
+}
+
+// What is not found of a process that has ended meanwhile is not known to be absent.
+absl::Status IfAlive(pid_t pid, absl::Status status) {
+  if (!absl::IsNotFound(status)) return status;
+  struct stat info;
+  if (stat(absl::StrCat("/proc/", pid).c_str(), &info) == 0) return status;
+  return absl::UnavailableError(absl::StrCat("the job's process ", pid, " is gone"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadLiveFile(const std::string& path, std::size_t limit) {
@@ -122,16 +152,18 @@ absl::StatusOr<std::string> ReadLiveFile(const std::string& path, std::size_t li
 }
 
 absl::StatusOr<std::string> ReadJobFile(pid_t pid, const std::string& path, std::size_t limit) {
-  // In the job's own /proc, "self" would still be the process that reads.
-  if (path == "/proc/mounts") return ReadLiveFile(absl::StrCat("/proc/", pid, "/mounts"), limit);
-  if (absl::StartsWith(path, "/proc/self/")) {
-    const absl::string_view rest = absl::StripPrefix(path, "/proc/self/");
-    return ReadLiveFile(absl::StrCat("/proc/", pid, "/", rest), limit);
+  absl::StatusOr<std::string> content;
+  if (const std::optional<OwnProc> own = FindOwnProc(pid, path)) {
+    content =
+        ReadLiveFile(absl::StrCat(own->prefix, absl::StripPrefix(path, own->job_prefix)), limit);
+  } else {
+    const std::string root_path = absl::StrCat("/proc/", pid, "/root");
+    const FileDescriptor root(open(root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    content = root.is_open() ? ReadPlace(OpenBelow(root, path), path, limit)
+                             : FileError(errno, root_path);
   }
-  const std::string root_path = absl::StrCat("/proc/", pid, "/root");
-  const FileDescriptor root(open(root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root.is_open()) return FileError(errno, root_path);
-  return ReadPlace(OpenBelow(root, path), path, limit);
+  if (content.ok()) return content;
+  return IfAlive(pid, content.status());
 }
 
 absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
@@ -158,6 +190,21 @@ absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
     return absl::NotFoundError(absl::StrCat(CleanText(pattern, 256), ": there is no such file"));
   }
   std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+absl::StatusOr<std::vector<std::string>> GlobJob(pid_t pid, const std::string& pattern) {
+  const std::optional<OwnProc> own = FindOwnProc(pid, pattern);
+  const std::string root = own ? own->prefix : absl::StrCat("/proc/", pid, "/root");
+  const std::string before = own ? own->job_prefix : "";
+  absl::StatusOr<std::vector<std::string>> paths =
+      GlobLive(root, std::string(absl::StripPrefix(pattern, before)));
+  if (!paths.ok()) {
+    // The message begins with the pattern.
+    return IfAlive(
+        pid, absl::Status(paths.status().code(), absl::StrCat(before, paths.status().message())));
+  }
+  for (std::string& path : *paths) path.insert(0, before);
   return paths;
 }
 

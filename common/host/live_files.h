@@ -21,14 +21,18 @@ namespace galen::host {
 // The first `limit` bytes of a file.
 absl::StatusOr<std::string> ReadLiveFile(const std::string& path, std::size_t limit);
 
-// The same as process `pid` sees it: its mounts, its root, and /proc/self is its own. Links inside
-// cannot lead out of its root. UNAVAILABLE when the kernel has no openat2 (before Linux 5.6).
+// The same as process `pid` sees it: its mounts, its root, and /proc/self is its own, as is
+// /proc/`pid` however the job itself numbers it. Links inside cannot lead out of its root.
+// UNAVAILABLE when the process is gone, and when the kernel has no openat2 (before Linux 5.6).
 absl::StatusOr<std::string> ReadJobFile(pid_t pid, const std::string& path, std::size_t limit);
 
 // Paths below `root` ("" is the machine's) that match a glob(7) pattern, sorted, without `root`.
 // NOT_FOUND when there is none.
 absl::StatusOr<std::vector<std::string>> GlobLive(const std::string& root,
                                                   const std::string& pattern);
+
+// The same as process `pid` sees it. UNAVAILABLE when the process is gone.
+absl::StatusOr<std::vector<std::string>> GlobJob(pid_t pid, const std::string& pattern);
 
 // How large the file system of type `type` at `target` is, as process `pid` sees it, or the machine
 // when `pid` is 0.

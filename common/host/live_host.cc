@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "common/host/commands.h"
 #include "common/host/live_files.h"
@@ -55,10 +57,50 @@ std::string DefaultSearchPath() {
   return absl::StrJoin(directories, ":");
 }
 
+StuckReads::Kind KindOf(View view) {
+  return view == View::kJob ? StuckReads::Kind::kJob : StuckReads::Kind::kMachine;
+}
+
 absl::Status CheckAbsolute(absl::string_view path) {
   if (absl::StartsWith(path, "/") && !absl::StrContains(path, '\0')) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("\"", CleanText(path, 256), "\": is not an absolute path"));
+}
+
+// The files that process `pid` of machine `node` writes its output and its errors to.
+absl::StatusOr<std::vector<JobLog>> LogsOfProcess(pid_t pid, const std::string& node) {
+  std::vector<JobLog> logs;
+  const std::string process = absl::StrCat("/proc/", pid);
+  bool hidden = false;
+  for (const int descriptor : {1, 2}) {
+    // Opened through /proc, so that it is found whatever the job has mounted.
+    const std::string path = absl::StrCat(process, "/fd/", descriptor);
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      hidden = hidden || error == std::errc::permission_denied ||
+               error == std::errc::operation_not_permitted;
+      continue;
+    }
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error || (!logs.empty() && logs.front().name == target.string())) continue;
+    JobLog log;
+    log.name = target.string();
+    log.path = path;
+    log.node = node;
+    log.kind = "job";
+    logs.push_back(std::move(log));
+  }
+  if (!logs.empty()) return logs;
+  const std::string who = absl::StrCat("the job's process ", pid, " on ", node);
+  if (hidden) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("what ", who, " writes to may not be seen by this user"));
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(process, error)) {
+    return absl::UnavailableError(absl::StrCat(who, " is gone"));
+  }
+  return absl::UnavailableError(absl::StrCat(who, " writes to no file"));
 }
 
 }  // namespace
@@ -66,6 +108,9 @@ absl::Status CheckAbsolute(absl::string_view path) {
 LiveHost::LiveHost(Options options) : options_(std::move(options)) {
   if (options_.name.empty()) options_.name = HostName();
   if (options_.search_path.empty()) options_.search_path = DefaultSearchPath();
+  if (options_.stuck_reads == nullptr) {
+    options_.stuck_reads = std::make_shared<StuckReads>(options_.max_stuck_reads);
+  }
   const std::string home = Variable("HOME");
   environment_ = {
       absl::StrCat("PATH=", options_.search_path), "LC_ALL=C",
@@ -93,11 +138,26 @@ absl::StatusOr<CommandResult> LiveHost::Run(absl::Span<const std::string> argv, 
   }
   const Cancellation& cancelled =
       options_.cancelled == nullptr ? Cancellation::Never() : *options_.cancelled;
-  absl::StatusOr<CommandResult> result = RunHere(argv, options_.command, cancelled, nullptr);
+  absl::StatusOr<CommandResult> result = RunInTime(argv, cancelled);
   const MutexLock lock(mu_);
   capture->result = result;
   finished_.notify_all();
   return result;
+}
+
+absl::StatusOr<CommandResult> LiveHost::RunInTime(absl::Span<const std::string> argv,
+                                                  const Cancellation& cancelled) const {
+  ProcessLimits limits = options_.command;
+  const absl::Duration left = options_.commands_by - SteadyNow();
+  if (left >= limits.time) return RunHere(argv, limits, cancelled, nullptr);
+  limits.time = left;
+  absl::StatusOr<CommandResult> result = absl::DeadlineExceededError("");
+  if (left > absl::ZeroDuration()) result = RunHere(argv, limits, cancelled, nullptr);
+  if (!absl::IsDeadlineExceeded(result.status())) return result;
+  // It had less time than a command may take, so nobody can say that it hangs.
+  return absl::CancelledError(absl::StrCat("\"", ShownCommand(argv),
+                                           "\" was not finished when the time for commands on ",
+                                           options_.name, " was over"));
 }
 
 absl::StatusOr<CommandResult> LiveHost::RunWithin(absl::Span<const std::string> argv,
@@ -111,19 +171,34 @@ absl::StatusOr<CommandResult> LiveHost::RunHere(absl::Span<const std::string> ar
                                                 const ProcessLimits& limits,
                                                 const Cancellation& cancelled,
                                                 const OutputSink& on_output) const {
-  absl::StatusOr<CommandResult> result =
-      RunProcess(argv, options_.search_path, environment_, limits, cancelled, on_output);
-  if (result.ok()) return result;
-  return absl::Status(result.status().code(),
-                      absl::StrCat(result.status().message(), " on ", options_.name));
+  // A directory of the search path may lie on a file system that does not answer.
+  const ProgramFinder find = [&](const std::string& name) -> absl::StatusOr<std::string> {
+    if (absl::StrContains(name, '/')) return name;
+    return WithWatchdog<std::string>(
+        StuckReads::Kind::kProgram, absl::StrCat("the search for ", name),
+        [name, path = options_.search_path] { return FindProgram(name, path); });
+  };
+  const absl::StatusOr<CommandResult> result =
+      RunProcess(argv, find, environment_, limits, cancelled, on_output);
+  const std::string here = absl::StrCat(" on ", options_.name);
+  if (result.ok() || absl::EndsWith(result.status().message(), here)) return result;
+  return absl::Status(result.status().code(), absl::StrCat(result.status().message(), here));
 }
 
 template <typename T>
-absl::StatusOr<T> LiveHost::WithWatchdog(absl::string_view what,
+absl::StatusOr<T> LiveHost::WithWatchdog(StuckReads::Kind kind, absl::string_view what,
                                          std::function<absl::StatusOr<T>()> work) const {
-  if (stuck_reads_->load() >= options_.max_stuck_reads) {
+  const std::shared_ptr<StuckReads> stuck = options_.stuck_reads;
+  // Another job is another machine, as far as its files go.
+  const std::string key = absl::StrCat(
+      kind == StuckReads::Kind::kJob ? absl::StrCat(*options_.job_pid, ":") : "", what);
+  if (stuck->Holds(kind, key)) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        CleanText(what, 256), " has not answered since an earlier read on ", options_.name));
+  }
+  if (stuck->IsFull(kind)) {
     return absl::ResourceExhaustedError(absl::StrCat(CleanText(what, 256), ": not read, as ",
-                                                     options_.max_stuck_reads, " earlier reads on ",
+                                                     stuck->most(), " earlier reads on ",
                                                      options_.name, " are stuck"));
   }
   // What the thread touches is its own: it may outlive this call and this object.
@@ -134,9 +209,9 @@ absl::StatusOr<T> LiveHost::WithWatchdog(absl::string_view what,
   const auto shared = std::make_shared<Shared>();
   std::future<absl::StatusOr<T>> future = shared->promise.get_future();
   try {
-    std::thread([shared, stuck = stuck_reads_, work = std::move(work)] {
+    std::thread([shared, stuck, kind, key, work = std::move(work)] {
       shared->promise.set_value(work());
-      if (shared->owner.fetch_add(1) == 1) stuck->fetch_sub(1);
+      if (shared->owner.fetch_add(1) == 1) stuck->Remove(kind, key);
     }).detach();
   } catch (const std::system_error&) {
     return absl::ResourceExhaustedError(
@@ -145,8 +220,8 @@ absl::StatusOr<T> LiveHost::WithWatchdog(absl::string_view what,
   if (future.wait_for(absl::ToChronoNanoseconds(options_.read_time)) == std::future_status::ready) {
     return future.get();
   }
-  stuck_reads_->fetch_add(1);
-  if (shared->owner.fetch_add(1) == 1) stuck_reads_->fetch_sub(1);
+  stuck->Add(kind, key);
+  if (shared->owner.fetch_add(1) == 1) stuck->Remove(kind, key);
   return absl::DeadlineExceededError(absl::StrCat(CleanText(what, 256), " did not answer within ",
                                                   absl::FormatDuration(options_.read_time), " on ",
                                                   options_.name));
@@ -157,13 +232,14 @@ absl::StatusOr<std::string> LiveHost::ReadFile(absl::string_view path, View view
   const std::size_t limit = options_.read_bytes;
   if (view == View::kHost) {
     return WithWatchdog<std::string>(
-        path, [path = std::string(path), limit] { return ReadLiveFile(path, limit); });
+        StuckReads::Kind::kMachine, path,
+        [path = std::string(path), limit] { return ReadLiveFile(path, limit); });
   }
   if (!options_.job_pid.has_value()) {
     return absl::UnavailableError(
         absl::StrCat(CleanText(path, 256), ": no process of the job is known on ", options_.name));
   }
-  return WithWatchdog<std::string>(path,
+  return WithWatchdog<std::string>(StuckReads::Kind::kJob, path,
                                    [path = std::string(path), limit, pid = *options_.job_pid] {
                                      return ReadJobFile(pid, path, limit);
                                    });
@@ -172,16 +248,18 @@ absl::StatusOr<std::string> LiveHost::ReadFile(absl::string_view path, View view
 absl::StatusOr<std::vector<std::string>> LiveHost::Glob(absl::string_view pattern,
                                                         View view) const {
   GALEN_RETURN_IF_ERROR(CheckAbsolute(pattern));
-  std::string root;
-  if (view == View::kJob) {
-    if (!options_.job_pid.has_value()) {
-      return absl::UnavailableError(absl::StrCat(
-          CleanText(pattern, 256), ": no process of the job is known on ", options_.name));
-    }
-    root = absl::StrCat("/proc/", *options_.job_pid, "/root");
+  if (view == View::kHost) {
+    return WithWatchdog<std::vector<std::string>>(
+        StuckReads::Kind::kMachine, pattern,
+        [pattern = std::string(pattern)] { return GlobLive("", pattern); });
+  }
+  if (!options_.job_pid.has_value()) {
+    return absl::UnavailableError(absl::StrCat(
+        CleanText(pattern, 256), ": no process of the job is known on ", options_.name));
   }
   return WithWatchdog<std::vector<std::string>>(
-      pattern, [pattern = std::string(pattern), root] { return GlobLive(root, pattern); });
+      StuckReads::Kind::kJob, pattern,
+      [pattern = std::string(pattern), pid = *options_.job_pid] { return GlobJob(pid, pattern); });
 }
 
 absl::StatusOr<Space> LiveHost::SpaceAt(absl::string_view target, View view) const {
@@ -203,7 +281,7 @@ absl::StatusOr<Space> LiveHost::SpaceAt(absl::string_view target, View view) con
     return absl::NotFoundError(
         absl::StrCat("nothing is mounted at ", CleanText(target, 256), " on ", options_.name));
   }
-  return WithWatchdog<Space>(target, [target = std::string(target), type, pid] {
+  return WithWatchdog<Space>(KindOf(view), target, [target = std::string(target), type, pid] {
     return SpaceOfMount(pid, target, type);
   });
 }
@@ -230,39 +308,10 @@ absl::StatusOr<std::vector<JobLog>> LiveHost::JobLogs() const {
     return absl::UnavailableError(
         absl::StrCat("no process of the job is known on ", options_.name));
   }
-  std::vector<JobLog> logs;
-  const std::string process = absl::StrCat("/proc/", *options_.job_pid);
-  bool hidden = false;
-  for (const int descriptor : {1, 2}) {
-    // Opened through /proc, so that it is found whatever the job has mounted.
-    const std::string path = absl::StrCat(process, "/fd/", descriptor);
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) {
-      hidden = hidden || error == std::errc::permission_denied ||
-               error == std::errc::operation_not_permitted;
-      continue;
-    }
-    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
-    if (error || (!logs.empty() && logs.front().name == target.string())) continue;
-    JobLog log;
-    log.name = target.string();
-    log.path = path;
-    log.node = options_.name;
-    log.kind = "job";
-    logs.push_back(std::move(log));
-  }
-  if (!logs.empty()) return logs;
-  const std::string who =
-      absl::StrCat("the job's process ", *options_.job_pid, " on ", options_.name);
-  if (hidden) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("what ", who, " writes to may not be seen by this user"));
-  }
-  std::error_code error;
-  if (!std::filesystem::exists(process, error)) {
-    return absl::UnavailableError(absl::StrCat(who, " is gone"));
-  }
-  return absl::UnavailableError(absl::StrCat(who, " writes to no file"));
+  return WithWatchdog<std::vector<JobLog>>(
+      StuckReads::Kind::kJob,
+      absl::StrCat("what the job's process ", *options_.job_pid, " writes to"),
+      [pid = *options_.job_pid, node = options_.name] { return LogsOfProcess(pid, node); });
 }
 
 }  // namespace galen::host

@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -21,6 +20,7 @@
 #include "common/base/cancellation.h"
 #include "common/base/mutex.h"
 #include "common/host/host.h"
+#include "common/host/stuck_reads.h"
 
 namespace galen::host {
 
@@ -30,7 +30,8 @@ namespace galen::host {
 // process's environment. A command runs once for each LiveHost: its result, or error, is kept, and
 // callers at the same time wait for the first. Files are read anew each time. A read that blocks (a
 // dead NFS server, a stuck driver behind sysfs) is left to its thread and answered with
-// DEADLINE_EXCEEDED.
+// DEADLINE_EXCEEDED, and so is who asks for the same again before it has ended. Looking for a
+// program is a read like that.
 //
 // Beside the errors of Host: FAILED_PRECONDITION a path is not a regular file; INVALID_ARGUMENT it
 // is not absolute; RESOURCE_EXHAUSTED too many reads are stuck already.
@@ -39,9 +40,14 @@ class LiveHost final : public Host {
   struct Options {
     std::string name;       // empty: the host name
     ProcessLimits command;  // of each command
+    // When Run() ends commands that still go on, on SteadyNow()'s scale, and begins no more: they
+    // are CANCELLED, as nobody knows whether they hang.
+    absl::Time commands_by = absl::InfiniteFuture();
     absl::Duration read_time = absl::Seconds(5);
     std::size_t read_bytes = kFileBytes;  // of each file
-    int max_stuck_reads = 16;
+    int max_stuck_reads = 16;             // of a kind; not looked at with `stuck_reads`
+    // Shared by hosts that are the same machine; nullptr: this one's own.
+    std::shared_ptr<StuckReads> stuck_reads;
     // Directories that programs are looked for in, separated by ":". Empty: those of this
     // process's PATH, and the system's own.
     std::string search_path;
@@ -75,13 +81,16 @@ class LiveHost final : public Host {
     std::optional<absl::StatusOr<CommandResult>> result;
   };
 
+  // As the options say.
+  absl::StatusOr<CommandResult> RunInTime(absl::Span<const std::string> argv,
+                                          const Cancellation& cancelled) const;
   absl::StatusOr<CommandResult> RunHere(absl::Span<const std::string> argv,
                                         const ProcessLimits& limits, const Cancellation& cancelled,
                                         const OutputSink& on_output) const;
 
-  // Runs `work` on a thread of its own and waits for it, but not for ever.
+  // Runs `work` on a thread of its own and waits for it, but not for ever. `what` names it.
   template <typename T>
-  absl::StatusOr<T> WithWatchdog(absl::string_view what,
+  absl::StatusOr<T> WithWatchdog(StuckReads::Kind kind, absl::string_view what,
                                  std::function<absl::StatusOr<T>()> work) const;
 
   Options options_;
@@ -90,8 +99,6 @@ class LiveHost final : public Host {
   mutable std::condition_variable finished_;
   mutable std::map<std::vector<std::string>, std::shared_ptr<Capture>> captures_
       ABSL_GUARDED_BY(mu_);
-  // Shared with the threads of reads that outlive this object.
-  std::shared_ptr<std::atomic<int>> stuck_reads_ = std::make_shared<std::atomic<int>>(0);
 };
 
 }  // namespace galen::host

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -51,19 +52,6 @@ absl::Status SpawnError(int error, absl::string_view program) {
   }
   return absl::FailedPreconditionError(
       absl::StrCat(shown, ": cannot be run (", absl::ErrnoToStatus(error, "").message(), ")"));
-}
-
-absl::StatusOr<std::string> FindProgram(const std::string& name, const std::string& search_path) {
-  if (absl::StrContains(name, '/')) return name;
-  int error = ENOENT;
-  for (const absl::string_view directory : absl::StrSplit(search_path, ':', absl::SkipEmpty())) {
-    const std::string path = absl::StrCat(directory, "/", name);
-    struct stat info;
-    if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-    if (access(path.c_str(), X_OK) == 0) return path;
-    error = EACCES;
-  }
-  return SpawnError(error, name);
 }
 
 struct Pipe {
@@ -121,21 +109,33 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // Waits for it; one that is stuck is waited for in the background. One that has begun nothing yet
-  // has nothing to kill, and is killed: it would hold this program's own streams open for ever.
+  // Waits for it; one that is stuck is waited for in the background, and its program killed from
+  // here. One that has begun nothing yet has nothing to kill, and is killed: it would hold this
+  // program's own streams open for ever.
   ~Guard() {
-    control_.Close();
+    Stop();
     const absl::Time end = SteadyNow() + kDeath;
     while (SteadyNow() < end) {
-      if (waitpid(pid_, nullptr, WNOHANG) != 0) return;
+      if (IsGone(pid_, WNOHANG)) return;
       absl::SleepFor(absl::Milliseconds(1));
     }
+    if (program_ > 1) kill(-program_, SIGKILL);
     if (program_ < 0) kill(pid_, SIGKILL);
-    std::thread([pid = pid_] { waitpid(pid, nullptr, 0); }).detach();
+    try {
+      std::thread([pid = pid_] {
+        while (!IsGone(pid, 0)) {
+        }
+      }).detach();
+    } catch (const std::system_error&) {
+      // No thread to be had: a zombie remains.
+    }
   }
 
-  // Tells it to kill everything.
-  void Stop() { control_.Close(); }
+  // Tells it to kill everything; one that its program stopped goes on for that.
+  void Stop() {
+    control_.Close();
+    kill(pid_, SIGCONT);
+  }
   bool stopped() const { return !control_.is_open(); }
   int fd() const { return report_.get(); }
 
@@ -152,6 +152,7 @@ class Guard {
         return true;
       }
       if (next.last) {
+        program_ = 0;  // its number may be another's from now on
         report = next;
         return true;
       }
@@ -160,8 +161,20 @@ class Guard {
   }
 
  private:
+  // Takes the exit code of a guard. One that was stopped, also again and again by what it is about
+  // to kill, is made to go on.
+  static bool IsGone(pid_t pid, int flags) {
+    int status = 0;
+    const pid_t found = waitpid(pid, &status, flags | WUNTRACED);
+    if (found == pid && WIFSTOPPED(status)) {
+      kill(pid, SIGCONT);
+      return false;
+    }
+    return found > 0 || (found < 0 && errno != EINTR);
+  }
+
   const pid_t pid_;
-  pid_t program_ = -1;
+  pid_t program_ = -1;  // -1 before it has begun, 0 after its end
   FileDescriptor control_;
   FileDescriptor report_;
 };
@@ -289,8 +302,31 @@ absl::StatusOr<CommandResult> Outcome(Collector& collector,
 
 }  // namespace
 
+absl::StatusOr<std::string> FindProgram(const std::string& name, const std::string& search_path) {
+  if (absl::StrContains(name, '/')) return name;
+  int error = ENOENT;
+  for (const absl::string_view directory : absl::StrSplit(search_path, ':', absl::SkipEmpty())) {
+    const std::string path = absl::StrCat(directory, "/", name);
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (access(path.c_str(), X_OK) == 0) return path;
+    error = EACCES;
+  }
+  return SpawnError(error, name);
+}
+
 absl::StatusOr<CommandResult> RunProcess(absl::Span<const std::string> argv,
                                          const std::string& search_path,
+                                         absl::Span<const std::string> environment,
+                                         const ProcessLimits& limits, const Cancellation& cancelled,
+                                         const OutputSink& on_output) {
+  return RunProcess(
+      argv, [&](const std::string& name) { return FindProgram(name, search_path); }, environment,
+      limits, cancelled, on_output);
+}
+
+absl::StatusOr<CommandResult> RunProcess(absl::Span<const std::string> argv,
+                                         const ProgramFinder& find,
                                          absl::Span<const std::string> environment,
                                          const ProcessLimits& limits, const Cancellation& cancelled,
                                          const OutputSink& on_output) {
@@ -304,7 +340,10 @@ absl::StatusOr<CommandResult> RunProcess(absl::Span<const std::string> argv,
   if (cancelled.cancelled()) {
     return absl::CancelledError(absl::StrCat("\"", ShownCommand(argv), "\" was not begun"));
   }
-  GALEN_ASSIGN_OR_RETURN(const std::string program, FindProgram(argv.front(), search_path));
+  const absl::Time asked = SteadyNow();
+  GALEN_ASSIGN_OR_RETURN(const std::string program, find(argv.front()));
+  ProcessLimits left = limits;
+  left.time -= SteadyNow() - asked;
   GALEN_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   GALEN_ASSIGN_OR_RETURN(Pipe err, MakePipe());
   GALEN_ASSIGN_OR_RETURN(Pipe control, MakePipe());
@@ -329,7 +368,7 @@ absl::StatusOr<CommandResult> RunProcess(absl::Span<const std::string> argv,
   report.write.Close();
   Guard guard(pid, std::move(control.write), std::move(report.read));
   Collector collector(guard, Stream{std::move(out.read), {}, 0}, Stream{std::move(err.read), {}, 0},
-                      limits, cancelled, on_output);
+                      left, cancelled, on_output);
   const std::optional<GuardReport> last = collector.Wait();
   return Outcome(collector, last, limits, argv, program);
 }

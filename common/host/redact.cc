@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,21 +29,30 @@ absl::StatusOr<std::unique_ptr<re2::RE2>> Compile(absl::string_view pattern) {
   return regex;
 }
 
-std::string RedactOne(const re2::RE2& regex, absl::string_view text, int& count) {
+// Groups of a pattern that are looked at, its whole match counted.
+constexpr int kMostGroups = 8;
+
+std::string RedactOne(const re2::RE2& regex, absl::string_view text,
+                      absl::FunctionRef<bool(absl::string_view)> is_none, int& count) {
   const re2::StringPiece input(text.data(), text.size());
-  const bool has_group = regex.NumberOfCapturingGroups() > 0;
-  std::array<re2::StringPiece, 2> groups;
+  std::array<re2::StringPiece, kMostGroups> groups;
+  const int used = std::min(regex.NumberOfCapturingGroups() + 1, kMostGroups);
   std::string out;
   std::size_t copied = 0;
   std::size_t from = 0;
-  while (from <= text.size() && regex.Match(input, from, text.size(), re2::RE2::UNANCHORED,
-                                            groups.data(), has_group ? 2 : 1)) {
+  while (from <= text.size() &&
+         regex.Match(input, from, text.size(), re2::RE2::UNANCHORED, groups.data(), used)) {
     const re2::StringPiece match = groups[0];
-    const re2::StringPiece secret = has_group ? groups[1] : groups[0];
+    // Of alternatives only one took part; the groups of the others point nowhere.
+    re2::StringPiece secret = used > 1 ? re2::StringPiece() : match;
+    for (int i = 1; i < used && secret.data() == nullptr; ++i) {
+      secret = groups[static_cast<std::size_t>(i)];
+    }
     const auto match_end = static_cast<std::size_t>(match.data() + match.size() - text.data());
     // A pattern that matches nothing must not stop the walk.
     from = match.empty() ? match_end + 1 : match_end;
     if (secret.empty() || absl::string_view(secret.data(), secret.size()) == kRedacted) continue;
+    if (is_none(absl::string_view(match.data(), match.size()))) continue;
     const auto begin = static_cast<std::size_t>(secret.data() - text.data());
     absl::StrAppend(&out, text.substr(copied, begin - copied), kRedacted);
     copied = begin + secret.size();
@@ -71,11 +81,26 @@ absl::Status Redactor::AddVariablePattern(absl::string_view pattern) {
   return absl::OkStatus();
 }
 
+absl::Status Redactor::AddException(absl::string_view pattern) {
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<re2::RE2> regex, Compile(pattern));
+  exceptions_.push_back(std::move(regex));
+  return absl::OkStatus();
+}
+
+bool Redactor::IsException(absl::string_view whole) const {
+  const re2::StringPiece input(whole.data(), whole.size());
+  return std::any_of(
+      exceptions_.begin(), exceptions_.end(),
+      [&](const std::unique_ptr<re2::RE2>& regex) { return re2::RE2::FullMatch(input, *regex); });
+}
+
 std::string Redactor::Redact(absl::string_view text, std::map<std::string, int>& counts) const {
   std::string clean(text);
   for (const Pattern& pattern : patterns_) {
     int count = 0;
-    clean = RedactOne(*pattern.regex, clean, count);
+    clean = RedactOne(
+        *pattern.regex, clean, [this](absl::string_view match) { return IsException(match); },
+        count);
     if (count > 0) counts[pattern.kind] += count;
   }
   return clean;
@@ -86,6 +111,10 @@ bool Redactor::IsSecretName(absl::string_view name) const {
   return std::any_of(names_.begin(), names_.end(), [&](const std::unique_ptr<re2::RE2>& regex) {
     return re2::RE2::PartialMatch(input, *regex);
   });
+}
+
+bool Redactor::IsSecret(absl::string_view name, absl::string_view value) const {
+  return IsSecretName(name) && !IsException(absl::StrCat(name, "=", value));
 }
 
 std::string ShownCounts(const std::map<std::string, int>& counts) {

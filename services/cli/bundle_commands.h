@@ -14,7 +14,7 @@ struct CaptureArguments {
   std::string directory;
   std::string description;
   std::vector<std::string> logs;
-  double time_s = 9;          // what all of it may take
+  double time_s = 9;          // what all but the logs may take
   bool redact_paths = false;  // take out the customer's paths too
   std::string plan;           // the list of what to read; "": capture.txt of the knowledge
   int job_pid = 0;            // a process of the job; 0: none

@@ -488,7 +488,7 @@ int Main(int argc, char** argv) {
   capture->add_option("--log", arguments.capture.logs, "A log to take along; again")
       ->type_name("FILE");
   capture->add_option("--job-pid", arguments.capture.job_pid, "A process of the job");
-  capture->add_option("--time", arguments.capture.time_s, "Seconds that all of it may take")
+  capture->add_option("--time", arguments.capture.time_s, "Seconds that all but the logs may take")
       ->check(CLI::Range(1.0, 600.0))
       ->capture_default_str();
   capture->add_flag("--redact-paths", arguments.capture.redact_paths,

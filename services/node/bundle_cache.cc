@@ -58,20 +58,27 @@ Stamp StampOf(const std::string& path, const host::Bundle& bundle) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const host::Bundle>> BundleCache::Open(const std::string& path) {
-  {
-    const MutexLock lock(mu_);
-    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-      if (it->path != path) continue;
-      if (it->stamp != StampOf(path, *it->bundle).text) {
-        entries_.erase(it);
-        break;
-      }
-      entries_.splice(entries_.begin(), entries_, it);
-      return entries_.front().bundle;
-    }
+BundleCache::Entry BundleCache::Find(const std::string& path) {
+  const MutexLock lock(mu_);
+  for (const Entry& entry : entries_) {
+    if (entry.path == path) return entry;
   }
-  // Not under the lock: it may take long. Two calls at once read it twice.
+  return {};
+}
+
+absl::StatusOr<std::shared_ptr<const host::Bundle>> BundleCache::Open(const std::string& path) {
+  // Neither looking at files nor reading them happens under the lock, as both may take long.
+  if (const Entry known = Find(path); known.bundle != nullptr) {
+    const bool changed = known.stamp != StampOf(path, *known.bundle).text;
+    const MutexLock lock(mu_);
+    const auto it = std::find_if(entries_.begin(), entries_.end(),
+                                 [&](const Entry& entry) { return entry.bundle == known.bundle; });
+    // Somebody else may have put it out meanwhile.
+    if (it != entries_.end() && changed) entries_.erase(it);
+    if (it != entries_.end() && !changed) entries_.splice(entries_.begin(), entries_, it);
+    if (!changed) return known.bundle;
+  }
+  // Two calls at once read it twice.
   const absl::Time begun = SteadyNow();
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const host::Bundle> bundle,
                          host::Bundle::Open(path, /*remember=*/true));

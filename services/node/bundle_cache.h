@@ -26,6 +26,9 @@ class BundleCache {
     std::shared_ptr<const host::Bundle> bundle;
   };
 
+  // The entry of `path`, or an empty one.
+  Entry Find(const std::string& path);
+
   Mutex mu_;
   // The one used last stands first.
   std::list<Entry> entries_ ABSL_GUARDED_BY(mu_);

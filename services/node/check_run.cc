@@ -43,7 +43,7 @@ void SetDuration(CheckResult& result, absl::Duration taken) {
 
 }  // namespace
 
-CheckRun::CheckRun(Call call, std::shared_ptr<std::atomic<int>> stuck)
+CheckRun::CheckRun(Call call, std::shared_ptr<StuckChecks> stuck)
     : call_(std::move(call)), stuck_(std::move(stuck)) {}
 
 void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, NativeCheck native,
@@ -132,7 +132,8 @@ void CheckRun::GiveUpLate(absl::Time now, std::vector<CheckResult>& results) {
                                  absl::FormatDuration(running.allowed))
                   : absl::StrCat(it->first, " did not finish before the call's deadline")));
     running.cancelled->Cancel();
-    ++*stuck_;
+    stuck_->Add(it->first, call_.host->live(), own_limit);
+    if (own_limit) late_.insert(it->first);
     CountTime(it->first, running, now);
     it = running_.erase(it);
   }
@@ -166,7 +167,7 @@ void CheckRun::Cancel() {
   const std::lock_guard<std::mutex> lock(mu_);
   for (auto& [check, running] : running_) {
     running.cancelled->Cancel();
-    ++*stuck_;
+    stuck_->Add(check, call_.host->live(), /*late=*/false);
   }
   running_.clear();
 }
@@ -186,7 +187,7 @@ void CheckRun::Finish(const std::string& check, CheckResult result) {
   const std::lock_guard<std::mutex> lock(mu_);
   const auto found = running_.find(check);
   if (found == running_.end()) {
-    --*stuck_;  // given up before
+    stuck_->Remove(check, call_.host->live(), late_.contains(check));  // given up before
     return;
   }
   CountTime(check, found->second, SteadyNow());

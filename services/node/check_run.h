@@ -1,12 +1,12 @@
 #ifndef SERVICES_NODE_CHECK_RUN_H_
 #define SERVICES_NODE_CHECK_RUN_H_
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +18,7 @@
 #include "common/metrics/check_numbers.h"
 #include "galen/v1/evidence.pb.h"
 #include "services/node/checks/check.h"
+#include "services/node/stuck_checks.h"
 
 namespace galen::node {
 
@@ -44,7 +45,7 @@ class CheckRun {
   };
 
   // `stuck` counts the checks that were given up and still run, over all calls.
-  CheckRun(Call call, std::shared_ptr<std::atomic<int>> stuck);
+  CheckRun(Call call, std::shared_ptr<StuckChecks> stuck);
 
   const Call& call() const { return call_; }
 
@@ -86,12 +87,13 @@ class CheckRun {
   void GiveUpLate(absl::Time now, std::vector<galen::v1::CheckResult>& results);
 
   const Call call_;
-  const std::shared_ptr<std::atomic<int>> stuck_;
+  const std::shared_ptr<StuckChecks> stuck_;
   // Not a galen::Mutex, which knows no wait with a limit.
   std::mutex mu_;
   std::condition_variable changed_;
   // Guarded by mu_.
   std::map<std::string, Running> running_;
+  std::set<std::string> late_;  // given up after all of their time
   std::deque<galen::v1::CheckResult> finished_;
 };
 

@@ -197,6 +197,8 @@ std::size_t NodeExecutor::StartWaiting(
     const bool turn_has_come = it->turn == nullptr || it->turn->HasCome();
     if (now >= run->call().deadline) {
       refuse("before the call's deadline");
+    } else if (run->call().host->live() && stuck_->Hangs(check)) {
+      refuse("again, as an earlier run of it still hangs");
     } else if (!turn_has_come && now - it->since >= options_.longest_wait) {
       refuse(absl::StrCat("within ", absl::FormatDuration(options_.longest_wait), ", as ",
                           it->turn->Holder(), " has the ", it->turn->kind()));
@@ -220,9 +222,12 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
     return absl::InvalidArgumentError(
         absl::StrCat("checks: ", request.checks_size(), " are more than ", kMaxChecks));
   }
-  if (stuck_->load() >= options_.max_stuck) {
-    return absl::ResourceExhaustedError(absl::StrCat(hosts_.name(), ": ", stuck_->load(),
-                                                     " checks hang; restart the node executor"));
+  // The call may have waited for its turn until nobody wants it any more.
+  if (cancelled.cancelled()) return absl::CancelledError("the caller went away");
+  if (!request.bundle().empty() && stuck_->of_bundles() >= options_.max_stuck) {
+    return absl::ResourceExhaustedError(absl::StrCat(hosts_.name(), ": ", stuck_->of_bundles(),
+                                                     " checks of bundles hang; restart the node "
+                                                     "executor"));
   }
   const auto commands = std::make_shared<Cancellation>();
   CheckRun::Call call;
@@ -285,7 +290,7 @@ std::shared_ptr<const prometheus::Collectable> NodeExecutor::metrics() const {
   return metrics::SourceOf([numbers = numbers_,
                             stuck = stuck_]() -> std::vector<prometheus::MetricFamily> {
     return {numbers->Results(metrics::kNodeResults), numbers->Times(metrics::kNodeCheckSeconds),
-            metrics::FamilyWith(metrics::kNodeStuck, {{{}, static_cast<double>(stuck->load())}})};
+            metrics::FamilyWith(metrics::kNodeStuck, {{{}, static_cast<double>(stuck->total())}})};
   });
 }
 

@@ -1,7 +1,6 @@
 #ifndef SERVICES_NODE_EXECUTOR_H_
 #define SERVICES_NODE_EXECUTOR_H_
 
-#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -23,6 +22,7 @@
 #include "services/node/checks/check.h"
 #include "services/node/device_turns.h"
 #include "services/node/host_source.h"
+#include "services/node/stuck_checks.h"
 
 namespace galen::node {
 
@@ -41,7 +41,8 @@ class NodeExecutor {
     absl::Duration longest_wait = absl::Minutes(30);
     // Interim messages of one check are at least this far apart.
     absl::Duration progress_interval = absl::Milliseconds(250);
-    // Threads that may be left to themselves before no new call is taken.
+    // Checks of bundles that may hang before no call is taken that is about a bundle. On this
+    // machine one that hangs is not begun again, and the others run.
     int max_stuck = 64;
   };
 
@@ -56,8 +57,8 @@ class NodeExecutor {
   // check is its result and nothing else's. Of the checks that load the same kind of device only
   // one runs at a time, over all calls. Nothing that the call started runs on when it returns,
   // except what is stuck in the kernel. INVALID_ARGUMENT no check, or too many; RESOURCE_EXHAUSTED
-  // too many checks are stuck; CANCELLED `cancelled` was, and the results that are missing do not
-  // come; what the host source says of the bundle or node.
+  // too many checks of bundles are stuck; CANCELLED `cancelled` was, and the results that are
+  // missing do not come; what the host source says of the bundle or node.
   absl::Status RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                          absl::FunctionRef<void(galen::v1::CheckResult)> on_result,
                          const Cancellation& cancelled = Cancellation::Never()) const;
@@ -111,7 +112,7 @@ class NodeExecutor {
   const Options options_;
   mutable DeviceTurns turns_;
   // Shared with the threads that are left to themselves.
-  std::shared_ptr<std::atomic<int>> stuck_ = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<StuckChecks> stuck_ = std::make_shared<StuckChecks>();
   std::shared_ptr<metrics::CheckNumbers> numbers_ = std::make_shared<metrics::CheckNumbers>();
 };
 

@@ -53,6 +53,7 @@ absl::StatusOr<std::optional<pid_t>> JobPid(const std::string& path) {
 
 LocalHosts::LocalHosts(Options options) : options_(std::move(options)) {
   if (options_.name.empty()) options_.name = OwnName();
+  stuck_reads_ = std::make_shared<host::StuckReads>(options_.max_stuck_reads);
 }
 
 absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(
@@ -66,6 +67,8 @@ absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(
     host::LiveHost::Options machine;
     machine.name = node.empty() ? options_.name : node;
     machine.cancelled = std::move(cancelled);
+    machine.read_time = options_.read_time;
+    machine.stuck_reads = stuck_reads_;
     GALEN_ASSIGN_OR_RETURN(machine.job_pid, JobPid(options_.job_pid_file));
     return std::make_shared<host::LiveHost>(std::move(machine));
   }

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/base/cancellation.h"
 #include "common/host/host.h"
+#include "common/host/stuck_reads.h"
 #include "services/node/bundle_cache.h"
 
 namespace galen::node {
@@ -40,6 +42,10 @@ class LocalHosts final : public HostSource {
     // writes it. Read for each run of checks; while it is absent or empty no job is known. Empty:
     // none ever is.
     std::string job_pid_file;
+    // What one read of this machine may take.
+    absl::Duration read_time = absl::Seconds(5);
+    // Reads that may be stuck, over all hosts of this machine (host::StuckReads).
+    int max_stuck_reads = 64;
   };
 
   explicit LocalHosts(Options options);
@@ -58,6 +64,8 @@ class LocalHosts final : public HostSource {
  private:
   Options options_;
   mutable BundleCache bundles_;
+  // A call makes a host of its own, and what it leaves behind stuck is this machine's.
+  std::shared_ptr<host::StuckReads> stuck_reads_;
 };
 
 }  // namespace galen::node

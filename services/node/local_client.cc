@@ -29,15 +29,15 @@ clients::Cancel LocalNodeClient::RunChecks(const v1::RunChecksRequest& request, 
   auto call = std::make_shared<Call>(
       Call{metrics::LocalCall("/galen.node.v1.NodeService/RunChecks"), std::move(done)});
   auto cancelled = std::make_shared<Cancellation>();
-  const bool taken =
-      executor_.TrySchedule([this, request, deadline, cancelled, on_result = std::move(on_result),
-                             call, caller = trace::Current()]() mutable {
-        const trace::Scope scope(std::move(caller));
-        absl::Status status = node_.RunChecks(
-            request, deadline, [&](galen::v1::CheckResult result) { on_result(std::move(result)); },
-            *cancelled);
-        call->End(std::move(status));
-      });
+  const bool taken = executor_.TrySchedule([&node = node_, request, deadline, cancelled,
+                                            on_result = std::move(on_result), call,
+                                            caller = trace::Current()]() mutable {
+    const trace::Scope scope(std::move(caller));
+    absl::Status status = node.RunChecks(
+        request, deadline, [&](galen::v1::CheckResult result) { on_result(std::move(result)); },
+        *cancelled);
+    call->End(std::move(status));
+  });
   if (!taken) {
     call->End(absl::ResourceExhaustedError("this process is at its concurrency limit"));
   }

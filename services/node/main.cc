@@ -8,6 +8,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "common/actions/run_action.h"
+#include "common/base/cancellation.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
@@ -136,9 +137,11 @@ absl::Status Serve() {
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/256);
   const SystemClock clock;
   EventHub hub(clock);
+  // Ends the programs that the watch has begun.
+  const auto watch_ends = std::make_shared<Cancellation>();
   std::unique_ptr<Watcher> watcher;
   if (absl::GetFlag(FLAGS_watch)) {
-    const auto host = hosts.Open("", "", nullptr);
+    const auto host = hosts.Open("", "", watch_ends);
     if (!host.ok()) return host.status();
     absl::StatusOr<std::unique_ptr<Watcher>> started =
         Watcher::Start(*directories, **knowledge, *host, hub);
@@ -191,8 +194,9 @@ absl::Status Serve() {
                                              : address);
            },
        .on_drain =
-           [&hub, &announcer] {
+           [&hub, &announcer, watch_ends] {
              announcer.Stop();
+             watch_ends->Cancel();
              hub.Close();
            },
        .on_hangup = [&reloader] { reloader.Reload(); }},

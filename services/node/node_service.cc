@@ -25,21 +25,22 @@ NodeServiceImpl::NodeServiceImpl(const NodeExecutor& node, Executor& executor, E
 
 grpc::ServerWriteReactor<galen::v1::CheckResult>* NodeServiceImpl::RunChecks(
     grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
-  // gRPC keeps the request only until the call ends, which a slow check may outlast.
+  // gRPC keeps the request, and the server this service, only until the call ends. A slow check may
+  // outlast that, and so may a call that is cancelled before its turn.
   return rpc::RunServerStream<galen::v1::CheckResult>(
       context, executor_,
-      [this, request = *request](const rpc::Call& call,
-                                 rpc::StreamWriter<galen::v1::CheckResult>& writer) mutable {
+      [&node = node_, request = *request](
+          const rpc::Call& call, rpc::StreamWriter<galen::v1::CheckResult>& writer) mutable {
         const auto run = [&] {
-          return node_.RunChecks(
+          return node.RunChecks(
               request, call.deadline,
               [&](galen::v1::CheckResult result) { writer.Write(std::move(result)); },
               *call.cancelled);
         };
         absl::Status status = run();
-        for (const std::string& node : request.more_nodes()) {
+        for (const std::string& name : request.more_nodes()) {
           if (call.cancelled->cancelled()) break;
-          request.set_node(node);
+          request.set_node(name);
           status.Update(run());
         }
         return status;

@@ -12,8 +12,8 @@ namespace galen::node {
 // gRPC's side of NodeExecutor: conversion only.
 class NodeServiceImpl final : public v1::NodeService::CallbackService {
  public:
-  // All must outlive the service. `hub`: of this machine's watch; nullptr: it is not watched.
-  // `repairer`: nullptr: nothing is carried out here.
+  // All must outlive the service, and `node` what `executor` still does. `hub`: of this machine's
+  // watch; nullptr: it is not watched. `repairer`: nullptr: nothing is carried out here.
   NodeServiceImpl(const NodeExecutor& node, Executor& executor, EventHub* hub = nullptr,
                   Repairer* repairer = nullptr);
   grpc::ServerWriteReactor<galen::v1::CheckResult>* RunChecks(

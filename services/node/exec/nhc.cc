@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -10,7 +11,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "common/base/text.h"
+#include "common/host/node_name.h"
 #include "re2/re2.h"
 #include "services/node/exec/parsers.h"
 #include "services/node/exec/words.h"
@@ -20,6 +23,27 @@ namespace {
 
 constexpr std::size_t kMostFailures = 64;
 constexpr std::size_t kMostRates = 1024;
+
+// Nodes of one run that are told apart.
+constexpr std::size_t kMostNodes = 4096;
+
+// The distributed form puts "node | " before each line: takes it off, and gives the node; "" where
+// there is none.
+absl::string_view TakeNode(absl::string_view& line) {
+  const std::size_t end = line.find(' ');
+  if (end == absl::string_view::npos || !host::IsNodeName(line.substr(0, end)) ||
+      !absl::StartsWith(line.substr(end), " | ")) {
+    return "";
+  }
+  const absl::string_view node = line.substr(0, end);
+  line.remove_prefix(end + 3);
+  return node;
+}
+
+// "gpu-07.cluster.local" and "GPU-07" are the same machine.
+bool IsSameNode(absl::string_view a, absl::string_view b) {
+  return absl::EqualsIgnoreCase(a.substr(0, a.find('.')), b.substr(0, b.find('.')));
+}
 
 // Reads the lines of one node.
 class NhcReader {
@@ -40,11 +64,6 @@ class NhcReader {
     static const LazyRE2 kAllReduce = {
         R"(NCCL allreduce bus BW ([0-9.]+) GB/s(?: \(expected >=\s*([0-9.]+) GB/s\))?)"};
     static const LazyRE2 kLoopback = {R"(NCCL allreduce IB loopback bandwidth ([0-9.]+) GB/s)"};
-    // The distributed form puts "node | " before each line.
-    if (const std::size_t end = text.find(' ');
-        end < 128 && absl::StartsWith(text.substr(end), " | ")) {
-      text.remove_prefix(end + 3);
-    }
     const re2::StringPiece line(text.data(), text.size());
     std::string a, b;
     std::string c;
@@ -106,12 +125,38 @@ class NhcReader {
   std::vector<galen::v1::Finding> rates_;
 };
 
+// The nodes that say something of their health.
+std::set<absl::string_view> NodesOf(absl::Span<const absl::string_view> lines) {
+  std::set<absl::string_view> nodes;
+  for (absl::string_view line : lines) {
+    const absl::string_view node = TakeNode(line);
+    if (node.empty() || nodes.contains(node) || nodes.size() >= kMostNodes) continue;
+    NhcReader reader("");
+    reader.Read(line);
+    if (reader.ran()) nodes.insert(node);
+  }
+  return nodes;
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> ParseNhc(const ProgramOutput& output) {
-  NhcReader reader(output.context.host.name());
-  for (const std::string* const text : {&output.result.out, &output.result.err}) {
-    for (const absl::string_view line : OutputLines(*text)) reader.Read(line);
+  const std::string& own = output.context.host.name();
+  std::vector<absl::string_view> lines = OutputLines(output.result.out);
+  const std::vector<absl::string_view> errors = OutputLines(output.result.err);
+  lines.insert(lines.end(), errors.begin(), errors.end());
+  const std::set<absl::string_view> nodes = NodesOf(lines);
+  // One node may call itself what we do not; of several, the others are not this one.
+  const bool several = nodes.size() > 1;
+  if (several && std::none_of(nodes.begin(), nodes.end(),
+                              [&own](absl::string_view node) { return IsSameNode(node, own); })) {
+    return absl::UnavailableError(absl::StrCat("nhc: tells of other nodes only: ",
+                                               CleanText(absl::StrJoin(nodes, ", "), 200)));
+  }
+  NhcReader reader(own);
+  for (absl::string_view line : lines) {
+    const absl::string_view node = TakeNode(line);
+    if (!several || IsSameNode(node, own)) reader.Read(line);
   }
   if (!reader.ran() && output.result.exit_code != 0) {
     return NotOutputOf("nhc", absl::StrCat(output.result.err, output.result.out));

@@ -28,7 +28,8 @@ absl::StatusOr<CheckOutput> ParseHipBusBandwidth(const ProgramOutput& output);
 absl::StatusOr<CheckOutput> ParseGpuBurn(const ProgramOutput& output);
 // gpu_stream of SuperBench.
 absl::StatusOr<CheckOutput> ParseSuperbenchGpuStream(const ProgramOutput& output);
-// AzNHC and NHC: lines of failed checks and of measured rates.
+// AzNHC and NHC: lines of failed checks and of measured rates; of a run on several nodes those of
+// this one.
 absl::StatusOr<CheckOutput> ParseNhc(const ProgramOutput& output);
 // ib_write_bw, ib_read_bw and ib_send_bw.
 absl::StatusOr<CheckOutput> ParsePerftest(const ProgramOutput& output);

@@ -24,10 +24,13 @@ constexpr int kMostRecords = 1000;
 // The longest record of the kernel (CONSOLE_EXT_LOG_MAX).
 constexpr std::size_t kRecordBytes = 8192;
 
+// No gap is larger: a number that says so is wrong.
+constexpr std::uint64_t kMostLost = std::uint64_t{1} << 40;
+
 // Number of a record, its second field.
-std::optional<std::int64_t> SequenceOf(absl::string_view record) {
+std::optional<std::uint64_t> SequenceOf(absl::string_view record) {
   const std::vector<absl::string_view> fields = absl::StrSplit(record, absl::MaxSplits(',', 2));
-  std::int64_t number = 0;
+  std::uint64_t number = 0;
   if (fields.size() < 3 || !absl::SimpleAtoi(fields[1], &number)) return std::nullopt;
   return number;
 }
@@ -53,9 +56,11 @@ class KmsgReader final : public KernelReader {
             absl::StrCat("/dev/kmsg: ", size == 0 ? "ended" : std::strerror(errno)));
       }
       const absl::string_view record(buffer_.data(), static_cast<std::size_t>(size));
-      const std::optional<std::int64_t> number = SequenceOf(record);
+      const std::optional<std::uint64_t> number = SequenceOf(record);
       if (!number.has_value()) continue;
-      if (last_.has_value() && *number > *last_ + 1) on_lost(*number - *last_ - 1);
+      if (last_.has_value() && *number > *last_ && *number - *last_ > 1) {
+        on_lost(static_cast<std::int64_t>(std::min(*number - *last_ - 1, kMostLost)));
+      }
       last_ = number;
       on_line(LineOfRecord(record));
     }
@@ -65,7 +70,7 @@ class KmsgReader final : public KernelReader {
  private:
   const host::FileDescriptor descriptor_;
   const ReadRecord read_;
-  std::optional<std::int64_t> last_;
+  std::optional<std::uint64_t> last_;
   std::array<char, kRecordBytes> buffer_;
 };
 

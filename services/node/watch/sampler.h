@@ -36,10 +36,12 @@ class Sampler {
 
   // `node` is whom findings are about. Counters that no rule judges are not sampled.
   Sampler(std::string node, std::vector<CounterSpec> specs, Options options);
+  virtual ~Sampler() = default;
 
   // Reads every counter. `noticed` gets those whose rise reaches their rule's limit, once, and
-  // again every `repeat` for as long as it does.
-  void Sample(absl::Time now, const OnNoticed& noticed);
+  // again every `repeat` for as long as it does. Takes as long as the drivers do, which may be for
+  // ever.
+  virtual void Sample(absl::Time now, const OnNoticed& noticed);
 
   std::size_t counters() const;
   std::size_t files() const;

@@ -32,6 +32,7 @@ std::string Shown(absl::string_view list) {
   std::string kinds;
   std::string paths;
   std::string names;
+  std::string kept;
   bool open = false;
   bool left_out = false;
   const auto close = [&] {
@@ -50,8 +51,11 @@ std::string Shown(absl::string_view list) {
     const std::pair<absl::string_view, absl::string_view> entry =
         absl::StrSplit(line, absl::MaxSplits(' ', 1));
     if (entry.first == "redact") {
-      const absl::string_view kind = entry.second.substr(0, entry.second.find(' '));
-      absl::StrAppend(&kinds, "- ", absl::StrReplaceAll(kind, {{"-", " "}}), "\n");
+      const std::string kind =
+          absl::StrReplaceAll(entry.second.substr(0, entry.second.find(' ')), {{"-", " "}});
+      // A kind may have several patterns.
+      const std::string shown = absl::StrCat("- ", kind, "\n");
+      if (!absl::StrContains(kinds, shown)) absl::StrAppend(&kinds, shown);
     } else if (entry.first == "redact-path") {
       const absl::string_view kind = entry.second.substr(0, entry.second.find(' '));
       absl::StrAppend(&paths, "- ", absl::StrReplaceAll(kind, {{"-", " "}}), "\n");
@@ -63,6 +67,8 @@ std::string Shown(absl::string_view list) {
       left_out = true;
     } else if (entry.first == "redact-variable") {
       absl::StrAppend(&names, entry.second, "\n");
+    } else if (entry.first == "redact-not") {
+      absl::StrAppend(&kept, entry.second, "\n");
     } else {
       if (!open) absl::StrAppend(&page, "```\n");
       open = true;
@@ -71,9 +77,11 @@ std::string Shown(absl::string_view list) {
     }
   }
   close();
-  absl::StrAppend(&page, "From text:\n\n", kinds,
-                  "\nand the values of variables whose names match one of\n\n```\n", names,
-                  "```\n\nWith `--redact-paths` also what stands below\n\n", paths);
+  absl::StrAppend(
+      &page, "From text:\n\n", kinds,
+      "\nand the values of variables whose names match one of\n\n```\n", names,
+      "```\n\nbut nothing of which all, with the name before it, matches one of\n\n```\n", kept,
+      "```\n\nWith `--redact-paths` also what stands below\n\n", paths);
   return page;
 }
 

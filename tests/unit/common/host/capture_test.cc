@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -202,6 +207,7 @@ TEST(Capture, WhatWasNotBegunInTimeIsNamedAndNotTakenForHanging) {
   EXPECT_EQ(summary->timed_out, 0);
   EXPECT_THAT(summary->refused, Contains(HasSubstr("uname -a: not begun")));
   EXPECT_THAT(summary->refused, Contains(HasSubstr("/proc/meminfo: not begun")));
+  EXPECT_THAT(summary->refused, Contains(HasSubstr("environment of the job: not begun")));
   const auto bundle = Bundle::Open(scratch / "b");
   ASSERT_THAT(bundle, IsOk());
   const auto node = (*bundle)->OpenNode("n1");
@@ -245,6 +251,99 @@ TEST(Capture, TakesOutTheCustomersPathsWhereThatIsAsked) {
                              : "python3 /home/ann/secret-project/train.py --out s3://acme/x");
     EXPECT_EQ(summary->redacted.empty(), !asked);
   }
+}
+
+TEST(Capture, WhatTheCustomerWroteAndTheNamesOfLogsAreCleanedToo) {
+  Scratch scratch;
+  scratch.Write("hf_abcdefghijklmnopqrstuvwx.log", "step 1\n");
+  CaptureOptions options;
+  options.directory = scratch / "b";
+  options.incident.set_description("slow: python --token sekret-1234, see /home/ann/x");
+  (*options.incident.mutable_workload()->mutable_attributes())["api_key"] = "sekret-1234";
+  (*options.incident.mutable_environment()->mutable_attributes())["proxy"] =
+      "http://u:sekret-1234@h/";
+  options.logs = {{scratch / "hf_abcdefghijklmnopqrstuvwx.log", {}}};
+  options.redact_paths = true;
+  auto plan = LoadCapturePlan(absl::StrCat(GALEN_SOURCE_DIR, "/knowledge/capture.txt"));
+  ASSERT_THAT(plan, IsOk());
+  plan->commands.clear();
+  plan->files.clear();
+  const auto summary = Capture(FakeMachine(), *plan, options);
+  ASSERT_THAT(summary, IsOk());
+  EXPECT_THAT(scratch.Read("b/incident.yaml"), Not(HasSubstr("sekret")));
+  EXPECT_THAT(scratch.Read("b/incident.yaml"), Not(HasSubstr("hf_a")));
+  EXPECT_EQ(scratch.Read("b/logs/redacted.log"), "step 1\n");
+  EXPECT_THAT(summary->redacted, Contains(HasSubstr("incident.yaml: ")));
+  EXPECT_THAT(summary->redacted, Contains("logs/redacted.log: 1 Hugging Face token"));
+  const auto bundle = Bundle::Open(scratch / "b");
+  ASSERT_THAT(bundle, IsOk());
+  EXPECT_EQ((*bundle)->incident().description(),
+            "slow: python --token [redacted] see /home/[redacted]");
+}
+
+// Logs are read in blocks of 8 MiB.
+TEST(Capture, AKeyThatABlockOfALogEndsInIsTakenOutWhole) {
+  Scratch scratch;
+  std::string log;
+  while (log.size() < (std::size_t{8} << 20) - 100) log += "step 1\n";
+  log += "-----BEGIN RSA PRIVATE KEY-----\n";
+  for (int line = 0; line < 48; ++line) log += std::string(64, 'k') + "\n";
+  log += "-----END RSA PRIVATE KEY-----\nstep 2\n";
+  scratch.Write("train.log", log);
+  auto plan = LoadCapturePlan(absl::StrCat(GALEN_SOURCE_DIR, "/knowledge/capture.txt"));
+  ASSERT_THAT(plan, IsOk());
+  plan->commands.clear();
+  plan->files.clear();
+  CaptureOptions options;
+  options.directory = scratch / "b";
+  options.logs = {{scratch / "train.log", {}}};
+  ASSERT_THAT(Capture(FakeMachine(), *plan, options), IsOk());
+  const std::string clean = scratch.Read("b/logs/train.log");
+  EXPECT_EQ(clean.find("kkkk"), std::string::npos);
+  EXPECT_EQ(clean.substr(clean.rfind("-----BEGIN")),
+            "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA PRIVATE KEY-----\nstep 2\n");
+}
+
+TEST(Capture, AFileWhoseNameIsTooLongForTheBundleIsRefusedAlone) {
+  Scratch scratch;
+  FakeMachine machine;
+  const std::string longest = "/tmp/" + std::string(255, 'a');
+  const std::string longer = "/tmp/" + std::string(256, 'a');
+  machine.globs["/tmp/*"] = {longest, longer, "/tmp/b"};
+  for (const std::string& path : machine.globs["/tmp/*"]) machine.files[path] = "x\n";
+  CaptureOptions options;
+  options.directory = scratch / "b";
+  const auto summary = Capture(machine, PlanOf("read /tmp/*\n"), options);
+  ASSERT_THAT(summary, IsOk());
+  EXPECT_EQ(summary->files, 2);
+  EXPECT_THAT(summary->refused, Contains(HasSubstr("its name is too long")));
+  EXPECT_EQ(scratch.Read("b/nodes/n1/rootfs" + longest), "x\n");
+  EXPECT_EQ(scratch.Read("b/nodes/n1/rootfs/tmp/b"), "x\n");
+}
+
+// As pids.max of a container refuses one.
+TEST(Capture, GoesOnWhereThereIsNoRoomForAThread) {
+  Scratch scratch;
+  chmod(scratch.path().c_str(), 0777);
+  const auto capture = [&] {
+    constexpr int kNobody = 65534;
+    const rlimit none = {0, 0};
+    if ((geteuid() == 0 && setuid(kNobody) != 0) || setrlimit(RLIMIT_NPROC, &none) != 0) _exit(77);
+    FakeMachine machine;
+    machine.commands["uname -a"] = Printed("Linux");
+    machine.commands["lscpu"] = Printed("CPU");
+    CaptureOptions options;
+    options.directory = scratch / "b";
+    const auto summary = Capture(machine, PlanOf("run uname -a\nrun lscpu\n"), options);
+    _exit(summary.ok() && summary->commands == 2 ? 0 : 1);
+  };
+  // 77: this user may not become another one.
+  EXPECT_EXIT(
+      capture(),
+      [](int status) {
+        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+      },
+      "");
 }
 
 TEST(Capture, RefusesADirectoryWithSomethingInIt) {

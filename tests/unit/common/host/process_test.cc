@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "scratch.h"
+#include "tests/testing/leased_file.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::host {
@@ -28,8 +29,10 @@ namespace {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 using Argv = std::vector<std::string>;
 
@@ -188,6 +191,24 @@ TEST_F(ProcessTest, AProgramThatKillsItsGuardIsAnErrorAndDiesWithIt) {
   const auto result = Run("kill -9 $PPID; sleep 1000; :", {.time = absl::Seconds(60)});
   EXPECT_THAT(result, StatusIs(absl::StatusCode::kInternal, HasSubstr("was killed")));
   while (!Alive(marker_).empty()) std::this_thread::yield();
+}
+
+TEST_F(ProcessTest, AProgramThatStopsItsGuardIsKilledWithAllItStarted) {
+  EXPECT_THAT(Run("setsid -f sleep 1000; kill -STOP $PPID; sleep 1000; :",
+                  {.time = absl::Milliseconds(200)}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       AllOf(HasSubstr("within 200ms"), Not(HasSubstr("stuck")))));
+  EXPECT_THAT(Alive(marker_), IsEmpty());
+}
+
+TEST_F(ProcessTest, AProgramWhoseFileSystemDoesNotAnswerIsStoppedBeforeItHasBegun) {
+  std::filesystem::copy_file("/bin/sleep", scratch_ / "program");
+  const testing::LeasedFile program(scratch_ / "program");
+  if (!program.held()) GTEST_SKIP() << "no leases here";
+  EXPECT_THAT(
+      RunProcess({scratch_ / "program", "1000"}, "", {marker_}, {.time = absl::Milliseconds(200)}),
+      StatusIs(absl::StatusCode::kDeadlineExceeded,
+               AllOf(HasSubstr("within 200ms"), Not(HasSubstr("stuck")))));
 }
 
 TEST_F(ProcessTest, WhatTheProgramDidNotStartLivesOn) {

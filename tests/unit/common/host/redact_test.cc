@@ -85,6 +85,70 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"secret assignment", "{\"aws_secret_access_key\": \"<<wJalrXUtnFEMI/K7MDENG>>\"}"},
         Case{"secret assignment", "db.password: <<correct-horse>>\n"}));
 
+// How programs, containers and people really write them.
+INSTANTIATE_TEST_SUITE_P(
+    SecretsInTheField, RedactText,
+    ::testing::Values(
+        Case{"secret assignment", "{\"log\":\"{\\\"password\\\": \\\"<<hunter2222>>\\\"}\"}"},
+        Case{"secret assignment",
+             "{\"log\":\"{\\\"password\\\": \\\"<<hunter 22 22>>\\\", \\\"lr\\\": 3}\\n\"}"},
+        Case{"authorization header", "\\\"Authorization\\\": \\\"Basic <<dXNlcjpwYXNz>>\\\""},
+        Case{"secret assignment",
+             "\"SecretAccessKey\": \"<<wJalrXUtnFEMI/K7MDENG>>\", \"Region\": \"x\""},
+        Case{"secret assignment", "\"SessionToken\": \"<<FQoGZXIvYXdzE>>\""},
+        Case{"secret assignment", "accessToken=<<abcdef123>> next"},
+        Case{"secret assignment", "clientSecret: <<abc123def>>"},
+        Case{"secret assignment", "PGPASSWORD=<<hunter22>> psql -h db"},
+        Case{"secret assignment", "SSHPASS=<<hunter22>> sshpass -e ssh"},
+        Case{"secret assignment", "MYSQL_PWD=<<hunter22>> mysql"},
+        Case{"secret argument", "['python', '--api_key','<<0123>>']"},
+        Case{"secret argument", "[\"--token\", \"<<x>>\"]"},
+        Case{"secret argument", "serve --token  <<x>> --lr 3"},
+        Case{"secret argument", "serve \"--token=<<x>>\" --lr 3"},
+        Case{"secret argument", "{\"args\":\"[\\\"--token\\\", \\\"<<abc>>\\\"]\"}"},
+        Case{"secret argument", "x --password \"<<two words>>\" --lr 3"},
+        Case{"secret argument", "    Args:\n      --hf-token\n      <<abc123>>\n      --lr"},
+        Case{"secret argument", "  args:\n  - --hf-token\n  - <<abc123>>\n  - --lr"},
+        Case{"URL signature",
+             "https://acct.blob.core.windows.net/c?sv=2020&sig=<<AbCdEfGhIjKlMnOpQrSt%3D>>&se=x"},
+        Case{"URL signature",
+             "\"url\":\"https://acct.blob.core.windows.net/"
+             "c?sv=2020\\u0026sig=<<AbCdEfGhIjKlMnOpQrSt%3D>>\\u0026se=x\""},
+        Case{"authorization header", "Authorization: ApiKey <<abcdef0123>>"},
+        Case{"authorization header", "Authorization: Splunk <<abcdef0123>>"},
+        Case{"authorization header", "Authorization: <<Frobnicate abcdef0123>>"},
+        Case{"authorization header", "map[Accept:[*/*] Authorization:[Bearer <<abc.def>>] X:[y]]"},
+        Case{"private key",
+             "-----BEGIN PGP PRIVATE KEY BLOCK-----<<\nx\n>>-----END PGP PRIVATE KEY BLOCK-----"},
+        Case{"Slack token", "a <<xapp-1-A0123-456-abcdef>> b"},
+        Case{"Slack webhook", "https://hooks.slack.com/services/<<T0/B0/XXXXXXXXXX>>"},
+        Case{"secret argument", "curl -s -u user:<<pa55>> https://x/"},
+        Case{"secret argument", "curl --user 'user:<<pa55>>' https://x/"},
+        Case{"secret argument", "sshpass -p <<hunter2>> ssh n2"},
+        Case{"secret argument", "mysql -u root -p<<hunter2>> db"},
+        Case{"netrc password", "machine api.x.org login ann password <<hunter2>>"},
+        Case{"netrc password", "machine api.x.org\n  login ann\n  password <<hunter2>>"},
+        Case{"container registry login",
+             "\"auths\": {\"https://index.docker.io/v1/\": {\"auth\": "
+             "\"<<dXNlcjpwYXNzd29yZA==>>\"}}"},
+        Case{"API key", "key <<AIzaabcdefghijklmnopqrstuvwxyz012345678>> x"},
+        Case{"API key", "vault <<hvs.abcdefghijklmnopqrstuvwx>> x"},
+        Case{"API key", "docker login <<dckr_pat_abcdefghijklmnopqrstuvwx>> x"},
+        Case{"secret assignment",
+             "- name: DB_PASSWORD\n  value: <<hunter2>>\n- name: LR\n  value: 3"},
+        Case{"secret assignment",
+             "{\"name\":\"DB_PASSWORD\",\"value\":\"<<hunter2>>\"},{\"name\":\"LR\",\"value\":"
+             "\"3\"}"},
+        Case{"secret assignment",
+             "      DB_PASSWORD:  <<hunter22>>\n      HF_TOKEN:     <set to the key 'token' in "
+             "secret 'hf'>  Optional: false"},
+        Case{"URL password", "https://<<0123456789abcdef0123456789abcdef>>@o1.ingest.sentry.io/1"},
+        Case{"secret assignment", "password: '<<correct horse battery>>' x"},
+        Case{"secret argument", "a --password=<<ab\\cd\\\\ef>> b"},
+        Case{"secret assignment", "{\"db_password\": \"<<ab\\\"cdefg>>\", \"x\": 1}"},
+        Case{"secret assignment", "password: <<12345678>>"},
+        Case{"secret assignment", "token=<<12345678>>"}));
+
 INSTANTIATE_TEST_SUITE_P(
     Evidence, RedactText,
     ::testing::Values(
@@ -94,7 +158,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"", "NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE; OOB eth0:10.0.0.1<0>"},
         Case{"", "GPU UUID: GPU-9a1f4c5e-93b2-1c0d-77aa-0123456789ab Serial Number: 1650123456789"},
         Case{"", "https://docs.example.org/a:b@c rsync://host/path"},
-        Case{"", "pad_token: <|endoftext|>"}));
+        Case{"", "pad_token: <|endoftext|>"}, Case{"", "docker run -d mysql -p3306:3306"},
+        Case{"",
+             "time_per_output_token=0.0123456 tokens_per_second: 12345.6 max_tokens=4096000 "
+             "ms_per_token: 12.345678ms"},
+        Case{"",
+             "{\"time_per_token\": 0.00012345, \"s/token\": 1.23456e-05, \"max_new_token\": "
+             "204800}"},
+        Case{"", "--max-new-token 204800 --per-token=0.123"},
+        Case{"", "tiktoken==0.7.0 tiktoken: 0.12.0 tiktoken>=0.7.0"},
+        Case{"", "AutoModel.from_pretrained(x, use_auth_token=False)"},
+        Case{"", "Usage:\n  --token\n        The token to use"},
+        Case{"", "\"auth\": \"required\", \"author\": \"abcdefghijklmnopqrst\""},
+        Case{"", "authorization denied by plugin"}));
 
 TEST(Redactor, KeepsBytesThatAreNoText) {
   std::map<std::string, int> counts;
@@ -123,18 +199,35 @@ TEST(Redactor, IsDoneAfterOnePass) {
   EXPECT_EQ(ShownCounts(first), "1 URL password, 1 secret argument, 1 secret assignment");
 }
 
+TEST(Redactor, DoesNotTakeTheSchemeForTheSecretTheSecondTime) {
+  std::map<std::string, int> counts;
+  const std::string once = Plan().redactor.Redact("Authorization: Splunk abc-123\n", counts);
+  EXPECT_EQ(once, "Authorization: Splunk [redacted]\n");
+  EXPECT_EQ(Plan().redactor.Redact(once, counts), once);
+}
+
 TEST(Redactor, KnowsSecretVariablesByName) {
   for (const char* const name :
        {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY",
         "AWS_SESSION_TOKEN", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PASSWD", "NGC_API_KEY",
-        "REGISTRY_AUTH", "GITHUB_PAT", "SENTRY_DSN", "OPENAI_APIKEY", "ssh_key"}) {
+        "REGISTRY_AUTH", "GITHUB_PAT", "SENTRY_DSN", "OPENAI_APIKEY", "ssh_key", "MYSQL_PWD",
+        "SSHPASS", "STORAGE_SAS", "HFTOKEN"}) {
     EXPECT_TRUE(Plan().redactor.IsSecretName(name)) << name;
   }
   for (const char* const name :
        {"NCCL_IB_HCA", "NCCL_DEBUG", "TOKENIZERS_PARALLELISM", "PATH", "PASSES", "MASTER_ADDR",
-        "NCCL_IB_PKEY", "CUDA_VISIBLE_DEVICES", "KEYBOARD", "PATCH", "AUTHOR"}) {
+        "NCCL_IB_PKEY", "CUDA_VISIBLE_DEVICES", "KEYBOARD", "PATCH", "AUTHOR", "PWD", "OLDPWD",
+        "TIKTOKEN_CACHE_DIR"}) {
     EXPECT_FALSE(Plan().redactor.IsSecretName(name)) << name;
   }
+}
+
+TEST(Redactor, ANumberOfTokensIsNoSecret) {
+  EXPECT_FALSE(Plan().redactor.IsSecret("MAX_NUM_BATCHED_TOKENS", "8192"));
+  EXPECT_FALSE(Plan().redactor.IsSecret("TIME_PER_TOKEN", "1.5e-05"));
+  EXPECT_TRUE(Plan().redactor.IsSecret("HF_TOKEN", "8192abc"));
+  EXPECT_TRUE(Plan().redactor.IsSecret("DB_PASSWORD", "8192"));
+  EXPECT_FALSE(Plan().redactor.IsSecret("NCCL_DEBUG", "INFO"));
 }
 
 TEST(CapturePlan, SaysInWhichLineItIsBroken) {

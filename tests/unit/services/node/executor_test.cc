@@ -44,6 +44,11 @@ class Gate {
     --inside_;
     changed_.notify_all();
   }
+  // Waits until somebody waits.
+  void AwaitOne() {
+    std::unique_lock<std::mutex> lock(mu_);
+    changed_.wait(lock, [this] { return inside_ > 0; });
+  }
   void Open() {
     std::unique_lock<std::mutex> lock(mu_);
     open_ = true;
@@ -277,13 +282,60 @@ TEST_F(NodeExecutorTest, ACheckThatHangsIsAnErrorWhileTheOthersFinish) {
   TheGate().Open();
 }
 
-TEST_F(NodeExecutorTest, RefusesCallsWhileTooManyChecksHang) {
+TEST_F(NodeExecutorTest, RefusesCallsAboutBundlesWhileTooManyChecksOfBundlesHang) {
   const NodeExecutor executor =
       Make({.max_parallel = 1, .check_timeout = absl::Milliseconds(50), .max_stuck = 1});
   Run({"t.hang"}, executor);
-  Run({"t.good"}, executor);
-  EXPECT_THAT(status_, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1 checks hang")));
+  v1::RunChecksRequest request;
+  request.add_checks("t.good");
+  request.set_bundle("b");
+  EXPECT_THAT(
+      executor.RunChecks(request, absl::InfiniteFuture(), [](const CheckResult&) {}),
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1 checks of bundles hang")));
   TheGate().Open();
+}
+
+TEST_F(NodeExecutorTest, ACheckThatHangsOnThisMachineIsNotBegunAgainAndTheOthersRun) {
+  host_->SetLive(true);
+  const NodeExecutor executor =
+      Make({.max_parallel = 1, .check_timeout = absl::Milliseconds(300), .max_stuck = 0});
+  EXPECT_EQ(Run({"t.hang"}, executor).at("t.hang").message(), "t.hang did not finish within 300ms");
+  auto results = Run({"t.hang", "t.good"}, executor);
+  EXPECT_THAT(status_, IsOk());
+  EXPECT_EQ(results.at("t.hang").status(), CheckResult::ERROR);
+  EXPECT_EQ(results.at("t.hang").message(),
+            "t.hang was not begun again, as an earlier run of it still hangs");
+  EXPECT_EQ(results.at("t.good").status(), CheckResult::PASS);
+  TheGate().AwaitOne();
+  TheGate().Open();
+  // It is begun once the one before has come back, which is a moment after the gate.
+  const std::string again = "t.hang did not finish within 300ms";
+  while (Run({"t.hang"}, executor).at("t.hang").message() != again) std::this_thread::yield();
+  TheGate().AwaitOne();
+  TheGate().Open();
+}
+
+TEST_F(NodeExecutorTest, ACheckWhoseCallerWentAwayIsNotTakenForStuck) {
+  StuckChecks stuck;
+  for (int i = 0; i < 3; ++i) stuck.Add("t.hang", /*live=*/true, /*late=*/false);
+  EXPECT_FALSE(stuck.Hangs("t.hang"));
+  // Unless it never notices.
+  stuck.Add("t.hang", /*live=*/true, /*late=*/false);
+  EXPECT_TRUE(stuck.Hangs("t.hang"));
+  EXPECT_FALSE(stuck.Hangs("t.good"));
+  EXPECT_EQ(stuck.total(), 4);
+  EXPECT_EQ(stuck.of_bundles(), 0);
+}
+
+TEST_F(NodeExecutorTest, ACallThatIsCancelledBeforeItsTurnOpensNothing) {
+  Cancellation cancelled;
+  cancelled.Cancel();
+  v1::RunChecksRequest request;
+  request.add_checks("t.good");
+  request.set_bundle("gone");
+  EXPECT_THAT(Make({}).RunChecks(
+                  request, absl::InfiniteFuture(), [](const CheckResult&) {}, cancelled),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("went away")));
 }
 
 TEST_F(NodeExecutorTest, AStuckCheckMayOutliveTheExecutor) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/testing/leased_file.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::node {
@@ -104,6 +105,27 @@ TEST_F(LocalHostsTest, AnswersForThisMachineOnly) {
   }
   EXPECT_THAT(hosts.Open("", "gpu-08", nullptr),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("runs on gpu-07")));
+}
+
+TEST_F(LocalHostsTest, AReadThatIsStuckForOneCallIsNotBegunAgainForTheNext) {
+  Write("state", "1\n");
+  const testing::LeasedFile file((root_ / "state").string());
+  if (!file.held()) GTEST_SKIP() << "no leases here";
+  LocalHosts::Options options;
+  options.read_time = absl::Milliseconds(50);
+  options.max_stuck_reads = 1;
+  const LocalHosts hosts(options);
+  const auto read = [&](const std::string& path) {
+    const auto host = hosts.Open("", "", nullptr);
+    EXPECT_TRUE(host.ok()) << host.status();
+    return (*host)->ReadFile(path);
+  };
+  const std::string path = (root_ / "state").string();
+  EXPECT_THAT(read(path), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 50ms")));
+  EXPECT_THAT(read(path),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("since an earlier read")));
+  EXPECT_THAT(read("/proc/version"),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1 earlier reads")));
 }
 
 TEST_F(LocalHostsTest, KnowsTheJobThatAPrologWroteDownForAsLongAsItRuns) {

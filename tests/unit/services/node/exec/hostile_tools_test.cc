@@ -48,7 +48,7 @@ class ThisMachine final : public HostSource {
       std::shared_ptr<const Cancellation> cancelled) const override {
     host::LiveHost::Options options;
     options.name = name_;
-    options.read_time = absl::Milliseconds(200);
+    options.read_time = absl::Seconds(5);
     options.cancelled = std::move(cancelled);
     return std::make_shared<host::LiveHost>(std::move(options));
   }

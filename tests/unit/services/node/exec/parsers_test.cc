@@ -349,6 +349,33 @@ TEST(Nhc, TheTotalIsNoCheckAndAPipeNoNode) {
   EXPECT_EQ(ValueOf(result, "failed_checks"), "check_cmd_output");
 }
 
+TEST(Nhc, OfARunOnSeveralNodesOnlyThisOneCounts) {
+  const std::string others =
+      "n2 | ERROR:  nhc:  Health check failed:  check_fs_used:  / is 95% full\n"
+      "n2 | Device 0 Host to Device reported bandwidth is 5 GB/s\n";
+  const CheckResult result =
+      ResultOf("exec.aznhc", others +
+                                 "N1.cluster | Running check 1 of 1:  \"check_x\"\n"
+                                 "N1.cluster | Device 1 Host to Device reported bandwidth is "
+                                 "55 GB/s\n");
+  EXPECT_EQ(result.status(), CheckResult::PASS);
+  EXPECT_EQ(ValueOf(result, "failed_checks"), "none");
+  EXPECT_EQ(ValueOf(result, "h2d_gb_s", "gpu:0"), "(none)");
+  EXPECT_EQ(ValueOf(result, "h2d_gb_s", "gpu:1"), "55");
+  const CheckResult unknown =
+      ResultOf("exec.aznhc", others + "n3 | Running check 1 of 1:  \"check_x\"\n");
+  EXPECT_EQ(unknown.status(), CheckResult::SKIPPED);
+  EXPECT_THAT(unknown.message(), HasSubstr("tells of other nodes only: n2, n3"));
+}
+
+TEST(Nhc, ANodeMayCallItselfOtherwiseThanWeDo) {
+  const CheckResult result =
+      ResultOf("exec.aznhc",
+               "NOTE | this says nothing\n"
+               "node05 | ERROR:  nhc:  Health check failed:  check_fs_used:  / is 95% full\n");
+  EXPECT_EQ(ValueOf(result, "failed_checks"), "check_fs_used");
+}
+
 TEST(Nhc, ARateBelowTheOneItExpectsFails) {
   const CheckResult result = ResultOf(
       "exec.aznhc", "n | Measured Avg NCCL allreduce bus BW 300.1 GB/s (expected >=460.0 GB/s)\n");

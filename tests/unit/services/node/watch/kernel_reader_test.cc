@@ -67,6 +67,18 @@ TEST(Kmsg, AnOverrunIsToldByTheGapInTheNumbers) {
   EXPECT_EQ(heard.lost, 4);
 }
 
+TEST(Kmsg, NumbersThatNoKernelReachesAreNotAddedUp) {
+  Device device{{{"6,1,1,-;a\n"},
+                 {"6,18446744073709551615,2,-;b\n"},
+                 {"6,-3,3,-;no\n"},
+                 {"6,5,4,-;c\n"},
+                 {"6,9223372036854775807,5,-;d\n"}}};
+  const auto reader = ReadKmsg(host::FileDescriptor(), device.read());
+  const Heard heard = Read(*reader);
+  EXPECT_EQ(heard.lines.size(), 4u);
+  EXPECT_GT(heard.lost, 0);
+}
+
 TEST(Kmsg, InterruptedAndOversizedReadsAreTriedAgain) {
   Device device{{{"", EINTR}, {"", EINVAL}, {"6,1,1,-;a\n"}}};
   const auto reader = ReadKmsg(host::FileDescriptor(), device.read());

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -109,6 +110,50 @@ TEST(Watcher, ACounterThatMovesIsAnEventWithoutAKernelLog) {
     root.Write("/proc/vmstat", "oom_kill " + std::to_string(++kills) + "\n");
   } while (event.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready);
   EXPECT_EQ(event.get().finding().name(), "oom_kills");
+}
+
+// Counters whose driver does not answer until it is told to.
+class StuckSampler final : public Sampler {
+ public:
+  StuckSampler(std::shared_future<void> answer, std::promise<void> told)
+      : Sampler("node-1", {}, {}), answer_(std::move(answer)), told_(std::move(told)) {}
+  void Sample(absl::Time, const OnNoticed& noticed) override {
+    answer_.wait();
+    noticed("system.memory", galen::v1::Finding());
+    told_.set_value();
+  }
+
+ private:
+  const std::shared_future<void> answer_;
+  std::promise<void> told_;
+};
+
+TEST(Watcher, ACounterThatIsStuckNeitherHidesAKernelLineNorHoldsUpTheEnd) {
+  const SystemClock clock;
+  EventHub hub(clock);
+  FirstEvent first;
+  ASSERT_TRUE(hub.Listen(first.push(), [](const absl::Status&) {}).ok());
+  std::atomic<int> events = 0;
+  const auto count = [&events](const v1::WatchEvent&) { return ++events > 0; };
+  ASSERT_TRUE(hub.Listen(count, [](const absl::Status&) {}).ok());
+  FakeKmsg kmsg;
+  std::promise<void> answer;
+  std::promise<void> told;
+  std::future<void> was_told = told.get_future();
+  {
+    Watcher::Options options;
+    options.farewell = absl::ZeroDuration();
+    const Watcher watcher(
+        std::make_shared<testing::FakeHost>(),
+        std::make_unique<StuckSampler>(answer.get_future().share(), std::move(told)), kmsg.Reader(),
+        Patterns(), hub, options);
+    kmsg.Say("3,2,2000000,-;NVRM: Xid (PCI:0000:b3:00): 79, pid=1, GPU has fallen off the bus.\n");
+    EXPECT_EQ(first.promise.get_future().get().check(), "system.kernel_log");
+  }
+  // What is noticed after the end reaches nobody.
+  answer.set_value();
+  was_told.wait();
+  EXPECT_EQ(events, 1);
 }
 
 TEST(Watcher, AKernelLogThatBreaksDoesNotStopTheWatch) {
