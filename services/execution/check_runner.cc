@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/digest/sha256.h"
 #include "common/security/identity.h"
 #include "services/execution/ask_nodes.h"
 #include "services/execution/fan_out.h"
@@ -50,8 +51,10 @@ std::set<std::string> OfKind(const knowledge::Knowledge& knowledge,
   return of_kind;
 }
 
-// What makes two calls of a check answer differently, beside the node.
-std::string VariantOf(const v1::RunChecksRequest& request, const std::string& check) {
+// What makes two calls answer differently, beside the node and a check's own parameters. A digest,
+// as a caller may name ten thousand nodes to compare with, and each kept result has this in its
+// key.
+std::string VariantOf(const v1::RunChecksRequest& request) {
   std::string variant =
       absl::StrCat(request.bundle(), "\n", TimeUtil::ToString(request.start_time()), "\n",
                    TimeUtil::ToString(request.end_time()), "\n", request.allow_intrusive(),
@@ -59,13 +62,20 @@ std::string VariantOf(const v1::RunChecksRequest& request, const std::string& ch
   if (request.has_baseline()) {
     absl::StrAppend(&variant, "\n", request.baseline().ShortDebugString());
   }
+  return Sha256Hex(variant);
+}
+
+// And with the parameters of this check.
+std::string VariantOf(const std::string& of_call, const v1::RunChecksRequest& request,
+                      const std::string& check) {
+  std::string variant = of_call;
   for (const galen::v1::CheckParameters& parameters : request.parameters()) {
     if (parameters.check() != check) continue;
     const std::map<std::string, std::string> values(parameters.values().begin(),
                                                     parameters.values().end());
     for (const auto& [name, value] : values) absl::StrAppend(&variant, "\n", name, "=", value);
   }
-  return variant;
+  return Sha256Hex(variant);
 }
 
 }  // namespace
@@ -222,9 +232,10 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   }
   const auto calls = std::make_shared<CancelList>();
   std::map<std::string, std::string> variants;
+  const std::string of_call = VariantOf(request);
   absl::Duration long_checks;
   for (const std::string& check : checks) {
-    variants[check] = VariantOf(request, check);
+    variants[check] = VariantOf(of_call, request, check);
     long_checks += TimeLimit(*(*book)->FindCheck(check));
   }
   auto counted = [numbers = numbers_, tell = std::move(on_result)](CheckResult result) mutable {
@@ -262,7 +273,9 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
     fan_out->Add(node, alone);
     if (!measured.empty()) fan_out->Add(node, measured, kTelemetry);
     if (!remembered.empty()) fan_out->Add(node, remembered, kHistory);
-    for (const std::string& check : paired) fan_out->Add(node, {check}, check);
+    for (const std::string& check : paired) {
+      fan_out->Add(node, {check}, check, /*compared=*/true);
+    }
   }
   for (const std::string& node : unseen) fan_out->Add(node, checks);
   if (!share && !request.diagnosis().empty()) {

@@ -80,10 +80,11 @@ int FanOut::PlaceOf(const std::string& check) const {
 }
 
 void FanOut::Add(const std::string& node, const std::set<std::string>& checks,
-                 const std::string& part) {
+                 const std::string& part, bool compared) {
   MutexLock lock(mu_);
   Part& asked = parts_[node].emplace_back();
   asked.name = part;
+  asked.compared = compared;
   for (const std::string& check : checks) {
     int place = PlaceOf(check);
     if (place < 0) {
@@ -118,7 +119,7 @@ void FanOut::OnResult(const std::string& node, CheckResult result, const std::st
     } else {
       asked->wanted.erase(wanted);
       if (tap_) tap_(result);
-      Emit(std::move(result));
+      Emit(*asked, std::move(result));
     }
   }
   Deliver();
@@ -139,7 +140,7 @@ void FanOut::OnNodeDone(const std::string& node, const absl::Status& status,
                            asked->fault.empty() ? "" : ": ", asked->fault);
       }
       for (const int check : asked->wanted) {
-        Emit(ErrorResult(names_[static_cast<std::size_t>(check)], node, why));
+        Emit(*asked, ErrorResult(names_[static_cast<std::size_t>(check)], node, why));
       }
       asked->wanted.clear();
     }
@@ -216,8 +217,9 @@ void FanOut::Deliver() {
   std::move(done_)(end);
 }
 
-void FanOut::Emit(CheckResult result) {
-  const knowledge::v1::Check* spec = compare_ ? knowledge_->FindCheck(result.check()) : nullptr;
+void FanOut::Emit(const Part& part, CheckResult result) {
+  const knowledge::v1::Check* spec =
+      compare_ && !part.compared ? knowledge_->FindCheck(result.check()) : nullptr;
   if (spec != nullptr && !spec->comparisons().empty()) {
     held_[result.check()].push_back(std::move(result));
   } else {

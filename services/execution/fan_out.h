@@ -36,9 +36,10 @@ class FanOut {
          clients::OnMessage<galen::v1::CheckResult> on_result,
          absl::AnyInvocable<void(absl::Status) &&> done, Tap tap = nullptr, bool compare = true);
 
-  // The node owes the results of `checks`; all parts of all nodes before the first result.
+  // The node owes the results of `checks`; all parts of all nodes before the first result. Of a
+  // part that is `compared` whoever gives the results has compared the nodes already.
   void Add(const std::string& node, const std::set<std::string>& checks,
-           const std::string& part = "");
+           const std::string& part = "", bool compared = false);
   // What a node that is not asked now answered before to a check that compares nodes: a call that
   // was broken off is made again for the rest, which must look as it would have beside all.
   void AddPeer(galen::v1::CheckResult result);
@@ -62,14 +63,15 @@ class FanOut {
     std::string name;
     absl::InlinedVector<int, 4> wanted;  // places in names_
     std::string fault;                   // why something that it sent was dropped
+    bool compared = false;
   };
 
   // The place of a check in names_; -1: it was not asked of any node.
   int PlaceOf(const std::string& check) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // nullptr when there is none.
   Part* Find(const std::string& node, const std::string& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Puts a result where the next Deliver() finds it, or holds it.
-  void Emit(galen::v1::CheckResult result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Puts a result of a part where the next Deliver() finds it, or holds it.
+  void Emit(const Part& part, galen::v1::CheckResult result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EmitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A part is over.
   void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -45,15 +45,11 @@ std::vector<PairRounds::Pair> PairRounds::PairUp() {
     used.insert(b);
     pairs.push_back({a, b});
   };
-  // A cleared node as the one side, so that the outcome is the suspect's own.
+  // With a cleared node, so that the outcome is the suspect's own.
   for (const std::string& suspect : suspects) {
     for (const std::string& partner : clear) {
       if (!may(suspect, partner)) continue;
-      if (failed_as_b_.contains(suspect)) {
-        pair_up(partner, suspect);
-      } else {
-        pair_up(suspect, partner);
-      }
+      pair_up(suspect, partner);
       break;
     }
     if (used.size() >= 2 * clear.size()) break;
@@ -63,12 +59,7 @@ std::vector<PairRounds::Pair> PairRounds::PairUp() {
   for (const std::size_t least : {distance, std::size_t{1}}) {
     for (std::size_t i = 0; i < suspects.size(); ++i) {
       for (std::size_t j = i + least; j < suspects.size() && !used.contains(suspects[i]); ++j) {
-        if (!may(suspects[i], suspects[j])) continue;
-        if (failed_as_b_.contains(suspects[i]) && !failed_as_b_.contains(suspects[j])) {
-          pair_up(suspects[j], suspects[i]);
-        } else {
-          pair_up(suspects[i], suspects[j]);
-        }
+        if (may(suspects[i], suspects[j])) pair_up(suspects[i], suspects[j]);
       }
     }
   }
@@ -78,10 +69,6 @@ std::vector<PairRounds::Pair> PairRounds::PairUp() {
 void PairRounds::Tell(const Pair& pair, bool fine) {
   Verdict& a = verdicts_[pair.a];
   Verdict& b = verdicts_[pair.b];
-  if (!fine) {
-    failed_as_b_.erase(pair.a);
-    failed_as_b_.insert(pair.b);
-  }
   if (fine) {
     a = b = Verdict::kClear;
   } else if (a == Verdict::kClear) {

@@ -13,10 +13,9 @@ namespace galen::execution {
 // Which nodes to test against which, so that every node is tested, a bad node is told from its
 // partners, and no node is in two tests at a time.
 //
-// Round 1 pairs all nodes. A pair that is fine clears both. Each node of a pair that is not fine is
-// tested again with a cleared node, and what that pair says is the suspect's own: cleared, or bad.
-// It has the side there that it had when it failed: a test goes one way, and a node that sends
-// badly may receive well. Suspects for whom no cleared node is free meet other suspects, at a
+// Round 1 pairs all nodes. A pair that is fine, both ways, clears both. Each node of a pair that is
+// not fine is tested again with a cleared node, and what that pair says is the suspect's own:
+// cleared, or bad. Suspects for whom no cleared node is free meet other suspects, at a
 // distance that doubles each round; two sound ones that meet are cleared. So the cleared grow like
 // the rounds' power of two, and a few bad nodes are told in two rounds. The plan stops after 2 +
 // ceil(log2(n)) rounds; what is still suspect then is undecided, not bad.
@@ -25,8 +24,8 @@ namespace galen::execution {
 class PairRounds {
  public:
   struct Pair {
-    std::string a;  // the server of a sweep
-    std::string b;  // its client
+    std::string a;  // the server of a sweep's first way, the client of its second
+    std::string b;
   };
   enum class Verdict {
     kUndecided,  // not tested, or every test of it met a suspect
@@ -40,7 +39,8 @@ class PairRounds {
   // The pairs to test next, at the same time; empty: done. Not before all outcomes of the round
   // before were told.
   std::vector<Pair> Next();
-  // Whether the test of a pair of the current round came out fine.
+  // Whether the test of a pair of the current round came out fine, both ways: a node that sends
+  // badly may receive well.
   void Tell(const Pair& pair, bool fine);
   // The node cannot be tested at all (it lacks the device): it is in no further pair, undecided.
   void Leave(const std::string& node) { left_.insert(node); }
@@ -59,7 +59,6 @@ class PairRounds {
   // Pairs that were tested already, the lesser name first.
   std::set<std::pair<std::string, std::string>> tested_;
   std::set<std::string> left_;
-  std::set<std::string> failed_as_b_;  // whose last test was not fine, on side b
   std::size_t rounds_ = 0;
 };
 

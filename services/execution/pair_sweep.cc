@@ -1,226 +1,127 @@
 #include "services/execution/pair_sweep.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <memory>
-#include <optional>
-#include <random>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "common/base/mutex.h"
+#include "common/knowledge/clean_result.h"
 #include "common/knowledge/limits.h"
+#include "common/knowledge/rules.h"
+#include "services/execution/comparison.h"
 #include "services/execution/fan_out.h"
+#include "services/execution/one_pair.h"
 #include "services/execution/pair_rounds.h"
 
 namespace galen::execution {
 namespace {
 
 using galen::v1::CheckResult;
+using galen::v1::Finding;
+using knowledge::v1::Check;
 using OnResult = std::function<void(const std::string& node, CheckResult result)>;
 
-constexpr absl::string_view kListening = "listening on ";
 constexpr absl::string_view kVerdictFinding = "follows_node";
 
-bool Measured(const CheckResult& result) {
-  return result.status() == CheckResult::PASS || result.status() == CheckResult::FAIL;
-}
-
-// 128 bits that nobody guesses.
-std::string Token() {
-  std::random_device random;
-  std::string token;
-  for (int i = 0; i < 4; ++i) absl::StrAppend(&token, absl::Hex(random(), absl::kZeroPad8));
-  return token;
-}
-
-// The address in an interim message; "" when it says none. A node's word is not trusted: only what
-// an address and a port are made of goes on to the other node.
-std::string AddressIn(absl::string_view message) {
-  if (!absl::ConsumePrefix(&message, kListening)) return "";
-  const absl::string_view address = message.substr(0, message.find(' '));
-  const bool sound = address.size() <= 64 && absl::StrContains(address, ':') &&
-                     address.find_first_not_of("0123456789abcdefABCDEF.:[]%") == address.npos;
-  return sound ? std::string(address) : "";
-}
-
-// One test of two nodes.
-class PairTest : public std::enable_shared_from_this<PairTest> {
- public:
-  struct Outcome {
-    CheckResult server;
-    CheckResult client;
+bool BothMeasured(const PairOutcome& outcome) {
+  const auto measured = [](const CheckResult& result) {
+    return result.status() == CheckResult::PASS || result.status() == CheckResult::FAIL;
   };
+  return measured(outcome.server) && measured(outcome.client);
+}
 
-  PairTest(const PairSweep& sweep, PairRounds::Pair pair, OnResult progress,
-           absl::AnyInvocable<void(Outcome) &&> done)
-      : check_(sweep.check.name()),
-        pair_(std::move(pair)),
-        server_(*sweep.nodes.at(pair_.a)),
-        client_(*sweep.nodes.at(pair_.b)),
-        call_(sweep.call),
-        deadline_(std::min(sweep.deadline, sweep.clock.Now() + sweep.pair_time)),
-        token_(Token()),
-        calls_(sweep.calls),
-        work_(sweep.work),
-        progress_(std::move(progress)),
-        done_(std::move(done)) {}
+bool BothPass(const PairOutcome& outcome) {
+  return outcome.server.status() == CheckResult::PASS &&
+         outcome.client.status() == CheckResult::PASS;
+}
 
-  void Start() {
-    const trace::Scope scope(work_);
-    node::v1::RunChecksRequest call = CallAs("server", pair_.a, "");
-    const clients::Cancel cancel = server_.RunChecks(
-        call, deadline_,
-        [self = shared_from_this()](CheckResult result) { self->OnServer(std::move(result)); },
-        [self = shared_from_this()](const absl::Status& status) { self->OnServerDone(status); });
-    calls_->Add(cancel);
-    {
-      const MutexLock lock(mu_);
-      if (server_done_) return;
-      cancel_server_ = cancel;
-      if (!deserted_) return;
-    }
-    cancel();
+// The name and the device.
+using Place = std::pair<std::string, std::string>;
+
+Place PlaceOf(const Finding& finding) { return {finding.name(), finding.subject().device()}; }
+
+bool Told(const Finding& finding) { return finding.value_case() != Finding::VALUE_NOT_SET; }
+
+// Of a node that is fine both ways: what it measured as the client, for that is its own sending,
+// and what it knows besides as the server.
+CheckResult BothWays(CheckResult client, const CheckResult& server) {
+  std::set<Place> known;
+  for (const Finding& finding : client.findings()) known.insert(PlaceOf(finding));
+  for (const Finding& finding : server.findings()) {
+    if (Told(finding) && !known.contains(PlaceOf(finding))) *client.add_findings() = finding;
   }
-
- private:
-  node::v1::RunChecksRequest CallAs(absl::string_view role, const std::string& node,
-                                    const std::string& peer) const {
-    node::v1::RunChecksRequest call = call_;
-    call.clear_checks();
-    call.add_checks(check_);
-    call.set_node(node);
-    call.set_progress(true);
-    galen::v1::CheckParameters* own = nullptr;
-    for (galen::v1::CheckParameters& parameters : *call.mutable_parameters()) {
-      if (parameters.check() == check_) own = &parameters;
-    }
-    if (own == nullptr) own = call.add_parameters();
-    own->set_check(check_);
-    (*own->mutable_values())["role"] = std::string(role);
-    (*own->mutable_values())["token"] = token_;
-    if (!peer.empty()) (*own->mutable_values())["peer"] = peer;
-    return call;
+  if (!server.message().empty()) {
+    absl::StrAppend(client.mutable_message(), client.message().empty() ? "" : "; ",
+                    "as the server: ", server.message());
   }
+  return client;
+}
 
-  void OnServer(CheckResult result) {
-    if (result.status() != CheckResult::RUNNING) {
-      const MutexLock lock(mu_);
-      server_result_ = std::move(result);
-      return;
-    }
-    const std::string address = AddressIn(result.message());
-    if (!address.empty()) StartClient(address);
-    progress_(pair_.a, std::move(result));
+// As much of a result as others are compared with.
+CheckResult ToCompareWith(const Check& check, const CheckResult& result) {
+  CheckResult copy;
+  copy.set_check(result.check());
+  copy.set_node(result.node());
+  copy.set_status(result.status());
+  for (const Finding& finding : result.findings()) {
+    const bool used = std::any_of(
+        check.comparisons().begin(), check.comparisons().end(), [&](const auto& comparison) {
+          return finding.name() == comparison.of() || finding.name() == comparison.within();
+        });
+    if (used) *copy.add_findings() = finding;
   }
+  return copy;
+}
 
-  void StartClient(const std::string& address) {
-    {
-      const MutexLock lock(mu_);
-      if (client_started_ || server_done_) return;
-      client_started_ = true;
-    }
-    const trace::Scope scope(work_);
-    calls_->Add(client_.RunChecks(
-        CallAs("client", pair_.b, address), deadline_,
-        [self = shared_from_this()](CheckResult result) { self->OnClient(std::move(result)); },
-        [self = shared_from_this()](const absl::Status& status) { self->OnClientDone(status); }));
+// Whether every number that has a limit could be held against it, or else against other nodes. A
+// speed for which neither is known clears nobody.
+bool Judged(const Check& check, const CheckResult& result) {
+  std::map<std::string, const knowledge::v1::Rule*> limits;
+  std::set<std::string> referred;
+  for (const knowledge::v1::FindingSpec& spec : check.findings()) {
+    if (!spec.has_abnormal() || spec.name() == kVerdictFinding) continue;
+    limits[spec.name()] = &spec.abnormal();
+    referred.insert(spec.abnormal().value());
   }
-
-  void OnClient(CheckResult result) {
-    if (result.status() == CheckResult::RUNNING) {
-      progress_(pair_.b, std::move(result));
-      return;
+  CheckResult references;
+  std::set<Place> compared;
+  for (const Finding& finding : result.findings()) {
+    if (referred.contains(finding.name())) *references.add_findings() = finding;
+    for (const knowledge::v1::Comparison& comparison : check.comparisons()) {
+      if (comparison.finding() != finding.name() || !Told(finding)) continue;
+      compared.insert({comparison.of(), finding.subject().device()});
     }
-    const MutexLock lock(mu_);
-    client_result_ = std::move(result);
   }
+  return std::all_of(
+      result.findings().begin(), result.findings().end(), [&](const Finding& finding) {
+        const auto limit = limits.find(finding.name());
+        return limit == limits.end() || !Told(finding) || compared.contains(PlaceOf(finding)) ||
+               knowledge::Compare(*limit->second, finding, references) !=
+                   knowledge::Truth::kUnknown;
+      });
+}
 
-  void OnServerDone(const absl::Status& status) {
-    {
-      const MutexLock lock(mu_);
-      server_done_ = true;
-      cancel_server_ = nullptr;  // it may hold what holds this
-      if (deserted_ &&
-          (!server_result_.has_value() || server_result_->status() == CheckResult::ERROR)) {
-        server_result_ =
-            ErrorResult(check_, pair_.a,
-                        absl::StrCat("not tested: ", pair_.b, " was no client for it (",
-                                     client_result_->message(), ")"));
-      } else if (!server_result_.has_value()) {
-        server_result_ = ErrorResult(
-            check_, pair_.a,
-            absl::StrCat("node executor of ", pair_.a, " gave no answer as the server of ", pair_.b,
-                         status.ok() ? "" : ": ", status.message()));
-      }
-    }
-    FinishIfBothDone();
+// What is known of a node that gave no result, and of which its client told what is wrong: the
+// client is clear of blame, so what it met is the node's. Whose word it is stands in the device.
+void TakeWordOf(const CheckResult& client, const std::string& node, CheckResult& result) {
+  result.set_status(CheckResult::FAIL);
+  absl::StrAppend(result.mutable_message(), result.message().empty() ? "" : "; ", client.node(),
+                  " as its client: ", client.message());
+  for (const Finding& finding : client.findings()) {
+    if (!finding.abnormal() || finding.name() == kVerdictFinding) continue;
+    Finding& taken = *result.add_findings();
+    taken = finding;
+    taken.mutable_subject()->set_node(node);
+    taken.mutable_subject()->set_device(absl::StrCat("peer:", client.node()));
   }
-
-  void OnClientDone(const absl::Status& status) {
-    clients::Cancel cancel;
-    {
-      const MutexLock lock(mu_);
-      client_done_ = true;
-      if (!client_result_.has_value()) {
-        client_result_ = ErrorResult(
-            check_, pair_.b,
-            absl::StrCat("node executor of ", pair_.b, " gave no answer as the client of ", pair_.a,
-                         status.ok() ? "" : ": ", status.message()));
-      }
-      // The server would wait for this client until its own limit, and the round with it.
-      if (!server_done_ && !Measured(*client_result_)) {
-        deserted_ = true;
-        cancel = cancel_server_;
-      }
-    }
-    if (cancel) cancel();
-    FinishIfBothDone();
-  }
-
-  void FinishIfBothDone() {
-    Outcome outcome;
-    {
-      const MutexLock lock(mu_);
-      if (finished_ || !server_done_ || (client_started_ && !client_done_)) return;
-      finished_ = true;
-      outcome.server = *server_result_;
-      // The client was never asked: what it would have met is the server's trouble.
-      outcome.client =
-          client_started_
-              ? *client_result_
-              : ErrorResult(check_, pair_.b,
-                            absl::StrCat("not tested: ", pair_.a, " opened no port for it (",
-                                         server_result_->message(), ")"));
-    }
-    std::move(done_)(std::move(outcome));
-  }
-
-  const std::string check_;
-  const PairRounds::Pair pair_;
-  clients::NodeClient& server_;
-  clients::NodeClient& client_;
-  const node::v1::RunChecksRequest call_;
-  const absl::Time deadline_;
-  const std::string token_;
-  const std::shared_ptr<CancelList> calls_;
-  const trace::Work work_;
-  const OnResult progress_;
-  absl::AnyInvocable<void(Outcome) &&> done_;
-
-  Mutex mu_;
-  bool client_started_ ABSL_GUARDED_BY(mu_) = false;
-  bool server_done_ ABSL_GUARDED_BY(mu_) = false;
-  bool client_done_ ABSL_GUARDED_BY(mu_) = false;
-  bool finished_ ABSL_GUARDED_BY(mu_) = false;
-  bool deserted_ ABSL_GUARDED_BY(mu_) = false;  // the client ended without having measured
-  clients::Cancel cancel_server_ ABSL_GUARDED_BY(mu_);
-  std::optional<CheckResult> server_result_ ABSL_GUARDED_BY(mu_);
-  std::optional<CheckResult> client_result_ ABSL_GUARDED_BY(mu_);
-};
+}
 
 class Sweep : public std::enable_shared_from_this<Sweep> {
  public:
@@ -236,21 +137,27 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
       const MutexLock lock(mu_);
       if (!sweep_.calls->cancelled()) pairs = rounds_.Next();
       open_ = pairs.size();
+      round_.clear();
+      for (const PairRounds::Pair& pair : pairs) round_.push_back({pair, {}});
     }
     if (pairs.empty()) {
       Finish();
       return;
     }
-    for (const PairRounds::Pair& pair : pairs) {
-      std::make_shared<PairTest>(sweep_, pair, on_result_,
-                                 [self = shared_from_this(), pair](PairTest::Outcome outcome) {
-                                   self->OnOutcome(pair, std::move(outcome));
-                                 })
-          ->Start();
-    }
+    for (std::size_t i = 0; i < pairs.size(); ++i) StartWay(i, pairs[i]);
   }
 
  private:
+  struct Way {
+    PairRounds::Pair roles;
+    PairOutcome outcome;
+  };
+  // A pair of the round that is under way.
+  struct Tested {
+    PairRounds::Pair pair;
+    std::vector<Way> ways;  // the second only where the first was fine
+  };
+
   static std::vector<std::string> NamesOf(
       const std::map<std::string, clients::NodeClient*>& nodes) {
     std::vector<std::string> names;
@@ -258,21 +165,109 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
     return names;
   }
 
-  void OnOutcome(const PairRounds::Pair& pair, PairTest::Outcome outcome) {
+  // What would be refused in the end, for its size, is not worked on before.
+  void Bound(const std::string& node, CheckResult& result) const {
+    if (result.findings_size() <= knowledge::kMaxFindings) return;
+    result = ErrorResult(sweep_.check.name(), node,
+                         absl::StrCat("node executor of ", node, " sent more than ",
+                                      knowledge::kMaxFindings, " findings"));
+  }
+
+  // What ends now may have been cut off, which is no node's fault.
+  bool Over() const { return sweep_.calls->cancelled() || sweep_.clock.Now() >= sweep_.deadline; }
+
+  void StartWay(std::size_t at, const PairRounds::Pair& roles) {
+    StartPairTest(sweep_, roles, on_result_,
+                  [self = shared_from_this(), at, roles](PairOutcome outcome) {
+                    self->OnOutcome(at, roles, std::move(outcome));
+                  });
+  }
+
+  void OnOutcome(std::size_t at, const PairRounds::Pair& roles, PairOutcome outcome) {
+    bool other_way = false;
     {
       const MutexLock lock(mu_);
-      const bool server_skips = outcome.server.status() == CheckResult::SKIPPED;
-      const bool client_skips = outcome.client.status() == CheckResult::SKIPPED;
-      if (server_skips) rounds_.Leave(pair.a);
-      if (client_skips) rounds_.Leave(pair.b);
-      const bool fine = outcome.server.status() == CheckResult::PASS &&
-                        outcome.client.status() == CheckResult::PASS;
-      if (!server_skips && !client_skips) rounds_.Tell(pair, fine);
-      Keep(pair.a, std::move(outcome.server), fine);
-      Keep(pair.b, std::move(outcome.client), fine);
-      if (--open_ != 0) return;
+      Bound(roles.a, outcome.server);
+      Bound(roles.b, outcome.client);
+      Tested& tested = round_[at];
+      other_way = tested.ways.empty() && BothPass(outcome) && !Over();
+      tested.ways.push_back({roles, std::move(outcome)});
+      if (!other_way) {
+        if (--open_ != 0) return;
+        ComparePairs();
+        for (Tested& each : round_) Judge(each);
+      }
     }
-    StartRound();
+    if (other_way) {
+      StartWay(at, {roles.b, roles.a});
+    } else {
+      StartRound();
+    }
+  }
+
+  // Holds the pairs of a round against each other, and against the nodes that are clear already:
+  // each way by itself, for the two of a node may differ. What lies beyond its limit then fails.
+  void ComparePairs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const Check& check = sweep_.check;
+    if (check.comparisons().empty()) return;
+    std::map<std::string, CheckResult> others;
+    for (const std::string& node : fine_) others[node] = ToCompareWith(check, results_.at(node));
+    for (const std::size_t way : {std::size_t{0}, std::size_t{1}}) {
+      std::map<std::string, CheckResult*> compared;
+      for (Tested& tested : round_) {
+        if (tested.ways.size() <= way) continue;
+        compared[tested.ways[way].roles.a] = &tested.ways[way].outcome.server;
+        compared[tested.ways[way].roles.b] = &tested.ways[way].outcome.client;
+      }
+      std::vector<CheckResult*> all;
+      for (auto& [node, result] : compared) all.push_back(result);
+      for (auto& [node, result] : others) {
+        if (!compared.contains(node)) all.push_back(&result);
+      }
+      CompareNodes(check, all);
+      for (const auto& [node, result] : compared) others[node] = ToCompareWith(check, *result);
+    }
+  }
+
+  void Judge(Tested& tested) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    bool skipped = false;
+    for (const Way& way : tested.ways) {
+      const bool server = way.outcome.server.status() == CheckResult::SKIPPED;
+      const bool client = way.outcome.client.status() == CheckResult::SKIPPED;
+      if (server) rounds_.Leave(way.roles.a);
+      if (client) rounds_.Leave(way.roles.b);
+      skipped = skipped || server || client;
+    }
+    const auto failed = std::find_if(tested.ways.begin(), tested.ways.end(),
+                                     [](const Way& way) { return !BothPass(way.outcome); });
+    if (failed == tested.ways.end() && tested.ways.size() == 2) {
+      rounds_.Tell(tested.pair, true);
+      PairOutcome& first = tested.ways[0].outcome;
+      PairOutcome& second = tested.ways[1].outcome;
+      Keep(tested.pair.a, BothWays(std::move(second.client), first.server), true);
+      Keep(tested.pair.b, BothWays(std::move(first.client), second.server), true);
+      return;
+    }
+    // Cut off: what was measured before that still speaks, but clears and convicts nobody.
+    if (failed == tested.ways.end() || (Over() && !skipped && !BothMeasured(failed->outcome))) {
+      Way& way = tested.ways.front();
+      if (!results_.contains(way.roles.a)) Keep(way.roles.a, way.outcome.server, false);
+      if (!results_.contains(way.roles.b)) Keep(way.roles.b, way.outcome.client, false);
+      return;
+    }
+    if (!skipped) rounds_.Tell(tested.pair, false);
+    const PairOutcome& outcome = failed->outcome;
+    const bool accused = outcome.server.status() == CheckResult::ERROR &&
+                         outcome.client.status() == CheckResult::FAIL;
+    accusers_.erase(failed->roles.b);
+    accusers_.erase(failed->roles.a);
+    if (accused) {
+      CheckResult& word = accusers_[failed->roles.a];
+      word = outcome.client;
+      word.set_node(failed->roles.b);  // whatever it calls itself
+    }
+    Keep(failed->roles.a, outcome.server, false);
+    Keep(failed->roles.b, outcome.client, false);
   }
 
   // A fine test speaks for the node over one that was not; of others the last.
@@ -297,24 +292,32 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
   void Conclude(const std::string& node, CheckResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (result.status() == CheckResult::SKIPPED) return;
     const PairRounds::Verdict verdict = rounds_.VerdictOf(node);
+    const bool declared =
+        std::any_of(sweep_.check.findings().begin(), sweep_.check.findings().end(),
+                    [](const auto& finding) { return finding.name() == kVerdictFinding; });
+    const auto accuser = accusers_.find(node);
+    if (declared && result.status() == CheckResult::ERROR && verdict == PairRounds::Verdict::kBad &&
+        accuser != accusers_.end()) {
+      TakeWordOf(accuser->second, node, result);
+    }
     const std::size_t bad = rounds_.Nodes(PairRounds::Verdict::kBad).size();
     if (bad > 0) {
       absl::StrAppend(result.mutable_message(), result.message().empty() ? "" : "; ", "fails on ",
                       bad, " of ", sweep_.nodes.size(), " nodes whoever the partner is");
     }
-    const bool declared =
-        std::any_of(sweep_.check.findings().begin(), sweep_.check.findings().end(),
-                    [](const auto& finding) { return finding.name() == kVerdictFinding; });
     if (!declared || result.status() == CheckResult::ERROR) return;
-    galen::v1::Finding* finding = nullptr;
-    for (galen::v1::Finding& known : *result.mutable_findings()) {
+    Finding* finding = nullptr;
+    for (Finding& known : *result.mutable_findings()) {
       if (known.name() == kVerdictFinding) finding = &known;
     }
     if (finding == nullptr) finding = result.add_findings();
+    finding->Clear();  // the node has no say in it
     finding->set_name(std::string(kVerdictFinding));
     finding->mutable_subject()->set_node(node);
     if (verdict == PairRounds::Verdict::kBad) finding->set_text_value(node);
-    if (verdict == PairRounds::Verdict::kClear) finding->set_text_value("none");
+    if (verdict == PairRounds::Verdict::kClear && Judged(sweep_.check, result)) {
+      finding->set_text_value("none");
+    }
     knowledge::ApplyLimits(sweep_.check, result);
   }
 
@@ -324,7 +327,10 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
   Mutex mu_;
   PairRounds rounds_ ABSL_GUARDED_BY(mu_);
   std::size_t open_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<Tested> round_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, CheckResult> results_ ABSL_GUARDED_BY(mu_);
+  // Of a node whose last test gave no result of its own: what its client said is wrong.
+  std::map<std::string, CheckResult> accusers_ ABSL_GUARDED_BY(mu_);
   std::set<std::string> fine_ ABSL_GUARDED_BY(mu_);
 };
 

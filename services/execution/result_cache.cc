@@ -10,6 +10,10 @@ namespace {
 
 using galen::v1::CheckResult;
 
+// Of a result and of a diagnosis: the nodes of the maps and lists, and the objects in them. An
+// estimate; what matters is that many small ones count too.
+constexpr std::size_t kOverhead = 256;
+
 std::string Key(const std::string& variant, const std::string& id) {
   return absl::StrCat(id, "\n", variant);
 }
@@ -21,10 +25,16 @@ std::list<ResultCache::Diagnosis>::iterator ResultCache::Touch(const std::string
   if (found != by_name_.end()) {
     diagnoses_.splice(diagnoses_.begin(), diagnoses_, found->second);
   } else {
-    diagnoses_.push_front({name, 0, {}});
+    const std::size_t size = kOverhead + 2 * name.size();  // it is here and in by_name_
+    diagnoses_.push_front({name, size, {}});
     by_name_[name] = diagnoses_.begin();
+    bytes_ += size;
   }
   return diagnoses_.begin();
+}
+
+std::size_t ResultCache::SizeOf(const std::string& key, const Entry& entry) {
+  return kOverhead + key.size() + entry.result.ByteSizeLong();
 }
 
 void ResultCache::Keep(const std::string& diagnosis, const std::string& variant,
@@ -33,16 +43,16 @@ void ResultCache::Keep(const std::string& diagnosis, const std::string& variant,
       result.status() > CheckResult::SKIPPED) {
     return;
   }
-  const std::size_t size = result.ByteSizeLong();
   MutexLock lock(mu_);
   const auto entry = Touch(diagnosis);
   const auto [at, added] = entry->results.try_emplace(Key(variant, result.id()));
   if (!added) {
-    const std::size_t before = at->second.result.ByteSizeLong();
+    const std::size_t before = SizeOf(at->first, at->second);
     entry->bytes -= before;
     bytes_ -= before;
   }
   at->second = {result, now};
+  const std::size_t size = SizeOf(at->first, at->second);
   entry->bytes += size;
   bytes_ += size;
   while (bytes_ > options_.max_bytes && !diagnoses_.empty()) {

@@ -23,6 +23,7 @@ namespace galen::execution {
 class ResultCache {
  public:
   struct Options {
+    // Of results, their keys, and what each takes beside.
     std::size_t max_bytes = std::size_t{64} << 20;
     // A diagnosis that asks later than this wants to know what is true now.
     absl::Duration max_age = absl::Minutes(30);
@@ -53,6 +54,8 @@ class ResultCache {
     std::map<std::string, Entry> results;
   };
 
+  // What an entry counts for.
+  static std::size_t SizeOf(const std::string& key, const Entry& entry);
   // The one that was used last, at the front.
   std::list<Diagnosis>::iterator Touch(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

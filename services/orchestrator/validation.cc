@@ -74,20 +74,28 @@ absl::Status ValidateLog(const v1::LogSource& log, int index) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateNodes(const std::string& field,
+                           const google::protobuf::RepeatedPtrField<std::string>& nodes) {
+  if (nodes.size() > kMaxNodes) {
+    return TooLarge(field, static_cast<std::size_t>(nodes.size()), kMaxNodes, "entries");
+  }
+  for (int i = 0; i < nodes.size(); ++i) {
+    const std::string each = absl::StrCat(field, "[", i, "]");
+    if (nodes.Get(i).empty()) return Invalid(each, "is empty: give a host name");
+    GALEN_RETURN_IF_ERROR(ValidateText(each, nodes.Get(i), kMaxNodeName));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateIncident(const v1::Incident& incident) {
   constexpr absl::string_view kDescription = "diagnosis.incident.description";
   if (absl::StripAsciiWhitespace(incident.description()).empty()) {
     return Invalid(kDescription, "is empty: say in a sentence what is wrong");
   }
   GALEN_RETURN_IF_ERROR(ValidateText(kDescription, incident.description(), kMaxDescription));
-  if (incident.nodes_size() > kMaxNodes) {
-    return TooLarge("diagnosis.incident.nodes", incident.nodes_size(), kMaxNodes, "entries");
-  }
-  for (int i = 0; i < incident.nodes_size(); ++i) {
-    const std::string field = absl::StrCat("diagnosis.incident.nodes[", i, "]");
-    if (incident.nodes(i).empty()) return Invalid(field, "is empty: give a host name");
-    GALEN_RETURN_IF_ERROR(ValidateText(field, incident.nodes(i), kMaxNodeName));
-  }
+  GALEN_RETURN_IF_ERROR(ValidateNodes("diagnosis.incident.nodes", incident.nodes()));
+  GALEN_RETURN_IF_ERROR(
+      ValidateNodes("diagnosis.incident.baseline.nodes", incident.baseline().nodes()));
   if (incident.logs_size() > kMaxLogs) {
     return TooLarge("diagnosis.incident.logs", incident.logs_size(), kMaxLogs, "entries");
   }

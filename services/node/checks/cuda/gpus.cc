@@ -42,7 +42,8 @@ std::optional<std::string> User(const Gpu& gpu, double idle_memory_mib) {
     }
   }
   // Processes of other containers are not listed.
-  if (gpu.memory_used_mib.value_or(0) > idle_memory_mib) {
+  if (!gpu.memory_used_mib.has_value()) return std::nullopt;
+  if (*gpu.memory_used_mib > idle_memory_mib) {
     return absl::StrCat(*gpu.memory_used_mib,
                         " MiB of its memory are used by nobody who is listed");
   }

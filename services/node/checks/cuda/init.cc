@@ -16,10 +16,6 @@ namespace {
 
 using End = GpuTestRun::End;
 
-// CUDA_ERROR_DEVICE_UNAVAILABLE: another process has the GPU to itself, which is no fault of it.
-constexpr int kDeviceUnavailable = 46;
-constexpr int kOutOfMemory = 2;
-
 // The numbers that nvidia-smi gives the GPUs, where it works.
 void Number(const CheckContext& context, TestGpus& gpus) {
   const absl::StatusOr<GpuState> state = QueryNvidia(context.host);
@@ -41,7 +37,7 @@ void TellContext(Outcome& outcome, const TestGpu& gpu, const GpuTestRun& run) {
     outcome.Bool("kernel_wrong", gpu.device, !right);
     outcome.Say(gpu.device, right ? "a context and a kernel work" : "the kernel's answer is wrong");
   } else if (run.end == End::kFailed) {
-    if (run.code != kDeviceUnavailable && run.code != kOutOfMemory) code = run.code;
+    if (TellsOfGpu(run.code)) code = run.code;
     outcome.Say(gpu.device, absl::StrCat(run.call, " gives ", run.text, " (", run.code, ")"));
   } else {
     hung = run.end == End::kHung ? std::optional<bool>(true) : std::nullopt;

@@ -13,12 +13,12 @@ namespace {
 
 using End = GpuTestRun::End;
 
-// Codes that tell nothing of the GPU's health (CUresult): no memory left, and another process has
-// the GPU to itself.
 constexpr int kOutOfMemory = 2;
 constexpr int kDeviceUnavailable = 46;
 
 }  // namespace
+
+bool TellsOfGpu(int code) { return code != kOutOfMemory && code != kDeviceUnavailable; }
 
 v1::Finding& Outcome::Add(v1::Finding finding, bool known) {
   any_known_ = any_known_ || known;
@@ -64,7 +64,7 @@ bool Outcome::Ended(const TestGpu& gpu, const GpuTestRun& run) {
       break;
     case End::kFailed:
       hung = false;
-      if (run.code != kOutOfMemory && run.code != kDeviceUnavailable) error = run.code;
+      if (TellsOfGpu(run.code)) error = run.code;
       Say(gpu.device, absl::StrCat(run.call, " gave ", run.text, " (", run.code, ")"));
       break;
     case End::kHung:

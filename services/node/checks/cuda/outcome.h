@@ -52,6 +52,10 @@ class Outcome {
   std::string excerpt_;
 };
 
+// Whether a code of the driver (CUresult) tells of the GPU's health. Not that there is no memory
+// left, and not that another process has the GPU to itself.
+bool TellsOfGpu(int code);
+
 // How many percent `value` is below the median of `all`, 0 when it is not; none with fewer than
 // two.
 std::optional<double> BelowMedianPercent(std::optional<double> value,

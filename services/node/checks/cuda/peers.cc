@@ -122,7 +122,13 @@ absl::StatusOr<CheckOutput> CheckPeerBandwidth(const CheckContext& context) {
     }
     PairResult& bad = results[*ended_in];
     bad.hung = run.end == End::kHung;
-    if (run.end == End::kFailed) bad.error = run.code;
+    if (run.end == End::kFailed && TellsOfGpu(run.code)) {
+      bad.error = run.code;
+    } else if (run.end == End::kFailed) {
+      outcome.Say(
+          absl::StrCat(tested[ended_in->first]->device, "-", tested[ended_in->second]->device),
+          absl::StrCat(run.call, " gave ", run.text, " (", run.code, ")"));
+    }
     skip.insert(absl::StrCat(ended_in->first, "-", ended_in->second));
   }
   std::size_t good = 0;

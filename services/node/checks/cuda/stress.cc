@@ -68,14 +68,18 @@ std::optional<double> Least(const std::vector<double>& samples) {
 }
 
 // Whether the GPU is still there after a load that did not end well: a fresh process asks for it.
-absl::StatusOr<bool> IsLost(const CheckContext& context, const TestGpus& gpus, const TestGpu& gpu) {
+// Unknown where that process was not answered by the GPU.
+absl::StatusOr<std::optional<bool>> IsLost(const CheckContext& context, const TestGpus& gpus,
+                                           const TestGpu& gpu) {
   std::vector<std::string> arguments = CommonArguments(context, "init");
   arguments.push_back(absl::StrCat("gpu=", gpu.address));
   GALEN_ASSIGN_OR_RETURN(
       const GpuTestRun run,
       RunGpuTest(gpus.program, arguments, RunDeadline(context), context.cancelled, nullptr));
   if (run.end == End::kCancelled) return absl::CancelledError("cancelled");
-  return run.end == End::kFailed || run.end == End::kHung;
+  if (run.end == End::kDone) return false;
+  if (run.end == End::kHung || (run.end == End::kFailed && TellsOfGpu(run.code))) return true;
+  return std::nullopt;
 }
 
 // The gentle phase is what stands for a lower limit of power: no setting of the machine is touched.

@@ -26,6 +26,11 @@ constexpr absl::string_view kAmdVendor = "0x1002";
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 constexpr double kMilli = 1e-3;
 constexpr double kMicro = 1e-6;
+// Registers of ones, of 20 bits but for the last four, and of 32 bits. What the exporters of AMD
+// pass on of them has its place in knowledge/telemetry/sources.yaml.
+constexpr std::int64_t kFirstOnes = 0xFFFF0;
+constexpr std::int64_t kLastOnes = 0xFFFFF;
+constexpr std::int64_t kWideOnes = 0xFFFFFFFF;
 
 // The files of one card. What is read is noted down for excerpts.
 class Card {
@@ -58,15 +63,28 @@ class Card {
     const auto content = host_.ReadFile(path);
     if (!content.ok()) return "";
     std::string text = CleanText(absl::StripAsciiWhitespace(*content), 64 * kMaxTextBytes);
-    readings_.push_back({.gpu = 0,
-                         .section = std::string(section),
-                         .text = absl::StrCat(path, ": ", text.substr(0, kMaxTextBytes))});
+    Note(section, path, text);
     return text;
+  }
+
+  // All of a file as it is; none where it cannot be read.
+  std::optional<std::string> Content(absl::string_view section, absl::string_view file) {
+    const std::string path = absl::StrCat(folder_, "/", file);
+    auto content = host_.ReadFile(path);
+    if (!content.ok()) return std::nullopt;
+    Note(section, path, CleanText(absl::StripAsciiWhitespace(*content), kMaxTextBytes));
+    return *std::move(content);
   }
 
   std::vector<GpuReading>& readings() { return readings_; }
 
  private:
+  void Note(absl::string_view section, const std::string& path, const std::string& text) {
+    readings_.push_back({.gpu = 0,
+                         .section = std::string(section),
+                         .text = absl::StrCat(path, ": ", text.substr(0, kMaxTextBytes))});
+  }
+
   const host::Host& host_;
   std::string folder_;
   std::vector<GpuReading> readings_;
@@ -102,30 +120,33 @@ void ReadClockLevels(absl::string_view levels, GpuClocks& clocks) {
   }
 }
 
-void Add(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& part) {
-  if (part.has_value()) sum = sum.value_or(0) + *part;
-}
-
 void ReadRas(Card& card, Gpu& gpu) {
   std::vector<std::string> files = card.Files("ras/*_err_count");
   // Where ACA keeps the books (MI300), the names are others and the words are the same.
   for (std::string& file : card.Files("ras/aca_*")) files.push_back(std::move(file));
-  EccCounts& counts = gpu.ecc.since_boot;
+  struct Sums {
+    RasSum correctable;
+    RasSum uncorrectable;
+  };
+  Sums dram;
+  Sums sram;
+  Sums xgmi;
   for (const std::string& file : files) {
     const RasCount count = ParseRasCount(card.TextOf("ecc_errors", file));
-    if (absl::StrContains(file, "/umc_") || absl::EndsWith(file, "/aca_umc")) {
-      Add(counts.dram_correctable, count.correctable);
-      Add(counts.dram_uncorrectable, count.uncorrectable);
-    } else if (absl::StrContains(file, "xgmi")) {
-      Add(gpu.xgmi.correctable, count.correctable);
-      Add(gpu.xgmi.uncorrectable, count.uncorrectable);
-    } else {
-      Add(counts.sram_correctable, count.correctable);
-      Add(counts.sram_uncorrectable, count.uncorrectable);
-    }
+    const bool memory = absl::StrContains(file, "/umc_") || absl::EndsWith(file, "/aca_umc");
+    Sums& sums = memory ? dram : absl::StrContains(file, "xgmi") ? xgmi : sram;
+    sums.correctable.Add(count.correctable);
+    sums.uncorrectable.Add(count.uncorrectable);
   }
-  if (!card.Files("ras/gpu_vram_bad_pages").empty()) {
-    gpu.retired_pages = ParseBadPages(card.Text("retired_pages", "ras/gpu_vram_bad_pages"));
+  gpu.ecc.since_boot = {.dram_correctable = dram.correctable.value(),
+                        .dram_uncorrectable = dram.uncorrectable.value(),
+                        .sram_correctable = sram.correctable.value(),
+                        .sram_uncorrectable = sram.uncorrectable.value()};
+  gpu.xgmi.correctable = xgmi.correctable.value();
+  gpu.xgmi.uncorrectable = xgmi.uncorrectable.value();
+  // An empty file lists no page; one that cannot be read leaves it to the tools.
+  if (const auto pages = card.Content("retired_pages", "ras/gpu_vram_bad_pages"); pages) {
+    gpu.retired_pages = ParseBadPages(*pages);
   }
 }
 
@@ -270,13 +291,31 @@ RasCount ParseRasCount(absl::string_view content) {
   return count;
 }
 
+bool AllOnes(const std::optional<std::int64_t>& count) {
+  return count.has_value() &&
+         ((*count >= kFirstOnes && *count <= kLastOnes) || *count == kWideOnes);
+}
+
+void RasSum::Add(const std::optional<std::int64_t>& count) {
+  if (AllOnes(count)) {
+    incomplete_ = true;
+  } else if (count.has_value()) {
+    sum_ = sum_.value_or(0) + *count;
+  }
+}
+
+std::optional<std::int64_t> RasSum::value() const {
+  return incomplete_ && sum_ == 0 ? std::nullopt : sum_;
+}
+
 GpuRetiredPages ParseBadPages(absl::string_view content) {
   GpuRetiredPages pages{.count = 0, .pending = false, .threshold = std::nullopt};
   for (absl::string_view line : absl::StrSplit(content, '\n')) {
     line = absl::StripAsciiWhitespace(line);
     if (!absl::StartsWith(line, "0x")) continue;
-    if (absl::EndsWith(line, "R")) ++*pages.count;
-    if (absl::EndsWith(line, "P")) pages.pending = true;
+    const bool unreserved = absl::EndsWith(line, "F");
+    if (absl::EndsWith(line, "R") || unreserved) ++*pages.count;
+    if (absl::EndsWith(line, "P") || unreserved) pages.pending = true;
   }
   return pages;
 }
@@ -383,6 +422,8 @@ absl::StatusOr<GpuState> QueryAmd(const host::Host& host) {
     if (gpu.ecc.mode.empty() && gpu.ecc.since_boot.dram_uncorrectable.has_value()) {
       gpu.ecc.mode = "Enabled";
     }
+    // Of a module with two dies (MI200) the first tells the power of both, the second zeros.
+    if (gpu.power.draw.value_or(0) <= 0 && gpu.power.limit.value_or(0) <= 0) gpu.power = {};
   }
   state->source = "amdgpu";
   return state;

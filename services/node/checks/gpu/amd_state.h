@@ -26,7 +26,27 @@ struct RasCount {
 };
 RasCount ParseRasCount(absl::string_view content);
 
-// ras/gpu_vram_bad_pages: lines "0x00000001 : 0x00001000 : R", where R is retired, P pending.
+// Whether a count of errors is a register of ones, which is what a device that sleeps answers.
+bool AllOnes(const std::optional<std::int64_t>& count);
+
+// Counts of several RAS blocks together.
+class RasSum {
+ public:
+  // A count that was not told changes nothing.
+  void Add(const std::optional<std::int64_t>& count);
+  // Unknown where no block told its count, and where all that told one have none while another was
+  // asleep.
+  std::optional<std::int64_t> value() const;
+  // Whether a block was asleep.
+  bool incomplete() const { return incomplete_; }
+
+ private:
+  std::optional<std::int64_t> sum_;
+  bool incomplete_ = false;
+};
+
+// ras/gpu_vram_bad_pages: lines "0x00000001 : 0x00001000 : R", where R is retired, P pending, and F
+// could not be reserved, so that it is still in use.
 GpuRetiredPages ParseBadPages(absl::string_view content);
 
 // "MES feature version: 1, firmware version: 0x00000083" and the like of debugfs'

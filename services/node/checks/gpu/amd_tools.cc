@@ -113,45 +113,47 @@ void Note(GpuState& state, int gpu, const char* section, const json* value) {
 
 // Counts of the RAS blocks: memory (UMC), links (XGMI) and all others.
 void ReadEcc(const json& entry, Gpu& gpu) {
-  EccCounts& counts = gpu.ecc.since_boot;
+  struct Sums {
+    RasSum dram;
+    RasSum sram;
+    RasSum xgmi;
+  };
+  Sums correctable;
+  Sums uncorrectable;
   const json* const blocks = At(entry, {"ecc_blocks"});
   if (blocks != nullptr && blocks->is_object()) {
     for (const auto& [name, block] : blocks->items()) {
-      const auto correctable = IntegerAt(block, {{"correctable_count"}});
-      const auto uncorrectable = IntegerAt(block, {{"uncorrectable_count"}});
-      const auto add = [](std::optional<std::int64_t>& sum,
-                          const std::optional<std::int64_t>& count) {
-        if (count.has_value()) sum = sum.value_or(0) + *count;
-      };
-      if (name == "UMC") {
-        add(counts.dram_correctable, correctable);
-        add(counts.dram_uncorrectable, uncorrectable);
-      } else if (absl::StartsWith(name, "XGMI")) {
-        add(gpu.xgmi.correctable, correctable);
-        add(gpu.xgmi.uncorrectable, uncorrectable);
-      } else {
-        add(counts.sram_correctable, correctable);
-        add(counts.sram_uncorrectable, uncorrectable);
-      }
+      RasSum Sums::*const sum = name == "UMC"                    ? &Sums::dram
+                                : absl::StartsWith(name, "XGMI") ? &Sums::xgmi
+                                                                 : &Sums::sram;
+      (correctable.*sum).Add(IntegerAt(block, {{"correctable_count"}}));
+      (uncorrectable.*sum).Add(IntegerAt(block, {{"uncorrectable_count"}}));
     }
   }
+  gpu.xgmi.correctable = correctable.xgmi.value();
+  gpu.xgmi.uncorrectable = uncorrectable.xgmi.value();
   const json* const ecc = At(entry, {"ecc"});
-  if (ecc == nullptr) return;
-  if (!counts.sram_correctable.has_value()) {
-    counts.sram_correctable = IntegerAt(*ecc, {{"cache_correctable_count"}});
-    counts.sram_uncorrectable = IntegerAt(*ecc, {{"cache_uncorrectable_count"}});
-  }
-  if (!counts.dram_correctable.has_value()) {
+  const auto take = [&](const Sums& sums, const char* of_caches, const char* of_all,
+                        std::optional<std::int64_t>& sram, std::optional<std::int64_t>& dram) {
+    sram = sums.sram.value();
+    dram = sums.dram.value();
+    if (ecc == nullptr) return;
+    const auto caches = IntegerAt(*ecc, {{of_caches}});
+    const auto all = IntegerAt(*ecc, {{of_all}});
+    // What a block answers in its sleep is in the sum of all blocks too.
+    if (sums.sram.incomplete() || sums.dram.incomplete() || sums.xgmi.incomplete() ||
+        AllOnes(caches) || AllOnes(all)) {
+      return;
+    }
+    if (!sram.has_value()) sram = caches;
     // ROCm before 6.2 has the sum of all blocks and no blocks.
-    const auto less = [](std::optional<std::int64_t> all, const std::optional<std::int64_t>& part) {
-      if (all.has_value()) *all -= part.value_or(0);
-      return all;
-    };
-    counts.dram_correctable =
-        less(IntegerAt(*ecc, {{"total_correctable_count"}}), counts.sram_correctable);
-    counts.dram_uncorrectable =
-        less(IntegerAt(*ecc, {{"total_uncorrectable_count"}}), counts.sram_uncorrectable);
-  }
+    if (!dram.has_value() && all.has_value()) dram = *all - sram.value_or(0);
+  };
+  EccCounts& counts = gpu.ecc.since_boot;
+  take(correctable, "cache_correctable_count", "total_correctable_count", counts.sram_correctable,
+       counts.dram_correctable);
+  take(uncorrectable, "cache_uncorrectable_count", "total_uncorrectable_count",
+       counts.sram_uncorrectable, counts.dram_uncorrectable);
 }
 
 void ReadThrottle(const json& entry, Gpu& gpu) {
@@ -177,11 +179,13 @@ void ReadBadPages(const json& entry, Gpu& gpu) {
     }
     return std::nullopt;
   };
+  // Pages that could not be reserved are bad and still in use.
+  const std::int64_t unreserved = count({"un_res"}).value_or(0);
   if (const auto retired = count({"retired"}); retired.has_value()) {
-    gpu.retired_pages.count = retired;
+    gpu.retired_pages.count = *retired + unreserved;
   }
-  if (const auto pending = count({"pending"}); pending.has_value()) {
-    gpu.retired_pages.pending = *pending > 0;
+  if (const auto pending = count({"pending"}); pending.has_value() || unreserved > 0) {
+    gpu.retired_pages.pending = pending.value_or(0) + unreserved > 0;
   }
 }
 

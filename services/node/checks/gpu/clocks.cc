@@ -38,6 +38,17 @@ std::optional<bool> UserSetting(const Gpu& gpu) {
   return changed;
 }
 
+// Whether nothing is told that would hold the clocks down; unknown where the usual reasons are.
+std::optional<bool> WithoutReason(const GpuThrottle& throttle) {
+  for (const auto& active : {throttle.hw_thermal, throttle.sw_thermal, throttle.hw_power_brake,
+                             throttle.hw_slowdown, throttle.sw_power_cap}) {
+    if (active.value_or(false)) return false;
+  }
+  const bool told = throttle.hw_thermal.has_value() && throttle.hw_power_brake.has_value() &&
+                    throttle.sw_power_cap.has_value();
+  return told ? std::optional<bool>(true) : std::nullopt;
+}
+
 std::string ThrottleText(const GpuThrottle& throttle) {
   std::vector<absl::string_view> reasons;
   const auto tell = [&](const std::optional<bool>& active, absl::string_view reason) {
@@ -80,7 +91,8 @@ absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
     findings.Float("ratio_busy", subject, ratio);
     std::optional<bool> unexplained;
     if (ratio.has_value()) {
-      unexplained = *ratio < low && !changed.value_or(false) && ThrottleText(gpu.throttle).empty();
+      unexplained = *ratio >= low || changed.value_or(false) ? std::optional<bool>(false)
+                                                             : WithoutReason(gpu.throttle);
     }
     findings.Bool("low_without_reason", subject, unexplained).set_expected("false");
     findings.Bool("user_setting_changed", subject, changed).set_expected("false");

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "re2/re2.h"
+#include "services/node/checks/gpu/known_versions.h"
 
 namespace galen::node {
 namespace {
@@ -49,9 +50,11 @@ DriverPackages DriverPackagesOfRpm(absl::string_view output) {
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
     if (packages.size() == kMaxPackages) break;
     if (!RE2::PartialMatch(Piece(line), *kPackage, &name, &version)) continue;
-    // rpm keeps several versions of kernel modules side by side.
     std::string& known = packages[name];
-    if (known.empty() || !absl::StrContains(name, "kmod")) known = version;
+    // rpm keeps a module for each kernel that is installed, in any order; the newest belongs to the
+    // libraries.
+    const bool module = absl::StrContains(name, "kmod");
+    if (known.empty() || !module || CompareReleases(known, version) < 0) known = version;
   }
   return packages;
 }

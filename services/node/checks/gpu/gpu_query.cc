@@ -1,10 +1,12 @@
 #include "services/node/checks/gpu/gpu_query.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <list>
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -15,6 +17,7 @@
 #include "services/node/checks/gpu/amd_state.h"
 #include "services/node/checks/gpu/nvidia_smi.h"
 #include "services/node/checks/gpu/nvml_source.h"
+#include "services/node/checks/gpu/pci_devices.h"
 
 namespace galen::node {
 namespace {
@@ -118,6 +121,14 @@ bool Elsewhere(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsAborted(status);
 }
 
+// Whether lspci shows a GPU that NVIDIA's driver ought to know.
+bool ShowsNvidiaGpu(const host::Host& host) {
+  const absl::StatusOr<std::vector<PciDevice>> devices = ListPciDevices(host);
+  return devices.ok() && std::any_of(devices->begin(), devices->end(), [](const PciDevice& device) {
+           return IsNvidiaGpu(device) && !BelongsToGuest(device);
+         });
+}
+
 }  // namespace
 
 absl::StatusOr<GpuReport> AskNvidia(const host::Host& host) {
@@ -141,7 +152,11 @@ absl::StatusOr<GpuState> QueryGpus(const host::Host& host) {
     return nvidia;
   }
   absl::StatusOr<GpuState> amd = QueryAmd(host);
-  if (amd.ok()) return amd;
+  if (amd.ok()) {
+    // The graphics of the CPU do not stand in for GPUs whose driver is there and has none of them.
+    const bool owed = !absl::IsNotFound(nvidia.status()) && ShowsNvidiaGpu(host);
+    return owed ? nvidia : amd;
+  }
   // A tool of AMD that is there and fails says more than that NVIDIA's is not.
   const bool absent = absl::IsNotFound(amd.status()) || absl::IsUnavailable(amd.status());
   return absent ? nvidia.status() : amd.status();

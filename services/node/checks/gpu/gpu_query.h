@@ -32,7 +32,8 @@ absl::StatusOr<GpuReport> AskNvidia(const host::Host& host);
 // The state of all NVIDIA GPUs. Errors of AskNvidia and of its answer.
 absl::StatusOr<GpuState> QueryNvidia(const host::Host& host);
 
-// The state of all GPUs: NVIDIA's, or AMD's where there are none of those.
+// The state of all GPUs: NVIDIA's, or AMD's where there are none of those. Where NVIDIA's driver is
+// there and answers nothing although lspci shows a GPU of NVIDIA, that is the answer.
 absl::StatusOr<GpuState> QueryGpus(const host::Host& host);
 
 // The counters once more, now, for comparison with an earlier state. UNAVAILABLE where they cannot

@@ -204,11 +204,11 @@ std::string ErrorText(const LinkErrors& errors) {
 // No link of any GPU is active, and none is expected: which of them could have a bridge.
 absl::StatusOr<CheckOutput> WithoutBridge(const CheckContext& context,
                                           const std::vector<GpuLinks>& gpus,
+                                          const std::vector<Gpu>& known,
                                           const std::vector<CheckData::Pattern>& boards,
                                           absl::string_view output) {
   constexpr absl::string_view kWhy =
       "no NVLink bridge is installed: all links of all GPUs are inactive";
-  const std::vector<Gpu> known = Identities(context.host);
   GpuFindings findings(context);
   for (const GpuLinks& gpu : gpus) {
     if (!NeedsBridge(gpu, boards)) continue;
@@ -228,6 +228,7 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
                          ReadLinkStatus(context.host, &GpuState::nvlinks, "nvlink", "nvlink -s"));
   const std::string& output = status.text;
   std::vector<GpuLinks>& gpus = status.gpus;
+  const bool alone = gpus.size() == 1;
   gpus.erase(std::remove_if(gpus.begin(), gpus.end(),
                             [](const GpuLinks& gpu) {
                               return gpu.not_supported || (gpu.links.empty() && !gpu.all_inactive);
@@ -236,12 +237,18 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkStatus(const CheckContext& context) {
   if (gpus.empty()) {
     return absl::FailedPreconditionError("no GPU of this node has NVLink that can be asked");
   }
+  const std::vector<Gpu> known = Identities(context.host);
+  // A single GPU of a baseboard that was given to a virtual machine, for one.
+  if (alone && known.size() <= 1 && NoneActive(gpus.front()) &&
+      !NeedsBridge(gpus.front(), boards)) {
+    return absl::FailedPreconditionError(
+        "no NVLink of the only GPU is active, and nothing tells whether it is linked to any");
+  }
   if (std::all_of(gpus.begin(), gpus.end(), [&](const GpuLinks& gpu) {
         return NoneActive(gpu) && !ExpectedLinks(gpu, gpus, context.knowledge, boards).has_value();
       })) {
-    return WithoutBridge(context, gpus, boards, output);
+    return WithoutBridge(context, gpus, known, boards, output);
   }
-  const std::vector<Gpu> known = Identities(context.host);
   GpuFindings findings(context);
   Sentence sentence("GPU", gpus.size());
   std::optional<std::int64_t> of_healthy;

@@ -24,16 +24,22 @@
 namespace galen::node {
 namespace {
 
+// A line "TOTAL_ERR_COR 42" of what the kernel counted for a device.
+std::optional<std::int64_t> AerTotal(const host::Host& host, const std::string& address,
+                                     absl::string_view file, absl::string_view total) {
+  const auto content = host.ReadFile(absl::StrCat("/sys/bus/pci/devices/", address, "/", file));
+  if (!content.ok()) return std::nullopt;
+  for (absl::string_view line : absl::StrSplit(*content, '\n')) {
+    if (absl::ConsumePrefix(&line, total)) return LeadingInteger(line);
+  }
+  return std::nullopt;
+}
+
 // Sum of the corrected errors that the kernel counted for a device.
 std::optional<std::int64_t> CorrectedErrors(const host::Host& host, const std::string& address,
                                             const absl::StatusOr<KernelPciEvents>& events) {
-  const auto file =
-      host.ReadFile(absl::StrCat("/sys/bus/pci/devices/", address, "/aer_dev_correctable"));
-  if (file.ok()) {
-    for (absl::string_view line : absl::StrSplit(*file, '\n')) {
-      if (absl::ConsumePrefix(&line, "TOTAL_ERR_COR")) return LeadingInteger(line);
-    }
-  }
+  const auto counted = AerTotal(host, address, "aer_dev_correctable", "TOTAL_ERR_COR");
+  if (counted.has_value()) return counted;
   // No line in the log is no proof: firmware may keep the reports to itself.
   if (!events.ok()) return std::nullopt;
   const auto logged = events->aer_corrected.find(address);
@@ -41,17 +47,21 @@ std::optional<std::int64_t> CorrectedErrors(const host::Host& host, const std::s
   return logged->second;
 }
 
-std::optional<std::int64_t> UncorrectedErrors(const std::string& address,
+// Of what the kernel counted only the fatal ones, since healthy devices collect others, as when
+// they are asked for what they do not have. A count of 0 is no proof: the log may tell of others.
+std::optional<std::int64_t> UncorrectedErrors(const host::Host& host, const std::string& address,
                                               const absl::StatusOr<KernelPciEvents>& events) {
-  if (!events.ok()) return std::nullopt;
+  std::optional<std::int64_t> errors = AerTotal(host, address, "aer_dev_fatal", "TOTAL_ERR_FATAL");
+  if (errors.value_or(0) <= 0) errors = std::nullopt;
+  if (!events.ok()) return errors;
   const auto logged = events->aer_uncorrected.find(address);
-  if (logged == events->aer_uncorrected.end()) return std::nullopt;
-  return logged->second;
+  if (logged == events->aer_uncorrected.end()) return errors;
+  // One error may be in both.
+  return std::max<std::int64_t>(logged->second, errors.value_or(0));
 }
 
-// How often the GPU replayed in a minute of the window; unknown where the counter is, or was set
-// back.
-std::optional<double> ReplayRate(const Gpu& gpu, const absl::StatusOr<CounterWindow>& window) {
+// How often the GPU replayed in the window; unknown where the counter is, or was set back.
+std::optional<std::int64_t> Replays(const Gpu& gpu, const absl::StatusOr<CounterWindow>& window) {
   if (!window.ok()) return std::nullopt;
   const Gpu* const before = SameGpu(gpu, window->before);
   const Gpu* const after = SameGpu(gpu, window->after);
@@ -59,8 +69,19 @@ std::optional<double> ReplayRate(const Gpu& gpu, const absl::StatusOr<CounterWin
       !after->pcie.replays.has_value() || *after->pcie.replays < *before->pcie.replays) {
     return std::nullopt;
   }
-  return static_cast<double>(*after->pcie.replays - *before->pcie.replays) /
-         absl::ToDoubleMinutes(window->length);
+  return *after->pcie.replays - *before->pcie.replays;
+}
+
+// The same for a minute. A burst within a few seconds does not tell of one: unknown where the rate
+// alone, and not the count, is more than a minute may have.
+std::optional<double> ReplayRate(const std::optional<std::int64_t>& replays,
+                                 const absl::StatusOr<CounterWindow>& window,
+                                 const std::optional<double>& limit) {
+  if (!replays.has_value() || !window.ok()) return std::nullopt;
+  const auto count = static_cast<double>(*replays);
+  const double rate = count / absl::ToDoubleMinutes(window->length);
+  if (limit.has_value() && rate > *limit && count <= *limit) return std::nullopt;
+  return rate;
 }
 
 // How often a sound link of that generation and width replays in a minute at most; unknown where
@@ -107,18 +128,21 @@ absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
       if (count.value_or(0) > 0) told.push_back(absl::StrCat(Count(*count, what), where));
     };
     findings.Int("replay_count", subject, gpu.pcie.replays);
-    const std::optional<double> rate = ReplayRate(gpu, window);
+    const std::optional<std::int64_t> replays = Replays(gpu, window);
+    const std::optional<double> limit = ReplayLimit(gpu.pcie, data);
+    const std::optional<double> rate = ReplayRate(replays, window, limit);
     v1::Finding& replaying = findings.Float("replay_rate_per_min", subject, rate);
-    if (const std::optional<double> limit = ReplayLimit(gpu.pcie, data); limit.has_value()) {
+    if (limit.has_value()) {
       replaying.set_expected(absl::StrCat("at most ", Short(*limit)));
       findings.Float("replay_limit_per_min", subject, limit);
     }
     const auto corrected = CorrectedErrors(context.host, gpu.pci_address, events);
-    const auto uncorrected = UncorrectedErrors(gpu.pci_address, events);
+    const auto uncorrected = UncorrectedErrors(context.host, gpu.pci_address, events);
     findings.Int("aer_correctable", subject, corrected);
     findings.Int("aer_uncorrectable", subject, uncorrected);
     tell(gpu.pcie.replays, "replay");
     if (rate.value_or(0) > 0) told.push_back(absl::StrCat(Short(*rate), " replays a minute"));
+    if (!rate.has_value()) tell(replays, "replay", " while it was watched");
     tell(corrected, "corrected AER error");
     tell(uncorrected, "uncorrected AER error");
     // Errors of the link are often seen by the other end only.
@@ -128,7 +152,7 @@ absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
       const std::string& port = bridge->address;
       if (!ports.insert(port).second) continue;
       const auto at_port = CorrectedErrors(context.host, port, events);
-      const auto bad_at_port = UncorrectedErrors(port, events);
+      const auto bad_at_port = UncorrectedErrors(context.host, port, events);
       if (at_port.has_value()) {
         findings.Int("aer_correctable", findings.OfPci(port), at_port);
         tell(at_port, "corrected AER error", absl::StrCat(" at its port ", port));

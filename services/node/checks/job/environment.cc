@@ -81,8 +81,21 @@ absl::StatusOr<CheckOutput> CheckContainerRuntime(const CheckContext& context) {
   };
   flag("no_cgroups", no_cgroups);
   flag("runtime_registered", registered);
-  output.findings.push_back(UnknownFinding("toolkit_version", node, ""));
-  flag("gpu_requested", std::nullopt);
+  std::string toolkit;
+  if (const auto packages = Output(host, {"dpkg-query", "-W"}); packages.ok()) {
+    static const RE2 package(R"((?m)^nvidia-container-toolkit(?::\w+)?[ \t]+(\d+(?:\.\d+){1,3}))");
+    RE2::PartialMatch(*packages, package, &toolkit);
+  }
+  output.findings.push_back(toolkit.empty() ? UnknownFinding("toolkit_version", node, "")
+                                            : TextFinding("toolkit_version", node, "", toolkit));
+  // "none" is the container's own word that it asked for no GPU. "all" stands in many an image, and
+  // "void" with a CDI that hands GPUs out on another way: neither says anything.
+  std::optional<bool> requested;
+  if (const auto environment = host.JobEnvironment(); environment.ok()) {
+    const auto it = environment->find("NVIDIA_VISIBLE_DEVICES");
+    if (it != environment->end() && it->second == "none") requested = false;
+  }
+  flag("gpu_requested", requested);
   std::string error;
   if (info.ok()) {
     error = "none";

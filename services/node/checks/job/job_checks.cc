@@ -25,7 +25,7 @@ absl::Span<const NamedCheck> JobChecks() {
       {"container.security", CheckContainerSecurity},
       {"user.env", CheckUserEnv},
       {"user.launch", CheckUserLaunch, &kLaunchWant},
-      {"framework.versions", CheckFrameworkVersions},
+      {"framework.versions", CheckFrameworkVersions, &kVersionsWant},
   };
   return kChecks;
 }

@@ -111,6 +111,33 @@ std::optional<std::int64_t> IntOf(const std::map<std::string, std::string>& envi
   return value;
 }
 
+struct ThreadsOf {
+  std::int64_t user = -1;
+  std::int64_t threads = 0;
+};
+
+// By process: its user, and how many threads it has. Of a live machine only the one process that is
+// known to be the job's could be asked, which says nothing of its user.
+std::map<std::string, ThreadsOf> ThreadsByProcess(const host::Host& host,
+                                                  const std::vector<std::string>& pids) {
+  std::map<std::string, ThreadsOf> all;
+  if (host.live()) return all;
+  for (const std::string& pid : pids) {
+    const auto status = host.ReadFile(absl::StrCat("/proc/", pid, "/status"), host::View::kJob);
+    if (pid == "self" || !status.ok()) continue;
+    ThreadsOf one;
+    for (const absl::string_view line : Lines(*status)) {
+      const std::vector<absl::string_view> words = Words(line);
+      if (words.size() < 2) continue;
+      if (words[0] == "Uid:") one.user = LeadingInt(words[1]).value_or(-1);
+      if (words[0] == "Threads:") one.threads = LeadingInt(words[1]).value_or(0);
+    }
+    // Root has no limit of processes, whatever its limits say.
+    if (one.user > 0 && one.threads > 0 && one.threads <= 1 << 22) all[pid] = one;
+  }
+  return all;
+}
+
 }  // namespace
 
 std::map<std::string, std::int64_t> ParseLimits(absl::string_view text) {
@@ -136,6 +163,9 @@ absl::StatusOr<CheckOutput> CheckJobLimits(const CheckContext& context) {
   const std::string& node = host.name();
   std::vector<std::string> pids = ProcessesOfJob(host, "limits");
   if (pids.empty()) pids = {"self"};
+  const std::map<std::string, ThreadsOf> threads = ThreadsByProcess(host, pids);
+  std::map<std::int64_t, std::int64_t> of_user;
+  for (const auto& [pid, one] : threads) of_user[one.user] += one.threads;
   CheckOutput output;
   absl::Status failure;
   for (const std::string& pid : pids) {
@@ -162,6 +192,11 @@ absl::StatusOr<CheckOutput> CheckJobLimits(const CheckContext& context) {
     add("memlock_kib", "Max locked memory", 1024);
     add("nproc", "Max processes", 1);
     add("nofile", "Max open files", 1);
+    // Of all processes of the job's user that were captured: the limit counts no fewer.
+    const auto own = threads.find(pid);
+    output.findings.push_back(own == threads.end()
+                                  ? UnknownFinding("threads", node, device)
+                                  : IntFinding("threads", node, device, of_user[own->second.user]));
     if (output.message.empty()) {
       const auto it = limits.find("Max locked memory");
       output.message = it == limits.end() ? "the limits do not name locked memory"
@@ -200,7 +235,10 @@ absl::StatusOr<CheckOutput> CheckContainerLimits(const CheckContext& context) {
     } else {
       add("memory_max_gib", memory);
     }
-    const auto kills = number(ReadCounters(host, folder + "/memory.events"), "oom_kill");
+    auto kills = number(ReadCounters(host, folder + "/memory.events"), "oom_kill");
+    // On a live host the group is that of one process, whose siblings may be other ranks': that it
+    // counts none says nothing of them.
+    if (host.live() && kills == 0) kills = std::nullopt;
     add("oom_kills", kills);
     // "max 100000" or "200000 100000": microseconds in each period.
     const auto quota = FirstLine(host, folder + "/cpu.max");

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "nlohmann/json.hpp"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/rdma/hca_list.h"
 #include "services/node/checks/system/capture.h"
 
@@ -318,6 +319,7 @@ absl::StatusOr<CheckOutput> CheckNcclEnv(const CheckContext& context) {
   }
   ReadInterfaces(host, &devices);
   const NcclEnvFaults faults = JudgeNcclEnv(environment, devices);
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "nccl.env"));
 
   CheckOutput output;
   const auto list = [&](absl::string_view name,
@@ -340,6 +342,17 @@ absl::StatusOr<CheckOutput> CheckNcclEnv(const CheckContext& context) {
                                 ? BoolFinding("ifname_unroutable", node, "", *faults.unroutable)
                                 : UnknownFinding("ifname_unroutable", node, ""));
   list("disables_transport", faults.disabling, "");
+  std::vector<std::string> agreed;
+  for (const std::string& name : data.Texts("agreed")) {
+    const absl::string_view value = ValueOf(environment, name);
+    if (!value.empty()) agreed.push_back(absl::StrCat(name, "=", value));
+  }
+  // A file alone is not all that the job is given.
+  output.findings.push_back(
+      host.JobEnvironment().ok()
+          ? TextFinding("agreed_settings", node, "",
+                        agreed.empty() ? "none" : CleanText(absl::StrJoin(agreed, " "), 512))
+          : UnknownFinding("agreed_settings", node, ""));
   for (const auto& [name, value] : environment) {
     if (absl::StartsWith(name, "NCCL_") || absl::StartsWith(name, "UCX_")) {
       absl::StrAppend(&output.excerpt, name, "=", value, "\n");

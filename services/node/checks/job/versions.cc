@@ -1,5 +1,6 @@
 #include "services/node/checks/job/versions.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -7,13 +8,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
+#include "services/node/checks/system/version_order.h"
 #include "services/node/checks/system/wanted_lines.h"
 
 namespace galen::node {
@@ -88,12 +93,81 @@ Versions Pip(const host::Host& host) {
   return text.ok() ? ParsePipList(*text) : Versions();
 }
 
+// What libraries say of themselves where they do not fit the GPU or one another. They are silent
+// where they fit, so that what is not said here is not known.
+struct Complaints {
+  std::string architecture;       // "sm_120", of a GPU that the build has no code for
+  std::optional<bool> old_cudnn;  // cuDNN is older than the one the framework was built with
+};
+
+Complaints ReadComplaints(const CheckContext& context) {
+  Complaints found;
+  const auto patterns = PatternsOf(context.knowledge, "framework.versions");
+  const auto read =
+      ForEachWantedLine(context, LogsOf::kThisNode, kVersionsWant, [&](const LogLine& line) {
+        const re2::StringPiece text(line.text.data(), line.text.size());
+        for (const CheckData::Pattern& pattern : patterns) {
+          std::string first;
+          std::string second;
+          if (pattern.name == "arch_missing") {
+            if (found.architecture.empty() && RE2::PartialMatch(text, *pattern.compiled, &first)) {
+              found.architecture = first;
+            }
+          } else if (!found.old_cudnn.has_value() &&
+                     RE2::PartialMatch(text, *pattern.compiled, &first, &second)) {
+            // "8, 9, 2" where a framework prints a tuple.
+            first = absl::StrReplaceAll(first, {{", ", "."}});
+            second = absl::StrReplaceAll(second, {{", ", "."}});
+            const int order = OrderVersions(first, second);
+            found.old_cudnn = pattern.name == "cudnn_loaded_then_built" ? order < 0 : order > 0;
+          }
+        }
+      });
+  static_cast<void>(read);  // no log: no complaint
+  return found;
+}
+
+// Packages that say in their version for which PyTorch they were built ("2.7.4+cu12torch2.5",
+// "2.1.2+pt23cu121"), and it is another one; or for which CUDA, of another major release, which
+// those of `same_cuda` refuse.
+std::string OtherBuilds(const Versions& packages, absl::string_view torch,
+                        const std::vector<std::string>& same_cuda) {
+  static const RE2 release(R"(^(\d+\.\d+))");
+  static const RE2 named(R"(\+.*torch(\d+\.\d+))");
+  static const RE2 short_named(R"(\+pt(\d)(\d{1,2})cu)");
+  static const RE2 cuda(R"(\+cu(\d{2})\d*)");
+  std::string own;
+  std::string own_cuda;
+  const std::string torch_text(torch);
+  if (!RE2::PartialMatch(torch_text, release, &own)) return "";
+  RE2::PartialMatch(torch_text, cuda, &own_cuda);
+  std::vector<std::string> others;
+  for (const auto& [name, version] : packages) {
+    std::string major;
+    std::string built_for;
+    if (RE2::PartialMatch(version, short_named, &major, &built_for)) {
+      built_for = absl::StrCat(major, ".", built_for);
+    } else {
+      RE2::PartialMatch(version, named, &built_for);
+    }
+    std::string with;
+    const bool same = std::find(same_cuda.begin(), same_cuda.end(), name) != same_cuda.end();
+    const bool other_cuda =
+        same && !own_cuda.empty() && RE2::PartialMatch(version, cuda, &with) && with != own_cuda;
+    if (((!built_for.empty() && built_for != own) || other_cuda) && others.size() < 16) {
+      others.push_back(CleanText(absl::StrCat(name, " ", version), 128));
+    }
+  }
+  return absl::StrJoin(others, ", ");
+}
+
 }  // namespace
 
 const LogWant kVersionsWant = {
-    .name = "nccl cuda",
-    .expressions = [](const knowledge::Knowledge&) -> std::vector<std::string> {
-      return {kNcclCuda};
+    .name = "versions", .expressions = [](const knowledge::Knowledge& knowledge) {
+      std::vector<std::string> wanted = TextsOf(PatternsOf(knowledge, "framework.versions"));
+      wanted.emplace_back(kNcclCuda);
+      return wanted;
     }};
 
 std::map<std::string, std::string> ParsePipList(absl::string_view json) {
@@ -144,7 +218,9 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
       Output(host, {"python3", "-m", "torch.utils.collect_env"}, host::View::kJob);
   const Versions environment = collected.ok() ? ParseCollectEnv(*collected) : Versions();
   const auto compiler = Output(host, {"nvcc", "--version"}, host::View::kJob);
-  if (packages.empty() && !collected.ok() && !compiler.ok()) {
+  const Complaints complaints = ReadComplaints(context);
+  const bool complained = !complaints.architecture.empty() || complaints.old_cudnn.has_value();
+  if (packages.empty() && !collected.ok() && !compiler.ok() && !complained) {
     return absl::UnavailableError("no versions of the job's packages are known");
   }
   std::string torch = ValueOf(environment, "PyTorch version");
@@ -186,18 +262,32 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
   output.findings.push_back(std::move(fits));
   output.findings.push_back(above.has_value() ? BoolFinding("cuda_above_driver", node, "", *above)
                                               : UnknownFinding("cuda_above_driver", node, ""));
-  output.findings.push_back(UnknownFinding("cudnn_runtime_lt_build", node, ""));
+  output.findings.push_back(
+      complaints.old_cudnn.has_value()
+          ? BoolFinding("cudnn_runtime_lt_build", node, "", *complaints.old_cudnn)
+          : UnknownFinding("cudnn_runtime_lt_build", node, ""));
   std::string engine;
   if (!packages.empty()) {
     engine = packages.contains("deepspeed") ? "deepspeed" : "none";
   }
   output.findings.push_back(TextOrUnknown("sharding_engine", node, engine));
-  output.findings.push_back(UnknownFinding("abi_mismatch", node, ""));
-  output.findings.push_back(UnknownFinding("arch_missing", node, ""));
+  std::vector<std::string> same_cuda;
+  if (const auto data = CheckData::Of(context.knowledge, "framework.versions"); data.ok()) {
+    same_cuda = data->Texts("same_cuda_as_torch");
+  }
+  // pip knows the wheel by its full version, where collect_env may cut it.
+  const std::string wheel = ValueOf(packages, "torch");
+  const std::string others = OtherBuilds(packages, wheel.empty() ? torch : wheel, same_cuda);
+  output.findings.push_back(TextOrUnknown("abi_mismatch", node, others));
+  output.findings.push_back(TextOrUnknown("arch_missing", node, complaints.architecture));
   output.message =
       absl::StrCat(torch.empty() ? "PyTorch unknown" : absl::StrCat("PyTorch ", torch), ", CUDA ",
                    cuda.empty() ? "unknown" : cuda, "; the driver runs CUDA up to ",
                    highest.empty() ? "an unknown release" : highest);
+  if (!others.empty()) absl::StrAppend(&output.message, "; built for another PyTorch: ", others);
+  if (!complaints.architecture.empty()) {
+    absl::StrAppend(&output.message, "; this build has no code for ", complaints.architecture);
+  }
   if (collected.ok()) output.excerpt = collected->substr(0, 2048);
   return output;
 }
@@ -223,7 +313,6 @@ absl::StatusOr<CheckOutput> CheckNcclVersions(const CheckContext& context) {
       built_with.empty() || needs.empty()
           ? UnknownFinding("supports_gpu", node, "")
           : BoolFinding("supports_gpu", node, "", !IsNewer(needs, built_with)));
-  output.findings.push_back(UnknownFinding("plugin_differs", node, ""));
   output.message = version.empty() ? "the version of NCCL is not among the packages"
                                    : absl::StrCat("NCCL ", version);
   if (!built_with.empty()) absl::StrAppend(&output.message, ", built with CUDA ", built_with);

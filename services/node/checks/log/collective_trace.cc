@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/collectives/flight_record.h"
+#include "common/collectives/nccl_ras.h"
 #include "common/logs/reader.h"
 #include "common/triage/process_end.h"
 #include "re2/re2.h"
@@ -82,6 +84,50 @@ std::map<int, FlightRecord> ReadDumps(const host::Host& host) {
     }
   }
   return ranks;
+}
+
+// Answers of NCCL's RAS service that were attached as logs, as what they say of processes and ranks
+// that it does not reach. Nothing where there is no answer. That ranks of a job count differently
+// says nothing: in one that runs they do at any moment.
+std::optional<std::vector<std::string>> UnreachableOfRas(const host::Host& host) {
+  constexpr std::int64_t kMaxAnswer = std::int64_t{16} << 20;
+  std::optional<std::vector<std::string>> found;
+  const auto files = host.JobLogs();
+  if (!files.ok()) return found;
+  for (const host::JobLog& file : *files) {
+    // By the name first, so that not every log is opened for it.
+    if (!absl::StrContains(absl::AsciiStrToLower(BaseName(file.name)), "ras")) continue;
+    logs::LogReader::Options options;
+    options.max_bytes = kMaxAnswer;
+    auto reader = logs::LogReader::Open(file.path, options);
+    if (!reader.ok()) continue;
+    std::string text;
+    while (true) {
+      const auto chunk = (*reader)->Next();
+      if (!chunk.ok() || chunk->empty()) break;
+      text.append(chunk->data(), chunk->size());
+      if (!collectives::LooksLikeRas(text)) break;
+    }
+    if (!collectives::LooksLikeRas(text)) continue;
+    const auto report = collectives::ParseRas(text);
+    if (!report.ok()) continue;
+    if (!found.has_value()) found.emplace();
+    for (const collectives::RasProcess& process : report->processes) {
+      if (found->size() >= 32) break;
+      found->push_back(CleanText(
+          absl::StrCat("process ", process.pid, " on ", process.node, " (GPU ", process.gpus, ")"),
+          160));
+    }
+    for (const collectives::RasCommunicator& communicator : report->communicators) {
+      if (communicator.missing.empty() || found->size() >= 32) continue;
+      std::vector<int> ranks(communicator.missing.begin(), communicator.missing.end());
+      if (ranks.size() > 32) ranks.resize(32);
+      found->push_back(CleanText(
+          absl::StrCat("ranks ", absl::StrJoin(ranks, ","), " of communicator ", communicator.name),
+          200));
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -165,10 +211,11 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
       break;
     }
   }
-  if (ranks.empty() && timeouts.empty() && !said_any) {
+  const auto unreachable = UnreachableOfRas(host);
+  if (ranks.empty() && timeouts.empty() && !said_any && !unreachable.has_value()) {
     return absl::UnavailableError(
         "no trace of collectives: neither a dump of the flight recorder nor a word of the "
-        "watchdog");
+        "watchdog nor an answer of NCCL's RAS");
   }
   CheckOutput output;
   output.findings.push_back(
@@ -185,6 +232,11 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
   };
   flag("sequence_mismatch", verdict.sequence_mismatch);
   flag("shape_mismatch", verdict.shape_mismatch);
+  output.findings.push_back(
+      unreachable.has_value()
+          ? TextFinding("ras_unreachable", node, "",
+                        unreachable->empty() ? "none" : absl::StrJoin(*unreachable, "; "))
+          : UnknownFinding("ras_unreachable", node, ""));
   output.message =
       verdict.reasons.empty()
           ? absl::StrCat(ranks.size(), " dumps and ", timeouts.size(),
@@ -194,6 +246,14 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
                              : absl::StrCat("ranks ", absl::StrJoin(verdict.missing, ","),
                                             " did not come to what others wait for; "),
                          verdict.reasons.front());
+  if (unreachable.has_value()) {
+    const std::string words =
+        unreachable->empty()
+            ? "NCCL's RAS reaches all that it knows of"
+            : absl::StrCat("NCCL's RAS does not reach ", absl::StrJoin(*unreachable, "; "));
+    const bool alone = ranks.empty() && timeouts.empty() && !said_any;
+    output.message = alone ? words : absl::StrCat(output.message, "; ", words);
+  }
   output.excerpt = absl::StrJoin(verdict.reasons, "\n");
   return output;
 }

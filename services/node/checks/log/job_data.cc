@@ -147,7 +147,6 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
     if (peak.has_value()) peaks.push_back(*peak);
     absl::StrAppend(&output.excerpt, failure.text, "\n");
   }
-  add(UnknownFinding("uneven_over_ranks", node, ""));
   output.message = absl::StrCat(
       failures.size(), failures.size() == 1 ? " rank" : " ranks", " ran out of GPU memory",
       peaks.empty()

@@ -171,7 +171,6 @@ absl::StatusOr<CheckOutput> CheckTrainingMetrics(const CheckContext& context) {
   }
   add(equal.has_value() ? BoolFinding("all_ranks_equal", node, "", *equal)
                         : UnknownFinding("all_ranks_equal", node, ""));
-  add(UnknownFinding("moe_imbalance_ratio", node, ""));
   const auto drop = worst->Drop(static_cast<std::size_t>(least));
   add(drop.has_value() ? FloatFinding("throughput_drop_pct", node, "", *drop)
                        : UnknownFinding("throughput_drop_pct", node, ""));

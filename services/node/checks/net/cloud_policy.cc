@@ -73,23 +73,35 @@ absl::StatusOr<CheckOutput> CheckCloudPolicy(const CheckContext& context) {
   if (calls.empty()) {
     return absl::FailedPreconditionError("no security group is named: set parameter group");
   }
-  CheckOutput output;
-  std::vector<std::string> said;
+  std::map<std::string, GroupPolicy> all;
+  // What any of the groups has. The rules of the groups of one instance add up, and which are of
+  // one instance is not said: where one group has a rule, another may do without.
+  GroupPolicy any;
   for (const auto& argv : calls) {
     GALEN_ASSIGN_OR_RETURN(const std::string text, Output(host, argv));
     GALEN_ASSIGN_OR_RETURN(const auto groups, ParseSecurityGroupRules(text));
     for (const auto& [group, policy] : groups) {
-      const std::string device = absl::StrCat("group:", group);
-      output.findings.push_back(
-          BoolFinding("self_reference_in", host.name(), device, policy.self_in));
-      output.findings.push_back(
-          BoolFinding("self_reference_out", host.name(), device, policy.self_out));
-      said.push_back(absl::StrCat(group, policy.self_in ? " takes" : " does not take",
-                                  " all traffic from itself and ",
-                                  policy.self_out ? "lets" : "does not let", " all out to itself"));
+      all[group].self_in |= policy.self_in;
+      all[group].self_out |= policy.self_out;
+      any.self_in |= policy.self_in;
+      any.self_out |= policy.self_out;
     }
   }
-  if (said.empty()) return absl::NotFoundError("the cloud lists no rule of the security group");
+  if (all.empty()) return absl::NotFoundError("the cloud lists no rule of the security group");
+  CheckOutput output;
+  std::vector<std::string> said;
+  for (const auto& [group, policy] : all) {
+    const std::string device = absl::StrCat("group:", group);
+    const auto add = [&](absl::string_view name, bool has, bool another_has) {
+      output.findings.push_back(!has && another_has ? UnknownFinding(name, host.name(), device)
+                                                    : BoolFinding(name, host.name(), device, has));
+    };
+    add("self_reference_in", policy.self_in, any.self_in);
+    add("self_reference_out", policy.self_out, any.self_out);
+    said.push_back(absl::StrCat(group, policy.self_in ? " takes" : " does not take",
+                                " all traffic from itself and ",
+                                policy.self_out ? "lets" : "does not let", " all out to itself"));
+  }
   output.message = absl::StrJoin(said, "; ");
   return output;
 }

@@ -20,7 +20,8 @@ struct GroupPolicy {
 // `aws ec2 describe-security-group-rules`, by group. INVALID_ARGUMENT: not such JSON. Pure.
 absl::StatusOr<std::map<std::string, GroupPolicy>> ParseSecurityGroupRules(absl::string_view json);
 
-// net.cloud_policy: of the group of parameter `group`, else of those captured.
+// net.cloud_policy: of the group of parameter `group`, else of those captured. Whether a group
+// lacks a rule that another one has is unknown: one instance may have both.
 absl::StatusOr<CheckOutput> CheckCloudPolicy(const CheckContext& context);
 
 }  // namespace galen::node

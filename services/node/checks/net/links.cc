@@ -26,6 +26,8 @@ using nlohmann::json;
 
 constexpr std::size_t kMostLinks = 4096;
 constexpr std::size_t kMostFields = 20000;
+// No counter is beyond this, and a sum of many does not overflow.
+constexpr std::int64_t kMostCount = std::int64_t{1} << 56;
 
 std::optional<std::int64_t> Counter(const json& link, const char* side, const char* name) {
   for (const char* group : {"stats64", "stats"}) {
@@ -34,7 +36,10 @@ std::optional<std::int64_t> Counter(const json& link, const char* side, const ch
     const auto half = stats->find(side);
     if (half == stats->end() || !half->is_object()) continue;
     const auto value = half->find(name);
-    if (value != half->end() && value->is_number_unsigned()) return value->get<std::int64_t>();
+    if (value == half->end() || !value->is_number_unsigned()) continue;
+    const auto count = value->get<std::uint64_t>();
+    if (count > static_cast<std::uint64_t>(kMostCount)) return std::nullopt;
+    return static_cast<std::int64_t>(count);
   }
   return std::nullopt;
 }
@@ -58,7 +63,7 @@ std::int64_t Sum(const host::Host& host, absl::string_view netdev,
   for (const std::string& file : files) {
     const auto line = FirstLine(host, absl::StrCat("/sys/class/net/", netdev, "/", file));
     const auto value = line.ok() ? LeadingInt(*line) : std::nullopt;
-    if (!value.has_value()) continue;
+    if (!value.has_value() || *value < 0 || *value > kMostCount) continue;
     *known = true;
     sum += *value;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,8 @@ constexpr std::size_t kMostToken = 128;
 constexpr absl::Duration kReserve = absl::Milliseconds(500);
 // How long a stranger may take over its line.
 constexpr absl::Duration kLineTime = absl::Seconds(2);
+// What ping may take: five packets, and a second of patience.
+constexpr absl::Duration kPingTime = absl::Seconds(3);
 
 std::optional<int> PathMtu(const Connection& connection) {
   int mtu = 0;
@@ -55,15 +58,18 @@ absl::StatusOr<Reached> ReachSaying(const SocketAddress& peer, absl::string_view
                                     absl::Duration each, const WaitLimits& limits) {
   Reached reached;
   for (int i = 0; i < std::clamp(attempts, 1, 100); ++i) {
-    const WaitLimits one{std::min(limits.deadline, SteadyNow() + each), limits.cancelled};
+    const absl::Time now = SteadyNow();
+    if (now >= limits.deadline) break;
+    const WaitLimits one{std::min(limits.deadline, now + each), limits.cancelled};
     const absl::Status status = Once(peer, line, one, &reached);
     if (status.code() == absl::StatusCode::kCancelled) return status;
+    // One that had not the patience it should have had tells nothing.
+    if (absl::IsDeadlineExceeded(status) && now + each > limits.deadline) break;
     ++reached.attempts;
     if (status.ok()) continue;
     ++reached.failed;
     reached.reason = std::string(status.message());
     reached.refused = absl::StrContains(status.message(), "refused");
-    if (SteadyNow() >= limits.deadline) break;
   }
   return reached;
 }
@@ -72,7 +78,9 @@ void Add(const CheckContext& context, const std::string& peer, const Reached& re
          const std::optional<double>& ping_loss, CheckOutput* output) {
   const std::string& node = context.host.name();
   const std::string device = absl::StrCat("peer:", peer);
-  output->findings.push_back(IntFinding("connect_failed", node, device, reached.failed));
+  const bool tried = reached.attempts > 0;
+  output->findings.push_back(tried ? IntFinding("connect_failed", node, device, reached.failed)
+                                   : UnknownFinding("connect_failed", node, device));
   output->findings.push_back(reached.failed < reached.attempts
                                  ? FloatFinding("connect_ms", node, device, reached.connect_ms)
                                  : UnknownFinding("connect_ms", node, device));
@@ -86,13 +94,15 @@ void Add(const CheckContext& context, const std::string& peer, const Reached& re
                                  : UnknownFinding("packet_loss_pct", node, device));
   // A refusal comes from the host itself: it is reached, and the port is not open.
   output->findings.push_back(
-      ping_loss.has_value()
+      tried && ping_loss.has_value()
           ? BoolFinding("icmp_ok_tcp_fails", node, device,
                         *ping_loss < 100 && reached.failed == reached.attempts && !reached.refused)
           : UnknownFinding("icmp_ok_tcp_fails", node, device));
 }
 
-std::optional<double> PingLoss(const CheckContext& context, const SocketAddress& peer) {
+std::optional<double> PingLoss(const CheckContext& context, const SocketAddress& peer,
+                               const WaitLimits& limits) {
+  if (limits.deadline - SteadyNow() <= kPingTime) return std::nullopt;
   const auto run = context.host.Run(
       std::vector<std::string>{"ping", "-c", "5", "-i", "0.2", "-W", "1", peer.Host()});
   if (!run.ok()) return std::nullopt;
@@ -105,18 +115,32 @@ absl::StatusOr<CheckOutput> ReachAll(const CheckContext& context, const std::str
   std::vector<SocketAddress> addresses;
   for (const absl::string_view text : absl::StrSplit(peers, ',', absl::SkipEmpty())) {
     GALEN_ASSIGN_OR_RETURN(const SocketAddress address, ParseSocketAddress(text));
-    if (addresses.size() < kMostPeers) addresses.push_back(address);
+    if (addresses.size() >= kMostPeers) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("peers: more than ", kMostPeers, " addresses; ask for them in parts"));
+    }
+    addresses.push_back(address);
   }
+  if (addresses.empty()) return absl::InvalidArgumentError("peers: no address is named");
   CheckOutput output;
   std::vector<std::string> wrong;
+  std::size_t untried = 0;
   const int attempts = static_cast<int>(context.parameters.Integer("attempts"));
   for (const SocketAddress& address : addresses) {
     GALEN_ASSIGN_OR_RETURN(const Reached reached,
                            Reach(address, attempts, absl::Seconds(1), limits));
-    Add(context, address.Text(), reached, PingLoss(context, address), &output);
+    Add(context, address.Text(), reached, PingLoss(context, address, limits), &output);
+    untried += reached.attempts == 0;
     if (reached.failed == 0) continue;
     wrong.push_back(absl::StrCat(address.Text(), ": ", reached.failed, " of ", reached.attempts,
                                  " connections failed (", reached.reason, ")"));
+  }
+  if (untried == addresses.size()) {
+    return absl::DeadlineExceededError("no time was left to connect to any peer");
+  }
+  if (untried > 0) {
+    wrong.push_back(absl::StrCat(untried, " of ", addresses.size(),
+                                 " peers were not tried: the time was over"));
   }
   output.message = wrong.empty()
                        ? absl::StrCat("all of ", addresses.size(), " peers are reached by TCP")
@@ -158,7 +182,8 @@ absl::StatusOr<CheckOutput> Serve(const CheckContext& context, const std::string
   if (came == 0) return absl::DeadlineExceededError("the other node did not come in time");
   CheckOutput output;
   const std::string device = absl::StrCat("peer:", peer);
-  output.findings.push_back(IntFinding("connect_failed", context.host.name(), device, 0));
+  // This side connected to nobody: what the other one met on its way here is no finding of its own.
+  output.findings.push_back(UnknownFinding("connect_failed", context.host.name(), device));
   output.findings.push_back(mtu.has_value()
                                 ? IntFinding("path_mtu", context.host.name(), device, *mtu)
                                 : UnknownFinding("path_mtu", context.host.name(), device));
@@ -174,12 +199,15 @@ absl::StatusOr<CheckOutput> Join(const CheckContext& context, const std::string&
                          ReachSaying(peer, absl::StrCat("reach ", token),
                                      static_cast<int>(context.parameters.Integer("attempts")),
                                      absl::Seconds(1), limits));
+  if (reached.attempts == 0) {
+    return absl::DeadlineExceededError("no time was left to connect to the other node");
+  }
   Reached last;
   const WaitLimits one{std::min(limits.deadline, SteadyNow() + absl::Seconds(1)), limits.cancelled};
   // Where it does not come through, the server ends by its own deadline.
   Once(peer, absl::StrCat("bye ", token), one, &last).IgnoreError();
   CheckOutput output;
-  Add(context, peer.Host(), reached, PingLoss(context, peer), &output);
+  Add(context, peer.Host(), reached, PingLoss(context, peer, limits), &output);
   output.message = reached.failed == 0
                        ? absl::StrCat(peer.Text(), " is reached, ", reached.attempts, " times")
                        : absl::StrCat(peer.Text(), ": ", reached.failed, " of ", reached.attempts,

@@ -14,7 +14,7 @@ namespace galen::node {
 
 // What connecting to one address came to.
 struct Reached {
-  int attempts = 0;
+  int attempts = 0;  // those that have an outcome: fewer than asked for, or none, as time ran out
   int failed = 0;
   std::string reason;           // of the last that failed
   bool refused = false;         // the host answered, and nothing listens there
@@ -22,7 +22,8 @@ struct Reached {
   double connect_ms = 0;        // of the quickest that came through
 };
 
-// Connects `attempts` times (1 to 100) with `each` of patience and closes again. CANCELLED.
+// Connects `attempts` times (1 to 100) with `each` of patience and closes again; an attempt that
+// the deadline cuts short does not count. CANCELLED.
 absl::StatusOr<Reached> Reach(const SocketAddress& peer, int attempts, absl::Duration each,
                               const WaitLimits& limits);
 
@@ -31,9 +32,10 @@ absl::StatusOr<Reached> Reach(const SocketAddress& peer, int attempts, absl::Dur
 absl::StatusOr<double> ParsePingLoss(absl::string_view text);
 
 // net.reachability, on a live host. With parameter `peers` ("192.0.2.1:29500,...") it connects to
-// each. With `role` and `token` two nodes do it with each other: the server tells "listening on
-// ADDRESS:PORT" as progress, the client connects there, `attempts` times, and says the token each
-// time ("reach TOKEN", answered with "reached"). The server ends when the client says "bye TOKEN".
+// each; one that time ran out for is unknown. With `role` and `token` two nodes do it with each
+// other: the server tells "listening on ADDRESS:PORT" as progress, the client connects there,
+// `attempts` times, and says the token each time ("reach TOKEN", answered with "reached"). The
+// server ends when the client says "bye TOKEN".
 absl::StatusOr<CheckOutput> CheckReachability(const CheckContext& context);
 
 }  // namespace galen::node

@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/rdma/gid_table.h"
 #include "services/node/checks/rdma/nic_model.h"
 #include "services/node/checks/rdma/perftest.h"
@@ -83,10 +84,17 @@ std::optional<double> FloorOf(const knowledge::Knowledge& knowledge, const RdmaP
                  absl::StrCat(absl::StripSuffix(floor, "gbps"), *port->rate_gbps, "_gbps"));
 }
 
+// What messages of less than so many bytes come to is not held against a floor.
+absl::StatusOr<double> LeastBytes(const CheckContext& context, absl::string_view check) {
+  GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, check));
+  return data.Number("least_bytes");
+}
+
+// `floor`: its name in the knowledge, "" where none holds.
 void AddGbps(const CheckContext& context, const RdmaPort* port, absl::string_view name,
              absl::string_view floor, const std::string& device, double gbps, CheckOutput* output) {
   v1::Finding finding = FloatFinding(name, context.host.name(), device, gbps);
-  const auto least = FloorOf(context.knowledge, port, floor);
+  const auto least = floor.empty() ? std::nullopt : FloorOf(context.knowledge, port, floor);
   if (least.has_value()) finding.set_expected(absl::StrCat(*least));
   output->findings.push_back(std::move(finding));
   const std::string floor_name = absl::StrCat(name, "_floor");
@@ -107,7 +115,8 @@ bool NamesPeer(const std::vector<std::string>& argv) {
 
 // What runs of perftest were captured, with a peer or without.
 absl::StatusOr<CheckOutput> FromPerftest(const CheckContext& context, bool with_peer,
-                                         absl::string_view name, absl::string_view gpu_name) {
+                                         absl::string_view name, absl::string_view gpu_name,
+                                         double least_bytes) {
   const host::Host& host = context.host;
   const auto read = ReadPorts(host);
   const std::vector<RdmaPort> ports = read.ok() ? *read : std::vector<RdmaPort>();
@@ -134,6 +143,7 @@ absl::StatusOr<CheckOutput> FromPerftest(const CheckContext& context, bool with_
         absl::StrAppend(&output.excerpt, line, "\n", run->err, run->out, "\n");
         continue;
       }
+      const PerftestReport::Row best = report->best(least_bytes);
       const bool gpu = report->gpu_memory || absl::StrContains(line, "--use_cuda") ||
                        absl::StrContains(line, "--use_rocm");
       const absl::string_view finding = gpu && !gpu_name.empty() ? gpu_name : name;
@@ -142,11 +152,13 @@ absl::StatusOr<CheckOutput> FromPerftest(const CheckContext& context, bool with_
         // The sum of two directions tells of neither.
         output.findings.push_back(UnknownFinding(finding, host.name(), device));
       } else {
-        AddGbps(context, port, finding, gpu ? "gdr_floor_gbps" : "write_floor_gbps", device,
-                report->best_gbps(), &output);
+        const absl::string_view floor = static_cast<double>(best.bytes) < least_bytes ? ""
+                                        : gpu ? "gdr_floor_gbps"
+                                              : "write_floor_gbps";
+        AddGbps(context, port, finding, floor, device, best.average_gbps, &output);
       }
       output.findings.push_back(BoolFinding("failed", host.name(), device, false));
-      said.push_back(absl::StrFormat("%s: %.1f Gb/s", line, report->best_gbps()));
+      said.push_back(absl::StrFormat("%s: %.1f Gb/s", line, best.average_gbps));
     }
   }
   if (said.empty()) {
@@ -173,10 +185,11 @@ std::string Sentence(const Measured& measured) {
 }
 
 void AddAll(const CheckContext& context, const std::vector<RdmaPort>& ports,
-            const std::vector<Measured>& all, absl::string_view gbps_name, CheckOutput* output) {
+            const std::vector<Measured>& all, absl::string_view gbps_name, double least_bytes,
+            CheckOutput* output) {
   std::vector<std::string> said;
   for (const Measured& measured : all) {
-    AddMeasured(context, ports, measured, gbps_name, output);
+    AddMeasured(context, ports, measured, gbps_name, least_bytes, output);
     said.push_back(Sentence(measured));
   }
   output->message = absl::StrJoin(said, "; ");
@@ -227,7 +240,8 @@ absl::Status Tried(const std::vector<Measured>& all) {
 }
 
 void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports,
-                 const Measured& measured, absl::string_view gbps_name, CheckOutput* output) {
+                 const Measured& measured, absl::string_view gbps_name, double least_bytes,
+                 CheckOutput* output) {
   const std::string& node = context.host.name();
   const std::string device = absl::StrCat("nic:", measured.own.device, "/port:", measured.own.port);
   const bool failed = !measured.failed.empty();
@@ -243,7 +257,8 @@ void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports
     return;
   }
   AddGbps(context, Find(ports, measured.own.device, measured.own.port), gbps_name,
-          "write_floor_gbps", device, std::max(measured.gbps_one, measured.gbps_many), output);
+          static_cast<double>(measured.message_bytes) < least_bytes ? "" : "write_floor_gbps",
+          device, std::max(measured.gbps_one, measured.gbps_many), output);
   output->findings.push_back(FloatFinding("latency_us", node, device, measured.latency.median_us));
   output->findings.push_back(
       IntFinding("data_errors", node, device, static_cast<std::int64_t>(measured.wrong_words)));
@@ -254,7 +269,8 @@ void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports
 }
 
 absl::StatusOr<CheckOutput> CheckLoopback(const CheckContext& context) {
-  if (!context.host.live()) return FromPerftest(context, false, "gbps", "");
+  GALEN_ASSIGN_OR_RETURN(const double least_bytes, LeastBytes(context, "rdma.loopback"));
+  if (!context.host.live()) return FromPerftest(context, false, "gbps", "", least_bytes);
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(context.host));
   GALEN_ASSIGN_OR_RETURN(const std::vector<MeasuredPort> chosen, ChosenPorts(context, ports));
   GALEN_ASSIGN_OR_RETURN(const auto library, VerbsLibrary::Load());
@@ -271,12 +287,15 @@ absl::StatusOr<CheckOutput> CheckLoopback(const CheckContext& context) {
   }
   GALEN_RETURN_IF_ERROR(Tried(all));
   CheckOutput output;
-  AddAll(context, ports, all, "gbps", &output);
+  AddAll(context, ports, all, "gbps", least_bytes, &output);
   return output;
 }
 
 absl::StatusOr<CheckOutput> CheckPair(const CheckContext& context) {
-  if (!context.host.live()) return FromPerftest(context, true, "gbps_host", "gbps_gpu");
+  GALEN_ASSIGN_OR_RETURN(const double least_bytes, LeastBytes(context, "rdma.pair"));
+  if (!context.host.live()) {
+    return FromPerftest(context, true, "gbps_host", "gbps_gpu", least_bytes);
+  }
   const Parameters& parameters = context.parameters;
   const std::string& token = parameters.Text("token");
   if (token.empty()) {
@@ -296,7 +315,7 @@ absl::StatusOr<CheckOutput> CheckPair(const CheckContext& context) {
                                                               : Serve(context, library, chosen));
   GALEN_RETURN_IF_ERROR(Tried(all));
   CheckOutput output;
-  AddAll(context, ports, all, "gbps_host", &output);
+  AddAll(context, ports, all, "gbps_host", least_bytes, &output);
   retries.Add(&output);
   // Writing from a GPU's memory needs CUDA and nvidia_peermem or DMA-BUF; verbs alone cannot tell.
   output.findings.push_back(UnknownFinding("gbps_gpu", context.host.name(), ""));

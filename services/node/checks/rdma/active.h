@@ -26,9 +26,11 @@ absl::StatusOr<CheckOutput> CheckPair(const CheckContext& context);
 // could have and its partner could not, so it may be tested with another. Pure.
 absl::Status Tried(const std::vector<Measured>& all);
 
-// The findings of rdma.pair of what was measured at a port. Pure.
+// The findings of rdma.pair of what was measured at a port. Messages of less than `least_bytes` are
+// held against no floor. Pure.
 void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports,
-                 const Measured& measured, absl::string_view gbps_name, CheckOutput* output);
+                 const Measured& measured, absl::string_view gbps_name, double least_bytes,
+                 CheckOutput* output);
 
 }  // namespace galen::node
 

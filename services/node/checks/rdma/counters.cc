@@ -19,6 +19,13 @@
 namespace galen::node {
 namespace {
 
+// No counter is beyond this, and so many of them still add up without overflow.
+constexpr std::int64_t kMostCount = std::int64_t{1} << 56;
+
+std::optional<std::int64_t> Credible(const std::optional<std::int64_t>& value) {
+  return value.has_value() && *value >= 0 && *value <= kMostCount ? value : std::nullopt;
+}
+
 enum class Kind { kGrowth, kPerHour, kPerSecond, kTotal };
 
 Kind KindOf(absl::string_view finding) {
@@ -84,7 +91,7 @@ PortCounters ReadAll(const host::Host& host, const RdmaPort& port,
     if (!growth.of_ethtool) continue;
     for (const std::string& name : growth.counters) {
       const auto it = statistics->find(name);
-      if (it != statistics->end()) counters[name] = it->second;
+      if (it != statistics->end() && Credible(it->second)) counters[name] = it->second;
     }
   }
   return counters;
@@ -97,9 +104,18 @@ absl::StatusOr<std::vector<Growth>> GrowthsOf(const knowledge::Knowledge& knowle
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(knowledge, kCheck));
   std::vector<Growth> growths;
   const std::vector<std::string> of_ethtool = data.Texts("of_ethtool");
+  std::map<std::string, std::int64_t> most;
+  for (const std::vector<std::string>& list : data.Lists("saturated")) {
+    std::int64_t value = 0;
+    if (list.empty() || !absl::SimpleAtoi(list[0], &value)) continue;
+    for (std::size_t i = 1; i < list.size(); ++i) most[list[i]] = value;
+  }
   for (const knowledge::v1::FindingSpec& finding : knowledge.FindCheck(kCheck)->findings()) {
     Growth growth{.finding = finding.name(), .counters = data.Texts(finding.name())};
     if (growth.counters.empty()) continue;
+    for (const std::string& name : growth.counters) {
+      if (const auto it = most.find(name); it != most.end()) growth.most.insert(*it);
+    }
     growth.of_ethtool =
         std::find(of_ethtool.begin(), of_ethtool.end(), growth.finding) != of_ethtool.end();
     const auto chance = data.Number(absl::StrCat(growth.finding, "_chance"));
@@ -125,7 +141,7 @@ PortCounters ReadCounters(const host::Host& host, const RdmaPort& port,
     for (const std::string& name : growth.counters) {
       for (const char* folder : {"counters/", "hw_counters/"}) {
         const auto line = FirstLine(host, absl::StrCat(root, folder, name));
-        const auto value = line.ok() ? LeadingInt(*line) : std::nullopt;
+        const auto value = line.ok() ? Credible(LeadingInt(*line)) : std::nullopt;
         if (!value.has_value()) continue;
         counters[name] = *value;
         break;
@@ -138,14 +154,19 @@ PortCounters ReadCounters(const host::Host& host, const RdmaPort& port,
 std::optional<std::int64_t> Grown(const Growth& growth, const PortCounters& before,
                                   const PortCounters& after) {
   std::optional<std::int64_t> sum;
+  bool saturated = false;
   for (const std::string& name : growth.counters) {
     const auto a = before.find(name);
     const auto b = after.find(name);
     if (a == before.end() || b == after.end()) continue;
     // A counter that went back was reset in between: how far it went is not known.
     if (b->second < a->second) return std::nullopt;
+    const auto most = growth.most.find(name);
+    saturated |= most != growth.most.end() && a->second == most->second;
     sum = sum.value_or(0) + (b->second - a->second);
   }
+  // What it did not count is not known; what the others grew by is true all the same.
+  if (saturated && sum == 0) return std::nullopt;
   return sum;
 }
 
@@ -171,7 +192,12 @@ absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<Growth> growths, GrowthsOf(context.knowledge));
   GALEN_ASSIGN_OR_RETURN(const std::vector<RdmaPort> ports, ReadPorts(host));
   std::vector<PortCounters> before;
-  for (const RdmaPort& port : ports) before.push_back(ReadAll(host, port, growths));
+  // Reading takes time too, of many ports more than the window: each has its own interval.
+  std::vector<absl::Time> read_at;
+  for (const RdmaPort& port : ports) {
+    before.push_back(ReadAll(host, port, growths));
+    read_at.push_back(SteadyNow());
+  }
   const absl::Time start = SteadyNow();
   absl::Duration apart;
   const absl::Duration window = absl::Seconds(context.parameters.Number("window"));
@@ -188,7 +214,8 @@ absl::StatusOr<CheckOutput> CheckRdmaCounters(const CheckContext& context) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const PortCounters after =
         apart > absl::ZeroDuration() ? ReadAll(host, ports[i], growths) : PortCounters();
-    AddDeltas(host.name(), DeviceOf(ports[i]), growths, before[i], after, apart, &output);
+    AddDeltas(host.name(), DeviceOf(ports[i]), growths, before[i], after,
+              apart > absl::ZeroDuration() ? SteadyNow() - read_at[i] : apart, &output);
     for (const Growth& growth : growths) {
       if (KindOf(growth.finding) == Kind::kTotal) continue;
       grown += Grown(growth, before[i], after).value_or(0) > 0;

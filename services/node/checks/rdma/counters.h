@@ -23,6 +23,8 @@ struct Growth {
   std::string finding;
   std::vector<std::string> counters;
   bool of_ethtool = false;  // counters of `ethtool -S` of the port's interface, not of the port
+  // Where a counter stops, of those that do: one that stands there tells no growth.
+  std::map<std::string, std::int64_t> most;
   // Of a rate: beyond the limit it is told only where, at the limit itself, so many events within
   // the look are less likely than this.
   double limit = 0;
@@ -38,7 +40,7 @@ PortCounters ReadCounters(const host::Host& host, const RdmaPort& port,
                           const std::vector<Growth>& growths);
 
 // How far the counters of `growth` grew in sum; nothing where both reads hold none of them, or one
-// of them went back (it was reset in between). Pure.
+// of them went back (it was reset in between), or one stood at its maximum and no other grew. Pure.
 std::optional<std::int64_t> Grown(const Growth& growth, const PortCounters& before,
                                   const PortCounters& after);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -30,10 +31,13 @@ absl::string_view Field(absl::string_view line, absl::string_view name) {
 
 }  // namespace
 
-double PerftestReport::best_gbps() const {
-  double best = 0;
-  for (const Row& row : rows) best = std::max(best, row.average_gbps);
-  return best;
+PerftestReport::Row PerftestReport::best(double least_bytes) const {
+  const auto rank = [&](const Row& row) {
+    return std::make_pair(static_cast<double>(row.bytes) >= least_bytes, row.average_gbps);
+  };
+  const auto best = std::max_element(rows.begin(), rows.end(),
+                                     [&](const Row& a, const Row& b) { return rank(a) < rank(b); });
+  return best == rows.end() ? Row() : *best;
 }
 
 absl::StatusOr<PerftestReport> ParsePerftest(absl::string_view text) {

@@ -25,8 +25,9 @@ struct PerftestReport {
   bool both_ways = false;  // -b: each figure is the sum of both directions
   std::vector<Row> rows;
 
-  // The largest average; 0 when there is no row.
-  double best_gbps() const;
+  // The row of the largest average: of those of `least_bytes` and more where there are any, else
+  // of all. All zeros when there is no row.
+  Row best(double least_bytes = 0) const;
 };
 
 // INVALID_ARGUMENT: it is no such output, or has no result (the test failed before). Linear. Pure.

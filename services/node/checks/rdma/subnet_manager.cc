@@ -75,6 +75,43 @@ std::string Frequent(const OpenSmLog& log) {
   return absl::StrJoin(shown, ", ");
 }
 
+// What the ports of InfiniBand tell.
+struct Fabric {
+  bool infiniband = false;
+  bool ndr = false;
+  bool trained = false;      // a port has a link, so that a manager can be asked
+  bool remembers = false;    // a port has a manager's address, which it keeps when that is gone
+  std::string unconfigured;  // the first port with a link that no manager gave anything to
+};
+
+Fabric FabricOf(const std::vector<RdmaPort>& ports, double ndr_lane) {
+  Fabric fabric;
+  for (const RdmaPort& port : ports) {
+    if (port.link_layer != "InfiniBand") continue;
+    fabric.infiniband = true;
+    fabric.ndr |= port.state == "ACTIVE" && port.width.value_or(0) > 0 &&
+                  port.rate_gbps.has_value() && *port.rate_gbps / *port.width >= ndr_lane;
+    fabric.trained |=
+        port.state == "ACTIVE" || port.state == "ARMED" || port.state == "INITIALIZING";
+    fabric.remembers |= port.sm_lid.value_or(0) != 0;
+    if (fabric.unconfigured.empty() && port.state == "INITIALIZING" && port.sm_lid == 0) {
+      fabric.unconfigured = port.hca;
+    }
+  }
+  return fabric;
+}
+
+// Whether the subnet manager answered sminfo; nothing where it was not asked.
+std::optional<bool> Asked(const host::Host& host, const CheckData& data) {
+  const auto sminfo = host.Run(std::vector<std::string>{"sminfo"});
+  if (!sminfo.ok()) return std::nullopt;
+  if (sminfo->exit_code == 0 && absl::StrContains(sminfo->out, "sm lid")) return true;
+  const std::string said = absl::StrCat(sminfo->err, "\n", sminfo->out);
+  // A query that never left, as one may not open the device, says nothing of the manager.
+  if (Matches(data, "not_asked", said) || !Matches(data, "unanswered", said)) return std::nullopt;
+  return false;
+}
+
 }  // namespace
 
 const LogWant kSubnetManagerWant = {
@@ -114,33 +151,15 @@ absl::StatusOr<CheckOutput> CheckSubnetManager(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data,
                          CheckData::Of(context.knowledge, "rdma.subnet_manager"));
   GALEN_ASSIGN_OR_RETURN(const double ndr_lane, data.Number("ndr_lane_gbps"));
+  const Fabric fabric = FabricOf(ports, ndr_lane);
+  if (!fabric.infiniband) return absl::NotFoundError("no port runs InfiniBand");
+  // The manager itself is asked: a port that is active stays so, with its address, when it is gone.
   std::optional<bool> reachable;
-  bool ndr = false;
-  std::string by;
-  bool infiniband = false;
-  for (const RdmaPort& port : ports) {
-    if (port.link_layer != "InfiniBand") continue;
-    infiniband = true;
-    ndr |= port.state == "ACTIVE" && port.width.value_or(0) > 0 && port.rate_gbps.has_value() &&
-           *port.rate_gbps / *port.width >= ndr_lane;
-    // A port that is down keeps the last manager's address, or none: neither tells.
-    const bool trained = port.state == "ACTIVE" || port.state == "INITIALIZING";
-    if (!trained || !port.sm_lid.has_value()) continue;
-    if (*port.sm_lid != 0 && port.state == "ACTIVE") {
-      reachable = true;
-      by = absl::StrCat("SM lid ", *port.sm_lid, " at ", port.hca);
-    } else if (!reachable.has_value()) {
-      reachable = false;
-      by = absl::StrCat(port.hca, " is ", port.state, " with SM lid ", *port.sm_lid);
-    }
-  }
-  if (!infiniband) return absl::NotFoundError("no port runs InfiniBand");
-  if (!reachable.has_value()) {
-    const auto sminfo = context.host.Run(std::vector<std::string>{"sminfo"});
-    if (sminfo.ok()) {
-      reachable = sminfo->exit_code == 0 && absl::StrContains(sminfo->out, "sm lid");
-      by = "sminfo";
-    }
+  if (fabric.trained) reachable = Asked(context.host, data);
+  std::string by = "sminfo";
+  if (!reachable.has_value() && !fabric.unconfigured.empty() && !fabric.remembers) {
+    reachable = false;
+    by = absl::StrCat(fabric.unconfigured, " is INITIALIZING with SM lid 0");
   }
   CheckOutput output;
   output.findings.push_back(reachable.has_value() ? BoolFinding("reachable", node, "", *reachable)
@@ -152,7 +171,7 @@ absl::StatusOr<CheckOutput> CheckSubnetManager(const CheckContext& context) {
                           manager.version);
     const std::vector<std::string> without = data.Texts("upstream_without_ndr");
     if (absl::StartsWith(vendor, "upstream") && !without.empty() &&
-        InVersionRange(manager.version, without.front()) && (manager.ndr_in_log || ndr)) {
+        InVersionRange(manager.version, without.front()) && (manager.ndr_in_log || fabric.ndr)) {
       vendor = "unsupported";
     }
   }

@@ -179,9 +179,19 @@ absl::StatusOr<Transceiver> ParseEthtoolModule(absl::string_view text) {
     if (absl::StartsWith(name, "Laser rx power low alarm") && !absl::EndsWith(name, "threshold")) {
       result.rx_power_low = result.rx_power_low.value_or(false) || value == "On";
     }
-    const bool alarm = absl::EndsWith(name, " alarm") && (value == "On" || value == "Off");
+    // Modules of several lanes have an alarm of each: "Laser tx power low alarm   (Channel 1)".
+    absl::string_view what = name;
+    absl::string_view lane;
+    if (const std::size_t open = name.rfind('(');
+        open != absl::string_view::npos && absl::EndsWith(name, ")")) {
+      what = absl::StripTrailingAsciiWhitespace(name.substr(0, open));
+      lane = name.substr(open);
+    }
+    const bool alarm = absl::EndsWith(what, " alarm") && (value == "On" || value == "Off");
     result.faults_known |= alarm;
-    if (alarm && value == "On" && result.faults.size() < 32) result.faults.emplace_back(name);
+    if (alarm && value == "On" && result.faults.size() < 32) {
+      result.faults.push_back(absl::StrCat(what, lane.empty() ? "" : " ", lane));
+    }
   }
   if (!any) return absl::InvalidArgumentError("ethtool -m: the output says nothing of a module");
   return result;

@@ -45,6 +45,11 @@ std::string SideOf(const std::vector<std::string>& columns) {
   return "";
 }
 
+// A fan whose speed is known.
+bool HasSpeed(const BmcSensor& sensor) {
+  return sensor.unit == "RPM" && LeadingDouble(sensor.reading).has_value();
+}
+
 // What the log and the sensors say of one kind of fault.
 using Faults = std::map<std::string, std::set<std::string>>;
 
@@ -140,8 +145,10 @@ absl::StatusOr<CheckOutput> CheckBmc(const CheckContext& context) {
       absl::StrAppend(&output.excerpt, value.first, "\n");
     }
   }
+  bool fans_known = false;
   if (readings.ok()) {
     for (const BmcSensor& sensor : ParseBmcSensors(*readings)) {
+      fans_known = fans_known || HasSpeed(sensor);
       if (!BeyondLimit(sensor)) continue;
       const std::string text =
           absl::StrCat("sensor ", sensor.name, ": ", sensor.reading, " ", sensor.unit,
@@ -158,15 +165,16 @@ absl::StatusOr<CheckOutput> CheckBmc(const CheckContext& context) {
       faults[kind].insert(CleanText(text, 200));
     }
   }
-  // A log that names no fault is an answer; sensors alone know supplies, fans and voltages only.
+  // A log that names no fault is an answer; sensors alone know voltages, and fans where they tell a
+  // speed. Those of a supply are bits that mean something else on each board.
   const auto flag = [&](const char* name, bool known) {
     output.findings.push_back(known || !faults[name].empty()
                                   ? BoolFinding(name, node, "", !faults[name].empty())
                                   : UnknownFinding(name, node, ""));
   };
   const bool sensors_known = readings.ok() && !readings->empty();
-  flag("psu_fault", log.ok() || sensors_known || !supplies.empty());
-  flag("fan_fault", log.ok() || sensors_known);
+  flag("psu_fault", log.ok() || !supplies.empty());
+  flag("fan_fault", log.ok() || fans_known);
   flag("power_brake_asserted", log.ok());
   flag("input_voltage_low", log.ok() || sensors_known);
   const std::string board = absl::StrJoin(faults["power_on_fault"], "; ");

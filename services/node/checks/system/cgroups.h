@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "common/host/host.h"
 
 namespace galen::node {
@@ -19,8 +20,18 @@ std::vector<std::string> JobCgroups(const host::Host& host);
 std::map<std::string, std::int64_t> ReadCounters(const host::Host& host, const std::string& path);
 
 // Processes of the job that the kernel killed for lack of memory in its groups; nothing where no
-// group says.
+// group says. On a live host that is the group of one process, which says nothing of another
+// rank's.
 std::optional<std::int64_t> JobOomKills(const host::Host& host);
+
+// Control groups of the job that limit its memory, as the kernel log writes them
+// ("/system.slice/slurmstepd.scope/job_7/step_0"), of version 1 or 2. Empty where they are not
+// known.
+std::vector<std::string> JobMemoryGroups(const host::Host& host);
+
+// Whether a limit of `group` is one of the job's, whose groups are `job`: it holds one of them, or
+// lies beside or below one in a group of the job's own. Pure.
+bool LimitsJob(absl::string_view group, const std::vector<std::string>& job);
 
 }  // namespace galen::node
 

@@ -172,8 +172,10 @@ absl::StatusOr<std::vector<BlockDevice>> ParseLsblk(absl::string_view text) {
 }
 
 std::vector<MdArray> ParseMdstat(absl::string_view text) {
-  static const RE2 heading(R"(^(md[\w.-]*) : (active|inactive))");
+  static const RE2 heading(R"(^(md[\w.-]*) : (active|inactive|broken))");
   static const RE2 members(R"(\[(\d{1,6})/(\d{1,6})\])");
+  // "super external:imsm"; an array within one names it: "super external:/md127/0".
+  static const RE2 container(R"(super external:[^/\s-])");
   std::vector<MdArray> arrays;
   for (const absl::string_view line : Lines(text)) {
     const re2::StringPiece piece(line.data(), line.size());
@@ -183,16 +185,24 @@ std::vector<MdArray> ParseMdstat(absl::string_view text) {
       MdArray array;
       array.name = std::move(name);
       array.active = state == "active";
+      array.broken = state == "broken";
       arrays.push_back(std::move(array));
       continue;
     }
     if (arrays.empty()) continue;
     MdArray& array = arrays.back();
     if (array.wanted == 0) RE2::PartialMatch(piece, members, &array.wanted, &array.present);
+    array.container = array.container || RE2::PartialMatch(piece, container);
     array.rebuilding = array.rebuilding || absl::StrContains(line, "recovery =") ||
                        absl::StrContains(line, "recovery=");
   }
   return arrays;
+}
+
+bool IsDegraded(const MdArray& array) {
+  if (array.broken) return true;
+  if (!array.active) return !array.container;
+  return array.present < array.wanted;
 }
 
 }  // namespace galen::node

@@ -51,19 +51,41 @@ bool IsBlockDevice(absl::string_view source) {
   return absl::StartsWith(source, "/dev/") && !absl::StartsWith(source, "/dev/loop");
 }
 
+// Whether a driver other than that of the kernel's NVMe holds a function of the bus: one that is
+// given to a virtual machine (vfio-pci) or to a program (uio) has no device by intent.
+bool IsGivenAway(const host::Host& host, absl::string_view function) {
+  const auto uevent = host.ReadFile(absl::StrCat(function, "/uevent"));
+  if (!uevent.ok()) return false;
+  for (absl::string_view line : Lines(*uevent)) {
+    if (absl::ConsumePrefix(&line, "DRIVER=")) return line != "nvme";
+  }
+  return false;
+}
+
+// Whether a controller is one over a network, which no bus shows.
+bool IsOverFabrics(const host::Host& host, absl::string_view controller) {
+  const auto transport = FirstLine(host, absl::StrCat(controller, "/transport"));
+  return transport.ok() && *transport != "pcie";
+}
+
 // NVMe controllers on the bus that made no device; nothing where either side is not known.
 std::optional<std::int64_t> MissingControllers(const host::Host& host) {
   const auto classes = host.Glob("/sys/bus/pci/devices/*/class");
   if (!classes.ok()) return std::nullopt;
   std::int64_t on_bus = 0;
   for (const std::string& path : *classes) {
-    if (const auto kind = FirstLine(host, path); kind.ok() && absl::StartsWith(*kind, "0x0108")) {
-      ++on_bus;
-    }
+    const auto kind = FirstLine(host, path);
+    if (!kind.ok() || !absl::StartsWith(*kind, "0x0108")) continue;
+    if (!IsGivenAway(host, absl::StripSuffix(path, "/class"))) ++on_bus;
   }
   const auto made = host.Glob("/sys/class/nvme/nvme*");
   if (!made.ok() && !(IsAbsent(made.status()) && on_bus == 0)) return std::nullopt;
-  const std::int64_t count = made.ok() ? static_cast<std::int64_t>(made->size()) : 0;
+  std::int64_t count = 0;
+  if (made.ok()) {
+    for (const std::string& controller : *made) {
+      count += IsOverFabrics(host, controller) ? 0 : 1;
+    }
+  }
   return std::max<std::int64_t>(0, on_bus - count);
 }
 
@@ -162,11 +184,12 @@ absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context) {
   if (mdstat.ok()) {
     std::int64_t degraded = 0;
     for (const MdArray& array : ParseMdstat(*mdstat)) {
-      if (array.active && array.present >= array.wanted) continue;
+      if (!IsDegraded(array)) continue;
       ++degraded;
-      remarks.push_back(array.active ? absl::StrCat(array.name, " has ", array.present, " of ",
-                                                    array.wanted, " members")
-                                     : absl::StrCat(array.name, " is inactive"));
+      remarks.push_back(array.broken   ? absl::StrCat(array.name, " is broken")
+                        : array.active ? absl::StrCat(array.name, " has ", array.present, " of ",
+                                                      array.wanted, " members")
+                                       : absl::StrCat(array.name, " is inactive"));
     }
     add(IntFinding("degraded_arrays", node, "", degraded));
   }

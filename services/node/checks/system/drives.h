@@ -55,13 +55,18 @@ absl::StatusOr<std::vector<BlockDevice>> ParseLsblk(absl::string_view text);
 struct MdArray {
   std::string name;
   bool active = false;
-  int wanted = 0;   // members that it should have; 0: not stated
-  int present = 0;  // members in use
+  bool broken = false;     // it lost a member that it cannot do without
+  bool container = false;  // a firmware's: arrays lie in it, it is none itself
+  int wanted = 0;          // members that it should have; 0: not stated
+  int present = 0;         // members in use
   bool rebuilding = false;
 };
 
 // Pure.
 std::vector<MdArray> ParseMdstat(absl::string_view text);
+
+// Whether it serves nothing, or lacks a member. A container is inactive by its nature. Pure.
+bool IsDegraded(const MdArray& array);
 
 // system.drives.
 absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context);

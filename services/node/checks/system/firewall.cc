@@ -5,30 +5,20 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/flag.h"
+#include "services/node/checks/system/nft_rules.h"
+#include "services/node/checks/system/services.h"
 
 namespace galen::node {
 namespace {
-
-// Chains within chains beyond which nobody's rules go; what is deeper is not known.
-constexpr int kMostDepth = 32;
-
-// Of the new connections that are asked about, those that a rule takes.
-enum class Takes { kNone, kSome, kAll };
-
-struct Rule {
-  Takes takes = Takes::kAll;
-  std::string target;   // empty for a rule that only counts
-  bool returns = true;  // behind a chain without a decision the next rule follows: not for -g
-};
 
 // "22", "1024:65535", "1024:", or of multiport a list of such: whether one of them holds `all`.
 bool Holds(absl::string_view ports, const PortRange& all) {
@@ -72,7 +62,7 @@ Takes TakenBy(absl::string_view word, absl::string_view value, bool negated,
   return Takes::kSome;
 }
 
-Rule ParseRule(absl::string_view line, const PortRange& high) {
+FilterRule ParseRule(absl::string_view line, const PortRange& high) {
   // The text of a comment, which may hold anything; and how --syn is printed.
   static const RE2 comment(R"re( --comment (?:"(?:[^"\\]|\\.)*"|\S+))re");
   static const RE2 syn(R"re( --tcp-flags FIN,SYN,RST,ACK SYN\b)re");
@@ -80,7 +70,7 @@ Rule ParseRule(absl::string_view line, const PortRange& high) {
   RE2::GlobalReplace(&plain, comment, "");
   RE2::GlobalReplace(&plain, syn, "");
   const std::vector<absl::string_view> words = Words(plain);
-  Rule rule;
+  FilterRule rule;
   bool negated = false;
   for (std::size_t i = 2; i < words.size(); ++i) {  // behind "-A CHAIN"
     const absl::string_view word = words[i];
@@ -104,7 +94,7 @@ Rule ParseRule(absl::string_view line, const PortRange& high) {
 
 // The filter table: its chains' rules, and INPUT's policy.
 struct Filter {
-  absl::flat_hash_map<std::string, std::vector<Rule>> chains;
+  FilterChains chains;
   std::optional<bool> policy;
 };
 
@@ -125,56 +115,13 @@ Filter ParseFilter(absl::string_view iptables_save, const PortRange& high) {
   return filter;
 }
 
-// What a chain does to the connections.
-struct Passage {
-  std::optional<bool> decided;  // what it does to all that no earlier rule let in
-  bool lets_some_in = false;    // that a rule before lets some in
-};
-
-class Walk {
- public:
-  explicit Walk(const Filter& filter) : filter_(filter) {}
-
-  Passage Through(const std::string& chain, int depth) {
-    const auto rules = filter_.chains.find(chain);
-    // What is not listed, or too deep, may let anybody in.
-    if (rules == filter_.chains.end() || depth > kMostDepth) return {std::nullopt, true};
-    // Begun, so that a chain that leads to itself ends; each is walked once.
-    const auto [known, first] = known_.try_emplace(chain);
-    if (!first) return known->second;
-    Passage passage;
-    for (const Rule& rule : rules->second) {
-      if (rule.takes == Takes::kNone || rule.target.empty()) continue;
-      if (rule.target == "RETURN") {
-        if (rule.takes == Takes::kAll) break;
-        passage.lets_some_in = true;  // past the rest of this chain, be that as it may
-        continue;
-      }
-      const Passage target = Of(rule.target, depth);
-      if (rule.takes == Takes::kAll) passage.decided = target.decided;
-      passage.lets_some_in |=
-          target.lets_some_in || (rule.takes == Takes::kSome && target.decided.value_or(false));
-      if (passage.decided.has_value() || (rule.takes == Takes::kAll && !rule.returns)) break;
-    }
-    known_[chain] = passage;
-    return passage;
-  }
-
- private:
-  Passage Of(const std::string& target, int depth) {
-    if (target == "ACCEPT") return {true, false};
-    if (target == "DROP" || target == "REJECT") return {false, false};
-    // Those of iptables itself that pass on what they saw, which are not listed as chains.
-    static constexpr absl::string_view kPassOn[] = {"LOG",      "NFLOG",      "MARK",  "CONNMARK",
-                                                    "SECMARK",  "SET",        "AUDIT", "TRACE",
-                                                    "CHECKSUM", "CONNSECMARK"};
-    if (std::find(std::begin(kPassOn), std::end(kPassOn), target) != std::end(kPassOn)) return {};
-    return Through(target, depth + 1);
-  }
-
-  const Filter& filter_;
-  absl::flat_hash_map<std::string, Passage> known_;
-};
+// firewalld has its rules from nft, or in a chain of iptables that is read anyhow.
+bool FirewalldRuns(const host::Host& host) {
+  const auto units = ReadUnits(host);
+  if (!units.ok()) return false;
+  const auto unit = units->find("firewalld");
+  return unit != units->end() && unit->second.active == "active";
+}
 
 }  // namespace
 
@@ -191,9 +138,15 @@ std::optional<PortRange> ParsePortRange(absl::string_view text) {
 Input InputOf(absl::string_view iptables_save, const PortRange& high) {
   const Filter filter = ParseFilter(iptables_save, high);
   if (!filter.policy.has_value()) return Input::kNoChain;
-  const Passage passage = Walk(filter).Through("INPUT", 0);
-  if (passage.decided.value_or(*filter.policy)) return Input::kOpen;
-  return passage.lets_some_in ? Input::kSome : Input::kClosed;
+  return InputOf(FilterWalk(filter.chains).Through("INPUT"), *filter.policy);
+}
+
+Input BothOf(std::optional<Input> iptables, std::optional<Input> nft) {
+  for (const Input decides : {Input::kClosed, Input::kSome}) {
+    if (iptables == decides || nft == decides) return decides;
+  }
+  if (!iptables.has_value() || !nft.has_value()) return Input::kUnread;
+  return iptables == Input::kOpen ? Input::kOpen : *nft;
 }
 
 absl::StatusOr<CheckOutput> CheckFirewall(const CheckContext& context) {
@@ -201,16 +154,37 @@ absl::StatusOr<CheckOutput> CheckFirewall(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "net.firewall"));
   GALEN_ASSIGN_OR_RETURN(const double low, data.Number("ephemeral_low"));
   GALEN_ASSIGN_OR_RETURN(const double high, data.Number("ephemeral_high"));
-  GALEN_ASSIGN_OR_RETURN(const std::string text, Output(context.host, {"iptables-save"}));
-  const auto range = FirstLine(context.host, "/proc/sys/net/ipv4/ip_local_port_range");
-  const Input input = InputOf(text, (range.ok() ? ParsePortRange(*range) : std::nullopt)
-                                        .value_or(PortRange{static_cast<std::int64_t>(low),
-                                                            static_cast<std::int64_t>(high)}));
+  const auto text = Output(context.host, {"iptables-save"});
+  const auto ruleset = Output(context.host, {"nft", "list", "ruleset"});
+  if (!text.ok() && !ruleset.ok()) {
+    return IsAbsent(text.status()) ? ruleset.status() : text.status();
+  }
+  const auto line = FirstLine(context.host, "/proc/sys/net/ipv4/ip_local_port_range");
+  const PortRange range =
+      (line.ok() ? ParsePortRange(*line) : std::nullopt)
+          .value_or(PortRange{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)});
+  std::optional<Input> iptables;
+  if (text.ok()) iptables = InputOf(*text, range);
+  if (IsAbsent(text.status())) iptables = Input::kNoChain;
+  std::optional<Input> nft;
+  if (ruleset.ok()) {
+    nft = InputOfNft(*ruleset, range, iptables.value_or(Input::kNoChain) != Input::kNoChain);
+  } else if (IsAbsent(ruleset.status()) && !FirewalldRuns(context.host)) {
+    nft = Input::kNoChain;
+  }
+  const Input input = BothOf(iptables, nft);
   CheckOutput output;
   std::optional<bool> open;
   switch (input) {
     case Input::kNoChain:
-      output.message = "the rules name no INPUT chain";
+      if (ruleset.ok()) open = true;
+      output.message = "no rule is about what comes in";
+      break;
+    case Input::kUnread:
+      output.message = absl::StrCat(
+          text.ok() ? "iptables lets new connections to high ports in; the rules of nft"
+                    : "nft lets new connections to high ports in; the rules of iptables",
+          " were not read");
       break;
     case Input::kOpen:
       open = true;
@@ -229,7 +203,7 @@ absl::StatusOr<CheckOutput> CheckFirewall(const CheckContext& context) {
   output.findings.push_back(FlagOrUnknown("restrictive_input", node,
                                           open.has_value() ? std::optional(!*open) : std::nullopt));
   output.findings.push_back(FlagOrUnknown("allows_ephemeral", node, open));
-  output.excerpt = text;
+  output.excerpt = absl::StrCat(text.ok() ? *text : "", ruleset.ok() ? *ruleset : "");
   return output;
 }
 

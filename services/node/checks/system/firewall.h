@@ -1,31 +1,17 @@
 #ifndef SERVICES_NODE_CHECKS_SYSTEM_FIREWALL_H_
 #define SERVICES_NODE_CHECKS_SYSTEM_FIREWALL_H_
 
-#include <cstdint>
 #include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
+#include "services/node/checks/system/packet_filter.h"
 
 namespace galen::node {
 
-// Ports, both ends included.
-struct PortRange {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-};
-
 // "32768\t60999" of ip_local_port_range; nothing for another text. Pure.
 std::optional<PortRange> ParsePortRange(absl::string_view text);
-
-// What becomes of a new TCP connection to a port of a range that comes from another machine.
-enum class Input {
-  kNoChain,  // the rules name no INPUT chain: nothing is known
-  kOpen,     // it is let in
-  kClosed,   // it is turned away, wherever it comes from
-  kSome,     // it is turned away but for some: by address, interface, set, or a chain not listed
-};
 
 // What the filter table of `iptables-save` does to new connections to the ports `high`: the first
 // rule of INPUT that takes them all decides, be it for all traffic, for all TCP, for new
@@ -34,6 +20,11 @@ enum class Input {
 // nothing; one that lets only some in leaves open whether a certain peer is let in. Pure; takes
 // time in the length of the text, whatever its chains.
 Input InputOf(absl::string_view iptables_save, const PortRange& high);
+
+// What a machine does whose iptables-save and `nft list ruleset` say this; nothing where one was
+// not read. A connection has to pass both: one that turns it away decides, and both have to be
+// known before it is said to be let in. Pure.
+Input BothOf(std::optional<Input> iptables, std::optional<Input> nft);
 
 // net.firewall.
 absl::StatusOr<CheckOutput> CheckFirewall(const CheckContext& context);

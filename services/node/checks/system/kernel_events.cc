@@ -114,10 +114,17 @@ class Scan {
     return std::exchange(link.went_down, false);
   }
 
-  // "memcg:python3" or "global:python3"; the line before tells the scope where the kill does not.
+  // "memcg:python3" or "global:python3"; the line before tells the scope where the kill does not,
+  // and the group. It stands for all kills up to the next such line: a group may die as a whole.
   bool NameKill(absl::string_view kind, const KernelGroups& groups, KernelEvent* event) {
     if (kind == "constraint") {
       memcg_kill_ = groups.code == "CONSTRAINT_MEMCG";
+      limited_group_ = memcg_kill_ ? std::string(groups.subject) : std::string();
+      return false;
+    }
+    if (kind == "limit_of") {
+      memcg_kill_ = true;
+      limited_group_ = std::string(groups.subject);
       return false;
     }
     if (kind == "killed") {
@@ -127,6 +134,7 @@ class Scan {
     }
     last_killed_ = event->subject;
     event->code = absl::StrCat(kind, ":", groups.code);
+    if (kind == "memcg") event->group = limited_group_;
     return true;
   }
 
@@ -181,6 +189,7 @@ class Scan {
   std::string named_gpu_;
   std::string last_killed_;
   bool memcg_kill_ = false;
+  std::string limited_group_;
   std::int64_t order_ = 0;
   std::vector<int> matches_;
 };

@@ -23,6 +23,7 @@ struct KernelEvent {
   std::string code;     // "48", "mes_no_response", "memcg:python3", ...
   std::string pci;      // 0000:b3:00.0, where the line names one
   std::string subject;  // what else it names: net device, block device, pid, server, switch number
+  std::string group;    // of a kill in a control group: the one whose limit was hit, where named
   std::string text;     // the first line, as logged
   std::optional<absl::Time> time;  // of the first one
   std::optional<double> uptime_s;  // of the first one, where no time is known

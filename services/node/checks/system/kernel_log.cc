@@ -64,13 +64,20 @@ std::string DeviceOf(const KernelEvent& event, const std::map<std::string, std::
   }
 }
 
-// A kill within a control group is the job's own only when the job's groups count it; where they
-// count none, it was of another group on the same node.
+// A kill within a control group is the job's own when the limit is of one of its groups. Where the
+// log does not name the group, and the groups that were captured of the job count no kill, it was
+// of another group on the same node. On a live host the group of one process is known: that it
+// counts none says nothing of the other ranks.
 void NameOtherGroups(const host::Host& host, std::vector<KernelEvent>* events) {
-  if (JobOomKills(host).value_or(1) > 0) return;
+  const std::vector<std::string> job = JobMemoryGroups(host);
+  const bool none_counted = !host.live() && JobOomKills(host).value_or(1) == 0;
   for (KernelEvent& event : *events) {
     absl::string_view process = event.code;
-    if (event.family == EventFamily::KERNEL_OOM_KILL && absl::ConsumePrefix(&process, "memcg:")) {
+    if (event.family != EventFamily::KERNEL_OOM_KILL || !absl::ConsumePrefix(&process, "memcg:")) {
+      continue;
+    }
+    const bool named = !event.group.empty() && !job.empty();
+    if (named ? !LimitsJob(event.group, job) : none_counted) {
       event.code = absl::StrCat("other_group:", process);
     }
   }

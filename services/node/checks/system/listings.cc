@@ -12,6 +12,12 @@
 #include "services/node/checks/system/capture.h"
 
 namespace galen::node {
+namespace {
+
+// Ten thousand cores: what is more is no load of a process.
+constexpr double kMostLoad = 1e6;
+
+}  // namespace
 
 std::vector<ListedFile> ParseListing(absl::string_view text) {
   std::vector<ListedFile> files;
@@ -50,6 +56,7 @@ std::vector<ListedProcess> ParseProcesses(absl::string_view text) {
     }
     process.user = std::string(words[2]);
     process.state = std::string(words[3]);
+    process.age_s = LeadingInt(words[5]);
     process.cpu_pct = std::max(0.0, LeadingDouble(words[7]).value_or(0));
     process.name = std::string(words[8]);
     for (std::size_t i = 9; i < words.size() && process.args.size() < 1024; ++i) {
@@ -58,6 +65,34 @@ std::vector<ListedProcess> ParseProcesses(absl::string_view text) {
     processes.push_back(std::move(process));
   }
   return processes;
+}
+
+std::map<std::int64_t, double> ParseTop(absl::string_view text) {
+  std::map<std::int64_t, double> loads;
+  int tables = 0;
+  std::size_t pid_column = 0;
+  std::size_t cpu_column = 0;
+  for (const absl::string_view line : Lines(text)) {
+    const std::vector<absl::string_view> words = Words(line);
+    // A person's settings for top may choose the columns and their order.
+    const auto pid_heading = std::find(words.begin(), words.end(), "PID");
+    const auto cpu_heading = std::find(words.begin(), words.end(), "%CPU");
+    if (pid_heading != words.end() && cpu_heading != words.end()) {
+      ++tables;
+      loads.clear();
+      pid_column = static_cast<std::size_t>(pid_heading - words.begin());
+      cpu_column = static_cast<std::size_t>(cpu_heading - words.begin());
+      continue;
+    }
+    std::int64_t pid = 0;
+    double load = 0;
+    if (tables >= 2 && words.size() > std::max(pid_column, cpu_column) &&
+        absl::SimpleAtoi(words[pid_column], &pid) && absl::SimpleAtod(words[cpu_column], &load) &&
+        load >= 0 && load <= kMostLoad) {
+      loads[pid] = load;
+    }
+  }
+  return loads;
 }
 
 std::map<std::int64_t, bool> WithRelatives(const std::vector<ListedProcess>& processes,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct ListedProcess {
   std::int64_t parent = 0;
   std::string user;
   std::string state;
+  std::optional<std::int64_t> age_s;
   double cpu_pct = 0;  // of one core, over the life of the process
   std::string name;
   std::string args;  // its command line, blanks as one, at most 1 KiB
@@ -36,6 +38,11 @@ struct ListedProcess {
 // In the order of the listing; lines of another form are left out. A name with blanks is cut at
 // the first one. Pure.
 std::vector<ListedProcess> ParseProcesses(absl::string_view text);
+
+// What each process takes of one core, in per cent, by its number: the last of the tables that
+// `top -b -n 2` prints. The first one is of the processes' lives, so with one alone there is none.
+// Pure.
+std::map<std::int64_t, double> ParseTop(absl::string_view text);
 
 // The processes that belong with `own`: those, what started them up to the first process whose
 // name is one of `hosts` (init, a batch system's step, a shell server), and all their children.

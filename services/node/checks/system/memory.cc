@@ -187,9 +187,8 @@ absl::StatusOr<CheckOutput> CheckMachineCheck(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   CheckOutput output;
-  std::int64_t corrected = 0;
-  std::int64_t uncorrected = 0;
-  bool known = false;
+  std::optional<std::int64_t> corrected;
+  std::optional<std::int64_t> uncorrected;
   for (const char* kind : {"ue_count", "ce_count"}) {
     const auto paths = host.Glob(absl::StrCat("/sys/devices/system/edac/mc/mc*/", kind));
     if (!paths.ok()) continue;
@@ -197,12 +196,14 @@ absl::StatusOr<CheckOutput> CheckMachineCheck(const CheckContext& context) {
       const auto line = FirstLine(host, path);
       const auto count = line.ok() ? LeadingInt(*line) : std::nullopt;
       if (!count.has_value()) continue;
-      known = true;
-      (kind[0] == 'u' ? uncorrected : corrected) += *count;
+      std::optional<std::int64_t>& total = kind[0] == 'u' ? uncorrected : corrected;
+      total = total.value_or(0) + *count;
     }
   }
   const auto events = KernelEvents(context);
-  if (!known && !events.ok()) return events.status();
+  if (!corrected.has_value() && !uncorrected.has_value() && !events.ok()) return events.status();
+  // A log without such lines is no count: firmware may keep them to itself where no driver of the
+  // memory controller is loaded, and the errors that stop a machine are seldom logged.
   std::int64_t logged = 0;
   if (events.ok()) {
     for (const KernelEvent& event : *events) {
@@ -210,15 +211,22 @@ absl::StatusOr<CheckOutput> CheckMachineCheck(const CheckContext& context) {
       if (event.code == "ce") {
         logged += event.count;
       } else {
-        uncorrected = std::max(uncorrected, event.count);
+        uncorrected = std::max(uncorrected.value_or(0), event.count);
       }
       absl::StrAppend(&output.excerpt, event.text, "\n");
     }
-    corrected = std::max(corrected, logged);
+    if (logged > 0) corrected = std::max(corrected.value_or(0), logged);
   }
-  output.findings = {IntFinding("uncorrected", node, "", uncorrected),
-                     IntFinding("corrected", node, "", corrected)};
-  output.message = absl::StrCat(uncorrected, " uncorrected and ", corrected,
+  const auto count = [&](absl::string_view name, std::optional<std::int64_t> value) {
+    output.findings.push_back(value.has_value() ? IntFinding(name, node, "", *value)
+                                                : UnknownFinding(name, node, ""));
+  };
+  count("uncorrected", uncorrected);
+  count("corrected", corrected);
+  const auto shown = [](std::optional<std::int64_t> value) {
+    return value.has_value() ? absl::StrCat(*value) : std::string("an unknown number of");
+  };
+  output.message = absl::StrCat(shown(uncorrected), " uncorrected and ", shown(corrected),
                                 " corrected errors of processors and memory modules");
   return output;
 }

@@ -159,9 +159,13 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
       return answer != answered.end() && answer->second > server.second;
     });
   }
+  std::size_t nfs_mounts = 0;
   for (const Mounted& mount : mounted) {
     const std::string device = absl::StrCat("mount:", mount.target);
-    if (!events.ok()) {
+    // Only the client of NFS says so in this way: that it says nothing of another is no answer.
+    const bool nfs = mount.type == "nfs" || mount.type == "nfs4";
+    nfs_mounts += nfs ? 1 : 0;
+    if (!events.ok() || !nfs) {
       add(UnknownFinding("server_not_responding", node, device));
       continue;
     }
@@ -219,9 +223,14 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
                      : UnknownFinding("retransmissions", node, ""));
     }
   }
-  output.message = remarks.empty()
-                       ? absl::StrCat(mounted.size(), " network file systems, none of them stalled")
-                       : absl::StrJoin(remarks, "; ");
+  if (remarks.empty()) {
+    output.message = absl::StrCat(mounted.size(), " network file systems");
+    if (events.ok() && nfs_mounts > 0) {
+      absl::StrAppend(&output.message, ", none of the ", nfs_mounts, " NFS mounts is stalled");
+    }
+  } else {
+    output.message = absl::StrJoin(remarks, "; ");
+  }
   return output;
 }
 

@@ -16,6 +16,15 @@
 namespace galen::node {
 namespace {
 
+// The host's own of the nodes that a view of the whole cluster lists.
+absl::StatusOr<NodeObject> OwnOf(absl::string_view json, const std::string& name) {
+  GALEN_ASSIGN_OR_RETURN(std::vector<NodeObject> nodes, ParseSlurmNodes(json));
+  for (NodeObject& node : nodes) {
+    if (node.name == name) return std::move(node);
+  }
+  return absl::UnavailableError(absl::StrCat("Slurm's list of nodes does not name ", name));
+}
+
 // The node object under the host's name, or under the one that was captured.
 absl::StatusOr<NodeObject> Find(const host::Host& host) {
   absl::Status why = absl::UnavailableError("no orchestrator was asked for the node");
@@ -34,6 +43,18 @@ absl::StatusOr<NodeObject> Find(const host::Host& host) {
     const auto text = Output(host, command);
     if (text.ok()) return ParseScontrolNode(*text);
     if (!IsAbsent(text.status())) why = text.status();
+  }
+  // What was captured of the whole cluster, in whichever of its forms.
+  std::vector<std::vector<std::string>> lists = host.Captured({"sinfo"});
+  for (auto& command : host.Captured({"scontrol", "show", "nodes"})) {
+    lists.push_back(std::move(command));
+  }
+  for (const std::vector<std::string>& command : lists) {
+    if (command.back() != "--json") continue;
+    const auto text = Output(host, command);
+    absl::StatusOr<NodeObject> own = text.ok() ? OwnOf(*text, host.name()) : text.status();
+    if (own.ok()) return own;
+    why = own.status();
   }
   return why;
 }

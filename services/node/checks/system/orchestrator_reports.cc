@@ -20,6 +20,7 @@ namespace galen::node {
 namespace {
 
 constexpr std::size_t kMaxEntries = 1000;
+constexpr std::size_t kMaxNodes = 100'000;
 
 // Sum of the GPUs of a list of resources: "nvidia.com/gpu": "8", "amd.com/gpu": "8".
 std::optional<std::int64_t> Gpus(const nlohmann::json* resources) {
@@ -116,7 +117,7 @@ absl::StatusOr<std::vector<NodeObject>> ParseSlurmNodes(absl::string_view json) 
   if (list == nullptr || !list->is_array()) return absl::DataLossError("not the nodes of Slurm");
   std::vector<NodeObject> nodes;
   for (const nlohmann::json& entry : *list) {
-    if (nodes.size() >= kMaxEntries) break;
+    if (nodes.size() >= kMaxNodes) break;
     NodeObject node;
     node.name = CleanText(TextAt(entry, {"name"}), 256);
     node.reason = CleanText(TextAt(entry, {"reason"}), 256);

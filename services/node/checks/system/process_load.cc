@@ -1,6 +1,7 @@
 #include "services/node/checks/system/process_load.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -29,6 +31,24 @@ int Processors(const host::Host& host) {
   }));
 }
 
+// The number beyond which the catalogue calls a finding of this check abnormal; infinite for none.
+double LimitOf(const knowledge::Knowledge& knowledge, absl::string_view finding) {
+  double limit = std::numeric_limits<double>::infinity();
+  const auto* const check = knowledge.FindCheck("system.process_load");
+  if (check == nullptr) return limit;
+  for (const auto& spec : check->findings()) {
+    double value = 0;
+    if (spec.name() == finding && absl::SimpleAtod(spec.abnormal().value(), &value)) limit = value;
+  }
+  return limit;
+}
+
+// What a process takes of one core, in per cent.
+struct Load {
+  double pct = 0;
+  bool now = false;  // false: over a life so long that it says nothing of now
+};
+
 std::optional<std::int64_t> ThreadsOf(const host::Host& host, std::int64_t pid, host::View view) {
   const auto status = host.ReadFile(absl::StrCat("/proc/", pid, "/status"), view);
   if (!status.ok()) return std::nullopt;
@@ -49,34 +69,52 @@ absl::StatusOr<CheckOutput> CheckProcessLoad(const CheckContext& context) {
       const std::string text,
       Output(host, {"ps", "-eo", "pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args"}));
   const std::vector<ListedProcess> processes = ParseProcesses(text);
+  GALEN_ASSIGN_OR_RETURN(const double longest_mean, data.Number("longest_mean_s"));
+  const auto top = Output(host, {"top", "-b", "-n", "2", "-d", "1", "-w", "512"});
+  const auto now = top.ok() ? ParseTop(*top) : std::map<std::int64_t, double>();
+  const auto load_of = [&](const ListedProcess& process) -> Load {
+    const auto found = now.find(process.pid);
+    if (found != now.end()) return {.pct = found->second, .now = true};
+    return {
+        .pct = process.cpu_pct,
+        .now = process.age_s.has_value() && static_cast<double>(*process.age_s) <= longest_mean};
+  };
+  // A mean that is high is evidence all the same; one that is low hides what happens now.
+  const double agent_limit = LimitOf(context.knowledge, "agent_cpu_pct");
+  const double foreign_limit = LimitOf(context.knowledge, "foreign_cpu_pct");
   const JobProcesses job = FindJobProcesses(context);
   const auto own = WithRelatives(processes, job.pids, data.Texts("session_hosts"));
   const std::vector<std::string> agents = data.Texts("agents");
   CheckOutput output;
   std::vector<std::string> remarks;
   double foreign = 0;
+  bool all_now = true;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   // The process that reads the machine is on it too.
   const auto is_probe = [&](const ListedProcess& process) {
     return process.name == "ps" || process.name == "galen" || process.name == "galen-node";
   };
-  std::vector<const ListedProcess*> busy;
+  std::vector<std::pair<const ListedProcess*, Load>> busy;
   for (const ListedProcess& process : processes) {
     if (process.pid == 2 || process.parent == 2 || is_probe(process)) continue;
     const bool agent = absl::c_any_of(agents, [&](const std::string& name) {
       // ps cuts names at 15 characters.
       return process.name == absl::string_view(name).substr(0, 15);
     });
+    const Load load = load_of(process);
     if (agent) {
-      add(FloatFinding("agent_cpu_pct", node, absl::StrCat("process:", process.name),
-                       process.cpu_pct));
+      const std::string device = absl::StrCat("process:", process.name);
+      add(load.now || load.pct > agent_limit ? FloatFinding("agent_cpu_pct", node, device, load.pct)
+                                             : UnknownFinding("agent_cpu_pct", node, device));
     }
     if (own.contains(process.pid)) continue;
-    foreign += process.cpu_pct;
-    busy.push_back(&process);
+    foreign += load.pct;
+    all_now = all_now && load.now;
+    busy.emplace_back(&process, load);
   }
   const int processors = Processors(host);
-  const bool known = processors > 0 && !job.pids.empty();
+  const bool job_known = processors > 0 && !job.pids.empty();
+  const bool known = job_known && (all_now || foreign / processors > foreign_limit);
   add(known ? FloatFinding("foreign_cpu_pct", node, "", foreign / processors)
             : UnknownFinding("foreign_cpu_pct", node, ""));
   std::optional<std::int64_t> threads;
@@ -85,18 +123,19 @@ absl::StatusOr<CheckOutput> CheckProcessLoad(const CheckContext& context) {
   }
   add(threads.has_value() ? IntFinding("threads_of_job", node, "", *threads)
                           : UnknownFinding("threads_of_job", node, ""));
-  absl::c_sort(busy, [](const ListedProcess* a, const ListedProcess* b) {
-    return a->cpu_pct != b->cpu_pct ? a->cpu_pct > b->cpu_pct : a->pid < b->pid;
+  absl::c_sort(busy, [](const auto& a, const auto& b) {
+    return a.second.pct != b.second.pct ? a.second.pct > b.second.pct : a.first->pid < b.first->pid;
   });
-  for (const ListedProcess* process : busy) {
-    if (remarks.size() == 3 || process->cpu_pct < 1) break;
-    remarks.push_back(absl::StrCat(process->name, " of ", process->user, " takes ",
-                                   process->cpu_pct, " % of a core"));
+  for (const auto& [process, load] : busy) {
+    if (remarks.size() == 3 || load.pct < 1) break;
+    remarks.push_back(absl::StrCat(process->name, " of ", process->user, " takes ", load.pct,
+                                   load.now ? " % of a core" : " % of a core in the mean"));
   }
   output.message =
       absl::StrCat(known ? absl::StrCat("processes outside the job take ", foreign / 100, " of ",
                                         processors, " cores")
-                         : std::string("which processes are the job's is not known"),
+                   : job_known ? std::string("what processes outside the job take now is not known")
+                               : std::string("which processes are the job's is not known"),
                    remarks.empty() ? "" : absl::StrCat("; ", absl::StrJoin(remarks, ", ")));
   return output;
 }

@@ -61,6 +61,8 @@ std::optional<bool> HasNvSwitch(const host::Host& host, const CheckData& data) {
 }
 
 struct Journal {
+  // False: journalctl shows nothing, as it does to one who may not read the journal.
+  bool any = false;
   std::vector<std::string> errors;  // of the service's present run, the first ones
   std::optional<absl::Time> last_start;
 };
@@ -69,6 +71,9 @@ Journal ReadJournal(absl::string_view text) {
   Journal journal;
   bool starting = false;
   for (const absl::string_view line : Lines(text)) {
+    // "-- No entries --", "-- Logs begin at ... --", "-- Boot ... --": its own remarks.
+    if (absl::StripAsciiWhitespace(line).empty() || absl::StartsWith(line, "-- ")) continue;
+    journal.any = true;
     const KernelLine parsed = ParseKernelLine(line);
     // systemd's own word; what an earlier run complained of was mended, or is complained of again.
     if (absl::StrContains(line, "systemd[") && absl::StrContains(line, "abric")) {
@@ -247,8 +252,8 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   const auto text = Output(host, {"journalctl", "-u", "nvidia-fabricmanager", "-n", "200",
                                   "--no-pager", "-o", "short-iso"});
   std::optional<bool> restarted;
-  if (text.ok()) {
-    const Journal journal = ReadJournal(*text);
+  const Journal journal = text.ok() ? ReadJournal(*text) : Journal();
+  if (journal.any) {
     const std::optional<absl::Time> boot = BootTime(host);
     if (journal.last_start.has_value() && boot.has_value()) {
       // A service that starts with the machine is up within minutes.

@@ -65,16 +65,6 @@ TEST(PairRounds, OneBadNodeIsToldFromItsPartnerInTwoRounds) {
   }
 }
 
-TEST(PairRounds, ANodeThatOnlySendsBadlyIsTestedAgainAsSender) {
-  PairRounds rounds(Names(8));
-  const std::string bad = rounds.Next().front().b;  // side b sends
-  PairRounds again(Names(8));
-  for (auto pairs = again.Next(); !pairs.empty(); pairs = again.Next()) {
-    for (const PairRounds::Pair& pair : pairs) again.Tell(pair, pair.b != bad);
-  }
-  EXPECT_THAT(again.Nodes(Verdict::kBad), ElementsAre(bad));
-}
-
 TEST(PairRounds, OfTwoNodesThatFailTogetherNeitherIsCalledBad) {
   PairRounds rounds(Names(2));
   ASSERT_TRUE(RunPlan(rounds, {"n1000"}));

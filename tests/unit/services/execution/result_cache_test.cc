@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace galen::execution {
 namespace {
 
@@ -50,7 +52,7 @@ TEST(ResultCache, AnOldResultIsNotGivenBack) {
 }
 
 TEST(ResultCache, TheDiagnosisUsedLongestAgoMakesRoom) {
-  ResultCache cache({.max_bytes = 2500});
+  ResultCache cache({.max_bytes = 4000});
   cache.Keep("d1", "", ResultOf("a@n", CheckResult::PASS, 1000), kNow);
   cache.Keep("d2", "", ResultOf("a@n", CheckResult::PASS, 1000), kNow);
   ASSERT_TRUE(cache.Find("d1", "", "a@n", kNow).has_value());  // now the one used last
@@ -61,11 +63,30 @@ TEST(ResultCache, TheDiagnosisUsedLongestAgoMakesRoom) {
 }
 
 TEST(ResultCache, KeepingAResultAgainTakesItsPlaceAndNoMore) {
-  ResultCache cache({.max_bytes = 1500});
+  ResultCache cache({.max_bytes = 2000});
   for (int i = 0; i < 100; ++i) {
     cache.Keep("d", "", ResultOf("a@n", CheckResult::PASS, 1000), kNow);
   }
   EXPECT_TRUE(cache.Find("d", "", "a@n", kNow).has_value());
+}
+
+TEST(ResultCache, WhatTellsCallsApartCountsAsWell) {
+  ResultCache cache({.max_bytes = 100'000});
+  const auto variant = [](int i) { return absl::StrCat(i) + std::string(10'000, 'v'); };
+  for (int i = 0; i < 20; ++i) {
+    cache.Keep(absl::StrCat("d", i), variant(i), ResultOf("a@n", CheckResult::PASS), kNow);
+  }
+  EXPECT_FALSE(cache.Find("d0", variant(0), "a@n", kNow).has_value());
+  EXPECT_TRUE(cache.Find("d19", variant(19), "a@n", kNow).has_value());
+}
+
+TEST(ResultCache, ManySmallResultsCountForMoreThanTheirBytes) {
+  ResultCache cache({.max_bytes = 10'000});
+  for (int i = 0; i < 100; ++i) {
+    cache.Keep(absl::StrCat("d", i), "", ResultOf("a@n", CheckResult::PASS), kNow);
+  }
+  EXPECT_FALSE(cache.Find("d0", "", "a@n", kNow).has_value());
+  EXPECT_TRUE(cache.Find("d99", "", "a@n", kNow).has_value());
 }
 
 }  // namespace

@@ -56,6 +56,17 @@ TEST(Validation, NamesTheFieldAndTheFact) {
            r.mutable_diagnosis()->mutable_incident()->add_nodes("n");
          }
        }},
+      {"diagnosis.incident.baseline.nodes", "10001 entries",
+       [](auto& r) {
+         for (int i = 0; i < 10'001; ++i) {
+           r.mutable_diagnosis()->mutable_incident()->mutable_baseline()->add_nodes("n");
+         }
+       }},
+      {"diagnosis.incident.baseline.nodes[0]", "254 bytes",
+       [](auto& r) {
+         r.mutable_diagnosis()->mutable_incident()->mutable_baseline()->add_nodes(
+             std::string(254, 'n'));
+       }},
       {"diagnosis.incident.nodes[1]", "empty",
        [](auto& r) {
          r.mutable_diagnosis()->mutable_incident()->add_nodes("n");

@@ -50,6 +50,7 @@ inline constexpr int kAttributeMinor = 76;
   F(CtxDestroy, "cuCtxDestroy_v2", (CuContext context))                                        \
   F(CtxSetCurrent, "cuCtxSetCurrent", (CuContext context))                                     \
   F(CtxEnablePeerAccess, "cuCtxEnablePeerAccess", (CuContext peer, unsigned flags))            \
+  F(CtxDisablePeerAccess, "cuCtxDisablePeerAccess", (CuContext peer))                          \
   F(ModuleLoadData, "cuModuleLoadData", (CuModule * module, const void* image))                \
   F(ModuleGetFunction, "cuModuleGetFunction",                                                  \
     (CuFunction * function, CuModule module, const char* name))                                \

@@ -72,6 +72,11 @@ void TestPair(const CudaApi& api, Peer& from, Peer& to, const std::string& name,
   rate = rates[rates.size() / 2];
   SayStep(kCopyLimit * 2, "pair " + name);
   wrong = WrongWords(to, bytes, kSeed);
+  // Over PCIe a context has room for the access to eight others.
+  if (access) {
+    from.gpu->MakeCurrent();
+    from.gpu->Require("cuCtxDisablePeerAccess", api.CtxDisablePeerAccess(to.gpu->context()));
+  }
 }
 
 }  // namespace

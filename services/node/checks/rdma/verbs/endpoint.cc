@@ -138,7 +138,9 @@ absl::Status Endpoint::LockMemory(std::size_t wanted) {
   pd_ = library_->alloc_pd(context_);
   if (pd_ == nullptr) return Refused(absl::StrCat(options_.device, ": protection domain"), errno);
   int error = ENOMEM;
-  // Services may often lock no more than 8 MiB (systemd's default): smaller messages then do.
+  // Services may often lock no more than 8 MiB (systemd's default): smaller messages then do. What
+  // fits into such a limit may fill it, and the queues are locked too: half of it is for them.
+  bool leave_room = false;
   for (slot_bytes_ = wanted; slot_bytes_ >= kLeastSlotBytes; slot_bytes_ /= 2) {
     const std::size_t bytes = 2 * static_cast<std::size_t>(slots_) * slot_bytes_;
     void* const memory =
@@ -146,11 +148,18 @@ absl::Status Endpoint::LockMemory(std::size_t wanted) {
     if (memory == MAP_FAILED) return absl::ResourceExhaustedError("RDMA test: no memory");
     memory_ = absl::MakeSpan(static_cast<std::uint8_t*>(memory), bytes);
     mr_ = library_->reg_mr(pd_, memory, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    if (mr_ != nullptr) break;
-    error = errno;
+    const bool fits = mr_ != nullptr;
+    if (fits && (slot_bytes_ == wanted || leave_room || slot_bytes_ / 2 < kLeastSlotBytes)) break;
+    if (fits) {
+      leave_room = true;
+      library_->dereg_mr(mr_);
+      mr_ = nullptr;
+    } else {
+      error = errno;
+    }
     munmap(memory, bytes);
     memory_ = {};
-    if (error != ENOMEM) break;
+    if (!fits && error != ENOMEM) break;
   }
   if (mr_ == nullptr) {
     if (error == ENOMEM) {

@@ -22,8 +22,10 @@ constexpr std::int64_t kMostPorts = 64;
 constexpr std::size_t kLeastMessage = 4096;
 // How long a stranger may take over its first line before it is hung up on.
 constexpr absl::Duration kHelloTime = absl::Seconds(2);
-// What the adapter's own retries may add to a measurement before it counts as unanswered.
-constexpr absl::Duration kGrace = absl::Seconds(10);
+// What is kept of the time to tell the other node how it went.
+constexpr absl::Duration kTellTime = absl::Milliseconds(200);
+// The latency is measured for this part of the time that each of both bandwidths is.
+constexpr int kLatencyPart = 4;
 
 EndpointOptions OptionsOf(const MeasuredPort& port, int qps, std::size_t bytes) {
   return {.device = port.device,
@@ -43,16 +45,26 @@ std::uint64_t NewSeed() {
   return (static_cast<std::uint64_t>(random()) << 31) ^ random();
 }
 
-// Runs the three measurements from `from` to `to`; a transfer that fails is told in `measured`.
+// Tells in `measured` where less time is left than a test takes: the port is not even opened.
+void TellIfNoTimeIsLeft(const MeasureOptions& options, const WaitLimits& limits,
+                        Measured* measured) {
+  const absl::Duration takes = options.duration * 2 + options.duration / kLatencyPart;
+  if (limits.deadline - SteadyNow() >= takes) return;
+  measured->unmeasured = "no time was left to test it";
+}
+
+// Runs the three measurements from `from` to `to`; a transfer that fails is told in `measured`, and
+// so is one that the end of the time leaves unfinished.
 absl::Status Measure(Endpoint& from, const EndpointAddress& to, const MeasureOptions& options,
                      const WaitLimits& limits, Measured* measured) {
+  measured->message_bytes = from.slot_bytes();
   const auto run = [&]() -> absl::Status {
     const auto until = [&](absl::Duration duration) {
-      return TrafficLimits{duration, std::min(limits.deadline, SteadyNow() + duration + kGrace),
+      return TrafficLimits{duration, SteadyNow() + duration + options.grace, limits.deadline,
                            limits.cancelled};
     };
     GALEN_ASSIGN_OR_RETURN(measured->latency,
-                           MeasureLatency(from, to, until(options.duration / 4)));
+                           MeasureLatency(from, to, until(options.duration / kLatencyPart)));
     GALEN_ASSIGN_OR_RETURN(measured->gbps_one,
                            MeasureBandwidth(from, to, 1, until(options.duration)));
     GALEN_ASSIGN_OR_RETURN(measured->gbps_many,
@@ -60,8 +72,9 @@ absl::Status Measure(Endpoint& from, const EndpointAddress& to, const MeasureOpt
     return absl::OkStatus();
   };
   const absl::Status status = run();
-  if (status.code() != absl::StatusCode::kAborted) return status;
-  measured->failed = std::string(status.message());
+  const bool failed = status.code() == absl::StatusCode::kAborted;
+  if (!failed && status.code() != absl::StatusCode::kDeadlineExceeded) return status;
+  (failed ? measured->failed : measured->unmeasured) = std::string(status.message());
   return absl::OkStatus();
 }
 
@@ -169,6 +182,7 @@ absl::Status ServePort(const std::shared_ptr<const VerbsLibrary>& library, const
   GALEN_ASSIGN_OR_RETURN(measured->latency.median_us, result.Number("median"));
   GALEN_ASSIGN_OR_RETURN(measured->latency.p99_us, result.Number("p99"));
   GALEN_ASSIGN_OR_RETURN(const std::int64_t used, result.Integer("bytes", 4096, 8 << 20));
+  measured->message_bytes = static_cast<std::size_t>(used);
   const std::size_t written =
       std::min(static_cast<std::size_t>(used) * kSlots, (*endpoint)->target().size());
   measured->wrong_words = CountWrongWords(seed, (*endpoint)->target().subspan(0, written));
@@ -180,12 +194,17 @@ absl::Status TryPort(const std::shared_ptr<const VerbsLibrary>& library, int ind
                      const MeasureOptions& options, const WaitLimits& limits, Talk& talk,
                      Measured* measured) {
   const std::string device = AsValue(measured->own.device);
+  const auto skip = [&] {
+    return talk.Say(
+        absl::StrCat("skip index=", index, " device=", device, " ", ReasonWords(*measured)));
+  };
+  TellIfNoTimeIsLeft(options, limits, measured);
+  if (!measured->unmeasured.empty()) return skip();
   auto endpoint =
       Endpoint::Open(library, OptionsOf(measured->own, options.qps, options.message_bytes));
   if (!endpoint.ok()) {
     TellUnopened(endpoint.status(), measured);
-    return talk.Say(
-        absl::StrCat("skip index=", index, " device=", device, " ", ReasonWords(*measured)));
+    return skip();
   }
   const std::uint64_t seed = NewSeed();
   GALEN_RETURN_IF_ERROR(talk.Say(absl::StrCat(
@@ -205,7 +224,8 @@ absl::Status TryPort(const std::shared_ptr<const VerbsLibrary>& library, int ind
   if (absl::Status joined = (*endpoint)->Connect(server); !joined.ok()) {
     TellUnopened(joined, measured);
   } else {
-    GALEN_RETURN_IF_ERROR(Measure(**endpoint, server, options, limits, measured));
+    const WaitLimits traffic{limits.deadline - kTellTime, limits.cancelled};
+    GALEN_RETURN_IF_ERROR(Measure(**endpoint, server, options, traffic, measured));
   }
   if (!measured->failed.empty() || !measured->unmeasured.empty()) {
     return talk.Say(absl::StrCat("failed ", ReasonWords(*measured)));
@@ -235,6 +255,8 @@ absl::StatusOr<Measured> MeasureLoopback(const std::shared_ptr<const VerbsLibrar
   Measured measured;
   measured.own = port;
   measured.peer = port.device;
+  TellIfNoTimeIsLeft(options, limits, &measured);
+  if (!measured.unmeasured.empty()) return measured;
   auto opened = Endpoint::Open(library, make);
   auto second = opened.ok() ? Endpoint::Open(library, make) : opened.status();
   if (!second.ok()) {
@@ -256,7 +278,7 @@ absl::StatusOr<Measured> MeasureLoopback(const std::shared_ptr<const VerbsLibrar
     return measured;
   }
   GALEN_RETURN_IF_ERROR(Measure(*from, to->address(), options, limits, &measured));
-  if (measured.failed.empty()) {
+  if (measured.failed.empty() && measured.unmeasured.empty()) {
     measured.wrong_words = CountWrongWords(seed, Written(to->target(), *to));
   }
   return measured;

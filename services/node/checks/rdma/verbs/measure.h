@@ -28,6 +28,8 @@ struct MeasureOptions {
   int qps = 4;                                 // 1 to 16
   std::size_t message_bytes = 1 << 20;         // 4 KiB to 8 MiB
   absl::Duration duration = absl::Seconds(2);  // of each of two bandwidth measurements
+  // What the adapter's own retries may add to a measurement before it counts as unanswered.
+  absl::Duration grace = absl::Seconds(10);
 };
 
 // What was measured at one port.
@@ -35,10 +37,11 @@ struct Measured {
   MeasuredPort own;
   std::string peer;    // device of the other side; "" where it is not known
   std::string failed;  // why no data, or not all, came through; "" when it did
-  // Why nothing could be tried, which says nothing of the link: a node may not open its device, or
-  // the device has no such queues. "" when it was.
+  // Why nothing could be tried, which says nothing of the link: a node may not open its device, the
+  // device has no such queues, or the time was over. "" when it was.
   std::string unmeasured;
   bool unmeasured_by_peer = false;  // it is the other node that could not
+  std::size_t message_bytes = 0;    // of one write: less than asked for where memory is short
   double gbps_one = 0;              // over one queue pair, payload in 10^9 bits a second
   double gbps_many = 0;             // over all of them
   Latency latency;
@@ -49,8 +52,9 @@ struct Measured {
 // through it; every other reason leaves it unmeasured.
 void TellUnopened(const absl::Status& status, Measured* measured);
 
-// A port with itself: two endpoints, write and verify. A transfer that fails and a port that does
-// not open are told in the result. INVALID_ARGUMENT as Endpoint::Open(), and CANCELLED.
+// A port with itself: two endpoints, write and verify. A transfer that fails, a port that does not
+// open and one that no time is left for are told in the result. INVALID_ARGUMENT as
+// Endpoint::Open(), and CANCELLED.
 absl::StatusOr<Measured> MeasureLoopback(const std::shared_ptr<const VerbsLibrary>& library,
                                          const MeasuredPort& port, const MeasureOptions& options,
                                          const WaitLimits& limits);

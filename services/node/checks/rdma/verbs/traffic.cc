@@ -29,10 +29,11 @@ std::uint64_t Word(std::uint64_t seed, std::uint64_t place) {
 
 absl::Status CheckTime(const TrafficLimits& limits, absl::Time now) {
   if (limits.cancelled.cancelled()) return absl::CancelledError("cancelled");
-  if (now > limits.deadline) {
+  if (now <= std::min(limits.deadline, limits.end)) return absl::OkStatus();
+  if (limits.deadline <= limits.end) {
     return absl::AbortedError("writes were posted and not answered in time");
   }
-  return absl::OkStatus();
+  return absl::DeadlineExceededError("the time for the test was over before all was answered");
 }
 
 // Waits until something completed.

@@ -16,12 +16,15 @@ namespace galen::node {
 struct TrafficLimits {
   absl::Duration duration;  // of the measurement itself
   absl::Time deadline;      // by when all writes must have been answered
+  // When the time for the test is over: what is not answered then, before the deadline, may be yet.
+  absl::Time end = absl::InfiniteFuture();
   const Cancellation& cancelled = Cancellation::Never();
 };
 
 // Writes for `limits.duration` over the first `qps` queue pairs of `endpoint` to `remote`. Gb/s
 // (10^9 bits) of payload that was answered, after the first round of messages. ABORTED: a write
-// failed, or was not answered. CANCELLED.
+// failed, or was not answered by the deadline. DEADLINE_EXCEEDED: the time was over before that.
+// CANCELLED.
 absl::StatusOr<double> MeasureBandwidth(Endpoint& endpoint, const EndpointAddress& remote, int qps,
                                         const TrafficLimits& limits);
 

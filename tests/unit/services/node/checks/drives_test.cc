@@ -71,12 +71,33 @@ TEST(Mdstat, DegradedAndInactiveArraysOfARealMachineAreCounted) {
   GALEN_NEED_FIXTURES();
   int degraded = 0;
   for (const MdArray& array : ParseMdstat(ReadFixture("procfs/procfs-mdstat"))) {
-    degraded += !array.active || array.present < array.wanted ? 1 : 0;
+    degraded += IsDegraded(array) ? 1 : 0;
+    // A container of a firmware RAID, which holds md126.
+    if (array.name == "md219") {
+      EXPECT_TRUE(array.container);
+      EXPECT_FALSE(IsDegraded(array));
+    }
+    if (array.name == "md126") {
+      EXPECT_FALSE(array.container);
+    }
   }
-  EXPECT_GE(degraded, 2);
+  EXPECT_EQ(degraded, 4);  // md4, md6, md7, md42
   const auto arrays = ParseMdstat("md0 : active raid1 a[0] b[1]\n 10 blocks [2/2] [UU]\n");
   ASSERT_EQ(arrays.size(), 1u);
   EXPECT_EQ(arrays[0].present, arrays[0].wanted);
+}
+
+TEST(Mdstat, AnArrayThatIsBrokenIsDegradedAndAMissingMemberOfAContainedOneCounts) {
+  const auto arrays = ParseMdstat(
+      "md0 : broken raid0 sdb[1] sdc[0]\n      1855870976 blocks super 1.2 512k chunks\n"
+      "md126 : inactive sdb[1]\n      1855870976 blocks super external:/md127/0\n"
+      "md125 : inactive sdb[1]\n      1855870976 blocks super external:-md127/1\n"
+      "md127 : inactive sdb[1](S)\n      5928 blocks super external:ddf\n");
+  ASSERT_EQ(arrays.size(), 4u);
+  EXPECT_TRUE(IsDegraded(arrays[0]));
+  EXPECT_TRUE(IsDegraded(arrays[1]));
+  EXPECT_TRUE(IsDegraded(arrays[2]));
+  EXPECT_FALSE(IsDegraded(arrays[3]));
 }
 
 TEST(Drives, IoErrorsAndARemountOfThatDeviceAreSeen) {
@@ -168,6 +189,29 @@ TEST(Drives, ADriveThatMadeNoDeviceIsMissing) {
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "drives_missing"), "1");
   EXPECT_EQ(ValueOf(*output, "io_errors"), "0");
+}
+
+TEST(Drives, AControllerThatIsGivenAwayIsNotMissing) {
+  FakeHost host;
+  for (const char* function : {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0"}) {
+    host.AddFile(std::string("/sys/bus/pci/devices/") + function + "/class", "0x010802\n");
+  }
+  host.AddFile("/sys/bus/pci/devices/0000:01:00.0/uevent", "DRIVER=nvme\nPCI_CLASS=10802\n");
+  host.AddFile("/sys/bus/pci/devices/0000:02:00.0/uevent", "DRIVER=vfio-pci\nPCI_CLASS=10802\n");
+  host.AddFile("/sys/bus/pci/devices/0000:03:00.0/uevent", "PCI_CLASS=10802\n");
+  host.AddFile("/sys/class/nvme/nvme0/transport", "pcie\n");
+  host.AddCommand(kDmesg, "");
+  EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "drives_missing"), "1");
+  host.AddFile("/sys/class/nvme/nvme1/transport", "pcie\n");
+  EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "drives_missing"), "0");
+}
+
+TEST(Drives, AControllerOverANetworkStandsForNoneOfTheBus) {
+  FakeHost host;
+  host.AddFile("/sys/bus/pci/devices/0000:01:00.0/class", "0x010802\n");
+  host.AddFile("/sys/class/nvme/nvme0/transport", "rdma\n");
+  host.AddCommand(kDmesg, "");
+  EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "drives_missing"), "1");
 }
 
 TEST(Drives, ACapturedReportIsFoundWhateverItsDisk) {

@@ -1,6 +1,7 @@
 #include "services/node/checks/system/file_systems.h"
 
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -68,6 +69,40 @@ TEST(Memory, GlobalKillsCountAndThoseOfGroupsDoNot) {
   EXPECT_EQ(ValueOf(*output, "oom_kills"), "?");
   EXPECT_EQ(ValueOf(*output, "global_oom", "process:8"), "global:b*1");
   EXPECT_EQ(ValueOf(*output, "global_oom", "process:7"), "absent");
+}
+
+TEST(Memory, KillsSinceBootConvictNobody) {
+  FakeHost host;
+  host.AddFile("/proc/meminfo", "MemAvailable: 4194304 kB\n");
+  host.AddFile("/proc/vmstat", "pgfault 7\noom_kill 3\n");
+  host.AddCommand("dmesg --time-format iso", "quiet\n");
+  const auto* const spec = RealKnowledge().FindCheck("system.memory");
+  ASSERT_NE(spec, nullptr);
+  const auto result = knowledge::MakeResult(*spec, "n", CheckMemory({host, RealKnowledge()}));
+  EXPECT_EQ(result.status(), v1::CheckResult::PASS);
+}
+
+TEST(MachineCheck, ALogWithoutSuchLinesIsNoCount) {
+  FakeHost host;
+  host.AddCommand("dmesg --time-format iso", "quiet\n");
+  auto output = CheckMachineCheck({host, RealKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "uncorrected"), "?");
+  EXPECT_EQ(ValueOf(*output, "corrected"), "?");
+  host.AddCommand("dmesg --time-format iso", "EDAC MC0: 2 UE memory read error\n");
+  output = CheckMachineCheck({host, RealKnowledge()});
+  EXPECT_EQ(ValueOf(*output, "uncorrected"), "1");
+  EXPECT_EQ(ValueOf(*output, "corrected"), "?");
+  host.AddFile("/sys/devices/system/edac/mc/mc0/ue_count", "0\n");
+  host.AddFile("/sys/devices/system/edac/mc/mc0/ce_count", "1200\n");
+  host.AddCommand("dmesg --time-format iso", "quiet\n");
+  output = CheckMachineCheck({host, RealKnowledge()});
+  EXPECT_EQ(ValueOf(*output, "uncorrected"), "0");
+  EXPECT_EQ(ValueOf(*output, "corrected"), "1200");
+  const auto* const spec = RealKnowledge().FindCheck("system.machine_check");
+  ASSERT_NE(spec, nullptr);
+  // Since boot, that may be a few a day.
+  EXPECT_EQ(knowledge::MakeResult(*spec, "n", std::move(output)).status(), v1::CheckResult::PASS);
 }
 
 TEST(Memory, WithoutTheFileNothingIsSaid) {

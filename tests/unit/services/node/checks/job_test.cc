@@ -6,6 +6,7 @@
 #include "common/host/live_host.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "services/node/checks/job/environment.h"
 #include "services/node/checks/job/libraries.h"
 #include "services/node/checks/job/limits.h"
 #include "services/node/checks/job/versions.h"
@@ -122,6 +123,52 @@ TEST(JobLimits, LockedMemoryIsReadInKib) {
   EXPECT_EQ(ValueOf(*output, "nofile"), "1024");
 }
 
+constexpr char kLimitsOf4096[] =
+    "Limit                     Soft Limit           Hard Limit           Units     \n"
+    "Max processes             4096                 4096                 processes \n";
+
+TEST(JobLimits, ThreadsOfAUserAreAddedUp) {
+  FakeHost host;
+  for (const char* pid : {"101", "102"}) {
+    host.AddFile(absl::StrCat("/proc/", pid, "/limits"), kLimitsOf4096, kJob);
+    host.AddFile(absl::StrCat("/proc/", pid, "/status"),
+                 "Name:\tpython3\nUid:\t1000\t1000\t1000\t1000\nThreads:\t2100\n", kJob);
+  }
+  // Another user's, and root's, whom no limit holds.
+  host.AddFile("/proc/103/limits", kLimitsOf4096, kJob);
+  host.AddFile("/proc/103/status", "Uid:\t1001\t1001\t1001\t1001\nThreads:\t7\n", kJob);
+  host.AddFile("/proc/104/limits", kLimitsOf4096, kJob);
+  host.AddFile("/proc/104/status", "Uid:\t0\t0\t0\t0\nThreads:\t9000\n", kJob);
+  host.AddFile("/proc/105/limits", kLimitsOf4096, kJob);
+  const auto output = CheckJobLimits({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "threads", "process:101"), "4200");
+  EXPECT_EQ(ValueOf(*output, "threads", "process:102"), "4200");
+  EXPECT_EQ(ValueOf(*output, "threads", "process:103"), "7");
+  EXPECT_EQ(ValueOf(*output, "threads", "process:104"), "?");
+  EXPECT_EQ(ValueOf(*output, "threads", "process:105"), "?");
+}
+
+TEST(ContainerRuntime, TheVersionOfTheToolkitIsThatOfItsPackage) {
+  FakeHost host;
+  host.AddFile("/etc/nvidia-container-runtime/config.toml", "no-cgroups = false\n");
+  EXPECT_EQ(ValueOf(*CheckContainerRuntime({host, NoKnowledge()}), "toolkit_version"), "?");
+  host.AddCommand("dpkg-query -W", "libc6 2.36\nnvidia-container-toolkit\t1.16.2-1\n");
+  EXPECT_EQ(ValueOf(*CheckContainerRuntime({host, NoKnowledge()}), "toolkit_version"), "1.16.2");
+}
+
+TEST(ContainerRuntime, OnlyAContainerThatAskedForNoGpuSaysSo) {
+  FakeHost host;
+  host.AddFile("/etc/nvidia-container-runtime/config.toml", "no-cgroups = false\n");
+  const auto requested = [&](const char* devices) {
+    host.SetJobEnvironment({{"NVIDIA_VISIBLE_DEVICES", devices}});
+    return ValueOf(*CheckContainerRuntime({host, NoKnowledge()}), "gpu_requested");
+  };
+  EXPECT_EQ(requested("none"), "false");
+  EXPECT_EQ(requested("all"), "?");
+  EXPECT_EQ(requested("void"), "?");
+}
+
 TEST(ContainerLimits, KillsAndThrottlingAreOfTheJobsGroup) {
   FakeHost host;
   const std::string group = "/sys/fs/cgroup/system.slice/job.scope/";
@@ -136,6 +183,19 @@ TEST(ContainerLimits, KillsAndThrottlingAreOfTheJobsGroup) {
   EXPECT_EQ(ValueOf(*output, "cpu_quota_cores"), "2");
   EXPECT_EQ(ValueOf(*output, "throttled_pct"), "25");
   EXPECT_EQ(ValueOf(*output, "pids_max"), "?");
+}
+
+TEST(ContainerLimits, ALiveGroupThatCountsNoKillClearsNotTheOtherRanks) {
+  FakeHost host;
+  host.SetLive(true);
+  host.AddFile("/proc/self/cgroup", "0::/a/job/task_0\n", kJob);
+  host.AddFile("/sys/fs/cgroup/a/job/task_0/memory.max", "4294967296\n");
+  host.AddFile("/sys/fs/cgroup/a/job/task_0/memory.events", "oom_kill 0\n");
+  const auto output = CheckContainerLimits({host, NoKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "oom_kills"), "?");
+  host.AddFile("/sys/fs/cgroup/a/job/task_0/memory.events", "oom_kill 1\n");
+  EXPECT_EQ(ValueOf(*CheckContainerLimits({host, NoKnowledge()}), "oom_kills"), "1");
 }
 
 TEST(ContainerShm, HasItsSizeAsTheJobSeesIt) {
@@ -159,6 +219,57 @@ TEST(FrameworkVersions, ARuntimeAboveTheDriverIsSeen) {
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "torch"), "2.9.0+cu130");
   EXPECT_EQ(ValueOf(*output, "cuda_runtime_gt_driver"), "true");
+}
+
+TEST(FrameworkVersions, WhatPyTorchSaysOfAGpuWithoutCodeIsTaken) {
+  FakeHost host;
+  host.AddLog("train.log",
+              "UserWarning: NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible "
+              "with the current PyTorch installation.\n");
+  const auto output = CheckFrameworkVersions({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "arch_missing"), "sm_120");
+  EXPECT_EQ(ValueOf(*output, "cudnn_runtime_lt_build"), "?");
+}
+
+TEST(FrameworkVersions, ACudnnOlderThanTheBuildIsTakenFromWhatFrameworksSay) {
+  const auto older = [](const char* line) {
+    FakeHost host;
+    host.AddLog("train.log", absl::StrCat(line, "\n"));
+    const auto output = CheckFrameworkVersions({host, RepositoryKnowledge()});
+    return output.ok() ? ValueOf(*output, "cudnn_runtime_lt_build") : "error";
+  };
+  EXPECT_EQ(older("E cuda_dnn.cc:319] Loaded runtime CuDNN library: 8.1.0 but source was compiled "
+                  "with: 8.1.1.  CuDNN library needs to have matching major version"),
+            "true");
+  EXPECT_EQ(older("Loaded runtime CuDNN library: 9.1.0 but source was compiled with: 8.9.6"),
+            "false");
+  EXPECT_EQ(older("RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (8, "
+                  "9, 2) but found runtime version (8, 5, 0)."),
+            "true");
+}
+
+TEST(FrameworkVersions, AnExtensionBuiltForAnotherPyTorchIsNamed) {
+  const auto mismatch = [](const char* packages) {
+    FakeHost host;
+    host.AddCommand("python3 -m pip list --format=json", packages, 0, "", kJob);
+    return ValueOf(*CheckFrameworkVersions({host, RepositoryKnowledge()}), "abi_mismatch");
+  };
+  EXPECT_EQ(mismatch(R"([{"name":"torch","version":"2.6.0+cu124"},
+                         {"name":"flash-attn","version":"2.7.4+cu12torch2.5cxx11abifalse"}])"),
+            "flash-attn 2.7.4+cu12torch2.5cxx11abifalse");
+  EXPECT_EQ(mismatch(R"([{"name":"torch","version":"2.4.0+cu121"},
+                         {"name":"torch_scatter","version":"2.1.2+pt23cu121"}])"),
+            "torch_scatter 2.1.2+pt23cu121");
+  EXPECT_EQ(mismatch(R"([{"name":"torch","version":"2.3.1+cu121"},
+                         {"name":"torchvision","version":"0.18.1+cu118"}])"),
+            "torchvision 0.18.1+cu118");
+  // Of what fits, and of what does not say, nothing is known: it may have another flaw.
+  EXPECT_EQ(mismatch(R"([{"name":"torch","version":"2.5.1+cu124"},
+                         {"name":"torchvision","version":"0.20.1+cu121"},
+                         {"name":"flash-attn","version":"2.7.4+cu12torch2.5cxx11abifalse"},
+                         {"name":"apex","version":"0.1+f3a960f"}])"),
+            "?");
 }
 
 TEST(NcclVersions, ALibraryMadeBeforeTheGpusHasNoCodeForThem) {

@@ -74,12 +74,35 @@ INSTANTIATE_TEST_SUITE_P(
             F::KERNEL_AER, "correctable", "0000:02:00.0", "", false},
         Row{"pcieport 0000:00:01.1: AER: Uncorrected (Fatal) error received: 0000:02:00.0",
             F::KERNEL_AER, "fatal", "0000:02:00.0", "", true},
+        Row{"pcieport 0000:00:01.0: AER: Uncorrectable (Fatal) error message received from "
+            "0000:01:00.0",
+            F::KERNEL_AER, "fatal", "0000:01:00.0", "", true},
+        Row{"pcieport 0000:00:01.0: AER: Multiple Uncorrectable (Non-Fatal) error message received "
+            "from 0000:01:00.0",
+            F::KERNEL_AER, "nonfatal", "0000:01:00.0", "", true},
+        Row{"pcieport 0000:00:01.0: AER: Correctable error message received from 0000:01:00.0",
+            F::KERNEL_AER, "correctable", "0000:01:00.0", "", false},
         Row{"mlx5_core 0000:1a:00.0: poll_health:955:(pid 0): Fatal error 1 detected",
             F::KERNEL_NIC, "health", "0000:1a:00.0", "", true},
         Row{"NETDEV WATCHDOG: enp26s0np0 (mlx5_core): transmit queue 3 timed out", F::KERNEL_NIC,
             "watchdog", "", "enp26s0np0", true},
         Row{"blk_update_request: I/O error, dev nvme3n1, sector 12 op 0x1:(WRITE)",
             F::KERNEL_IO_ERROR, "io_error", "", "nvme3n1", true},
+        Row{"critical medium error, dev sdb, sector 1953 op 0x0:(READ) flags 0x80700 phys_seg 1",
+            F::KERNEL_IO_ERROR, "io_error", "", "sdb", true},
+        Row{"blk_update_request: protection error, dev nvme0n1, sector 8 op 0x0:(READ) flags 0x0",
+            F::KERNEL_IO_ERROR, "io_error", "", "nvme0n1", true},
+        Row{"critical target error, dev sdb, sector 1953 op 0x1:(WRITE) flags 0x800 phys_seg 1",
+            F::KERNEL_IO_ERROR, "critical_target", "", "sdb", true},
+        Row{"Buffer I/O error on dev dm-3, logical block 7, async page read", F::KERNEL_IO_ERROR,
+            "io_error", "", "dm-3", true},
+        Row{"EXT4-fs error (device nvme0n1p2): ext4_find_entry:1455: inode #2: comm ls: reading "
+            "directory lblock 0",
+            F::KERNEL_IO_ERROR, "filesystem_error", "", "nvme0n1p2", true},
+        Row{"XFS (md127): Metadata corruption detected at xfs_agf_read_verify+0x1/0x2, block 0x1",
+            F::KERNEL_IO_ERROR, "filesystem_error", "", "md127", true},
+        Row{"XFS (nvme1n1): Filesystem has been shut down due to log error (0x2).",
+            F::KERNEL_IO_ERROR, "filesystem_error", "", "nvme1n1", true},
         Row{"Memory cgroup out of memory: Killed process 411 (python3) total-vm:9kB",
             F::KERNEL_OOM_KILL, "memcg:python3", "", "411", false},
         Row{"Out of memory: Killed process 412 (python3) total-vm:9kB", F::KERNEL_OOM_KILL,
@@ -91,6 +114,14 @@ INSTANTIATE_TEST_SUITE_P(
             "hung_task", "", "python3:411", false},
         Row{"EDAC MC1: 1 UE memory read error on CPU_SrcID#1", F::KERNEL_MACHINE_CHECK, "ue", "",
             "1", true},
+        Row{"[Hardware Error]: CPU:64 (19:1:1) "
+            "MC17_STATUS[Over|UE|MiscV|AddrV|-|TCC|SyndV|UECC|-]: "
+            "0xfc00000000010a",
+            F::KERNEL_MACHINE_CHECK, "uncorrected", "", "", true},
+        Row{"mce: [Hardware Error]: CPU 19: Machine Check Exception: f Bank 1: bd80000000100134",
+            F::KERNEL_MACHINE_CHECK, "uncorrected", "", "", true},
+        Row{"mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 5: be00000000800400",
+            F::KERNEL_MACHINE_CHECK, "uncorrected", "", "", true},
         Row{"DMAR: [DMA Write NO_PASID] Request device [17:00.0] fault addr 0x2b",
             F::KERNEL_IOMMU_FAULT, "dmar_fault", "0000:17:00.0", "", false},
         Row{"pci 0000:4b:00.0: BAR 1: no space for [mem size 0x800000000 64bit pref]",
@@ -107,6 +138,28 @@ TEST(KernelEvents, AnnouncementsAndHealthyLinesAreNoEvents) {
                    "amdgpu 0000:63:00.0: amdgpu: GPU reset(1) succeeded!\n"
                    "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.90.07\n"),
               IsEmpty());
+}
+
+TEST(KernelEvents, ACorrectedMachineCheckIsNotAnUncorrectedOne) {
+  EXPECT_THAT(Scan("mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 7: 8c00004000010090\n"
+                   "mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 7: cc00004000010090\n"
+                   "[Hardware Error]: Corrected error, no action required.\n"
+                   "[Hardware Error]: CPU:2 (19:1:1) "
+                   "MC18_STATUS[Over|CE|MiscV|AddrV|-|-|SyndV|CECC]: 0xdc\n"),
+              IsEmpty());
+}
+
+TEST(KernelEvents, DrivesWithoutAMediumAndWhatTheyDoNotSupportAreNoErrors) {
+  EXPECT_THAT(
+      Scan("blk_update_request: I/O error, dev fd0, sector 0 op 0x0:(READ) flags 0x0\n"
+           "blk_update_request: I/O error, dev loop11, sector 0 op 0x1:(WRITE) flags 0x800\n"
+           "Buffer I/O error on dev sr0, logical block 0, async page read\n"
+           "EXT4-fs error (device loop3): ext4_lookup:1: inode #2: bad\n"
+           "EXT4-fs (sda1): error count since last fsck: 3\n"
+           "operation not supported error, dev nvme0n1, sector 0 op 0x9:(WRITE_ZEROES)\n"
+           "critical target error, dev sda, sector 20 op 0x3:(DISCARD) flags 0x800\n"
+           "XFS (nvme0n1p2): Mounting V5 Filesystem\n"),
+      IsEmpty());
 }
 
 TEST(KernelEvents, CountsRepeatsAndKeepsTheFirst) {
@@ -172,6 +225,29 @@ TEST(KernelEvents, AKillPrintedTwiceIsOneKill) {
       "Killed process 88 (trainer) total-vm:1kB\n");
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_EQ(events[0].code, "memcg:trainer");
+}
+
+TEST(KernelEvents, AKillIsOfTheGroupWhoseLimitWasHit) {
+  const std::vector<KernelEvent> events = Scan(
+      "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0-1,"
+      "oom_memcg=/a/b,task_memcg=/a/b/c,task=python3,pid=88,uid=0\n"
+      "Memory cgroup out of memory: Killed process 88 (python3) total-vm:1kB\n"
+      "Memory cgroup out of memory: Killed process 89 (python3) total-vm:1kB\n"
+      "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=x,mems_allowed=0-1,global_oom,"
+      "task_memcg=/a/b/c,task=python3,pid=90,uid=0\n"
+      "Out of memory: Killed process 90 (python3) total-vm:1kB\n"
+      "Task in /old/b/c killed as a result of limit of /old/b\n"
+      "Memory cgroup out of memory: Kill process 91 (python3) score 1 or sacrifice child\n"
+      "Killed process 91 (python3) total-vm:1kB\n"
+      "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null)\n"
+      "Memory cgroup out of memory: Killed process 92 (python3) total-vm:1kB\n");
+  ASSERT_THAT(events, SizeIs(5));
+  EXPECT_EQ(events[0].group, "/a/b");
+  // A group may be killed as a whole.
+  EXPECT_EQ(events[1].group, "/a/b");
+  EXPECT_EQ(events[2].group, "");
+  EXPECT_EQ(events[3].group, "/old/b");
+  EXPECT_EQ(events[4].group, "");
 }
 
 knowledge::v1::KernelLine& AddLine(knowledge::v1::KnowledgeBase& base, absl::string_view match) {

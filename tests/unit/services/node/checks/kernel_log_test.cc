@@ -4,10 +4,13 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "real_knowledge.h"
+#include "services/node/checks/system/cgroups.h"
 #include "services/node/checks/system/device_names.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
@@ -95,6 +98,72 @@ TEST(KernelLog, AKillThatTheJobsGroupDoesNotCountIsOfAnother) {
   host.AddFile("/sys/fs/cgroup/job.scope/memory.events", "oom_kill 0\n");
   EXPECT_EQ(ValueOf(*CheckKernelLog({host, RealKnowledge()}), "oom_kill", "process:7"),
             "other_group:exporter*1");
+}
+
+constexpr char kKillOf[] =
+    "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=";
+
+std::string KillIn(const std::string& group) {
+  return kKillOf + group + ",task_memcg=" + group +
+         "/x,task=python3,pid=7,uid=0\n"
+         "Memory cgroup out of memory: Killed process 7 (python3) total-vm:1kB\n";
+}
+
+TEST(KernelLog, AKillByALimitOfTheJobIsTheJobsWhateverItsOwnGroupCounts) {
+  const std::string step = "/system.slice/slurmstepd.scope/job_7/step_0";
+  for (const auto& [group, code] : std::vector<std::pair<std::string, std::string>>{
+           {step, "memcg:python3*1"},
+           {"/system.slice/slurmstepd.scope/job_7", "memcg:python3*1"},
+           {step + "/user/task_3", "memcg:python3*1"},
+           {"/system.slice/slurmstepd.scope/job_77/step_0", "other_group:python3*1"},
+           {"/system.slice/exporter.service", "other_group:python3*1"},
+       }) {
+    FakeHost host;
+    host.SetLive(true);
+    host.AddCommand(kDmesg, KillIn(group));
+    host.AddFile("/proc/self/cgroup", "0::" + step + "/user/task_0\n", host::View::kJob);
+    host.AddFile("/sys/fs/cgroup" + step + "/user/task_0/memory.events", "oom_kill 0\n");
+    EXPECT_EQ(ValueOf(*CheckKernelLog({host, RealKnowledge()}), "oom_kill", "process:7"), code)
+        << group;
+    FakeHost bundle;
+    bundle.AddCommand(kDmesg, KillIn(group));
+    for (const char* file : {"memory.max", "memory.events"}) {
+      bundle.AddFile("/sys/fs/cgroup" + step + "/user/task_0/" + file, "oom_kill 0\n");
+    }
+    EXPECT_EQ(ValueOf(*CheckKernelLog({bundle, RealKnowledge()}), "oom_kill", "process:7"), code)
+        << group;
+  }
+}
+
+TEST(KernelLog, OneLiveGroupThatCountsNoKillDoesNotGiveANamelessOneAway) {
+  FakeHost host;
+  host.SetLive(true);
+  host.AddCommand(kDmesg, "Memory cgroup out of memory: Killed process 7 (python3) total-vm:1kB\n");
+  host.AddFile("/proc/self/cgroup", "0::/a/b/c/d\n", host::View::kJob);
+  host.AddFile("/sys/fs/cgroup/a/b/c/d/memory.events", "oom_kill 0\n");
+  EXPECT_EQ(ValueOf(*CheckKernelLog({host, RealKnowledge()}), "oom_kill", "process:7"),
+            "memcg:python3*1");
+}
+
+TEST(KernelLog, GroupsAreComparedAsTheKernelNamesThemOnly) {
+  FakeHost host;
+  host.SetLive(true);
+  host.AddFile("/proc/self/cgroup",
+               "9:cpu,memory:/slurm/uid_0/job_1/step_0\n8:cpuset:/slurm/x\n1:name=systemd:/s\n",
+               host::View::kJob);
+  EXPECT_THAT(JobMemoryGroups(host), ::testing::ElementsAre("/slurm/uid_0/job_1/step_0"));
+  // As one namespace sees a group of another one.
+  host.AddFile("/proc/self/cgroup", "0::/../../pod/x\n", host::View::kJob);
+  EXPECT_THAT(JobMemoryGroups(host), ::testing::IsEmpty());
+}
+
+TEST(KernelLog, ALimitOfAnotherPodBesideTheJobsIsNotItsOwn) {
+  const std::string pods = "/kubepods.slice/kubepods-burstable.slice";
+  const std::vector<std::string> container = {pods + "/pod1.slice/cri-a.scope"};
+  EXPECT_TRUE(LimitsJob(pods + "/pod1.slice/cri-b.scope", container));
+  EXPECT_FALSE(LimitsJob(pods + "/pod2.slice/cri-b.scope", container));
+  EXPECT_FALSE(LimitsJob(pods + "/pod2.slice", {pods + "/pod1.slice"}));
+  EXPECT_FALSE(LimitsJob("/system.slice/docker-2.scope", {"/system.slice/docker-1.scope"}));
 }
 
 std::string Fixture(const std::string& name) {

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/system/bmc.h"
 #include "services/node/checks/system/boot_history.h"
 #include "services/node/checks/system/devices.h"
@@ -105,7 +107,10 @@ struct BmcCase {
 TEST(Bmc, EachKindOfEventHasItsFinding) {
   for (const BmcCase& one : {
            BmcCase{"Fan Fan5 | Lower Critical going low ", "fan_fault"},
+           BmcCase{"GPU_FAN5 | Lower Non-recoverable going low ", "fan_fault"},
            BmcCase{"Power Unit PS Redundancy | Redundancy Lost", "psu_fault"},
+           BmcCase{"PSU1_STATUS | Failure detected", "psu_fault"},
+           BmcCase{"SYS_PSU_2 | Power Supply AC lost", "psu_fault"},
            BmcCase{"Power Supply PSU2 | Predictive failure", "psu_fault"},
            BmcCase{"Fan Fan Redundancy | Redundancy Lost", "fan_fault"},
            BmcCase{"OEM HGX_PWR_BRAKE | power brake asserted", "power_brake_asserted"},
@@ -141,6 +146,19 @@ TEST(Bmc, OnlySensorsBeyondALimitCount) {
   EXPECT_EQ(ValueOf(*output, "input_voltage_low"), "false");
   // Sensors do not tell of a brake.
   EXPECT_EQ(ValueOf(*output, "power_brake_asserted"), "?");
+}
+
+TEST(Bmc, SensorsThatTellNoSpeedKnowNoFanAndNoneKnowsASupply) {
+  FakeHost host;
+  host.AddCommand("ipmitool sensor",
+                  "FAN1       | na       | RPM      | na     | na | na | na | na | na | na\n"
+                  "PS1 Status | 0x1      | discrete | 0x0180 | na | na | na | na | na | na\n"
+                  "CPU Temp   | 41.000   | degrees C | ok    | na | na | na | na | na | na\n");
+  EXPECT_EQ(ValueOf(*CheckBmc(Context(host)), "fan_fault"), "?");
+  EXPECT_EQ(ValueOf(*CheckBmc(Context(host)), "psu_fault"), "?");
+  host.AddCommand("ipmitool sensor",
+                  "FAN1 | 8100.000 | RPM | ok | na | 600.000 | na | na | na | na\n");
+  EXPECT_EQ(ValueOf(*CheckBmc(Context(host)), "fan_fault"), "false");
 }
 
 TEST(Bmc, OnlyAnInputBelowItsLimitIsALowInput) {
@@ -207,6 +225,68 @@ TEST(ProcessLoad, TheJobsOwnTreeIsNotForeign) {
   EXPECT_EQ(ValueOf(*output, "threads_of_job"), "12");
 }
 
+constexpr char kTop[] = "top -b -n 2 -d 1 -w 512";
+constexpr char kOldProcesses[] =
+    "1 0 root S - 90000 1 0.0 systemd init\n"
+    "30 1 u S - 9000 1 0.0 slurmstepd x\n"
+    "40 30 u R - 9000 1 99.0 python train.py\n"
+    "50 1 root S - 80000 1 0.5 dcgm-exporter x\n"
+    "60 1 v R - 80000 1 0.1 other x\n";
+
+FakeHost LongRunningMachine() {
+  FakeHost host;
+  host.AddFile("/proc/stat", "cpu  1 2\ncpu0 1 2\ncpu1 1 2\n");
+  host.AddFile("/proc/40/status", "Name:\tpython\nThreads:\t12\n", host::View::kJob);
+  return host;
+}
+
+TEST(ProcessLoad, TheMeanOfALongLifeSaysNothingOfNowUnlessItIsHigh) {
+  FakeHost host = LongRunningMachine();
+  host.AddCommand(kPs, kOldProcesses);
+  auto output = CheckProcessLoad(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "foreign_cpu_pct"), "?");
+  EXPECT_EQ(ValueOf(*output, "agent_cpu_pct", "process:dcgm-exporter"), "?");
+  host.AddCommand(kPs, std::string(kOldProcesses) + "61 1 v R - 80000 1 80.0 gpud x\n");
+  output = CheckProcessLoad(Context(host));
+  EXPECT_EQ(ValueOf(*output, "agent_cpu_pct", "process:gpud"), "80");
+  EXPECT_EQ(ValueOf(*output, "foreign_cpu_pct"), "40.3");
+}
+
+TEST(ProcessLoad, TheSecondTableOfTopSaysWhatIsTakenNow) {
+  FakeHost host = LongRunningMachine();
+  host.AddCommand(kPs, kOldProcesses);
+  const std::string heading =
+      "top - 22:32:45 up 34 min,  0 user,  load average: 8.67, 6.60, 4.88\n\n"
+      "  PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n";
+  const auto row = [](int pid, const char* load) {
+    return absl::StrCat("   ", pid, " u         20   0    1000    1000   1000 S  ", load,
+                        "   0.0   0:01.00 x\n");
+  };
+  const std::string table = heading + row(1, "0.0") + row(30, "0.0") + row(40, "98.0") +
+                            row(50, "30.0") + row(60, "10.0");
+  host.AddCommand(kTop, heading + row(50, "0.5") + "\n" + table);
+  auto output = CheckProcessLoad(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "agent_cpu_pct", "process:dcgm-exporter"), "30");
+  EXPECT_EQ(ValueOf(*output, "foreign_cpu_pct"), "20");  // 40 of 200
+  // The first table is of the processes' lives.
+  host.AddCommand(kTop, table);
+  output = CheckProcessLoad(Context(host));
+  EXPECT_EQ(ValueOf(*output, "agent_cpu_pct", "process:dcgm-exporter"), "?");
+}
+
+TEST(ProcessLoad, WhatTwoJobsStartedFromTerminalsIsNotOneJob) {
+  EXPECT_EQ(WithRelatives(ParseProcesses("20 1 u S - 1 1 1 tmux: tmux\n21 20 u S - 1 1 1 bash b\n"
+                                         "22 20 u S - 1 1 1 bash b\n"),
+                          {21}, {"tmux:"})
+                .size(),
+            1u);
+  const auto data = CheckData::Of(RepositoryKnowledge(), "system.process_load");
+  ASSERT_TRUE(data.ok());
+  EXPECT_THAT(data->Texts("session_hosts"), ::testing::IsSupersetOf({"tmux:", "SCREEN"}));
+}
+
 TEST(ProcessLoad, WithoutTheJobNothingIsForeign) {
   FakeHost host;
   host.AddFile("/proc/stat", "cpu0 1 2\n");
@@ -223,6 +303,20 @@ TEST(ProcessLoad, ACircleOfParentsEnds) {
 }
 
 constexpr char kMounts[] = "10.0.0.1:/d /data nfs4 rw 0 0\n/dev/sda1 / ext4 rw 0 0\n";
+
+TEST(NetworkFs, OnlyOfNfsTheKernelsSilenceIsAnAnswer) {
+  FakeHost host;
+  host.AddFile("/proc/mounts",
+               "10.0.0.1:/d /data nfs4 rw 0 0\n10.0.0.2@tcp:/l /lustre lustre rw 0 0\n"
+               "s3fs /bucket fuse.s3fs rw 0 0\n");
+  host.AddCommand("dmesg --time-format iso", "[ 1.0] quiet\n");
+  const auto output = CheckNetworkFs(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/lustre"), "?");
+  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/bucket"), "?");
+  EXPECT_THAT(output->message, HasSubstr("none of the 1 NFS mounts is stalled"));
+}
 
 TEST(NetworkFs, AServerThatAnsweredAgainIsNotSilent) {
   FakeHost host;
@@ -343,6 +437,22 @@ TEST(Orchestrator, ADrainedNodeOfSlurmIsNotReady) {
   EXPECT_EQ(node->gpus, 4);
   EXPECT_EQ(node->allocatable_gpus, 3);
   EXPECT_EQ(node->reason, "bad gpu [root@2024]");
+}
+
+TEST(Orchestrator, OfAListOfTheWholeClusterTheOwnNodeIsTaken) {
+  constexpr char kList[] =
+      R"({"nodes":[{"name":"node-2","state":["IDLE"],"gres":"gpu:h100:8"},
+                   {"name":"node-1","state":["IDLE","DRAIN"],"reason":"bad gpu",
+                    "gres":"gpu:h100:4"}]})";
+  FakeHost host;
+  host.AddCommand("sinfo --json", kList);
+  const auto output = CheckOrchestrator(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "node_ready"), "false");
+  EXPECT_EQ(ValueOf(*output, "capacity_gpus"), "4");
+  FakeHost other("node-9");
+  other.AddCommand("sinfo --json", kList);
+  EXPECT_EQ(CheckOrchestrator(Context(other)).status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(Orchestrator, NodesOfRealSlurmReportsAreJudged) {

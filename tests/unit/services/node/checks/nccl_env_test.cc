@@ -9,6 +9,7 @@
 #include "services/node/checks/rdma/hca_list.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
+#include "tests/unit/services/node/checks/fixtures.h"
 
 namespace galen::node {
 namespace {
@@ -158,6 +159,27 @@ TEST(NcclEnv, TheEnvironmentWinsOverTheFile) {
 TEST(NcclEnv, WithoutAnyKnownEnvironmentItIsSkipped) {
   testing::FakeHost host;
   EXPECT_EQ(CheckNcclEnv({host, NoKnowledge()}).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(NcclEnv, SettingsThatAllNodesMustShareAreComparedAndOthersAreNot) {
+  testing::FakeHost host;
+  host.SetJobEnvironment(
+      {{"NCCL_PROTO", "Simple"}, {"NCCL_ALGO", "Ring"}, {"NCCL_SOCKET_IFNAME", "eth0"}});
+  auto output = CheckNcclEnv({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "agreed_settings"), "NCCL_ALGO=Ring NCCL_PROTO=Simple");
+  host.SetJobEnvironment({{"NCCL_SOCKET_IFNAME", "eth0"}});
+  output = CheckNcclEnv({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "agreed_settings"), "none");
+}
+
+TEST(NcclEnv, AFileAloneIsNotAllThatTheJobIsGiven) {
+  testing::FakeHost host;
+  host.AddFile("/etc/nccl.conf", "NCCL_ALGO=Ring\n");
+  const auto output = CheckNcclEnv({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "agreed_settings"), "?");
 }
 
 TEST(HcaList, HostileValuesAreOnlyMalformed) {

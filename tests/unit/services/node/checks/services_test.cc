@@ -92,6 +92,19 @@ TEST(FabricManager, AStartThatFailedAndTheNextOneThatDidAreTold) {
             "n systemd[1]: Failed to start NVIDIA fabric manager service.");
 }
 
+TEST(FabricManager, AJournalThatShowsNothingIsNotOneWithoutErrors) {
+  for (const char* journal :
+       {"-- No entries --\n", "-- Logs begin at Mon 2024-05-06 07:00:00 UTC. --\n", "\n"}) {
+    FakeHost host;
+    host.AddCommand(kShow, FabricManager("active"));
+    host.AddCommand("lspci -vvv -nn", kSwitch);
+    host.AddCommand(kJournal, journal);
+    const auto output = CheckFabricManager({host, RepositoryKnowledge()});
+    EXPECT_EQ(ValueOf(*output, "journal_errors"), "?") << journal;
+    EXPECT_EQ(ValueOf(*output, "restarted_after_boot"), "?") << journal;
+  }
+}
+
 TEST(FabricManager, APackageThatWasRemovedIsNotTheOneThatRuns) {
   FakeHost host;
   host.AddCommand(kShow, FabricManager("active"));
@@ -295,6 +308,44 @@ TEST(KernelModules, NobodyMissesAModuleForACardThatIsNotThere) {
   const auto output = CheckKernelModules({host, NoKnowledge()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "nvidia_loaded"), "?");
+}
+
+constexpr char kAusearch[] = "ausearch -m avc -ts recent";
+constexpr char kQuiet[] = "2024-05-06T07:08:09,5+00:00 Linux version 5.15\n";
+
+TEST(Security, DenialsAreReadFromTheAuditLogToo) {
+  FakeHost host;
+  host.AddCommand("getenforce", "Enforcing\n");
+  host.AddCommand("dmesg --time-format iso", kQuiet);
+  host.AddCommand(
+      kAusearch,
+      "----\ntime->Mon May  6 07:08:09 2024\n"
+      "type=AVC msg=audit(1714979289.123:456): avc:  denied  { read write } for  pid=7 "
+      "comm=\"python3\" name=\"nvidia0\" dev=\"devtmpfs\" ino=9 tclass=chr_file permissive=0\n"
+      "----\ntype=AVC msg=audit(1714979289.124:457): avc:  denied  { ioctl } for  pid=7 "
+      "comm=\"python3\" path=\"/dev/nvidiactl\" dev=\"devtmpfs\" tclass=chr_file permissive=0\n"
+      "----\ntype=AVC msg=audit(1714979289.125:458): avc:  denied  { read } for  pid=8 "
+      "comm=\"x\" name=\"nvidia1\" dev=\"devtmpfs\" tclass=chr_file permissive=1\n");
+  const auto output = CheckSecurity({host, RepositoryKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "nvidia_denials"), "2");
+}
+
+TEST(Security, SilenceIsNoAnswerWhereAnAuditDaemonMayHaveTheRecords) {
+  FakeHost host;
+  host.AddCommand("getenforce", "Enforcing\n");
+  host.AddCommand("dmesg --time-format iso", kQuiet);
+  EXPECT_EQ(ValueOf(*CheckSecurity({host, RepositoryKnowledge()}), "nvidia_denials"), "?");
+  host.AddCommand(kAusearch, "", 1, "<no matches>\n");
+  EXPECT_EQ(ValueOf(*CheckSecurity({host, RepositoryKnowledge()}), "nvidia_denials"), "?");
+  // Without the daemon's tools there is no daemon, and the kernel log has them all.
+  FakeHost without = host;
+  without.AddAbsentCommand(kAusearch);
+  EXPECT_EQ(ValueOf(*CheckSecurity({without, RepositoryKnowledge()}), "nvidia_denials"), "0");
+  for (const char* mode : {"Permissive\n", "Disabled\n"}) {
+    host.AddCommand("getenforce", mode);
+    EXPECT_EQ(ValueOf(*CheckSecurity({host, RepositoryKnowledge()}), "nvidia_denials"), "0");
+  }
 }
 
 TEST(Acs, OnlyBridgesAboveGpusAndAdaptersCount) {

@@ -218,6 +218,31 @@ TEST(CollectiveTrace, FingerprintsTellDifferentShapesFromDifferentOperations) {
             "? true");
 }
 
+TEST(CollectiveTrace, WhomRasDoesNotReachIsNamed) {
+  const auto unreachable = [](const char* name, const char* answer) {
+    FakeHost host;
+    host.AddLog(name, answer, host.name());
+    const auto output = CheckCollectiveTrace(Context(host));
+    return output.ok() ? ValueOf(*output, "ras_unreachable") : "no trace";
+  };
+  constexpr char kDead[] =
+      "Errors\n======\n\nDEAD\n"
+      "  1 job process is considered dead (unreachable via the RAS network)\n"
+      "  Process 3487984 on node 172.16.64.213 managing GPU 5\n\n"
+      "#0-0 (cf264af53edbe986) INCOMPLETE\n"
+      "  Missing communicator data from 1 rank\n  The missing rank: 21\n";
+  EXPECT_EQ(unreachable("ncclras.txt", kDead),
+            "process 3487984 on 172.16.64.213 (GPU 5); ranks 21 of communicator #0-0");
+  EXPECT_EQ(
+      unreachable("nccl-ras.log",
+                  "Communicators... (0.00s)\n=============\n\n"
+                  "Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors\n"
+                  "    #  in group  per comm  per node  per comm  in group\n"
+                  "    0         8         4         1         4        32   RUNNING      OK\n"),
+      "none");
+  EXPECT_EQ(unreachable("grasp.log", "step 1 loss: 2.0\n"), "no trace");
+}
+
 TEST(Pickle, PlainDataIsReadAndAnythingElseRefused) {
   // pickle.dumps({"a": [1, -2, 2.5, None, True]}, 2)
   static constexpr char kPlain[] =

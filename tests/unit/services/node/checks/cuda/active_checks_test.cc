@@ -119,6 +119,17 @@ TEST(ActiveGpuChecks, MemoryThatNoListedProcessExplainsIsSomebodys) {
   EXPECT_THAT(result.message(), HasSubstr("gpu:1: 40000 MiB of its memory are used by nobody"));
 }
 
+TEST(ActiveGpuChecks, AGpuThatDoesNotTellItsMemoryMayBeSomebodys) {
+  FakeGpuMachine machine("");
+  machine.HideMemory(1);
+  const CheckResult result = machine.Run("gpu.compute_test");
+  EXPECT_EQ(ValueOf(result, "bit_mismatches", "gpu:0"), "0");
+  EXPECT_EQ(ValueOf(result, "bit_mismatches", "gpu:1"), "(none)");
+  EXPECT_THAT(result.message(), HasSubstr("gpu:1: nobody can tell whether another process uses"));
+  machine.HideMemory(0);
+  EXPECT_EQ(machine.Run("gpu.compute_test").status(), CheckResult::SKIPPED);
+}
+
 TEST(ActiveGpuChecks, WhoeverCannotTellWhetherAGpuIsUsedLeavesItAlone) {
   FakeGpuMachine machine("");
   machine.host().AddAbsentCommand("nvidia-smi -q -x");

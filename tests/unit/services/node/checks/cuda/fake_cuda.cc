@@ -116,7 +116,16 @@ int cuCtxSetCurrent(Context* context) {
 
 int cuCtxEnablePeerAccess(Context* peer, unsigned) {
   ENTER("cuCtxEnablePeerAccess");
-  return driver.current->peers.insert(peer).second ? 0 : kPeerAlreadyEnabled;
+  std::set<Context*>& peers = driver.current->peers;
+  if (peers.count(peer) != 0) return kPeerAlreadyEnabled;
+  if (peers.size() == kMostPeers) return kTooManyPeers;
+  peers.insert(peer);
+  return 0;
+}
+
+int cuCtxDisablePeerAccess(Context* peer) {
+  ENTER("cuCtxDisablePeerAccess");
+  return driver.current->peers.erase(peer) == 1 ? 0 : kPeerNotEnabled;
 }
 
 int cuModuleLoadData(Module** module, const void* image) {

@@ -52,6 +52,9 @@ class FakeGpuMachine {
     std::filesystem::remove_all(folder_);
   }
 
+  // How much of a GPU's memory is used, nvidia-smi does not tell.
+  void HideMemory(int gpu) { UseMemory(gpu, -1); }
+
   // So much of a GPU's memory is used.
   void UseMemory(int gpu, int mib) {
     used_[gpu] = mib;
@@ -129,12 +132,14 @@ class FakeGpuMachine {
         "<cuda_version>12.4</cuda_version><attached_gpus>",
         processes_.size(), "</attached_gpus>\n");
     for (std::size_t i = 0; i < processes_.size(); ++i) {
+      const auto used = used_.find(static_cast<int>(i));
+      const int mib = used == used_.end() ? 3 : used->second;
       absl::StrAppend(&xml, absl::StrFormat("<gpu id=\"00000000:%02X:00.0\">", 0x10 + i),
                       "<product_name>NVIDIA A100-SXM4-80GB</product_name>",
                       "<mig_mode><current_mig>Disabled</current_mig></mig_mode>",
                       "<fb_memory_usage><total>81920 MiB</total><used>",
-                      used_.count(static_cast<int>(i)) != 0 ? used_.at(static_cast<int>(i)) : 3,
-                      " MiB</used></fb_memory_usage>", "<processes>", processes_[i],
+                      mib < 0 ? std::string("N/A") : absl::StrCat(mib, " MiB"),
+                      "</used></fb_memory_usage>", "<processes>", processes_[i],
                       "</processes></gpu>\n");
     }
     host_.AddCommand("nvidia-smi -q -x", absl::StrCat(xml, "</nvidia_smi_log>\n"));
@@ -145,7 +150,7 @@ class FakeGpuMachine {
   testing::FakeHost host_;
   Cancellation cancellation_;
   std::vector<std::string> processes_;
-  std::map<int, int> used_;  // MiB
+  std::map<int, int> used_;  // MiB; below 0: not told
 };
 
 // The value of a finding as people read it, "unknown", or "(none)" when it was not emitted.

@@ -36,6 +36,8 @@ inline constexpr int kInvalidPtx = 218;
 inline constexpr int kNotFound = 500;
 inline constexpr int kIllegalAddress = 700;
 inline constexpr int kPeerAlreadyEnabled = 704;
+inline constexpr int kPeerNotEnabled = 705;
+inline constexpr int kTooManyPeers = 711;
 inline constexpr int kUnknown = 999;
 
 struct Device {
@@ -45,6 +47,9 @@ struct Device {
   std::map<std::uint64_t, std::uint64_t> used;  // offset: bytes
   double clock = 0;                             // seconds of work done
 };
+
+// What a context has room for over PCIe.
+inline constexpr std::size_t kMostPeers = 8;
 
 struct Context {
   int device = 0;

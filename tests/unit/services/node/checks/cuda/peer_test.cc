@@ -79,6 +79,25 @@ TEST(PeerBandwidth, AnErrorEndsOnePairAndNotTheOthers) {
   EXPECT_EQ(Pairs(result), 4);
 }
 
+TEST(PeerBandwidth, AContextHasRoomForAllPeersOneAfterTheOther) {
+  FakeGpuMachine machine("gpus 10\n", 10);
+  const CheckResult result = machine.Run("gpu.peer_bandwidth");
+  EXPECT_EQ(result.status(), CheckResult::PASS) << result.message();
+  EXPECT_EQ(Pairs(result), 90);
+  EXPECT_EQ(ValueOf(result, "access", "gpu:0-gpu:9"), "true");
+}
+
+TEST(PeerBandwidth, ThatAnotherProcessHasAGpuIsNoFaultOfAPair) {
+  for (const char* code : {"2", "46"}) {
+    FakeGpuMachine machine(absl::StrCat("error cuMemcpyPeerAsync ", code, " 1 0\n"));
+    const CheckResult result = machine.Run("gpu.peer_bandwidth");
+    EXPECT_NE(result.status(), CheckResult::FAIL) << result.message();
+    EXPECT_EQ(ValueOf(result, "cuda_error", "gpu:1-gpu:0"), "unknown");
+    EXPECT_EQ(ValueOf(result, "cuda_error", "gpu:0-gpu:1"), "0");
+    EXPECT_THAT(result.message(), HasSubstr(absl::StrCat("(", code, ")")));
+  }
+}
+
 TEST(PeerBandwidth, WithoutPeerAccessCopiesGoThroughTheHost) {
   FakeGpuMachine machine("name NVIDIA L40S\npair 0 1 noaccess\npair 1 0 noaccess\n");
   const CheckResult result = machine.Run("gpu.peer_bandwidth");

@@ -48,12 +48,27 @@ TEST(StressPower, AGpuLostUnderFullLoadOnlyWasStableAtLess) {
 }
 
 TEST(StressPower, AnErrorThatTheGpuSurvivesIsNoLostGpu) {
-  FakeGpuMachine machine("error cuLaunchKernel 719 1 40\n");
+  FakeGpuMachine machine("error cuLaunchKernel 719 1 10\n");
   const CheckResult result = machine.Run("gpu.stress_power");
   EXPECT_EQ(result.status(), CheckResult::FAIL);
   EXPECT_EQ(ValueOf(result, "cuda_error", "gpu:1"), "719");
   // A fresh process gets a context again.
   EXPECT_EQ(ValueOf(result, "device_lost", "gpu:1"), "false");
+}
+
+TEST(StressPower, AGpuThatAnotherProcessTookIsNotLost) {
+  for (const char* code : {"2", "46"}) {
+    FakeGpuMachine machine(absl::StrCat("error cuCtxCreate ", code, " 1 0\n"));
+    const CheckResult result = machine.Run("gpu.stress_power");
+    EXPECT_NE(result.status(), CheckResult::FAIL) << result.message();
+    EXPECT_EQ(ValueOf(result, "device_lost", "gpu:1"), "unknown");
+    EXPECT_EQ(ValueOf(result, "device_lost", "gpu:0"), "false");
+  }
+}
+
+TEST(StressPower, AGpuThatGivesNoContextAnyMoreIsLost) {
+  FakeGpuMachine machine("error cuCtxCreate 101 1 0\n");
+  EXPECT_EQ(ValueOf(machine.Run("gpu.stress_power"), "device_lost", "gpu:1"), "true");
 }
 
 TEST(StressPower, WrongResultsFromTheStartAreNotStableAtLess) {

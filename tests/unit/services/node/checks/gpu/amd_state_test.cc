@@ -153,6 +153,207 @@ TEST(AmdSysfs, ALiveNodeNeedsNoTool) {
   EXPECT_THAT(xgmi->excerpt, HasSubstr("xgmi_wafl_err_count"));
 }
 
+// One card of AMD's, of which nothing more is told.
+std::string AddCard(FakeHost& host, int number) {
+  const std::string card = absl::StrCat("/sys/class/drm/card", number, "/device/");
+  host.AddFile(card + "vendor", "0x1002\n");
+  host.AddFile(card + "uevent", absl::StrCat("PCI_SLOT_NAME=0000:8", number, ":00.0\n"));
+  return card;
+}
+
+TEST(AmdSysfs, TheSecondDieOfAModuleTellsNoPower) {
+  FakeHost host;
+  const std::string first = AddCard(host, 1) + "hwmon/hwmon1/";
+  const std::string second = AddCard(host, 2) + "hwmon/hwmon2/";
+  host.AddFile(first + "power1_average", "96000000\n");
+  host.AddFile(first + "power1_cap", "560000000\n");
+  host.AddFile(first + "power1_cap_default", "560000000\n");
+  for (const char* file : {"power1_average", "power1_cap", "power1_cap_default"}) {
+    host.AddFile(second + file, "0\n");
+  }
+  for (const std::string& die : {first, second}) {
+    host.AddFile(die + "power1_cap_max", "560000000\n");
+  }
+  const auto output = RunGpuCheck("gpu.power", host);
+  EXPECT_EQ(ValueOf(output, "draw_w", "gpu:0"), "96");
+  EXPECT_EQ(ValueOf(output, "draw_plausible", "gpu:0"), "true");
+  for (const char* name : {"draw_w", "limit_w", "default_limit_w", "draw_plausible"}) {
+    EXPECT_EQ(ValueOf(output, name, "gpu:1"), "unknown") << name;
+  }
+  EXPECT_EQ(ValueOf(output, "sum_of_limits_w", ""), "unknown");
+}
+
+TEST(AmdSmi, TheSecondDieOfAModuleTellsNoPower) {
+  FakeHost host;
+  host.AddCommand("amd-smi static --json",
+                  R"([{"gpu": 0, "asic": {"market_name": "AMD Instinct MI250X"},
+      "bus": {"bdf": "0000:c1:00.0"}, "limit": {"max_power": {"value": 560, "unit": "W"},
+      "socket_power": {"value": 560, "unit": "W"}}},
+     {"gpu": 1, "asic": {"market_name": "AMD Instinct MI250X"},
+      "bus": {"bdf": "0000:c6:00.0"}, "limit": {"max_power": {"value": 550, "unit": "W"},
+      "socket_power": {"value": 0, "unit": "W"}}}])");
+  host.AddCommand(
+      "amd-smi metric --json",
+      R"([{"gpu": 0, "usage": {}, "power": {"socket_power": {"value": 96, "unit": "W"}}},
+     {"gpu": 1, "usage": {}, "power": {"socket_power": {"value": 0, "unit": "W"}}}])");
+  const auto output = RunGpuCheck("gpu.power", host);
+  EXPECT_EQ(ValueOf(output, "limit_w", "gpu:0"), "560");
+  for (const char* name : {"draw_w", "limit_w", "draw_plausible"}) {
+    EXPECT_EQ(ValueOf(output, name, "gpu:1"), "unknown") << name;
+  }
+}
+
+TEST(AmdSysfs, ADrawOfNothingBesideALimitIsStillASensorsFault) {
+  FakeHost host;
+  const std::string sensors = AddCard(host, 1) + "hwmon/hwmon1/";
+  host.AddFile(sensors + "power1_average", "0\n");
+  host.AddFile(sensors + "power1_cap", "300000000\n");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.power", host), "draw_plausible", "gpu:0"), "false");
+}
+
+TEST(AmdSysfs, ARegisterOfOnesCountsNoError) {
+  for (const char* ones : {"1048560", "1048575", "4294967295"}) {
+    FakeHost host;
+    const std::string ras = AddCard(host, 1) + "ras/";
+    host.AddFile(ras + "umc_err_count", absl::StrCat("ue: ", ones, "\nce: ", ones, "\n"));
+    host.AddFile(ras + "gfx_err_count", absl::StrCat("ue: ", ones, "\nce: 0\n"));
+    host.AddFile(ras + "sdma_err_count", "ue: 0\nce: 4\n");
+    host.AddFile(ras + "xgmi_wafl_err_count", absl::StrCat("ue: ", ones, "\nce: 0\n"));
+    const auto state = QueryAmd(host);
+    ASSERT_TRUE(state.ok()) << state.status();
+    const Gpu& gpu = state->gpus[0];
+    EXPECT_EQ(gpu.ecc.since_boot.dram_uncorrectable, std::nullopt) << ones;
+    EXPECT_EQ(gpu.ecc.since_boot.dram_correctable, std::nullopt) << ones;
+    // Of two blocks the one that was asleep may have errors.
+    EXPECT_EQ(gpu.ecc.since_boot.sram_uncorrectable, std::nullopt) << ones;
+    EXPECT_EQ(gpu.ecc.since_boot.sram_correctable, 4) << ones;
+    EXPECT_EQ(gpu.xgmi.uncorrectable, std::nullopt) << ones;
+    EXPECT_EQ(gpu.xgmi.correctable, 0) << ones;
+    host.AddFile(AddCard(host, 2) + "ras/umc_err_count", "ue: 0\nce: 0\n");
+    const auto output = RunGpuCheck("gpu.ecc", host);
+    EXPECT_EQ(ValueOf(output, "dram_uncorrectable_volatile", "gpu:0"), "unknown") << ones;
+    EXPECT_EQ(ValueOf(output, "sram_uncorrectable_volatile", "gpu:0"), "unknown") << ones;
+    EXPECT_EQ(ValueOf(output, "dram_uncorrectable_volatile", "gpu:1"), "0") << ones;
+  }
+}
+
+TEST(AmdSysfs, WhatOtherBlocksCountedStaysBesideARegisterOfOnes) {
+  RasSum sum;
+  sum.Add(std::nullopt);
+  EXPECT_EQ(sum.value(), std::nullopt);
+  sum.Add(0);
+  EXPECT_EQ(sum.value(), 0);
+  sum.Add(0xFFFF0);
+  EXPECT_EQ(sum.value(), std::nullopt);
+  sum.Add(2);
+  EXPECT_EQ(sum.value(), 2);
+}
+
+TEST(AmdSmi, ARegisterOfOnesCountsNoError) {
+  const auto ecc_of = [](absl::string_view counts) {
+    const auto state = ParseAmdSmi(absl::StrCat(R"([{"gpu": 0, "usage": {}, )", counts, "}]"));
+    EXPECT_TRUE(state.ok()) << state.status();
+    return state.ok() ? state->gpus[0].ecc.since_boot : EccCounts();
+  };
+  const EccCounts blocks = ecc_of(
+      R"("ecc_blocks": {"UMC": {"correctable_count": 1048560, "uncorrectable_count": 1048560},
+                        "GFX": {"correctable_count": 3, "uncorrectable_count": 0},
+                        "SDMA": {"correctable_count": 0, "uncorrectable_count": 4294967295}},
+         "ecc": {"total_correctable_count": 1048700, "total_uncorrectable_count": 1048700,
+                 "cache_correctable_count": 0, "cache_uncorrectable_count": 0})");
+  EXPECT_EQ(blocks, (EccCounts{.dram_correctable = std::nullopt,
+                               .dram_uncorrectable = std::nullopt,
+                               .sram_correctable = 3,
+                               .sram_uncorrectable = std::nullopt}));
+  const EccCounts totals = ecc_of(
+      R"("ecc": {"total_correctable_count": 5, "total_uncorrectable_count": 1048560,
+                 "cache_correctable_count": 2, "cache_uncorrectable_count": 0})");
+  EXPECT_EQ(totals, (EccCounts{.dram_correctable = 3,
+                               .dram_uncorrectable = std::nullopt,
+                               .sram_correctable = 2,
+                               .sram_uncorrectable = std::nullopt}));
+}
+
+TEST(AmdSysfs, ABadPageListThatCannotBeReadLeavesItToTheTools) {
+  FakeHost host = Instinct();
+  const std::string card = "/sys/class/drm/card1/device/";
+  host.AddFile(card + "vendor", "0x1002\n");
+  host.AddFile(card + "uevent", "PCI_SLOT_NAME=0000:05:00.0\n");
+  // Something below it tells that the list is there; what it holds was not captured.
+  host.AddFile(card + "ras/gpu_vram_bad_pages/x", "");
+  const auto state = QueryAmd(host);
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->gpus[0].retired_pages.count, 4);
+  FakeHost alone;
+  alone.AddFile(card + "vendor", "0x1002\n");
+  alone.AddFile(card + "ras/gpu_vram_bad_pages/x", "");
+  const auto unknown = QueryAmd(alone);
+  ASSERT_TRUE(unknown.ok()) << unknown.status();
+  EXPECT_EQ(unknown->gpus[0].retired_pages, GpuRetiredPages());
+}
+
+TEST(AmdSysfs, APageThatCouldNotBeReservedIsBadAndStillInUse) {
+  const GpuRetiredPages pages = ParseBadPages("0x00000001 : 0x00001000 : F\n");
+  EXPECT_EQ(pages.count, 1);
+  EXPECT_EQ(pages.pending, true);
+  const auto told = ParseAmdSmi(
+      R"([{"gpu": 0, "retired": [{}, {}], "pending": "No bad pages found.", "un_res": [{}]}])");
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(told->gpus[0].retired_pages.count, 3);
+  EXPECT_EQ(told->gpus[0].retired_pages.pending, true);
+}
+
+TEST(AmdSysfs, AllOfALongBadPageListIsReadAndLittleOfItShown) {
+  FakeHost host;
+  std::string pages;
+  for (int i = 0; i < 2000; ++i) pages += "0x00000001 : 0x00001000 : R\n";
+  host.AddFile(AddCard(host, 1) + "ras/gpu_vram_bad_pages",
+               pages + "0x00000002 : 0x00001000 : P\n");
+  const auto output = RunGpuCheck("gpu.page_retirement", host);
+  EXPECT_EQ(ValueOf(output, "bad_pages", "gpu:0"), "2000");
+  EXPECT_EQ(ValueOf(output, "pending", "gpu:0"), "true");
+  ASSERT_TRUE(output.ok());
+  EXPECT_LT(output->excerpt.size(), 1000u);
+}
+
+TEST(AmdSysfs, LowClocksOfWhichNobodyTellsTheReasonAreNotWithoutOne) {
+  FakeHost host;
+  const std::string card = AddCard(host, 1);
+  host.AddFile(card + "gpu_busy_percent", "99\n");
+  host.AddFile(card + "pp_dpm_sclk", "0: 300Mhz *\n1: 1502Mhz\n");
+  const auto output = RunGpuCheck("gpu.clocks", host);
+  EXPECT_THAT(ValueOf(output, "ratio_busy", "gpu:0"), HasSubstr("0.19"));
+  EXPECT_EQ(ValueOf(output, "low_without_reason", "gpu:0"), "unknown");
+  host.AddFile(card + "pp_dpm_sclk", "0: 300Mhz\n1: 1502Mhz *\n");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.clocks", host), "low_without_reason", "gpu:0"), "false");
+}
+
+TEST(Amd, GraphicsOfTheCpuDoNotStandInForNvidiasGpus) {
+  FakeHost host;
+  AddCard(host, 0);
+  host.AddCommand("nvidia-smi -q -x", "No devices were found\n", 6);
+  const std::string graphics =
+      "80:00.0 VGA compatible controller [0300]: Advanced Micro Devices X [1002:164e]\n"
+      "\tKernel driver in use: amdgpu\n";
+  host.AddCommand("lspci -vvv -nn", graphics);
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.inventory", host), "gpu_count_driver", ""), "1");
+  const std::string nvidia =
+      "01:00.0 3D controller [0302]: NVIDIA Corporation X [10de:20b2] (rev a1)\n"
+      "\tKernel driver in use: ";
+  host.AddCommand("lspci -vvv -nn", graphics + nvidia + "nvidia\n");
+  const auto inventory = RunGpuCheck("gpu.inventory", host);
+  EXPECT_EQ(ValueOf(inventory, "gpu_count_driver", ""), "0");
+  EXPECT_EQ(ValueOf(inventory, "gpu_count_expected", ""), "1");
+  // One that a guest has, the driver need not know.
+  host.AddCommand("lspci -vvv -nn", graphics + nvidia + "vfio-pci\n");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.inventory", host), "gpu_count_expected", ""), "1");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.inventory", host), "gpu_count_driver", ""), "1");
+  // Nor does a node without NVIDIA's driver owe it anything.
+  host.AddCommand("lspci -vvv -nn", graphics + nvidia + "nouveau\n");
+  host.AddAbsentCommand("nvidia-smi -q -x");
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.inventory", host), "gpu_count_driver", ""), "1");
+}
+
 TEST(Xgmi, AMissingLinkIsAFaultOnlyWhereAllAreWiredToAll) {
   const auto host_with = [](absl::string_view series) {
     FakeHost host;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace galen::node {
 namespace {
 
@@ -27,6 +29,14 @@ TEST(DriverPackages, TakesTheDriverProperOfRedHat) {
                                   "nvidia-container-toolkit-1.14.6-1.x86_64\n"),
               ElementsAre(Pair("kmod-nvidia-latest-dkms", "535.104.05"),
                           Pair("nvidia-driver-cuda-libs", "535.104.05")));
+}
+
+TEST(DriverPackages, OfModulesForSeveralKernelsTheNewestCounts) {
+  constexpr char kOld[] = "kmod-nvidia-550.54.14-5.14.0-362.18.1-550.54.14-3.el9_3.x86_64\n";
+  constexpr char kNew[] = "kmod-nvidia-550.127.05-5.14.0-503.11.1-550.127.05-3.el9_5.x86_64\n";
+  for (const std::string& list : {std::string(kOld) + kNew, std::string(kNew) + kOld}) {
+    EXPECT_THAT(DriverPackagesOfRpm(list), ElementsAre(Pair("kmod-nvidia", "550.127.05"))) << list;
+  }
 }
 
 TEST(DriverPackages, TheLibraryIsTheOneOfTheNewestBranch) {

@@ -269,13 +269,18 @@ TEST(Clocks, ThatALimitOfPowerHoldsDownAreExplained) {
         bus, absl::StrCat("<clocks><sm_clock>700 MHz</sm_clock></clocks><max_clocks>"
                           "<sm_clock>2040 MHz</sm_clock></max_clocks><utilization>"
                           "<gpu_util>99 %</gpu_util></utilization><clocks_event_reasons>"
+                          "<clocks_event_reason_hw_thermal_slowdown>Not Active"
+                          "</clocks_event_reason_hw_thermal_slowdown>"
+                          "<clocks_event_reason_hw_power_brake_slowdown>Not Active"
+                          "</clocks_event_reason_hw_power_brake_slowdown>"
                           "<clocks_event_reason_sw_power_cap>",
                           capped, "</clocks_event_reason_sw_power_cap></clocks_event_reasons>"));
   };
-  const auto output =
-      RunGpuCheck("gpu.clocks", HostWith({gpu("1B", "Active"), gpu("2B", "Not Active")}));
+  const auto output = RunGpuCheck(
+      "gpu.clocks", HostWith({gpu("1B", "Active"), gpu("2B", "Not Active"), gpu("3B", "N/A")}));
   EXPECT_EQ(ValueOf(output, "low_without_reason", "gpu:0"), "false");
   EXPECT_EQ(ValueOf(output, "low_without_reason", "gpu:1"), "true");
+  EXPECT_EQ(ValueOf(output, "low_without_reason", "gpu:2"), "unknown");
 }
 
 TEST(Throttle, ReasonsThatAreNotReportedAreUnknown) {
@@ -328,6 +333,19 @@ TEST(PcieErrors, CountsAtTheGpuAndAtThePortAboveIt) {
   EXPECT_EQ(ValueOf(output, "replay_rate_per_min", "gpu:0"), "unknown");
   EXPECT_EQ(ValueOf(output, "aer_correctable", "gpu:0"), "unknown");
   EXPECT_EQ(ValueOf(output, "aer_correctable", "pci:0000:20:01.1"), "42");
+}
+
+TEST(PcieErrors, FatalErrorsAreCountedByTheKernelToo) {
+  FakeHost host = HostWith({GpuXml("21", ""), GpuXml("22", "")});
+  host.AddFile("/sys/bus/pci/devices/0000:21:00.0/aer_dev_fatal",
+               "Undefined 0\nDLP 2\nTOTAL_ERR_FATAL 2\n");
+  host.AddFile("/sys/bus/pci/devices/0000:22:00.0/aer_dev_fatal",
+               "Undefined 0\nDLP 0\nTOTAL_ERR_FATAL 0\n");
+  const auto output = RunGpuCheck("gpu.pcie_errors", host);
+  EXPECT_EQ(ValueOf(output, "aer_uncorrectable", "gpu:0"), "2");
+  // Errors that were not fatal are told by the log alone.
+  EXPECT_EQ(ValueOf(output, "aer_uncorrectable", "gpu:1"), "unknown");
+  EXPECT_THAT(MessageOf(output), HasSubstr("GPU 0: 2 uncorrected AER errors"));
 }
 
 TEST(Bar, SeesARegionWithoutAnAddress) {
@@ -508,6 +526,20 @@ TEST(Driver, SeesPackagesOfTwoVersions) {
   EXPECT_EQ(ValueOf(output, "skew", ""), "false");
   EXPECT_EQ(ValueOf(output, "half_installed", ""), "true");
   EXPECT_EQ(ValueOf(output, "max_cuda", ""), "12.4");
+}
+
+TEST(Driver, AModuleForAnOlderKernelIsNoHalfInstallation) {
+  constexpr char kLibraries[] = "nvidia-driver-cuda-libs-550.127.05-1.el9.x86_64\n";
+  constexpr char kOld[] = "kmod-nvidia-550.54.14-5.14.0-362.18.1-550.54.14-3.el9_3.x86_64\n";
+  constexpr char kNew[] = "kmod-nvidia-550.127.05-5.14.0-503.11.1-550.127.05-3.el9_5.x86_64\n";
+  for (const std::string& modules : {std::string(kOld) + kNew, std::string(kNew) + kOld}) {
+    FakeHost host = HostWith({GpuXml("1B", "")});
+    host.AddCommand("rpm -qa", kLibraries + modules);
+    EXPECT_EQ(ValueOf(RunGpuCheck("gpu.driver", host), "half_installed", ""), "false");
+  }
+  FakeHost half = HostWith({GpuXml("1B", "")});
+  half.AddCommand("rpm -qa", std::string(kLibraries) + kOld);
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.driver", half), "half_installed", ""), "true");
 }
 
 // dpkg-query lists removed packages too.

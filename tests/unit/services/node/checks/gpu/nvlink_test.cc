@@ -84,10 +84,38 @@ TEST(NvlinkStatus, ABoardWithABridgeIsOneHoweverItsNameIsWritten) {
     EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:0"), "(none)") << board;
   }
   FakeHost rack;
-  rack.AddCommand(kStatus, Links(0, "NVIDIA GB200 NVL72", 0, 18));
+  rack.AddCommand(kStatus,
+                  Links(0, "NVIDIA GB200 NVL72", 0, 18) + Links(1, "NVIDIA GB200 NVL72", 0, 18));
   EXPECT_EQ(
       ValueOf(RunGpuCheck("gpu.nvlink_status", rack, KnownModels()), "links_inactive", "gpu:0"),
       "18");
+}
+
+TEST(NvlinkStatus, ALoneGpuMayHaveNothingToLinkTo) {
+  for (const std::string& status : {Links(0, kA100, 0, 12), AllInactive(0, kA100)}) {
+    FakeHost host;
+    host.AddCommand(kStatus, status);
+    EXPECT_THAT(RunGpuCheck("gpu.nvlink_status", host, KnownModels()),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         "no NVLink of the only GPU is active, and nothing tells whether it is "
+                         "linked to any"));
+  }
+  // With one active link it is linked, and with another GPU beside it, it ought to be.
+  FakeHost one;
+  one.AddCommand(kStatus, Links(0, kA100, 1, 11));
+  EXPECT_EQ(
+      ValueOf(RunGpuCheck("gpu.nvlink_status", one, KnownModels()), "links_inactive", "gpu:0"),
+      "11");
+  FakeHost two;
+  two.AddCommand(kStatus, Links(0, kA100, 0, 12) + AllInactive(1, kA100));
+  const auto output = RunGpuCheck("gpu.nvlink_status", two, KnownModels());
+  EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:0"), "12");
+  EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:1"), "12");
+  // A board with a bridge tells that there is none.
+  FakeHost bridge;
+  bridge.AddCommand(kStatus, AllInactive(0, kPcie));
+  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.nvlink_status", bridge), "bridge_installed", "gpu:0"),
+            "false");
 }
 
 TEST(NvlinkStatus, ABridgeThatIsSeatedBadlyShowsInPartOfTheLinks) {

@@ -1,6 +1,8 @@
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -68,6 +70,17 @@ TEST(NetInterfaces, ACaptureKnowsStateAndSpeedAndNoGrowth) {
   EXPECT_THAT(output->excerpt, HasSubstr("eth0 4 errors since boot"));
 }
 
+TEST(NetInterfaces, NumbersThatNoCounterReachesAreNotAddedUp) {
+  const auto links = ParseIpLinkJson(
+      R"([{"ifname":"eth0","stats64":{"rx":{"errors":9223372036854775807,"dropped":2},
+                                      "tx":{"errors":9223372036854775807,"dropped":1}}},
+          {"ifname":"eth1","stats64":{"rx":{"errors":18446744073709551615},"tx":{"errors":0}}}])");
+  ASSERT_TRUE(links.ok()) << links.status();
+  EXPECT_EQ(links->at(0).errors, std::nullopt);
+  EXPECT_EQ(links->at(0).dropped, 3);
+  EXPECT_EQ(links->at(1).errors, std::nullopt);
+}
+
 TEST(NetInterfaces, ALiveHostShowsTheGrowthOfItsWindow) {
   FakeHost host;
   host.SetLive(true);
@@ -124,6 +137,24 @@ TEST(NetCloudPolicy, AGroupThatDoesNotLetOutToItselfIsFound) {
   ASSERT_TRUE(groups.ok()) << groups.status();
   EXPECT_TRUE(groups->at("sg-0a").self_in);
   EXPECT_FALSE(groups->at("sg-0a").self_out);
+}
+
+TEST(NetCloudPolicy, WhatOneGroupAllowsTheOtherOfTheInstanceMayDoWithout) {
+  constexpr char kOut[] =
+      R"({"GroupId":"sg-0a","IsEgress":true,"IpProtocol":"-1","ReferencedGroupInfo":{"GroupId":"sg-0a"}})";
+  constexpr char kSsh[] = R"({"GroupId":"sg-0b","IsEgress":false,"IpProtocol":"tcp"})";
+  FakeHost host;
+  host.AddCommand("aws ec2 describe-security-group-rules --filters Name=group-id,Values=sg-0a",
+                  absl::StrCat(R"({"SecurityGroupRules":[)", kOut, "]}"));
+  host.AddCommand("aws ec2 describe-security-group-rules --filters Name=group-id,Values=sg-0b",
+                  absl::StrCat(R"({"SecurityGroupRules":[)", kSsh, "]}"));
+  const auto output = CheckCloudPolicy(Context(host, "net.cloud_policy"));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "self_reference_out", "group:sg-0a"), "true");
+  EXPECT_EQ(ValueOf(*output, "self_reference_out", "group:sg-0b"), "?");
+  // None has this one.
+  EXPECT_EQ(ValueOf(*output, "self_reference_in", "group:sg-0a"), "false");
+  EXPECT_EQ(ValueOf(*output, "self_reference_in", "group:sg-0b"), "false");
 }
 
 TEST(NetCloudPolicy, AGroupIsAnIdAndNothingElse) {
@@ -196,6 +227,43 @@ TEST(NetReachability, PingsThatAFilterDropsAreNoLoss) {
   EXPECT_EQ(ValueOf(*output, "packet_loss_pct", "peer:" + address), "?");
 }
 
+TEST(NetReachability, PeersThatNoTimeWasLeftForAreUnknown) {
+  const auto listener = Listener::Open(*ParseSocketAddress("127.0.0.1:0"));
+  ASSERT_TRUE(listener.ok());
+  const auto reached =
+      Reach(listener->address(), 3, absl::Seconds(1), {absl::Now() - absl::Seconds(60)});
+  ASSERT_TRUE(reached.ok()) << reached.status();
+  EXPECT_EQ(reached->attempts, 0);
+  EXPECT_EQ(reached->failed, 0);
+
+  FakeHost host;
+  host.SetLive(true);
+  CheckContext context = Context(host, "net.reachability", {{"peers", listener->address().Text()}});
+  context.deadline = absl::Now() - absl::Seconds(60);
+  EXPECT_EQ(CheckReachability(context).status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(NetReachability, AnAttemptThatTheEndOfTheTimeCutsShortHasNotFailed) {
+  // It takes connections and says nothing.
+  const auto listener = Listener::Open(*ParseSocketAddress("127.0.0.1:0"));
+  ASSERT_TRUE(listener.ok());
+  FakeHost host;
+  host.SetLive(true);
+  CheckContext context =
+      Context(host, "net.reachability",
+              {{"token", kToken}, {"role", "client"}, {"peer", listener->address().Text()}});
+  // Less than an attempt's own second, beside what is kept for the result.
+  context.deadline = absl::Now() + absl::Milliseconds(600);
+  EXPECT_EQ(CheckReachability(context).status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(NetReachability, NoPeersAreNotAllReached) {
+  FakeHost host;
+  host.SetLive(true);
+  EXPECT_EQ(CheckReachability(Context(host, "net.reachability", {{"peers", ","}})).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(NetReachability, TwoNodesReachEachOther) {
   FakeHost server_host("node-1");
   server_host.SetLive(true);
@@ -218,7 +286,9 @@ TEST(NetReachability, TwoNodesReachEachOther) {
   client.join();
   ASSERT_TRUE(served.ok()) << served.status();
   ASSERT_TRUE(client_output.ok()) << client_output.status();
-  EXPECT_EQ(ValueOf(*served, "connect_failed", "peer:127.0.0.1"), "0");
+  // It connected to nobody.
+  EXPECT_EQ(ValueOf(*served, "connect_failed", "peer:127.0.0.1"), "?");
+  EXPECT_NE(ValueOf(*served, "path_mtu", "peer:127.0.0.1"), "?");
   EXPECT_EQ(ValueOf(*client_output, "connect_failed", "peer:127.0.0.1"), "0");
   EXPECT_NE(ValueOf(*client_output, "path_mtu", "peer:127.0.0.1"), "?");
 }

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 constexpr char kBandwidth[] =
     " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
-    " 65536      5000             394.11             394.02               0.751542\n";
+    " 1048576    5000             394.11             394.02               0.046971\n";
 
 void AddNdrPort(FakeHost& host) {
   const std::string root = "/sys/class/infiniband/mlx5_0";
@@ -118,11 +118,11 @@ TEST(RdmaActive, TheSumOfBothDirectionsIsNotHeldAgainstAFloorForOne) {
   }
 }
 
-std::string FloorAt(const std::string& rate) {
+std::string FloorAt(const std::string& rate, const char* bandwidth = kBandwidth) {
   FakeHost host;
   AddNdrPort(host);
   host.AddFile("/sys/class/infiniband/mlx5_0/ports/1/rate", rate + "\n");
-  host.AddCommand("ib_write_bw -d mlx5_0 node-2", kBandwidth);
+  host.AddCommand("ib_write_bw -d mlx5_0 node-2", bandwidth);
   const auto output = CheckPair(Context(host, "rdma.pair"));
   if (!output.ok()) return output.status().ToString();
   return ValueOf(*output, "gbps_host_floor", "nic:mlx5_0/port:1");
@@ -134,13 +134,42 @@ TEST(RdmaActive, TheFloorIsThatOfTheRateThePortRunsAt) {
   EXPECT_EQ(FloorAt("50 Gb/sec (1X HDR)"), "?");  // nobody says what is right there
 }
 
+TEST(RdmaActive, SmallMessagesAreHeldAgainstNoFloor) {
+  constexpr char kSmall[] =
+      " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]\n"
+      " 65536  5000        178.11          177.60             0.338745\n";
+  EXPECT_EQ(FloorAt("200 Gb/sec (2X NDR)", kSmall), "?");
+  EXPECT_EQ(FloorAt("200 Gb/sec (2X NDR)",
+                    absl::StrCat(kSmall, " 8388608 5000 195.00 195.00 0.002906\n").c_str()),
+            "190");
+
+  FakeHost host;
+  AddNdrPort(host);
+  const auto ports = ReadPorts(host);
+  ASSERT_TRUE(ports.ok()) << ports.status();
+  Measured measured;
+  measured.own.device = "mlx5_0";
+  measured.gbps_one = measured.gbps_many = 170;
+  // What the memory that may be locked is enough for.
+  measured.message_bytes = 64 << 10;
+  CheckOutput small;
+  AddMeasured(Context(host, "rdma.pair"), *ports, measured, "gbps_host", 1 << 20, &small);
+  EXPECT_EQ(ValueOf(small, "gbps_host", "nic:mlx5_0/port:1"), "170");
+  EXPECT_EQ(ValueOf(small, "gbps_host_floor", "nic:mlx5_0/port:1"), "?");
+  EXPECT_EQ(small.findings[1].expected(), "");
+  measured.message_bytes = 1 << 20;
+  CheckOutput large;
+  AddMeasured(Context(host, "rdma.pair"), *ports, measured, "gbps_host", 1 << 20, &large);
+  EXPECT_EQ(ValueOf(large, "gbps_host_floor", "nic:mlx5_0/port:1"), "390");
+}
+
 TEST(RdmaActive, WhatCouldNotBeTriedIsNeitherGoodNorBad) {
   FakeHost host;
   Measured measured;
   measured.own.device = "mlx5_0";
   measured.unmeasured = "no memory may be locked";
   CheckOutput output;
-  AddMeasured(Context(host, "rdma.pair"), {}, measured, "gbps_host", &output);
+  AddMeasured(Context(host, "rdma.pair"), {}, measured, "gbps_host", 1 << 20, &output);
   EXPECT_EQ(ValueOf(output, "failed", "nic:mlx5_0/port:1"), "?");
   EXPECT_EQ(ValueOf(output, "gbps_host", "nic:mlx5_0/port:1"), "?");
 
@@ -160,7 +189,7 @@ TEST(RdmaActive, WhatFailedHasNoBandwidthRatherThanNone) {
   measured.own.device = "mlx5_0";
   measured.failed = "a write failed";
   CheckOutput output;
-  AddMeasured(Context(host, "rdma.pair"), {}, measured, "gbps_host", &output);
+  AddMeasured(Context(host, "rdma.pair"), {}, measured, "gbps_host", 1 << 20, &output);
   EXPECT_EQ(ValueOf(output, "failed", "nic:mlx5_0/port:1"), "true");
   EXPECT_EQ(ValueOf(output, "gbps_host", "nic:mlx5_0/port:1"), "?");
 }

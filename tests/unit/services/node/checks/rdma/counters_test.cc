@@ -93,6 +93,48 @@ TEST(RdmaCounters, OnlyATotalTellsThatNothingHappenedBefore) {
   EXPECT_EQ(ValueOf(output, "resent_total", "d"), "?");
 }
 
+// What finding `name` says of a counter that stood so before and after.
+std::string Between(const std::string& counter, std::int64_t before, std::int64_t after,
+                    const std::string& name) {
+  CheckOutput output;
+  AddDeltas("n", "d", Growths(), {{counter, before}}, {{counter, after}}, absl::Hours(1), &output);
+  return ValueOf(output, name, "d");
+}
+
+TEST(RdmaCounters, OneThatStandsAtItsMaximumTellsNoGrowth) {
+  EXPECT_EQ(Between("symbol_error", 65535, 65535, "symbol_errors_per_h"), "?");
+  EXPECT_EQ(Between("symbol_error", 65535, 65535, "symbol_errors_total"), "65535");
+  EXPECT_EQ(Between("symbol_error", 65000, 65535, "symbol_errors_per_h"), "535");
+  EXPECT_EQ(Between("symbol_error", 65000, 65000, "symbol_errors_per_h"), "0");
+  EXPECT_EQ(Between("port_rcv_errors", 65535, 65535, "receive_errors_per_s"), "?");
+  EXPECT_EQ(Between("port_xmit_discards", 65535, 65535, "discards_delta"), "?");
+  EXPECT_EQ(Between("link_downed", 255, 255, "link_downed_delta"), "?");
+  EXPECT_EQ(Between("link_error_recovery", 255, 255, "link_errors_delta"), "?");
+  EXPECT_EQ(Between("local_link_integrity_errors", 15, 15, "link_errors_delta"), "?");
+  EXPECT_EQ(Between("excessive_buffer_overrun_errors", 15, 15, "link_errors_delta"), "?");
+  EXPECT_EQ(Between("packet_seq_err", 65535, 65535, "resent_per_s"), "0");  // has more bits
+}
+
+TEST(RdmaCounters, WhatGrewBesideOneAtItsMaximumIsTold) {
+  CheckOutput output;
+  AddDeltas("n", "d", Growths(), {{"link_error_recovery", 255}, {"local_link_integrity_errors", 1}},
+            {{"link_error_recovery", 255}, {"local_link_integrity_errors", 4}}, absl::Seconds(1),
+            &output);
+  EXPECT_EQ(ValueOf(output, "link_errors_delta", "d"), "3");
+}
+
+TEST(RdmaCounters, NumbersThatNoCounterReachesAreNotAddedUp) {
+  FakeHost host;
+  AddPort(host, "InfiniBand");
+  const std::string folder = "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/";
+  host.AddFile(folder + "packet_seq_err", "9223372036854775807\n");
+  host.AddFile(folder + "out_of_seq_request", "9223372036854775807\n");
+  host.AddFile(folder + "local_ack_timeout_err", "-9223372036854775808\n");
+  const auto output = CheckRdmaCounters({host, RealKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "resent_total", "nic:mlx5_0/port:1"), "?");
+}
+
 TEST(RdmaCounters, PauseFramesAreThoseThatTheDriverTellsOfTheInterface) {
   FakeHost host;
   AddPort(host, "Ethernet");

@@ -29,6 +29,7 @@ struct World {
   FakeVerbsScript script;
   int open = 0;
   int writes = 0;
+  std::size_t locked = 0;
   std::uint32_t next_qpn = 17;
   std::uint32_t next_key = 100;
   std::map<std::uint32_t, FakeQp*> qps;
@@ -82,6 +83,18 @@ int PollCq(ibv_cq* cq, int most, ibv_wc* done) {
     fake->done.pop_front();
   }
   return count;
+}
+
+constexpr std::size_t kPage = 4096;
+
+// Whether so much more may be locked, and is.
+bool Lock(World& world, std::size_t bytes) {
+  if (world.locked > world.script.most_locked || bytes > world.script.most_locked - world.locked) {
+    errno = ENOMEM;
+    return false;
+  }
+  world.locked += bytes;
+  return true;
 }
 
 void Count(int change) {
@@ -151,10 +164,7 @@ int ibv_dealloc_pd(ibv_pd* pd) {
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, size_t bytes, int) {
   World& world = TheWorld();
   const std::lock_guard<std::mutex> lock(world.mu);
-  if (bytes > world.script.most_locked) {
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (!Lock(world, bytes)) return nullptr;
   auto* const mr = new ibv_mr{};
   mr->context = pd->context;
   mr->addr = address;
@@ -168,19 +178,26 @@ int ibv_dereg_mr(ibv_mr* mr) {
   World& world = TheWorld();
   const std::lock_guard<std::mutex> lock(world.mu);
   world.regions.erase(mr->rkey);
+  world.locked -= mr->length;
   delete mr;
   --world.open;
   return 0;
 }
 ibv_cq* ibv_create_cq(ibv_context* context, int, void*, ibv_comp_channel*, int) {
+  World& world = TheWorld();
+  const std::lock_guard<std::mutex> lock(world.mu);
+  if (!Lock(world, kPage)) return nullptr;
   auto* const cq = new FakeCq;
   cq->cq.context = context;
-  Count(1);
+  ++world.open;
   return &cq->cq;
 }
 int ibv_destroy_cq(ibv_cq* cq) {
+  World& world = TheWorld();
+  const std::lock_guard<std::mutex> lock(world.mu);
   delete reinterpret_cast<FakeCq*>(cq);
-  Count(-1);
+  world.locked -= kPage;
+  --world.open;
   return 0;
 }
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
@@ -190,6 +207,7 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
     errno = EOPNOTSUPP;
     return nullptr;
   }
+  if (!Lock(world, kPage)) return nullptr;
   auto* const qp = new FakeQp;
   qp->qp.context = pd->context;
   qp->qp.qp_num = world.next_qpn++;
@@ -211,6 +229,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
   const std::lock_guard<std::mutex> lock(world.mu);
   world.qps.erase(qp->qp_num);
   delete reinterpret_cast<FakeQp*>(qp);
+  world.locked -= kPage;
   --world.open;
   return 0;
 }

@@ -11,7 +11,8 @@ struct FakeVerbsScript {
   bool corrupts = false;        // flips a bit of what is written to the beginning of the target
   bool swallows = false;        // takes writes and never answers
   int fails_after = -1;         // writes until one fails with "transport retry counter exceeded"
-  std::size_t most_locked = ~std::size_t{0};  // bytes that may be registered
+  // Bytes that may be locked at a time: what is registered, and a page for each queue.
+  std::size_t most_locked = ~std::size_t{0};
 };
 
 extern "C" {

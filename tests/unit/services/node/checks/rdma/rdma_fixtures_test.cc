@@ -65,16 +65,20 @@ TEST(RdmaFixtures, PerftestGivesItsBandwidth) {
   ASSERT_TRUE(loopback.ok()) << loopback.status();
   EXPECT_EQ(loopback->device, "ib0");
   EXPECT_EQ(loopback->mtu, 4096);
-  EXPECT_NEAR(loopback->best_gbps(), 24056.72 * 1048576 * 8 / 1e9, 0.01);
+  EXPECT_NEAR(loopback->best().average_gbps, 24056.72 * 1048576 * 8 / 1e9, 0.01);
   const auto all = ParsePerftest(Fixture("perftest/ib_write_bw-loopback-all-sizes.log"));
   ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_NEAR(all->best_gbps(), 23277.91 * 1048576 * 8 / 1e9, 1.0);
+  EXPECT_NEAR(all->best().average_gbps, 23277.91 * 1048576 * 8 / 1e9, 1.0);
+  EXPECT_EQ(all->best().bytes, 4 << 20);
   const auto gpu = ParsePerftest(Fixture("perftest/ib_write_bw-gpudirect-dmabuf-h200.txt"));
   ASSERT_TRUE(gpu.ok()) << gpu.status();
   EXPECT_TRUE(gpu->gpu_memory);
   EXPECT_TRUE(gpu->ethernet);
   EXPECT_EQ(gpu->device, "mlx5_3");
-  EXPECT_NEAR(gpu->best_gbps(), 140.95, 0.001);
+  EXPECT_NEAR(gpu->best().average_gbps, 140.95, 0.001);
+  // The smaller messages came to more.
+  EXPECT_EQ(gpu->best().bytes, 128 << 10);
+  EXPECT_NEAR(gpu->best(1 << 20).average_gbps, 140.40, 0.001);
 }
 
 TEST(RdmaFixtures, RdmaNetlinkGivesThePorts) {

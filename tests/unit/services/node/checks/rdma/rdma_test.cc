@@ -12,7 +12,6 @@
 #include "services/node/checks/rdma/pcie_tuning.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/rdma/settings.h"
-#include "services/node/checks/rdma/subnet_manager.h"
 #include "services/node/checks/rdma/transceiver.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
@@ -240,6 +239,28 @@ TEST(RdmaTransceiver, AnOpticInADarkPortBesideTheFabricIsNotJudged) {
   EXPECT_EQ(ValueOf(*output, "rx_power_low", "nic:mlx5_1/port:1"), "absent");
   // A dark port of the fabric should not be.
   EXPECT_EQ(ValueOf(*output, "module_faults", "nic:mlx5_2/port:1"), "Rx LOS");
+}
+
+TEST(RdmaTransceiver, AnAlarmOfOneLaneIsAFaultOfTheModule) {
+  const auto module = ParseEthtoolModule(
+      "\tIdentifier                                : 0x11 (QSFP28)\n"
+      "\tLaser bias current low alarm threshold    : 3.000 mA\n"
+      "\tLaser tx power low alarm    (Channel 1)   : On\n"
+      "\tLaser tx power low alarm    (Channel 2)   : Off\n"
+      "\tLaser rx power low alarm    (Channel 2)   : On\n"
+      "\tLaser tx power low warning  (Channel 3)   : On\n"
+      "\tModule temperature high alarm             : Off\n");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_TRUE(module->faults_known);
+  EXPECT_THAT(module->faults, ElementsAre("Laser tx power low alarm (Channel 1)",
+                                          "Laser rx power low alarm (Channel 2)"));
+  EXPECT_EQ(module->rx_power_low, true);
+  const auto sound = ParseEthtoolModule(
+      "\tIdentifier                                : 0x11 (QSFP28)\n"
+      "\tLaser tx power low alarm    (Channel 1)   : Off\n");
+  ASSERT_TRUE(sound.ok()) << sound.status();
+  EXPECT_TRUE(sound->faults_known);
+  EXPECT_THAT(sound->faults, IsEmpty());
 }
 
 // How many devices the bus says there should be where the RDMA devices are these functions.
@@ -478,60 +499,6 @@ TEST(RdmaPcie, ReadsUnderWayAreHeldAgainstWhatTheModelNeeds) {
   EXPECT_EQ(output->findings[1].expected(), "");
   EXPECT_EQ(ParseMlxconfig("*       MAX_ACC_OUT_READ   0   44   44  \n").outstanding_reads, 44);
   EXPECT_EQ(ParseMlxconfig("        MAX_ACC_OUT_READ   N/A\n").outstanding_reads, std::nullopt);
-}
-
-std::string SubnetManagerOf(const FakeHost& host, const char* finding) {
-  const auto output = CheckSubnetManager({host, RealKnowledge()});
-  if (!output.ok()) return output.status().ToString();
-  return ValueOf(*output, finding);
-}
-
-constexpr char kOpenSm[] =
-    "Jun 13 08:15:25 481231 [7F3A6A7C0740] 0x03 -> OpenSM 3.3.24\n"
-    "Jun 19 07:35:16 100000 [7F3A61700640] 0x01 -> log_rcv_cb_error: ERR 3111: Received MAD\n"
-    "Jun 19 07:35:17 100000 [7F3A61700640] 0x01 -> log_rcv_cb_error: ERR 3111: Received MAD\n"
-    "Jun 19 07:35:18 100000 [7F3A61700640] 0x01 -> sl2vl_rcv_process: ERR 2C05: failed\n";
-
-TEST(SubnetManager, AnUpstreamBuildDoesNotServeNdr) {
-  FakeHost ndr;
-  AddPort(ndr, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
-  ndr.AddLog("opensm.log", kOpenSm, ndr.name());
-  EXPECT_EQ(SubnetManagerOf(ndr, "vendor"), "unsupported");
-  EXPECT_EQ(SubnetManagerOf(ndr, "log_errors"), "ERR 3111 2 times, ERR 2C05 1 times");
-
-  FakeHost hdr;
-  AddPort(hdr, "mlx5_0", "4: ACTIVE", "200 Gb/sec (4X HDR)", "InfiniBand", "MT4123");
-  hdr.AddLog("opensm.log", kOpenSm, hdr.name());
-  EXPECT_EQ(SubnetManagerOf(hdr, "vendor"), "upstream 3.3.24");
-
-  // The manager may stand at a slower port of the same fabric.
-  FakeHost head;
-  AddPort(head, "mlx5_0", "4: ACTIVE", "200 Gb/sec (4X HDR)", "InfiniBand", "MT4123");
-  head.AddLog("opensm.log",
-              std::string(kOpenSm) +
-                  "Jun 19 07:37:04 100917 [7F3A62700640] 0x01 -> osm: device 0xd2f2 (MQM9700)\n",
-              head.name());
-  EXPECT_EQ(SubnetManagerOf(head, "vendor"), "unsupported");
-}
-
-TEST(SubnetManager, ThatOfTheVendorAndOneElsewhereAreNoFault) {
-  FakeHost vendor;
-  AddPort(vendor, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
-  vendor.AddLog("opensm.log",
-                "Jun 13 08:15:25 481231 [7F3A6A7C0740] 0x03 -> OpenSM 5.17.0.MLNX20230515\n",
-                vendor.name());
-  EXPECT_EQ(SubnetManagerOf(vendor, "vendor"), "vendor 5.17.0.MLNX20230515");
-  EXPECT_EQ(SubnetManagerOf(vendor, "log_errors"), "none");
-
-  FakeHost other;
-  AddPort(other, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4129");
-  other.AddLog("opensm.log", kOpenSm, "head01");
-  other.AddCommand("rpm -qa", "opensm-3.3.24-2.el9.x86_64\n");
-  EXPECT_EQ(SubnetManagerOf(other, "vendor"), "?");
-  EXPECT_EQ(SubnetManagerOf(other, "log_errors"), "?");
-  EXPECT_EQ(OpenSmPackage("opensm\t5.19.0.MLNX20240611.8c4cb2d-0.1\n"),
-            "5.19.0.MLNX20240611.8c4cb2d");
-  EXPECT_EQ(OpenSmPackage("opensm-libs-3.3.24-2.el9\nopensm-3.3.24-2.el9.x86_64\n"), "3.3.24");
 }
 
 std::string DmaBuf(const char* driver, const char* uname) {

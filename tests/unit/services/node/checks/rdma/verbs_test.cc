@@ -76,12 +76,33 @@ TEST_F(RdmaVerbs, AWriteThatFailsSaysWithWhichError) {
   EXPECT_THAT(measured->failed, HasSubstr("transport retry counter exceeded (vendor error 129)"));
 }
 
-TEST_F(RdmaVerbs, WritesThatAreNeverAnsweredEndAtTheDeadline) {
+TEST_F(RdmaVerbs, WritesThatAreNeverAnsweredFail) {
   Script({.swallows = true});
-  deadline_ = absl::Now() + absl::Milliseconds(50);
+  options_.grace = absl::Milliseconds(20);
   const auto measured = Loopback();
   ASSERT_TRUE(measured.ok()) << measured.status();
   EXPECT_THAT(measured->failed, HasSubstr("not answered"));
+  EXPECT_EQ(measured->unmeasured, "");
+}
+
+TEST_F(RdmaVerbs, WritesStillUnderWayAtTheEndOfTheTimeHaveNotFailed) {
+  Script({.swallows = true});
+  options_.duration = absl::Milliseconds(1);
+  deadline_ = absl::Now() + absl::Milliseconds(50);
+  const auto measured = Loopback();
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ(measured->failed, "");
+  EXPECT_THAT(measured->unmeasured, HasSubstr("time"));
+  EXPECT_EQ(measured->wrong_words, 0U);
+}
+
+TEST_F(RdmaVerbs, APortIsNotOpenedWithLessTimeThanItsTestTakes) {
+  Script({.port_down = true});
+  options_.duration = absl::Seconds(20);
+  const auto measured = Loopback();
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ(measured->failed, "");
+  EXPECT_EQ(measured->unmeasured, "no time was left to test it");
 }
 
 TEST_F(RdmaVerbs, ACancelledMeasurementLeavesNothingBehind) {
@@ -113,7 +134,18 @@ TEST_F(RdmaVerbs, LittleLockedMemoryMakesSmallerMessages) {
   const auto endpoint =
       Endpoint::Open(library_, {.device = "fake0", .slots = 16, .slot_bytes = 1 << 20});
   ASSERT_TRUE(endpoint.ok()) << endpoint.status();
-  EXPECT_EQ((*endpoint)->slot_bytes(), 32U << 10);
+  // 32 KiB would fill the limit to its last byte, and leave none to the queues.
+  EXPECT_EQ((*endpoint)->slot_bytes(), 16U << 10);
+}
+
+TEST_F(RdmaVerbs, ALimitOfLockedMemoryLeavesRoomForBothEndsOfALoopback) {
+  Script({.most_locked = 1 << 20});
+  const auto measured = Loopback();
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ(measured->failed, "");
+  EXPECT_EQ(measured->unmeasured, "");
+  EXPECT_LT(measured->message_bytes, options_.message_bytes);
+  EXPECT_GE(measured->message_bytes, 4096U);
 }
 
 TEST_F(RdmaVerbs, NoLockedMemoryAtAllNamesTheLimit) {
@@ -173,6 +205,8 @@ TEST_F(RdmaPair, BothSidesHaveTheSameFigures) {
   EXPECT_EQ(one.wrong_words, 0U);
   EXPECT_GT(one.gbps_many, 0);
   EXPECT_NEAR(both.server->front().gbps_many, one.gbps_many, one.gbps_many / 1000);
+  EXPECT_EQ(one.message_bytes, options_.message_bytes);
+  EXPECT_EQ(both.server->front().message_bytes, one.message_bytes);
 }
 
 TEST_F(RdmaPair, TheServerFindsWhatArrivedWrong) {
@@ -208,6 +242,20 @@ TEST_F(RdmaPair, WhatMayNotLockMemoryHasNotFailed) {
     EXPECT_THAT(measured.unmeasured, HasSubstr("memlock"));
     // Neither could, so neither is told to try another.
     EXPECT_FALSE(measured.unmeasured_by_peer);
+  }
+}
+
+TEST_F(RdmaPair, WhatNoTimeWasLeftForHasNotFailed) {
+  options_.duration = absl::Seconds(20);
+  const Both both = Run(kToken, kToken, 2);
+  ASSERT_TRUE(both.server.ok()) << both.server.status();
+  ASSERT_TRUE(both.client.ok()) << both.client.status();
+  for (const auto& all : {*both.client, *both.server}) {
+    ASSERT_THAT(all, SizeIs(2));
+    for (const Measured& measured : all) {
+      EXPECT_EQ(measured.failed, "");
+      EXPECT_THAT(measured.unmeasured, HasSubstr("time"));
+    }
   }
 }
 
