@@ -20,19 +20,16 @@ knowledge::v1::KnowledgeBase SomeHardware() {
   return base;
 }
 
-void Parse(const std::string& name, absl::string_view text) {
+void Parse(node::OutputParser parser, const knowledge::v1::Check& check, absl::string_view text) {
   static const knowledge::Knowledge kKnowledge(SomeHardware());
   static const FuzzHost kHost("");
-  knowledge::v1::Check check;
-  check.set_name("fuzz");
-  check.mutable_exec()->set_output(name);
   const node::CheckContext context{.host = kHost, .knowledge = kKnowledge};
   host::CommandResult result;
   // Half of the inputs come from a program that failed.
   result.exit_code = text.size() % 2 == 0 ? 0 : 1;
   result.out = std::string(text);
   result.err = text.size() % 3 == 0 ? std::string(text.substr(0, 64)) : "";
-  Use(node::FindOutputParser(name)({check, context, result}));
+  Use(parser({check, context, result}));
 }
 
 // Progress, in pieces as a pipe gives them.
@@ -51,7 +48,11 @@ void Progress(absl::string_view text) {
 std::vector<Parser> All() {
   std::vector<Parser> parsers = {{"progress", Progress}};
   for (const std::string& name : node::OutputParserNames()) {
-    parsers.push_back({name, [name](absl::string_view text) { Parse(name, text); }});
+    knowledge::v1::Check check;
+    check.set_name("fuzz");
+    check.mutable_exec()->set_output(name);
+    parsers.push_back({name, [parser = node::FindOutputParser(name),
+                              check](absl::string_view text) { Parse(parser, check, text); }});
   }
   return parsers;
 }

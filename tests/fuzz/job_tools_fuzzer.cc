@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include "services/node/checks/job/limits.h"
 #include "services/node/checks/job/nccl_env.h"
 #include "services/node/checks/job/versions.h"
+#include "services/node/checks/job_tree.h"
 #include "services/node/checks/rdma/hca_list.h"
 #include "tests/fuzz/fuzzer.h"
 
@@ -65,6 +68,22 @@ void GpuRanks(absl::string_view text) {
   Use(node::AllOnFirstVisible(ranks, text));
 }
 
+void ListedDevices(absl::string_view text) { Use(node::ListedDevices(text)); }
+
+void ProcessStatus(absl::string_view text) { Use(node::ParseProcessStatus(text)); }
+
+// A table with the job's process 17, as the tree of a job: each process that it holds is one of
+// its members.
+void ProcessTable(absl::string_view text) {
+  const std::vector<node::ProcessEntry> table = node::ParseProcessTable(text);
+  const node::JobTree tree(table, {17}, {"slurmstepd", "containerd-shim"});
+  const std::vector<std::int64_t> members = tree.Members();
+  for (const node::ProcessEntry& process : table) {
+    const bool member = std::binary_search(members.begin(), members.end(), process.pid);
+    if (member != tree.Holds(process.pid).value_or(false)) __builtin_trap();
+  }
+}
+
 }  // namespace
 
 absl::Span<const Parser> Parsers() {
@@ -82,6 +101,9 @@ absl::Span<const Parser> Parsers() {
       {"module", Module},
       {"limits", Limits},
       {"gpu_ranks", GpuRanks},
+      {"listed_devices", ListedDevices},
+      {"process_status", ProcessStatus},
+      {"process_table", ProcessTable},
   };
   return kParsers;
 }

@@ -45,6 +45,7 @@ std::vector<Parser> All() {
       {"mdstat", [](absl::string_view text) { Use(node::ParseMdstat(text)); }},
       {"listing", [](absl::string_view text) { Use(node::ParseListing(text)); }},
       {"processes", [](absl::string_view text) { Use(node::ParseProcesses(text)); }},
+      {"top", [](absl::string_view text) { Use(node::ParseTop(text)); }},
       {"mountstats", [](absl::string_view text) { Use(node::ParseMountStats(text)); }},
       {"rpc", [](absl::string_view text) { Use(node::ParseRpcRetransmissions(text)); }},
       {"kube_node", [](absl::string_view text) { Use(node::ParseKubeNode(text)); }},

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "services/node/checks/rdma/fabric.h"
 #include "services/node/checks/rdma/pcie_tuning.h"
 #include "services/node/checks/rdma/ports.h"
 #include "services/node/checks/rdma/subnet_manager.h"
@@ -37,14 +38,23 @@ void OpenSm(absl::string_view text) {
   Use(log.version());
 }
 
+void Ibnetdiscover(absl::string_view text) {
+  const auto report = node::ParseIbnetdiscover(text);
+  if (report.ok()) Use(node::NarrowLinks(*report));
+}
+
+void Ibswinfo(absl::string_view text) {
+  const auto fields = node::ParseIbswinfo(text);
+  if (fields.ok()) Use(node::SwitchFaults(*fields));
+}
+
 }  // namespace
 
 absl::Span<const Parser> Parsers() {
-  static const std::vector<Parser> kParsers = {{"ibstat", Ibstat},
-                                               {"state", State},
-                                               {"natural", Natural},
-                                               {"mlxconfig", Mlxconfig},
-                                               {"opensm", OpenSm}};
+  static const std::vector<Parser> kParsers = {
+      {"ibstat", Ibstat},       {"state", State},   {"natural", Natural},
+      {"mlxconfig", Mlxconfig}, {"opensm", OpenSm}, {"ibnetdiscover", Ibnetdiscover},
+      {"ibswinfo", Ibswinfo}};
   return kParsers;
 }
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs fuzzers: run.sh BUILD_DIR TARGET|all RUNS [libFuzzer options]
 #   tests/fuzz/run.sh build/fuzz all 10000000
-# Seeds come from tests/fuzz/seeds and, in place, from ../shared/fixtures where that is there. What
-# is found on the way is kept in $GALEN_FUZZ_CORPUS/TARGET, for a further run, where that is set.
+# Seeds come from tests/fuzz/seeds, from docs/examples and, in place, from ../shared where that is
+# there (seeds.py). What is found on the way is kept in $GALEN_FUZZ_CORPUS/TARGET, for a further run,
+# where that is set.
 # Ends with an error at the first crash, hang, leak or undefined behaviour; the input that did it is
 # then in BUILD_DIR/fuzz/TARGET.crash-*, and `BUILD_DIR/fuzz/TARGET_fuzzer FILE` repeats it.
 set -euo pipefail
@@ -19,7 +20,14 @@ fuzz() {
   trap "rm -rf '$work'" EXIT
   mkdir -p "$work/found" "$work/seeds"
   python3 "$here/seeds.py" "$program" "$name" "$max_len" "$work/seeds"
-  [ -f "$here/dictionaries/$name.dict" ] && dictionary=("-dict=$here/dictionaries/$name.dict")
+  if [ -f "$here/dictionaries/$name.dict" ]; then
+    dictionary=("-dict=$work/dictionary")
+    # A dictionary may begin with "# with NAME...": the words of those belong to it too.
+    cat "$here/dictionaries/$name.dict" >"$work/dictionary"
+    for other in $(sed -n '1s/^# with //p' "$here/dictionaries/$name.dict"); do
+      cat "$here/dictionaries/$other.dict" >>"$work/dictionary"
+    done
+  fi
   local found=$work/found
   if [ -n "${GALEN_FUZZ_CORPUS:-}" ]; then
     found=$GALEN_FUZZ_CORPUS/$name
