@@ -41,7 +41,6 @@ std::vector<Parser> All() {
       {"aspm", [](absl::string_view text) { Use(node::AspmOfLspci(text)); }},
       {"smartctl", Smartctl},
       {"smartctl_text", SmartctlText},
-      {"lsblk", [](absl::string_view text) { Use(node::ParseLsblk(text)); }},
       {"mdstat", [](absl::string_view text) { Use(node::ParseMdstat(text)); }},
       {"listing", [](absl::string_view text) { Use(node::ParseListing(text)); }},
       {"processes", [](absl::string_view text) { Use(node::ParseProcesses(text)); }},

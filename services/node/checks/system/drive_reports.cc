@@ -17,29 +17,8 @@
 namespace galen::node {
 namespace {
 
-constexpr std::size_t kMaxDevices = 10'000;
-
 std::string ShortName(absl::string_view path) {
   return CleanText(absl::StripPrefix(path, "/dev/"), 64);
-}
-
-void AddBlockDevices(const nlohmann::json& list, std::vector<BlockDevice>* devices) {
-  std::vector<const nlohmann::json*> open = {&list};
-  while (!open.empty() && devices->size() < kMaxDevices) {
-    const nlohmann::json& level = *open.back();
-    open.pop_back();
-    if (!level.is_array()) continue;
-    for (const nlohmann::json& entry : level) {
-      BlockDevice device;
-      device.name = ShortName(TextAt(entry, {"name"}));
-      device.type = TextAt(entry, {"type"});
-      device.mount = TextAt(entry, {"mountpoint"});
-      if (!device.name.empty()) devices->push_back(std::move(device));
-      if (const nlohmann::json* children = At(entry, {"children"}); children != nullptr) {
-        open.push_back(children);
-      }
-    }
-  }
 }
 
 }  // namespace
@@ -144,31 +123,6 @@ std::string FaultOf(const DriveHealth& drive) {
   }
   for (const std::string& error : drive.errors) faults.push_back(error);
   return absl::StrJoin(faults, "; ");
-}
-
-absl::StatusOr<std::vector<BlockDevice>> ParseLsblk(absl::string_view text) {
-  std::vector<BlockDevice> devices;
-  if (const nlohmann::json tree = ParseJson(text); !tree.is_discarded()) {
-    const nlohmann::json* list = At(tree, {"blockdevices"});
-    if (list == nullptr) return absl::DataLossError("not the JSON of lsblk");
-    AddBlockDevices(*list, &devices);
-    return devices;
-  }
-  static const RE2 field(R"re((\w+)="([^"]*)")re");
-  for (const absl::string_view line : Lines(text)) {
-    re2::StringPiece rest(line.data(), line.size());
-    std::string key;
-    std::string value;
-    BlockDevice device;
-    while (RE2::FindAndConsume(&rest, field, &key, &value)) {
-      if (key == "NAME") device.name = ShortName(value);
-      if (key == "TYPE") device.type = value;
-      if (key == "MOUNTPOINT") device.mount = value;
-    }
-    if (!device.name.empty() && devices.size() < kMaxDevices) devices.push_back(std::move(device));
-  }
-  if (devices.empty()) return absl::DataLossError("not the output of lsblk");
-  return devices;
 }
 
 std::vector<MdArray> ParseMdstat(absl::string_view text) {

@@ -41,16 +41,6 @@ absl::StatusOr<DriveHealth> ParseSmartctlText(absl::string_view text);
 // What is wrong with the drive, in words; empty: nothing. Pure.
 std::string FaultOf(const DriveHealth& drive);
 
-// A block device of `lsblk -J` or `lsblk -P`.
-struct BlockDevice {
-  std::string name;  // without /dev/
-  std::string type;  // "disk", "part", "loop", "lvm", ...
-  std::string mount;
-};
-
-// Both forms, children included. DATA_LOSS: it is neither.
-absl::StatusOr<std::vector<BlockDevice>> ParseLsblk(absl::string_view text);
-
 // An array of /proc/mdstat.
 struct MdArray {
   std::string name;

@@ -55,18 +55,6 @@ TEST(Smartctl, OtherTextsAreRefused) {
   EXPECT_FALSE(ParseSmartctlText("{}").ok());
 }
 
-TEST(Lsblk, BothFormsOfRealListingsAreRead) {
-  GALEN_NEED_FIXTURES();
-  for (const char* file : {"lsblk.1.json", "lsblk.3.json", "lsblk.withlv.json",
-                           "lsblk.xfs_vfat.json", "lsblk.3.txt"}) {
-    const auto devices = ParseLsblk(ReadFixture(std::string("lsblk/") + file));
-    ASSERT_TRUE(devices.ok()) << file << ": " << devices.status();
-    int disks = 0;
-    for (const BlockDevice& device : *devices) disks += device.type == "disk" ? 1 : 0;
-    EXPECT_GT(disks, 0) << file;
-  }
-}
-
 TEST(Mdstat, DegradedAndInactiveArraysOfARealMachineAreCounted) {
   GALEN_NEED_FIXTURES();
   int degraded = 0;
