@@ -178,7 +178,7 @@ absl::StatusOr<CommandResult> LiveHost::RunHere(absl::Span<const std::string> ar
         StuckReads::Kind::kProgram, absl::StrCat("the search for ", name),
         [name, path = options_.search_path] { return FindProgram(name, path); });
   };
-  const absl::StatusOr<CommandResult> result =
+  absl::StatusOr<CommandResult> result =
       RunProcess(argv, find, environment_, limits, cancelled, on_output);
   const std::string here = absl::StrCat(" on ", options_.name);
   if (result.ok() || absl::EndsWith(result.status().message(), here)) return result;

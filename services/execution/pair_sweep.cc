@@ -161,6 +161,7 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
   static std::vector<std::string> NamesOf(
       const std::map<std::string, clients::NodeClient*>& nodes) {
     std::vector<std::string> names;
+    names.reserve(nodes.size());
     for (const auto& [name, client] : nodes) names.push_back(name);
     return names;
   }
@@ -220,6 +221,7 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
         compared[tested.ways[way].roles.b] = &tested.ways[way].outcome.client;
       }
       std::vector<CheckResult*> all;
+      all.reserve(compared.size() + others.size());
       for (auto& [node, result] : compared) all.push_back(result);
       for (auto& [node, result] : others) {
         if (!compared.contains(node)) all.push_back(&result);
