@@ -39,8 +39,8 @@ void Record(absl::string_view text) {
   Require(line.size() <= text.size() && !absl::StrContains(line, '\n'));
 }
 
-// Records of /dev/kmsg; one that begins with '!' is an error of read(2). After the last one there
-// is none for now.
+// Records of /dev/kmsg; one that begins with '!' is an error of read(2). What comes after the last
+// one is not there yet.
 void Kmsg(absl::string_view text) {
   std::vector<absl::string_view> records = absl::StrSplit(text, kNext);
   std::size_t next = 0;

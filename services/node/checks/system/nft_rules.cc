@@ -303,7 +303,9 @@ class RuleReader {
     std::string range;
     if (!order.empty()) {
       std::int64_t port = 0;
-      if (what != What::kPort || !absl::SimpleAtoi(value.text, &port)) return Takes::kSome;
+      if (what != What::kPort || !absl::SimpleAtoi(value.text, &port) || port < 0 || port > 65535) {
+        return Takes::kSome;
+      }
       range = order == ">="  ? absl::StrCat(port, "-65535")
               : order == ">" ? absl::StrCat(port + 1, "-65535")
                              : absl::StrCat("0-", order == "<=" ? port : port - 1);

@@ -336,6 +336,16 @@ TEST(NftRules, EveryChainForWhatComesInHasToLetItPass) {
   EXPECT_EQ(InputOfNft("", kHigh, false), Input::kNoChain);
 }
 
+TEST(NftRules, APortThatIsNoneIsNotReckonedWith) {
+  for (const char* rule : {"tcp dport > 9223372036854775807", "tcp dport < -9223372036854775808",
+                           "tcp dport >= 65536"}) {
+    const std::string chain = absl::StrCat(
+        "table ip a {\n chain c {\n type filter hook input priority 0; policy drop;\n ", rule,
+        " accept\n }\n}\n");
+    EXPECT_EQ(InputOfNft(chain, kHigh, false), Input::kSome) << rule;
+  }
+}
+
 TEST(NftRules, AnythingEnds) {
   std::string deep =
       "table ip t {\nchain i {\ntype filter hook input priority 0; policy drop;\njump c0\n}\n";
