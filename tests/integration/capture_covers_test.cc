@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -74,11 +75,16 @@ bool TakesPath(const CapturePlan& plan, const std::string& path) {
 }
 
 // A command of the plan with the same program and all the words: what else it is asked, it answers
-// too.
-bool TakesCommand(const CapturePlan& plan, const std::string& command) {
+// too. What a check asks of the node, no answer from inside the job is; Python's packages are the
+// job's own whoever asks.
+bool TakesCommand(const CapturePlan& plan, const Check& check, const std::string& command) {
   const std::vector<std::string> words = absl::StrSplit(OnePlaceholder(command), ' ');
+  const bool of_job =
+      words.front() == "python3" ||
+      std::find(check.needs().begin(), check.needs().end(), "job_context") != check.needs().end();
   for (const CapturePlan::Command& taken : plan.commands) {
     if (taken.argv.front() != words.front()) continue;
+    if (!of_job && taken.view != View::kHost) continue;
     const std::set<std::string> given(taken.argv.begin(), taken.argv.end());
     bool all = true;
     for (const std::string& word : words) all = all && (word == "<x>" || given.contains(word));
@@ -102,7 +108,7 @@ std::string HowTaken(const CapturePlan& plan, const Check& check, std::string re
     bool all = true;
     for (const std::string& path : ExpandBraces(read)) all = all && TakesPath(plan, path);
     if (all) return "taken";
-  } else if (TakesCommand(plan, read)) {
+  } else if (TakesCommand(plan, check, read)) {
     return "taken";
   }
   for (const CapturePlan::LeftOut& left : plan.left_out) {

@@ -139,7 +139,7 @@ TEST(UpperTail, IsAsOftenBelowALevelAsTheLevelSaysWhereNoSignRaisesAnything) {
 // Few runs of each kind of machines, of which many fail: the hours that a failure cuts short are a
 // good part of all.
 TEST(UpperTail, IsSoAmongFewRunsAsWell) {
-  constexpr int kFleets = 1000;
+  constexpr int kFleets = 300;
   constexpr double kLevel = 0.025;
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> uniform;
@@ -163,7 +163,7 @@ TEST(UpperTail, IsSoAmongFewRunsAsWell) {
   // 75 are awaited; it is 55, for who failed does not fail again. With the hours as they were it is
   // some 150.
   const Share share = WilsonShare(below, tests);
-  EXPECT_GT(tests, 2950);
+  EXPECT_GT(tests, 885);
   EXPECT_LT(share.low, kLevel) << below << " of " << tests;
 }
 
