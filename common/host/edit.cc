@@ -22,6 +22,7 @@
 namespace galen::host {
 namespace {
 
+constexpr std::size_t kSimpleKeyBytes = 1000;
 // One more than ParseYaml takes, so that it says that the file is too large.
 constexpr std::size_t kMaxYaml = (std::size_t{16} << 20) + 1;
 
@@ -240,8 +241,17 @@ absl::Status AddEnvironment(const std::string& directory, absl::string_view node
 
 std::string FormatEnvironment(const std::map<std::string, std::string>& variables) {
   std::string text;
+  std::set<std::string> keys;
   for (const auto& [name, value] : variables) {
-    absl::StrAppend(&text, YamlQuote(name), ": ", YamlQuote(value), "\n");
+    std::string key = YamlQuote(name);
+    // Names that are no text, or very long, may look alike once written, and a key stands once.
+    for (int i = 2; !keys.insert(key).second; ++i) {
+      key = YamlQuote(absl::StrCat("(", i, ") ", name));
+    }
+    // A key of more bytes is none unless it is marked as one (YAML 1.2, 7.4.3).
+    const bool long_key = key.size() > kSimpleKeyBytes;
+    absl::StrAppend(&text, long_key ? "? " : "", key, long_key ? "\n" : "", ": ",
+                    YamlQuote(value), "\n");
   }
   return text.empty() ? "{}\n" : text;
 }

@@ -65,7 +65,7 @@ absl::Status AddLog(const std::string& directory, const std::string& source,
 absl::Status AddEnvironment(const std::string& directory, absl::string_view node,
                             const std::map<std::string, std::string>& variables);
 
-// The text of an env.yaml.
+// The text of an env.yaml. Names that would look alike there are numbered.
 std::string FormatEnvironment(const std::map<std::string, std::string>& variables);
 
 }  // namespace galen::host

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/host/bundle.h"
+#include "common/host/yaml.h"
 #include "scratch.h"
 #include "tests/testing/status_matchers.h"
 
@@ -102,6 +103,16 @@ TEST(Edit, AnIncidentIsReadBackWhole) {
   ASSERT_THAT(bundle, IsOk());
   incident.set_bundle((*bundle)->root());
   EXPECT_EQ((*bundle)->incident().DebugString(), incident.DebugString());
+}
+
+TEST(Edit, VariablesWithStrangeNamesAreAllKept) {
+  const std::string endless(100'000, 'A');
+  EXPECT_EQ(FormatEnvironment({{"\xfe", "1"}, {"\xff", "2"}}),
+            "\"\xef\xbf\xbd\": \"1\"\n\"(2) \xef\xbf\xbd\": \"2\"\n");
+  const auto document = ParseYaml(FormatEnvironment({{endless, "1"}, {"RANK", "0"}}), "env.yaml");
+  ASSERT_THAT(document, IsOk());
+  EXPECT_EQ(document->fields.size(), 2);
+  EXPECT_NE(document->Find(endless), nullptr);
 }
 
 TEST(Edit, ASecondCallReplacesTheFirst) {
