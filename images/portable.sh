@@ -2,7 +2,7 @@
 # Puts the programs of a node into a folder that runs where nothing can be installed: on any x86-64
 # machine with glibc as new as the one here. portable.sh BUILD_BIN FOLDER
 #   images/portable.sh build/bin galen-portable && scp -r galen-portable node: && ssh node galen-portable/galen checks run
-# It holds galen and galen-gputest, the knowledge, and every shared library they need but glibc's own,
+# It holds galen, galen-node and galen-gputest, the knowledge, and every shared library they need but glibc's own,
 # which programs find by their own path: LD_LIBRARY_PATH would be seen by what the checks start. Needs patchelf.
 set -euo pipefail
 bin=$1 out=$2
@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out/lib"
 # Libraries that belong to the machine's own glibc.
 glibc='^(ld-linux-x86-64|libc|libm|libpthread|libdl|librt|libresolv|libanl|libutil|libmvec|libnss_[a-z]+)\.so'
-for program in galen galen-gputest; do
+for program in galen galen-node galen-gputest; do
   cp "$bin/$program" "$out/$program"
   strip "$out/$program"
   ldd "$bin/$program" | awk '$2 == "=>" {print $1, $3}' | while read -r name path; do

@@ -250,8 +250,8 @@ std::string FormatEnvironment(const std::map<std::string, std::string>& variable
     }
     // A key of more bytes is none unless it is marked as one (YAML 1.2, 7.4.3).
     const bool long_key = key.size() > kSimpleKeyBytes;
-    absl::StrAppend(&text, long_key ? "? " : "", key, long_key ? "\n" : "", ": ",
-                    YamlQuote(value), "\n");
+    absl::StrAppend(&text, long_key ? "? " : "", key, long_key ? "\n" : "", ": ", YamlQuote(value),
+                    "\n");
   }
   return text.empty() ? "{}\n" : text;
 }

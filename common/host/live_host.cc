@@ -304,6 +304,7 @@ absl::StatusOr<std::map<std::string, std::string>> LiveHost::JobEnvironment() co
 }
 
 absl::StatusOr<std::vector<JobLog>> LiveHost::JobLogs() const {
+  if (!options_.logs.empty()) return options_.logs;
   if (!options_.job_pid.has_value()) {
     return absl::UnavailableError(
         absl::StrCat("no process of the job is known on ", options_.name));

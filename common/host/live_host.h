@@ -53,8 +53,10 @@ class LiveHost final : public Host {
     std::string search_path;
     // Kills every command when it is cancelled; nullptr: nobody does.
     std::shared_ptr<const Cancellation> cancelled;
-    // A process of the job. Without it nothing is known of the job.
+    // A process of the job. Without it nothing is known of the job but its logs.
     std::optional<pid_t> job_pid;
+    // The logs of the job, where somebody said which they are; empty: what that process writes to.
+    std::vector<JobLog> logs;
   };
 
   explicit LiveHost(Options options);

@@ -115,7 +115,7 @@ struct LocalMesh::Parts {
         store(std::move(opened)),
         pool(std::make_unique<ThreadPool>(options.threads, kMaxQueued)),
         asking(model.has_value() ? std::make_unique<ThreadPool>(kAsking, kMaxQueued) : nullptr),
-        node(minds->knowledge, options.roots),
+        node(minds->knowledge, options.roots, options.job_logs),
         node_client(node.executor, *pool),
         registry(options.live_nodes.value_or(std::map<std::string, clients::NodeClient*>{
                      {node.hosts.name(), &node_client}}),
@@ -304,8 +304,12 @@ absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
 }
 
 LocalNode::LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                     std::vector<std::string> bundle_roots)
-    : hosts({.name = "", .bundle_roots = std::move(bundle_roots), .bundles_anywhere = true}),
+                     std::vector<std::string> bundle_roots, std::vector<std::string> job_logs)
+    : hosts({.name = "",
+             .bundle_roots = std::move(bundle_roots),
+             .bundles_anywhere = true,
+             .job_pid_file = "",
+             .job_logs = std::move(job_logs)}),
       executor(hosts, std::move(knowledge), node::AllChecks(), node::NodeExecutor::Options()) {}
 
 LocalMesh::LocalMesh(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

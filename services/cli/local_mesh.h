@@ -48,6 +48,8 @@ class LocalMesh final : public DiagnosisApi {
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options
     // Directories that bundles and logs must lie below; empty: any, with this user's own rights.
     std::vector<std::string> roots;
+    // Files that are the logs of the job on this machine, for the checks that read logs.
+    std::vector<std::string> job_logs;
     std::string strategy = "tiered";  // of diagnoses that name none
     // The site's knowledge directory: what a person confirms becomes a proposal there; "" nowhere.
     std::string site;
@@ -108,9 +110,10 @@ absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
 
 // The node executor of this machine.
 struct LocalNode {
-  // Bundles must lie below `bundle_roots`; without any they may lie anywhere.
+  // Bundles must lie below `bundle_roots`; without any they may lie anywhere. `job_logs`: of
+  // node::LocalHosts.
   LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
-            std::vector<std::string> bundle_roots);
+            std::vector<std::string> bundle_roots, std::vector<std::string> job_logs = {});
   const node::LocalHosts hosts;
   node::NodeExecutor executor;
 };

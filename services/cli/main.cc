@@ -125,6 +125,9 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     options.history = arguments.history;
     options.prometheus = arguments.prometheus;
     options.prometheus_key_file = arguments.prometheus_key_file;
+    for (const v1::LogSource& log : incident->logs()) {
+      if (bundle == nullptr) options.job_logs.push_back(log.path());
+    }
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);

@@ -70,6 +70,9 @@ absl::StatusOr<std::shared_ptr<const host::Host>> LocalHosts::Open(
     machine.read_time = options_.read_time;
     machine.stuck_reads = stuck_reads_;
     GALEN_ASSIGN_OR_RETURN(machine.job_pid, JobPid(options_.job_pid_file));
+    for (const std::string& path : options_.job_logs) {
+      machine.logs.push_back({.name = path, .path = path, .node = "", .rank = {}, .kind = "job"});
+    }
     return std::make_shared<host::LiveHost>(std::move(machine));
   }
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened, OpenBundle(bundle));

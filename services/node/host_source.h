@@ -42,6 +42,8 @@ class LocalHosts final : public HostSource {
     // writes it. Read for each run of checks; while it is absent or empty no job is known. Empty:
     // none ever is.
     std::string job_pid_file;
+    // Files that are the logs of the job on this machine; empty: what its process writes to.
+    std::vector<std::string> job_logs;
     // What one read of this machine may take.
     absl::Duration read_time = absl::Seconds(5);
     // Reads that may be stuck, over all hosts of this machine (host::StuckReads).

@@ -38,6 +38,20 @@ class LiveHost(unittest.TestCase):
             self.assertTrue(result["message"])
         self.assertTrue(any("skipped" in note.lower() for note in diagnosis["report"]["notes"]))
 
+    def test_a_log_that_is_given_is_read_by_the_checks_too(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".log") as log:
+            log.write("step 12 loss 2.31\n"
+                      "ScatterGatherKernel.cu:163: operator(): block: [42,0,0], thread: [0,0,0] Assertion "
+                      "`idx_dim >= 0 && idx_dim < index_size && \"index out of bounds\"` failed.\n"
+                      "torch.AcceleratorError: CUDA error: device-side assert triggered\n")
+            log.flush()
+            run = galen.galen("diagnose", "the training died", "--log", log.name, "--json", timeout=300)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        diagnosis = json.loads(run.stdout)
+        self.assertEqual(diagnosis["report"]["primaryCause"]["label"], "USER_APPLICATION.DATA.INDEX_OUT_OF_RANGE")
+        triage = [r for r in diagnosis["checkResults"] if r["check"] == "log.triage"]
+        self.assertIn("index_assert", triage[0]["message"])
+
     def test_checks_run_prints_each_result(self):
         run = galen.galen("checks", "run", "system.memory", "system.disk", "gpu.ecc")
         self.assertIn(run.returncode, (0, 3), run.stderr)

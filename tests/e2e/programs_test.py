@@ -1,6 +1,8 @@
 """Every program: says what it is, what its flags do, and refuses what it cannot serve."""
+import os
 import socket
 import subprocess
+import tempfile
 import unittest
 
 import galen
@@ -16,6 +18,20 @@ class Programs(unittest.TestCase):
                                  capture_output=True, timeout=60)
             self.assertIn("--listen", run.stdout, service)
             self.assertIn("--drain_grace", run.stdout, service)
+
+    def test_the_portable_folder_needs_nothing_of_a_machine_but_its_glibc(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([f"{galen.ROOT}/images/portable.sh", galen.BIN, folder], check=True, capture_output=True)
+            for program in ("galen", "galen-node", "galen-gputest"):
+                needed = subprocess.run(["ldd", f"{folder}/{program}"], text=True, capture_output=True, check=True).stdout
+                for line in needed.splitlines():
+                    words = line.split()
+                    if len(words) > 2 and not words[2].startswith(folder):
+                        self.assertRegex(words[0], r"^lib(c|m|resolv|dl|rt|pthread|anl)\.so", line)
+            # From anywhere, and what it starts sees no library of its.
+            run = subprocess.run([f"{folder}/galen", "checks", "run", "system.memory"], cwd="/", text=True,
+                                 capture_output=True, env={"PATH": os.environ["PATH"]}, timeout=60)
+            self.assertIn("system.memory@", run.stdout, run.stderr)
 
     def test_an_address_in_use_is_refused_with_the_address(self):
         with socket.socket() as taken:

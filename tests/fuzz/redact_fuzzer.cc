@@ -135,8 +135,10 @@ class Directory {
   const std::string path_;
 };
 
-// What a capture wrote is a bundle that opens.
+// What a capture wrote is a bundle that opens. One input in four: a capture takes as long as ten of
+// the others.
 void Capture(absl::string_view text) {
+  if (text.size() % 4 != 0) return Secrets(text);
   const Directory directory;
   const FuzzHost machine(text);
   host::CaptureOptions options;
@@ -145,7 +147,7 @@ void Capture(absl::string_view text) {
   options.values = {{"job_pid", {"4711"}}};
   options.now = absl::FromUnixSeconds(1'715'000'000);
   options.parallel = 1;
-  options.redact_paths = text.size() % 2 == 0;
+  options.redact_paths = text.size() % 8 == 0;
   const auto summary = host::Capture(machine, SmallPlan(), options);
   if (!summary.ok()) return;
   const auto bundle = host::Bundle::Open(directory.path());

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
 #include "services/node/checks/gpu/gpu_findings.h"
@@ -88,6 +89,21 @@ std::string Daemons(const std::vector<GpuProcess>& processes,
   return absl::StrJoin(names, ",");
 }
 
+// "python3 (3941), ray (77) and 6 more", so that people know whom to ask.
+std::string Named(const std::vector<GpuProcess>& processes) {
+  constexpr std::size_t kMostNamed = 2;
+  std::vector<std::string> names;
+  for (const GpuProcess& process : processes) {
+    if (names.size() == kMostNamed) break;
+    const absl::string_view program = ProgramOf(process.name);
+    names.push_back(
+        absl::StrCat(program.empty() ? "process" : CleanText(program, 64), " (", process.pid, ")"));
+  }
+  const std::size_t more = processes.size() - names.size();
+  return absl::StrCat(absl::StrJoin(names, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
 // "GPU Reset Required" and "Drain and Reset" become GPU_RESET and DRAIN_AND_RESET.
 std::optional<std::string> Action(absl::string_view text) {
   if (text.empty()) return std::nullopt;
@@ -153,11 +169,12 @@ absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
     findings.Text("daemon_holds_device", subject, daemons);
     if (count.value_or(0) > 0) {
       sentence.Special(
-          gpu, absl::StrCat(*count, *count == 1 ? " process" : " processes",
-                            foreign.value_or(false) ? ", one of them not of this job" : "",
-                            gpu.memory_used_mib.has_value()
-                                ? absl::StrCat(", ", Short(*gpu.memory_used_mib), " MiB in use")
-                                : std::string()));
+          gpu,
+          absl::StrCat(*count, *count == 1 ? " process, " : " processes, ", Named(*gpu.processes),
+                       foreign.value_or(false) ? ", one of them not of this job" : "",
+                       gpu.memory_used_mib.has_value()
+                           ? absl::StrCat(", ", Short(*gpu.memory_used_mib), " MiB in use")
+                           : std::string()));
     }
   }
   if (!findings.any_known()) {

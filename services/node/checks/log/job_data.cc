@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -23,11 +24,7 @@ namespace {
 
 re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
-// The amount before `words`, or after them, in GiB.
-std::optional<double> Amount(absl::string_view line, const RE2& form) {
-  double number = 0;
-  char unit = 'G';
-  if (!RE2::PartialMatch(Piece(line), form, &number, &unit)) return std::nullopt;
+double Gib(double number, char unit) {
   switch (unit) {
     case 'K':
       return number / (1 << 20);
@@ -38,6 +35,30 @@ std::optional<double> Amount(absl::string_view line, const RE2& form) {
     default:
       return number;
   }
+}
+
+// The amount before `words`, or after them, in GiB.
+std::optional<double> Amount(absl::string_view line, const RE2& form) {
+  double number = 0;
+  char unit = 'G';
+  if (!RE2::PartialMatch(Piece(line), form, &number, &unit)) return std::nullopt;
+  return Gib(number, unit);
+}
+
+// GiB that other processes hold of the GPU, each named by its number. PyTorch tells its own process
+// by that, too: in a container, where the driver's numbers are not its own, it is one of those that
+// are named, and none is "this process" (CUDACachingAllocator.cpp, reportProcessMemoryInfo).
+std::optional<double> OfOtherProcesses(absl::string_view line) {
+  if (!absl::StrContains(line, "this process has")) return std::nullopt;
+  static const RE2 process(R"(Process \d+ has (\d+(?:\.\d+)?) ?([KMGT])iB memory in use)");
+  re2::StringPiece rest = Piece(line);
+  std::optional<double> sum;
+  double number = 0;
+  char unit = 'G';
+  while (RE2::FindAndConsume(&rest, process, &number, &unit)) {
+    sum = sum.value_or(0) + Gib(number, unit);
+  }
+  return sum;
 }
 
 // GiB of each GPU's memory, in the order of the driver.
@@ -80,6 +101,7 @@ std::optional<CudaOom> FindCudaOom(absl::string_view line) {
   oom.free = Amount(line, free);
   oom.allocated = Amount(line, allocated);
   oom.reserved = Amount(line, reserved);
+  oom.others = OfOtherProcesses(line);
   return oom;
 }
 
@@ -122,15 +144,16 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
   CheckOutput output;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   std::vector<double> peaks;
+  std::vector<std::string> robbed;  // of memory, by others
   for (const auto& [key, failure] : failures) {
     const CudaOom& oom = failure.oom;
     std::optional<double> capacity = oom.capacity;
     const auto index = static_cast<std::size_t>(oom.gpu.value_or(-1));
     if (!capacity.has_value() && index < capacities.size()) capacity = capacities[index];
-    // What it would have needed: all that is taken, and what it asked for besides.
+    // What it would have needed: all that is taken but by others, and what it asked for besides.
     std::optional<double> peak;
     if (capacity.has_value() && oom.free.has_value() && oom.wanted.has_value()) {
-      peak = *capacity - *oom.free + *oom.wanted;
+      peak = *capacity - *oom.free - oom.others.value_or(0) + *oom.wanted;
     } else if (oom.allocated.has_value() && oom.wanted.has_value()) {
       peak = *oom.allocated + *oom.wanted;
     }
@@ -144,6 +167,17 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
     add(oom.reserved.has_value()
             ? FloatFinding("reserved_unallocated_gib", node, device, *oom.reserved)
             : UnknownFinding("reserved_unallocated_gib", node, device));
+    std::optional<bool> fits_alone;
+    if (peak.has_value() && capacity.has_value()) {
+      fits_alone = oom.others.value_or(0) > 0 && *peak < *capacity;
+    }
+    add(fits_alone.has_value() ? BoolFinding("fits_without_others", node, device, *fits_alone)
+                               : UnknownFinding("fits_without_others", node, device));
+    if (fits_alone.value_or(false)) {
+      robbed.push_back(absl::StrCat(device, " would have fit but for ",
+                                    absl::StrFormat("%.1f", *oom.others),
+                                    " GiB that other processes held"));
+    }
     if (peak.has_value()) peaks.push_back(*peak);
     absl::StrAppend(&output.excerpt, failure.text, "\n");
   }
@@ -151,7 +185,10 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
       failures.size(), failures.size() == 1 ? " rank" : " ranks", " ran out of GPU memory",
       peaks.empty()
           ? ""
-          : absl::StrCat("; needed up to ", *std::max_element(peaks.begin(), peaks.end()), " GiB"));
+          : absl::StrCat("; needed up to ",
+                         absl::StrFormat("%.1f", *std::max_element(peaks.begin(), peaks.end())),
+                         " GiB"),
+      robbed.empty() ? "" : absl::StrCat("; ", robbed.front()));
   return output;
 }
 

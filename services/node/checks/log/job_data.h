@@ -18,6 +18,7 @@ struct CudaOom {
   std::optional<double> free;       // of the GPU
   std::optional<double> allocated;  // by this process's tensors
   std::optional<double> reserved;   // by PyTorch, and not allocated
+  std::optional<double> others;     // of the GPU, by other processes
 };
 
 // Nothing when the line is no such message. Both forms: since 2.1 and before. Pure.

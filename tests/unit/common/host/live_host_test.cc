@@ -402,6 +402,16 @@ TEST(LiveHost, TheLogsOfAProcessOfAnotherUserAreNotNone) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("may not be seen")));
 }
 
+TEST(LiveHost, LogsThatSomebodyNamedAreTheJobs) {
+  LiveHost::Options options = Fast();
+  options.logs = {
+      {.name = "train.log", .path = "/logs/train.log", .node = "", .rank = {}, .kind = "job"}};
+  const auto logs = LiveHost(options).JobLogs();
+  ASSERT_THAT(logs, IsOk());
+  ASSERT_EQ(logs->size(), 1U);
+  EXPECT_EQ(logs->front().path, "/logs/train.log");
+}
+
 TEST(LiveHost, AProcessThatIsGoneIsSaidToBe) {
   LiveHost::Options options = Fast();
   options.job_pid = 1 << 30;  // beyond any pid_max

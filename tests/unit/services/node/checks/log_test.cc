@@ -450,6 +450,8 @@ TEST(GpuMemory, BothFormsOfTheMessageAreRead) {
   EXPECT_EQ(now->capacity, 79.15);
   EXPECT_EQ(now->free, 0.5);
   EXPECT_EQ(now->reserved, 1.5);
+  // In a container the process does not know its own number: this is it.
+  EXPECT_EQ(now->others, std::nullopt);
   const auto before = FindCudaOom(
       "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 31.75 GiB total "
       "capacity; 29.50 GiB already allocated; 1.00 GiB free; 30.00 GiB reserved in total)");
@@ -469,6 +471,34 @@ TEST(GpuMemory, MemoryThatWasFreeIsNoPeakAtCapacity) {
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "peak_gib", "rank:2"), "72");
   EXPECT_EQ(ValueOf(*output, "capacity_gib", "rank:2"), "80");
+}
+
+TEST(GpuMemory, WhatOtherProcessesHeldIsNotTheJobsNeed) {
+  FakeHost host;
+  host.AddLog(
+      "a.log",
+      "[rank0]: CUDA out of memory. Tried to allocate 40.00 GiB. GPU 0 has a total capacity "
+      "of 140.00 GiB of which 12.00 GiB is free. Process 3941 has 126.00 GiB memory in use. "
+      "Process 77 has 1536.00 MiB memory in use. Including non-PyTorch memory, this process "
+      "has 512.00 MiB memory in use.\n");
+  const auto output = CheckJobGpuMemory(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "peak_gib", "rank:0"), "40.5");
+  EXPECT_EQ(ValueOf(*output, "fits_without_others", "rank:0"), "true");
+  EXPECT_THAT(output->message,
+              HasSubstr("rank:0 would have fit but for 127.5 GiB that other processes held"));
+  // With others or without: too much is asked for.
+  FakeHost too_much;
+  too_much.AddLog(
+      "a.log",
+      "[rank0]: CUDA out of memory. Tried to allocate 200.00 GiB. GPU 0 has a total "
+      "capacity of 140.00 GiB of which 12.00 GiB is free. Process 3941 has 126.00 GiB "
+      "memory in use. Including non-PyTorch memory, this process has 2.00 GiB memory in "
+      "use.\n");
+  const auto more = CheckJobGpuMemory(Context(too_much));
+  ASSERT_TRUE(more.ok()) << more.status();
+  EXPECT_EQ(ValueOf(*more, "peak_gib", "rank:0"), "202");
+  EXPECT_EQ(ValueOf(*more, "fits_without_others", "rank:0"), "false");
 }
 
 TEST(JobData, SilenceOfTheLogsProvesNothing) {
