@@ -5,7 +5,10 @@
 # It holds galen, galen-node and galen-gputest, the knowledge, and every shared library they need but glibc's own,
 # which programs find by their own path: LD_LIBRARY_PATH would be seen by what the checks start. Needs patchelf.
 set -euo pipefail
-bin=$1 out=$2
+usage="portable.sh BUILD_BIN FOLDER, as in: images/portable.sh build/bin galen-portable"
+bin=${1:?$usage} out=${2:?$usage}
+command -v patchelf >/dev/null || { echo "portable.sh: patchelf is not installed: make packages" >&2; exit 1; }
+[ -x "$bin/galen" ] || { echo "portable.sh: $bin holds no galen: make build, then build/bin" >&2; exit 1; }
 here=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out/lib"
 # Libraries that belong to the machine's own glibc.

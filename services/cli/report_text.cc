@@ -173,7 +173,7 @@ std::string ReportText(const v1::Report& report, const Terminal& terminal) {
   if (report.has_presumed_cause()) {
     page.Blank();
     TellCause(report, report.presumed_cause(), "Presumed", Colour::kYellow, page);
-    page.Line("", "No check verified it: none that would has an answer.");
+    page.Line("", "No check verified it: what would do so gave no answer.");
   }
   for (const v1::Cause& cause : report.other_causes()) {
     page.Blank();

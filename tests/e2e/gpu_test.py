@@ -122,6 +122,7 @@ class Gpu(unittest.TestCase):
             process = subprocess.Popen([f"{galen.BIN}/galen", "checks", "run", "gpu.memory_test", "--allow-intrusive", "--set",
                                         "gpu.memory_test.seconds=100"], cwd=galen.ROOT, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
+            self.addCleanup(process.kill)
             self.until(lambda: used_mib() > before + 4096, "the test takes memory", 30)
             began = time.monotonic()
             process.send_signal(sig)
@@ -161,6 +162,7 @@ class Gpu(unittest.TestCase):
                 process.terminate()
                 process.wait(10)
                 thread.join()
+                process.stdout.close()
         print(f"after the program began: dmesg {seen['dmesg'][0] - began:.4f} s, galen watch "
               f"{seen['galen'][0] - began:.4f} s: {seen['dmesg'][1].strip()}", file=sys.stderr)
         log = checks("system.kernel_log")["system.kernel_log"]

@@ -145,6 +145,8 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   std::vector<double> peaks;
   std::vector<std::string> robbed;  // of memory, by others
+  std::map<int, int> ranks_on;      // by GPU
+  for (const auto& [key, failure] : failures) ++ranks_on[failure.oom.gpu.value_or(-1)];
   for (const auto& [key, failure] : failures) {
     const CudaOom& oom = failure.oom;
     std::optional<double> capacity = oom.capacity;
@@ -168,7 +170,9 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
             ? FloatFinding("reserved_unallocated_gib", node, device, *oom.reserved)
             : UnknownFinding("reserved_unallocated_gib", node, device));
     std::optional<bool> fits_alone;
-    if (peak.has_value() && capacity.has_value()) {
+    // Where more ranks name the GPU, the others may be of the job.
+    const bool shared = ranks_on[oom.gpu.value_or(-1)] > 1;
+    if (peak.has_value() && capacity.has_value() && (!shared || !oom.others.has_value())) {
       fits_alone = oom.others.value_or(0) > 0 && *peak < *capacity;
     }
     add(fits_alone.has_value() ? BoolFinding("fits_without_others", node, device, *fits_alone)

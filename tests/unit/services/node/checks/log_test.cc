@@ -487,6 +487,20 @@ TEST(GpuMemory, WhatOtherProcessesHeldIsNotTheJobsNeed) {
   EXPECT_EQ(ValueOf(*output, "fits_without_others", "rank:0"), "true");
   EXPECT_THAT(output->message,
               HasSubstr("rank:0 would have fit but for 127.5 GiB that other processes held"));
+  // Two ranks that name one GPU may be each other's other process.
+  FakeHost shared;
+  for (const char* rank : {"[rank0]", "[rank1]"}) {
+    shared.AddLog(absl::StrCat(rank, ".log"),
+                  absl::StrCat(rank,
+                               ": CUDA out of memory. Tried to allocate 40.00 GiB. GPU 0 has a "
+                               "total capacity of 140.00 GiB of which 12.00 GiB is free. Process "
+                               "3941 has 64.00 GiB memory in use. Including non-PyTorch memory, "
+                               "this process has 64.00 GiB memory in use.\n"));
+  }
+  const auto both = CheckJobGpuMemory(Context(shared));
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(ValueOf(*both, "fits_without_others", "rank:0"), "?");
+  EXPECT_EQ(ValueOf(*both, "fits_without_others", "rank:1"), "?");
   // With others or without: too much is asked for.
   FakeHost too_much;
   too_much.AddLog(

@@ -450,6 +450,7 @@ TEST(Processes, RanksOfOneLauncherAreOfOneJob) {
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:0"), "false");
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:1"), "false");
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:2"), "true");
+  EXPECT_THAT(output->message, HasSubstr("1 process, python3 (200)"));
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:3"), "false");
   EXPECT_EQ(ValueOf(output, "daemon_holds_device", "gpu:3"), "nvidia-cuda-mps-server");
   // A shell may start several jobs.
