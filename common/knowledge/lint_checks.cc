@@ -113,6 +113,32 @@ void LintExec(LintContext& context, const v1::Check& check) {
   }
 }
 
+// What a program is run again with (docs/exec.md) becomes a finding of the check.
+void LintTrials(LintContext& context, const v1::Check& check) {
+  if (check.kind() != v1::Check::EXEC) return;
+  static const LazyRE2 kSetting = {R"((?s)[A-Za-z_][A-Za-z0-9_]*=.*)"};
+  for (const v1::CheckDatum& datum : check.data()) {
+    const std::string who = absl::StrCat("trial ", datum.name(), " of check ", check.name());
+    const bool declared =
+        std::any_of(check.findings().begin(), check.findings().end(), [&](const auto& finding) {
+          return finding.name() == datum.name() && finding.type() == "bool";
+        });
+    if (!declared) {
+      context.Error(check.source(), absl::StrCat(who, " is no bool finding of it"),
+                    "declare it below `findings:`");
+    }
+    for (const std::string& text : datum.texts()) {
+      if (RE2::FullMatch(text, *kSetting)) continue;
+      context.Error(check.source(), absl::StrCat(who, " sets \"", text, "\""),
+                    "write NAME=value, as `env` takes it");
+    }
+    if (datum.texts().empty()) {
+      context.Error(check.source(), absl::StrCat(who, " sets nothing"),
+                    "add `texts: [NAME=value]`");
+    }
+  }
+}
+
 void LintComparisons(LintContext& context, const v1::Check& check) {
   const auto declares = [&](const std::string& name) {
     return std::any_of(check.findings().begin(), check.findings().end(),
@@ -214,6 +240,7 @@ void LintChecks(LintContext& context) {
     LintSourceOfText(context, check);
     LintParameters(context, check);
     LintExec(context, check);
+    LintTrials(context, check);
     LintComparisons(context, check);
     LintData(context, check);
     LintHistory(context, check);

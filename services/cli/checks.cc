@@ -89,7 +89,8 @@ ExitCode TellResults(absl::Span<const v1::CheckResult> results, bool json, Conso
       const std::string device = finding.subject().device();
       std::string line = absl::StrCat("         ", Pad(device.empty() ? "node" : device, 16), " ",
                                       finding.name(), " = ", knowledge::ValueText(finding));
-      if (!finding.unit().empty()) absl::StrAppend(&line, " ", finding.unit());
+      const bool known = finding.value_case() != v1::Finding::VALUE_NOT_SET;
+      if (known && !finding.unit().empty()) absl::StrAppend(&line, " ", finding.unit());
       if (!finding.expected().empty())
         absl::StrAppend(&line, "  (expected ", finding.expected(), ")");
       console.out << (finding.abnormal() ? Paint(console.terminal, Colour::kRed, line) : line)

@@ -305,6 +305,18 @@ ExitCode RunChecks(const Arguments& arguments, ChecksCommand command, Console& c
   return TellResults(results, arguments.json, console);
 }
 
+// An option that may be given again takes one value each time, so that it does not swallow the
+// names of checks or the description behind it. Logs are what a shell makes of `--log *.log`.
+void TakeOneValueEach(CLI::App& command) {
+  for (CLI::Option* const option : command.get_options()) {
+    if (!option->get_positional() && option->get_expected_max() > 1 &&
+        !option->check_lname("log")) {
+      option->allow_extra_args(false);
+    }
+  }
+  for (CLI::App* const each : command.get_subcommands({})) TakeOneValueEach(*each);
+}
+
 int Main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Galen finds the root cause when a training or inference job fails or slows down."};
@@ -528,6 +540,7 @@ int Main(int argc, char** argv) {
                  "Append a JSON line for each call: who did what, and what was refused")
       ->type_name("FILE");
   const ToolCommands tools(app);
+  TakeOneValueEach(app);
 
   try {
     app.parse(argc, argv);

@@ -21,6 +21,7 @@
 #include "common/knowledge/limits.h"
 #include "services/node/exec/json_lines.h"
 #include "services/node/exec/output_parsers.h"
+#include "services/node/exec/trials.h"
 #include "services/node/exec/words.h"
 
 namespace galen::node {
@@ -97,13 +98,6 @@ absl::string_view Tail(absl::string_view text, std::size_t bytes) {
   return text.size() <= bytes ? text : text.substr(text.size() - bytes);
 }
 
-std::string LastLine(const host::CommandResult& result) {
-  const std::string& text = result.err.empty() ? result.out : result.err;
-  const absl::string_view end = absl::StripAsciiWhitespace(Tail(text, 4096));
-  const std::size_t line = end.rfind('\n');
-  return CleanText(line == absl::string_view::npos ? end : end.substr(line + 1), 240);
-}
-
 bool MayExitWith(const Check& check, int code) {
   const auto& codes = check.exec().exit_codes();
   if (codes.empty()) return code == 0;
@@ -127,7 +121,7 @@ absl::StatusOr<CheckOutput> Interpret(const Check& check, const CheckContext& co
   if (!MayExitWith(check, result.exit_code)) {
     return absl::AbortedError(absl::StrCat(check.name(), ": \"", check.exec().argv(0),
                                            "\" ended with exit code ", result.exit_code, ": ",
-                                           LastLine(result)));
+                                           LastWords(result)));
   }
   GALEN_ASSIGN_OR_RETURN(CheckOutput output,
                          parser({.check = check, .context = context, .result = result}));
@@ -260,6 +254,55 @@ absl::StatusOr<CheckOutput> ReadCapture(const Check& check, const CheckContext& 
   return Join(check, std::move(runs), argv);
 }
 
+// The result of a run that failed, with what the trials say of it added. An error that no trial
+// tells anything of stays one.
+absl::StatusOr<CheckOutput> WithTrials(const Check& check, const CheckContext& context,
+                                       const std::vector<std::string>& argv,
+                                       absl::StatusOr<CheckOutput> failed,
+                                       absl::string_view printed) {
+  const std::vector<Trial> trials = TrialsOf(check);
+  if (trials.empty()) return failed;
+  int runs = 0;
+  const auto run = [&](const std::vector<std::string>& settings) {
+    const host::ProcessLimits limits = Limits(check, context.deadline);
+    // A run cut short by the deadline of the check is no hang.
+    if (context.cancelled.cancelled() || SteadyNow() + limits.time > context.deadline) {
+      return TrialEnd::kNotRun;
+    }
+    if (context.progress) {
+      // Of each trial one run, and one more as the first was.
+      context.progress(static_cast<double>(++runs) / static_cast<double>(trials.size() + 2),
+                       absl::StrCat("it failed; again, ",
+                                    settings.empty() ? "as before" : absl::StrJoin(settings, " ")));
+    }
+    std::vector<std::string> with = argv;
+    if (!settings.empty()) {
+      with.insert(with.begin(), settings.begin(), settings.end());
+      with.insert(with.begin(), "env");
+    }
+    const auto result = context.host.RunWithin(with, limits, context.cancelled, nullptr);
+    if (absl::IsCancelled(result.status())) return TrialEnd::kNotRun;
+    return result.ok() && result->exit_code == 0 && Interpret(check, context, *result).ok()
+               ? TrialEnd::kPassed
+               : TrialEnd::kFailed;
+  };
+  CheckOutput tried = RunTrials(trials, context.host.name(), run);
+  if (context.cancelled.cancelled()) return absl::CancelledError("cancelled");
+  if (failed.ok()) {
+    failed->findings.insert(failed->findings.end(), tried.findings.begin(), tried.findings.end());
+    absl::StrAppend(&failed->message, failed->message.empty() ? "" : "; ", tried.message);
+    return failed;
+  }
+  const bool tells =
+      std::any_of(tried.findings.begin(), tried.findings.end(),
+                  [](const galen::v1::Finding& finding) { return finding.bool_value(); });
+  const std::string message = absl::StrCat(failed.status().message(), "; ", tried.message);
+  if (!tells) return absl::Status(failed.status().code(), message);
+  tried.message = message;
+  tried.excerpt = std::string(Tail(printed, kExcerptBytes));
+  return tried;
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> RunExecCheck(const Check& check, const CheckContext& context) {
@@ -273,10 +316,13 @@ absl::StatusOr<CheckOutput> RunExecCheck(const Check& check, const CheckContext&
   const absl::StatusOr<host::CommandResult> result =
       context.host.RunWithin(argv, Limits(check, context.deadline), context.cancelled, sink);
   if (absl::IsDeadlineExceeded(result.status()) && Declares(check, kHung)) {
-    return Hung(context, result.status());
+    return WithTrials(check, context, argv, Hung(context, result.status()), "");
   }
   if (!result.ok()) return result.status();
-  return Interpret(check, context, *result);
+  absl::StatusOr<CheckOutput> output = Interpret(check, context, *result);
+  if (result->exit_code == 0) return output;
+  return WithTrials(check, context, argv, std::move(output),
+                    result->err.empty() ? result->out : result->err);
 }
 
 }  // namespace galen::node

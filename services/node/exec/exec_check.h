@@ -11,6 +11,9 @@ namespace galen::node {
 // limits, and has its output read by the parser that it names (docs/exec.md). In a bundle it reads
 // what was captured of the same program: of the very argv, and of those with the same first words.
 //
+// A live program that fails or hangs is run once more for each of the trials that the check
+// declares (trials.h). What they tell is then a finding, also where the run by itself is an error.
+//
 // A program that does not end in time is DEADLINE_EXCEEDED, or the finding `hung` where the check
 // declares one: a hang is an answer. The host's errors; ABORTED an exit code that the declaration
 // does not allow; RESOURCE_EXHAUSTED more output or processes than it may; CANCELLED; DATA_LOSS the

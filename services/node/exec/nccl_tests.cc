@@ -174,6 +174,14 @@ absl::StatusOr<CheckOutput> ParseNcclTests(const ProgramOutput& output) {
     return NotOutputOf("nccl-tests",
                        output.result.out.empty() ? output.result.err : output.result.out);
   }
+  const double wrong = report.wrong + report.out_of_bounds.value_or(0);
+  // EXIT_FAILURE stands for wrong values and for an error midway, of which the table tells nothing
+  // (src/common.cu).
+  if (output.result.exit_code != 0 && wrong == 0) {
+    return absl::AbortedError(absl::StrCat("nccl-tests ended with exit code ",
+                                           output.result.exit_code,
+                                           " and no wrong value: ", LastWords(output.result)));
+  }
   const std::string node = output.context.host.name();
   CheckOutput found;
   const auto add = [&](absl::string_view name, std::optional<double> value) {
@@ -195,7 +203,6 @@ absl::StatusOr<CheckOutput> ParseNcclTests(const ProgramOutput& output) {
   found.findings.push_back(table ? IntFinding("message_bytes", node, "", WholeOf(report.size))
                                  : UnknownFinding("message_bytes", node, ""));
   if (floor.has_value()) add("floor_gb_s", floor);
-  const double wrong = report.wrong + report.out_of_bounds.value_or(0);
   found.findings.push_back(report.checked || report.out_of_bounds.has_value()
                                ? IntFinding("wrong_values", node, "", WholeOf(wrong))
                                : UnknownFinding("wrong_values", node, ""));

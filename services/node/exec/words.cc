@@ -1,5 +1,6 @@
 #include "services/node/exec/words.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxLines = 1'000'000;
 constexpr std::size_t kMaxWords = 256;
+constexpr std::size_t kLastBytes = 4096;
 
 }  // namespace
 
@@ -69,6 +71,15 @@ absl::Status NotOutputOf(absl::string_view tool, absl::string_view text) {
   return absl::DataLossError(
       absl::StrCat(tool, ": its output has no result in it",
                    first.empty() ? "; it is empty" : absl::StrCat("; it begins \"", first, "\"")));
+}
+
+std::string LastWords(const host::CommandResult& result) {
+  const std::string& text = result.err.empty() ? result.out : result.err;
+  const absl::string_view last = text;
+  const absl::string_view end =
+      absl::StripAsciiWhitespace(last.substr(last.size() - std::min(last.size(), kLastBytes)));
+  const std::size_t line = end.rfind('\n');
+  return CleanText(line == absl::string_view::npos ? end : end.substr(line + 1), 240);
 }
 
 }  // namespace galen::node

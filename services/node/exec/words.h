@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/host/host.h"
 #include "common/knowledge/knowledge.h"
 
 namespace galen::node {
@@ -26,6 +27,10 @@ std::optional<double> HardwareFact(const knowledge::Knowledge& knowledge, absl::
 
 // DATA_LOSS: the output is not that of `tool`; shows its first line.
 absl::Status NotOutputOf(absl::string_view tool, absl::string_view text);
+
+// The last line that a program printed, which is where it says why it ended: of standard error,
+// else of standard output. Clean, at most 240 bytes.
+std::string LastWords(const host::CommandResult& result);
 
 }  // namespace galen::node
 

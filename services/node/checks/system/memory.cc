@@ -125,9 +125,17 @@ absl::StatusOr<CheckOutput> CheckCpu(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const std::string text, Output(host, {"lscpu"}));
   CheckOutput output;
   const auto nodes = Field(text, "NUMA node(s):");
+  // Each socket of a machine has memory of its own; fewer nodes than sockets is memory interleaved
+  // by the firmware. How many a socket should be split into is the vendor's to say, and what a
+  // guest sees is its hypervisor's choice.
+  const auto sockets = Field(text, "Socket(s):");
+  const bool interleaved = nodes.has_value() && sockets.has_value() && *nodes < *sockets &&
+                           !absl::StrContains(text, "Hypervisor vendor:");
   output.findings.push_back(nodes.has_value() ? IntFinding("numa_nodes", node, "", *nodes)
                                               : UnknownFinding("numa_nodes", node, ""));
-  output.findings.push_back(UnknownFinding("numa_nodes_expected", node, ""));
+  if (interleaved) output.findings.back().set_expected(absl::StrCat(*sockets));
+  output.findings.push_back(interleaved ? IntFinding("numa_nodes_expected", node, "", *sockets)
+                                        : UnknownFinding("numa_nodes_expected", node, ""));
   std::map<std::string, int> governors;
   const auto paths = host.Glob("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
   if (paths.ok()) {
@@ -142,7 +150,8 @@ absl::StatusOr<CheckOutput> CheckCpu(const CheckContext& context) {
   output.findings.push_back(most.empty() ? UnknownFinding("governor", node, "")
                                          : TextFinding("governor", node, "", most));
   output.findings.push_back(UnknownFinding("mhz_below_base_pct", node, ""));
-  output.message = absl::StrCat(nodes.value_or(0), " NUMA nodes",
+  output.message = absl::StrCat(nodes.value_or(0), nodes == 1 ? " NUMA node" : " NUMA nodes",
+                                interleaved ? absl::StrCat(" for ", *sockets, " sockets") : "",
                                 most.empty() ? "" : absl::StrCat(", governor ", most));
   return output;
 }

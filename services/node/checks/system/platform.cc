@@ -15,6 +15,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/device_names.h"
 #include "services/node/checks/system/flag.h"
@@ -181,9 +182,14 @@ absl::StatusOr<CheckOutput> CheckCmdline(const CheckContext& context) {
   }
   output.findings.push_back(release.empty() ? UnknownFinding("kernel_release", node, "")
                                             : TextFinding("kernel_release", node, "", release));
-  output.findings.push_back(UnknownFinding("known_bad_kernel", node, ""));
+  // That a release is not on the list does not clear it.
+  const std::string known =
+      CheckData::FirstMatch(PatternsOf(context.knowledge, "system.cmdline"), release);
+  output.findings.push_back(known.empty() ? UnknownFinding("known_bad_kernel", node, "")
+                                          : TextFinding("known_bad_kernel", node, "", known));
   output.findings.push_back(UnknownFinding("differs_from_peers", node, ""));
-  output.message = absl::StrCat("kernel ", release, ", IOMMU mode ", mode);
+  output.message = absl::StrCat("kernel ", release, known.empty() ? "" : ", known for ", known,
+                                ", IOMMU mode ", mode);
   output.excerpt = text;
   return output;
 }

@@ -306,6 +306,27 @@ TEST(Lint, ACheckOfEarlierFailuresSaysWhichItCounts) {
               Not(Contains(StartsWith(wrong))));
 }
 
+TEST(Lint, ATrialSetsAVariableAndBecomesAFindingOfItsCheck) {
+  const auto problems = [](const std::string& data) {
+    return Lines(ProblemsOf(absl::StrCat(
+        "checks:\n  - name: site.run\n    title: T\n    kind: exec\n    cost: 1s\n",
+        "    exec: {argv: [run], time: 1s, output: json_lines}\n", data,
+        "    findings: [{name: passes, type: bool, subject: node}, {name: n, type: int, subject: "
+        "node}]\n")));
+  };
+  const std::string at = "site.yaml:2: error: trial ";
+  EXPECT_THAT(problems("    data: [{name: passes, texts: [A=1, B=]}]\n"),
+              Not(Contains(StartsWith(at))));
+  EXPECT_THAT(problems("    data: [{name: passed, texts: [A=1]}]\n"),
+              Contains(StartsWith(at + "passed of check site.run is no bool finding of it")));
+  EXPECT_THAT(problems("    data: [{name: n, texts: [A=1]}]\n"),
+              Contains(StartsWith(at + "n of check site.run is no bool finding of it")));
+  EXPECT_THAT(problems("    data: [{name: passes, texts: [rm]}]\n"),
+              Contains(StartsWith(at + "passes of check site.run sets \"rm\"")));
+  EXPECT_THAT(problems("    data: [{name: passes, number: 1}]\n"),
+              Contains(StartsWith(at + "passes of check site.run sets nothing")));
+}
+
 TEST(Lint, SaysWhatToDoAboutEveryProblem) {
   const std::string text(kSound);
   for (const char* const from : {"prior: low\n            sec", "kind: extract", "cost: 200ms"}) {

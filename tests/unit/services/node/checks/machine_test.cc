@@ -13,8 +13,10 @@
 #include "services/node/checks/system/boot_history.h"
 #include "services/node/checks/system/devices.h"
 #include "services/node/checks/system/listings.h"
+#include "services/node/checks/system/memory.h"
 #include "services/node/checks/system/network_fs.h"
 #include "services/node/checks/system/orchestrator.h"
+#include "services/node/checks/system/platform.h"
 #include "services/node/checks/system/process_load.h"
 #include "services/node/checks/system/version_order.h"
 #include "tests/testing/host/fake_host.h"
@@ -466,6 +468,41 @@ TEST(Orchestrator, NodesOfRealSlurmReportsAreJudged) {
     EXPECT_GE(out_of_service, 1) << file;
   }
   EXPECT_FALSE(ParseSlurmNodes(ReadFixture("slurm/rivos-squeue_out.json")).ok());
+}
+
+TEST(Cpu, MemoryInterleavedOverSocketsHasTooFewNumaNodes) {
+  const struct {
+    const char *name, *lscpu, *nodes, *expected;
+  } kCases[] = {
+      {"interleaved", "Socket(s):   2\nNUMA node(s):   1\n", "1", "2"},
+      {"a node a socket", "Socket(s):   2\nNUMA node(s):   2\n", "2", "?"},
+      {"split sockets", "Socket(s):   2\nNUMA node(s):   8\n", "8", "?"},
+      {"a guest", "Hypervisor vendor:  KVM\nSocket(s):  16\nNUMA node(s):  1\n", "1", "?"},
+      {"no sockets told", "NUMA node(s):   1\n", "1", "?"},
+  };
+  for (const auto& each : kCases) {
+    SCOPED_TRACE(each.name);
+    FakeHost host;
+    host.AddCommand("lscpu", each.lscpu);
+    const auto output = CheckCpu(Context(host));
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(ValueOf(*output, "numa_nodes"), each.nodes);
+    EXPECT_EQ(ValueOf(*output, "numa_nodes_expected"), each.expected);
+  }
+}
+
+TEST(Cmdline, AReleaseKnownToBreakThingsIsNamedAndOthersAreNotCleared) {
+  FakeHost host;
+  host.AddFile("/proc/cmdline", "quiet\n");
+  host.AddFile("/proc/version", "Linux version 7.0.0-1019-nvidia (buildd@bos03) #19-Ubuntu SMP\n");
+  auto output = CheckCmdline(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "known_bad_kernel"), "memory_registration_fails_with_enomem");
+  EXPECT_THAT(output->message, HasSubstr("7.0.0-1019-nvidia, known for memory_registration"));
+  host.AddFile("/proc/version", "Linux version 6.17.0-1032-nvidia (buildd@bos03) #32-Ubuntu SMP\n");
+  output = CheckCmdline(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "known_bad_kernel"), "?");
 }
 
 TEST(BootHistory, ARealPanicRecordNamesItsReason) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/host/live_host.h"
 #include "common/knowledge/rules.h"
+#include "exec_testing.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/testing/status_matchers.h"
 
@@ -253,6 +254,84 @@ TEST_F(ExecCheckTest, AParserThatIsNotKnownIsNamed) {
   check.mutable_exec()->set_output("xml");
   EXPECT_THAT(Run(check, live_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("json_lines")));
+}
+
+void AddTrial(knowledge::v1::Check& check, const std::string& finding, const std::string& setting) {
+  knowledge::v1::FindingSpec& spec = *check.add_findings();
+  spec.set_name(finding);
+  spec.set_type("bool");
+  knowledge::v1::CheckDatum& datum = *check.add_data();
+  datum.set_name(finding);
+  datum.add_texts(setting);
+}
+
+constexpr char kResult[] = R"(echo '{"finding": "word", "value": "x"}')";
+
+TEST_F(ExecCheckTest, AProgramThatFailsIsTriedAgainWithWhatTheCheckDeclares) {
+  knowledge::v1::Check check =
+      SiteCheck({"sh", "-c", absl::StrCat("if [ \"$P2P\" != off ]; then exit 3; fi; ", kResult)});
+  AddTrial(check, "passes_with_p2p_off", "P2P=off");
+  AddTrial(check, "passes_with_nvls_off", "NVLS=off");
+  const auto output = Run(check, live_);
+  ASSERT_THAT(output, IsOk());
+  auto values = ValuesOf(*output);
+  EXPECT_EQ(values["passes_with_p2p_off "], "true");
+  EXPECT_EQ(values["passes_with_nvls_off "], "false");
+  EXPECT_THAT(output->message,
+              AllOf(HasSubstr("ended with exit code 3"), HasSubstr("with P2P=off it passes"),
+                    HasSubstr("with NVLS=off it fails too"), HasSubstr("without it fails again")));
+  EXPECT_THAT(progress_, SizeIs(3));
+}
+
+TEST_F(ExecCheckTest, AHangIsTriedAgainToo) {
+  knowledge::v1::Check check = SiteCheck(
+      {"sh", "-c", absl::StrCat("if [ \"$P2P\" != off ]; then sleep 1000; fi; ", kResult)});
+  check.mutable_exec()->mutable_time_limit()->set_seconds(2);
+  check.add_findings()->set_name("hung");
+  AddTrial(check, "passes_with_p2p_off", "P2P=off");
+  const auto output = Run(check, live_);
+  ASSERT_THAT(output, IsOk());
+  auto values = ValuesOf(*output);
+  EXPECT_EQ(values["hung "], "true");
+  EXPECT_EQ(values["passes_with_p2p_off "], "true");
+}
+
+TEST_F(ExecCheckTest, WhatFailsWhateverIsTriedStaysAnError) {
+  knowledge::v1::Check check = SiteCheck({"sh", "-c", "exit 3"});
+  AddTrial(check, "passes_with_p2p_off", "P2P=off");
+  EXPECT_THAT(Run(check, live_),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("with P2P=off it fails too")));
+}
+
+TEST_F(ExecCheckTest, AProgramThatPassesIsRunOnce) {
+  knowledge::v1::Check check = SiteCheck({"sh", "-c", kResult});
+  AddTrial(check, "passes_with_p2p_off", "P2P=off");
+  const auto output = Run(check, live_);
+  ASSERT_THAT(output, IsOk());
+  EXPECT_THAT(output->findings, SizeIs(1));
+}
+
+TEST_F(ExecCheckTest, WrongValuesOfAnAllReduceAreAFindingAndACrashIsNot) {
+  // all_reduce_perf ends with 1 after either.
+  knowledge::v1::Check check = *Shipped().FindCheck("nccl.allreduce");
+  check.clear_data();
+  const auto prints = [&](const std::string& out) {
+    check.mutable_exec()->clear_argv();
+    for (const std::string& word :
+         {std::string("sh"), std::string("-c"), absl::StrCat("printf '", out, "'; exit 1")}) {
+      check.mutable_exec()->add_argv(word);
+    }
+    return Run(check, live_);
+  };
+  const auto wrong = prints(
+      "8388608 2097152 float sum -1 124 67 118 3 124 67 118 0\\n"
+      "# Out of bounds values : 3 FAILED\\n");
+  ASSERT_THAT(wrong, IsOk());
+  EXPECT_EQ(ValuesOf(*wrong)["wrong_values "], "6");
+  EXPECT_THAT(prints("8388608 2097152 float sum -1 124 67 118 0 124 67 118 0\\n"
+                     "Test CUDA failure\\n"),
+              StatusIs(absl::StatusCode::kAborted,
+                       HasSubstr("exit code 1 and no wrong value: Test CUDA failure")));
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+#ifndef SERVICES_NODE_EXEC_TRIALS_H_
+#define SERVICES_NODE_EXEC_TRIALS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "galen/knowledge/v1/knowledge.pb.h"
+#include "services/node/checks/check.h"
+
+namespace galen::node {
+
+// A further run of a program that failed or hung, with one thing in its surroundings changed. That
+// it passes then tells what it fails on.
+struct Trial {
+  std::string finding;                // true: it passes so, and fails without
+  std::vector<std::string> settings;  // NAME=value, added to its environment
+};
+
+// What `data` of a check of kind EXEC declares (docs/exec.md), in the order of the file. Pure.
+std::vector<Trial> TrialsOf(const knowledge::v1::Check& check);
+
+enum class TrialEnd { kPassed, kFailed, kNotRun };
+
+// Runs the program with these settings (none: as the check does). kNotRun: it was cancelled, or
+// there is no time for a whole run.
+using RunOnce = std::function<TrialEnd(const std::vector<std::string>& settings)>;
+
+// A finding for each trial, on the node `node`, of a program that has failed once. What passes
+// counts only where the program fails without it once more: what fails now and then passes with
+// anything. Unknown where that cannot be told. The message says what each did.
+CheckOutput RunTrials(const std::vector<Trial>& trials, const std::string& node,
+                      const RunOnce& run);
+
+}  // namespace galen::node
+
+#endif  // SERVICES_NODE_EXEC_TRIALS_H_
