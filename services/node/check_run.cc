@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
 #include "common/knowledge/make_result.h"
 #include "services/node/check_threads.h"
+#include "services/node/checks/gpu/gpu_use.h"
 #include "services/node/exec/exec_check.h"
 #include "services/node/extract_check.h"
 
@@ -24,10 +27,26 @@ using knowledge::v1::Check;
 constexpr absl::Duration kHeartbeat = absl::Seconds(1);
 constexpr std::size_t kMaxProgressBytes = 256;
 
+// A program of others does not look whether a job computes on the GPUs that it is about to load;
+// Galen's own tests do, GPU by GPU.
+absl::Status RequireWhatItNeeds(const Check& spec, const CheckContext& context) {
+  if (spec.kind() != Check::EXEC || !context.host.live() || context.allow_busy ||
+      std::find(spec.needs().begin(), spec.needs().end(), "idle_gpu") == spec.needs().end()) {
+    return absl::OkStatus();
+  }
+  static constexpr absl::string_view kLimit = "idle_memory_mib";
+  const bool limited =
+      std::any_of(spec.parameters().begin(), spec.parameters().end(),
+                  [](const auto& parameter) { return parameter.name() == kLimit; });
+  return RequireIdleGpus(context.host,
+                         limited ? std::optional(context.parameters.Number(kLimit)) : std::nullopt);
+}
+
 absl::StatusOr<CheckOutput> RunGuarded(const Check& spec, NativeCheck native,
                                        const CheckContext& context) {
   try {
     if (native != nullptr) return native(context);
+    GALEN_RETURN_IF_ERROR(RequireWhatItNeeds(spec, context));
     return spec.kind() == Check::EXEC ? RunExecCheck(spec, context)
                                       : RunExtractCheck(spec, context);
   } catch (const std::exception& exception) {

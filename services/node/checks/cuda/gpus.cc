@@ -17,6 +17,7 @@
 #include "common/base/text.h"
 #include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/gpu_state.h"
+#include "services/node/checks/gpu/gpu_use.h"
 
 namespace galen::node {
 namespace {
@@ -30,25 +31,6 @@ constexpr std::int64_t kLeastCapability = 70;
 constexpr absl::Duration kToTell = absl::Seconds(2);
 // What a run gets where the check has no deadline.
 constexpr absl::Duration kLongestRun = absl::Hours(2);
-
-// Who uses a GPU; "" nobody. No value: nobody can tell. Not by its utilization, which still shows
-// the test before this one.
-std::optional<std::string> User(const Gpu& gpu, double idle_memory_mib) {
-  if (!gpu.processes.has_value()) return std::nullopt;
-  for (const GpuProcess& process : *gpu.processes) {
-    // Graphics alone (an X server) does not compute.
-    if (absl::StrContains(process.type, "C")) {
-      return absl::StrCat("used by ", CleanText(process.name, 64), " (", process.pid, ")");
-    }
-  }
-  // Processes of other containers are not listed.
-  if (!gpu.memory_used_mib.has_value()) return std::nullopt;
-  if (*gpu.memory_used_mib > idle_memory_mib) {
-    return absl::StrCat(*gpu.memory_used_mib,
-                        " MiB of its memory are used by nobody who is listed");
-  }
-  return std::string();
-}
 
 // Numbers `gpus` as nvidia-smi does and refuses those in use.
 absl::Status Refuse(const CheckContext& context, TestGpus& gpus) {
@@ -70,7 +52,7 @@ absl::Status Refuse(const CheckContext& context, TestGpus& gpus) {
     if (context.allow_busy || !gpu.refused.empty()) continue;
     const std::optional<std::string> user =
         known == nullptr ? std::nullopt
-                         : User(*known, context.parameters.Number("idle_memory_mib"));
+                         : UserOf(*known, context.parameters.Number("idle_memory_mib"));
     gpu.refused = user.value_or("nobody can tell whether another process uses it");
   }
   return absl::OkStatus();
