@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/exec/parsers.h"
 #include "services/node/exec/words.h"
@@ -91,9 +93,12 @@ absl::StatusOr<CheckOutput> ParseNvbandwidth(const ProgramOutput& output) {
   std::map<std::string, Matrix> matrices;
   Matrix* matrix = nullptr;
   std::string test;
+  // It compares what arrived, and ends with EXIT_FAILURE at the first that is wrong (memcpy.cpp).
+  std::optional<std::string> wrong_in;
   for (const absl::string_view line : OutputLines(output.result.out)) {
     int device = 0;
     std::string name;
+    if (absl::StrContains(line, "Invalid value when checking the pattern")) wrong_in = test;
     if (RE2::PartialMatch(Piece(line), *kDevice, &device, &name)) {
       if (products.size() < kMostDevices) products[device] = name;
     } else if (RE2::PartialMatch(Piece(line), *kRunning, &name)) {
@@ -136,10 +141,22 @@ absl::StatusOr<CheckOutput> ParseNvbandwidth(const ProgramOutput& output) {
     found.findings.push_back(
         FloatFinding("latency_ns", node, absl::StrCat("gpu:", at.second), value));
   }
-  if (found.findings.empty()) return NotOutputOf("nvbandwidth", output.result.out);
+  if (output.result.exit_code != 0 && !wrong_in.has_value()) {
+    return absl::AbortedError(absl::StrCat("nvbandwidth ended with exit code ",
+                                           output.result.exit_code,
+                                           " and no wrong value: ", LastWords(output.result)));
+  }
+  if (found.findings.empty() && !wrong_in.has_value()) {
+    return NotOutputOf("nvbandwidth", output.result.out);
+  }
   AddFloors(output, floors, found);
+  found.findings.push_back(BoolFinding("data_wrong", node, "", wrong_in.has_value()));
   found.message = absl::StrCat(matrices.size(), " tests of nvbandwidth on ", products.size(),
                                products.size() == 1 ? " GPU" : " GPUs");
+  if (wrong_in.has_value()) {
+    absl::StrAppend(&found.message, "; wrong data in ",
+                    wrong_in->empty() ? "a test" : CleanText(*wrong_in, 64));
+  }
   return found;
 }
 

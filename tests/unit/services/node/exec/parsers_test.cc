@@ -169,6 +169,24 @@ TEST(Nvbandwidth, RatesBelowTheFloorOfTheModelFail) {
   }
   EXPECT_EQ(ValueOf(result, "d2d_gb_s", "gpu:1/peer:0"), "389.9");
   EXPECT_EQ(ValueOf(result, "h2d_floor_gb_s"), "48");
+  EXPECT_EQ(ValueOf(result, "data_wrong"), "false");
+}
+
+TEST(Nvbandwidth, DataThatArriveWrongAreAFindingAndAnotherEndIsNot) {
+  // As it prints them where two GPUs of one guest lie in two partitions of the NVSwitches.
+  const CheckResult wrong = ResultOf("exec.nvbandwidth",
+                                     "Running device_to_device_memcpy_read_ce.\n"
+                                     " Invalid value when checking the pattern at 0x735f80000000\n"
+                                     " Current offset : 200064 \n"
+                                     "ASSERT in expression h_errorFlag == 0\n",
+                                     1);
+  EXPECT_EQ(wrong.status(), CheckResult::FAIL);
+  EXPECT_EQ(ValueOf(wrong, "data_wrong"), "true");
+  EXPECT_THAT(wrong.message(), HasSubstr("wrong data in device_to_device_memcpy_read_ce"));
+  const CheckResult other =
+      ResultOf("exec.nvbandwidth", "Running host_to_device_memcpy_ce.\nCUDA_ERROR_UNKNOWN\n", 1);
+  EXPECT_EQ(other.status(), CheckResult::ERROR);
+  EXPECT_THAT(other.message(), HasSubstr("CUDA_ERROR_UNKNOWN"));
 }
 
 constexpr char kBandwidthTest[] =
