@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -57,6 +60,14 @@ absl::StatusOr<CheckOutput> ParseStream(const ProgramOutput& output) {
   return found;
 }
 
+// What the kernel says of a device that failed to read (Linux block/blk-core.c, blk_errors). fio
+// says the same way that it was asked for what it cannot do, as EINVAL or ENOENT.
+bool IsDeviceError(std::int64_t error) {
+  static constexpr std::int64_t kErrors[] = {EIO,    EBADE,     ENODATA,  ENOLINK,
+                                             EILSEQ, ETIMEDOUT, EREMOTEIO};
+  return std::find(std::begin(kErrors), std::end(kErrors), error) != std::end(kErrors);
+}
+
 absl::StatusOr<CheckOutput> ParseFio(const ProgramOutput& output) {
   // fio may print notes before the object.
   absl::string_view text = output.result.out;
@@ -70,6 +81,7 @@ absl::StatusOr<CheckOutput> ParseFio(const ProgramOutput& output) {
   const std::string node = output.context.host.name();
   CheckOutput found;
   std::size_t jobs = 0;
+  bool device_failed = false;
   for (const json& job : document["jobs"]) {
     if (!job.is_object() || ++jobs > kMostJobs) continue;
     std::string name = absl::StrCat("job:", jobs);
@@ -84,6 +96,7 @@ absl::StatusOr<CheckOutput> ParseFio(const ProgramOutput& output) {
     found.findings.push_back(error.is_number_integer()
                                  ? IntFinding("error", node, name, error.get<std::int64_t>())
                                  : UnknownFinding("error", node, name));
+    device_failed |= error.is_number_integer() && IsDeviceError(error.get<std::int64_t>());
     for (const char* const way : {"read", "write"}) {
       if (!job.contains(way) || !job[way].is_object()) continue;
       const json& side = job[way];
@@ -100,6 +113,11 @@ absl::StatusOr<CheckOutput> ParseFio(const ProgramOutput& output) {
     }
   }
   if (jobs == 0) return NotOutputOf("fio", output.result.out);
+  if (output.result.exit_code != 0 && !device_failed) {
+    return absl::AbortedError(
+        absl::StrCat("fio ended with exit code ", output.result.exit_code,
+                     " and no error of a device: ", LastWords(output.result)));
+  }
   found.message = absl::StrCat(jobs, jobs == 1 ? " job" : " jobs", " of fio");
   return found;
 }

@@ -419,5 +419,22 @@ TEST(Fio, WhatItDoesNotSayIsUnknownAndNotZero) {
   EXPECT_EQ(ValueOf(result, "read_p99_ms", "job:a"), "unknown");
 }
 
+TEST(Fio, ADeviceThatCannotBeReadFailsAndAWrongQuestionIsAnError) {
+  const auto ends = [](int error, const char* err) {
+    return ResultOf("exec.fio_read",
+                    absl::StrCat(R"({"jobs": [{"jobname": "galen", "error": )", error,
+                                 R"(, "read": {"total_ios": 0}}]})"),
+                    1, err);
+  };
+  const CheckResult broken =
+      ends(5, "fio: pid=7, err=5/file:io_u.c:1803, error=Input/output error");
+  EXPECT_EQ(broken.status(), CheckResult::FAIL);
+  EXPECT_EQ(ValueOf(broken, "error", "job:galen"), "5");
+  const CheckResult absent =
+      ends(22, "fio: pid=0, err=22/file:filesetup.c:1155, error=Invalid argument");
+  EXPECT_EQ(absent.status(), CheckResult::ERROR);
+  EXPECT_THAT(absent.message(), HasSubstr("no error of a device: fio: pid=0, err=22"));
+}
+
 }  // namespace
 }  // namespace galen::node
