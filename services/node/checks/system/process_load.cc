@@ -91,9 +91,10 @@ absl::StatusOr<CheckOutput> CheckProcessLoad(const CheckContext& context) {
   bool all_now = true;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   // What reads the machine is on it too, and so are the checks that run beside this one.
-  const auto is_probe = [&](const ListedProcess& process) {
-    return process.name == "ps" || process.name == "top" || process.name == "galen" ||
-           process.name == "galen-node" || process.name == "galen-gputest";
+  const auto is_probe = [](const ListedProcess& process) {
+    static constexpr absl::string_view kProbes[] = {"ps",         "top",         "galen",
+                                                    "galen-node", "galen-guard", "galen-gputest"};
+    return absl::c_linear_search(kProbes, process.name);
   };
   std::vector<std::pair<const ListedProcess*, Load>> busy;
   for (const ListedProcess& process : processes) {

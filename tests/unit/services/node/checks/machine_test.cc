@@ -220,6 +220,7 @@ TEST(ProcessLoad, TheJobsOwnTreeIsNotForeign) {
                   "50 1 root S - 9 1 60.0 dcgm-exporter x\n"
                   "60 1 v R - 9 1 200.0 other x\n"
                   "65 1 root R - 9 1 70.0 galen-gputest init\n"
+                  "66 1 root R - 0 1 85.7 galen-guard galen-guard\n"
                   "70 2 root S - 9 1 90.0 kworker x\n");
   const auto output = CheckProcessLoad(Context(host));
   ASSERT_TRUE(output.ok()) << output.status();
