@@ -8,13 +8,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
-#include "common/base/text.h"
 #include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/gpu_state.h"
 #include "services/node/checks/gpu/gpu_use.h"

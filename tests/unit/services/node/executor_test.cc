@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -445,44 +444,6 @@ TEST_F(NodeExecutorTest, LeaveToLoadABusyDeviceNeedsLeaveToLoadDevices) {
   request.set_allow_intrusive(true);
   EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(), on_result), IsOk());
   EXPECT_EQ(message, "busy allowed");
-}
-
-TEST_F(NodeExecutorTest, AProgramThatNeedsIdleGpusDoesNotRunWhileSomebodyUsesThem) {
-  // No driver of this machine answers in place of the fake one.
-  setenv("GALEN_NVML_LIBRARY", "/nonexistent/libnvidia-ml.so.1", 1);
-  knowledge::v1::KnowledgeBase base;
-  knowledge::v1::Check& check = *base.add_checks();
-  check.set_name("t.burn");
-  check.set_kind(knowledge::v1::Check::EXEC);
-  check.set_intrusive(true);
-  check.add_needs("idle_gpu");
-  check.mutable_exec()->add_argv("burn");
-  check.mutable_exec()->set_output("json_lines");
-  knowledge::v1::FindingSpec& finding = *check.add_findings();
-  finding.set_name("count");
-  finding.set_type("int");
-  finding.set_subject("node");
-  const NodeExecutor executor(hosts_, std::make_shared<const knowledge::Knowledge>(base), {}, {});
-  host_->SetLive(true);
-  host_->AddCommand("burn", R"({"finding": "count", "value": 1})");
-  host_->AddCommand("nvidia-smi -q -x", R"(<nvidia_smi_log><gpu id="00000000:17:00.0"><processes>
-      <process_info><pid>4711</pid><type>C</type><process_name>python</process_name></process_info>
-      </processes></gpu></nvidia_smi_log>)");
-  v1::RunChecksRequest request;
-  request.add_checks("t.burn");
-  request.set_allow_intrusive(true);
-  CheckResult result;
-  const auto run = [&] {
-    EXPECT_THAT(executor.RunChecks(request, absl::InfiniteFuture(),
-                                   [&](CheckResult told) { result = std::move(told); }),
-                IsOk());
-  };
-  run();
-  EXPECT_EQ(result.status(), CheckResult::SKIPPED);
-  EXPECT_THAT(result.message(), HasSubstr("gpu:0: used by python (4711)"));
-  request.set_allow_busy(true);
-  run();
-  EXPECT_EQ(result.status(), CheckResult::PASS);
 }
 
 TEST_F(NodeExecutorTest, ProgressIsToldOnlyWhenAskedForAndNotTooOften) {
