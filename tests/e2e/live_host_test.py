@@ -58,6 +58,13 @@ class LiveHost(unittest.TestCase):
         for name in ("system.memory", "system.disk", "gpu.ecc"):
             self.assertIn(name, run.stdout)
 
+    def test_an_option_does_not_take_the_names_of_checks_behind_it(self):
+        run = galen.galen("checks", "run", "--knowledge", f"{galen.ROOT}/knowledge", "system.cpu", "system.memory")
+        self.assertIn(run.returncode, (0, 3), run.stderr)
+        self.assertIn("system.cpu@", run.stdout)
+        self.assertIn("system.memory@", run.stdout)
+        self.assertNotIn("unknown %", run.stdout)
+
     def test_checks_list_shows_the_catalogue(self):
         run = galen.galen("checks", "list")
         self.assertEqual(run.returncode, 0)

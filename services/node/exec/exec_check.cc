@@ -319,7 +319,8 @@ absl::StatusOr<CheckOutput> RunExecCheck(const Check& check, const CheckContext&
   }
   if (!result.ok()) return result.status();
   absl::StatusOr<CheckOutput> output = Interpret(check, context, *result);
-  if (result->exit_code == 0) return output;
+  // What does not apply here fails on nothing.
+  if (result->exit_code == 0 || absl::IsFailedPrecondition(output.status())) return output;
   return WithTrials(check, context, argv, std::move(output),
                     result->err.empty() ? result->out : result->err);
 }

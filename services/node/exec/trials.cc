@@ -4,20 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 
 namespace galen::node {
 namespace {
 
 absl::string_view WordOf(TrialEnd end) {
-  switch (end) {
-    case TrialEnd::kPassed:
-      return "passes";
-    case TrialEnd::kFailed:
-      return "fails too";
-    case TrialEnd::kNotRun:
-      break;
-  }
-  return "was not tried";
+  if (end == TrialEnd::kNotRun) return "was not tried";
+  return end == TrialEnd::kPassed ? "passes" : "fails too";
 }
 
 }  // namespace

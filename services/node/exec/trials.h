@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 #include "services/node/checks/check.h"
 

@@ -33,11 +33,7 @@ constexpr absl::Duration kLongestRun = absl::Hours(2);
 // Numbers `gpus` as nvidia-smi does and refuses those in use.
 absl::Status Refuse(const CheckContext& context, TestGpus& gpus) {
   const absl::StatusOr<GpuState> state = QueryNvidia(context.host);
-  if (!state.ok() && !context.allow_busy) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot tell whether another process uses the GPUs: ", state.status().message(),
-        "; allow busy devices to test all the same"));
-  }
+  if (!state.ok() && !context.allow_busy) return UsersUnknown(state.status());
   for (TestGpu& gpu : gpus.all) {
     const Gpu* known = nullptr;
     for (std::size_t i = 0; state.ok() && i < state->gpus.size(); ++i) {
@@ -51,7 +47,7 @@ absl::Status Refuse(const CheckContext& context, TestGpus& gpus) {
     const std::optional<std::string> user =
         known == nullptr ? std::nullopt
                          : UserOf(*known, context.parameters.Number("idle_memory_mib"));
-    gpu.refused = user.value_or("nobody can tell whether another process uses it");
+    gpu.refused = user.value_or(std::string(kUserUnknown));
   }
   return absl::OkStatus();
 }

@@ -40,6 +40,11 @@ std::optional<std::string> KfdUser(const host::Host& host) {
 
 }  // namespace
 
+absl::Status UsersUnknown(const absl::Status& why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot tell whether another process uses the GPUs: ", why.message(), kAllow));
+}
+
 std::optional<std::string> UserOf(const Gpu& gpu, std::optional<double> idle_memory_mib) {
   if (!gpu.processes.has_value()) return std::nullopt;
   for (const GpuProcess& process : *gpu.processes) {
@@ -60,15 +65,11 @@ std::optional<std::string> UserOf(const Gpu& gpu, std::optional<double> idle_mem
 
 absl::Status RequireIdleGpus(const host::Host& host, std::optional<double> idle_memory_mib) {
   const absl::StatusOr<GpuState> state = QueryGpus(host);
-  if (!state.ok()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot tell whether another process uses the GPUs: ", state.status().message(), kAllow));
-  }
+  if (!state.ok()) return UsersUnknown(state.status());
   std::vector<std::string> users;
   const auto note = [&](const std::string& which, const std::optional<std::string>& user) {
     if (user == "") return;
-    users.push_back(absl::StrCat(which, ": ",
-                                 user.value_or("nobody can tell whether another process uses it")));
+    users.push_back(absl::StrCat(which, ": ", user.value_or(std::string(kUserUnknown))));
   };
   bool amd = false;
   for (const Gpu& gpu : state->gpus) {

@@ -5,10 +5,17 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "services/node/checks/check.h"
 #include "services/node/checks/gpu/gpu_state.h"
 
 namespace galen::node {
+
+// Said of a GPU of which nobody can tell who uses it.
+inline constexpr absl::string_view kUserUnknown = "nobody can tell whether another process uses it";
+
+// FAILED_PRECONDITION: that, because of `why`, nobody can tell who uses the GPUs, and what to do.
+absl::Status UsersUnknown(const absl::Status& why);
 
 // Who computes on a GPU, "used by python (4711)"; "" nobody. No value: nobody can tell. Not by its
 // utilization, which still shows the test before this one. `idle_memory_mib`: with more of its

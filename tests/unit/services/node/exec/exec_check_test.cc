@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/steady.h"
 #include "common/host/live_host.h"
 #include "common/knowledge/rules.h"
 #include "exec_testing.h"
@@ -56,6 +57,7 @@ class ExecCheckTest : public ::testing::Test {
     if (!parameters.ok()) return parameters.status();
     CheckContext context{.host = host, .knowledge = knowledge_};
     context.parameters = *std::move(parameters);
+    context.deadline = deadline_;
     context.progress = [this](double done, absl::string_view what) {
       progress_.emplace_back(done, std::string(what));
     };
@@ -68,6 +70,7 @@ class ExecCheckTest : public ::testing::Test {
     options.name = "n1";
     return options;
   }()};
+  absl::Time deadline_ = absl::InfiniteFuture();
   std::vector<std::pair<double, std::string>> progress_;
 };
 
@@ -301,6 +304,24 @@ TEST_F(ExecCheckTest, WhatFailsWhateverIsTriedStaysAnError) {
   AddTrial(check, "passes_with_p2p_off", "P2P=off");
   EXPECT_THAT(Run(check, live_),
               StatusIs(absl::StatusCode::kAborted, HasSubstr("with P2P=off it fails too")));
+}
+
+TEST_F(ExecCheckTest, WithoutTimeForAWholeRunNothingIsTried) {
+  knowledge::v1::Check check = SiteCheck({"sh", "-c", "exit 3"});
+  AddTrial(check, "passes_with_p2p_off", "P2P=off");
+  deadline_ = SteadyNow() + absl::Seconds(59);  // of the 60 that a run may take
+  EXPECT_THAT(Run(check, live_),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("with P2P=off it was not tried")));
+}
+
+TEST_F(ExecCheckTest, WhatDoesNotApplyHereIsNotTriedAgain) {
+  knowledge::v1::Check check =
+      SiteCheck({"sh", "-c", R"(echo '{"skip": "no such card"}'; exit 3)"});
+  check.mutable_exec()->add_exit_codes(3);
+  AddTrial(check, "passes_with_p2p_off", "P2P=off");
+  EXPECT_THAT(Run(check, live_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no such card")));
+  EXPECT_THAT(progress_, SizeIs(0));
 }
 
 TEST_F(ExecCheckTest, AProgramThatPassesIsRunOnce) {

@@ -169,7 +169,8 @@ TEST(Nvbandwidth, RatesBelowTheFloorOfTheModelFail) {
   }
   EXPECT_EQ(ValueOf(result, "d2d_gb_s", "gpu:1/peer:0"), "389.9");
   EXPECT_EQ(ValueOf(result, "h2d_floor_gb_s"), "48");
-  EXPECT_EQ(ValueOf(result, "data_wrong"), "false");
+  // Whoever ran it may have switched the comparison off.
+  EXPECT_EQ(ValueOf(result, "data_wrong"), "unknown");
 }
 
 TEST(Nvbandwidth, DataThatArriveWrongAreAFindingAndAnotherEndIsNot) {
