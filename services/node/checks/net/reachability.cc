@@ -25,6 +25,13 @@ constexpr std::size_t kMostLine = 256;
 constexpr std::size_t kLeastToken = 16;
 constexpr std::size_t kMostToken = 128;
 constexpr absl::Duration kReserve = absl::Milliseconds(500);
+// The first SYN is sent again after 1 s, the second after 2 s more (RFC 6298, sections 2.1
+// and 5.5), and a busy host answers late: with less patience than this, one lost packet or a slow
+// machine would be a connection that failed.
+constexpr absl::Duration kConnectTime = absl::Seconds(4);
+// How long the other side's program may take to answer. Its kernel has taken the connection by
+// then.
+constexpr absl::Duration kAnswerTime = absl::Seconds(1);
 // How long a stranger may take over its line.
 constexpr absl::Duration kLineTime = absl::Seconds(2);
 // What ping may take: five packets, and a second of patience.
@@ -39,15 +46,18 @@ std::optional<int> PathMtu(const Connection& connection) {
   return failed == 0 && mtu > 0 ? std::optional<int>(mtu) : std::nullopt;
 }
 
-// One connection; says `line` and waits for an answer when there is one to say.
+// One connection; says `line` where there is one to say. A late answer is no failure: the network
+// has brought the connection about.
 absl::Status Once(const SocketAddress& peer, absl::string_view line, const WaitLimits& limits,
                   Reached* reached) {
   const absl::Time start = SteadyNow();
   GALEN_ASSIGN_OR_RETURN(Connection connection, Connection::Open(peer, limits));
   const double took = absl::ToDoubleMilliseconds(SteadyNow() - start);
   if (!line.empty()) {
-    GALEN_RETURN_IF_ERROR(connection.SendLine(line, limits));
-    GALEN_RETURN_IF_ERROR(connection.ReceiveLine(kMostLine, limits).status());
+    const WaitLimits answer{std::min(limits.deadline, SteadyNow() + kAnswerTime), limits.cancelled};
+    GALEN_RETURN_IF_ERROR(connection.SendLine(line, answer));
+    const absl::Status answered = connection.ReceiveLine(kMostLine, answer).status();
+    if (!answered.ok() && !absl::IsDeadlineExceeded(answered)) return answered;
   }
   reached->path_mtu = PathMtu(connection);
   reached->connect_ms = reached->connect_ms == 0 ? took : std::min(reached->connect_ms, took);
@@ -127,8 +137,7 @@ absl::StatusOr<CheckOutput> ReachAll(const CheckContext& context, const std::str
   std::size_t untried = 0;
   const int attempts = static_cast<int>(context.parameters.Integer("attempts"));
   for (const SocketAddress& address : addresses) {
-    GALEN_ASSIGN_OR_RETURN(const Reached reached,
-                           Reach(address, attempts, absl::Seconds(1), limits));
+    GALEN_ASSIGN_OR_RETURN(const Reached reached, Reach(address, attempts, kConnectTime, limits));
     Add(context, address.Text(), reached, PingLoss(context, address, limits), &output);
     untried += reached.attempts == 0;
     if (reached.failed == 0) continue;
@@ -195,15 +204,15 @@ absl::StatusOr<CheckOutput> Join(const CheckContext& context, const std::string&
                                  const WaitLimits& limits) {
   GALEN_ASSIGN_OR_RETURN(const SocketAddress peer,
                          ParseSocketAddress(context.parameters.Text("peer")));
-  GALEN_ASSIGN_OR_RETURN(const Reached reached,
-                         ReachSaying(peer, absl::StrCat("reach ", token),
-                                     static_cast<int>(context.parameters.Integer("attempts")),
-                                     absl::Seconds(1), limits));
+  GALEN_ASSIGN_OR_RETURN(
+      const Reached reached,
+      ReachSaying(peer, absl::StrCat("reach ", token),
+                  static_cast<int>(context.parameters.Integer("attempts")), kConnectTime, limits));
   if (reached.attempts == 0) {
     return absl::DeadlineExceededError("no time was left to connect to the other node");
   }
   Reached last;
-  const WaitLimits one{std::min(limits.deadline, SteadyNow() + absl::Seconds(1)), limits.cancelled};
+  const WaitLimits one{std::min(limits.deadline, SteadyNow() + kAnswerTime), limits.cancelled};
   // Where it does not come through, the server ends by its own deadline.
   Once(peer, absl::StrCat("bye ", token), one, &last).IgnoreError();
   CheckOutput output;

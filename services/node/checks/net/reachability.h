@@ -22,8 +22,9 @@ struct Reached {
   double connect_ms = 0;        // of the quickest that came through
 };
 
-// Connects `attempts` times (1 to 100) with `each` of patience and closes again; an attempt that
-// the deadline cuts short does not count. CANCELLED.
+// Connects `attempts` times (1 to 100) and closes again. An attempt has failed when the peer's
+// kernel refuses it, or has not taken it after `each`; one that the deadline cuts short does not
+// count. CANCELLED.
 absl::StatusOr<Reached> Reach(const SocketAddress& peer, int attempts, absl::Duration each,
                               const WaitLimits& limits);
 
