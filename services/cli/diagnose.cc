@@ -141,13 +141,28 @@ absl::StatusOr<v1::Incident> MakeIncident(const DiagnoseArguments& arguments,
                                           const v1::Incident* from_bundle) {
   v1::Incident incident;
   if (from_bundle != nullptr) incident = *from_bundle;
-  if (!arguments.description.empty()) incident.set_description(arguments.description);
+  std::vector<std::string> logs = arguments.logs;
+  std::string description;
+  for (const std::string& word : arguments.words) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(word, error)) {
+      logs.push_back(word);
+    } else if (description.empty()) {
+      description = word;
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", word, "\" is not a file, and the description is \"", description,
+                       "\" already: put the whole description into one pair of quotes, or correct "
+                       "the file's name"));
+    }
+  }
+  if (!description.empty()) incident.set_description(description);
   if (!arguments.nodes.empty()) {
     incident.clear_nodes();
     for (const std::string& node : arguments.nodes) incident.add_nodes(node);
   }
   GALEN_RETURN_IF_ERROR(AddTimes(arguments, incident));
-  for (const std::string& path : arguments.logs) {
+  for (const std::string& path : logs) {
     absl::StatusOr<v1::LogSource> log = MakeLog(path, !arguments.server.empty());
     if (!log.ok()) return log.status();
     *incident.add_logs() = *std::move(log);

@@ -18,7 +18,7 @@ namespace galen::cli {
 
 // `galen diagnose` as it was called.
 struct DiagnoseArguments {
-  std::string description;
+  std::vector<std::string> words;  // the description, and names of files, which are logs
   std::vector<std::string> logs;
   std::vector<std::string> nodes;
   std::string bundle;  // directory; archives are unpacked before
@@ -33,7 +33,9 @@ struct DiagnoseArguments {
   std::optional<ReasoningForm> show_reasoning;  // after the report; a drawing: instead of it
 };
 
-// The incident of a call: the bundle's own, overlaid with what the call says. Logs are passed by
+// The incident of a call: the bundle's own, overlaid with what the call says. A word that names a
+// file is a log (`--log *.log`, as a shell writes it out); at most one other is left, the
+// description. Logs are passed by
 // path, or read (at most 2 MiB each) when a server gets them.
 // Errors: INVALID_ARGUMENT, NOT_FOUND, each naming the argument and what to do.
 absl::StatusOr<v1::Incident> MakeIncident(const DiagnoseArguments& arguments,

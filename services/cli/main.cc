@@ -305,12 +305,11 @@ ExitCode RunChecks(const Arguments& arguments, ChecksCommand command, Console& c
   return TellResults(results, arguments.json, console);
 }
 
-// An option that may be given again takes one value each time, so that it does not swallow the
-// names of checks or the description behind it. Logs are what a shell makes of `--log *.log`.
+// A repeatable option takes one value each time, so that it does not swallow the names of checks or
+// the description that follow it.
 void TakeOneValueEach(CLI::App& command) {
   for (CLI::Option* const option : command.get_options()) {
-    if (!option->get_positional() && option->get_expected_max() > 1 &&
-        !option->check_lname("log")) {
+    if (!option->get_positional() && option->get_expected_max() > 1) {
       option->allow_extra_args(false);
     }
   }
@@ -334,9 +333,9 @@ int Main(int argc, char** argv) {
   };
 
   CLI::App* diagnose = app.add_subcommand("diagnose", "Find the cause of an incident");
-  diagnose->add_option("description", arguments.diagnose.description,
-                       "What went wrong, in your words");
-  diagnose->add_option("--log", arguments.diagnose.logs, "A log of the job; may be given again")
+  diagnose->add_option("description", arguments.diagnose.words,
+                       "The incident in your words, in quotes; also log files");
+  diagnose->add_option("--log", arguments.diagnose.logs, "A log of the job (repeatable)")
       ->type_name("FILE");
   diagnose->add_option("--node", arguments.diagnose.nodes, "A node under suspicion; again")
       ->type_name("HOST");
@@ -500,7 +499,9 @@ int Main(int argc, char** argv) {
   CLI::App* capture = bundle->add_subcommand("capture", "Of this machine");
   capture->add_option("directory", arguments.capture.directory, "A new directory")->required();
   capture->add_option("--description", arguments.capture.description, "What went wrong");
-  capture->add_option("--log", arguments.capture.logs, "A log to take along; again")
+  std::vector<std::string> more_logs;
+  capture->add_option("logs", more_logs, "More logs to include")->type_name("FILE");
+  capture->add_option("--log", arguments.capture.logs, "A log to include (repeatable)")
       ->type_name("FILE");
   capture->add_option("--job-pid", arguments.capture.job_pid, "A process of the job");
   capture->add_option("--time", arguments.capture.time_s, "Seconds that all but the logs may take")
@@ -567,6 +568,7 @@ int Main(int argc, char** argv) {
   if (*run) return RunChecks(arguments, ChecksCommand::kRun, console);
   if (*capture) {
     arguments.capture.knowledge = arguments.knowledge;
+    arguments.capture.logs.insert(arguments.capture.logs.end(), more_logs.begin(), more_logs.end());
     return CaptureBundle(arguments.capture, console);
   }
   if (*create) return NewBundle(arguments.create, console);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/scratch.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::cli {
@@ -143,12 +144,29 @@ TEST(MakeIncident, WhatTheCallSaysGoesBeforeTheBundle) {
   bundle.add_nodes("n1");
   DiagnoseArguments arguments;
   EXPECT_EQ(MakeIncident(arguments, &bundle)->description(), "from the bundle");
-  arguments.description = "from the call";
+  arguments.words = {"from the call"};
   arguments.nodes = {"n2"};
   const auto incident = MakeIncident(arguments, &bundle);
   ASSERT_THAT(incident, IsOk());
   EXPECT_EQ(incident->description(), "from the call");
   EXPECT_THAT(incident->nodes(), ::testing::ElementsAre("n2"));
+}
+
+TEST(MakeIncident, WordsThatNameFilesAreLogsAndOneOtherIsTheDescription) {
+  const galen::testing::Scratch scratch;
+  const std::string first = scratch.Write("first.log", "one"),
+                    second = scratch.Write("second.log", "two");
+  DiagnoseArguments arguments;
+  arguments.logs = {first};
+  arguments.words = {second, "job hangs"};
+  const auto incident = MakeIncident(arguments, nullptr);
+  ASSERT_TRUE(incident.ok()) << incident.status();
+  EXPECT_EQ(incident->description(), "job hangs");
+  ASSERT_EQ(incident->logs_size(), 2);
+  EXPECT_THAT(incident->logs(1).path(), ::testing::EndsWith("/second.log"));
+
+  arguments.words = {"mistyped.log", "job hangs"};
+  EXPECT_EQ(MakeIncident(arguments, nullptr).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(MakeIncident, ALogTravelsByPathHereAndByContentToAServer) {
