@@ -1,34 +1,40 @@
-# The newcomer's commands. Developers use the CMake presets: see CONTRIBUTING.md.
-.PHONY: help packages api-tools console-tools kube-tools images build run test test-default test-asan test-tsan fuzz bench clean
+# The newcomer's commands, and a name for each tier of tests (CONTRIBUTING.md says what each tier holds).
+.PHONY: help packages api-tools console-tools kube-tools images build run test test-sanitizers test-asan test-tsan test-all fuzz bench clean
 .DEFAULT_GOAL := help
 
+packages = common/cmake/install_packages.sh
 configure = cmake --preset $(1) --log-level=WARNING >/dev/null
-# On a terminal one line that counts; in a pipe nothing but errors.
-build = quiet=--quiet; [ -t 1 ] && quiet=; NINJA_STATUS="[%f of %t] " ninja -C $(1) $$quiet $(2)
+build = common/cmake/build.py
+ctest = tests/ctest.py
+# How many inputs each fuzzer gets in test-all.
+FUZZ_RUNS ?= 100000
 
 help:
-	@echo "make run    install what is missing, build, and diagnose an example incident"
-	@echo "make test   the same set-up, then every test, also under the sanitizers"
-	@echo "make build  programs in build/bin"
-	@echo "make console-tools  Chromium and npm packages, for the tests of the web console"
-	@echo "make api-tools      a generator of API clients, for the test of /openapi.json"
-	@echo "make kube-tools     helm and what checks manifests, for the tests of the chart"
-	@echo "make images         a container image of each program (images/build.sh)"
-	@echo "make fuzz   every fuzzer, ten million inputs each: takes hours"
-	@echo "make bench  benchmarks (bench/README.md)"
+	@echo "make run              install what is missing, build the program galen, and diagnose an example incident"
+	@echo "make test             unit, integration and end-to-end tests, the linters over what changed, one short chaos run"
+	@echo "make test-sanitizers  unit tests under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer; the fuzzers' seeds"
+	@echo "make test-all         both of these and everything else: hours"
+	@echo "make build            all programs, in build/bin"
+	@echo "make fuzz             every fuzzer, ten million inputs each: many hours"
+	@echo "make bench            benchmarks (bench/README.md)"
+	@echo "make images           a container image of each program (images/build.sh)"
+	@echo "make packages         install every package that any of these needs"
+	@echo "make console-tools    Chromium and npm packages, for the tests of the web console"
+	@echo "make api-tools        a generator of API clients, for the test of /openapi.json"
+	@echo "make kube-tools       helm and what checks manifests, for the tests of the chart"
 
 packages:
-	@common/cmake/install_packages.sh
+	@$(packages) run test sanitizers all
 
-# What the tests of the web console need beside packages.txt; without it they are skipped.
+# What the tests of the web console need beside the packages; without it they are skipped.
 console-tools:
 	@services/gateway/console/install_tools.sh
 
-# What the test of /openapi.json needs beside packages.txt; without it it is skipped.
+# What the test of /openapi.json needs beside the packages; without it it is skipped.
 api-tools:
 	@tests/e2e/openapi/install_tools.sh
 
-# What the tests of helm/ and k8s/ need beside packages.txt; without it they are skipped.
+# What the tests of helm/ and k8s/ need beside the packages; without it they are skipped.
 kube-tools:
 	@helm/tools/install.sh
 
@@ -36,49 +42,63 @@ kube-tools:
 images:
 	@images/build.sh
 
-build: packages
+run:
+	@$(packages) run
 	@echo "configure: build/"
 	@$(call configure,default)
-	@echo "build: programs in build/bin"
-	@$(call build,build,programs)
-
-run: build
+	@$(build) build galen
 	@echo "run: galen diagnose --bundle docs/examples/cublas-ecc"
 	@echo
 	@build/bin/galen diagnose --bundle docs/examples/cublas-ecc
 
-test: test-default test-asan test-tsan
-	@echo "test: all passed"
-
-test-default: packages
-	@echo "build: programs, tests and benchmarks"
+build:
+	@$(packages) run
 	@$(call configure,default)
-	@$(call build,build,)
-	@echo "test: everything"
-	@ctest --preset default
+	@$(build) build programs
 
-test-asan: packages
-	@echo "build: AddressSanitizer and UndefinedBehaviorSanitizer"
+test:
+	@$(packages) run test
+	@$(call configure,default)
+	@$(build) build programs test_programs
+	@$(ctest) default
+
+test-sanitizers: test-asan test-tsan
+
+test-asan:
+	@$(packages) run test sanitizers
 	@$(call configure,asan)
-	@$(call build,build/asan,test_programs fuzzers)
-	@echo "test: under AddressSanitizer and UndefinedBehaviorSanitizer"
-	@ctest --preset asan
+	@$(build) build/asan test_programs fuzzers
+	@$(ctest) asan
 
-test-tsan: packages
-	@echo "build: ThreadSanitizer"
+test-tsan:
+	@$(packages) run test sanitizers
 	@$(call configure,tsan)
-	@$(call build,build/tsan,test_programs)
-	@echo "test: what is concurrent, under ThreadSanitizer"
-	@ctest --preset tsan
+	@$(build) build/tsan test_programs
+	@$(ctest) tsan
 
-fuzz: packages
+# Each file also compiled alone, by g++ and by clang++ with lock annotations.
+test-all: packages console-tools api-tools kube-tools
+	@for preset in dev clang; do cmake --preset $$preset --log-level=WARNING >/dev/null && $(build) build/$$preset programs test_programs || exit 1; done
+	@$(call configure,default)
+	@$(build) build all
+	@GALEN_TIDY=all $(ctest) all
+	@$(MAKE) --no-print-directory test-sanitizers
 	@$(call configure,fuzz)
-	@$(call build,build/fuzz,fuzzers)
+	@$(build) build/fuzz fuzzers
+	@tests/fuzz/run.sh build/fuzz all $(FUZZ_RUNS)
+	@for b in build/bench/*_bench; do echo "== $$b"; $$b --benchmark_min_time=0.01 || exit 1; done
+	@echo "test-all: passed"
+
+fuzz:
+	@$(packages) run test sanitizers
+	@$(call configure,fuzz)
+	@$(build) build/fuzz fuzzers
 	@tests/fuzz/run.sh build/fuzz all 10000000
 
-bench: packages
+bench:
+	@$(packages) run all
 	@$(call configure,default)
-	@$(call build,build,)
+	@$(build) build all
 	@for b in build/bench/*_bench; do echo "== $$b"; $$b --benchmark_min_time=0.2; done
 
 clean:

@@ -31,7 +31,7 @@ context=$(mktemp -d)
 trap 'rm -rf "$context"' EXIT
 # What git knows, so that what lies about here gets into no image.
 if [ -n "${PREBUILT:-}" ]; then
-  git ls-files -z knowledge images services/cli/eval/suite/questions common/cmake/packages.txt
+  git ls-files -z knowledge images services/cli/eval/suite/questions common/cmake/install_packages.sh common/cmake/packages
 else
   git ls-files -z
 fi | tar --null -T - -c | tar -C "$context" -x

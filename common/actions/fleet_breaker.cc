@@ -12,7 +12,7 @@ namespace {
 
 using gateway::v1::RepairHistory;
 
-constexpr char kSpace[] = "actions.fleet";
+constexpr char kFleetSpace[] = "actions.fleet";
 constexpr char kKey[] = "history";
 
 struct Read {
@@ -21,7 +21,7 @@ struct Read {
 };
 
 absl::StatusOr<Read> Get(store::Records& records) {
-  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record, records.Get(kSpace, kKey));
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record, records.Get(kFleetSpace, kKey));
   Read read;
   if (!record) return read;
   read.version = record->version;
@@ -87,7 +87,8 @@ absl::Status FleetBreaker::Begin(const std::string& action, const std::string& n
     entry.set_action(action);
     entry.set_node(node);
     entry.set_begin_s(absl::ToUnixSeconds(now));
-    const auto put = records_.Put(kSpace, kKey, read.history.SerializeAsString(), read.version);
+    const auto put =
+        records_.Put(kFleetSpace, kKey, read.history.SerializeAsString(), read.version);
     if (!absl::IsAborted(put.status())) return put.status();
   }
 }
@@ -103,7 +104,8 @@ absl::Status FleetBreaker::End(const std::string& action, bool failed, absl::Tim
       found = true;
     }
     if (!found) return absl::OkStatus();
-    const auto put = records_.Put(kSpace, kKey, read.history.SerializeAsString(), read.version);
+    const auto put =
+        records_.Put(kFleetSpace, kKey, read.history.SerializeAsString(), read.version);
     if (!absl::IsAborted(put.status())) return put.status();
   }
 }

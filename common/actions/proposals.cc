@@ -12,7 +12,7 @@ namespace galen::actions {
 namespace {
 
 constexpr std::size_t kMost = 200;
-constexpr std::size_t kMostText = 4096;
+constexpr std::size_t kMostActionText = 4096;
 
 // Parts with their lengths: no two lists of parts give the same text.
 std::string Joined(std::initializer_list<absl::string_view> parts) {
@@ -32,7 +32,7 @@ class Proposals {
     galen::v1::Action action;
     action.set_state(galen::v1::Action::PROPOSED);
     action.set_label(label);
-    action.set_text(CleanText(text, kMostText));
+    action.set_text(CleanText(text, kMostActionText));
     action.set_run(run);
     for (const std::string& line : plan) action.add_plan(line);
     *action.mutable_target() = device;

@@ -31,7 +31,7 @@ absl::StatusOr<std::string> Word(absl::string_view field, absl::string_view text
   return word.empty() ? std::string("unknown") : word;
 }
 
-absl::string_view Step(double limit) {
+absl::string_view LimitStep(double limit) {
   if (!(limit > 0)) return "unknown";
   if (limit >= 0.95) return "full";
   return limit >= 0.7 ? "reduced" : "low";
@@ -57,8 +57,8 @@ absl::StatusOr<std::string> ContextOf(const Hardware& hardware) {
   GALEN_ASSIGN_OR_RETURN(const std::string driver, Word("driver", hardware.driver));
   std::string text = absl::StrCat(
       "gpu=", gpu, " nic=", hardware.nic.empty() ? "none" : nic, " driver=", Branch(driver),
-      " gpus=", std::clamp(hardware.gpus_per_node, 0, 1024), " clocks=", Step(hardware.clock_limit),
-      " power=", Step(hardware.power_limit));
+      " gpus=", std::clamp(hardware.gpus_per_node, 0, 1024),
+      " clocks=", LimitStep(hardware.clock_limit), " power=", LimitStep(hardware.power_limit));
   for (const auto& [name, value] : hardware.settings) {
     GALEN_ASSIGN_OR_RETURN(const std::string key, Word("settings", name));
     GALEN_ASSIGN_OR_RETURN(const std::string word, Word(name, value));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/json_access.h"
+#include "common/base/re2_piece.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
 
@@ -20,8 +21,6 @@ namespace {
 
 constexpr std::size_t kMost = 65'536;
 constexpr std::size_t kMostText = std::size_t{16} << 20;
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 // Reads the form for people line by line. The lines are those of src/ras/client_support.cc of NCCL
 // 2.24 to 2.31, and of its user guide.
@@ -244,7 +243,7 @@ void FromCommunicator(const nlohmann::json& tree, RasReport& report) {
   report.communicators.push_back(std::move(found));
 }
 
-absl::StatusOr<RasReport> FromJson(absl::string_view text) {
+absl::StatusOr<RasReport> RasFromJson(absl::string_view text) {
   const nlohmann::json tree = ParseJson(text);
   RasReport report;
   if (At(tree, {"event"}) != nullptr && At(tree, {"peer"}) != nullptr) {
@@ -360,7 +359,7 @@ absl::StatusOr<RasReport> ParseRas(absl::string_view text) {
     return absl::DataLossError("more than 16 MiB, which is no answer of NCCL's RAS");
   }
   const absl::string_view begin = absl::StripLeadingAsciiWhitespace(text);
-  if (absl::StartsWith(begin, "{")) return FromJson(begin);
+  if (absl::StartsWith(begin, "{")) return RasFromJson(begin);
   TextReader reader;
   const std::string clean = CleanText(text, kMostText);
   for (const absl::string_view line : absl::StrSplit(clean, '\n')) reader.Add(line);

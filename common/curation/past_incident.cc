@@ -11,8 +11,8 @@
 namespace galen::curation {
 namespace {
 
-constexpr std::size_t kMaxLogs = 30;
-constexpr std::size_t kMaxDescription = 8000;
+constexpr std::size_t kMaxIncidentLogs = 30;
+constexpr std::size_t kMaxIncidentDescription = 8000;
 constexpr std::size_t kMaxShown = 80;
 
 }  // namespace
@@ -23,8 +23,8 @@ knowledge::v1::PastIncident PastIncidentOf(const Ticket& ticket, const std::stri
   incident.set_id(ticket.id);
   incident.set_date(ticket.date);
   incident.set_title(ticket.title);
-  incident.set_description(CleanText(ticket.description, kMaxDescription));
-  for (std::size_t i = 0; i < std::min(kMaxLogs, ticket.logs.size()); ++i) {
+  incident.set_description(CleanText(ticket.description, kMaxIncidentDescription));
+  for (std::size_t i = 0; i < std::min(kMaxIncidentLogs, ticket.logs.size()); ++i) {
     incident.add_logs(ticket.logs[i]);
   }
   for (const auto& [key, value] : ticket.environment) {
@@ -32,7 +32,7 @@ knowledge::v1::PastIncident PastIncidentOf(const Ticket& ticket, const std::stri
   }
   incident.set_label(label);
   for (const std::string& step : verification) incident.add_verification(step);
-  incident.set_resolution(CleanText(ticket.resolution, kMaxDescription));
+  incident.set_resolution(CleanText(ticket.resolution, kMaxIncidentDescription));
   incident.set_reference(ticket.reference);
   return incident;
 }

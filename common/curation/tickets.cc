@@ -23,7 +23,7 @@ namespace {
 using google::protobuf::Value;
 
 constexpr std::size_t kMaxText = 64 << 10;
-constexpr std::size_t kMaxTitle = 300;
+constexpr std::size_t kMaxTicketTitle = 300;
 constexpr std::size_t kMaxLogLine = 2048;
 constexpr std::size_t kMaxItems = 200;
 constexpr std::size_t kMaxTicketId = 200;
@@ -93,9 +93,9 @@ std::optional<Part> PartOf(absl::string_view member) {
 }
 
 // Collects what one file gives.
-class Reader {
+class TicketReader {
  public:
-  explicit Reader(const std::string& name) : name_(name) {}
+  explicit TicketReader(const std::string& name) : name_(name) {}
 
   void Problem(int line, absl::string_view text) {
     if (result_.problems.size() == kMaxProblems) {
@@ -132,16 +132,16 @@ class Reader {
           SetOnce(ticket.id, raw, kMaxTicketId);
           break;
         case Part::kTitle:
-          SetOnce(ticket.title, raw, kMaxTitle);
+          SetOnce(ticket.title, raw, kMaxTicketTitle);
           break;
         case Part::kDescription:
           SetOnce(ticket.description, raw, kMaxText);
           break;
         case Part::kLabel:
-          SetOnce(ticket.label, raw, kMaxTitle);
+          SetOnce(ticket.label, raw, kMaxTicketTitle);
           break;
         case Part::kReference:
-          SetOnce(ticket.reference, raw, kMaxTitle);
+          SetOnce(ticket.reference, raw, kMaxTicketTitle);
           break;
         case Part::kDate:
           SetDate(ticket, raw);
@@ -244,7 +244,7 @@ void TextsOf(const Value& value, std::vector<std::string>& texts, int depth = 0)
   }
 }
 
-Ticket FromObject(const google::protobuf::Struct& object, int line, Reader& reader) {
+Ticket FromObject(const google::protobuf::Struct& object, int line, TicketReader& reader) {
   Ticket ticket;
   ticket.line = line;
   const std::map<std::string, Value> sorted(object.fields().begin(), object.fields().end());
@@ -319,7 +319,7 @@ class CsvReader {
 }  // namespace
 
 Tickets ReadJsonLines(std::istream& in, const std::string& name) {
-  Reader reader(name);
+  TicketReader reader(name);
   std::string line;
   bool cut = false;
   for (int number = 1; ReadLine(in, line, cut); ++number) {
@@ -342,7 +342,7 @@ Tickets ReadJsonLines(std::istream& in, const std::string& name) {
 }
 
 Tickets ReadCsv(std::istream& in, const std::string& name) {
-  Reader reader(name);
+  TicketReader reader(name);
   CsvReader csv(in);
   std::vector<std::string> fields;
   int line = 0;

@@ -12,7 +12,7 @@
 namespace galen::curation {
 namespace {
 
-constexpr std::size_t kMaxSteps = 12;
+constexpr std::size_t kMaxVerificationSteps = 12;
 constexpr std::size_t kMaxStep = 300;
 constexpr std::size_t kLeastStep = 6;
 constexpr std::size_t kMaxRules = 6;
@@ -24,7 +24,7 @@ bool IsWordCharacter(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
 
-std::set<std::string> WordsOf(absl::string_view text) {
+std::set<std::string> WordSet(absl::string_view text) {
   std::set<std::string> words;
   std::string word;
   for (const char c : text) {
@@ -81,13 +81,13 @@ Verifier::Verifier(const knowledge::v1::KnowledgeBase& base)
     for (const std::string& read : reads) {
       const std::string program = ProgramOf(read);
       if (!program.empty() && also.count(program) == 0) programs_.insert(program);
-      readings_.push_back({&check, WordsOf(read)});
+      readings_.push_back({&check, WordSet(read)});
     }
   }
 }
 
 bool Verifier::NamesProgram(const std::string& sentence) const {
-  const std::set<std::string> words = WordsOf(sentence);
+  const std::set<std::string> words = WordSet(sentence);
   return std::any_of(words.begin(), words.end(),
                      [&](const std::string& word) { return programs_.count(word) > 0; });
 }
@@ -97,7 +97,7 @@ std::vector<std::string> Verifier::StepsOf(const Ticket& ticket) const {
   const auto add = [&](absl::string_view raw) {
     std::string step = CleanText(raw, kMaxStep);
     std::replace(step.begin(), step.end(), '\n', ' ');
-    if (steps.size() < kMaxSteps && !step.empty() &&
+    if (steps.size() < kMaxVerificationSteps && !step.empty() &&
         std::find(steps.begin(), steps.end(), step) == steps.end()) {
       steps.push_back(std::move(step));
     }
@@ -117,7 +117,7 @@ std::vector<knowledge::v1::Rule> Verifier::RulesFor(const std::vector<std::strin
   std::vector<knowledge::v1::Rule> rules;
   std::set<std::pair<std::string, std::string>> seen;
   for (const std::string& step : steps) {
-    const std::set<std::string> words = WordsOf(step);
+    const std::set<std::string> words = WordSet(step);
     for (const Reading& reading : readings_) {
       if (reading.check->intrusive() || reading.words.empty()) continue;
       const bool names_it =

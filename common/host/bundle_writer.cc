@@ -28,7 +28,7 @@ constexpr std::size_t kMostOfKey = std::size_t{64} << 10;
 constexpr absl::string_view kPartial = ".partial";
 constexpr std::size_t kLongestName = 255;
 
-absl::Status WriteError(int error, absl::string_view path) {
+absl::Status FileWriteError(int error, absl::string_view path) {
   const std::string shown = CleanText(path, 256);
   if (error == ENOSPC || error == EDQUOT) {
     return absl::ResourceExhaustedError(absl::StrCat(shown, ": no space left; free some"));
@@ -48,7 +48,7 @@ absl::Status WriteAll(const FileDescriptor& file, absl::string_view content,
   while (!content.empty()) {
     const ssize_t n = write(file.get(), content.data(), content.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return WriteError(errno, path);
+    if (n < 0) return FileWriteError(errno, path);
     content.remove_prefix(static_cast<std::size_t>(n));
   }
   return absl::OkStatus();
@@ -92,11 +92,11 @@ class NewFile {
     unlink(passing_.c_str());
     file_ = FileDescriptor(
         open(passing_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    return file_.is_open() ? absl::OkStatus() : WriteError(errno, path_);
+    return file_.is_open() ? absl::OkStatus() : FileWriteError(errno, path_);
   }
   absl::Status Append(absl::string_view content) { return WriteAll(file_, content, path_); }
   absl::Status Finish() {
-    if (rename(passing_.c_str(), path_.c_str()) != 0) return WriteError(errno, path_);
+    if (rename(passing_.c_str(), path_.c_str()) != 0) return FileWriteError(errno, path_);
     file_.Close();
     return absl::OkStatus();
   }
@@ -117,7 +117,7 @@ absl::StatusOr<BundleWriter> BundleWriter::Open(const std::string& directory) {
 absl::StatusOr<BundleWriter> BundleWriter::Create(const std::string& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return WriteError(error.value(), directory);
+  if (error) return FileWriteError(error.value(), directory);
   GALEN_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(directory));
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(""));
   if (!names.empty()) {
@@ -139,7 +139,7 @@ absl::StatusOr<std::string> BundleWriter::Prepare(absl::string_view path) const 
     absl::StatusOr<std::string> found = files_.Resolve(relative);
     if (absl::IsNotFound(found.status())) {
       const std::string made = absl::StrCat(resolved, "/", part);
-      if (mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) return WriteError(errno, relative);
+      if (mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) return FileWriteError(errno, relative);
       found = files_.Resolve(relative);
     }
     GALEN_RETURN_IF_ERROR(found.status());

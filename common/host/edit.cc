@@ -24,11 +24,11 @@ namespace {
 
 constexpr std::size_t kSimpleKeyBytes = 1000;
 // One more than ParseYaml takes, so that it says that the file is too large.
-constexpr std::size_t kMaxYaml = (std::size_t{16} << 20) + 1;
+constexpr std::size_t kMaxEditedYaml = (std::size_t{16} << 20) + 1;
 
 // The content of a file of the bundle, empty when it is missing.
 absl::StatusOr<std::string> ReadText(const BundleWriter& writer, const std::string& path) {
-  absl::StatusOr<std::string> text = writer.files().Read(path, kMaxYaml);
+  absl::StatusOr<std::string> text = writer.files().Read(path, kMaxEditedYaml);
   if (absl::IsNotFound(text.status())) return std::string();
   return text;
 }

@@ -15,12 +15,12 @@
 namespace galen::host {
 namespace {
 
-constexpr std::size_t kMaxNodes = 10'000;
+constexpr std::size_t kMaxManifestNodes = 10'000;
 
 absl::StatusOr<std::vector<std::string>> Nodes(const Yaml& value, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(std::vector<std::string> nodes, YamlTexts(value, file, "nodes"));
-  if (nodes.size() > kMaxNodes) {
-    return YamlError(value, file, absl::StrCat("nodes: more than ", kMaxNodes, " nodes"));
+  if (nodes.size() > kMaxManifestNodes) {
+    return YamlError(value, file, absl::StrCat("nodes: more than ", kMaxManifestNodes, " nodes"));
   }
   std::set<std::string> seen;
   for (const std::string& node : nodes) {

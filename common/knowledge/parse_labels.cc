@@ -17,8 +17,8 @@ constexpr absl::string_view kLabelKeys[] = {
 constexpr absl::string_view kRuleKeys[] = {"check",       "finding", "op",  "value",
                                            "observation", "context", "with"};
 constexpr absl::string_view kWithKeys[] = {"check", "finding", "op", "value", "log"};
-constexpr absl::string_view kSignalKeys[] = {"id",       "pattern", "where",
-                                             "strength", "role",    "meaning"};
+constexpr absl::string_view kLabelSignalKeys[] = {"id",       "pattern", "where",
+                                                  "strength", "role",    "meaning"};
 
 // What must hold beside a rule: another condition, or a message in a log.
 void ReadWith(const FileContext& context, const Fields& rule_fields, v1::Rule& rule) {
@@ -95,7 +95,7 @@ void ReadLabel(const FileContext& context, const YamlNode& node, absl::string_vi
   SetSource(context, node.line, *label.mutable_source());
   for (const YamlNode* each : fields.Entries("signals")) {
     v1::SignalPattern signal;
-    ReadSignal(context, Fields(context, *each, "signal", kSignalKeys), signal);
+    ReadSignal(context, Fields(context, *each, "signal", kLabelSignalKeys), signal);
     signal.add_labels(label.label());
     if (signal.meaning().empty()) signal.set_meaning(label.title());
     if (!signal.pattern().empty()) entry.signals.push_back(std::move(signal));

@@ -99,7 +99,7 @@ bool IsFoldable(absl::string_view text) {
          !absl::StrContains(text, "  ");
 }
 
-bool IsLiteral(absl::string_view text) {
+bool IsLiteralBlock(absl::string_view text) {
   return IsPrintable(text, "\n\t") && text.front() != ' ' && text.front() != '\n' &&
          text.front() != '\t' && text.back() != '\n';
 }
@@ -117,7 +117,7 @@ std::string Block(int indent, absl::string_view mark, const std::vector<std::str
 // What stands after "key: " or "- ", with its line end; a block is `indent` columns in.
 std::string Value(int indent, absl::string_view text) {
   const bool many_lines = absl::StrContains(text, '\n');
-  if (many_lines && IsLiteral(text)) return Block(indent, "|-", absl::StrSplit(text, '\n'));
+  if (many_lines && IsLiteralBlock(text)) return Block(indent, "|-", absl::StrSplit(text, '\n'));
   if (text.size() > kShort && !many_lines && IsFoldable(text)) {
     return Block(indent, ">-", Folded(text, indent));
   }

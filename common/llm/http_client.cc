@@ -357,9 +357,9 @@ absl::StatusOr<Embeddings> HttpClient::Embed(const EmbedRequest& request,
   HttpRequest http;
   http.url = EmbeddingsUrl(endpoint_, model);
   http.body = *std::move(body);
-  constexpr std::size_t kMostDimensions = 4096;
+  constexpr std::size_t kUsualDimensions = 4096;
   http.most_bytes =
-      endpoint_.most_bytes + request.texts.size() * kMostDimensions * kBytesOfComponent;
+      endpoint_.most_bytes + request.texts.size() * kUsualDimensions * kBytesOfComponent;
   Embeddings embeddings;
   const auto take = [&](HttpReply& reply) -> absl::Status {
     GALEN_ASSIGN_OR_RETURN(embeddings, ParseEmbeddings(reply.body, request.texts.size()));

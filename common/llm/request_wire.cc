@@ -12,7 +12,7 @@ namespace galen::llm {
 namespace {
 
 // Keeps the order in which fields are written: the order is what prefix caches see.
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 absl::string_view NameOf(Message::Role role) {
   switch (role) {
@@ -51,7 +51,8 @@ std::string UrlOf(const Endpoint& endpoint, absl::string_view model, absl::strin
 }
 
 // A key of the vLLM releases that differ in it, with the schema.
-void Constrain(Structured structured, const JsonSchema& schema, Json parsed, Json& body) {
+void Constrain(Structured structured, const JsonSchema& schema, OrderedJson parsed,
+               OrderedJson& body) {
   switch (structured) {
     case Structured::kJsonSchema:
       body["response_format"] = {
@@ -84,8 +85,8 @@ std::string InWords(const JsonSchema& schema) {
       schema.schema);
 }
 
-std::string Dump(const Json& body) {
-  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string Dump(const OrderedJson& body) {
+  return body.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
                                      bool stream) {
   if (request.messages.empty()) return absl::InvalidArgumentError("a question without messages");
   const Settings settings = SettingsFor(endpoint, request.purpose);
-  Json body;
+  OrderedJson body;
   body["model"] = request.model.empty() ? settings.model : request.model;
   const int max_tokens = request.max_tokens > 0 ? request.max_tokens : settings.max_tokens;
   body[endpoint.completion_tokens_field ? "max_completion_tokens" : "max_tokens"] = max_tokens;
@@ -118,7 +119,8 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
   // The words about the schema go to the instructions at the beginning, before all foreign text.
   std::string words;
   if (request.schema.has_value()) {
-    Json schema = Json::parse(request.schema->schema, nullptr, /*allow_exceptions=*/false);
+    OrderedJson schema =
+        OrderedJson::parse(request.schema->schema, nullptr, /*allow_exceptions=*/false);
     if (!schema.is_object()) {
       return absl::InvalidArgumentError(
           absl::StrCat("schema ", request.schema->name, ": is no JSON object"));
@@ -126,7 +128,7 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
     if (SaidInWords(endpoint.structured)) words = InWords(*request.schema);
     Constrain(endpoint.structured, *request.schema, std::move(schema), body);
   }
-  Json messages = Json::array();
+  OrderedJson messages = OrderedJson::array();
   const bool has_system = request.messages.front().role == Message::Role::kSystem;
   if (!words.empty() && !has_system) {
     messages.push_back({{"role", "system"}, {"content", words}});
@@ -146,10 +148,10 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
 
 absl::StatusOr<std::string> EmbedBody(const EmbedRequest& request, absl::string_view model) {
   if (request.texts.empty()) return absl::InvalidArgumentError("nothing to embed");
-  Json body;
+  OrderedJson body;
   body["model"] = std::string(model);
   body["encoding_format"] = "float";
-  Json input = Json::array();
+  OrderedJson input = OrderedJson::array();
   for (const std::string& text : request.texts) {
     if (text.empty() || !IsUtf8(text)) {
       return absl::InvalidArgumentError("a text to embed is empty or not UTF-8");

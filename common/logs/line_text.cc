@@ -10,7 +10,7 @@
 namespace galen::logs {
 namespace {
 
-constexpr char kEscape = '\x1b';
+constexpr char kEscapeByte = '\x1b';
 
 bool Contains(const char* block, std::size_t size, char c) {
   return std::memchr(block, c, size) != nullptr;
@@ -58,9 +58,9 @@ const char* SkipEscape(const char* p, const char* end) {
     return p != end && *p >= '\x40' && *p <= '\x7e' ? p + 1 : p;
   }
   if (*p == ']') {
-    while (p != end && *p != '\n' && *p != '\a' && *p != kEscape) ++p;
+    while (p != end && *p != '\n' && *p != '\a' && *p != kEscapeByte) ++p;
     if (p != end && *p == '\a') return p + 1;
-    if (p != end && *p == kEscape) return p + 1 != end && p[1] == '\\' ? p + 2 : p + 1;
+    if (p != end && *p == kEscapeByte) return p + 1 != end && p[1] == '\\' ? p + 2 : p + 1;
     return p;
   }
   return p + 1;
@@ -71,7 +71,7 @@ const char* SkipEscape(const char* p, const char* end) {
 Normalized Normalize(char* block, std::size_t size, bool last, bool in_binary) {
   Normalized result;
   result.ends_in_binary = in_binary;
-  if (!in_binary && !Contains(block, size, kEscape) && !Contains(block, size, '\r') &&
+  if (!in_binary && !Contains(block, size, kEscapeByte) && !Contains(block, size, '\r') &&
       !Contains(block, size, '\0')) {
     result.size = size;
     return result;
@@ -79,7 +79,7 @@ Normalized Normalize(char* block, std::size_t size, bool last, bool in_binary) {
   const char* const end = block + size;
   const char* from = block;
   char* to = block;
-  Next escape(kEscape, end), carriage('\r', end), nul('\0', end), newline('\n', end);
+  Next escape(kEscapeByte, end), carriage('\r', end), nul('\0', end), newline('\n', end);
   while (from != end) {
     const char* const stop = std::min({escape.From(from), carriage.From(from), nul.From(from),
                                        result.ends_in_binary ? newline.From(from) : end});
@@ -95,7 +95,7 @@ Normalized Normalize(char* block, std::size_t size, bool last, bool in_binary) {
     } else if (c == '\0') {
       result.ends_in_binary = true;
       from = SkipNuls(from, end);
-    } else if (c == kEscape) {
+    } else if (c == kEscapeByte) {
       from = SkipEscape(from, end);
     } else if (from + 1 == end ? last : from[1] == '\n') {
       ++from;

@@ -11,7 +11,7 @@ namespace galen::logs {
 namespace {
 
 // How far into a line a stamp may begin: behind a level, a rank, a host, a facility.
-constexpr std::size_t kReach = 96;
+constexpr std::size_t kTimestampReach = 96;
 
 // Reads a line from left to right. Each method either takes what it names and returns true, or
 // takes nothing and returns false.
@@ -190,7 +190,7 @@ bool ParseEpoch(absl::string_view line, TimeStamp& stamp) {
 std::optional<TimeStamp> FindTimeStamp(absl::string_view line) {
   TimeStamp stamp;
   if (ParseEpoch(line, stamp)) return stamp;
-  const std::size_t end = std::min(line.size(), kReach);
+  const std::size_t end = std::min(line.size(), kTimestampReach);
   for (std::size_t i = 0; i < end; ++i) {
     if (!IsAlnum(line[i]) || (i > 0 && (IsAlnum(line[i - 1]) || line[i - 1] == '.'))) continue;
     const Cursor at(line.substr(i));

@@ -21,7 +21,8 @@ using host::YamlText;
 
 constexpr std::size_t kMostSteps = 200;
 
-absl::Status Unknown(const Yaml::Field& field, absl::string_view file, absl::string_view known) {
+absl::Status UnknownField(const Yaml::Field& field, absl::string_view file,
+                          absl::string_view known) {
   return YamlError(field.value, file, absl::StrCat(field.name, ": unknown; there are ", known));
 }
 
@@ -114,8 +115,8 @@ absl::StatusOr<Step> ReadStep(const Yaml& yaml, absl::string_view file) {
     } else if (field.name == "numbers") {
       GALEN_RETURN_IF_ERROR(ReadNumbers(field.value, file, step));
     } else {
-      return Unknown(field, file,
-                     "check, finding, test, of, over, combine, numbers, points_to, collect");
+      return UnknownField(field, file,
+                          "check, finding, test, of, over, combine, numbers, points_to, collect");
     }
   }
   GALEN_RETURN_IF_ERROR(CheckStep(yaml, file, step));
@@ -129,7 +130,7 @@ absl::StatusOr<Query> ReadQuery(const Yaml& yaml, absl::string_view file) {
                               : field.name == "promql" ? &query.promql
                               : field.name == "unit"   ? &query.unit
                                                        : nullptr;
-    if (text == nullptr) return Unknown(field, file, "name, promql, unit");
+    if (text == nullptr) return UnknownField(field, file, "name, promql, unit");
     GALEN_ASSIGN_OR_RETURN(*text, YamlText(field.value, file, field.name));
   }
   if (query.name.empty() || query.promql.empty()) {
@@ -159,7 +160,7 @@ absl::StatusOr<Playbook> ReadPlaybook(const Yaml& yaml, absl::string_view file) 
         GALEN_ASSIGN_OR_RETURN(playbook.steps.emplace_back(), ReadStep(item, file));
       }
     } else {
-      return Unknown(field, file, "name, title, when, queries, steps");
+      return UnknownField(field, file, "name, title, when, queries, steps");
     }
   }
   if (playbook.name.empty() || playbook.steps.empty()) {
@@ -204,7 +205,7 @@ absl::Status AddTo(Book& book, absl::string_view text, absl::string_view file) {
         }
       }
     } else {
-      return Unknown(field, file, "playbooks");
+      return UnknownField(field, file, "playbooks");
     }
   }
   std::sort(book.playbooks.begin(), book.playbooks.end(),

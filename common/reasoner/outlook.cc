@@ -14,16 +14,16 @@ using knowledge::v1::Label;
 
 // Log-odds that signals and findings add to a leaf for the order of search. A signal proposes, so
 // it weighs more here than in a verdict.
-constexpr double kDecisive = 4.0;
+constexpr double kDecisiveWeight = 4.0;
 constexpr double kStrong = 2.0;
-constexpr double kWeak = 0.5;
-constexpr double kShared = 3.0;
-constexpr double kSpecific = 6.0;
+constexpr double kWeakWeight = 0.5;
+constexpr double kSharedWeight = 3.0;
+constexpr double kSpecificWeight = 6.0;
 constexpr double kRefuted = -4.0;
 
-double Weight(const Signal& signal) {
-  double weight = kWeak;
-  if (signal.strength() == galen::v1::DECISIVE) weight = kDecisive;
+double LogOddsWeight(const Signal& signal) {
+  double weight = kWeakWeight;
+  if (signal.strength() == galen::v1::DECISIVE) weight = kDecisiveWeight;
   if (signal.strength() == galen::v1::STRONG) weight = kStrong;
   const bool direct =
       signal.role() == galen::v1::PRIMARY || signal.role() == galen::v1::SIGNAL_ROLE_UNSPECIFIED;
@@ -52,11 +52,11 @@ void Outlooks::AddSignals(const Label& leaf, Outlook& outlook) const {
   double heaviest = 0;
   for (const Signal* signal : case_.evidence.SignalsFor(leaf.label())) {
     if (!counted.insert(signal->signal()).second) continue;
-    const double weight = Weight(*signal);
+    const double weight = LogOddsWeight(*signal);
     // Many weak words do not make a strong one.
     outlook.said += counted.size() == 1 ? weight : weight / 2;
     outlook.strong = outlook.strong || weight >= kStrong;
-    outlook.compelling = outlook.compelling || weight >= kDecisive;
+    outlook.compelling = outlook.compelling || weight >= kDecisiveWeight;
     if (weight > heaviest) {
       heaviest = weight;
       outlook.signal = signal;
@@ -74,8 +74,8 @@ void Outlooks::AddFindings(const Label& leaf, Outlook& outlook) const {
     outlook.confirmed = outlook.confirmed || assessment.outcome == Verdict::CONFIRMED;
     for (const Supporting& each : assessment.supporting) {
       double weight = 0;
-      if (each.support == Support::kShared) weight = kShared;
-      if (each.support == Support::kSpecific) weight = kSpecific;
+      if (each.support == Support::kShared) weight = kSharedWeight;
+      if (each.support == Support::kSpecific) weight = kSpecificWeight;
       if (weight <= best) continue;
       best = weight;
       outlook.specific = each.support == Support::kSpecific;

@@ -17,7 +17,7 @@ namespace {
 using galen::v1::Device;
 using galen::v1::Finding;
 
-constexpr int kMaxNamed = 3;
+constexpr int kMaxNamedDevices = 3;
 constexpr size_t kMaxValueBytes = 120;
 
 std::string Unit(const Finding& finding) {
@@ -89,8 +89,8 @@ std::string Together(const knowledge::Knowledge& knowledge,
     return absl::StrCat(Statement(knowledge, first), devices.size() == 1 ? " on " : " on all ", of);
   }
   std::vector<std::string> named(values.begin(), values.end());
-  if (named.size() > kMaxNamed) {
-    named.resize(kMaxNamed);
+  if (named.size() > kMaxNamedDevices) {
+    named.resize(kMaxNamedDevices);
     named.push_back("...");
   }
   return absl::StrCat(Words(first.name()), " ", absl::StrJoin(named, ", "), " on ", of);
@@ -110,9 +110,11 @@ std::string Place(const Device& device) {
 
 std::string Places(const google::protobuf::RepeatedPtrField<Device>& devices) {
   std::vector<std::string> named;
-  for (int i = 0; i < std::min(devices.size(), kMaxNamed); ++i) named.push_back(Place(devices[i]));
-  if (devices.size() > kMaxNamed) {
-    return absl::StrCat(absl::StrJoin(named, ", "), " and ", devices.size() - kMaxNamed, " more");
+  for (int i = 0; i < std::min(devices.size(), kMaxNamedDevices); ++i)
+    named.push_back(Place(devices[i]));
+  if (devices.size() > kMaxNamedDevices) {
+    return absl::StrCat(absl::StrJoin(named, ", "), " and ", devices.size() - kMaxNamedDevices,
+                        " more");
   }
   if (named.size() < 2) return absl::StrJoin(named, "");
   const std::string last = named.back();

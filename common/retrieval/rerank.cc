@@ -8,8 +8,8 @@ namespace {
 
 double Often(std::uint32_t count) { return count <= 1 ? 1 : 1 + std::log(count); }
 
-// Sums up one document.
-struct Sums {
+// DocumentScore up one document.
+struct DocumentScore {
   double product = 0;
   double square = 0;
 
@@ -44,7 +44,7 @@ Similarity::Similarity(const View& view, absl::string_view question) : view_(vie
 }
 
 double Similarity::Of(const Scored& document) const {
-  Sums sums;
+  DocumentScore sums;
   const auto add_pairs = [&](absl::Span<const std::uint16_t> pairs) {
     for (const std::uint16_t pair : pairs) {
       sums.Add(view_.Rarity(view_.PairDocuments(pair)), Find(pairs_, pair));

@@ -14,13 +14,13 @@
 namespace galen::store {
 namespace {
 
-constexpr int kApplicationId = 0x47414c41;  // "GALA" in the file's header
+constexpr int kCacheApplicationId = 0x47414c41;  // "GALA" in the file's header
 constexpr int kBusyMs = 2000;
 constexpr char kSpace[] = "answers";
 constexpr absl::Duration kPause = absl::Seconds(10);
 constexpr absl::Duration kKeptInRedis = absl::Hours(24 * 30);
 
-constexpr char kSchema[] = R"sql(
+constexpr char kCacheSchema[] = R"sql(
   CREATE TABLE IF NOT EXISTS answers (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     digest TEXT NOT NULL UNIQUE,
@@ -90,14 +90,15 @@ absl::Status SqliteAnswerCache::Prepare() {
     GALEN_ASSIGN_OR_RETURN(const bool row, run.Next());
     if (row) *into = run.Int(0);
   }
-  if (tables > 0 && application != kApplicationId) {
+  if (tables > 0 && application != kCacheApplicationId) {
     return absl::DataLossError(absl::StrCat(
         file_, ": an SQLite file that holds no answers: name another file; nothing was changed"));
   }
   // What is kept may be lost, so nobody waits for the disk.
-  for (const std::string& sql : {absl::StrCat("PRAGMA application_id = ", kApplicationId),
-                                 std::string("PRAGMA journal_mode = WAL"),
-                                 std::string("PRAGMA synchronous = OFF"), std::string(kSchema)}) {
+  for (const std::string& sql :
+       {absl::StrCat("PRAGMA application_id = ", kCacheApplicationId),
+        std::string("PRAGMA journal_mode = WAL"), std::string("PRAGMA synchronous = OFF"),
+        std::string(kCacheSchema)}) {
     code = sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
     if (code != SQLITE_OK) return SqliteError(db_, code, file_);
   }

@@ -105,7 +105,7 @@ class SqliteJournal final : public Journal {
 
 // KEYS stream; ARGV record ... -> the position of the last. A stream keeps the id of its last entry
 // when it is trimmed.
-const redis::Script& AppendScript() {
+const redis::Script& AppendJournalScript() {
   static const auto* const script = new redis::Script(R"lua(
     local last = 0
     if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -124,7 +124,7 @@ const redis::Script& AppendScript() {
 }
 
 // KEYS stream; ARGV after limit -> ok, then position record each
-const redis::Script& ReadScript() {
+const redis::Script& ReadJournalScript() {
   static const auto* const script = new redis::Script(R"lua(
     local answer = {'ok'}
     for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '(' .. ARGV[1] .. '-0', '+',
@@ -146,8 +146,9 @@ class RedisJournal final : public Journal {
     GALEN_RETURN_IF_ERROR(CheckRecords(journal, records));
     GALEN_ASSIGN_OR_RETURN(
         const std::vector<std::string> answer,
-        AskScript(client_, redis::Eval(AppendScript(), /*write=*/true, {keys_.Journal(journal)},
-                                       std::vector<std::string>(records.begin(), records.end()))));
+        AskScript(client_,
+                  redis::Eval(AppendJournalScript(), /*write=*/true, {keys_.Journal(journal)},
+                              std::vector<std::string>(records.begin(), records.end()))));
     return Position(journal, answer[0]);
   }
 
@@ -155,8 +156,9 @@ class RedisJournal final : public Journal {
                                                  int limit) override {
     GALEN_ASSIGN_OR_RETURN(
         const std::vector<std::string> answer,
-        AskScript(client_, redis::Eval(ReadScript(), /*write=*/false, {keys_.Journal(journal)},
-                                       {absl::StrCat(after), absl::StrCat(limit)})));
+        AskScript(client_,
+                  redis::Eval(ReadJournalScript(), /*write=*/false, {keys_.Journal(journal)},
+                              {absl::StrCat(after), absl::StrCat(limit)})));
     std::vector<JournalEntry> entries;
     for (std::size_t i = 1; i + 1 < answer.size(); i += 2) {
       GALEN_ASSIGN_OR_RETURN(const std::int64_t position, Position(journal, answer[i]));

@@ -159,7 +159,7 @@ const redis::Script& RemoveScript() {
 }
 
 // KEYS values order; ARGV from limit -> ok, then key value each
-const redis::Script& ListScript() {
+const redis::Script& ListRecordsScript() {
   static const auto* const script = new redis::Script(R"lua(
     local answer = {'ok'}
     for _, key in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], '+', 'LIMIT', '0', ARGV[2])) do
@@ -206,7 +206,7 @@ class RedisRecords final : public Records {
                                            int limit) override {
     GALEN_ASSIGN_OR_RETURN(
         std::vector<std::string> answer,
-        Ask(ListScript(), /*write=*/false, space,
+        Ask(ListRecordsScript(), /*write=*/false, space,
             {after.empty() ? std::string("-") : absl::StrCat("(", after), absl::StrCat(limit)}));
     std::vector<Record> records;
     for (std::size_t i = 1; i + 1 < answer.size(); i += 2) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr absl::Duration kLongestTtl = absl::Hours(24 * 3650);
 
-std::string Micros(absl::Time time) { return absl::StrCat(absl::ToUnixMicros(time)); }
+std::string UnixMicros(absl::Time time) { return absl::StrCat(absl::ToUnixMicros(time)); }
 
 class RedisKeyValue final : public KeyValue {
  public:
@@ -33,7 +33,7 @@ class RedisKeyValue final : public KeyValue {
     const std::string name = keys_.Value(space, key);
     return client_
         .Run(redis::Write(
-            name, {"SET", name, absl::StrCat(Micros(now + ttl), " ", value), "PX",
+            name, {"SET", name, absl::StrCat(UnixMicros(now + ttl), " ", value), "PX",
                    absl::StrCat(std::max<std::int64_t>(absl::ToInt64Milliseconds(ttl), 1))}))
         .status();
   }
@@ -98,7 +98,7 @@ class RedisRateLimits final : public RateLimits {
     GALEN_ASSIGN_OR_RETURN(
         const std::vector<std::string> answer,
         AskScript(client_, redis::Eval(TakeTokensScript(), /*write=*/true, {keys_.Rate(key)},
-                                       {Micros(now), absl::StrFormat("%.17g", limit.per_second),
+                                       {UnixMicros(now), absl::StrFormat("%.17g", limit.per_second),
                                         absl::StrFormat("%.17g", limit.burst),
                                         absl::StrFormat("%.17g", cost)})));
     std::int64_t micros = 0;
@@ -176,7 +176,7 @@ class RedisNodeTable final : public NodeTable {
     for (const NodeEntry& entry : entries) {
       arguments.push_back(entry.name);
       arguments.push_back(entry.record);
-      arguments.push_back(Micros(entry.expires));
+      arguments.push_back(UnixMicros(entry.expires));
     }
     return Ask(AnnounceScript(), /*write=*/true, std::move(arguments)).status();
   }
@@ -187,7 +187,7 @@ class RedisNodeTable final : public NodeTable {
 
   absl::StatusOr<std::vector<NodeEntry>> List(absl::Time now) override {
     GALEN_ASSIGN_OR_RETURN(std::vector<std::string> answer,
-                           Ask(ListNodesScript(), /*write=*/false, {Micros(now)}));
+                           Ask(ListNodesScript(), /*write=*/false, {UnixMicros(now)}));
     std::vector<NodeEntry> entries;
     for (std::size_t i = 1; i + 2 < answer.size(); i += 3) {
       std::int64_t expires = 0;
@@ -202,7 +202,7 @@ class RedisNodeTable final : public NodeTable {
 
   absl::StatusOr<std::int64_t> Sweep(absl::Time now) override {
     GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> answer,
-                           Ask(SweepScript(), /*write=*/true, {Micros(now)}));
+                           Ask(SweepScript(), /*write=*/true, {UnixMicros(now)}));
     std::int64_t count = 0;
     if (absl::SimpleAtoi(answer[0], &count)) return count;
     return absl::UnavailableError("Redis gives no number of nodes");

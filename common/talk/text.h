@@ -7,13 +7,13 @@
 #include <cstddef>
 
 #include "absl/strings/string_view.h"
+#include "common/base/re2_piece.h"
 
 namespace galen::talk {
 
 // What people send is bytes: patterns have to fit whatever they are.
 inline RE2::Options Bytes() { return RE2::Options(RE2::Latin1); }
 
-inline re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 inline absl::string_view View(const re2::StringPiece& text) { return {text.data(), text.size()}; }
 
 inline bool Has(absl::string_view text, const RE2& pattern) {

@@ -18,9 +18,9 @@ using Json = nlohmann::json;
 
 constexpr int kMostDepth = 16;
 constexpr std::size_t kMostDetail = 300;
-constexpr std::size_t kMostWarnings = 16;
+constexpr std::size_t kMostAnswerWarnings = 16;
 // Beyond that a time is nonsense, and its milliseconds would not fit: the year 10,000.
-constexpr double kLatest = 253402300800.0;
+constexpr double kLatestTime = 253402300800.0;
 
 // Takes the parts of an answer as they come by. A place is told by the keys that lead to it.
 class Handler final : public nlohmann::json_sax<Json> {
@@ -125,7 +125,7 @@ class Handler final : public nlohmann::json_sax<Json> {
         if (!scalar_ && !NewSeries({})) return false;
         scalar_ = true;
       }
-      if (!(std::fabs(value) < kLatest)) return Wrong();
+      if (!(std::fabs(value) < kLatestTime)) return Wrong();
       at_ = static_cast<std::int64_t>(std::llround(value * 1000));
     }
     return Next();
@@ -157,7 +157,7 @@ class Handler final : public nlohmann::json_sax<Json> {
     }
     if (depth == 2 && (Below("warnings") || Below("infos")) && !stack_[1].object) {
       // What Prometheus merely remarks on does not make an answer incomplete.
-      if (Below("warnings") && body_.warnings.size() < kMostWarnings)
+      if (Below("warnings") && body_.warnings.size() < kMostAnswerWarnings)
         body_.warnings.push_back(CleanText(text, kMostDetail));
       return true;
     }

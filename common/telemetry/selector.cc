@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostText = 8 << 10;
 constexpr std::size_t kMostMatchers = 64;
 
-bool IsNameByte(char c, bool first, bool colon) {
+bool IsSelectorNameByte(char c, bool first, bool colon) {
   return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_' || (colon && c == ':') ||
          (!first && absl::ascii_isdigit(static_cast<unsigned char>(c)));
 }
@@ -37,7 +37,7 @@ class Cursor {
   }
   std::string Name(bool colon) {
     std::size_t size = 0;
-    while (size < rest_.size() && IsNameByte(rest_[size], size == 0, colon)) ++size;
+    while (size < rest_.size() && IsSelectorNameByte(rest_[size], size == 0, colon)) ++size;
     std::string name(rest_.substr(0, size));
     rest_.remove_prefix(size);
     return name;

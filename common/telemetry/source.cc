@@ -9,7 +9,7 @@
 namespace galen::telemetry {
 namespace {
 
-constexpr std::size_t kMostWarnings = 16;
+constexpr std::size_t kMostSourceWarnings = 16;
 constexpr std::size_t kMostWarning = 300;
 constexpr std::size_t kMostShown = 300;
 
@@ -30,7 +30,7 @@ std::string ShowLabels(const Labels& labels) {
 }
 
 void Answer::Warn(absl::string_view warning) {
-  if (warnings.size() < kMostWarnings) warnings.push_back(CleanText(warning, kMostWarning));
+  if (warnings.size() < kMostSourceWarnings) warnings.push_back(CleanText(warning, kMostWarning));
 }
 
 void Answer::Incomplete(absl::string_view why) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/re2_piece.h"
 #include "common/base/text.h"
 #include "common/logs/byte_scan.h"
 #include "common/logs/line_blocks.h"
@@ -33,8 +34,6 @@ constexpr int kLinesOfBegin = 2000;
 constexpr std::size_t kTail = StrangeLines::kEnd;
 // Lines behind the last step in which a time is looked for.
 constexpr int kLinesBehind = 256;
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 std::size_t LineBegin(absl::string_view block, std::size_t at) {
   const void* const newline = memrchr(block.data(), '\n', at);

@@ -2,13 +2,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "common/base/re2_piece.h"
 #include "common/logs/line_facts.h"
 #include "re2/re2.h"
 
 namespace galen::triage {
 namespace {
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 // An exit code as a shell or a launcher gives it, made into code and signal.
 void SetCode(int code, ExitReport* report) {

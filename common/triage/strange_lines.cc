@@ -13,7 +13,7 @@ namespace galen::triage {
 namespace {
 
 constexpr std::size_t kMostWriters = 64;
-constexpr std::size_t kMostText = 512;
+constexpr std::size_t kMostLineText = 512;
 // Lines from the failure, or from the end, within which something stands near it; in a short log an
 // eighth and a quarter of it.
 constexpr std::int64_t kClose = 20;
@@ -44,7 +44,7 @@ void StrangeLines::Add(const Line& line) {
     seen.first.line = line.number;
     seen.first.time = line.time;
     seen.first.writer = line.writer;
-    seen.first.text = CleanText(line.text.substr(0, kMostText), kMostText);
+    seen.first.text = CleanText(line.text.substr(0, kMostLineText), kMostLineText);
   }
   if (line.log == seen.log) seen.last = line.number;
   if (line.writer.empty()) return;
@@ -77,7 +77,7 @@ std::vector<Lead> StrangeLines::Leads(const std::vector<LogRead>& logs,
     if (seen.log >= logs.size()) continue;
     const LogRead& log = logs[seen.log];
     Scored entry;
-    entry.lead.text = CleanText(one.text.substr(0, kMostText), kMostText);
+    entry.lead.text = CleanText(one.text.substr(0, kMostLineText), kMostLineText);
     entry.lead.first = seen.first;
     entry.lead.first.log = log.name;
     entry.lead.count = seen.count;

@@ -14,14 +14,15 @@ namespace {
 constexpr std::size_t kMostDigits = 7;
 constexpr std::size_t kMostName = 128;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 bool IsNameChar(char c) {
-  return IsDigit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-' || c == '.' || c == '_';
+  return IsDecimal(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-' || c == '.' ||
+         c == '_';
 }
 
 std::size_t CountDigits(absl::string_view text) {
   std::size_t n = 0;
-  while (n < text.size() && n <= kMostDigits && IsDigit(text[n])) ++n;
+  while (n < text.size() && n <= kMostDigits && IsDecimal(text[n])) ++n;
   return n;
 }
 
@@ -60,8 +61,8 @@ std::size_t WorkerSize(absl::string_view text) {
 std::size_t HostSize(absl::string_view text) {
   std::size_t at = 0;
   bool digit = false;
-  while (at < text.size() && at < kMostName && IsNameChar(text[at])) digit |= IsDigit(text[at++]);
-  if (at == 0 || !digit || IsDigit(text[0]) || text.substr(at, 2) != ": ") return 0;
+  while (at < text.size() && at < kMostName && IsNameChar(text[at])) digit |= IsDecimal(text[at++]);
+  if (at == 0 || !digit || IsDecimal(text[0]) || text.substr(at, 2) != ": ") return 0;
   return at + 2;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/knowledge/words.h"
+#include "services/cli/show_check.h"
 
 namespace galen::cli {
 namespace {
@@ -43,10 +44,6 @@ std::string Cell(absl::string_view text) {
 }
 
 std::string Code(absl::string_view text) { return absl::StrCat("`", Cell(text), "`"); }
-
-std::string Seconds(const google::protobuf::Duration& time) {
-  return absl::StrCat(static_cast<double>(time.seconds()) + time.nanos() * 1e-9, " s");
-}
 
 std::string GroupOf(absl::string_view check) {
   return std::string(check.substr(0, check.find('.')));
@@ -103,9 +100,10 @@ bool Has(const Check& check, const std::set<std::string>& available) {
 }
 
 void Facts(const Check& check, bool available, std::string& page) {
-  std::vector<std::string> facts = {KindText(check), absl::StrCat("about ", Seconds(check.cost()))};
+  std::vector<std::string> facts = {KindText(check),
+                                    absl::StrCat("about ", SecondsText(check.cost()))};
   if (check.has_time_limit())
-    facts.push_back(absl::StrCat("at most ", Seconds(check.time_limit())));
+    facts.push_back(absl::StrCat("at most ", SecondsText(check.time_limit())));
   if (check.needs_size() > 0) {
     facts.push_back(absl::StrCat("needs ", absl::StrJoin(check.needs(), ", ")));
   }
@@ -215,7 +213,7 @@ std::string ChecksDocument(const knowledge::Knowledge& knowledge,
     for (const Check* const check : checks) {
       absl::StrAppend(&page, "| ", Link(check->name()), " | ", Cell(check->title()),
                       Has(*check, available) ? "" : " (not in this version)", " | ",
-                      Seconds(check->cost()), " | ", Mark(*check), " |\n");
+                      SecondsText(check->cost()), " | ", Mark(*check), " |\n");
     }
     absl::StrAppend(&page, "\n");
   }

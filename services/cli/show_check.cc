@@ -18,10 +18,6 @@ namespace {
 using knowledge::v1::Check;
 using knowledge::v1::Rule;
 
-std::string Seconds(const google::protobuf::Duration& time) {
-  return absl::StrCat(static_cast<double>(time.seconds()) + time.nanos() * 1e-9, " s");
-}
-
 std::string Condition(const Rule& rule) {
   for (const auto& word : knowledge::OpWords()) {
     if (word.value == rule.op()) return absl::StrCat(std::string(word.text), " ", rule.value());
@@ -30,9 +26,9 @@ std::string Condition(const Rule& rule) {
 }
 
 // Writes "key   value" lines, the values wrapped below each other.
-class Page {
+class CheckPage {
  public:
-  explicit Page(Console& console) : console_(console) {}
+  explicit CheckPage(Console& console) : console_(console) {}
   void Head(absl::string_view text) {
     console_.out << Paint(console_.terminal, Colour::kBold, text) << '\n';
   }
@@ -50,7 +46,7 @@ class Page {
   Console& console_;
 };
 
-void ShowParameters(const Check& check, Page& page) {
+void ShowParameters(const Check& check, CheckPage& page) {
   if (check.parameters().empty()) return;
   page.Head("Parameters");
   for (const knowledge::v1::Parameter& parameter : check.parameters()) {
@@ -71,7 +67,7 @@ void ShowParameters(const Check& check, Page& page) {
   }
 }
 
-void ShowFindings(const Check& check, Page& page) {
+void ShowFindings(const Check& check, CheckPage& page) {
   page.Head("Findings");
   for (const knowledge::v1::FindingSpec& finding : check.findings()) {
     std::string text = absl::StrCat(finding.type(), " of each ", finding.subject());
@@ -83,7 +79,7 @@ void ShowFindings(const Check& check, Page& page) {
   }
 }
 
-void ShowCauses(const knowledge::Knowledge& knowledge, const Check& check, Page& page) {
+void ShowCauses(const knowledge::Knowledge& knowledge, const Check& check, CheckPage& page) {
   for (const bool confirm : {true, false}) {
     bool first = true;
     for (const knowledge::v1::Label& label : knowledge.base().labels()) {
@@ -102,6 +98,10 @@ void ShowCauses(const knowledge::Knowledge& knowledge, const Check& check, Page&
 
 }  // namespace
 
+std::string SecondsText(const google::protobuf::Duration& time) {
+  return absl::StrCat(static_cast<double>(time.seconds()) + time.nanos() * 1e-9, " s");
+}
+
 ExitCode ShowCheck(const knowledge::Knowledge& knowledge, const std::string& name, bool json,
                    Console& console) {
   const Check* const check = knowledge.FindCheck(name);
@@ -117,15 +117,15 @@ ExitCode ShowCheck(const knowledge::Knowledge& knowledge, const std::string& nam
     }
     return kOk;
   }
-  Page page(console);
+  CheckPage page(console);
   page.Head(absl::StrCat(check->name(), "  ", check->title()));
   page.Row("reads", absl::StrJoin(check->reads(), "; "));
   if (check->kind() == Check::EXEC) page.Row("runs", absl::StrJoin(check->exec().argv(), " "));
   page.Row("needs", absl::StrJoin(check->needs(), ", "));
   page.Row("cost", check->has_time_limit()
-                       ? absl::StrCat("about ", Seconds(check->cost()), ", at most ",
-                                      Seconds(check->time_limit()))
-                       : absl::StrCat("about ", Seconds(check->cost())));
+                       ? absl::StrCat("about ", SecondsText(check->cost()), ", at most ",
+                                      SecondsText(check->time_limit()))
+                       : absl::StrCat("about ", SecondsText(check->cost())));
   if (check->intrusive()) {
     page.Row("intrusive", check->occupies().empty()
                               ? "it loads a device: --allow-intrusive"

@@ -4,12 +4,17 @@
 #include <map>
 #include <string>
 
+#include <google/protobuf/duration.pb.h>
+
 #include "common/knowledge/knowledge.h"
 #include "galen/v1/evidence.pb.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
 
 namespace galen::cli {
+
+// A time as people read it: "12.5 s".
+std::string SecondsText(const google::protobuf::Duration& time);
 
 // `galen checks show NAME`: one check in full: what it reads, needs and costs, its parameters with
 // their bounds, its findings with their limits, and the causes that a finding speaks for or

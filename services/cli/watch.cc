@@ -28,7 +28,7 @@ namespace galen::cli {
 namespace {
 
 // Events that may wait for the terminal; the oldest go first.
-constexpr std::size_t kMaxQueued = 10'000;
+constexpr std::size_t kMaxQueuedEvents = 10'000;
 
 // What comes from other threads and is printed by this one. Thread-safe.
 class Inbox {
@@ -36,7 +36,7 @@ class Inbox {
   void Put(execution::v1::NodeEvent event) {
     MutexLock lock(mu_);
     events_.push_back(std::move(event));
-    if (events_.size() > kMaxQueued) events_.pop_front();
+    if (events_.size() > kMaxQueuedEvents) events_.pop_front();
     changed_.notify_all();
   }
   void End(absl::Status status) {

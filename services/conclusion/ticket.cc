@@ -45,7 +45,7 @@ std::string Quote(absl::string_view text, size_t max_bytes) {
   return quoted;
 }
 
-std::string Places(const Cause& cause) {
+std::string TicketPlaces(const Cause& cause) {
   std::vector<std::string> places;
   for (const Device& device : cause.devices()) {
     std::string place = device.device().empty()
@@ -69,7 +69,7 @@ void TellCause(absl::string_view heading, const Cause& cause, std::string& out) 
   absl::StrAppend(&out, "## ", heading, ": ", Inline(cause.title()), "\n\n");
   absl::StrAppend(&out, "- Label: `", cause.label(), "`\n");
   absl::StrAppend(&out, absl::StrFormat("- Probability: %.2f\n", cause.probability()));
-  if (const std::string places = Places(cause); !places.empty()) {
+  if (const std::string places = TicketPlaces(cause); !places.empty()) {
     absl::StrAppend(&out, "- Where: ", places, "\n");
   }
   if (!cause.owner().empty()) absl::StrAppend(&out, "- Owner: ", cause.owner(), "\n");
@@ -84,7 +84,7 @@ void TellList(absl::string_view heading, const google::protobuf::RepeatedPtrFiel
   for (const Cause& cause : causes) {
     absl::StrAppend(&out, "- `", Inline(cause.label()), "`");
     if (!cause.title().empty()) absl::StrAppend(&out, " ", Inline(cause.title()));
-    if (const std::string places = Places(cause); !places.empty()) {
+    if (const std::string places = TicketPlaces(cause); !places.empty()) {
       absl::StrAppend(&out, ", ", places);
     }
     if (!cause.explained_by().empty()) {

@@ -20,7 +20,7 @@ namespace {
 
 using galen::v1::CheckResult;
 
-constexpr std::size_t kMostQueued = 256;
+constexpr std::size_t kMostQueuedQueries = 256;
 constexpr std::size_t kMostKept = 2;
 constexpr absl::Duration kKept = absl::Minutes(1);
 constexpr absl::Duration kNodesTime = absl::Seconds(10);
@@ -57,7 +57,7 @@ absl::StatusOr<TelemetryChecks::Options> TelemetryChecks::Load(
 TelemetryChecks::TelemetryChecks(Options options, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      pool_(std::make_unique<ThreadPool>(options_.threads, kMostQueued)) {}
+      pool_(std::make_unique<ThreadPool>(options_.threads, kMostQueuedQueries)) {}
 
 TelemetryChecks::~TelemetryChecks() {
   {

@@ -32,7 +32,7 @@ std::string RandomId() {
   return absl::StrFormat("%08x%08x", random(), random());
 }
 
-google::protobuf::Timestamp ToTimestamp(absl::Time time) {
+google::protobuf::Timestamp TimestampOf(absl::Time time) {
   google::protobuf::Timestamp timestamp;
   const std::int64_t nanos = absl::ToUnixNanos(time);
   timestamp.set_seconds(nanos / 1'000'000'000);
@@ -143,7 +143,7 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
         kFullFor);
   }
   v1::DiagnosisEvent event;
-  *event.mutable_event_time() = ToTimestamp(core_->clock.Now());
+  *event.mutable_event_time() = TimestampOf(core_->clock.Now());
   event.set_sequence(1);
   event.set_trace_id(trace::TraceIdOf(trace::Current().context.valid() ? trace::Current().context
                                                                        : trace::NewTrace()));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""layers_test.py BUILD_DIR: tries to break the layers, and fails when an attempt succeeds.
+"""layers_test.py BUILD_DIR LIBPROTO: tries to break the layers, and fails when an attempt succeeds.
 
 Includes are tried with the very command that the build compiles that file with; edges between
 targets are tried by configuring a copy of the tree; a call of a library that was not declared is
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.path.abspath(sys.argv[1])
+BUILD, LIBPROTO = os.path.abspath(sys.argv[1]), sys.argv[2]
 SOURCE = os.getcwd()
 failures = []
 
@@ -73,7 +73,7 @@ def link(name: str, extra: str, libraries: list, wanted: bool = False) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         built = compile_with("services/planning/planner.cc", extra, f"{scratch}/attempt.o")
         assert built.returncode == 0, built.stderr
-        archives = [f"{BUILD}/proto/libproto.a"]
+        archives = [LIBPROTO]
         run = subprocess.run(["c++", "-shared", "-Wl,-z,defs", "-o", f"{scratch}/attempt.so",
                               f"{scratch}/attempt.o", "-Wl,--unresolved-symbols=report-all",
                               *archives, *libraries], text=True, capture_output=True)

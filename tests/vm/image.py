@@ -75,7 +75,7 @@ class Unpacked:
         missing = re.findall(r"^\s*(\S+) => not found", run.stdout, re.M)
         if missing:
             raise FileNotFoundError(f"shared libraries: {sorted(set(missing))}: not found; do guest_packages.txt and "
-                                    "packages.txt name what holds them?")
+                                    "common/cmake/packages name what holds them?")
         return {path for path in re.findall(r"(/\S+) \(0x", run.stdout)}
 
 

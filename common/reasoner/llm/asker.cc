@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/reasoner/llm/fallback.h"
 #include "common/reasoner/llm/prompt.h"
 #include "common/reasoner/llm/section.h"
 #include "common/spending/spending.h"
@@ -24,27 +25,10 @@ using galen::v1::ReasoningStep;
 constexpr double kShareOfTime = 0.8;
 // With less than this a model is not asked: no endpoint answers in that time.
 constexpr absl::Duration kLeastTime = absl::Milliseconds(500);
-// What is shown to a model of its own refused answer, and to people of an error.
+// The part of its own refused answer that a model is shown.
 constexpr std::size_t kRefused = 2000;
-constexpr std::size_t kDetail = 300;
 // The same answer to the same question, as far as an endpoint keeps to it.
 constexpr std::int64_t kSeed = 20260101;
-
-void FallBack(Reasoned& reasoned, Reasoned::Fallback fallback, absl::string_view why) {
-  reasoned.set_fallback(fallback);
-  reasoned.set_detail(CleanText(why, kDetail));
-}
-
-Reasoned::Fallback FallbackOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kDeadlineExceeded:
-      return Reasoned::OUT_OF_TIME;
-    case absl::StatusCode::kDataLoss:
-      return Reasoned::BAD_ANSWER;
-    default:
-      return Reasoned::UNAVAILABLE;
-  }
-}
 
 std::int64_t EstimateInput(const ChatRequest& request) {
   std::int64_t tokens = 0;
@@ -219,7 +203,7 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
     request.messages.push_back({Role::kAssistant, CleanText(answer->text, kRefused)});
     request.messages.push_back(
         {Role::kUser,
-         Fill(repair->text(), {{"error", Escape(CleanText(taken.message(), kDetail))}})});
+         Fill(repair->text(), {{"error", Escape(CleanText(taken.message(), kMostDetail))}})});
     spent = question.spending;
     spending::Add(reasoned, *spent.mutable_diagnosis());
     spending::Add(reasoned, *spent.mutable_tenant_today());

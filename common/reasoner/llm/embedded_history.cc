@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/reasoner/llm/fallback.h"
 #include "common/reasoner/llm/prompt.h"
 #include "common/reasoner/retrieve.h"
 #include "common/retrieval/dense.h"
@@ -28,8 +29,7 @@ constexpr std::size_t kMostBytes = 1'500;
 // Texts of one request for past incidents.
 constexpr std::size_t kBatch = 16;
 // Of the time until the caller's deadline, what a model may take: the rest is for the caller.
-constexpr double kShareOfTime = 0.5;
-constexpr std::size_t kDetail = 300;
+constexpr double kEmbeddingShareOfTime = 0.5;
 // A retrieval::Embedder's name has at most 63 bytes.
 constexpr std::size_t kMostName = 40;
 
@@ -61,16 +61,6 @@ std::string EmbedderName(const Embedding& embedding) {
 }
 
 std::string Embeddable(absl::string_view text) { return CleanText(text, kMostBytes); }
-
-void FallBack(Reasoned& account, Reasoned::Fallback fallback, absl::string_view why) {
-  account.set_fallback(fallback);
-  account.set_detail(CleanText(why, kDetail));
-}
-
-Reasoned::Fallback FallbackOf(const absl::Status& status) {
-  if (absl::IsDeadlineExceeded(status)) return Reasoned::OUT_OF_TIME;
-  return absl::IsDataLoss(status) ? Reasoned::BAD_ANSWER : Reasoned::UNAVAILABLE;
-}
 
 }  // namespace
 
@@ -232,9 +222,10 @@ absl::StatusOr<Vector> EmbeddedHistory::QueryVector(const std::string& text,
     return absl::CancelledError(refusal.why);
   }
   const absl::Time now = absl::Now();
-  const absl::Duration time = deadline == absl::InfiniteFuture()
-                                  ? embedding_.limit
-                                  : std::min(embedding_.limit, (deadline - now) * kShareOfTime);
+  const absl::Duration time =
+      deadline == absl::InfiniteFuture()
+          ? embedding_.limit
+          : std::min(embedding_.limit, (deadline - now) * kEmbeddingShareOfTime);
   const auto took = [&](std::int64_t input, bool estimated) {
     account.set_calls(1);
     account.set_input_tokens(input);

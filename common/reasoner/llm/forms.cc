@@ -14,7 +14,7 @@ using galen::v1::Reason;
 using galen::v1::Verdict;
 
 constexpr std::size_t kThought = 300;
-constexpr std::size_t kReason = 200;
+constexpr std::size_t kMostReason = 200;
 constexpr std::size_t kSummary = 800;
 constexpr std::size_t kKeyword = 40;
 constexpr std::size_t kKeywords = 8;
@@ -68,7 +68,7 @@ absl::StatusOr<Order> OrderOf(const Json& answer, absl::string_view list,
   Order order;
   for (const Json& entry : entries) {
     GALEN_ASSIGN_OR_RETURN(std::string label, ChoiceOf(entry, "label", choices));
-    GALEN_ASSIGN_OR_RETURN(std::string reason, TextOf(entry, "reason", kReason, true));
+    GALEN_ASSIGN_OR_RETURN(std::string reason, TextOf(entry, "reason", kMostReason, true));
     if (!order.reasons.emplace(label, std::move(reason)).second) {
       return absl::InvalidArgumentError(absl::StrCat("\"", list, "\" holds \"", label, "\" twice"));
     }
@@ -246,7 +246,7 @@ absl::StatusOr<Verdict> TakeJudge(const Json& answer, const Verdict& draft, cons
                                   absl::string_view model) {
   GALEN_ASSIGN_OR_RETURN(const std::string opinion,
                          ChoiceOf(answer, "opinion", {"supports", "opposes", "undecided"}));
-  GALEN_ASSIGN_OR_RETURN(const std::string text, TextOf(answer, "text", kReason));
+  GALEN_ASSIGN_OR_RETURN(const std::string text, TextOf(answer, "text", kMostReason));
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Cited(answer, citable));
   Verdict verdict = draft;
   if (opinion == "undecided" || text.empty()) return verdict;

@@ -22,8 +22,8 @@
 namespace galen::store::redis {
 namespace {
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(10);
-constexpr absl::Duration kLongestPause = absl::Milliseconds(500);
+constexpr absl::Duration kFirstReconnectPause = absl::Milliseconds(10);
+constexpr absl::Duration kLongestReconnectPause = absl::Milliseconds(500);
 
 }  // namespace
 
@@ -235,12 +235,12 @@ class Link::Loop {
 
   void NoteFailure(absl::Status failure) {
     failure_ = std::move(failure);
-    absl::Duration pause = kFirstPause;
-    for (int i = 0; i < failures_ && pause < kLongestPause; ++i) pause *= 2;
+    absl::Duration pause = kFirstReconnectPause;
+    for (int i = 0; i < failures_ && pause < kLongestReconnectPause; ++i) pause *= 2;
     ++failures_;
     // From half to all of it, so that the clients of a server that came back come one by one.
     pause *= std::uniform_real_distribution<double>(0.5, 1)(random_);
-    next_attempt_ = absl::Now() + std::min(pause, kLongestPause);
+    next_attempt_ = absl::Now() + std::min(pause, kLongestReconnectPause);
   }
 
   // The connection is gone, whoever ended it.

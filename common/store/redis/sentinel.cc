@@ -13,7 +13,7 @@ namespace galen::store::redis {
 namespace {
 
 // How often sentinels are asked at most, by all threads together.
-constexpr absl::Duration kAskAgain = absl::Milliseconds(100);
+constexpr absl::Duration kAskSentinelAgain = absl::Milliseconds(100);
 
 class Sentinel final : public Topology {
  public:
@@ -48,10 +48,10 @@ class Sentinel final : public Topology {
         master_ = std::make_shared<Link>(*found, std::move(options));
       }
       suspected_ = false;
-      next_ask_ = absl::Now() + kAskAgain;
+      next_ask_ = absl::Now() + kAskSentinelAgain;
       return master_;
     }
-    next_ask_ = absl::Now() + kAskAgain;
+    next_ask_ = absl::Now() + kAskSentinelAgain;
     return last;
   }
 

@@ -15,7 +15,7 @@ void WithKnowledge(CLI::App* command, KbArguments& arguments) {
       ->type_name("DIR");
 }
 
-void WithSite(CLI::App* command, KbArguments& arguments) {
+void AddSiteOption(CLI::App* command, KbArguments& arguments) {
   WithKnowledge(command, arguments);
   command
       ->add_option("--site", arguments.site,
@@ -41,7 +41,7 @@ void DeclareReview(CLI::App* kb, KbArguments& arguments) {
   command->add_option("--show", review.show, "One in full")->type_name("ID");
   command->add_flag("--decisions", review.decisions, "What was decided, by whom and when");
   WithJson(command, arguments, "With --list, --show and --decisions: one JSON object a line");
-  WithSite(command, arguments);
+  AddSiteOption(command, arguments);
 }
 
 void DeclareAddLabel(CLI::App* kb, KbArguments& arguments) {
@@ -70,7 +70,7 @@ void DeclareAddLabel(CLI::App* kb, KbArguments& arguments) {
       ->type_name("\"NAME TYPE SUBJECT PATTERN\"");
   command->add_flag("--replace", add.replace, "In the place of a label of that name");
   WithJson(command, arguments, "Print label and file as JSON; ask nothing");
-  WithSite(command, arguments);
+  AddSiteOption(command, arguments);
 }
 
 void DeclareDraftCheck(CLI::App* kb, KbArguments& arguments) {
@@ -155,7 +155,7 @@ CLI::App* DeclareKb(CLI::App& app, KbArguments& arguments) {
                    "Keep the model's answers in this file or Redis")
       ->type_name("FILE|URL");
   WithJson(ingest, arguments, "One JSON object for each ticket, a line each");
-  WithSite(ingest, arguments);
+  AddSiteOption(ingest, arguments);
 
   DeclareHistory(kb, arguments);
   DeclareReview(kb, arguments);

@@ -19,7 +19,7 @@ namespace {
 using kube::Json;
 using kube::TextAt;
 
-constexpr std::size_t kMostText = 253;
+constexpr std::size_t kMostName = 253;
 constexpr std::size_t kMostImage = 512;
 constexpr int kMostGpus = 1024;
 constexpr int kMostNodes = 10'000;  // as of an incident
@@ -68,7 +68,7 @@ std::string Mark(const Json& pod, const std::string& name) {
     if (marks == nullptr || !marks->is_object()) continue;
     const auto found = marks->find(name);
     if (found != marks->end() && found->is_string()) {
-      return CleanText(found->get<std::string>(), kMostText);
+      return CleanText(found->get<std::string>(), kMostName);
     }
   }
   return "";
@@ -104,7 +104,7 @@ std::string OwnerOf(const Json& pod) {
   for (const Json& owner : *owners) {
     if (!owner.is_object() || owner.value("controller", Json()) != Json(true)) continue;
     return CleanText(absl::StrCat(TextAt(owner, {"kind"}), "/", TextAt(owner, {"name"})),
-                     kMostText);
+                     kMostName);
   }
   return "";
 }
@@ -143,10 +143,10 @@ absl::StatusOr<std::vector<JobKind>> LoadJobKinds(const std::vector<std::string>
 
 std::optional<PodContext> ContextOf(const Json& pod, absl::Span<const JobKind> kinds) {
   PodContext context;
-  context.pod = CleanText(TextAt(pod, {"metadata", "name"}), kMostText);
+  context.pod = CleanText(TextAt(pod, {"metadata", "name"}), kMostName);
   const Json* spec = At(pod, {"spec"});
   if (context.pod.empty() || spec == nullptr || !spec->is_object()) return std::nullopt;
-  context.node = CleanText(TextAt(*spec, {"nodeName"}), kMostText);
+  context.node = CleanText(TextAt(*spec, {"nodeName"}), kMostName);
   context.owner = OwnerOf(pod);
   for (const JobKind& kind : kinds) {
     context.job = Mark(pod, kind.job);

@@ -44,9 +44,9 @@ void Vary(Headers& headers) {
 }
 
 // Says in the answer that the page may read it.
-class Shared final : public Exchange {
+class CrossOriginExchange final : public Exchange {
  public:
-  Shared(std::shared_ptr<Exchange> exchange, std::string origin)
+  CrossOriginExchange(std::shared_ptr<Exchange> exchange, std::string origin)
       : exchange_(std::move(exchange)), origin_(std::move(origin)) {}
 
   void Respond(Response response) override { exchange_->Respond(Allowed(std::move(response))); }
@@ -107,7 +107,8 @@ void Cors::Handle(Request request, std::shared_ptr<Exchange> exchange) {
     Vary(response.headers);
     return exchange->Respond(std::move(response));
   }
-  behind_.Handle(std::move(request), std::make_shared<Shared>(std::move(exchange), origin));
+  behind_.Handle(std::move(request),
+                 std::make_shared<CrossOriginExchange>(std::move(exchange), origin));
 }
 
 std::optional<BodyRules> Cors::TakesPieces(const Request& head) {

@@ -185,7 +185,7 @@ absl::StatusOr<json> IncidentOf(const json& arguments) {
   return incident;
 }
 
-std::string TextOf(const json& arguments, const char* name) {
+std::string TextArgument(const json& arguments, const char* name) {
   const auto it = arguments.find(name);
   return it == arguments.end() ? std::string() : it->get<std::string>();
 }
@@ -208,11 +208,11 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const json& arguments,
     return absl::NotFoundError(absl::StrCat("Unknown tool: ", CleanText(tool, 64)));
   }
   GALEN_RETURN_IF_ERROR(CheckArguments(*schema, arguments));
-  const std::string name = TextOf(arguments, "name");
+  const std::string name = TextArgument(arguments, "name");
   if (schema->at("properties").contains("name") && !IsDiagnosis(name)) {
     return Wrong("name", "is not tenants/TENANT/diagnoses/DIAGNOSIS");
   }
-  const std::string asked_tenant = TextOf(arguments, "tenant");
+  const std::string asked_tenant = TextArgument(arguments, "tenant");
   const std::string parent =
       absl::StrCat("tenants/", asked_tenant.empty() ? std::string(tenant) : asked_tenant);
   if (schema->at("properties").contains("tenant") && !IsPart(parent.substr(8))) {
@@ -222,7 +222,7 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const json& arguments,
   call.wait_seconds =
       arguments.contains("waitSeconds") ? arguments["waitSeconds"].get<int>() : kUsualWait;
   call.wait_seconds = std::min(call.wait_seconds, kMostWait);
-  call.idempotency_key = TextOf(arguments, "requestId");
+  call.idempotency_key = TextArgument(arguments, "requestId");
   if (!name.empty()) call.then = ReportTarget(name);
   if (tool == "diagnose") {
     GALEN_ASSIGN_OR_RETURN(json incident, IncidentOf(arguments));
@@ -240,7 +240,7 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const json& arguments,
   } else if (tool == "wait_for_diagnosis") {
     call.watches = true;
   } else if (tool == "get_evidence") {
-    call.evidence = TextOf(arguments, "id");
+    call.evidence = TextArgument(arguments, "id");
     call.then =
         absl::StrCat("/v1/", name, "?fields=name,report.evidence,checkResults,summary.signals");
   } else if (tool == "list_checks") {
@@ -261,7 +261,7 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const json& arguments,
     call.target = absl::StrCat("/v1/", parent, "/diagnoses?pageSize=", size,
                                "&fields=diagnoses.name,diagnoses.state,diagnoses.createTime,"
                                "diagnoses.report.headline,nextPageToken");
-    if (const std::string token = TextOf(arguments, "pageToken"); !token.empty()) {
+    if (const std::string token = TextArgument(arguments, "pageToken"); !token.empty()) {
       absl::StrAppend(&call.target, "&pageToken=", Escaped(token));
     }
   }

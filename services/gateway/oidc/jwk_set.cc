@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostBytes = 256 << 10;
+constexpr std::size_t kMostKeySetBytes = 256 << 10;
 constexpr std::size_t kMostKeys = 64;
 // NIST SP 800-131A: less is broken; more is a way to make verifying slow.
 constexpr int kLeastRsaBits = 2048;
@@ -61,14 +61,14 @@ const unsigned char* Bytes(absl::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-std::string TextOf(const json& object, const char* name) {
+std::string KeyText(const json& object, const char* name) {
   const auto it = object.find(name);
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
 std::string Decoded(const json& object, const char* name) {
   std::string bytes;
-  return absl::WebSafeBase64Unescape(TextOf(object, name), &bytes) ? bytes : std::string();
+  return absl::WebSafeBase64Unescape(KeyText(object, name), &bytes) ? bytes : std::string();
 }
 
 BigPtr Number(absl::string_view bytes) {
@@ -154,16 +154,16 @@ absl::StatusOr<JwkSet::Key> JwkSet::ParseKey(const void* pointer) {
   const json& jwk = *static_cast<const json*>(pointer);
   const absl::Status none = absl::InvalidArgumentError("no key of use");
   if (!jwk.is_object()) return none;
-  const std::string use = TextOf(jwk, "use");
+  const std::string use = KeyText(jwk, "use");
   if (!use.empty() && use != "sig") return none;
   if (const auto ops = jwk.find("key_ops"); ops != jwk.end()) {
     if (!ops->is_array() || std::find(ops->begin(), ops->end(), "verify") == ops->end())
       return none;
   }
-  const std::string type = TextOf(jwk, "kty");
-  const std::string curve = TextOf(jwk, "crv");
+  const std::string type = KeyText(jwk, "kty");
+  const std::string curve = KeyText(jwk, "crv");
   Key key;
-  key.alg = TextOf(jwk, "alg");
+  key.alg = KeyText(jwk, "alg");
   if (type == "RSA") {
     key.kind = "RSA";
     key.key = RsaKey(jwk);
@@ -185,7 +185,8 @@ absl::StatusOr<JwkSet::Key> JwkSet::ParseKey(const void* pointer) {
 }
 
 absl::StatusOr<JwkSet> JwkSet::Parse(absl::string_view text) {
-  if (text.size() > kMostBytes) return absl::InvalidArgumentError("the key set is over 256 KiB");
+  if (text.size() > kMostKeySetBytes)
+    return absl::InvalidArgumentError("the key set is over 256 KiB");
   const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto keys = document.is_object() ? document.find("keys") : document.end();
   if (!document.is_object() || keys == document.end() || !keys->is_array()) {
@@ -194,7 +195,7 @@ absl::StatusOr<JwkSet> JwkSet::Parse(absl::string_view text) {
   JwkSet set;
   for (const json& jwk : *keys) {
     if (set.keys_.size() == kMostKeys) break;
-    const std::string kid = jwk.is_object() ? TextOf(jwk, "kid") : "";
+    const std::string kid = jwk.is_object() ? KeyText(jwk, "kid") : "";
     if (kid.empty()) continue;
     absl::StatusOr<Key> key = ParseKey(&jwk);
     if (key.ok()) set.keys_.insert_or_assign(kid, *std::move(key));

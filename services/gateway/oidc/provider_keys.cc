@@ -14,7 +14,7 @@ namespace galen::gateway {
 namespace {
 
 constexpr absl::Duration kFetchTime = absl::Seconds(10);
-constexpr std::size_t kMostBytes = 256 << 10;
+constexpr std::size_t kMostAnswerBytes = 256 << 10;
 
 // OpenID Connect Discovery 1.0 section 4. The document must speak for the issuer that was asked.
 absl::StatusOr<std::string> KeysUrl(const OidcIssuer& issuer, const FetchDocument& fetch) {
@@ -52,7 +52,7 @@ absl::StatusOr<std::string> FetchOverHttp(const OidcIssuer& issuer, const std::s
   request.url = url;
   request.deadline = absl::Now() + kFetchTime;
   request.cancellation = &cancellation;
-  request.most_bytes = kMostBytes;
+  request.most_bytes = kMostAnswerBytes;
   int sent = 0;
   absl::StatusOr<llm::HttpReply> reply = http.Send(request, llm::Secret(), sent);
   if (!reply.ok()) {

@@ -10,7 +10,7 @@
 namespace galen::gateway::tickets {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr absl::string_view kMore = "More stands in the diagnosis: this ticket takes no more text.";
 
@@ -123,14 +123,14 @@ std::string TextOf(const Block& block, Form form) {
   }
 }
 
-Json AdfText(absl::string_view text, absl::string_view mark = "") {
-  Json node = {{"type", "text"}, {"text", std::string(text)}};
-  if (!mark.empty()) node["marks"] = Json::array({{{"type", std::string(mark)}}});
+OrderedJson AdfText(absl::string_view text, absl::string_view mark = "") {
+  OrderedJson node = {{"type", "text"}, {"text", std::string(text)}};
+  if (!mark.empty()) node["marks"] = OrderedJson::array({{{"type", std::string(mark)}}});
   return node;
 }
 
-Json AdfOf(const Block& block) {
-  Json content = Json::array();
+OrderedJson AdfOf(const Block& block) {
+  OrderedJson content = OrderedJson::array();
   if (!block.lead.empty()) content.push_back(AdfText(absl::StrCat(block.lead, " "), "strong"));
   switch (block.kind) {
     case Block::Kind::kHeading:
@@ -142,25 +142,25 @@ Json AdfOf(const Block& block) {
               {"attrs", {{"language", "text"}}},
               {"content", std::move(content)}};
     case Block::Kind::kLink: {
-      Json link = AdfText(block.text);
-      link["marks"] = Json::array({{{"type", "link"}, {"attrs", {{"href", block.url}}}}});
+      OrderedJson link = AdfText(block.text);
+      link["marks"] = OrderedJson::array({{{"type", "link"}, {"attrs", {{"href", block.url}}}}});
       content.push_back(std::move(link));
       break;
     }
     default:
       if (!block.text.empty()) content.push_back(AdfText(block.text));
   }
-  Json paragraph = {{"type", "paragraph"}, {"content", std::move(content)}};
+  OrderedJson paragraph = {{"type", "paragraph"}, {"content", std::move(content)}};
   if (block.kind != Block::Kind::kItem) return paragraph;
-  return {{"type", "listItem"}, {"content", Json::array({std::move(paragraph)})}};
+  return {{"type", "listItem"}, {"content", OrderedJson::array({std::move(paragraph)})}};
 }
 
-Json RenderAdf(const std::vector<Block>& blocks, std::size_t most) {
-  Json content = Json::array();
+OrderedJson RenderAdf(const std::vector<Block>& blocks, std::size_t most) {
+  OrderedJson content = OrderedJson::array();
   std::size_t size = 200;  // of what stands around
   for (const Block& block : blocks) {
     if (block.text.empty() && block.lead.empty()) continue;  // an empty text is no ADF
-    Json node = AdfOf(block);
+    OrderedJson node = AdfOf(block);
     size += node.dump().size() + 40;
     if (size > most) {
       content.push_back(AdfOf({Block::Kind::kText, std::string(kMore), "", ""}));
@@ -171,7 +171,7 @@ Json RenderAdf(const std::vector<Block>& blocks, std::size_t most) {
       continue;
     }
     if (content.empty() || content.back()["type"] != "bulletList") {
-      content.push_back({{"type", "bulletList"}, {"content", Json::array()}});
+      content.push_back({{"type", "bulletList"}, {"content", OrderedJson::array()}});
     }
     content.back()["content"].push_back(std::move(node));
   }

@@ -13,8 +13,8 @@
 namespace galen::gateway::tickets {
 namespace {
 
-constexpr int kPage = 100;
-constexpr int kMostSteps = 30;
+constexpr int kDuePage = 100;
+constexpr int kMostDeliverySteps = 30;
 constexpr absl::Duration kLook = absl::Minutes(1);
 // Clocks of gateways differ: what is looked for may be a little older than we think.
 constexpr absl::Duration kSlack = absl::Minutes(10);
@@ -92,7 +92,7 @@ absl::StatusOr<absl::Time> Courier::WorkOnce() {
   absl::Duration oldest;
   for (;;) {
     GALEN_ASSIGN_OR_RETURN(std::vector<TicketBook::Due> page,
-                           book_.ListDue(target_.name, after, kPage));
+                           book_.ListDue(target_.name, after, kDuePage));
     for (TicketBook::Due& due : page) {
       after = due.value.diagnosis();
       ++count;
@@ -114,7 +114,7 @@ absl::StatusOr<absl::Time> Courier::WorkOnce() {
       if (!dealt.ok() && !absl::IsAborted(dealt)) return dealt;
       return now;
     }
-    if (page.size() < static_cast<std::size_t>(kPage)) break;
+    if (page.size() < static_cast<std::size_t>(kDuePage)) break;
   }
   const MutexLock lock(mu_);
   counts_.due = count;
@@ -176,7 +176,7 @@ absl::Status Courier::Deal(TicketBook::Due taken) {
   round.due = std::move(taken);
   const std::string name = round.due.value.diagnosis();
   GALEN_ASSIGN_OR_RETURN(round.ticket, book_.GetTicket(target_.name, name));
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMostDeliverySteps; ++i) {
     if (round.diagnosis.name().empty() ||
         round.diagnosis.last_sequence() < round.due.value.sequence()) {
       if (const absl::Status read = ReadDiagnosis(round); !read.ok()) {

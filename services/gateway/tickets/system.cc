@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFile = 256 << 10;
+constexpr std::size_t kMostSystemFile = 256 << 10;
 constexpr absl::string_view kRequests[] = {"find", "open", "update", "comment", "resolve"};
 constexpr absl::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH"};
 
@@ -225,9 +225,9 @@ absl::StatusOr<std::map<std::string, TicketSystem>> LoadSystems(
       std::ifstream in(path, std::ios::binary);
       std::ostringstream text;
       text << in.rdbuf();
-      if (!in || text.str().size() > kMostFile) {
+      if (!in || text.str().size() > kMostSystemFile) {
         return absl::InvalidArgumentError(absl::StrCat(
-            path.string(), ": cannot be read, or has more than ", kMostFile, " bytes"));
+            path.string(), ": cannot be read, or has more than ", kMostSystemFile, " bytes"));
       }
       GALEN_ASSIGN_OR_RETURN(TicketSystem system, ParseSystem(text.str(), path.string()));
       const std::string id = system.id;

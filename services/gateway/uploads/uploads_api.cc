@@ -17,7 +17,7 @@
 namespace galen::gateway {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr absl::Duration kUploadTimeout = absl::Hours(2);
 
@@ -25,13 +25,13 @@ std::string TimeText(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
 }
 
-Json ToJson(const Upload& upload) {
-  Json json{{"name", upload.name},
-            {"kind", NameOf(upload.kind)},
-            {"fileName", upload.file_name},
-            {"sizeBytes", absl::StrCat(upload.bytes)},
-            {"createTime", TimeText(upload.created)},
-            {"expireTime", TimeText(upload.expires)}};
+OrderedJson ToJson(const Upload& upload) {
+  OrderedJson json{{"name", upload.name},
+                   {"kind", NameOf(upload.kind)},
+                   {"fileName", upload.file_name},
+                   {"sizeBytes", absl::StrCat(upload.bytes)},
+                   {"createTime", TimeText(upload.created)},
+                   {"expireTime", TimeText(upload.expires)}};
   if (upload.kind == UploadKind::kBundle) {
     json["description"] = upload.description;
     json["nodes"] = upload.nodes;
@@ -39,8 +39,8 @@ Json ToJson(const Upload& upload) {
   return json;
 }
 
-std::string Text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string Text(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 absl::string_view PathOf(const http::Request& request) {
@@ -144,9 +144,9 @@ void UploadsApi::Do(const std::shared_ptr<Call>& call) {
   }
   const absl::StatusOr<std::vector<Upload>> uploads = store_.List(call->tenant);
   if (!uploads.ok()) return call->Fail(uploads.status());
-  Json list = Json::array();
+  OrderedJson list = OrderedJson::array();
   for (const Upload& upload : *uploads) list.push_back(ToJson(upload));
-  call->Answer(JsonResponse(Text(Json{{"uploads", std::move(list)}})));
+  call->Answer(JsonResponse(Text(OrderedJson{{"uploads", std::move(list)}})));
 }
 
 void UploadsApi::Begin(const std::shared_ptr<Call>& call) {

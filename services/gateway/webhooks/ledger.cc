@@ -13,11 +13,11 @@ namespace {
 constexpr absl::string_view kJournal = "gateway.webhooks";
 constexpr int kBatch = 1000;
 constexpr std::size_t kMostTogether = 256;  // jobs that are written at once
-constexpr absl::Duration kTryAgain = absl::Seconds(5);
+constexpr absl::Duration kStoreTryAgain = absl::Seconds(5);
 
 absl::Status Full(absl::string_view what) {
   return WithRetryAfter(absl::UnavailableError(absl::StrCat("too many ", what, ": try again")),
-                        kTryAgain);
+                        kStoreTryAgain);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ void Ledger::Work() {
       if (!status.ok()) {
         std::move(job.done)(WithRetryAfter(
             absl::UnavailableError(absl::StrCat("events cannot be stored: ", status.message())),
-            kTryAgain));
+            kStoreTryAgain));
         continue;
       }
       std::vector<Outcome> outcomes;

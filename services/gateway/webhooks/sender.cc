@@ -25,9 +25,9 @@ constexpr absl::string_view kSchemeKeys[] = {
     "encoding", "secret", "signs",  "id_header", "timestamp_header", "tolerance"};
 constexpr absl::string_view kOpensKeys[] = {"title", "text",   "nodes", "job",
                                             "start", "labels", "links", "ticket"};
-constexpr absl::string_view kPollKeys[] = {"url",   "settings", "page_size", "first_page",
-                                           "items", "updated",  "since",     "put",
-                                           "set",   "headers"};
+constexpr absl::string_view kSenderPollKeys[] = {"url",   "settings", "page_size", "first_page",
+                                                 "items", "updated",  "since",     "put",
+                                                 "set",   "headers"};
 
 constexpr knowledge::Word<Scheme::Kind> kKinds[] = {{"hmac-sha256", Scheme::Kind::kHmacSha256},
                                                     {"ed25519", Scheme::Kind::kEd25519},
@@ -126,7 +126,7 @@ NewsForm ReadNews(const YamlNode& node, const FileContext& context) {
 }
 
 Poll ReadPoll(const YamlNode& node, const FileContext& context) {
-  const Fields fields(context, node, "poll", kPollKeys);
+  const Fields fields(context, node, "poll", kSenderPollKeys);
   const PartReader reader(fields, context);
   Poll poll;
   poll.url = fields.RequiredText("url");

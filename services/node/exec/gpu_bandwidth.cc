@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/re2_piece.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/exec/parsers.h"
@@ -20,8 +21,6 @@ namespace galen::node {
 namespace {
 
 constexpr int kMostDevices = 256;
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 // The index of a row or column of a matrix.
 std::optional<int> Index(absl::string_view word) {

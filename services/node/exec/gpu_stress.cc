@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/base/re2_piece.h"
 #include "re2/re2.h"
 #include "services/node/exec/parsers.h"
 #include "services/node/exec/words.h"
@@ -18,10 +19,8 @@
 namespace galen::node {
 namespace {
 
-constexpr int kMostGpus = 256;
+constexpr int kMostStressedGpus = 256;
 constexpr std::size_t kMostFieldBytes = 16384;
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 // The values of the last status line that gives one for each of `gpus`. They lie between " - ";
 // after a GPU with errors it is "(WARNING!)- ", after one whose process is gone "(DIED!)- ".
@@ -56,7 +55,7 @@ absl::StatusOr<CheckOutput> ParseGpuBurn(const ProgramOutput& output) {
     int gpu = 0;
     std::string verdict;
     if (RE2::PartialMatch(Piece(line), *kVerdict, &gpu, &verdict)) {
-      if (gpu < kMostGpus) ok[gpu] = verdict == "OK";
+      if (gpu < kMostStressedGpus) ok[gpu] = verdict == "OK";
     } else {
       RE2::PartialMatch(Piece(line), *kTested, &tested);
     }
@@ -116,11 +115,11 @@ absl::StatusOr<CheckOutput> ParseSuperbenchGpuStream(const ProgramOutput& output
     if (RE2::PartialMatch(Piece(line), *kRow, &kernel, &gpu, &rate, &share)) {
       const auto gb_s = Number(rate);
       const auto percent = Number(share);
-      if (gpu >= kMostGpus || !gb_s.has_value() || !percent.has_value()) continue;
+      if (gpu >= kMostStressedGpus || !gb_s.has_value() || !percent.has_value()) continue;
       Best& entry = best[gpu][kernel];
       // Of all block sizes the fastest, as STREAM takes the best of its runs.
       if (*gb_s > entry.rate) entry = {*gb_s, *percent};
-    } else if (RE2::PartialMatch(Piece(line), *kDevice, &gpu, &mode) && gpu < kMostGpus) {
+    } else if (RE2::PartialMatch(Piece(line), *kDevice, &gpu, &mode) && gpu < kMostStressedGpus) {
       ecc[gpu] = mode == "ON";
     }
   }

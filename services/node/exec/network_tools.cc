@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/re2_piece.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/exec/parsers.h"
@@ -18,8 +19,6 @@ namespace galen::node {
 namespace {
 
 constexpr std::size_t kMostRows = 256;
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 

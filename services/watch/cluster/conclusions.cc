@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kNamesPage = 256;
 constexpr int kMostPages = 64;  // of names that are new at once
-constexpr int kEvents = 200;
+constexpr int kMostEvents = 200;
 constexpr std::size_t kMostNames = 200'000;  // remembered
 // One that is over may be taken up again by what a person says; for so long it is looked at.
 constexpr absl::Duration kAfterEnd = absl::Hours(1);
@@ -26,7 +26,7 @@ absl::Time TimeOf(const google::protobuf::Timestamp& time) {
 absl::Status Conclusions::Read(const std::string& name, Followed& followed) {
   using Event = galen::v1::DiagnosisEvent;
   for (;;) {
-    absl::StatusOr<std::vector<Event>> events = events_.Read(name, followed.last, kEvents);
+    absl::StatusOr<std::vector<Event>> events = events_.Read(name, followed.last, kMostEvents);
     if (absl::IsNotFound(events.status())) {
       followed.over = true;
       return absl::OkStatus();
@@ -60,7 +60,7 @@ absl::Status Conclusions::Read(const std::string& name, Followed& followed) {
           break;
       }
     }
-    if (events->size() < static_cast<std::size_t>(kEvents)) return absl::OkStatus();
+    if (events->size() < static_cast<std::size_t>(kMostEvents)) return absl::OkStatus();
   }
 }
 

@@ -13,9 +13,9 @@ namespace {
 using kube::Json;
 
 constexpr char kRun[] = "galen-watch";  // of all of them
-constexpr absl::Duration kCall = absl::Seconds(20);
+constexpr absl::Duration kRepairCall = absl::Seconds(20);
 
-const kube::Resource kNodes{"", "v1", "nodes"};
+const kube::Resource kRepairNodes{"", "v1", "nodes"};
 
 // Whether to try again makes sense.
 bool WillPass(const absl::Status& status) {
@@ -24,7 +24,7 @@ bool WillPass(const absl::Status& status) {
          absl::IsCancelled(status) || absl::IsUnauthenticated(status);
 }
 
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+absl::Time RepairTime(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
@@ -90,7 +90,7 @@ absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
   if (how != nullptr) {
     absl::StatusOr<Outcome> done = Do(*taken, *how);
     if (!done.ok()) {
-      const bool tired = clock_.Now() - TimeOf(taken->consume_time()) > options_.patience;
+      const bool tired = clock_.Now() - RepairTime(taken->consume_time()) > options_.patience;
       if (WillPass(done.status()) && !tired) return done.status();
       done = Outcome{false, false, absl::StrCat("not done: ", done.status().message())};
     }
@@ -105,19 +105,21 @@ absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
 
 absl::StatusOr<NodeRepairs::Outcome> NodeRepairs::Do(const galen::v1::Action& action,
                                                      const actions::NodeAction& how) {
-  const kube::Call call{kCall, &cancellation_};
-  const absl::StatusOr<Json> node = client_.Get(kNodes, {"", action.target().node()}, call);
+  const kube::Call call{kRepairCall, &cancellation_};
+  const absl::StatusOr<Json> node = client_.Get(kRepairNodes, {"", action.target().node()}, call);
   if (absl::IsNotFound(node.status())) {
     return Outcome{false, false,
                    absl::StrCat("not done: the cluster has no node ", action.target().node())};
   }
   GALEN_RETURN_IF_ERROR(node.status());
-  GALEN_ASSIGN_OR_RETURN(const kube::Listing out, client_.List({kNodes, "", kOutLabel, ""}, call));
+  GALEN_ASSIGN_OR_RETURN(const kube::Listing out,
+                         client_.List({kRepairNodes, "", kOutLabel, ""}, call));
   const NodeStep step = StepFor(action, how, *node, out.items, known_.most);
   if (!step.patch.has_value()) return Outcome{step.done_before, !step.refused, step.text};
   kube::Patch patch;
   patch.content = *step.patch;
-  GALEN_RETURN_IF_ERROR(client_.Apply(kNodes, {"", action.target().node()}, patch, call).status());
+  GALEN_RETURN_IF_ERROR(
+      client_.Apply(kRepairNodes, {"", action.target().node()}, patch, call).status());
   return Outcome{true, true, step.text};
 }
 

@@ -15,7 +15,7 @@ using kube::Json;
 using kube::TextAt;
 
 constexpr char kByAnnotation[] = "galen.io/taken-out-by";
-constexpr std::size_t kMostShown = 5;
+constexpr std::size_t kMostShownNodes = 5;
 
 bool IsCordoned(const Json& node) {
   const auto spec = node.find("spec");
@@ -114,7 +114,7 @@ NodeStep StepFor(const galen::v1::Action& action, const NodeAction& how, const J
   }
   if (others.size() >= static_cast<std::size_t>(most)) {
     step.refused = true;
-    const std::size_t shown = std::min(others.size(), kMostShown);
+    const std::size_t shown = std::min(others.size(), kMostShownNodes);
     step.text = absl::StrCat(
         "not done: ", others.size(), " nodes are out by Galen's hand (",
         absl::StrJoin(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(shown), ", "),

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void Require(bool holds, const char* what) {
+void Demand(bool holds, const char* what) {
   if (holds) return;
   std::perror(what);
   std::abort();
@@ -114,10 +114,10 @@ ScriptedEndpoint::ScriptedEndpoint(Script script, const Certificate& certificate
   context_->tls = SSL_CTX_new(TLS_server_method());
   BIO* const chain = BIO_new_mem_buf(certificate.certificate.data(), -1);
   X509* const x509 = PEM_read_bio_X509(chain, nullptr, nullptr, nullptr);
-  Require(SSL_CTX_use_certificate(context_->tls, x509) == 1, "certificate");
+  Demand(SSL_CTX_use_certificate(context_->tls, x509) == 1, "certificate");
   BIO* const key = BIO_new_mem_buf(certificate.key.data(), -1);
   EVP_PKEY* const private_key = PEM_read_bio_PrivateKey(key, nullptr, nullptr, nullptr);
-  Require(SSL_CTX_use_PrivateKey(context_->tls, private_key) == 1, "key");
+  Demand(SSL_CTX_use_PrivateKey(context_->tls, private_key) == 1, "key");
   X509_free(x509);
   EVP_PKEY_free(private_key);
   BIO_free(chain);
@@ -126,7 +126,7 @@ ScriptedEndpoint::ScriptedEndpoint(Script script, const Certificate& certificate
 }
 
 ScriptedEndpoint::~ScriptedEndpoint() {
-  Require(write(stop_write_, "x", 1) == 1, "stop");
+  Demand(write(stop_write_, "x", 1) == 1, "stop");
   acceptor_.join();
   for (std::thread& connection : connections_) connection.join();
   close(listener_);
@@ -150,18 +150,18 @@ void ScriptedEndpoint::WaitForRequests(std::size_t count) const {
 
 void ScriptedEndpoint::Listen() {
   int ends[2];
-  Require(pipe2(ends, O_CLOEXEC) == 0, "pipe2");
+  Demand(pipe2(ends, O_CLOEXEC) == 0, "pipe2");
   stop_read_ = ends[0];
   stop_write_ = ends[1];
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  Require(listener_ >= 0, "socket");
+  Demand(listener_ >= 0, "socket");
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  Require(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0, "bind");
-  Require(listen(listener_, 64) == 0, "listen");
+  Demand(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0, "bind");
+  Demand(listen(listener_, 64) == 0, "listen");
   socklen_t size = sizeof(address);
-  Require(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0, "getsockname");
+  Demand(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0, "getsockname");
   port_ = ntohs(address.sin_port);
   acceptor_ = std::thread([this] { Accept(); });
 }
@@ -206,7 +206,7 @@ bool ScriptedEndpoint::ServeOne(Stream& stream, std::string& buffer, int connect
   }
   std::size_t length = 0;
   if (const auto found = request.headers.find("content-length"); found != request.headers.end()) {
-    Require(absl::SimpleAtoi(found->second, &length), "content-length");
+    Demand(absl::SimpleAtoi(found->second, &length), "content-length");
   }
   buffer.erase(0, head + 4);
   while (buffer.size() < length) {

@@ -8,19 +8,19 @@
 namespace galen::eval {
 namespace {
 
-double Share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double Ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 template <typename List>
-bool Contains(const List& list, absl::string_view text) {
+bool Has(const List& list, absl::string_view text) {
   return std::any_of(list.begin(), list.end(), [&](const auto& entry) { return entry == text; });
 }
 
 }  // namespace
 
-double Counts::Precision() const { return Share(true_positives, true_positives + false_positives); }
-double Counts::Recall() const { return Share(true_positives, true_positives + false_negatives); }
+double Counts::Precision() const { return Ratio(true_positives, true_positives + false_positives); }
+double Counts::Recall() const { return Ratio(true_positives, true_positives + false_negatives); }
 double Counts::F1() const {
-  return Share(2 * true_positives, 2 * true_positives + false_positives + false_negatives);
+  return Ratio(2 * true_positives, 2 * true_positives + false_positives + false_negatives);
 }
 
 absl::string_view VerdictName(Verdict verdict) {
@@ -57,13 +57,13 @@ CaseScore ScoreCase(const v1::Case& a_case, const v1::CaseResult& result) {
   }
   for (std::string& label : rest) {
     const bool primary = result.has_primary() && label == result.primary().label();
-    if (HasCause(a_case) && Contains(a_case.labels_acceptable(), label)) {
+    if (HasCause(a_case) && Has(a_case.labels_acceptable(), label)) {
       // It stands for the first true cause that nothing has named; beside it, it is another name.
       if (!open.empty()) {
         score.hits.push_back(open.front());
         open.erase(open.begin());
       }
-    } else if (!primary && !score.hits.empty() && Contains(a_case.labels_secondary(), label)) {
+    } else if (!primary && !score.hits.empty() && Has(a_case.labels_secondary(), label)) {
       continue;
     } else {
       score.wrong.push_back(std::move(label));
@@ -112,7 +112,7 @@ F1Scores ScoreLeaves(absl::Span<const CaseScore* const> scores) {
     all.micro.false_negatives += counts.false_negatives;
     all.macro += counts.F1();
   }
-  all.macro = Share(all.macro, all.leaves);
+  all.macro = Ratio(all.macro, all.leaves);
   return all;
 }
 

@@ -21,10 +21,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxGpus = 1024;
-constexpr std::size_t kMaxTextBytes = 256;
+constexpr std::size_t kMaxAmdGpus = 1024;
+constexpr std::size_t kMaxToolTextBytes = 256;
 constexpr std::size_t kMaxReadingBytes = 2000;
-constexpr double kBytesPerMib = 1024.0 * 1024.0;
+constexpr double kMib = 1024.0 * 1024.0;
 
 using Path = std::initializer_list<const char*>;
 
@@ -82,7 +82,7 @@ std::string TextAt(const json& value, std::initializer_list<Path> paths) {
     if (at == nullptr || !at->is_string()) continue;
     const auto& text = at->get_ref<const std::string&>();
     if (!SaysNothing(text)) {
-      return CleanText(absl::StripAsciiWhitespace(text), kMaxTextBytes);
+      return CleanText(absl::StripAsciiWhitespace(text), kMaxToolTextBytes);
     }
   }
   return "";
@@ -196,7 +196,7 @@ void ReadXgmi(const json& entry, Gpu& gpu) {
       status != nullptr && status->is_array()) {
     int peer = 0;
     for (const json& link : *status) {
-      if (link.is_string() && peer < static_cast<int>(kMaxGpus)) {
+      if (link.is_string() && peer < static_cast<int>(kMaxAmdGpus)) {
         const auto& text = link.get_ref<const std::string&>();
         if (text == "U" || text == "D") gpu.xgmi.up[peer] = text == "U";
       }
@@ -335,7 +335,7 @@ void ReadRocmCard(const json& card, Gpu& gpu) {
   const auto mib = [&](const char* name) -> std::optional<double> {
     const auto bytes = NumberAt(card, {{name}});
     if (!bytes.has_value()) return std::nullopt;
-    return std::floor(*bytes / kBytesPerMib);
+    return std::floor(*bytes / kMib);
   };
   gpu.memory_total_mib = mib("VRAM Total Memory (B)");
   gpu.memory_used_mib = mib("VRAM Total Used Memory (B)");
@@ -395,7 +395,8 @@ absl::StatusOr<GpuState> ParseAmdSmi(absl::string_view output) {
   state.source = "amd-smi";
   for (const json* const entry : entries) {
     const auto index = IntegerAt(*entry, {{"gpu"}});
-    if (!index.has_value() || *index < 0 || *index >= static_cast<std::int64_t>(kMaxGpus)) continue;
+    if (!index.has_value() || *index < 0 || *index >= static_cast<std::int64_t>(kMaxAmdGpus))
+      continue;
     Gpu& gpu = GpuOf(state, static_cast<int>(*index));
     if (At(*entry, {"asic"}) != nullptr || At(*entry, {"bus"}) != nullptr) {
       ReadStatic(*entry, gpu, state);
@@ -427,7 +428,7 @@ absl::StatusOr<GpuState> ParseRocmSmi(absl::string_view output) {
     absl::string_view number = name;
     int index = 0;
     if (!absl::ConsumePrefix(&number, "card") || !absl::SimpleAtoi(number, &index) || index < 0 ||
-        index >= static_cast<int>(kMaxGpus) || !card.is_object()) {
+        index >= static_cast<int>(kMaxAmdGpus) || !card.is_object()) {
       continue;
     }
     ReadRocmCard(card, GpuOf(state, index));

@@ -14,10 +14,10 @@
 namespace galen::node {
 namespace {
 
-constexpr int kMaxGpus = 1024;
+constexpr int kMaxClockGpus = 1024;
 
 void Keep(ClockOffsets& offsets, int gpu, std::int64_t mhz) {
-  if (gpu < 0 || gpu >= kMaxGpus || mhz < -100'000 || mhz > 100'000) return;
+  if (gpu < 0 || gpu >= kMaxClockGpus || mhz < -100'000 || mhz > 100'000) return;
   std::int64_t& kept = offsets[gpu];
   if (std::abs(mhz) > std::abs(kept)) kept = mhz;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "common/base/re2_piece.h"
 #include "re2/re2.h"
 #include "services/node/checks/gpu/known_versions.h"
 
@@ -11,8 +12,6 @@ namespace galen::node {
 namespace {
 
 constexpr std::size_t kMaxPackages = 1000;
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 

@@ -16,9 +16,9 @@
 namespace galen::node {
 namespace {
 
-constexpr std::size_t kMaxGpus = 1024;
+constexpr std::size_t kMaxListedGpus = 1024;
 constexpr std::size_t kMaxProcesses = 1000;
-constexpr std::size_t kMaxTextBytes = 256;
+constexpr std::size_t kMaxFieldBytes = 256;
 constexpr absl::string_view kRootOpen = "<nvidia_smi_log";
 constexpr absl::string_view kRootClose = "</nvidia_smi_log>";
 
@@ -32,7 +32,7 @@ template <typename... Paths>
 std::string Text(pugi::xml_node node, Paths... paths) {
   for (const char* path : {paths...}) {
     std::string text = RawText(node, path);
-    if (!SaysNothing(text)) return CleanText(text, kMaxTextBytes);
+    if (!SaysNothing(text)) return CleanText(text, kMaxFieldBytes);
   }
   return "";
 }
@@ -340,9 +340,9 @@ absl::StatusOr<GpuState> ParseGpuState(absl::string_view output) {
   state.driver_version = Text(root, "driver_version");
   state.cuda_version = Text(root, "cuda_version");
   for (const pugi::xml_node node : root.children("gpu")) {
-    if (state.gpus.size() == kMaxGpus) {
+    if (state.gpus.size() == kMaxListedGpus) {
       return absl::DataLossError(
-          absl::StrCat("nvidia-smi -q -x: lists more than ", kMaxGpus, " GPUs"));
+          absl::StrCat("nvidia-smi -q -x: lists more than ", kMaxListedGpus, " GPUs"));
     }
     state.gpus.push_back(ReadGpu(node, static_cast<int>(state.gpus.size())));
   }

@@ -13,9 +13,9 @@
 namespace galen::node {
 namespace {
 
-constexpr std::size_t kMaxGpus = 1024;
+constexpr std::size_t kMaxLinkedGpus = 1024;
 constexpr std::size_t kMaxLinks = 256;
-constexpr std::size_t kMaxTextBytes = 256;
+constexpr std::size_t kMaxLinkTextBytes = 256;
 
 struct Heading {
   int index = 0;
@@ -32,8 +32,8 @@ bool ReadHeading(absl::string_view line, Heading& heading) {
                       &product, &uuid)) {
     return false;
   }
-  heading.product = CleanText(product, kMaxTextBytes);
-  heading.uuid = CleanText(uuid, kMaxTextBytes);
+  heading.product = CleanText(product, kMaxLinkTextBytes);
+  heading.uuid = CleanText(uuid, kMaxLinkTextBytes);
   return true;
 }
 
@@ -79,7 +79,7 @@ std::vector<GpuLinks> ParseLinkStatus(absl::string_view output) {
     line = absl::StripAsciiWhitespace(line);
     Heading heading;
     if (ReadHeading(line, heading)) {
-      if (gpus.size() == kMaxGpus) break;
+      if (gpus.size() == kMaxLinkedGpus) break;
       GpuLinks& gpu = gpus.emplace_back();
       gpu.index = heading.index;
       gpu.product = heading.product;
@@ -110,7 +110,7 @@ std::vector<GpuLinkErrors> ParseLinkErrors(absl::string_view output) {
     line = absl::StripAsciiWhitespace(line);
     Heading heading;
     if (ReadHeading(line, heading)) {
-      if (gpus.size() == kMaxGpus) break;
+      if (gpus.size() == kMaxLinkedGpus) break;
       gpus.emplace_back();
       gpus.back().index = heading.index;
       gpus.back().uuid = heading.uuid;

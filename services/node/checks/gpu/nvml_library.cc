@@ -13,7 +13,7 @@
 namespace galen::node::nvml {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = 256;
+constexpr std::size_t kMaxErrorBytes = 256;
 
 // The libraries that were loaded, by their handles: the loader gives the same one again.
 struct Loaded {
@@ -41,7 +41,7 @@ absl::StatusOr<const Api*> LoadLibrary(const std::string& path) {
     void* const library = dlopen(candidate.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) {
       const char* const error = dlerror();
-      const std::string text = CleanText(error == nullptr ? "" : error, kMaxTextBytes);
+      const std::string text = CleanText(error == nullptr ? "" : error, kMaxErrorBytes);
       // Of a library that is there and cannot be loaded the loader says something else.
       if (broken.empty() && !absl::StrContains(text, "No such file")) broken = text;
       continue;
@@ -63,7 +63,7 @@ absl::StatusOr<const Api*> LoadLibrary(const std::string& path) {
 
 std::string ErrorText(const Api& api, Return code) {
   const char* const text = api.error_string.call == nullptr ? nullptr : api.error_string.call(code);
-  return text == nullptr ? absl::StrCat("NVML error ", code) : CleanText(text, kMaxTextBytes);
+  return text == nullptr ? absl::StrCat("NVML error ", code) : CleanText(text, kMaxErrorBytes);
 }
 
 }  // namespace galen::node::nvml

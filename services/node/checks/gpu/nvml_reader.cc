@@ -10,10 +10,10 @@
 namespace galen::node::nvml {
 namespace {
 
-constexpr unsigned kMaxGpus = 1024;
+constexpr unsigned kMaxNvmlGpus = 1024;
 constexpr unsigned kMaxProcesses = 1000;
 constexpr unsigned kMaxMigDevices = 64;
-constexpr double kBytesPerMib = 1024.0 * 1024.0;
+constexpr double kNvmlBytesPerMib = 1024.0 * 1024.0;
 constexpr double kMilliwattsPerWatt = 1000;
 
 // Names that nvidia-smi has for the numbers of NVML; "" for one that we do not know.
@@ -38,7 +38,7 @@ std::optional<double> Scaled(const std::optional<Integer>& number, double diviso
 // nvidia-smi cuts memory to whole MiB and rounds power to hundredths.
 std::optional<double> Mib(const std::optional<unsigned long long>& bytes) {
   if (!bytes.has_value()) return std::nullopt;
-  return std::floor(static_cast<double>(*bytes) / kBytesPerMib);
+  return std::floor(static_cast<double>(*bytes) / kNvmlBytesPerMib);
 }
 
 std::optional<double> Watts(const std::optional<double>& milliwatts) {
@@ -466,7 +466,7 @@ Answer ReadAll(const Api& api) {
   if (const Return code = api.count.call(&count); code != kSuccess) {
     Complain(answer, api, code, "Unable to count the devices: ");
   }
-  for (unsigned index = 0; index < std::min(count, kMaxGpus); ++index) {
+  for (unsigned index = 0; index < std::min(count, kMaxNvmlGpus); ++index) {
     ReadGpu(api, index, answer);
   }
   api.shutdown.call();

@@ -26,7 +26,7 @@ bool Anything(const GpuXgmi& xgmi) {
          xgmi.link_gb_s.has_value();
 }
 
-bool Positive(const std::optional<std::int64_t>& count) { return count.value_or(0) > 0; }
+bool AboveZero(const std::optional<std::int64_t>& count) { return count.value_or(0) > 0; }
 
 }  // namespace
 
@@ -63,10 +63,10 @@ absl::StatusOr<CheckOutput> CheckGpuXgmi(const CheckContext& context) {
     if (!down.empty()) {
       told.push_back(absl::StrCat("no XGMI link to GPU ", absl::StrJoin(down, ", ")));
     }
-    if (Positive(gpu.xgmi.uncorrectable)) {
+    if (AboveZero(gpu.xgmi.uncorrectable)) {
       told.push_back(absl::StrCat(Count(*gpu.xgmi.uncorrectable, "uncorrectable XGMI error")));
     }
-    if (Positive(gpu.xgmi.correctable)) {
+    if (AboveZero(gpu.xgmi.correctable)) {
       told.push_back(absl::StrCat(Count(*gpu.xgmi.correctable, "corrected XGMI error")));
     }
     if (slow.value_or(false)) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
@@ -15,8 +16,6 @@
 
 namespace galen::node {
 namespace {
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 // The first number, or the first word, that one of the patterns takes out of a line.
 template <typename Value>

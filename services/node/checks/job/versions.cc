@@ -26,7 +26,7 @@ namespace {
 
 using Versions = std::map<std::string, std::string>;
 
-std::string ValueOf(const Versions& versions, const std::string& name) {
+std::string VersionOf(const Versions& versions, const std::string& name) {
   const auto it = versions.find(name);
   return it == versions.end() ? std::string() : it->second;
 }
@@ -223,13 +223,13 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
   if (packages.empty() && !collected.ok() && !compiler.ok() && !complained) {
     return absl::UnavailableError("no versions of the job's packages are known");
   }
-  std::string torch = ValueOf(environment, "PyTorch version");
-  if (torch.empty()) torch = ValueOf(packages, "torch");
+  std::string torch = VersionOf(environment, "PyTorch version");
+  if (torch.empty()) torch = VersionOf(packages, "torch");
   // The runtime that the framework carries is what has to fit the driver.
-  std::string cuda = ValueOf(environment, "CUDA used to build PyTorch");
+  std::string cuda = VersionOf(environment, "CUDA used to build PyTorch");
   for (const char* name :
        {"nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "nvidia-cuda-runtime-cu11"}) {
-    if (cuda.empty()) cuda = ValueOf(packages, name);
+    if (cuda.empty()) cuda = VersionOf(packages, name);
   }
   if (cuda.empty()) cuda = CudaOfWheel(torch);
   if (cuda.empty() && compiler.ok()) {
@@ -239,7 +239,7 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
   // Images that build on NVIDIA's say which toolkit they hold.
   if (cuda.empty()) {
     const auto variables = host.JobEnvironment();
-    if (variables.ok()) cuda = ValueOf(*variables, "CUDA_VERSION");
+    if (variables.ok()) cuda = VersionOf(*variables, "CUDA_VERSION");
   }
   const std::string highest = DriverCuda(host);
   std::optional<bool> too_new;
@@ -252,7 +252,7 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
                                                         : IsNewer(cuda, highest);
   }
   // What runs is not too new, whatever compatibility library makes it run.
-  if (ValueOf(environment, "Is CUDA available") == "True") too_new = false;
+  if (VersionOf(environment, "Is CUDA available") == "True") too_new = false;
   CheckOutput output;
   output.findings.push_back(TextOrUnknown("torch", node, torch));
   output.findings.push_back(TextOrUnknown("cuda_runtime", node, cuda));
@@ -276,7 +276,7 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
     same_cuda = data->Texts("same_cuda_as_torch");
   }
   // pip knows the wheel by its full version, where collect_env may cut it.
-  const std::string wheel = ValueOf(packages, "torch");
+  const std::string wheel = VersionOf(packages, "torch");
   const std::string others = OtherBuilds(packages, wheel.empty() ? torch : wheel, same_cuda);
   output.findings.push_back(TextOrUnknown("abi_mismatch", node, others));
   output.findings.push_back(TextOrUnknown("arch_missing", node, complaints.architecture));
@@ -303,7 +303,7 @@ absl::StatusOr<CheckOutput> CheckNcclVersions(const CheckContext& context) {
   }
   std::string version;
   for (const char* name : {"nvidia-nccl-cu12", "nvidia-nccl-cu13", "nvidia-nccl-cu11"}) {
-    if (version.empty()) version = ValueOf(packages, name);
+    if (version.empty()) version = VersionOf(packages, name);
   }
   CheckOutput output;
   output.findings.push_back(TextOrUnknown("version", node, version));

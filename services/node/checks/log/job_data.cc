@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/logs/line_facts.h"
@@ -21,8 +22,6 @@
 
 namespace galen::node {
 namespace {
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 double Gib(double number, char unit) {
   switch (unit) {

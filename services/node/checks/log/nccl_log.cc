@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
@@ -18,8 +19,6 @@
 
 namespace galen::node {
 namespace {
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 void Insert(std::set<std::string>* set, absl::string_view value) {
   if (set->size() < NcclHost::kMax) set->insert(CleanText(value, 128));

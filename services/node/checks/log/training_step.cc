@@ -53,14 +53,14 @@ constexpr absl::string_view kRateKeys[] = {"samples per second",
                                            "throughput"};
 
 // Which of the fields a letter may begin.
-enum Field : std::uint8_t { kStep = 1, kLoss = 2, kNorm = 4, kRate = 8 };
+enum StepField : std::uint8_t { kStep = 1, kLoss = 2, kNorm = 4, kRate = 8 };
 
 struct Letters {
   std::array<std::uint8_t, 256> begins = {};
   std::array<bool, 256> is_word = {};
 };
 
-constexpr void Note(Letters& letters, Keys keys, Field field) {
+constexpr void Note(Letters& letters, Keys keys, StepField field) {
   for (const absl::string_view key : keys) {
     const char c = key[0];
     letters.begins[static_cast<unsigned char>(c)] |= field;
@@ -84,7 +84,7 @@ constexpr Letters MakeLetters() {
 constexpr Letters kLetters = MakeLetters();
 
 bool IsWord(char c) { return kLetters.is_word[static_cast<unsigned char>(c)]; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
 
 bool IsAt(const char* at, const char* end, absl::string_view key) {
@@ -132,7 +132,7 @@ std::optional<std::int64_t> StepAt(const char* at, const char* end) {
   if (at < end && *at == '[') ++at;
   const char* const begin = at;
   std::int64_t number = 0;
-  while (at < end && IsDigit(*at) && at - begin <= kMostDigits)
+  while (at < end && IsDecimal(*at) && at - begin <= kMostDigits)
     number = 10 * number + (*at++ - '0');
   if (at == begin || at - begin > kMostDigits || (at < end && IsWord(*at))) return std::nullopt;
   return number;
@@ -149,17 +149,17 @@ std::optional<double> NumberAt(const char* at, const char* end, bool any) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     return negative ? -kInfinity : kInfinity;
   }
-  if (at == end || !IsDigit(*at)) return std::nullopt;
+  if (at == end || !IsDecimal(*at)) return std::nullopt;
   bool has_commas = false;
-  for (; at < end && (IsDigit(*at) || *at == ','); ++at) has_commas = has_commas || *at == ',';
+  for (; at < end && (IsDecimal(*at) || *at == ','); ++at) has_commas = has_commas || *at == ',';
   if (at < end && *at == '.') ++at;
-  while (at < end && IsDigit(*at)) ++at;
+  while (at < end && IsDecimal(*at)) ++at;
   if (at < end && (*at == 'e' || *at == 'E')) {
     const char* digits = at + 1;
     if (digits < end && (*digits == '-' || *digits == '+')) ++digits;
-    if (digits < end && IsDigit(*digits)) {
+    if (digits < end && IsDecimal(*digits)) {
       at = digits;
-      while (at < end && IsDigit(*at)) ++at;
+      while (at < end && IsDecimal(*at)) ++at;
     }
   }
   const absl::string_view text(begin, static_cast<std::size_t>(at - begin));
@@ -174,7 +174,7 @@ std::optional<double> NumberAt(const char* at, const char* end, bool any) {
 bool IsNumber(const char* at, const char* end, bool any) {
   if (any && at < end && (*at == '-' || *at == '+')) ++at;
   if (any && (IsAt(at, end, "nan") || IsAt(at, end, "inf"))) return true;
-  return at < end && IsDigit(*at);
+  return at < end && IsDecimal(*at);
 }
 
 // Calls `take` with what follows each of the keys that stands at `at`, until it is content.

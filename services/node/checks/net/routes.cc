@@ -22,14 +22,14 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostRoutes = 100000;
-constexpr std::size_t kMostPeers = 256;
+constexpr std::size_t kMostRoutePeers = 256;
 
 // Peers by address, with the name they were looked up by.
 std::map<std::uint32_t, std::string> Peers(const CheckContext& context) {
   std::map<std::uint32_t, std::string> peers;
   const auto add = [&](absl::string_view address, absl::string_view name) {
     const auto parsed = ParseIpv4(address);
-    if (parsed.has_value() && (*parsed >> 24) != 127 && peers.size() < kMostPeers) {
+    if (parsed.has_value() && (*parsed >> 24) != 127 && peers.size() < kMostRoutePeers) {
       peers.emplace(*parsed, std::string(name));
     }
   };

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
@@ -19,8 +20,6 @@
 
 namespace galen::node {
 namespace {
-
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 bool Matches(const CheckData& data, absl::string_view pattern, absl::string_view text) {
   return !CheckData::FirstMatch(data.Patterns(pattern), text).empty();

@@ -7,12 +7,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/re2_piece.h"
 #include "re2/re2.h"
 
 namespace galen::node {
 namespace {
 
-re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 absl::string_view View(re2::StringPiece piece) { return {piece.data(), piece.size()}; }
 
 std::optional<absl::Time> IsoTime(absl::string_view seconds, absl::string_view fraction,

@@ -13,7 +13,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::advisor {
-namespace {
+namespace known_mismatches_test {
 
 using ::galen::testing::StatusIs;
 using ::testing::Contains;
@@ -209,5 +209,5 @@ TEST(Signs, HaveLevelsByTheirValues) {
   EXPECT_EQ(BuildUpSigns::LevelOf(sign, NAN), 0);
 }
 
-}  // namespace
+}  // namespace known_mismatches_test
 }  // namespace galen::advisor

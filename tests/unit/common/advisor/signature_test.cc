@@ -9,7 +9,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::advisor {
-namespace {
+namespace signature_test {
 
 using ::galen::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -148,5 +148,5 @@ TEST(Context, IsOneLineThatTellsUnknownFromFull) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("control characters")));
 }
 
-}  // namespace
+}  // namespace signature_test
 }  // namespace galen::advisor

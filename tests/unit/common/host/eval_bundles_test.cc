@@ -14,7 +14,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::host {
-namespace {
+namespace eval_bundles_test {
 
 namespace fs = std::filesystem;
 using ::galen::testing::IsOk;
@@ -84,5 +84,5 @@ TEST_P(EvalBundles, EachIsReadWhole) {
 
 INSTANTIATE_TEST_SUITE_P(Parts, EvalBundles, ::testing::Range(0, kParts));
 
-}  // namespace
+}  // namespace eval_bundles_test
 }  // namespace galen::host

@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 
 namespace galen::llm {
-namespace {
+namespace retry_test {
 
 using ::testing::Eq;
 using ::testing::Optional;
@@ -46,5 +46,5 @@ TEST(RetryAfter, OfAnythingElseIsNothing) {
   }
 }
 
-}  // namespace
+}  // namespace retry_test
 }  // namespace galen::llm

@@ -11,7 +11,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::llm {
-namespace {
+namespace wire_test {
 
 using galen::testing::IsOk;
 using galen::testing::StatusIs;
@@ -317,5 +317,5 @@ TEST(ErrorTexts, AreFoundInTheFormsOfServers) {
   EXPECT_LE(ErrorText(absl::StrCat(R"({"error":")", std::string(9999, 'x'), "\"}")).size(), 200u);
 }
 
-}  // namespace
+}  // namespace wire_test
 }  // namespace galen::llm

@@ -7,7 +7,7 @@
 #include <string>
 
 namespace galen::playbook {
-namespace {
+namespace jobs_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -72,5 +72,5 @@ TEST(JobsTest, OneAfterTheOtherAreNotBesideEachOther) {
   EXPECT_EQ(FindTwoJobs(scene.throughput, scene.power).slower, "");
 }
 
-}  // namespace
+}  // namespace jobs_test
 }  // namespace galen::playbook

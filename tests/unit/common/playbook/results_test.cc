@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace galen::playbook {
-namespace {
+namespace results_test {
 
 using galen::v1::CheckResult;
 using galen::v1::Course;
@@ -108,5 +108,5 @@ TEST(ResultsTest, WhereNothingCouldBeToldTheCheckIsSkippedWithWhatToCollect) {
   EXPECT_THAT(results[1].wanted(), ElementsAre("the counters"));
 }
 
-}  // namespace
+}  // namespace results_test
 }  // namespace galen::playbook

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace galen::playbook {
-namespace {
+namespace scene_test {
 
 using ::testing::SizeIs;
 
@@ -97,5 +97,5 @@ TEST(SceneTest, RunsAreStretchesWithStepsBetweenLongPauses) {
   EXPECT_EQ(runs[1].end, kPoints);
 }
 
-}  // namespace
+}  // namespace scene_test
 }  // namespace galen::playbook

@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace galen::playbook {
-namespace {
+namespace tests_test {
 
 constexpr std::size_t kPoints = 480;  // two hours
 
@@ -245,5 +245,5 @@ TEST(EndedTest, OnlyWhoseNumbersEndBeforeThoseOfOthersIsGone) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(Flag(seen[i]), i == 2 ? "true" : "false");
 }
 
-}  // namespace
+}  // namespace tests_test
 }  // namespace galen::playbook

@@ -9,7 +9,7 @@
 #include "cases.h"
 
 namespace galen::reasoner {
-namespace {
+namespace presume_test {
 
 using knowledge::v1::Rule;
 using testing::Book;
@@ -93,5 +93,5 @@ TEST(Presume, ADecisiveSignalOutweighsAFaintResemblanceAndBothTogetherWeighMost)
   EXPECT_LT(together.causes(0).probability(), 1.0);
 }
 
-}  // namespace
+}  // namespace presume_test
 }  // namespace galen::reasoner

@@ -11,7 +11,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::reasoner {
-namespace {
+namespace screen_test {
 
 using galen::testing::IsOk;
 using knowledge::v1::Rule;
@@ -256,5 +256,5 @@ TEST(Screen, OfTheShippedKnowledgeEndsWithEachCheckAskedForOnce) {
   EXPECT_GT(steps, 3);
 }
 
-}  // namespace
+}  // namespace screen_test
 }  // namespace galen::reasoner

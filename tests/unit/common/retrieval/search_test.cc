@@ -9,7 +9,7 @@
 #include "tickets.h"
 
 namespace galen::retrieval {
-namespace {
+namespace search_test {
 
 using galen::testing::IsOk;
 using galen::testing::StatusIs;
@@ -191,5 +191,5 @@ TEST(Search, JoinsTwoIndexesAsIfTheyWereOne) {
   }
 }
 
-}  // namespace
+}  // namespace search_test
 }  // namespace galen::retrieval

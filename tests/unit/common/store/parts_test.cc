@@ -15,7 +15,7 @@
 #include "tests/unit/common/store/store_conformance.h"
 
 namespace galen::store {
-namespace {
+namespace parts_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -416,5 +416,5 @@ TEST_P(JournalTest, ManyWritersAtOnceLeaveNoGapAndMixNoAppend) {
 
 INSTANTIATE_STORE_TESTS(JournalTest);
 
-}  // namespace
+}  // namespace parts_test
 }  // namespace galen::store

@@ -15,7 +15,7 @@
 #include "tests/unit/common/store/writers.h"
 
 namespace galen::store {
-namespace {
+namespace redis_faults_test {
 
 using ::galen::testing::Eventually;
 using ::galen::testing::IsOk;
@@ -299,5 +299,5 @@ TEST(RedisSingleFaultsTest, WithoutTheReplicasItAsksForNothingIsAcknowledged) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("0 replicas of the 1")));
 }
 
-}  // namespace
+}  // namespace redis_faults_test
 }  // namespace galen::store

@@ -11,7 +11,7 @@
 #include "tests/unit/common/store/writers.h"
 
 namespace galen::store {
-namespace {
+namespace redis_topology_faults_test {
 
 using ::galen::testing::Eventually;
 using ::galen::testing::IsOk;
@@ -166,5 +166,5 @@ TEST(RedisClusterFaultsTest, ANodeNamedAsASingleServerIsRefusedWithTheReason) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("redis+cluster://")));
 }
 
-}  // namespace
+}  // namespace redis_topology_faults_test
 }  // namespace galen::store

@@ -16,7 +16,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::store {
-namespace {
+namespace sqlite_event_log_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -165,5 +165,5 @@ TEST_F(SqliteEventLogTest, AWriteThatTheDiskRefusesIsUnavailableAndLosesNothing)
   EXPECT_EQ(log->Append(lease, 1, {large}).value(), 2);
 }
 
-}  // namespace
+}  // namespace sqlite_event_log_test
 }  // namespace galen::store

@@ -20,7 +20,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::telemetry {
-namespace {
+namespace open_metrics_test {
 
 namespace fs = std::filesystem;
 
@@ -261,5 +261,5 @@ TEST(FixturesTest, EveryLineOfRealExportersIsRead) {
   EXPECT_GE(files, 12);
 }
 
-}  // namespace
+}  // namespace open_metrics_test
 }  // namespace galen::telemetry

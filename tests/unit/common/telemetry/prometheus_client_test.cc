@@ -17,7 +17,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::telemetry {
-namespace {
+namespace prometheus_client_test {
 
 using galen::testing::Hang;
 using galen::testing::IsOk;
@@ -347,5 +347,5 @@ TEST(PrometheusOptionsTest, AreChecked) {
   }
 }
 
-}  // namespace
+}  // namespace prometheus_client_test
 }  // namespace galen::telemetry

@@ -23,7 +23,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::telemetry {
-namespace {
+namespace prometheus_test {
 
 namespace fs = std::filesystem;
 
@@ -282,5 +282,5 @@ TEST_F(PrometheusTest, DiesWithAProcessThatIsKilled) {
   EXPECT_TRUE(Eventually([port] { return !Answers(port); }));
 }
 
-}  // namespace
+}  // namespace prometheus_test
 }  // namespace galen::telemetry

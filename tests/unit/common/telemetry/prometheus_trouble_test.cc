@@ -23,7 +23,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::telemetry {
-namespace {
+namespace prometheus_trouble_test {
 
 namespace fs = std::filesystem;
 
@@ -212,5 +212,5 @@ TEST_F(PrometheusTroubleTest, MoreThanTheCallerAllowsIsCutAndSaidToBe) {
               StatusIs(Code::kResourceExhausted, HasSubstr("ask for less at a time")));
 }
 
-}  // namespace
+}  // namespace prometheus_trouble_test
 }  // namespace galen::telemetry

@@ -14,7 +14,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::telemetry {
-namespace {
+namespace rules_test {
 
 namespace fs = std::filesystem;
 
@@ -140,5 +140,5 @@ TEST(RulesTest, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(LoadRules({"/nowhere"}), StatusIs(absl::StatusCode::kNotFound, _));
 }
 
-}  // namespace
+}  // namespace rules_test
 }  // namespace galen::telemetry

@@ -10,7 +10,7 @@
 #include "tests/unit/common/triage/triage_testing.h"
 
 namespace galen::triage {
-namespace {
+namespace step_line_test {
 
 struct Case {
   const char* format;
@@ -168,5 +168,5 @@ TEST(StepLine, FieldsAreLookedForBehindTheOneBefore) {
   EXPECT_EQ(step->Seconds(), 2);
 }
 
-}  // namespace
+}  // namespace step_line_test
 }  // namespace galen::triage

@@ -4,7 +4,7 @@
 #include "gtest/gtest.h"
 
 namespace galen::triage {
-namespace {
+namespace writer_test {
 
 struct Case {
   const char* line;
@@ -42,5 +42,5 @@ TEST(Writer, IsNobodyWhereNoPrefixStands) {
   }
 }
 
-}  // namespace
+}  // namespace writer_test
 }  // namespace galen::triage

@@ -6,7 +6,7 @@
 #include <google/protobuf/text_format.h>
 
 namespace galen::cli {
-namespace {
+namespace report_text_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -72,5 +72,5 @@ TEST(DeviceText, NamesTheNodeAloneForTheNodeAsAWhole) {
   EXPECT_EQ(DeviceText(device), "gpu:1 on n1");
 }
 
-}  // namespace
+}  // namespace report_text_test
 }  // namespace galen::cli

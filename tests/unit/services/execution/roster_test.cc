@@ -13,7 +13,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::execution {
-namespace {
+namespace roster_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -231,5 +231,5 @@ TEST_F(RosterTest, ReplicasFindEachOtherAndOneThatStopsIsGone) {
   EXPECT_THAT(replicas(), ElementsAre("10.0.0.1:50053"));
 }
 
-}  // namespace
+}  // namespace roster_test
 }  // namespace galen::execution

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 
 namespace galen::execution {
-namespace {
+namespace watch_nodes_test {
 
 using ::testing::HasSubstr;
 
@@ -194,5 +194,5 @@ TEST_F(NodeWatchTest, ANodeSpeaksForNoOther) {
   EXPECT_THAT(ear.heard[0].trouble(), HasSubstr("another node"));
 }
 
-}  // namespace
+}  // namespace watch_nodes_test
 }  // namespace galen::execution

@@ -19,7 +19,7 @@
 #include "tests/unit/services/orchestrator/fake_agents.h"
 
 namespace galen::orchestrator {
-namespace {
+namespace observability_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -268,5 +268,5 @@ TEST(Admission, TellsTheTurnsOfEachTenant) {
   EXPECT_EQ(turns[1].running, 1u);
 }
 
-}  // namespace
+}  // namespace observability_test
 }  // namespace galen::orchestrator

@@ -12,7 +12,7 @@
 #include "tests/unit/services/orchestrator/fake_agents.h"
 
 namespace galen::orchestrator {
-namespace {
+namespace set_clock_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -105,5 +105,5 @@ TEST_F(SetClockTest, ALeaseIsRenewedInTimeThoughTheClockWasSetBack) {
               IsOk());
 }
 
-}  // namespace
+}  // namespace set_clock_test
 }  // namespace galen::orchestrator

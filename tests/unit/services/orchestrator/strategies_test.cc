@@ -7,7 +7,7 @@
 #include "tests/unit/services/orchestrator/events.h"
 
 namespace galen::orchestrator {
-namespace {
+namespace strategies_test {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -205,5 +205,5 @@ TEST(Strategies, WithoutNodesJudgeWithoutChecks) {
   EXPECT_THAT(Wants(state), ElementsAre("judge/all/1 X"));
 }
 
-}  // namespace
+}  // namespace strategies_test
 }  // namespace galen::orchestrator

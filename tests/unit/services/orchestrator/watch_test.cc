@@ -9,7 +9,7 @@
 #include "tests/unit/services/orchestrator/fake_agents.h"
 
 namespace galen::orchestrator {
-namespace {
+namespace watch_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -209,5 +209,5 @@ TEST(WatchThreads, FollowsManyDiagnosesThatRunAtTheSameTime) {
   }
 }
 
-}  // namespace
+}  // namespace watch_test
 }  // namespace galen::orchestrator

@@ -11,7 +11,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::watch {
-namespace {
+namespace incident_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -116,5 +116,5 @@ TEST(WatchIncident, RefusesACallWithAnEventThatIsNotUsable) {
   }
 }
 
-}  // namespace
+}  // namespace incident_test
 }  // namespace galen::watch

@@ -10,7 +10,8 @@ bool Find(void* library, const char* symbol, Function& function, std::string& er
   // POSIX gives functions as data pointers.
   function = reinterpret_cast<Function>(dlsym(library, symbol));
   if (function != nullptr) return true;
-  error = std::string("the driver library lacks ") + symbol;
+  error = "the driver library lacks ";
+  error += symbol;
   return false;
 }
 

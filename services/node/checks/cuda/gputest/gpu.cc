@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kThreads = kLanes;
 // Blocks for each SM of kernels that stride over memory.
-constexpr unsigned kBlocksPerSm = 8;
+constexpr unsigned kBlocksPerSmOfPattern = 8;
 constexpr useconds_t kPoll = 100;        // microseconds
 constexpr unsigned kNonBlocking = 1;     // CU_STREAM_NON_BLOCKING
 constexpr unsigned kPortablePinned = 1;  // CU_MEMHOSTALLOC_PORTABLE
@@ -138,14 +138,14 @@ void Gpu::Hello(CuPointer out, unsigned value) { Launch(hello_, 1, {&out, &value
 void Gpu::WritePattern(CuPointer memory, std::uint64_t bytes, unsigned pattern, unsigned seed,
                        CuPointer origin) {
   std::uint64_t vectors = bytes / 16;
-  Launch(write_, sms_ * kBlocksPerSm, {&memory, &vectors, &pattern, &seed, &origin});
+  Launch(write_, sms_ * kBlocksPerSmOfPattern, {&memory, &vectors, &pattern, &seed, &origin});
 }
 
 void Gpu::CheckPattern(CuPointer memory, std::uint64_t bytes, unsigned pattern, unsigned seed,
                        CuPointer origin, bool invert, CuPointer found) {
   std::uint64_t vectors = bytes / 16;
   unsigned inverts = invert ? 1 : 0;
-  Launch(check_, sms_ * kBlocksPerSm,
+  Launch(check_, sms_ * kBlocksPerSmOfPattern,
          {&memory, &vectors, &pattern, &seed, &origin, &inverts, &found});
 }
 
@@ -158,7 +158,7 @@ void Gpu::Tensor(CuPointer a, CuPointer b, unsigned rounds, unsigned blocks, CuP
 }
 
 void Gpu::RandomMatrix(CuPointer matrix, unsigned elements, unsigned seed) {
-  Launch(random_matrix_, sms_ * kBlocksPerSm, {&matrix, &elements, &seed});
+  Launch(random_matrix_, sms_ * kBlocksPerSmOfPattern, {&matrix, &elements, &seed});
 }
 
 void Gpu::Gemm(CuPointer a, CuPointer b, CuPointer c, unsigned size) {

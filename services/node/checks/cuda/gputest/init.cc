@@ -9,7 +9,7 @@
 namespace galen::node::cuda {
 namespace {
 
-constexpr double kLimit = 20;
+constexpr double kKernelLimit = 20;
 
 }  // namespace
 
@@ -54,13 +54,13 @@ void TestInit(const Options& options) {
   CudaApi api;
   LoadAndInit(api);
   Gpu gpu(api, options.Text("gpu"));
-  SayStep(kLimit, "a kernel of one block");
+  SayStep(kKernelLimit, "a kernel of one block");
   constexpr unsigned kValue = 0x600DC0DE;
   const CuPointer out = gpu.Allocate(sizeof(unsigned));
   unsigned answer = 0;
   gpu.Hello(out, kValue);
   gpu.FromDevice(&answer, out, sizeof(answer));
-  gpu.Wait("a kernel of one block", kLimit);
+  gpu.Wait("a kernel of one block", kKernelLimit);
   Say("@result", {{"right", answer == (kValue ^ kHashStep) ? "1" : "0"}});
 }
 

@@ -16,7 +16,7 @@ constexpr std::uint64_t kSmallestPiece = std::uint64_t{1} << 20;
 // Left free whatever the share: contexts of others and the driver's own needs.
 constexpr std::uint64_t kSpare = std::uint64_t{64} << 20;
 constexpr double kSweepLimit = 30;
-constexpr double kBetweenProgress = 0.25;
+constexpr double kBetweenMemoryProgress = 0.25;
 
 // A GPU's memory in pieces, one after the other.
 class GpuMemory final : public PatternMemory {
@@ -138,7 +138,7 @@ void TestMemory(const Options& options) {
     const bool first = round == 0;
     const PatternReport now = RunPatternTest(memory, plan, [&](double done) {
       const double passed = Now() - start;
-      if (Now() - last >= kBetweenProgress) {
+      if (Now() - last >= kBetweenMemoryProgress) {
         last = Now();
         const double by_time = seconds > 0 ? std::min(passed / seconds, 1.0) : 1;
         SayStep(kSweepLimit, "pattern test");

@@ -16,7 +16,7 @@ constexpr double kCopyLimit = 10;
 // How often it is said at most that copies go on, each of which may take its limit.
 constexpr double kSayEvery = 0.25;
 constexpr unsigned kSeed = 31;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 struct Peer {
   std::unique_ptr<Gpu> gpu;
@@ -85,7 +85,7 @@ void TestPeers(const Options& options) {
   const std::vector<std::string> addresses = options.List("gpus");
   const std::vector<std::string> skipped = options.List("skip");
   const std::set<std::string> skip(skipped.begin(), skipped.end());
-  const std::uint64_t bytes = options.Count("mib") * kMiB;
+  const std::uint64_t bytes = options.Count("mib") * kMebibyte;
   const unsigned repeats = std::max(1U, options.Count("repeats"));
   CudaApi api;
   LoadAndInit(api);

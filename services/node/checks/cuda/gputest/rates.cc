@@ -16,8 +16,8 @@
 namespace galen::node::cuda {
 namespace {
 
-constexpr double kLimit = 30;
-constexpr double kBetweenProgress = 0.25;
+constexpr double kRateLimit = 30;
+constexpr double kBetweenRateProgress = 0.25;
 // Before measuring: clocks rise, pages get mapped.
 constexpr unsigned kWarmUps = 3;
 constexpr unsigned kFewestRuns = 3;
@@ -36,19 +36,19 @@ struct Rates {
 // Runs `work` over and over for `seconds`; each run does `amount` of whatever the rate is of.
 Rates Measure(Gpu& gpu, const std::string& what, double seconds, double amount,
               const std::function<void()>& work, double progress_from = 0, double progress_to = 1) {
-  SayStep(kLimit, what);
-  for (unsigned i = 0; i < kWarmUps; ++i) gpu.Time(what, kLimit, work);
+  SayStep(kRateLimit, what);
+  for (unsigned i = 0; i < kWarmUps; ++i) gpu.Time(what, kRateLimit, work);
   std::vector<double> rates;
   const double start = Now();
   double last = start;
   while ((Now() - start < seconds || rates.size() < kFewestRuns) && rates.size() < kMostRuns) {
     // An event's clock ticks every microsecond or less often.
-    const double taken = std::max(gpu.Time(what, kLimit, work), 1e-6);
+    const double taken = std::max(gpu.Time(what, kRateLimit, work), 1e-6);
     rates.push_back(amount / taken / 1e9);
-    if (Now() - last >= kBetweenProgress) {
+    if (Now() - last >= kBetweenRateProgress) {
       last = Now();
       const double share = seconds > 0 ? std::min((last - start) / seconds, 1.0) : 1;
-      SayStep(kLimit, what);
+      SayStep(kRateLimit, what);
       SayProgress(progress_from + share * (progress_to - progress_from), what);
     }
   }
@@ -91,17 +91,17 @@ void TestGemm(const Options& options) {
   const CuPointer a = gpu.Allocate(bytes);
   const CuPointer b = gpu.Allocate(bytes);
   const CuPointer c = gpu.Allocate(bytes);
-  SayStep(kLimit, "random matrices");
+  SayStep(kRateLimit, "random matrices");
   gpu.RandomMatrix(a, size * size, kSeedA);
   gpu.RandomMatrix(b, size * size, kSeedB);
-  gpu.Wait("random matrices", kLimit);
+  gpu.Wait("random matrices", kRateLimit);
   const double flops = 2.0 * size * size * size;
   const Rates rates =
       Measure(gpu, "matrix product", seconds, flops, [&] { gpu.Gemm(a, b, c, size); });
-  SayStep(kLimit, "comparing the product");
+  SayStep(kRateLimit, "comparing the product");
   std::vector<float> product(std::size_t{size} * size);
   gpu.FromDevice(product.data(), c, bytes);
-  gpu.Wait("comparing the product", kLimit);
+  gpu.Wait("comparing the product", kRateLimit);
   // A few of each 128 x 128 block's elements would take the processor long; a diagonal touches
   // every row and every column.
   unsigned wrong = 0;
@@ -127,9 +127,9 @@ void TestDeviceMemoryRate(const Options& options) {
   const std::uint64_t bytes = options.Count("mib") * kMiB;
   const CuPointer from = gpu.Allocate(bytes);
   const CuPointer to = gpu.Allocate(bytes);
-  SayStep(kLimit, "filling the source");
+  SayStep(kRateLimit, "filling the source");
   gpu.WritePattern(from, bytes, kRandom, kSeedA, from);
-  gpu.Wait("filling the source", kLimit);
+  gpu.Wait("filling the source", kRateLimit);
   const Rates rates =
       Measure(gpu, "copy within device memory", seconds, 2.0 * static_cast<double>(bytes),
               [&] { gpu.OnDevice(to, from, bytes); });

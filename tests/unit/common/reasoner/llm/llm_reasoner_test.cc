@@ -15,7 +15,7 @@
 #include "tests/testing/reasoner/fake_reasoner.h"
 
 namespace galen::reasoner::llm {
-namespace {
+namespace llm_reasoner_test {
 
 using galen::llm::ChatRequest;
 using galen::testing::AnswerTheDraft;
@@ -298,5 +298,5 @@ TEST(Prompts, AreBoundedWhateverACaseHolds) {
   EXPECT_LT(bench.client.requests()[0].messages[1].content.size(), 30'000u);
 }
 
-}  // namespace
+}  // namespace llm_reasoner_test
 }  // namespace galen::reasoner::llm

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 
 namespace galen::eval {
-namespace {
+namespace mode_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -105,5 +105,5 @@ TEST(Judged, OutsideTheTaxonomyEveryNameIsWrong) {
   EXPECT_FALSE(Judged(Mode::kOutside, v1::Case()).outside());
 }
 
-}  // namespace
+}  // namespace mode_test
 }  // namespace galen::eval

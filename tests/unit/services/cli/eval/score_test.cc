@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 
 namespace galen::eval {
-namespace {
+namespace score_test {
 
 using testing::ElementsAre;
 using Labels = std::vector<std::string>;
@@ -162,5 +162,5 @@ TEST(MainCategory, IsTheFirstPartOfALabel) {
   EXPECT_EQ(MainCategory("OTHER"), "OTHER");
 }
 
-}  // namespace
+}  // namespace score_test
 }  // namespace galen::eval

@@ -9,7 +9,7 @@
 #include "tests/unit/services/gateway/tickets/ticket_world.h"
 
 namespace galen::gateway::tickets {
-namespace {
+namespace document_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -129,5 +129,5 @@ TEST(TicketTemplate, AValueIsNotReadAsATemplateAgain) {
   EXPECT_EQ(FillText("${a}", values, Escaping::kNone), "${secret}");
 }
 
-}  // namespace
+}  // namespace document_test
 }  // namespace galen::gateway::tickets

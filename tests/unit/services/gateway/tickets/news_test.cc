@@ -9,7 +9,7 @@
 #include "tests/unit/services/gateway/tickets/ticket_world.h"
 
 namespace galen::gateway::tickets {
-namespace {
+namespace news_test {
 
 using ::galen::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -118,5 +118,5 @@ TEST(ConfirmedIn, TakesALabelAndNothingElse) {
   EXPECT_EQ(ConfirmedIn("> galen confirm A.B"), "");
 }
 
-}  // namespace
+}  // namespace news_test
 }  // namespace galen::gateway::tickets

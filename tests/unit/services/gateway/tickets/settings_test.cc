@@ -11,7 +11,7 @@
 #include "tests/unit/services/gateway/tickets/ticket_world.h"
 
 namespace galen::gateway::tickets {
-namespace {
+namespace settings_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -232,5 +232,5 @@ TEST(TicketDecision, WhatHasFailedForThreeDaysIsADeadLetter) {
   EXPECT_TRUE(IsDead(due));
 }
 
-}  // namespace
+}  // namespace settings_test
 }  // namespace galen::gateway::tickets

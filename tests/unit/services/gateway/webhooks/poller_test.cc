@@ -18,7 +18,7 @@
 #include "tests/unit/services/gateway/webhooks/senders.h"
 
 namespace galen::gateway::webhooks {
-namespace {
+namespace poller_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
@@ -164,5 +164,5 @@ TEST(FillUrlTest, EncodesValuesAndLeavesSettings) {
             "http://x/a?q=a%3Db&s=2026-11-18%2000%3A00%3A00%26x%3D%7Bbase%7D");
 }
 
-}  // namespace
+}  // namespace poller_test
 }  // namespace galen::gateway::webhooks

@@ -16,7 +16,7 @@
 #include "tests/unit/services/node/checks/check_testing.h"
 
 namespace galen::node {
-namespace {
+namespace kernel_log_test {
 
 using ::galen::testing::FakeHost;
 
@@ -206,5 +206,5 @@ INSTANTIATE_TEST_SUITE_P(
         RealLog{"dmesg/h100-nvlink-postrxdet-failed-lines.log", EventFamily::KERNEL_NVRM,
                 "nvlink_rx_detect"}));
 
-}  // namespace
+}  // namespace kernel_log_test
 }  // namespace galen::node

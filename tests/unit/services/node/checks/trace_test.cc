@@ -23,7 +23,7 @@
 #include "tests/unit/services/node/checks/real_job.h"
 
 namespace galen::node {
-namespace {
+namespace trace_test {
 
 using collectives::JudgeTraces;
 using collectives::ParseFlightRecord;
@@ -490,5 +490,5 @@ TEST(Changes, TransactionsAreReadWithTheirPackages) {
   EXPECT_THAT(changes[0].packages, ElementsAre("libssl3", "nvidia-driver-550"));
 }
 
-}  // namespace
+}  // namespace trace_test
 }  // namespace galen::node

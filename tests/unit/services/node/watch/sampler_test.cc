@@ -11,7 +11,7 @@
 #include "temp_root.h"
 
 namespace galen::node {
-namespace {
+namespace sampler_test {
 
 absl::Time At(int second) { return absl::FromUnixSeconds(1'000'000 + second); }
 
@@ -143,5 +143,5 @@ TEST_F(SamplerTest, ARateByTheSecondIsInItsUnit) {
   EXPECT_DOUBLE_EQ(noticed[0].second.double_value(), 1.5);
 }
 
-}  // namespace
+}  // namespace sampler_test
 }  // namespace galen::node

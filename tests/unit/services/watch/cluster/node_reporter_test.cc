@@ -19,7 +19,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::watch::cluster {
-namespace {
+namespace node_reporter_test {
 
 using galen::testing::IsOk;
 using galen::testing::Refused;
@@ -195,5 +195,5 @@ TEST_F(NodeReporterTest, SaysWhichNodesWithGpusHaveNoExecutor) {
   EXPECT_THAT(told_[1], HasSubstr("every node"));
 }
 
-}  // namespace
+}  // namespace node_reporter_test
 }  // namespace galen::watch::cluster

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace galen::watch::cluster {
-namespace {
+namespace node_step_test {
 
 using actions::NodeAction;
 using kube::Json;
@@ -117,5 +117,5 @@ TEST(StepForTest, RefusesWhatIsNotTheNodeAndBearsAnyShape) {
   }
 }
 
-}  // namespace
+}  // namespace node_step_test
 }  // namespace galen::watch::cluster

@@ -11,7 +11,7 @@
 #include "tests/testing/status_matchers.h"
 
 namespace galen::node {
-namespace {
+namespace gpu_use_test {
 
 using ::galen::testing::FakeHost;
 using ::galen::testing::IsOk;
@@ -83,5 +83,5 @@ TEST(RequireIdleGpus, OfAmdTheKernelNamesTheProcess) {
                        HasSubstr("AMD's GPUs: used by python (4711)")));
 }
 
-}  // namespace
+}  // namespace gpu_use_test
 }  // namespace galen::node

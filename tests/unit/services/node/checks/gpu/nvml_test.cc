@@ -19,7 +19,7 @@
 
 // The real path through dlopen, with the library of fake_nvml.cc.
 namespace galen::node {
-namespace {
+namespace nvml_test {
 
 using ::galen::testing::FakeHost;
 using ::galen::testing::StatusIs;
@@ -479,5 +479,5 @@ TEST(NvmlLibrary, AFileThatIsNoLibraryIsNoAbsence) {
   EXPECT_TRUE(absl::IsNotFound(nvml::LoadLibrary("/nowhere/x.so").status()));
 }
 
-}  // namespace
+}  // namespace nvml_test
 }  // namespace galen::node

@@ -11,7 +11,7 @@
 #include "tests/testing/host/fake_host.h"
 
 namespace galen::node {
-namespace {
+namespace tuning_test {
 
 using ::galen::testing::FakeHost;
 using ::testing::HasSubstr;
@@ -85,5 +85,5 @@ TEST(GpuPower, ASupplyHasToCarryProcessorsAndBoardToo) {
   EXPECT_EQ(Margin("490", ""), "unknown");
 }
 
-}  // namespace
+}  // namespace tuning_test
 }  // namespace galen::node

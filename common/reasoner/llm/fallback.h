@@ -1,0 +1,24 @@
+#ifndef COMMON_REASONER_LLM_FALLBACK_H_
+#define COMMON_REASONER_LLM_FALLBACK_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "galen/v1/reasoning.pb.h"
+
+namespace galen::reasoner::llm {
+
+// The part of an error that people are shown, in bytes.
+inline constexpr std::size_t kMostDetail = 300;
+
+// Notes in `reasoned` why the rules answer in place of a model; `why` is cut to kMostDetail.
+void FallBack(galen::v1::Reasoned& reasoned, galen::v1::Reasoned::Fallback fallback,
+              absl::string_view why);
+
+// The reason that a failed call to a model gives.
+galen::v1::Reasoned::Fallback FallbackOf(const absl::Status& status);
+
+}  // namespace galen::reasoner::llm
+
+#endif  // COMMON_REASONER_LLM_FALLBACK_H_
