@@ -13,16 +13,24 @@
 
 namespace galen::cli {
 
+absl::Status ExecutionError(const std::string& address, const absl::Status& status) {
+  if (absl::IsUnavailable(status)) {
+    return absl::UnavailableError(absl::StrCat(address, ": no answer from Galen there (",
+                                               status.message(),
+                                               "); see that galen-execution listens there"));
+  }
+  if (absl::IsUnimplemented(status)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        address,
+        " is not an execution agent; name the address of a galen-execution (docs/operations.md)"));
+  }
+  return status;
+}
+
 absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& address,
                                                          const rpc::SecurityOptions& options,
                                                          execution::v1::RunChecksRequest request,
                                                          absl::Duration time_limit) {
-  const auto explained = [&address](const absl::Status& status) {
-    if (!absl::IsUnavailable(status)) return status;
-    return absl::UnavailableError(absl::StrCat(address, ": no answer from Galen there (",
-                                               status.message(),
-                                               "); see that galen-execution listens there"));
-  };
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Security> security,
                          rpc::Security::Open(options));
   GALEN_ASSIGN_OR_RETURN(auto replicas,
@@ -40,7 +48,7 @@ absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& addr
                            found->set_value(std::move(response));
                          });
     absl::StatusOr<execution::v1::ResolveNodesResponse> nodes = found->get_future().get();
-    if (!nodes.ok()) return explained(nodes.status());
+    if (!nodes.ok()) return ExecutionError(address, nodes.status());
     *request.mutable_nodes() = nodes->nodes();
   }
   // `done` comes last, so nothing touches the results once the future is set.
@@ -53,7 +61,7 @@ absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& addr
       },
       [ended](absl::Status status) { ended->set_value(std::move(status)); });
   absl::Status status = ended->get_future().get();
-  if (!status.ok()) return explained(status);
+  if (!status.ok()) return ExecutionError(address, status);
   return results;
 }
 

@@ -21,6 +21,7 @@
 #include "common/knowledge/rules.h"
 #include "common/rpc/replicas/replicas.h"
 #include "services/cli/local_mesh.h"
+#include "services/cli/remote_checks.h"
 #include "services/node/watch/event_hub.h"
 #include "services/node/watch/watcher.h"
 
@@ -153,7 +154,7 @@ ExitCode WatchNodes(const WatchArguments& arguments, Console& console) {
     print_all();
     cancel();
     const absl::Status status = inbox->end();
-    return status.ok() ? kOk : refuse(status);
+    return status.ok() ? kOk : refuse(ExecutionError(arguments.server, status));
   }
   const auto directories = knowledge::FindDirectories(arguments.knowledge);
   if (!directories.ok()) return refuse(directories.status());
