@@ -174,7 +174,7 @@ function(galen_test name)
     return()
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 600)
+    set(ARG_TIMEOUT 900)
   endif()
   # What takes ten seconds takes a minute and more under a sanitizer: a limit is for what hangs.
   if("${CMAKE_CXX_FLAGS_DEBUG}" MATCHES "-fsanitize")

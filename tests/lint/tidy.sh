@@ -9,7 +9,7 @@ else
   base=$(git rev-parse --verify --quiet HEAD~1 || git rev-parse HEAD)
   mapfile -t files < <(git diff --name-only --diff-filter=d "$base" -- 'common/*.cc' 'services/*.cc')
   if [ ${#files[@]} -gt 8 ]; then
-    echo "SKIPPED: $((${#files[@]} - 8)) of ${#files[@]} changed files: a large change is read whole by make test-all"
+    echo "skipped: $((${#files[@]} - 8)) of ${#files[@]} changed files: a large change is read whole by make test-all"
     mapfile -t files < <(printf '%s\n' "${files[@]}" | shuf -n 8 --random-source=.clang-tidy)
   fi
 fi
