@@ -7,8 +7,8 @@
 
 namespace galen {
 
-// `text` as RE2 takes it: Abseil's string_view is not always std::string_view, which RE2 would take as it is. Header only,
-// so that common/base does not link RE2.
+// `text` as RE2 takes it: Abseil's string_view is not always std::string_view, which RE2 would take
+// as it is. Header only, so that common/base does not link RE2.
 inline re2::StringPiece Piece(absl::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace galen
