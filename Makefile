@@ -96,7 +96,7 @@ fuzz:
 	@tests/fuzz/run.sh build/fuzz all 10000000
 
 bench:
-	@$(packages) run all
+	@$(packages) run test all
 	@$(call configure,default)
 	@$(build) build all
 	@for b in build/bench/*_bench; do echo "== $$b"; $$b --benchmark_min_time=0.2; done

@@ -66,7 +66,7 @@ function(galen_check_edges rel speaks_grpc)
 endfunction()
 
 # The build that ships compiles a target's files together (CMAKE_UNITY_BUILD) and precompiles the headers that most files
-# read: a quarter of the time. Presets `dev` and `clang` do neither, so there a file that forgets an include does not build.
+# read: a third of the time. Presets `dev` and `clang` do neither, so there a file that forgets an include does not build.
 # Only headers of others: touching one of ours must not build everything anew.
 set(GALEN_COMMON_HEADERS <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <deque> <filesystem> <fstream>
   <functional> <map> <memory> <mutex> <optional> <random> <set> <sstream> <string> <thread> <tuple> <utility> <vector>

@@ -4,7 +4,6 @@
 On a terminal that is one line, written over; elsewhere a line every 20 seconds. What fails is printed whole.
 """
 import os
-import re
 import subprocess
 import sys
 import time
@@ -34,7 +33,8 @@ def main() -> int:
         for line in run.stdout:
             if not line.startswith(": "):
                 if not line.startswith(("ninja: Entering", "ninja: no work")):
-                    show("")
+                    if TERMINAL:
+                        show("")
                     print(line, end="", flush=True)
                 continue
             done += line.startswith(COMPILES)
