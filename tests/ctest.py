@@ -69,7 +69,9 @@ def entries(log: str):
 
 def main() -> int:
     preset, options = sys.argv[1], sys.argv[2:]
-    code = subprocess.run(["ctest", "--preset", preset, *options], cwd=SOURCE, check=False).returncode
+    # Tests of processes wait more than they work.
+    parallel = ["--parallel", str(2 * len(os.sched_getaffinity(0)))]
+    code = subprocess.run(["ctest", "--preset", preset, *parallel, *options], cwd=SOURCE, check=False).returncode
     log = f"{build_folder(preset)}/Testing/Temporary/LastTest.log"
     with open(log, encoding="utf-8", errors="replace") as file:
         seen = list(entries(file.read()))
