@@ -24,7 +24,7 @@ help:
 	@echo "make kube-tools       helm and what checks manifests, for the tests of the chart"
 
 packages:
-	@$(packages) run test sanitizers all
+	@$(packages) run programs test sanitizers all
 
 # What the tests of the web console need beside the packages; without it they are skipped.
 console-tools:
@@ -52,12 +52,12 @@ run:
 	@build/bin/galen diagnose --bundle docs/examples/cublas-ecc
 
 build:
-	@$(packages) run
+	@$(packages) run programs
 	@$(call configure,default)
 	@$(build) build programs
 
 test:
-	@$(packages) run test
+	@$(packages) run programs test
 	@$(call configure,default)
 	@$(build) build programs test_programs
 	@$(ctest) default
@@ -65,13 +65,13 @@ test:
 test-sanitizers: test-asan test-tsan
 
 test-asan:
-	@$(packages) run test sanitizers
+	@$(packages) run programs test sanitizers
 	@$(call configure,asan)
 	@$(build) build/asan test_programs fuzzers
 	@$(ctest) asan
 
 test-tsan:
-	@$(packages) run test sanitizers
+	@$(packages) run programs test sanitizers
 	@$(call configure,tsan)
 	@$(build) build/tsan test_programs
 	@$(ctest) tsan
@@ -90,13 +90,13 @@ test-all: packages console-tools api-tools kube-tools
 	@echo "test-all: passed"
 
 fuzz:
-	@$(packages) run test sanitizers
+	@$(packages) run programs test sanitizers
 	@$(call configure,fuzz)
 	@$(build) build/fuzz fuzzers
 	@tests/fuzz/run.sh build/fuzz all 10000000
 
 bench:
-	@$(packages) run test all
+	@$(packages) run programs test all
 	@$(call configure,default)
 	@$(build) build all
 	@for b in build/bench/*_bench; do echo "== $$b"; $$b --benchmark_min_time=0.2; done
