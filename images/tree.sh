@@ -43,8 +43,7 @@ if [ "${3:-}" != whole ]; then
     cp -L "$library" "$root$(echo "$library" | sed 's,^/lib,/usr/lib,')"
   done
 fi
-# What the orchestrator never reads it does not carry.
-if [ "$service" != orchestrator ]; then cp -r /knowledge "$root/usr/share/galen/knowledge"; fi
+cp -r /knowledge "$root/usr/share/galen/knowledge"
 # What galen eval --suite asks.
 if [ "$service" = toolbox ]; then cp -r /questions "$root/usr/share/galen/questions"; fi
 chmod -R go+rX,go-w "$root/usr/share/galen"

@@ -10,7 +10,7 @@ set(GALEN_LAYERS
   "common/(host|log)"
   "common/(security|words)"
   "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel|talk)"
-  "common/(rpc|triage|profile|warning)"
+  "common/(rpc|triage|profile|warning|intake)"
   "common/(actions|advisor|failures|llm|spending)"
   "common/http"
   "common/(clients|kube|telemetry)"

@@ -183,6 +183,9 @@ std::vector<Change> Difference(const knowledge::v1::KnowledgeBase& before,
       "kernel line", before.kernel_lines(), after.kernel_lines(),
       [](const auto& each) { return each.id(); }, changes);
   Compare(
+      "artefact kind", before.artefact_kinds(), after.artefact_kinds(),
+      [](const auto& each) { return each.id(); }, changes);
+  Compare(
       "prompt", before.prompts(), after.prompts(), [](const auto& each) { return each.name(); },
       changes);
   return changes;

@@ -118,6 +118,7 @@ absl::StatusOr<CommandResult> BundleHost::Run(absl::Span<const std::string> argv
   CommandResult result;
   result.exit_code = command.exit_code;
   result.duration = command.duration;
+  result.excerpt = command.excerpt;
   GALEN_ASSIGN_OR_RETURN(result.out, ReadOutput(command.stdout_file, view, &result.truncated));
   GALEN_ASSIGN_OR_RETURN(result.err, ReadOutput(command.stderr_file, view, &result.truncated));
   return result;
@@ -217,6 +218,7 @@ absl::StatusOr<std::map<std::string, std::string>> BundleHost::JobEnvironment() 
 absl::StatusOr<std::vector<JobLog>> BundleHost::JobLogs() const {
   std::vector<JobLog> found;
   for (const v1::LogSource& source : bundle_->incident().logs()) {
+    if (source.kind() == v1::LogSource::TOOL) continue;
     absl::StatusOr<std::string> path = bundle_->LogPath(source.path());
     // One that incident.yaml names and the bundle lacks is in the bundle's remarks.
     if (!path.ok()) continue;

@@ -45,6 +45,7 @@ absl::StatusOr<CapturedCommand> ParseCommand(const Yaml& entry, absl::string_vie
   GALEN_ASSIGN_OR_RETURN(command.absent, Flag(entry, file, "absent"));
   if (command.absent) return command;
   GALEN_ASSIGN_OR_RETURN(command.timed_out, Flag(entry, file, "timed_out"));
+  GALEN_ASSIGN_OR_RETURN(command.excerpt, Flag(entry, file, "excerpt"));
   if (const Yaml* const code = entry.Find("exit")) {
     GALEN_ASSIGN_OR_RETURN(const std::int64_t number, YamlInteger(*code, file, "exit"));
     if (number < -255 || number > 255) {
@@ -96,6 +97,7 @@ std::string FormatCommands(absl::Span<const CapturedCommand> commands) {
     } else {
       absl::StrAppend(&text, ", exit: ", command.exit_code);
     }
+    if (command.excerpt) absl::StrAppend(&text, ", excerpt: true");
     if (!command.stdout_file.empty()) {
       absl::StrAppend(&text, ", stdout: ", YamlQuote(command.stdout_file));
     }

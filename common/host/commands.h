@@ -16,6 +16,8 @@ struct CapturedCommand {
   std::vector<std::string> argv;  // never empty
   bool absent = false;            // the program was not installed; nothing below is set
   bool timed_out = false;         // it was killed because it gave no answer; no output
+  // Only a part of what it printed was kept: what is missing from it says nothing.
+  bool excerpt = false;
   int exit_code = 0;
   std::string stdout_file;  // relative to the directory of commands.yaml; empty: no output
   std::string stderr_file;

@@ -135,6 +135,10 @@ absl::Status NewBundle(const std::string& directory, absl::string_view descripti
   return writer.Write("bundle.yaml", FormatManifest(manifest));
 }
 
+absl::Status AddNode(const std::string& directory, absl::string_view node) {
+  return OpenFor(directory, node).status();
+}
+
 absl::Status SetIncident(const std::string& directory, const v1::Incident& incident) {
   GALEN_ASSIGN_OR_RETURN(const BundleWriter writer, OpenFor(directory, ""));
   const std::string text = FormatIncident(incident);
@@ -158,6 +162,7 @@ absl::Status AddCommand(const std::string& directory, absl::string_view node, Vi
   entry.argv = argv;
   entry.exit_code = output.exit_code;
   entry.duration = output.duration;
+  entry.excerpt = output.excerpt;
   entry.stdout_file = absl::StrFormat("c/%03d.txt", number);
   entry.stderr_file = absl::StrFormat("c/%03d.err", number);
   GALEN_RETURN_IF_ERROR(writer.Write(absl::StrCat(place, "/", entry.stdout_file), output.out));

@@ -27,6 +27,9 @@ namespace galen::host {
 absl::Status NewBundle(const std::string& directory, absl::string_view description,
                        const std::vector<std::string>& nodes, absl::Time now);
 
+// Sees to it that the bundle has the node, with nothing captured of it.
+absl::Status AddNode(const std::string& directory, absl::string_view node);
+
 // The whole incident.yaml at once. The paths of its logs are below logs/.
 absl::Status SetIncident(const std::string& directory, const v1::Incident& incident);
 
@@ -36,6 +39,7 @@ struct CommandOutput {
   std::string err = {};
   int exit_code = 0;
   absl::Duration duration = absl::ZeroDuration();
+  bool excerpt = false;  // as CommandResult::excerpt
 };
 absl::Status AddCommand(const std::string& directory, absl::string_view node, View view,
                         const std::vector<std::string>& argv, const CommandOutput& output);

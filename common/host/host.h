@@ -30,6 +30,7 @@ struct CommandResult {
   std::string out;  // raw bytes, at most the host's limit
   std::string err;
   bool truncated = false;  // output went on past the limit
+  bool excerpt = false;    // a part of the output: what is missing from it says nothing
   absl::Duration duration;
 };
 

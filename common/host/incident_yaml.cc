@@ -113,10 +113,12 @@ absl::StatusOr<v1::LogSource> Log(const Yaml& entry, const File& file) {
         log.set_kind(v1::LogSource::SYSTEM);
       } else if (kind == "scheduler") {
         log.set_kind(v1::LogSource::SCHEDULER);
+      } else if (kind == "tool") {
+        log.set_kind(v1::LogSource::TOOL);
       } else if (!kind.empty()) {
         return YamlError(value, file.name,
                          absl::StrCat("kind: \"", CleanText(kind, 64),
-                                      "\" is unknown; write job, system or scheduler"));
+                                      "\" is unknown; write job, system, scheduler or tool"));
       }
     } else {
       Unknown(value, file, name, "path, node, rank, kind");
@@ -272,6 +274,9 @@ void AppendLogs(std::string& out, const v1::Incident& incident) {
         break;
       case v1::LogSource::SCHEDULER:
         absl::StrAppend(&out, ", kind: scheduler");
+        break;
+      case v1::LogSource::TOOL:
+        absl::StrAppend(&out, ", kind: tool");
         break;
       default:
         break;

@@ -12,9 +12,9 @@
 namespace galen::knowledge {
 namespace {
 
-constexpr absl::string_view kSections[] = {"labels",      "checks",       "signals", "incidents",
-                                           "error_codes", "hardware",     "prompts", "llm_prices",
-                                           "llm_budgets", "kernel_lines", "off"};
+constexpr absl::string_view kSections[] = {
+    "labels",  "checks",     "signals",     "incidents",    "error_codes",    "hardware",
+    "prompts", "llm_prices", "llm_budgets", "kernel_lines", "artefact_kinds", "off"};
 
 template <typename Entry, typename NameOf>
 void OverlayList(std::vector<Entry>& earlier, std::vector<Entry> later, NameOf name_of) {
@@ -93,6 +93,7 @@ void ParseFile(absl::string_view text, const FileContext& context, Entries& entr
   ParseErrorCodes(context, file, entries);
   ParseHardware(context, file, entries);
   ParseKernelLines(context, file, entries);
+  ParseArtefactKinds(context, file, entries);
   ParsePrompts(context, file, entries);
   ParsePrices(context, file, entries);
   ParseBudgets(context, file, entries);
@@ -117,6 +118,8 @@ void Overlay(Entries& earlier, Entries later, std::vector<Problem>& problems) {
               [](const v1::Hardware& hardware) { return hardware.model(); });
   OverlayList(earlier.kernel_lines, std::move(later.kernel_lines),
               [](const v1::KernelLine& line) { return line.id(); });
+  OverlayList(earlier.artefact_kinds, std::move(later.artefact_kinds),
+              [](const v1::ArtefactKind& kind) { return kind.id(); });
   OverlayList(earlier.prompts, std::move(later.prompts),
               [](const v1::Prompt& prompt) { return prompt.name(); });
   OverlayList(earlier.llm_prices, std::move(later.llm_prices),
@@ -138,6 +141,7 @@ v1::KnowledgeBase Assemble(Entries entries) {
   MoveInto(entries.error_codes, *base.mutable_error_codes());
   MoveInto(entries.hardware, *base.mutable_hardware());
   MoveInto(entries.kernel_lines, *base.mutable_kernel_lines());
+  MoveInto(entries.artefact_kinds, *base.mutable_artefact_kinds());
   MoveInto(entries.prompts, *base.mutable_prompts());
   MoveInto(entries.llm_prices, *base.mutable_llm_prices());
   MoveInto(entries.llm_budgets, *base.mutable_llm_budgets());

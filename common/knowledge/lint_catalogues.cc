@@ -111,6 +111,27 @@ void LintKernelLines(LintContext& context) {
   }
 }
 
+void LintArtefactKinds(LintContext& context) {
+  LintDuplicates(context, "artefact kind", context.base.artefact_kinds(),
+                 [](const v1::ArtefactKind& kind) { return kind.id(); });
+  for (const v1::ArtefactKind& kind : context.base.artefact_kinds()) {
+    const std::string who = absl::StrCat("artefact kind ", kind.id());
+    for (const auto* patterns : {&kind.typed(), &kind.header(), &kind.lines(), &kind.file()}) {
+      for (const std::string& pattern : *patterns)
+        LintPattern(context, kind.source(), who, pattern);
+    }
+    if (kind.typed().empty() && kind.header().empty() && kind.lines().empty() &&
+        kind.file().empty()) {
+      context.Error(kind.source(), absl::StrCat(who, " has nothing that it is known by"),
+                    "add `typed:`, `header:`, `lines:` or `file:`");
+    }
+    if (!kind.instead().empty() && kind.reads_as() != "nothing") {
+      context.Error(kind.source(), absl::StrCat(who, " is read, and says what is read instead"),
+                    "take `instead:` out");
+    }
+  }
+}
+
 void LintIncidents(LintContext& context) {
   LintDuplicates(context, "past incident", context.base.incidents(),
                  [](const v1::PastIncident& incident) { return incident.id(); });
@@ -142,6 +163,7 @@ void LintCatalogues(LintContext& context) {
   LintErrorCodes(context);
   LintHardware(context);
   LintKernelLines(context);
+  LintArtefactKinds(context);
   LintIncidents(context);
 }
 

@@ -17,6 +17,8 @@ constexpr absl::string_view kErrorCodeKeys[] = {"family", "code", "name", "meani
 constexpr absl::string_view kHardwareKeys[] = {"model", "match", "facts", "reference"};
 constexpr absl::string_view kKernelLineKeys[] = {
     "id", "family", "code", "match", "platform", "program_codes", "settle_s", "reference"};
+constexpr absl::string_view kArtefactKeys[] = {"id",   "title",    "typed", "header",  "lines",
+                                               "file", "reads_as", "form",  "instead", "reference"};
 constexpr absl::string_view kIncidentKeys[] = {
     "id",           "title",      "description", "logs", "environment", "label", "labels_secondary",
     "verification", "resolution", "reference",   "date"};
@@ -122,6 +124,25 @@ void ParseKernelLines(const FileContext& context, const Fields& file, Entries& e
     line.set_reference(fields.Text("reference"));
     SetSource(context, node->line, *line.mutable_source());
     if (!line.id().empty()) entries.kernel_lines.push_back(std::move(line));
+  }
+}
+
+void ParseArtefactKinds(const FileContext& context, const Fields& file, Entries& entries) {
+  for (const YamlNode* node : file.Entries("artefact_kinds")) {
+    const Fields fields(context, *node, "artefact kind", kArtefactKeys);
+    v1::ArtefactKind kind;
+    kind.set_id(fields.RequiredText("id"));
+    kind.set_title(fields.RequiredText("title"));
+    fields.Texts("typed", *kind.mutable_typed());
+    fields.Texts("header", *kind.mutable_header());
+    fields.Texts("lines", *kind.mutable_lines());
+    fields.Texts("file", *kind.mutable_file());
+    kind.set_reads_as(fields.RequiredText("reads_as"));
+    kind.set_form(fields.Text("form"));
+    kind.set_instead(fields.Text("instead"));
+    kind.set_reference(fields.Text("reference"));
+    SetSource(context, node->line, *kind.mutable_source());
+    if (!kind.id().empty()) entries.artefact_kinds.push_back(std::move(kind));
   }
 }
 

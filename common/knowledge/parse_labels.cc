@@ -14,8 +14,8 @@ constexpr absl::string_view kLabelKeys[] = {
     "symptoms", "signals",  "confirm",    "refute", "secondary_effects", "confused_with",
     "owner",    "severity", "mitigation", "prior",  "aliases",           "sources",
     "added",    "residual"};
-constexpr absl::string_view kRuleKeys[] = {"check",       "finding", "op",  "value",
-                                           "observation", "context", "with"};
+constexpr absl::string_view kRuleKeys[] = {"check",       "finding", "op",       "value",
+                                           "observation", "context", "defining", "with"};
 constexpr absl::string_view kWithKeys[] = {"check", "finding", "op", "value", "log"};
 constexpr absl::string_view kLabelSignalKeys[] = {"id",       "pattern", "where",
                                                   "strength", "role",    "meaning"};
@@ -47,6 +47,11 @@ void ReadRules(const FileContext& context, const Fields& label, absl::string_vie
     ReadCondition(fields, rule);
     rule.set_observation(fields.Text("observation"));
     rule.set_context(fields.Bool("context"));
+    rule.set_defining(fields.Bool("defining"));
+    if (rule.defining() && (rule.context() || key != "confirm")) {
+      fields.Error(fields.Find("defining")->line,
+                   "a rule that is context, or refutes, is not defining", "take `defining` out");
+    }
     ReadWith(context, fields, rule);
     SetSource(context, node->line, *rule.mutable_source());
     const bool complete =

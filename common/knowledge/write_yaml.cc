@@ -194,6 +194,7 @@ std::string Rules(int indent, absl::string_view key,
     flow.Add("check", rule.check()).Add("finding", rule.finding());
     AddCondition(rule, flow);
     if (rule.context()) flow.AddRaw("context", "true");
+    if (rule.defining()) flow.AddRaw("defining", "true");
     absl::StrAppend(&out, Spaces(indent + 2), "- ", flow.Done(), "\n");
   }
   return out;

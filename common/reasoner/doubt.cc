@@ -125,6 +125,14 @@ std::string Silence(const Case& the_case, const Label& leaf, const Assessment& a
   return "";
 }
 
+// The one finding is the fault itself.
+bool SeesTheFault(const Assessment& assessment) {
+  return std::any_of(assessment.supporting.begin(), assessment.supporting.end(),
+                     [](const Supporting& each) {
+                       return each.support == Support::kSpecific && each.entry.rule->defining();
+                     });
+}
+
 }  // namespace
 
 std::string Doubt(const Case& the_case, const Label& leaf, const Assessment& assessment) {
@@ -134,6 +142,9 @@ std::string Doubt(const Case& the_case, const Label& leaf, const Assessment& ass
   std::string doubt = AnotherCause(the_case, leaf, assessment.node, said > 0);
   if (doubt.empty()) doubt = ThePast(the_case, assessment);
   if (doubt.empty() && said == 0) doubt = Silence(the_case, leaf, assessment);
+  if (doubt.empty() && said == 0 && !SeesTheFault(assessment)) {
+    doubt = "one finding alone speaks for it, and no word of the report or of a log does";
+  }
   return doubt;
 }
 

@@ -184,20 +184,24 @@ bool LogsOnly(const Case& the_case, const Rule& rule) {
   return check != nullptr && ReadsOnlyLogs(*check);
 }
 
+// Does a message that a log holds of this leaf alone turn a state that many machines are in into
+// evidence? That something is not there is such a state only where it ought to be.
+bool MadeTelling(const Case& the_case, const Label& leaf, const Entry& entry) {
+  if (LogsOnly(the_case, *entry.rule) || StrongMessage(the_case.evidence, leaf) == nullptr)
+    return false;
+  const bool abnormal =
+      std::any_of(entry.findings.begin(), entry.findings.end(), [&](const Finding* finding) {
+        return IsAbnormal(the_case.knowledge, entry.rule->check(), *finding, *entry.result);
+      });
+  return abnormal || !StatesAbsence(*entry.rule);
+}
+
 // The best that one of the entry's findings gives, keeping only the findings that give it.
 Supporting Attribute(const Case& the_case, const Label& leaf, double standing, Entry entry,
                      absl::string_view node) {
   Supporting result;
   if (entry.rule->context()) {
-    // That something is not there is a state that a log can make telling only where it ought to be.
-    const bool abnormal =
-        std::any_of(entry.findings.begin(), entry.findings.end(), [&](const Finding* finding) {
-          return IsAbnormal(the_case.knowledge, entry.rule->check(), *finding, *entry.result);
-        });
-    if (!LogsOnly(the_case, *entry.rule) && (abnormal || !StatesAbsence(*entry.rule)) &&
-        StrongMessage(the_case.evidence, leaf) != nullptr) {
-      result.support = Support::kSpecific;
-    }
+    if (MadeTelling(the_case, leaf, entry)) result.support = Support::kSpecific;
     result.entry = std::move(entry);
     return result;
   }
@@ -220,6 +224,10 @@ Supporting Attribute(const Case& the_case, const Label& leaf, double standing, E
       result.rival = rival;
     }
     if (support == result.support) kept.push_back(finding);
+  }
+  // The same where the check declares limits and this value breaks none of them.
+  if (result.support == Support::kContext && MadeTelling(the_case, leaf, entry)) {
+    result.support = Support::kSpecific;
   }
   entry.findings = std::move(kept);
   result.entry = std::move(entry);

@@ -15,13 +15,18 @@
 #include "common/host/capture_plan.h"
 #include "common/host/edit.h"
 #include "common/host/live_host.h"
+#include "common/intake/kinds.h"
 #include "common/knowledge/load.h"
+#include "services/cli/bundle_evidence.h"
+#include "services/cli/local_mesh.h"
 
 namespace galen::cli {
 namespace {
 
 // How long a killed command may take to be gone where it is stuck in the kernel.
 constexpr absl::Duration kDying = absl::Seconds(3);
+// Of a log, to tell what it is.
+constexpr std::size_t kLookedAt = 4 << 20;
 
 ExitCode Ended(const absl::Status& status, Console& console) {
   if (!status.ok()) console.err << "galen: " << std::string(status.message()) << std::endl;
@@ -83,6 +88,17 @@ absl::Status Capture(const CaptureArguments& arguments, Console& console) {
   return absl::OkStatus();
 }
 
+// Sees to it that checks read what was added, and says whether they do.
+absl::Status TellWhatItIs(const AddArguments& arguments, absl::string_view content,
+                          Console& console) {
+  GALEN_ASSIGN_OR_RETURN(const auto knowledge, LoadKnowledge({}));
+  GALEN_ASSIGN_OR_RETURN(const auto kinds, intake::Kinds::Compile(knowledge->base()));
+  GALEN_ASSIGN_OR_RETURN(const std::string told,
+                         AddAsChecksRead(arguments, content, *kinds, *knowledge));
+  console.out << told << std::endl;
+  return absl::OkStatus();
+}
+
 absl::Status Add(const AddArguments& arguments, Console& console) {
   const host::View view = arguments.in_job ? host::View::kJob : host::View::kHost;
   const int kinds = (arguments.command.empty() ? 0 : 1) + (arguments.file.empty() ? 0 : 1) +
@@ -97,7 +113,12 @@ absl::Status Add(const AddArguments& arguments, Console& console) {
     host::LogDetails details;
     details.node = arguments.node;
     if (arguments.rank >= 0) details.rank = arguments.rank;
-    return host::AddLog(arguments.directory, arguments.log, details);
+    GALEN_RETURN_IF_ERROR(host::AddLog(arguments.directory, arguments.log, details));
+    std::ifstream file(arguments.log, std::ios::binary);
+    std::string content(kLookedAt, '\0');
+    file.read(content.data(), static_cast<std::streamsize>(content.size()));
+    content.resize(static_cast<std::size_t>(file.gcount()));
+    return TellWhatItIs(arguments, content, console);
   }
   if (arguments.node.empty()) {
     return absl::InvalidArgumentError("--node: name the node that this belongs to");
@@ -135,7 +156,9 @@ absl::Status Add(const AddArguments& arguments, Console& console) {
   host::CommandOutput output;
   GALEN_ASSIGN_OR_RETURN(output.out, Slurp(arguments.output, console.in));
   output.exit_code = arguments.exit_code;
-  return host::AddCommand(arguments.directory, arguments.node, view, arguments.command, output);
+  GALEN_RETURN_IF_ERROR(
+      host::AddCommand(arguments.directory, arguments.node, view, arguments.command, output));
+  return TellWhatItIs(arguments, output.out, console);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "galen/v1/incident.pb.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/cli/exit_code.h"
@@ -18,7 +17,7 @@ namespace galen::cli {
 
 // `galen diagnose` as it was called.
 struct DiagnoseArguments {
-  std::vector<std::string> words;  // the description, and names of files, which are logs
+  std::vector<std::string> words;  // sentences, pasted text, files, folders, "-"
   std::vector<std::string> logs;
   std::vector<std::string> nodes;
   std::string bundle;  // directory; archives are unpacked before
@@ -29,17 +28,11 @@ struct DiagnoseArguments {
   std::string end;       // the same
   std::string baseline;  // "START,END": a time that was as it should be; ""
   std::string svg;       // file for the picture of numbers over time; "": none
+  bool here = false;     // the logs are of this machine
+  bool verbose = false;  // the report with all that was ruled out and left undecided
   bool json = false;
   std::optional<ReasoningForm> show_reasoning;  // after the report; a drawing: instead of it
 };
-
-// The incident of a call: the bundle's own, overlaid with what the call says. A word that names a
-// file is a log (`--log *.log`, as a shell writes it out); at most one other is left, the
-// description. Logs are passed by
-// path, or read (at most 2 MiB each) when a server gets them.
-// Errors: INVALID_ARGUMENT, NOT_FOUND, each naming the argument and what to do.
-absl::StatusOr<v1::Incident> MakeIncident(const DiagnoseArguments& arguments,
-                                          const v1::Incident* from_bundle);
 
 // Where a command talks to.
 struct Console {

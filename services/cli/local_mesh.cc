@@ -14,6 +14,7 @@
 #include "common/curation/proposal_store.h"
 #include "common/failures/failure_book.h"
 #include "common/host/roots.h"
+#include "common/intake/keeper.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
 #include "common/log/log.h"
@@ -101,7 +102,8 @@ struct LocalMesh::Parts {
   Parts(std::shared_ptr<const knowledge::Knowledge> loaded,
         std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::Store> opened,
         std::unique_ptr<const reasoner::SiteHistory> past,
-        std::optional<execution::TelemetryChecks::Options> measuring, const Options& given)
+        std::optional<execution::TelemetryChecks::Options> measuring,
+        std::shared_ptr<const intake::Keeper> keeper, const Options& given)
       : options(given),
         history(std::move(past)),
         model(CancelledBy(closing, given.model)),
@@ -135,7 +137,7 @@ struct LocalMesh::Parts {
         orchestrator(std::make_unique<orchestrator::Orchestrator>(
             store->events(),
             orchestrator::Agents{summarization, planning, execution, reflection, conclusion}, clock,
-            *pool, OrchestratorOptions(options, failure_book))) {
+            *pool, OrchestratorOptions(options, failure_book, std::move(keeper), clock))) {
     minds.reset();  // those who use them keep them
   }
 
@@ -217,8 +219,16 @@ struct LocalMesh::Parts {
     return runner_options;
   }
   static orchestrator::Options OrchestratorOptions(const Options& options,
-                                                   const failures::FailureBook& failure_book) {
+                                                   const failures::FailureBook& failure_book,
+                                                   std::shared_ptr<const intake::Keeper> keeper,
+                                                   const Clock& clock) {
     orchestrator::Options orchestrator_options;
+    if (keeper != nullptr) {
+      orchestrator_options.take_evidence = [keeper, &clock](const v1::Incident& incident,
+                                                            const std::string& id) {
+        return keeper->Take(incident, id, clock.Now());
+      };
+    }
     orchestrator_options.on_cause = [&failure_book](const v1::Diagnosis& diagnosis) {
       return failure_book.Note(diagnosis);
     };
@@ -312,18 +322,19 @@ LocalNode::LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
              .job_logs = std::move(job_logs)}),
       executor(hosts, std::move(knowledge), node::AllChecks(), node::NodeExecutor::Options()) {}
 
+absl::Status LocalMesh::Options::Load() {
+  GALEN_ASSIGN_OR_RETURN(loaded, LoadKnowledge(knowledge));
+  GALEN_ASSIGN_OR_RETURN(scanner, CompileScanner(*loaded));
+  GALEN_ASSIGN_OR_RETURN(words, LoadTalkWords(knowledge));
+  return absl::OkStatus();
+}
+
 LocalMesh::LocalMesh(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 LocalMesh::~LocalMesh() = default;
 
 absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& given) {
   Options options = given;
-  std::shared_ptr<const knowledge::Knowledge> knowledge = options.loaded;
-  std::shared_ptr<const logs::Scanner> scanner = options.scanner;
-  if (knowledge == nullptr) {
-    GALEN_ASSIGN_OR_RETURN(knowledge, LoadKnowledge(options.knowledge));
-    GALEN_ASSIGN_OR_RETURN(scanner, CompileScanner(*knowledge));
-    GALEN_ASSIGN_OR_RETURN(options.words, LoadTalkWords(options.knowledge));
-  }
+  if (options.loaded == nullptr) GALEN_RETURN_IF_ERROR(options.Load());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<store::Store> opened, store::OpenStore(options.store));
   std::unique_ptr<const reasoner::SiteHistory> history;
   if (!options.history.empty()) {
@@ -332,11 +343,21 @@ absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& given
   for (const std::string& warning : opened->warnings()) {
     if (options.tell) options.tell(absl::StrCat(opened->Describe(), ": ", warning));
   }
+  std::shared_ptr<const intake::Keeper> keeper;
+  if (!options.evidence.empty()) {
+    GALEN_ASSIGN_OR_RETURN(auto kinds, intake::Kinds::Compile(options.loaded->base()));
+    keeper = std::make_shared<const intake::Keeper>(options.evidence, std::move(kinds));
+    if (!options.roots.empty()) options.roots.push_back(options.evidence);
+  }
   GALEN_ASSIGN_OR_RETURN(auto measuring, Measuring(options));
-  auto parts = std::make_unique<Parts>(std::move(knowledge), std::move(scanner), std::move(opened),
-                                       std::move(history), std::move(measuring), options);
+  // The parts keep the options, and must not keep this version of the knowledge with them.
+  std::shared_ptr<const knowledge::Knowledge> first = std::move(options.loaded);
+  std::shared_ptr<const logs::Scanner> scanner = std::move(options.scanner);
+  auto parts =
+      std::make_unique<Parts>(std::move(first), std::move(scanner), std::move(opened),
+                              std::move(history), std::move(measuring), std::move(keeper), options);
   GALEN_RETURN_IF_ERROR(parts->orchestrator->Start());
-  if (options.reload && options.loaded == nullptr) {
+  if (options.reload && given.loaded == nullptr) {
     GALEN_ASSIGN_OR_RETURN(std::vector<std::string> directories,
                            knowledge::FindDirectories(options.knowledge));
     knowledge::ReloadOptions reload;

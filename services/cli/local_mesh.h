@@ -59,6 +59,11 @@ class LocalMesh final : public DiagnosisApi {
     // What becomes of diagnoses, and what goes wrong with them, into the log of this process.
     bool log = false;
     int threads = 8;
+    // Where bundles are made of what people paste; "": their texts are searched only.
+    std::string evidence;
+
+    // Fills in `loaded`, `scanner` and `words` from `knowledge`.
+    absl::Status Load();
   };
 
   // Loads the knowledge, opens the store and resumes what was unfinished in it.

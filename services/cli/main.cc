@@ -18,6 +18,7 @@
 #include "common/base/locks.h"
 #include "common/base/version.h"
 #include "common/host/bundle.h"
+#include "common/intake/kinds.h"
 #include "common/log/line.h"
 #include "common/metrics/registry.h"
 #include "common/reasoner/llm/open_model.h"
@@ -30,6 +31,7 @@
 #include "services/cli/checks_doc.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/feedback.h"
+#include "services/cli/gather.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/cli/settings.h"
@@ -91,17 +93,15 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
   };
   // Keeps an archive unpacked while it is diagnosed.
   std::shared_ptr<const host::Bundle> bundle;
-  v1::Incident reported;
   if (!arguments.diagnose.bundle.empty()) {
     auto opened = host::Bundle::Open(arguments.diagnose.bundle);
     if (!opened.ok()) return refuse(opened.status());
     bundle = *std::move(opened);
-    reported = bundle->incident();
     for (const std::string& remark : bundle->remarks()) console.err << "note: " << remark << '\n';
   }
-  const absl::StatusOr<v1::Incident> incident =
-      MakeIncident(arguments.diagnose, bundle == nullptr ? nullptr : &reported);
-  if (!incident.ok()) return refuse(incident.status());
+  const absl::StatusOr<std::vector<intake::Text>> texts =
+      GatherTexts(arguments.diagnose, console.in);
+  if (!texts.ok()) return refuse(texts.status());
   DiagnoseArguments diagnose = arguments.diagnose;
   if (!arguments.show_reasoning.empty()) {
     const absl::StatusOr<ReasoningForm> form = ParseReasoningForm(arguments.show_reasoning);
@@ -112,22 +112,32 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
       reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache);
   if (!model.ok()) return refuse(model.status());
   std::unique_ptr<DiagnosisApi> api;
+  Gathered gathered;
   if (!arguments.diagnose.server.empty()) {
+    absl::StatusOr<v1::Incident> incident =
+        IncidentForServer(arguments.diagnose, *texts, bundle.get());
+    if (!incident.ok()) return refuse(incident.status());
+    gathered.incident = *std::move(incident);
     auto remote = ConnectTo(arguments.diagnose.server, arguments.security);
     if (!remote.ok()) return refuse(remote.status());
     api = *std::move(remote);
   } else {
     LocalMesh::Options options;
     options.knowledge = arguments.knowledge;
+    if (const absl::Status loaded = options.Load(); !loaded.ok()) return refuse(loaded);
+    const auto kinds = intake::Kinds::Compile(options.loaded->base());
+    if (!kinds.ok()) return refuse(kinds.status());
+    absl::StatusOr<Gathered> made =
+        GatherIncident(arguments.diagnose, *texts, bundle.get(), **kinds, OwnHostName());
+    if (!made.ok()) return refuse(made.status());
+    gathered = *std::move(made);
+    options.job_logs = gathered.job_logs;
     if (!arguments.store.empty()) options.store = arguments.store;
     options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
     options.model = reasoner::llm::PlannersModelOf(model->get());
     options.history = arguments.history;
     options.prometheus = arguments.prometheus;
     options.prometheus_key_file = arguments.prometheus_key_file;
-    for (const v1::LogSource& log : incident->logs()) {
-      if (bundle == nullptr) options.job_logs.push_back(log.path());
-    }
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
@@ -136,7 +146,7 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
   const char* parent = std::getenv("TRACEPARENT");
   const trace::Scope scope(
       {trace::Parse(parent == nullptr ? "" : parent).value_or(trace::Context()), ""});
-  return Diagnose(*api, *incident, diagnose, console);
+  return Diagnose(*api, gathered.incident, diagnose, console);
 }
 
 ExitCode RunFeedback(const Arguments& arguments, Console& console) {
@@ -168,6 +178,7 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
   options.site = arguments.site;
   options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
   options.roots = arguments.roots;
+  options.evidence = EvidenceBeside(options.store);
   options.strategy = arguments.default_strategy;
   options.history = arguments.history;
   options.prometheus = arguments.prometheus;
@@ -333,9 +344,10 @@ int Main(int argc, char** argv) {
   };
 
   CLI::App* diagnose = app.add_subcommand("diagnose", "Find the cause of an incident");
-  diagnose->add_option("description", arguments.diagnose.words,
-                       "The incident in your words, in quotes; also log files");
-  diagnose->add_option("--log", arguments.diagnose.logs, "A log of the job (repeatable)")
+  diagnose->add_option(
+      "description", arguments.diagnose.words,
+      "What you have: a sentence, pasted text, files, folders, - for standard input");
+  diagnose->add_option("--log", arguments.diagnose.logs, "A file to read, or - (repeatable)")
       ->type_name("FILE");
   diagnose->add_option("--node", arguments.diagnose.nodes, "A node under suspicion; again")
       ->type_name("HOST");
@@ -358,6 +370,10 @@ int Main(int argc, char** argv) {
       ->add_option("--svg", arguments.diagnose.svg,
                    "Draw throughput over what explains it into this file")
       ->type_name("FILE");
+  diagnose->add_flag("--here", arguments.diagnose.here,
+                     "The incident is of this machine: look at it, too");
+  diagnose->add_flag("--verbose", arguments.diagnose.verbose,
+                     "Report all that was ruled out or left undecided");
   diagnose->add_flag("--json", arguments.diagnose.json,
                      "Print the Diagnosis as JSON, nothing else");
   diagnose

@@ -13,8 +13,8 @@
 namespace galen::cli {
 namespace {
 
-constexpr std::size_t kMargin = 12;
-constexpr int kMostRuledOut = 12;
+constexpr std::size_t kMargin = 14;
+constexpr int kMostSteps = 5;
 
 // Writes blocks of "Heading     text", wrapped and hanging under the margin.
 class Page {
@@ -29,6 +29,12 @@ class Page {
                       Paint(terminal_, colour, line), "\n");
       first = false;
     }
+  }
+  // One line, cut where it is too long.
+  void Cut(absl::string_view heading, absl::string_view text) {
+    const auto width = static_cast<std::size_t>(terminal_.width) - kMargin;
+    absl::StrAppend(&out_, Paint(terminal_, Colour::kBold, Pad(heading, kMargin)),
+                    Shorten(std::string(text), width), "\n");
   }
   void Blank() { out_ += '\n'; }
   std::string Take() { return std::move(out_); }
@@ -54,20 +60,109 @@ const v1::Evidence* FindEvidence(const v1::Report& report, const std::string& id
   return nullptr;
 }
 
-void TellCause(const v1::Report& report, const v1::Cause& cause, absl::string_view heading,
-               Colour colour, Page& page) {
-  page.Line(heading,
-            absl::StrFormat("%s (%.0f %%)", cause.label(), std::floor(cause.probability() * 100)),
-            colour);
-  page.Line("", cause.title());
-  if (const std::string where = Where(cause); !where.empty()) page.Line("Where", where);
+// One piece of evidence: a line of a log with its place, or what a check says.
+std::string EvidenceText(const v1::Evidence& evidence) {
+  if (evidence.kind() == "signal" && !evidence.excerpt().empty()) {
+    return absl::StrCat(evidence.source(),
+                        evidence.line() > 0 ? absl::StrCat(":", evidence.line()) : "", "  ",
+                        evidence.excerpt());
+  }
+  return absl::StrCat(evidence.id(), "  ", evidence.text());
+}
+
+// The lines that show the cause, the quoted ones first.
+void TellEvidence(const v1::Report& report, const v1::Cause& cause, absl::string_view heading,
+                  std::size_t most, Page& page) {
+  std::vector<std::string> lines;
+  for (const bool quoted : {true, false}) {
+    for (const std::string& id : cause.evidence_ids()) {
+      const v1::Evidence* evidence = FindEvidence(report, id);
+      if (evidence == nullptr ||
+          (evidence->kind() == "signal" && !evidence->excerpt().empty()) != quoted)
+        continue;
+      lines.push_back(EvidenceText(*evidence));
+    }
+  }
+  for (std::size_t i = 0; i < std::min(lines.size(), most); ++i)
+    page.Cut(i == 0 ? heading : "", lines[i]);
+}
+
+std::string PercentText(double probability) {
+  return absl::StrFormat("%.0f %%", std::floor(probability * 100));
+}
+
+// The second line: how sure, and where.
+std::string Standing(const v1::Cause& cause, absl::string_view word) {
+  const std::string where = Where(cause);
+  return absl::StrCat(cause.label(), ", ", word, " (", PercentText(cause.probability()), ")",
+                      where.empty() ? "" : absl::StrCat(", ", where));
+}
+
+void TellAnswer(const v1::Report& report, Page& page) {
+  if (report.has_primary_cause()) {
+    page.Line("Cause", report.headline(), Colour::kBold);
+    page.Line("", Standing(report.primary_cause(), "confirmed"), Colour::kGreen);
+    page.Blank();
+    TellEvidence(report, report.primary_cause(), "Shown by", 4, page);
+    for (const v1::Cause& cause : report.other_causes()) {
+      page.Line("Also", absl::StrCat(cause.title(), ": ", Standing(cause, "confirmed")),
+                Colour::kGreen);
+      TellEvidence(report, cause, "", 1, page);
+    }
+    return;
+  }
+  if (report.has_presumed_cause()) {
+    const v1::Cause& cause = report.presumed_cause();
+    page.Line("Most likely", cause.title().empty() ? cause.label() : cause.title(), Colour::kBold);
+    page.Line("", Standing(cause, "not proven"), Colour::kYellow);
+    page.Blank();
+    TellEvidence(report, cause, "Shown by", 3, page);
+    for (const v1::Cause& suspect : report.suspects()) {
+      if (suspect.label() == cause.label()) continue;
+      page.Line("Or", absl::StrCat(suspect.title(), " (", suspect.label(), ")"));
+    }
+    return;
+  }
+  page.Line("No cause", report.headline(), Colour::kBold);
   bool first = true;
-  for (const std::string& id : cause.evidence_ids()) {
-    const v1::Evidence* evidence = FindEvidence(report, id);
-    if (evidence == nullptr) continue;
-    page.Line(first ? "Evidence" : "", absl::StrCat("[", id, "] ", evidence->text()));
+  for (const v1::Cause& suspect : report.suspects()) {
+    page.Line(first ? "Suspects" : "", absl::StrCat(suspect.title(), " (", suspect.label(), ")"),
+              Colour::kYellow);
+    TellEvidence(report, suspect, "", 1, page);
     first = false;
   }
+}
+
+// What was read of what the reader gave, and what was not.
+void TellRead(const v1::Incident& incident, Page& page) {
+  std::vector<std::string> read;
+  std::vector<std::string> unread;
+  for (const v1::Artefact& artefact : incident.artefacts()) {
+    const std::string place = artefact.first_line() == artefact.last_line()
+                                  ? absl::StrCat(artefact.source(), ":", artefact.first_line())
+                                  : absl::StrCat(artefact.source(), ":", artefact.first_line(), "-",
+                                                 artefact.last_line());
+    if (artefact.kind().empty()) {
+      unread.push_back(place);
+    } else if (artefact.unread()) {
+      unread.push_back(absl::StrCat(
+          artefact.title(), " (", place, ")",
+          artefact.instead().empty() ? ""
+                                     : absl::StrCat(", `", artefact.instead(), "` would be read")));
+    } else {
+      read.push_back(absl::StrCat(artefact.title(), " (", place, ")"));
+    }
+  }
+  constexpr std::size_t kMost = 6;
+  const auto tell = [&](absl::string_view heading, const std::vector<std::string>& all) {
+    if (all.empty()) return;
+    const auto end = all.begin() + static_cast<long>(std::min(all.size(), kMost));
+    std::string text = absl::StrJoin(all.begin(), end, "; ");
+    if (all.size() > kMost) absl::StrAppend(&text, "; and ", all.size() - kMost, " more");
+    page.Line(heading, text, Colour::kDim);
+  };
+  tell("Read", read);
+  tell("Only searched", unread);
 }
 
 }  // namespace
@@ -162,70 +257,35 @@ void TellThroughput(const v1::Report& report, Page& page) {
   }
 }
 
-std::string ReportText(const v1::Report& report, const Terminal& terminal) {
-  Page page(terminal);
-  page.Line("Report", report.headline(), Colour::kBold);
-  if (report.has_primary_cause()) {
-    page.Blank();
-    TellCause(report, report.primary_cause(), "Cause", Colour::kGreen, page);
-    if (!report.owner().empty()) page.Line("Owner", report.owner());
-  }
-  if (report.has_presumed_cause()) {
-    page.Blank();
-    TellCause(report, report.presumed_cause(), "Presumed", Colour::kYellow, page);
-    page.Line("", "No check verified it: what would do so gave no answer.");
-  }
-  for (const v1::Cause& cause : report.other_causes()) {
-    page.Blank();
-    TellCause(report, cause, "Also", Colour::kGreen, page);
-  }
+// All that was looked at and is not the answer.
+void TellRest(const v1::Report& report, Page& page) {
   if (!report.secondary_effects().empty()) {
     page.Blank();
     bool first = true;
     for (const v1::Cause& effect : report.secondary_effects()) {
       std::string line = effect.label();
       if (!effect.title().empty()) absl::StrAppend(&line, ": ", effect.title());
-      if (const std::string where = Where(effect); !where.empty()) {
+      if (const std::string where = Where(effect); !where.empty())
         absl::StrAppend(&line, ", ", where);
-      }
       absl::StrAppend(&line, "; follows from ", effect.explained_by());
       page.Line(first ? "Effects" : "", line);
       first = false;
     }
   }
-  TellThroughput(report, page);
-  TellExclusion(report.exclusion(), page);
-  TellSystem(report.system(), page);
   if (!report.ruled_out().empty()) {
     page.Blank();
-    int shown = 0;
+    bool first = true;
     for (const v1::Cause& cause : report.ruled_out()) {
-      if (++shown > kMostRuledOut) break;
-      page.Line(shown == 1 ? "Ruled out" : "",
-                absl::StrCat(cause.label(), ": ", cause.explanation()));
-    }
-    if (report.ruled_out_size() > kMostRuledOut) {
-      page.Line("", absl::StrCat("and ", report.ruled_out_size() - kMostRuledOut,
-                                 " more (--json has them all)"));
+      page.Line(first ? "Ruled out" : "", absl::StrCat(cause.label(), ": ", cause.explanation()));
+      first = false;
     }
   }
   if (!report.undecided().empty()) {
     page.Blank();
     std::vector<std::string> labels;
     for (const v1::Cause& cause : report.undecided()) labels.push_back(cause.label());
-    const std::size_t shown = std::min<std::size_t>(labels.size(), 6);
-    std::string text =
-        absl::StrJoin(labels.begin(), labels.begin() + static_cast<long>(shown), ", ");
-    if (shown < labels.size()) absl::StrAppend(&text, " and ", labels.size() - shown, " more");
-    page.Line("Undecided", absl::StrCat(text, ": what would decide them gave no answer"));
-  }
-  if (!report.next_steps().empty()) {
-    page.Blank();
-    int number = 0;
-    for (const std::string& step : report.next_steps()) {
-      ++number;
-      page.Line(number == 1 ? "Next" : "", absl::StrCat(number, ". ", step));
-    }
+    page.Line("Undecided",
+              absl::StrCat(absl::StrJoin(labels, ", "), ": what would decide them gave no answer"));
   }
   if (!report.suggestions().empty()) {
     page.Blank();
@@ -245,6 +305,37 @@ std::string ReportText(const v1::Report& report, const Terminal& terminal) {
   for (const std::string& note : report.notes()) {
     page.Line(first ? "Notes" : "", note, Colour::kDim);
     first = false;
+  }
+}
+
+std::string ReportText(const v1::Diagnosis& diagnosis, bool verbose, const Terminal& terminal) {
+  const v1::Report& report = diagnosis.report();
+  Page page(terminal);
+  TellAnswer(report, page);
+  TellThroughput(report, page);
+  TellExclusion(report.exclusion(), page);
+  TellSystem(report.system(), page);
+  if (!report.next_steps().empty()) {
+    page.Blank();
+    const int most =
+        verbose ? report.next_steps_size() : std::min(report.next_steps_size(), kMostSteps);
+    for (int i = 0; i < most; ++i) {
+      page.Line(i == 0 ? "Next" : "", absl::StrCat(i + 1, ". ", report.next_steps(i)));
+    }
+  }
+  if (!diagnosis.incident().artefacts().empty()) {
+    page.Blank();
+    TellRead(diagnosis.incident(), page);
+  }
+  if (verbose) {
+    TellRest(report, page);
+  } else {
+    page.Blank();
+    page.Line("More",
+              absl::StrCat(report.ruled_out_size(), " causes ruled out, ", report.undecided_size(),
+                           " undecided, ", report.secondary_effects_size(),
+                           " effects: --verbose; everything: --json"),
+              Colour::kDim);
   }
   return page.Take();
 }

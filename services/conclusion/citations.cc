@@ -100,7 +100,7 @@ void FillEvidence(const knowledge::Knowledge& knowledge, const galen::v1::Eviden
   if (report.has_primary_cause()) cite(report.primary_cause());
   if (report.has_presumed_cause()) cite(report.presumed_cause());
   for (const auto* causes : {&report.other_causes(), &report.secondary_effects(),
-                             &report.ruled_out(), &report.undecided()}) {
+                             &report.suspects(), &report.ruled_out(), &report.undecided()}) {
     for (const Cause& cause : *causes) cite(cause);
   }
 }

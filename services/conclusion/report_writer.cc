@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -20,6 +21,7 @@
 #include "services/conclusion/exclusion.h"
 #include "services/conclusion/model_note.h"
 #include "services/conclusion/reasoning_graph.h"
+#include "services/conclusion/suspects.h"
 #include "services/conclusion/system_review.h"
 #include "services/conclusion/ticket.h"
 
@@ -33,7 +35,8 @@ using galen::v1::Report;
 using galen::v1::Verdict;
 using reasoner::v1::ConcludeAnswer;
 
-constexpr size_t kMaxCollect = 5;
+constexpr size_t kMaxCollect = 3;
+constexpr size_t kMaxReads = 3;
 constexpr size_t kMaxMeasure = 4;
 
 // Refuses an answer that speaks of causes or evidence that the question did not hold.
@@ -99,13 +102,29 @@ std::string Repair(const Cause& cause) {
   return step;
 }
 
-// What would decide the undecided causes, the check that serves most of them first.
+// The causes that the next steps are about, where nothing is confirmed; none: all undecided ones.
+std::set<std::string> Leads(const Report& report) {
+  std::set<std::string> leads;
+  if (report.has_presumed_cause()) leads.insert(report.presumed_cause().label());
+  for (const Cause& suspect : report.suspects()) leads.insert(suspect.label());
+  return leads;
+}
+
+// "was skipped, ...", "ran without telling ...".
+std::string Told(const std::string& why) {
+  const bool is_verb = absl::StartsWith(why, "ran ") || absl::StartsWith(why, "gave ");
+  return is_verb ? why : absl::StrCat("was ", why);
+}
+
+// What would decide the leads, the check that serves most of them first.
 std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
-                                   const v1::ConcludeRequest& request) {
+                                   const v1::ConcludeRequest& request, const Report& report) {
+  const std::set<std::string> leads = Leads(report);
   std::map<std::string, std::set<std::string>> wanted;  // check to labels
   std::map<std::string, std::string> why;
   for (const Hypothesis& each : request.hypotheses()) {
     if (each.verdict().outcome() != Verdict::INCONCLUSIVE) continue;
+    if (!leads.empty() && !leads.contains(each.label())) continue;
     for (const std::string& missing : each.verdict().missing()) {
       const std::string check = missing.substr(0, missing.find_first_of("@:"));
       if (knowledge.FindCheck(check) == nullptr) continue;
@@ -117,18 +136,29 @@ std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
   std::vector<std::pair<std::string, size_t>> order;
   order.reserve(wanted.size());
   for (const auto& [check, labels] : wanted) order.emplace_back(check, labels.size());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  // What a person only has to look at goes before programs that a site has or has not.
+  const auto is_program = [&](const std::string& name) {
+    return knowledge.FindCheck(name)->kind() == knowledge::v1::Check::EXEC;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    return std::pair(is_program(a.first), b.second) < std::pair(is_program(b.first), a.second);
+  });
+  if (!order.empty() && !is_program(order.front().first)) {
+    std::erase_if(order, [&](const auto& each) { return is_program(each.first); });
+  }
   std::vector<std::string> steps;
   for (const auto& [name, serves] : order) {
     if (steps.size() == kMaxCollect) break;
     const knowledge::v1::Check& check = *knowledge.FindCheck(name);
-    std::string step = absl::StrCat("Collect what check ", name, " reads");
-    if (check.reads_size() > 0)
-      absl::StrAppend(&step, " (", absl::StrJoin(check.reads(), ", "), ")");
-    absl::StrAppend(&step, ": it would help to decide ", serves,
-                    serves == 1 ? " cause" : " causes");
-    if (why.contains(name)) absl::StrAppend(&step, "; it was ", why[name]);
+    std::vector<std::string> reads(check.reads().begin(), check.reads().end());
+    const bool more = reads.size() > kMaxReads;
+    if (more) reads.resize(kMaxReads);
+    std::string step =
+        reads.empty() ? absl::StrCat("Run check ", name)
+                      : absl::StrCat("Give what check ", name,
+                                     " reads: ", absl::StrJoin(reads, ", "), more ? ", ..." : "");
+    if (serves > 1) absl::StrAppend(&step, "; it would decide ", serves, " causes");
+    if (why.contains(name)) absl::StrAppend(&step, "; it ", Told(why[name]));
     steps.push_back(std::move(step));
   }
   return steps;
@@ -211,9 +241,20 @@ void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
     for (const Cause& cause : report.other_causes()) report.add_next_steps(Repair(cause));
     return;
   }
-  if (report.has_presumed_cause()) report.add_next_steps(Verify(knowledge, report));
+  if (report.has_presumed_cause()) {
+    report.add_next_steps(Verify(knowledge, report));
+    if (!report.presumed_cause().mitigation().empty()) {
+      report.add_next_steps(absl::StrCat("If it is so: ", Repair(report.presumed_cause())));
+    }
+  } else {
+    for (const Cause& suspect : report.suspects()) {
+      if (suspect.mitigation().empty()) continue;
+      report.add_next_steps(absl::StrCat("If it is \"", suspect.title(), "\": ", Repair(suspect)));
+    }
+  }
   for (std::string& step : ToMeasure(request)) report.add_next_steps(std::move(step));
-  for (std::string& step : ToCollect(knowledge, request)) report.add_next_steps(std::move(step));
+  for (std::string& step : ToCollect(knowledge, request, report))
+    report.add_next_steps(std::move(step));
   for (const auto& suggestion : request.suggestions()) {
     report.add_next_steps(suggestion.title());
   }
@@ -243,11 +284,19 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
                                                     : Report::CAUSE_CONFIRMED);
   report.set_headline(answer.headline());
   FillCauses(knowledge_, request, answer, report);
+  FillSuspects(knowledge_, request, report);
+  PresumeSuspect(knowledge_, request, report);
   if (report.has_presumed_cause()) {
     report.set_headline(absl::StrCat("No cause confirmed; presumed, not verified: ",
                                      report.presumed_cause().title().empty()
                                          ? report.presumed_cause().label()
                                          : report.presumed_cause().title()));
+  }
+  if (!report.has_primary_cause() && !report.has_presumed_cause()) {
+    report.set_headline(
+        report.suspects().empty()
+            ? "Nothing of what was given shows the cause"
+            : absl::StrCat("No cause is proven; most likely: ", report.suspects(0).title()));
   }
   report.set_owner(report.primary_cause().owner());
   FillEvidence(knowledge_, request.evidence(), report);

@@ -14,6 +14,7 @@
 #include "common/knowledge/make_result.h"
 #include "services/node/check_threads.h"
 #include "services/node/checks/gpu/gpu_use.h"
+#include "services/node/excerpt_watch.h"
 #include "services/node/exec/exec_check.h"
 #include "services/node/extract_check.h"
 
@@ -82,7 +83,8 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
     RunDetached([run, &spec, native, parameters = std::move(parameters), begun, limit,
                  cancelled = std::move(cancelled), keep = std::move(keep)]() mutable {
       const Call& call = run->call_;
-      CheckContext context{.host = *call.host,
+      const ExcerptWatch host(*call.host);
+      CheckContext context{.host = host,
                            .knowledge = *call.knowledge,
                            .window_start = call.window_start,
                            .window_end = call.window_end,
@@ -96,8 +98,10 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
           run->Note(spec.name(), done, what);
         };
       }
-      CheckResult result =
-          knowledge::MakeResult(spec, call.node, RunGuarded(spec, native, context));
+      absl::StatusOr<CheckOutput> output = RunGuarded(spec, native, context);
+      if (output.ok() && host.saw_excerpt()) DropWhatNoExcerptTells(*output);
+      CheckResult result = knowledge::MakeResult(spec, call.node, std::move(output));
+      if (host.saw_excerpt()) NeverPassByExcerpt(result);
       // Reading a bundle takes no time on the node.
       if (call.host->live()) SetDuration(result, SteadyNow() - begun);
       // The next one has the device before anybody hears of this result.

@@ -4,14 +4,17 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
@@ -19,6 +22,8 @@
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
 #include "common/failures/failure_book.h"
+#include "common/intake/keeper.h"
+#include "common/knowledge/load.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
 #include "common/program/program.h"
@@ -70,6 +75,14 @@ ABSL_FLAG(int, agent_attempts, galen::orchestrator::Patience().unreachable,
 ABSL_FLAG(std::string, site, "",
           "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
           "there as a past incident. Empty: confirmations are stored only.");
+ABSL_FLAG(
+    std::string, evidence, "",
+    "Directory, below --bundle_root of execution and --log_root of summarization, where bundles "
+    "are made of the outputs and logs that people paste; kept for 30 days. Empty: pasted text "
+    "is searched for messages, and no check reads it.");
+ABSL_FLAG(std::vector<std::string>, knowledge, {},
+          "Knowledge directories, by which pasted outputs are recognised; a later one overlays an "
+          "earlier one. Read with --evidence only. Empty: the one that came with the program.");
 ABSL_FLAG(
     int, max_running, 10'000,
     "Diagnoses that run here at the same time. More wait in the store, where any orchestrator "
@@ -147,6 +160,17 @@ absl::StatusOr<Options> OptionsFromFlags() {
     options.on_confirmed = [site](const v1::Diagnosis& diagnosis) -> absl::Status {
       GALEN_ASSIGN_OR_RETURN(const curation::Proposal proposal, curation::ProposalOf(diagnosis));
       return curation::ProposalStore({site}).Propose(proposal).status();
+    };
+  }
+  if (const std::string evidence = absl::GetFlag(FLAGS_evidence); !evidence.empty()) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                           knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+    GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const knowledge::Knowledge> loaded,
+                           knowledge::Load(directories, {knowledge::DefaultCacheDirectory()}));
+    GALEN_ASSIGN_OR_RETURN(auto kinds, intake::Kinds::Compile(loaded->base()));
+    const auto keeper = std::make_shared<const intake::Keeper>(evidence, std::move(kinds));
+    options.take_evidence = [keeper](const v1::Incident& incident, const std::string& id) {
+      return keeper->Take(incident, id, absl::Now());
     };
   }
   options.on_news = [](absl::string_view news) { log::Info(news); };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
@@ -61,6 +62,10 @@ struct Options {
   // called again later. Without its check results and evidence; on any thread, which may block for
   // some milliseconds.
   std::function<absl::Status(const v1::Diagnosis&)> on_cause;
+  // Makes evidence of what is pasted into a new incident (intake::Keeper::Take). Missing: its text
+  // and logs are searched for messages only. An error refuses the request.
+  std::function<absl::StatusOr<v1::Incident>(const v1::Incident& incident, const std::string& id)>
+      take_evidence;
   // Told of what becomes of a diagnosis: that it was accepted, and how it came to rest. Called on
   // any thread, which then works on that diagnosis (common/trace).
   std::function<void(absl::string_view news)> on_news;

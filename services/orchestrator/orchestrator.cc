@@ -152,6 +152,10 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
       absl::StrCat(request.parent(), "/diagnoses/",
                    request.diagnosis_id().empty() ? RandomId() : request.diagnosis_id()));
   *created.mutable_incident() = request.diagnosis().incident();
+  if (core_->options.take_evidence) {
+    GALEN_ASSIGN_OR_RETURN(*created.mutable_incident(),
+                           core_->options.take_evidence(created.incident(), RandomId()));
+  }
   created.set_strategy(request.diagnosis().strategy().empty() ? core_->options.strategy
                                                               : request.diagnosis().strategy());
   created.set_request_id(request.request_id());

@@ -89,8 +89,9 @@ absl::Status ValidateNodes(const std::string& field,
 
 absl::Status ValidateIncident(const v1::Incident& incident) {
   constexpr absl::string_view kDescription = "diagnosis.incident.description";
-  if (absl::StripAsciiWhitespace(incident.description()).empty()) {
-    return Invalid(kDescription, "is empty: say in a sentence what is wrong");
+  if (absl::StripAsciiWhitespace(incident.description()).empty() && incident.logs().empty() &&
+      incident.bundle().empty()) {
+    return Invalid(kDescription, "is empty: say in a sentence what is wrong, or add a log");
   }
   GALEN_RETURN_IF_ERROR(ValidateText(kDescription, incident.description(), kMaxDescription));
   GALEN_RETURN_IF_ERROR(ValidateNodes("diagnosis.incident.nodes", incident.nodes()));

@@ -62,6 +62,7 @@ galen::v1::Where WhereOf(const Source& source, const knowledge::v1::SignalPatter
     case galen::v1::LogSource::SYSTEM:
       return galen::v1::KERNEL_LOG;
     case galen::v1::LogSource::SCHEDULER:
+    case galen::v1::LogSource::TOOL:
       return galen::v1::TOOL_OUTPUT;
     default:
       break;
@@ -78,9 +79,9 @@ Signal MakeSignal(const knowledge::v1::SignalPattern& pattern, const logs::Hit& 
   signal.set_id(absl::StrCat("signal/", pattern.id(), "@", source.name));
   signal.set_signal(pattern.id());
   *signal.mutable_labels() = pattern.labels();
+  signal.set_where(WhereOf(source, pattern));
   signal.set_strength(pattern.strength());
   signal.set_role(pattern.role());
-  signal.set_where(WhereOf(source, pattern));
   signal.set_source(source.name);
   signal.set_node(source.node);
   const std::optional<std::int32_t> rank = source.rank.has_value() ? source.rank : hit.rank;

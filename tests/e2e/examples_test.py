@@ -68,8 +68,7 @@ class Examples(unittest.TestCase):
     def test_a_presumed_cause_is_told_as_such(self):
         run = galen.galen("diagnose", "--bundle", f"{galen.EXAMPLES}/cublas-ecc", "--strategy", "direct")
         self.assertEqual(run.returncode, 3)
-        self.assertIn("presumed, not verified", run.stdout)
-        self.assertIn("No check verified it", run.stdout)
+        self.assertRegex(run.stdout, r"Most likely .*\n.*, not proven \(")
 
     def test_an_unknown_strategy_is_refused_with_those_there_are(self):
         run = galen.galen("diagnose", "it hangs", "--strategy", "magic")
@@ -86,8 +85,10 @@ class Examples(unittest.TestCase):
         self.assertEqual(run.returncode, 0)
         self.assertNotIn("\x1b", run.stdout)
         self.assertNotIn("\r", run.stdout)
-        for word in ("Summary", "Cause", "Evidence", "Ruled out", "Next"):
+        for word in ("Summary", "Cause", "Shown by", "Next", "More"):
             self.assertIn(word, run.stdout)
+        report = run.stdout[run.stdout.index("\nCause "):]
+        self.assertLessEqual(len(report.splitlines()), 40)
 
     def test_json_is_the_diagnosis_and_nothing_else(self):
         run = galen.galen("diagnose", "--bundle", f"{galen.EXAMPLES}/healthy", "--json")

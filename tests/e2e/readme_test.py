@@ -18,9 +18,11 @@ LOG = """step 330 | loss 2.31 | 5121 tokens/s
 """
 # A piece of a command: the exit codes it may end with, and what it prints. The first that fits counts.
 PROMISES = [
+    ("galen diagnose issue.md", {0, 3}, r"issue\.md"),
+    ("galen diagnose - ", {0, 3}, r"Next"),
     ("make ", {0}, ""),
     ("galen diagnose --bundle docs/examples/cublas-ecc --json", {0}, r'"label": ?"GPU.MEMORY.UNCORRECTABLE_ECC"'),
-    ("galen diagnose", {0, 3}, r"(?m)^Report"),
+    ("galen diagnose", {0, 3}, r"(?m)^(Cause|Most likely|No cause) "),
     ("galen bundle capture", {0}, r"(?i)bundle"),
     ("galen triage", {0, 3}, r"out of memory|OutOfMemory"),
     ("galen profile", {0, 3}, r"(?i)step"),
@@ -55,6 +57,8 @@ class ReadmeTest(unittest.TestCase):
             os.symlink(f"{galen.ROOT}/{name}", f"{cls.folder}/{name}")
         with open(f"{cls.folder}/train.log", "w", encoding="utf-8") as file:
             file.write(LOG)
+        with open(f"{cls.folder}/issue.md", "w", encoding="utf-8") as file:
+            file.write("Training stops at night.\n\n```\n" + LOG + "```\n")
         shutil.copytree(f"{galen.EXAMPLES}/healthy", f"{cls.folder}/job")
         traces = f"{galen.ROOT}/../shared/profiles"
         cls.traces = os.path.isdir(traces)

@@ -15,4 +15,4 @@ else
 fi
 echo "${#files[@]} files to read"
 [ ${#files[@]} -eq 0 ] && exit 0
-printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p "$build"
+printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 1 clang-tidy --quiet --extra-arg=-Wno-unknown-warning-option -p "$build"

@@ -20,6 +20,10 @@
 - --store={{ include "galen.store" .root }}
 - --owner=$(POD_NAME)
 - --strategy={{ .settings.strategy }}
+{{- if .root.Values.uploads.enabled }}
+- --evidence=/var/lib/galen/uploads/.evidence
+{{- include "galen.knowledge.flag" .root }}
+{{- end }}
 {{- range list "summarization" "planning" "execution" "reflection" "conclusion" }}
 - --{{ . }}={{ include "galen.address" (dict "root" $.root "component" .) }}
 {{- end }}
@@ -188,7 +192,7 @@ redis:
   readOnly: true
   source: {secret: {secretName: {{ $root.Values.redis.existingSecret }}, defaultMode: 0440, items: [{key: {{ $root.Values.redis.secretKey }}, path: password}]}}
 {{- end }}
-{{- if and (or $root.Values.knowledge.overlay $root.Values.knowledge.existingConfigMap) (ne $component "orchestrator") }}
+{{- if or $root.Values.knowledge.overlay $root.Values.knowledge.existingConfigMap }}
 knowledge:
   mountPath: /etc/galen/knowledge
   readOnly: true
@@ -206,10 +210,10 @@ llm:
   source: {secret: {secretName: {{ . }}, defaultMode: 0440}}
 {{- end }}
 {{- end }}
-{{- if and $root.Values.uploads.enabled (has $component (list "gateway" "summarization" "execution" "bundles")) }}
+{{- if and $root.Values.uploads.enabled (has $component (list "gateway" "orchestrator" "summarization" "execution" "bundles")) }}
 uploads:
   mountPath: /var/lib/galen/uploads
-  readOnly: {{ ne $component "gateway" }}
+  readOnly: {{ not (has $component (list "gateway" "orchestrator")) }}
   source: {persistentVolumeClaim: {claimName: {{ default (printf "%s-uploads" (include "galen.fullname" $root)) $root.Values.uploads.existingClaim }}}}
 {{- end }}
 {{- if include "galen.config" . }}

@@ -92,7 +92,9 @@ absl::StatusOr<CheckOutput> CheckTriage(const CheckContext& context) {
   CheckOutput output;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   const auto& first = triage.first();
-  const std::string node = first.has_value() && !first->node.empty() ? first->node : host.name();
+  // A node speaks for itself only: what another one logged is told of the job.
+  const bool own = !first.has_value() || IsNodeOf(first->node, host.name());
+  const std::string node = own ? host.name() : std::string();
   const std::string device =
       first.has_value() && first->rank.has_value() ? absl::StrCat("rank:", *first->rank) : "";
   if (first.has_value()) {

@@ -139,6 +139,9 @@ absl::StatusOr<CheckOutput> CheckDisk(const CheckContext& context) {
       full.push_back(absl::StrCat(system.target, " has used ", *it->second, " % of its inodes"));
     }
   }
+  if (count == 0) {
+    return absl::FailedPreconditionError("df lists no file system that could be full");
+  }
   output.message = full.empty() ? absl::StrCat("all ", count, " file systems have room")
                                 : absl::StrJoin(full, "; ");
   output.excerpt = space;

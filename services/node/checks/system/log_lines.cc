@@ -57,11 +57,12 @@ class LineCutter {
 
 }  // namespace
 
-bool IsLogOf(const host::JobLog& log, absl::string_view node) {
-  if (log.node.empty()) return true;
+bool IsNodeOf(absl::string_view writer, absl::string_view node) {
   const auto shorter = [](absl::string_view name) { return name.substr(0, name.find('.')); };
-  return log.node == node || shorter(log.node) == shorter(node);
+  return writer.empty() || writer == node || shorter(writer) == shorter(node);
 }
+
+bool IsLogOf(const host::JobLog& log, absl::string_view node) { return IsNodeOf(log.node, node); }
 
 absl::StatusOr<std::int64_t> ForEachLog(
     const host::Host& host, LogsOf which,

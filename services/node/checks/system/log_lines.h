@@ -28,6 +28,9 @@ inline constexpr std::int64_t kMaxLogBytes = std::int64_t{1} << 34;
 // Which logs a check reads: those of all nodes, or those of this one and of no particular one.
 enum class LogsOf { kAllNodes, kThisNode };
 
+// Whether `writer` names `node`, with or without its domain, or no machine at all. Pure.
+bool IsNodeOf(absl::string_view writer, absl::string_view node);
+
 // Whether a log is of `node`, with or without its domain, or of no particular one. Pure.
 bool IsLogOf(const host::JobLog& log, absl::string_view node);
 

@@ -166,7 +166,14 @@ class Book {
   }
   Book& Confirm(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
                 const std::string& value) {
-    Fill(*Last().add_confirm(), check, finding, op, value);
+    knowledge::v1::Rule& rule = *Last().add_confirm();
+    Fill(rule, check, finding, op, value);
+    rule.set_defining(true);
+    return *this;
+  }
+  // The last confirm rule sees a state, not the fault itself.
+  Book& AsState() {
+    Last().mutable_confirm(Last().confirm_size() - 1)->set_defining(false);
     return *this;
   }
   Book& Refute(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,

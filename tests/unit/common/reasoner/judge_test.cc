@@ -54,6 +54,20 @@ TEST(Judge, ARefutingRuleWithConditionsTakesBackTheSameSign) {
   EXPECT_EQ(JudgeOf(book, panicked, "MAIN.SUB.POWER").outcome(), galen::v1::Verdict::REJECTED);
 }
 
+TEST(Judge, ALoneStateThatNobodySpeaksOfConvictsNobodyUnlessItIsTheFaultItself) {
+  for (const bool defining : {false, true}) {
+    Book made;
+    made.Check("a", "bad", "bool", Rule::EQ, "true");
+    made.Leaf("MAIN.SUB.LEAF").Confirm("a", "bad", Rule::EQ, "true");
+    if (!defining) made.AsState();
+    const auto book = made.Make();
+    const Scene scene = Scene(book).Saw("a", {Bool("bad", true)});
+    const Verdict verdict = JudgeOf(book, scene, "MAIN.SUB.LEAF");
+    EXPECT_EQ(verdict.outcome(), defining ? Verdict::CONFIRMED : Verdict::INCONCLUSIVE);
+    EXPECT_EQ(verdict.residual(), !defining);
+  }
+}
+
 TEST(Judge, ConfirmsByOneSpecificAbnormalFindingAndNamesItsDevice) {
   const auto book = Counter().Make();
   const Scene scene =

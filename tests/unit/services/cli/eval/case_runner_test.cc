@@ -26,7 +26,7 @@ labels:
         title: Fan stuck
         description: A fan does not turn.
         confirm:
-          - {check: gpu.fan, finding: speed, op: ==, value: 0, observation: the fan stands still}
+          - {check: gpu.fan, finding: speed, op: ==, value: 0, defining: true, observation: the fan stands still}
         owner: provider
         severity: high
         prior: medium
@@ -35,7 +35,7 @@ labels:
         title: Dust
         description: The filter is full of dust.
         confirm:
-          - {check: gpu.dust, finding: full, op: ==, value: true, observation: the filter is full}
+          - {check: gpu.dust, finding: full, op: ==, value: true, defining: true, observation: the filter is full}
         owner: provider
         severity: low
         prior: medium

@@ -33,7 +33,7 @@ labels:
       - label: GPU.FAN_STUCK
         title: Fan stuck
         description: A fan does not turn.
-        confirm: [{check: gpu.fan, finding: speed, op: ==, value: 0, observation: the fan stands still}]
+        confirm: [{check: gpu.fan, finding: speed, op: ==, value: 0, defining: true, observation: the fan stands still}]
         refute: [{check: gpu.fan, finding: speed, op: '>', value: 0, observation: the fan turns}]
         owner: provider
         severity: high
@@ -42,7 +42,7 @@ labels:
       - label: GPU.DUST
         title: Dust
         description: The filter is full of dust.
-        confirm: [{check: gpu.dust, finding: full, op: ==, value: true, observation: the filter is full}]
+        confirm: [{check: gpu.dust, finding: full, op: ==, value: true, defining: true, observation: the filter is full}]
         refute: [{check: gpu.dust, finding: full, op: ==, value: false, observation: the filter is clean}]
         owner: provider
         severity: low
@@ -55,7 +55,7 @@ labels:
       - label: NET.CABLE
         title: Cable loose
         description: A cable hangs loose.
-        confirm: [{check: net.cable, finding: plugged, op: ==, value: false, observation: no cable}]
+        confirm: [{check: net.cable, finding: plugged, op: ==, value: false, defining: true, observation: no cable}]
         refute: [{check: net.cable, finding: plugged, op: ==, value: true, observation: it is plugged}]
         owner: provider
         severity: high
@@ -64,7 +64,7 @@ labels:
       - label: NET.DNS
         title: Names do not resolve
         description: The name server does not answer.
-        confirm: [{check: net.dns, finding: answers, op: ==, value: false, observation: no answer}]
+        confirm: [{check: net.dns, finding: answers, op: ==, value: false, defining: true, observation: no answer}]
         refute: [{check: net.dns, finding: answers, op: ==, value: true, observation: it answers}]
         owner: customer
         severity: low

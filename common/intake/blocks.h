@@ -1,0 +1,38 @@
+#ifndef COMMON_INTAKE_BLOCKS_H_
+#define COMMON_INTAKE_BLOCKS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace galen::intake {
+
+// Lines `first` to `end`, without `end`; counted from 0.
+struct LineRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
+// A part of a text as its layout tells.
+struct Block {
+  // kBare: among what a person wrote. kFenced, kIndented: set apart as Markdown does (CommonMark
+  // 0.31, 4.4 and 4.5). kFile: all of a file.
+  enum class Kind { kBare, kFenced, kIndented, kFile };
+  LineRange lines;  // without the fences
+  Kind kind = Kind::kBare;
+  std::size_t indent = 0;  // blanks that all lines of the block begin with
+  bool code = false;       // the fence names a language in which no program prints
+};
+
+// A fence opens on some line and closes on a later one.
+bool HasFence(absl::Span<const absl::string_view> lines);
+
+// The blocks of a text in order; fence lines are in none of them. A fence that nothing closes
+// reaches to the end. Pure.
+std::vector<Block> CutBlocks(absl::Span<const absl::string_view> lines);
+
+}  // namespace galen::intake
+
+#endif  // COMMON_INTAKE_BLOCKS_H_

@@ -1,0 +1,405 @@
+#include "common/intake/evidence.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/host/bundle.h"
+#include "common/host/bundle_writer.h"
+#include "common/host/edit.h"
+#include "common/host/host.h"
+#include "common/host/node_name.h"
+#include "common/intake/forms/forms.h"
+#include "common/intake/text.h"
+#include "common/intake/writer.h"
+
+namespace galen::intake {
+namespace {
+
+using host::View;
+
+// The kernel log as checks ask for it.
+const std::vector<std::string>& KernelLog() {
+  static const auto* const argv = new std::vector<std::string>{"dmesg", "--time-format", "iso"};
+  return *argv;
+}
+
+std::string Filled(absl::string_view pattern, absl::string_view argument) {
+  return absl::StrReplaceAll(pattern, {{"<arg>", argument}});
+}
+
+// What programs tell of a whole cluster, wherever they were started: the machine of their prompt is
+// no part of the trouble by that.
+bool IsOfCluster(const Artefact& artefact) {
+  static constexpr absl::string_view kPrograms[] = {
+      "kubectl", "oc", "helm", "sinfo", "squeue", "sacct", "scontrol", "aws", "gcloud", "az"};
+  return !artefact.command.argv.empty() &&
+         std::find(std::begin(kPrograms), std::end(kPrograms), artefact.command.argv.front()) !=
+             std::end(kPrograms);
+}
+
+// What tells of the software that a person's shell sees: the job's own, wherever that is.
+bool IsOfTheJob(const std::vector<std::string>& argv) {
+  static constexpr absl::string_view kPrograms[] = {"python3", "ldconfig", "nvcc"};
+  return std::find(std::begin(kPrograms), std::end(kPrograms), argv.front()) != std::end(kPrograms);
+}
+
+// A document of one root: two of them, one after the other, are not one.
+bool IsDocument(absl::string_view text) {
+  text = absl::StripLeadingAsciiWhitespace(text);
+  return !text.empty() && (text[0] == '{' || text[0] == '[' || text[0] == '<');
+}
+
+// A name for a file below logs/.
+std::string LogName(absl::string_view text_name) {
+  std::string name(text_name.substr(text_name.rfind('/') + 1));
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
+      c = '-';
+  }
+  while (!name.empty() && name.front() == '.') name.erase(0, 1);
+  return name.empty() ? "text" : name;
+}
+
+// What a command printed, or what several of the same argv did.
+struct Captured {
+  std::string text;
+  bool excerpt = false;
+};
+
+// A log in the making: lines keep their numbers.
+struct Log {
+  std::string text;
+  std::int64_t lines = 0;
+  std::int64_t filled = 0;
+
+  void Add(std::int64_t line, absl::string_view content) {
+    for (; lines + 1 < line; ++lines) text += '\n';
+    absl::StrAppend(&text, content);
+    std::int64_t added = std::count(content.begin(), content.end(), '\n');
+    if (!content.empty() && content.back() != '\n') {
+      text += '\n';
+      ++added;
+    }
+    lines += added;
+    filled += added;
+  }
+};
+
+class Writer {
+ public:
+  Writer(const std::string& directory, absl::Span<const Text> texts)
+      : directory_(directory), texts_(texts) {}
+
+  absl::StatusOr<v1::Incident> Write(const Recognised& recognised, const v1::Incident& reported) {
+    GALEN_RETURN_IF_ERROR(FindNodes(recognised));
+    for (const Artefact& artefact : recognised.artefacts) Place(artefact);
+    GALEN_RETURN_IF_ERROR(WriteCommands());
+    GALEN_RETURN_IF_ERROR(WriteFiles());
+    v1::Incident incident = reported;
+    GALEN_RETURN_IF_ERROR(WriteLogs(incident));
+    const absl::string_view prose = absl::StripAsciiWhitespace(recognised.prose);
+    if (!prose.empty()) {
+      if (!incident.description().empty()) incident.mutable_description()->append("\n\n");
+      incident.mutable_description()->append(prose.data(), prose.size());
+    }
+    GALEN_RETURN_IF_ERROR(host::SetIncident(directory_, incident));
+    incident.set_bundle(directory_);
+    for (v1::Artefact& artefact : artefacts_) *incident.add_artefacts() = std::move(artefact);
+    return incident;
+  }
+
+ private:
+  using Place3 = std::tuple<std::string, View, std::vector<std::string>>;
+
+  // The nodes that are there, and those that artefacts name.
+  absl::Status FindNodes(const Recognised& recognised) {
+    GALEN_ASSIGN_OR_RETURN(const auto bundle, host::Bundle::Open(directory_));
+    nodes_.insert(bundle->nodes().begin(), bundle->nodes().end());
+    std::set<std::string> named = nodes_;
+    for (const Artefact& artefact : recognised.artefacts) {
+      if (IsMachine(artefact.host) && !IsOfCluster(artefact)) named.insert(Known(artefact.host));
+      for (const std::string& writer : artefact.writers) {
+        if (!IsMachine(writer)) continue;
+        named.insert(Known(writer));
+        // Whose log it is tells where checks of logs look.
+        if (artefact.writers.size() > 1) writers_.insert(Known(writer));
+      }
+    }
+    if (named.size() == 1) default_node_ = *named.begin();
+    return absl::OkStatus();
+  }
+
+  static bool IsMachine(const std::string& host) {
+    return host::IsNodeName(host) && !IsContainerId(host);
+  }
+
+  // "gpu07.example.org" where the bundle has "gpu07", and the other way round.
+  std::string Known(const std::string& host) const {
+    const auto is_same = [&](const std::string& node) {
+      return node.substr(0, node.find('.')) == host.substr(0, host.find('.'));
+    };
+    const auto found = std::find_if(nodes_.begin(), nodes_.end(), is_same);
+    return found == nodes_.end() ? host : *found;
+  }
+
+  std::string NodeOf(const Artefact& artefact) const {
+    return IsMachine(artefact.host) ? Known(artefact.host) : default_node_;
+  }
+
+  void Place(const Artefact& artefact) {
+    v1::Artefact& told = artefacts_.emplace_back();
+    told.set_source(texts_[artefact.text].name);
+    told.set_first_line(artefact.first_line);
+    told.set_last_line(artefact.last_line);
+    const std::string node = NodeOf(artefact);
+    told.set_node(node);
+    if (artefact.kind == nullptr) {
+      told.set_unread(true);
+      AddLog(artefact, node, v1::LogSource::TOOL);
+      return;
+    }
+    const Kind& kind = *artefact.kind;
+    told.set_kind(kind.id);
+    told.set_title(kind.title);
+    if (kind.reads_as == Kind::ReadsAs::kLog && kind.log == v1::LogSource::SYSTEM &&
+        artefact.writers.size() > 1) {
+      PartByWriter(artefact, node);
+      return;
+    }
+    if (kind.reads_as == Kind::ReadsAs::kLog) {
+      AddLog(artefact, kind.log == v1::LogSource::JOB && !IsMachine(artefact.host) ? "" : node,
+             kind.log);
+      if (kind.log == v1::LogSource::SYSTEM)
+        AddCommand({node, View::kHost, KernelLog()}, artefact.content, true);
+      return;
+    }
+    const bool read = AddFact(artefact, kind, node);
+    told.set_unread(!read);
+    if (!read) told.set_instead(kind.instead);
+    AddLog(artefact, node, v1::LogSource::TOOL);
+  }
+
+  // A system log of several machines: each gets its own lines, and those that go on from them.
+  void PartByWriter(const Artefact& artefact, const std::string& node) {
+    std::string of = node;
+    std::map<std::string, std::string> texts;
+    std::int64_t number = artefact.content_line;
+    for (const absl::string_view line : absl::StrSplit(artefact.content, '\n')) {
+      const std::string writer = WriterOf(line);
+      if (IsMachine(writer)) of = Known(writer);
+      logs_[{artefact.text, v1::LogSource::SYSTEM, of}].Add(number++, absl::StrCat(line, "\n"));
+      absl::StrAppend(&texts[of], line, "\n");
+    }
+    for (const auto& [machine, text] : texts)
+      AddCommand({machine, View::kHost, KernelLog()}, text, true);
+  }
+
+  // As the command, the file or the variables that checks read. False: nothing of it is read.
+  bool AddFact(const Artefact& artefact, const Kind& kind, const std::string& node) {
+    Converted converted;
+    if (!kind.form.empty()) {
+      absl::StatusOr<Converted> made = Convert(kind.form, artefact.content, artefact.typed);
+      if (!made.ok()) return false;
+      converted = *std::move(made);
+    } else {
+      converted.text = artefact.content;
+    }
+    if (absl::StripAsciiWhitespace(converted.text).empty() && converted.files.empty()) return false;
+    const View view = artefact.in_container ? View::kJob : View::kHost;
+    const bool excerpt = artefact.excerpt || converted.partial;
+    for (auto& [path, content] : converted.files) files_[{node, view, path}] = std::move(content);
+    switch (kind.reads_as) {
+      case Kind::ReadsAs::kCommand: {
+        if (artefact.argument.empty() && absl::StrContains(absl::StrJoin(kind.argv, " "), "<arg>"))
+          return false;
+        std::vector<std::string> argv;
+        for (const std::string& word : kind.argv) argv.push_back(Filled(word, artefact.argument));
+        if (IsOfTheJob(argv)) AddCommand({node, View::kJob, argv}, converted.text, excerpt);
+        AddCommand({node, view, std::move(argv)}, converted.text, excerpt);
+        return true;
+      }
+      case Kind::ReadsAs::kCommandAsTyped:
+        if (artefact.command.argv.empty()) return false;
+        AddCommand({node, view, artefact.command.argv}, converted.text, excerpt);
+        return true;
+      case Kind::ReadsAs::kFile: {
+        if (converted.text.empty()) return !converted.files.empty();
+        const std::string path = Filled(kind.path, artefact.argument);
+        // The limits and the state of a shell are those of what it starts.
+        if (absl::StartsWith(path, "/proc/self/"))
+          files_[{node, View::kJob, path}] = converted.text;
+        files_[{node, view, path}] = converted.text;
+        return true;
+      }
+      case Kind::ReadsAs::kEnvironment:
+        return AddVariables(node, converted.text);
+      default:
+        return !converted.files.empty();
+    }
+  }
+
+  bool AddVariables(const std::string& node, absl::string_view text) {
+    bool any = false;
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      const std::size_t sign = line.find('=');
+      if (sign == absl::string_view::npos || sign == 0) continue;
+      variables_[node].emplace(line.substr(0, sign), line.substr(sign + 1));
+      any = true;
+    }
+    return any;
+  }
+
+  // Two pieces of one output are one after the other; of a whole one and a piece the whole one
+  // stays.
+  void AddCommand(Place3 place, absl::string_view text, bool excerpt) {
+    const auto [it, is_new] = commands_.try_emplace(std::move(place));
+    Captured& captured = it->second;
+    if (is_new || (captured.excerpt && !excerpt)) {
+      captured = {std::string(text), excerpt};
+    } else if (IsDocument(text)) {
+      if (text.size() > captured.text.size()) captured.text = std::string(text);
+    } else if (captured.excerpt && excerpt) {
+      if (!captured.text.empty() && captured.text.back() != '\n') captured.text += '\n';
+      absl::StrAppend(&captured.text, text);
+    }
+  }
+
+  void AddLog(const Artefact& artefact, const std::string& node, v1::LogSource::Kind kind) {
+    if (!texts_[artefact.text].path.empty()) {
+      files_as_logs_.insert({artefact.text, kind, node});
+      return;
+    }
+    Log& log = logs_[{artefact.text, kind, node}];
+    if (!artefact.typed.empty()) log.Add(artefact.first_line, artefact.typed);
+    log.Add(artefact.content_line, artefact.content);
+  }
+
+  absl::Status WriteCommands() {
+    for (const auto& [place, captured] : commands_) {
+      const auto& [node, view, argv] = place;
+      host::CommandOutput output;
+      output.out = captured.text;
+      output.excerpt = captured.excerpt;
+      GALEN_RETURN_IF_ERROR(host::AddCommand(directory_, node, view, argv, output));
+    }
+    for (const auto& [node, variables] : variables_) {
+      GALEN_RETURN_IF_ERROR(host::AddEnvironment(directory_, node, variables));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteFiles() {
+    GALEN_ASSIGN_OR_RETURN(const host::BundleWriter writer, host::BundleWriter::Open(directory_));
+    for (const auto& [place, content] : files_) {
+      const auto& [node, view, path] = place;
+      if (!absl::StartsWith(path, "/") || !host::CheckRelative(path.substr(1)).ok()) continue;
+      GALEN_RETURN_IF_ERROR(host::AddNode(directory_, node));
+      GALEN_RETURN_IF_ERROR(writer.Write(
+          absl::StrCat("nodes/", node, view == View::kJob ? "/job" : "", "/rootfs", path),
+          content));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteLogs(v1::Incident& incident) {
+    GALEN_ASSIGN_OR_RETURN(const host::BundleWriter writer, host::BundleWriter::Open(directory_));
+    std::set<std::string> names;
+    for (const v1::LogSource& log : incident.logs()) names.insert(log.path());
+    // The log of most lines has the name of its text.
+    std::vector<std::pair<LogKey, const Log*>> order;
+    for (const auto& [key, log] : logs_) order.emplace_back(key, &log);
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return a.second->filled > b.second->filled;
+    });
+    for (const auto& [key, log] : order) {
+      const auto& [text, kind, node] = key;
+      std::string name = LogName(texts_[text].name);
+      for (int number = 2; !names.insert(name).second; ++number) {
+        name = absl::StrCat(LogName(texts_[text].name), "~", number);
+      }
+      GALEN_RETURN_IF_ERROR(writer.Write(absl::StrCat("logs/", name), log->text));
+      v1::LogSource& source = *incident.add_logs();
+      source.set_path(name);
+      source.set_node(node);
+      source.set_kind(kind);
+      if (!node.empty()) GALEN_RETURN_IF_ERROR(host::AddNode(directory_, node));
+    }
+    for (const LogKey& key : files_as_logs_) {
+      const auto& [text, kind, node] = key;
+      GALEN_RETURN_IF_ERROR(LinkLog(texts_[text], kind, node, names, incident));
+    }
+    for (const std::string& machine : writers_) {
+      GALEN_RETURN_IF_ERROR(host::AddNode(directory_, machine));
+    }
+    // Checks of logs run on a node, whoever wrote the log.
+    if (!(logs_.empty() && files_as_logs_.empty()) && nodes_.empty() && writers_.empty()) {
+      return host::AddNode(directory_, default_node_);
+    }
+    return absl::OkStatus();
+  }
+
+  // A file of any size is in the bundle without being read: as a second name, or a copy where the
+  // file system has no such thing.
+  absl::Status LinkLog(const Text& text, v1::LogSource::Kind kind, const std::string& node,
+                       std::set<std::string>& names, v1::Incident& incident) {
+    GALEN_ASSIGN_OR_RETURN(const host::BundleWriter writer, host::BundleWriter::Open(directory_));
+    std::string name = LogName(text.name);
+    for (int number = 2; !names.insert(name).second; ++number) {
+      name = absl::StrCat(number, "~", LogName(text.name));  // the ending tells how it is packed
+    }
+    const std::string path = absl::StrCat("logs/", name);
+    GALEN_RETURN_IF_ERROR(writer.Write(path, ""));
+    std::error_code error;
+    std::filesystem::remove(absl::StrCat(directory_, "/", path), error);
+    std::filesystem::create_hard_link(text.path, absl::StrCat(directory_, "/", path), error);
+    if (error) {
+      GALEN_RETURN_IF_ERROR(
+          writer.Copy(text.path, path, [](absl::string_view block) { return std::string(block); }));
+    }
+    v1::LogSource& source = *incident.add_logs();
+    source.set_path(name);
+    source.set_node(node);
+    source.set_kind(kind);
+    return node.empty() ? absl::OkStatus() : host::AddNode(directory_, node);
+  }
+
+  using LogKey = std::tuple<std::size_t, v1::LogSource::Kind, std::string>;
+
+  const std::string directory_;
+  const absl::Span<const Text> texts_;
+  std::set<std::string> nodes_;
+  std::set<std::string> writers_;  // of logs that several machines wrote
+  std::string default_node_{kReportedMachine};
+  std::map<Place3, Captured> commands_;
+  std::map<std::tuple<std::string, View, std::string>, std::string> files_;
+  std::map<std::string, std::map<std::string, std::string>> variables_;
+  std::map<LogKey, Log> logs_;
+  std::set<LogKey> files_as_logs_;
+  std::vector<v1::Artefact> artefacts_;
+};
+
+}  // namespace
+
+absl::StatusOr<v1::Incident> AddEvidence(const std::string& directory, const Recognised& recognised,
+                                         absl::Span<const Text> texts,
+                                         const v1::Incident& reported) {
+  return Writer(directory, texts).Write(recognised, reported);
+}
+
+}  // namespace galen::intake

@@ -1,0 +1,46 @@
+#ifndef COMMON_INTAKE_PROMPT_H_
+#define COMMON_INTAKE_PROMPT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace galen::intake {
+
+// A line that somebody typed at a shell: "[root@gpu02 ~]# dmesg -T", "mk@tarn:~$ groups", "$ df
+// -h".
+struct Prompt {
+  std::string user;  // "" where the prompt does not show it
+  std::string host;
+  std::string typed;  // what stands behind the prompt; may be empty
+  // Nothing but the sign, "$ " or "# ": a heading or a comment looks the same.
+  bool bare = false;
+};
+
+// Nothing for a line that is not one. Pure.
+std::optional<Prompt> FindPrompt(absl::string_view line);
+
+// What a command line runs, of the first program of a pipeline.
+struct Command {
+  std::vector<std::string> argv;  // without sudo, variables, wrappers; the program without its path
+  std::string host;               // `ssh HOST ...` ran it there
+  // `docker exec`, `kubectl exec`, `docker run`: inside a container.
+  bool in_container = false;
+  // Its output went through a filter (grep, head, tail, cut, awk, ...): what is missing from it
+  // says nothing.
+  bool filtered = false;
+};
+
+// Reads what was typed as a POSIX shell would, as far as the first program needs it. Pure; takes
+// any text.
+Command ReadCommand(absl::string_view typed);
+
+// A name that a container runtime gave: 12 hexadecimal digits and more, one of them at least a
+// digit. Such a host is a container on a machine whose name nobody told.
+bool IsContainerId(absl::string_view host);
+
+}  // namespace galen::intake
+
+#endif  // COMMON_INTAKE_PROMPT_H_

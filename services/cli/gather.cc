@@ -1,0 +1,344 @@
+#include "services/cli/gather.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+#include "common/host/edit.h"
+#include "common/intake/evidence.h"
+#include "common/logs/reader.h"
+
+namespace galen::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kInlineBytes = 2 << 20;
+constexpr std::size_t kMostFiles = 1000;
+constexpr std::uintmax_t kMostWhole = 64 << 20;             // of a file that is read whole
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of what is piped in
+constexpr char kStandardInput[] = "standard input";
+
+absl::StatusOr<std::string> ReadAll(std::istream& in, const std::string& name) {
+  std::string content;
+  char block[64 << 10];
+  while (in.read(block, sizeof(block)) || in.gcount() > 0) {
+    content.append(block, static_cast<std::size_t>(in.gcount()));
+    if (content.size() > kMostBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          name, ": more than 256 MiB; save it to a file and name that, which may have any size"));
+    }
+  }
+  return content;
+}
+
+// Begins as gzip (RFC 1952), zstd (RFC 8878), xz or bzip2 do.
+bool IsPacked(std::ifstream& file) {
+  char head[6] = "";
+  file.read(head, sizeof(head));
+  const absl::string_view begun(head, static_cast<std::size_t>(file.gcount()));
+  file.clear();
+  file.seekg(0);
+  return absl::StartsWith(begun, "\x1f\x8b") || absl::StartsWith(begun, "\x28\xb5\x2f\xfd") ||
+         absl::StartsWith(begun,
+                          "\xfd"
+                          "7zXZ") ||
+         absl::StartsWith(begun, "BZh");
+}
+
+// A mistyped name must not pass for a sentence.
+bool LooksLikePath(absl::string_view word) {
+  if (word.empty() || word.find_first_of(" \t\n") != absl::string_view::npos) return false;
+  if (absl::StrContains(word, '/') && !absl::StrContains(word, "://")) return true;
+  static constexpr absl::string_view kEndings[] = {".log",  ".txt",  ".md",  ".out", ".err",
+                                                   ".json", ".yaml", ".yml", ".xml", ".csv",
+                                                   ".gz",   ".zst",  ".eml", ".html"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [&](absl::string_view ending) { return absl::EndsWith(word, ending); });
+}
+
+class Gatherer {
+ public:
+  explicit Gatherer(std::istream& standard_input) : standard_input_(standard_input) {}
+
+  absl::Status Add(const std::string& word, bool must_be_file) {
+    if (word == "-") return AddStandardInput();
+    std::error_code error;
+    const fs::file_status status = fs::status(word, error);
+    if (fs::is_directory(status)) return AddDirectory(word);
+    if (fs::is_regular_file(status) || fs::is_fifo(status) || fs::is_character_file(status)) {
+      return AddFile(word, word);
+    }
+    if (fs::exists(status)) {
+      return absl::InvalidArgumentError(absl::StrCat(word, ": is not a file or a folder"));
+    }
+    if (must_be_file) return absl::NotFoundError(absl::StrCat("--log ", word, ": no such file"));
+    if (LooksLikePath(word)) {
+      return absl::NotFoundError(
+          absl::StrCat(word, ": no such file; if it is a sentence, write more of it"));
+    }
+    texts_.push_back({.name = "description", .content = word});
+    return absl::OkStatus();
+  }
+
+  std::vector<intake::Text> Take() { return std::move(texts_); }
+
+ private:
+  absl::Status AddStandardInput() {
+    if (std::exchange(read_input_, true)) {
+      return absl::InvalidArgumentError("\"-\": standard input can be read once only");
+    }
+    GALEN_ASSIGN_OR_RETURN(std::string content, ReadAll(standard_input_, kStandardInput));
+    texts_.push_back({.name = kStandardInput, .content = std::move(content)});
+    return absl::OkStatus();
+  }
+
+  absl::Status AddFile(const std::string& path, const std::string& shown) {
+    if (texts_.size() >= kMostFiles) {
+      return absl::ResourceExhaustedError(absl::StrCat(shown, ": there are more than ", kMostFiles,
+                                                       " files; name those that matter"));
+    }
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return absl::PermissionDeniedError(absl::StrCat(shown, ": cannot be read"));
+    std::error_code error;
+    const bool regular = fs::is_regular_file(path, error);
+    if (regular && (fs::file_size(path, error) > kMostWhole || IsPacked(file))) {
+      return AddByName(path, shown);
+    }
+    GALEN_ASSIGN_OR_RETURN(std::string content, ReadAll(file, shown));
+    const bool prose = absl::EndsWith(path, ".md") || absl::EndsWith(path, ".eml");
+    texts_.push_back({.name = shown, .content = std::move(content), .attached = !prose});
+    return absl::OkStatus();
+  }
+
+  // What it is shows at its beginning; the rest is read where logs are read, in constant memory.
+  absl::Status AddByName(const std::string& path, const std::string& shown) {
+    std::error_code error;
+    intake::Text text = {.name = shown,
+                         .content = "",
+                         .attached = true,
+                         .path = fs::canonical(path, error).string()};
+    GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<logs::LogReader> reader,
+                           logs::LogReader::Open(text.path, {}));
+    while (text.content.size() < intake::kLookedAt) {
+      const absl::StatusOr<absl::string_view> chunk = reader->Next();
+      if (!chunk.ok() || chunk->empty()) break;
+      absl::StrAppend(&text.content, *chunk);
+    }
+    texts_.push_back(std::move(text));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddDirectory(const std::string& directory) {
+    std::error_code error;
+    std::vector<std::string> paths;
+    for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
+         at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      if (absl::StartsWith(name, ".")) {
+        if (at->is_directory(error)) at.disable_recursion_pending();
+        continue;
+      }
+      if (at->is_regular_file(error)) paths.push_back(at->path().string());
+    }
+    if (error) return absl::PermissionDeniedError(absl::StrCat(directory, ": ", error.message()));
+    std::sort(paths.begin(), paths.end());
+    for (const std::string& path : paths) GALEN_RETURN_IF_ERROR(AddFile(path, path));
+    return absl::OkStatus();
+  }
+
+  std::istream& standard_input_;
+  std::vector<intake::Text> texts_;
+  bool read_input_ = false;
+};
+
+absl::Status ReadTime(absl::string_view flag, absl::string_view text,
+                      google::protobuf::Timestamp& out) {
+  absl::Time time;
+  std::string error;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, " \"", text, "\": is not a time as 2026-03-04T05:06:07Z"));
+  }
+  out.set_seconds(absl::ToUnixSeconds(time));
+  return absl::OkStatus();
+}
+
+// What a call says beside its texts.
+absl::StatusOr<v1::Incident> WithOptions(const DiagnoseArguments& arguments,
+                                         v1::Incident incident) {
+  if (!arguments.nodes.empty()) {
+    incident.clear_nodes();
+    for (const std::string& node : arguments.nodes) incident.add_nodes(node);
+  }
+  if (!arguments.start.empty()) {
+    GALEN_RETURN_IF_ERROR(ReadTime("--start", arguments.start, *incident.mutable_start_time()));
+  }
+  if (!arguments.end.empty()) {
+    GALEN_RETURN_IF_ERROR(ReadTime("--end", arguments.end, *incident.mutable_end_time()));
+  }
+  if (arguments.baseline.empty()) return incident;
+  const std::vector<std::string> ends = absl::StrSplit(arguments.baseline, ',');
+  if (ends.size() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--baseline \"", arguments.baseline, "\": is not START,END"));
+  }
+  v1::Baseline& baseline = *incident.mutable_baseline();
+  GALEN_RETURN_IF_ERROR(ReadTime("--baseline", ends[0], *baseline.mutable_start_time()));
+  GALEN_RETURN_IF_ERROR(ReadTime("--baseline", ends[1], *baseline.mutable_end_time()));
+  return incident;
+}
+
+bool IsEmpty(const v1::Incident& incident) {
+  return absl::StripAsciiWhitespace(incident.description()).empty() && incident.logs().empty();
+}
+
+absl::Status NothingToDiagnose() {
+  return absl::InvalidArgumentError(
+      "nothing to diagnose: describe the incident in a sentence, paste or name what you have "
+      "(files, - for standard input), or give --log or --bundle");
+}
+
+// "node-1.example.org" is "node-1".
+bool SameMachine(absl::string_view a, absl::string_view b) {
+  return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
+}
+
+bool SpeaksOf(const intake::Recognised& recognised, const std::string& own_name) {
+  return std::any_of(recognised.artefacts.begin(), recognised.artefacts.end(),
+                     [&](const intake::Artefact& artefact) {
+                       return !artefact.host.empty() && SameMachine(artefact.host, own_name);
+                     });
+}
+
+// A bundle of its own, to which evidence can be added.
+absl::Status CopyBundle(const host::Bundle& bundle, const std::string& directory) {
+  std::error_code error;
+  fs::copy(bundle.root(), directory, fs::copy_options::recursive | fs::copy_options::copy_symlinks,
+           error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat(bundle.root(), ": cannot be copied: ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string OwnHostName() {
+  char name[256] = "";
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+std::string EvidenceBeside(const std::string& store) {
+  const bool is_file = !absl::StrContains(store, "://") && store != ":memory:";
+  std::error_code ignored;
+  const fs::path beside =
+      is_file ? fs::absolute(store, ignored) : fs::temp_directory_path(ignored) / "galen";
+  return absl::StrCat(beside.string(), ".evidence");
+}
+
+absl::StatusOr<std::vector<intake::Text>> GatherTexts(const DiagnoseArguments& arguments,
+                                                      std::istream& standard_input) {
+  Gatherer gatherer(standard_input);
+  for (const std::string& word : arguments.words) GALEN_RETURN_IF_ERROR(gatherer.Add(word, false));
+  for (const std::string& log : arguments.logs) GALEN_RETURN_IF_ERROR(gatherer.Add(log, true));
+  return gatherer.Take();
+}
+
+absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
+                                        const std::vector<intake::Text>& texts,
+                                        const host::Bundle* bundle, const intake::Kinds& kinds,
+                                        const std::string& own_name) {
+  GALEN_ASSIGN_OR_RETURN(
+      v1::Incident reported,
+      WithOptions(arguments, bundle == nullptr ? v1::Incident() : bundle->incident()));
+  const intake::Recognised recognised = intake::Recognise(kinds, texts);
+  Gathered gathered;
+  if (bundle != nullptr && recognised.artefacts.empty()) {
+    if (const auto words = absl::StripAsciiWhitespace(recognised.prose); !words.empty()) {
+      reported.set_description(std::string(words));
+    }
+    gathered.incident = std::move(reported);
+    return gathered;
+  }
+  const bool here = bundle == nullptr && (recognised.artefacts.empty() || arguments.here ||
+                                          SpeaksOf(recognised, own_name));
+  GALEN_ASSIGN_OR_RETURN(gathered.directory, host::TemporaryDirectory::Create());
+  const std::string directory = gathered.directory->path() + "/bundle";
+  if (bundle != nullptr) {
+    GALEN_RETURN_IF_ERROR(CopyBundle(*bundle, directory));
+    // What was said now is the report; the bundle's own words come behind it.
+    const std::string own = reported.description();
+    reported.clear_description();
+    GALEN_ASSIGN_OR_RETURN(gathered.incident,
+                           intake::AddEvidence(directory, recognised, texts, reported));
+    if (gathered.incident.description().empty()) gathered.incident.set_description(own);
+    return gathered;
+  }
+  GALEN_RETURN_IF_ERROR(host::NewBundle(directory, "", arguments.nodes, absl::Now()));
+  GALEN_ASSIGN_OR_RETURN(gathered.incident,
+                         intake::AddEvidence(directory, recognised, texts, reported));
+  if (!here) return gathered;
+  // Of this machine: its checks run live, and the logs come beside them.
+  gathered.incident.clear_bundle();
+  gathered.incident.clear_nodes();
+  for (const std::string& node : arguments.nodes) gathered.incident.add_nodes(node);
+  for (v1::LogSource& log : *gathered.incident.mutable_logs()) {
+    log.set_path(absl::StrCat(directory, "/logs/", log.path()));
+    log.clear_node();
+    if (log.kind() == v1::LogSource::JOB) gathered.job_logs.push_back(log.path());
+  }
+  if (IsEmpty(gathered.incident)) return NothingToDiagnose();
+  return gathered;
+}
+
+absl::StatusOr<v1::Incident> IncidentForServer(const DiagnoseArguments& arguments,
+                                               const std::vector<intake::Text>& texts,
+                                               const host::Bundle* bundle) {
+  GALEN_ASSIGN_OR_RETURN(
+      v1::Incident incident,
+      WithOptions(arguments, bundle == nullptr ? v1::Incident() : bundle->incident()));
+  const bool told = std::any_of(texts.begin(), texts.end(),
+                                [](const intake::Text& text) { return !text.attached; });
+  if (told) incident.clear_description();
+  std::set<std::string> names;
+  for (const intake::Text& text : texts) {
+    if (text.name == "description" && !text.attached && text.content.size() <= kInlineBytes / 2) {
+      absl::StrAppend(incident.mutable_description(), incident.description().empty() ? "" : "\n",
+                      text.content);
+      continue;
+    }
+    if (text.content.size() > kInlineBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          text.name, ": ", text.content.size(),
+          " bytes; at most 2 MiB travel to a server. Cut out the part around the failure, or put "
+          "the log into a bundle below the server's --bundle_root"));
+    }
+    v1::LogSource& log = *incident.add_logs();
+    std::string name = fs::path(text.name).filename().string();
+    for (int number = 2; !names.insert(name).second; ++number) {
+      name = absl::StrCat(fs::path(text.name).filename().string(), "~", number);
+    }
+    log.set_path(name);
+    log.set_kind(v1::LogSource::JOB);
+    log.set_content(text.content);
+  }
+  if (IsEmpty(incident)) return NothingToDiagnose();
+  return incident;
+}
+
+}  // namespace galen::cli

@@ -1,0 +1,89 @@
+#include "common/intake/prompt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace galen::intake {
+namespace prompt_test {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Form {
+  const char* line;
+  const char* user;
+  const char* host;
+  const char* typed;
+};
+
+class Prompts : public ::testing::TestWithParam<Form> {};
+
+TEST_P(Prompts, TellsWhoTypedWhatWhere) {
+  const auto prompt = FindPrompt(GetParam().line);
+  ASSERT_TRUE(prompt.has_value()) << GetParam().line;
+  EXPECT_EQ(prompt->user, GetParam().user);
+  EXPECT_EQ(prompt->host, GetParam().host);
+  EXPECT_EQ(prompt->typed, GetParam().typed);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shells, Prompts,
+    ::testing::Values(
+        Form{"[root@gpu02 ~]# dmesg -T", "root", "gpu02", "dmesg -T"},
+        Form{"mk@tarn:~$ groups", "mk", "tarn", "groups"},
+        Form{"root@a7f3c9e0b214:/opt/nccl-tests# df -h", "root", "a7f3c9e0b214", "df -h"},
+        Form{"u3107@cnode-118 ~ % nvidia-smi", "u3107", "cnode-118", "nvidia-smi"},
+        Form{"root@cnode-118 ~ # lspci -vv", "root", "cnode-118", "lspci -vv"},
+        Form{"(gt) u5120@cn-0233:~/gt$ python t.py", "u5120", "cn-0233", "python t.py"},
+        Form{"gpu-r2-08$ ib_write_bw -d mlx5_3", "", "gpu-r2-08", "ib_write_bw -d mlx5_3"},
+        Form{"  $ sudo lspci -s 41:00.0 -vv", "", "", "sudo lspci -s 41:00.0 -vv"}));
+
+TEST(FindPrompt, WhatPeopleAndProgramsWriteIsNotAPrompt) {
+  for (const char* line : {"", "We run it on gpu07 and see # of errors", "price: 5$ a card",
+                           "mail me at ana@example.org please", "NCCL WARN Call to connect failed",
+                           "/dev/shm 64M 0 64M 0% /dev/shm", "|  0%   34C    P8    21W / 350W |"}) {
+    EXPECT_FALSE(FindPrompt(line).has_value()) << line;
+  }
+}
+
+TEST(FindPrompt, AHeadingIsNoMoreThanABarePrompt) {
+  EXPECT_TRUE(FindPrompt("# nThread 1 nGpus 8")->bare);
+}
+
+TEST(ReadCommand, TakesWrappersOff) {
+  EXPECT_THAT(ReadCommand("sudo -E LANG=C /usr/sbin/dmesg -T").argv, ElementsAre("dmesg", "-T"));
+  EXPECT_THAT(ReadCommand("timeout -k 5 10 nvidia-smi -q").argv, ElementsAre("nvidia-smi", "-q"));
+  EXPECT_THAT(ReadCommand("NCCL_DEBUG=INFO ./all_reduce_perf -g 4").argv,
+              ElementsAre("all_reduce_perf", "-g", "4"));
+  EXPECT_THAT(ReadCommand("cd /x && df -h").argv, ElementsAre("df", "-h"));
+  EXPECT_THAT(ReadCommand("").argv, IsEmpty());
+}
+
+TEST(ReadCommand, TellsWhereItRan) {
+  Command command = ReadCommand("ssh -p 22 ops@zephyr \"sudo dmesg -T | tail\"");
+  EXPECT_EQ(command.host, "zephyr");
+  EXPECT_THAT(command.argv, ElementsAre("dmesg", "-T"));
+  EXPECT_TRUE(command.filtered);
+  command = ReadCommand("docker exec -it web nvidia-smi");
+  EXPECT_TRUE(command.in_container);
+  EXPECT_THAT(command.argv, ElementsAre("nvidia-smi"));
+  command = ReadCommand("kubectl -n ml exec p -c c -- getent hosts m");
+  EXPECT_TRUE(command.in_container);
+  EXPECT_THAT(command.argv, ElementsAre("getent", "hosts", "m"));
+}
+
+TEST(ReadCommand, TellsAFilteredOutput) {
+  EXPECT_TRUE(ReadCommand("lspci -vv | grep LnkSta").filtered);
+  EXPECT_TRUE(ReadCommand("apt list --installed 2>/dev/null | grep nvidia").filtered);
+  EXPECT_FALSE(ReadCommand("dmesg -T 2>/dev/null").filtered);
+  EXPECT_FALSE(ReadCommand("grep 'a|b' file").filtered);
+}
+
+TEST(IsContainerId, IsHexadecimal) {
+  EXPECT_TRUE(IsContainerId("a7f3c9e0b214"));
+  EXPECT_FALSE(IsContainerId("gpu02"));
+  EXPECT_FALSE(IsContainerId("deadbeefcafe"));
+}
+
+}  // namespace prompt_test
+}  // namespace galen::intake

@@ -1,0 +1,133 @@
+#include "services/cli/gather.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/host/edit.h"
+#include "common/knowledge/load.h"
+#include "tests/testing/scratch.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::cli {
+namespace gather_test {
+
+using ::galen::testing::IsOk;
+using ::galen::testing::Scratch;
+using ::galen::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kXid[] =
+    "[ 1234.567890] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n";
+
+class Gather : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::vector<intake::Text>> Texts() { return GatherTexts(arguments_, in_); }
+
+  absl::StatusOr<Gathered> Incident(const host::Bundle* bundle = nullptr) {
+    static const auto* const kinds = [] {
+      const auto knowledge =
+          knowledge::Load({GALEN_SOURCE_DIR "/knowledge"}, knowledge::LoadOptions());
+      return new std::shared_ptr<const intake::Kinds>(
+          intake::Kinds::Compile((*knowledge)->base()).value());
+    }();
+    const auto texts = Texts();
+    if (!texts.ok()) return texts.status();
+    return GatherIncident(arguments_, *texts, bundle, **kinds, "laptop");
+  }
+
+  const Scratch scratch_;
+  std::istringstream in_;
+  DiagnoseArguments arguments_;
+};
+
+TEST_F(Gather, TakesSentencesFilesFoldersAndStandardInputInAnyOrder) {
+  arguments_.words = {scratch_.Write("a.log", "one\n"), "job hangs", "-", scratch_ / "more"};
+  scratch_.Write("more/2.txt", "two\n");
+  scratch_.Write("more/.hidden", "no\n");
+  in_.str("piped\n");
+  const auto texts = Texts();
+  ASSERT_THAT(texts, IsOk());
+  ASSERT_THAT(*texts, SizeIs(4));
+  EXPECT_EQ((*texts)[0].content, "one\n");
+  EXPECT_EQ((*texts)[1].content, "job hangs");
+  EXPECT_FALSE((*texts)[1].attached);
+  EXPECT_EQ((*texts)[2].content, "piped\n");
+  EXPECT_EQ((*texts)[3].content, "two\n");
+}
+
+TEST_F(Gather, AMistypedNameIsNotASentence) {
+  arguments_.words = {"mistyped.log", "job hangs"};
+  EXPECT_THAT(Texts(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("mistyped.log")));
+  arguments_.words = {"logs/train"};
+  EXPECT_THAT(Texts(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("logs/train")));
+  arguments_ = {};
+  arguments_.logs = {"/nowhere/train.log"};
+  EXPECT_THAT(Texts(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere/train.log")));
+}
+
+TEST_F(Gather, StandardInputIsReadOnce) {
+  arguments_.words = {"-", "-"};
+  EXPECT_THAT(Texts(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("once")));
+}
+
+TEST_F(Gather, RefusesNothingAtAll) {
+  EXPECT_THAT(Incident(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--bundle")));
+}
+
+TEST_F(Gather, ASentenceAloneIsOfThisMachine) {
+  arguments_.words = {"the job hangs since this morning"};
+  const auto gathered = Incident();
+  ASSERT_THAT(gathered, IsOk());
+  EXPECT_THAT(gathered->incident.bundle(), IsEmpty());
+  EXPECT_EQ(gathered->incident.description(), "the job hangs since this morning");
+}
+
+TEST_F(Gather, ALogLeavesThisMachineOutUnlessItNamesItOrSomebodySaysSo) {
+  arguments_.logs = {scratch_.Write("dmesg.txt", kXid)};
+  EXPECT_FALSE(Incident()->incident.bundle().empty());
+  arguments_.here = true;
+  const auto here = Incident();
+  EXPECT_TRUE(here->incident.bundle().empty());
+  EXPECT_THAT(here->incident.logs(), SizeIs(1));
+  arguments_ = {};
+  arguments_.logs = {scratch_.Write(
+      "own.txt", "Feb 01 10:00:00 laptop kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=1\n")};
+  EXPECT_TRUE(Incident()->incident.bundle().empty());
+}
+
+TEST_F(Gather, LogsJoinABundle) {
+  ASSERT_THAT(host::NewBundle(scratch_ / "b", "from the bundle", {"n1"}, absl::UnixEpoch()),
+              IsOk());
+  const auto bundle = host::Bundle::Open(scratch_ / "b");
+  ASSERT_THAT(bundle, IsOk());
+  EXPECT_EQ(Incident(bundle->get())->incident.description(), "from the bundle");
+  arguments_.words = {"said now"};
+  EXPECT_EQ(Incident(bundle->get())->incident.description(), "said now");
+  arguments_.logs = {scratch_.Write("dmesg.txt", kXid)};
+  const auto gathered = Incident(bundle->get());
+  ASSERT_THAT(gathered, IsOk());
+  const auto joined = host::Bundle::Open(gathered->incident.bundle());
+  ASSERT_THAT(joined, IsOk());
+  EXPECT_THAT((*joined)->nodes(), ElementsAre("n1"));
+  EXPECT_EQ(gathered->incident.logs(0).node(), "n1");
+}
+
+TEST_F(Gather, AServerGetsTheTextsThemselves) {
+  arguments_.words = {"job hangs"};
+  arguments_.logs = {scratch_.Write("train.log", "step 1\n")};
+  const auto incident = IncidentForServer(arguments_, *Texts(), nullptr);
+  ASSERT_THAT(incident, IsOk());
+  EXPECT_EQ(incident->description(), "job hangs");
+  EXPECT_EQ(incident->logs(0).path(), "train.log");
+  EXPECT_EQ(incident->logs(0).content(), "step 1\n");
+}
+
+}  // namespace gather_test
+}  // namespace galen::cli
