@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -80,7 +81,11 @@ void TellEvidence(const v1::Report& report, const v1::Cause& cause, absl::string
       if (evidence == nullptr ||
           (evidence->kind() == "signal" && !evidence->excerpt().empty()) != quoted)
         continue;
-      lines.push_back(EvidenceText(*evidence));
+      // Two messages may be of one line.
+      std::string line = EvidenceText(*evidence);
+      if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
+        lines.push_back(std::move(line));
+      }
     }
   }
   for (std::size_t i = 0; i < std::min(lines.size(), most); ++i)
@@ -98,7 +103,23 @@ std::string Standing(const v1::Cause& cause, absl::string_view word) {
                       where.empty() ? "" : absl::StrCat(", ", where));
 }
 
-void TellAnswer(const v1::Report& report, Page& page) {
+// What checks found abnormal although no cause follows from it, those of logs first.
+void TellSeen(const v1::Diagnosis& diagnosis, Page& page) {
+  constexpr int kMostSeen = 3;
+  int seen = 0;
+  for (const bool of_logs : {true, false}) {
+    for (const v1::CheckResult& result : diagnosis.check_results()) {
+      const bool is_of_logs =
+          absl::StartsWith(result.check(), "log.") || absl::StartsWith(result.check(), "nccl.");
+      if (result.status() != v1::CheckResult::FAIL || is_of_logs != of_logs) continue;
+      if (++seen > kMostSeen) return;
+      page.Cut(seen == 1 ? "Seen" : "", absl::StrCat(result.message(), "  [", result.id(), "]"));
+    }
+  }
+}
+
+void TellAnswer(const v1::Diagnosis& diagnosis, Page& page) {
+  const v1::Report& report = diagnosis.report();
   if (report.has_primary_cause()) {
     page.Line("Cause", report.headline(), Colour::kBold);
     page.Line("", Standing(report.primary_cause(), "confirmed"), Colour::kGreen);
@@ -124,6 +145,7 @@ void TellAnswer(const v1::Report& report, Page& page) {
     return;
   }
   page.Line("No cause", report.headline(), Colour::kBold);
+  TellSeen(diagnosis, page);
   bool first = true;
   for (const v1::Cause& suspect : report.suspects()) {
     page.Line(first ? "Suspects" : "", absl::StrCat(suspect.title(), " (", suspect.label(), ")"),
@@ -311,7 +333,7 @@ void TellRest(const v1::Report& report, Page& page) {
 std::string ReportText(const v1::Diagnosis& diagnosis, bool verbose, const Terminal& terminal) {
   const v1::Report& report = diagnosis.report();
   Page page(terminal);
-  TellAnswer(report, page);
+  TellAnswer(diagnosis, page);
   TellThroughput(report, page);
   TellExclusion(report.exclusion(), page);
   TellSystem(report.system(), page);

@@ -30,6 +30,15 @@ auto Order(const Signal& signal) {
                     signal.labels_size(), signal.first_line());
 }
 
+// A person's words are a guess, and may deny what they name. What a program prints stays its
+// message where a person quotes it.
+bool IsGuess(const knowledge::Knowledge& knowledge, const Signal& signal) {
+  if (signal.where() != galen::v1::DESCRIPTION) return false;
+  const knowledge::v1::SignalPattern* pattern = knowledge.FindSignal(signal.signal());
+  return pattern == nullptr || std::find(pattern->where().begin(), pattern->where().end(),
+                                         galen::v1::DESCRIPTION) != pattern->where().end();
+}
+
 // A cause that only names how failures look, and of which logs alone tell.
 bool NamesALookOfLogs(const knowledge::Knowledge& knowledge, const galen::v1::Cause& cause) {
   const knowledge::v1::Label* label = knowledge.FindLabel(cause.label());
@@ -53,9 +62,8 @@ void FillSuspects(const knowledge::Knowledge& knowledge, const v1::ConcludeReque
   }
   std::map<std::string, Suspect> by_label;
   for (const Signal& signal : request.evidence().summary().signals()) {
-    // A person's words are a guess, and may deny what they name.
     if (signal.strength() < galen::v1::STRONG || signal.labels_size() > kMostShared ||
-        signal.where() == galen::v1::DESCRIPTION) {
+        IsGuess(knowledge, signal)) {
       continue;
     }
     for (const std::string& name : signal.labels()) {
@@ -102,7 +110,7 @@ void PresumeSuspect(const knowledge::Knowledge& knowledge, const v1::ConcludeReq
     int strength = 0;
     for (const Signal& signal : request.evidence().summary().signals()) {
       if (signal.labels_size() != 1 || signal.labels(0) != cause.label()) continue;
-      if (signal.where() == galen::v1::DESCRIPTION || signal.role() != galen::v1::PRIMARY) continue;
+      if (IsGuess(knowledge, signal) || signal.role() != galen::v1::PRIMARY) continue;
       strength = std::max(strength, static_cast<int>(signal.strength()));
     }
     return strength;
