@@ -84,7 +84,7 @@ void BM_JudgeLeaf(benchmark::State& state) {
   const BuiltinReasoner reasoner(Book());
   v1::JudgeQuestion question;
   *question.mutable_evidence() = Evidence(static_cast<int>(state.range(0)));
-  question.set_label("GPU.MEMORY.UNCORRECTABLE_ECC");
+  question.add_labels("GPU.MEMORY.UNCORRECTABLE_ECC");
   for (auto _ : state) {
     benchmark::DoNotOptimize(reasoner.Judge(question, absl::InfiniteFuture()));
   }

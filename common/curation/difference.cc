@@ -186,6 +186,9 @@ std::vector<Change> Difference(const knowledge::v1::KnowledgeBase& before,
       "artefact kind", before.artefact_kinds(), after.artefact_kinds(),
       [](const auto& each) { return each.id(); }, changes);
   Compare(
+      "base rate", before.base_rates(), after.base_rates(),
+      [](const auto& each) { return each.of(); }, changes);
+  Compare(
       "prompt", before.prompts(), after.prompts(), [](const auto& each) { return each.name(); },
       changes);
   return changes;

@@ -132,6 +132,18 @@ void LintArtefactKinds(LintContext& context) {
   }
 }
 
+void LintBaseRates(LintContext& context) {
+  LintDuplicates(context, "base rate", context.base.base_rates(),
+                 [](const v1::BaseRate& rate) { return rate.of(); });
+  for (const v1::BaseRate& rate : context.base.base_rates()) {
+    if (rate.seen() <= rate.asked()) continue;
+    context.Error(rate.source(),
+                  absl::StrCat("base rate of \"", rate.of(), "\" was seen ", rate.seen(),
+                               " times in ", rate.asked(), " incidents"),
+                  "measure it again: galen eval --base-rates");
+  }
+}
+
 void LintIncidents(LintContext& context) {
   LintDuplicates(context, "past incident", context.base.incidents(),
                  [](const v1::PastIncident& incident) { return incident.id(); });
@@ -164,6 +176,7 @@ void LintCatalogues(LintContext& context) {
   LintHardware(context);
   LintKernelLines(context);
   LintArtefactKinds(context);
+  LintBaseRates(context);
   LintIncidents(context);
 }
 

@@ -38,6 +38,7 @@ struct Entries {
   std::vector<v1::Hardware> hardware;
   std::vector<v1::KernelLine> kernel_lines;
   std::vector<v1::ArtefactKind> artefact_kinds;
+  std::vector<v1::BaseRate> base_rates;
   std::vector<v1::Prompt> prompts;
   std::vector<v1::LlmPrice> llm_prices;
   std::vector<v1::LlmBudget> llm_budgets;
@@ -59,6 +60,7 @@ void ParseErrorCodes(const FileContext& context, const Fields& file, Entries& en
 void ParseHardware(const FileContext& context, const Fields& file, Entries& entries);
 void ParseKernelLines(const FileContext& context, const Fields& file, Entries& entries);
 void ParseArtefactKinds(const FileContext& context, const Fields& file, Entries& entries);
+void ParseBaseRates(const FileContext& context, const Fields& file, Entries& entries);
 void ParseIncidents(const FileContext& context, const Fields& file, Entries& entries);
 void ParsePrompts(const FileContext& context, const Fields& file, Entries& entries);
 void ParsePrices(const FileContext& context, const Fields& file, Entries& entries);

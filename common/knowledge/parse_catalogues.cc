@@ -19,6 +19,7 @@ constexpr absl::string_view kKernelLineKeys[] = {
     "id", "family", "code", "match", "platform", "program_codes", "settle_s", "reference"};
 constexpr absl::string_view kArtefactKeys[] = {"id",   "title",    "typed", "header",  "lines",
                                                "file", "reads_as", "form",  "instead", "reference"};
+constexpr absl::string_view kBaseRateKeys[] = {"of", "seen", "asked"};
 constexpr absl::string_view kIncidentKeys[] = {
     "id",           "title",      "description", "logs", "environment", "label", "labels_secondary",
     "verification", "resolution", "reference",   "date"};
@@ -143,6 +144,26 @@ void ParseArtefactKinds(const FileContext& context, const Fields& file, Entries&
     kind.set_reference(fields.Text("reference"));
     SetSource(context, node->line, *kind.mutable_source());
     if (!kind.id().empty()) entries.artefact_kinds.push_back(std::move(kind));
+  }
+}
+
+void ParseBaseRates(const FileContext& context, const Fields& file, Entries& entries) {
+  for (const YamlNode* node : file.Entries("base_rates")) {
+    const Fields fields(context, *node, "base rate", kBaseRateKeys);
+    v1::BaseRate rate;
+    rate.set_of(fields.RequiredText("of"));
+    const auto count = [&](absl::string_view key) {
+      constexpr double kMost = 1e6;
+      const double number = fields.Number(key).value_or(0);
+      if (number >= 0 && number <= kMost) return static_cast<int32_t>(number);
+      fields.Error(node->line, absl::StrCat("\"", key, "\" is ", number),
+                   "write how many incidents, 0 to 1000000");
+      return 0;
+    };
+    rate.set_seen(count("seen"));
+    rate.set_asked(count("asked"));
+    SetSource(context, node->line, *rate.mutable_source());
+    if (!rate.of().empty()) entries.base_rates.push_back(std::move(rate));
   }
 }
 

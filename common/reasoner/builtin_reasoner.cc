@@ -10,6 +10,7 @@
 #include "common/reasoner/conclude.h"
 #include "common/reasoner/critique.h"
 #include "common/reasoner/explore.h"
+#include "common/reasoner/judge.h"
 #include "common/reasoner/presume.h"
 #include "common/reasoner/rank.h"
 #include "common/reasoner/screen.h"
@@ -20,6 +21,8 @@ namespace {
 
 // Causes of past incidents that a presumption weighs.
 constexpr int kSimilarCauses = 10;
+// Leaves that are described like the incident, as far as that tells anything.
+constexpr size_t kMostAlike = 20;
 
 std::vector<const knowledge::v1::PastIncident*> Incidents(const knowledge::Knowledge& knowledge) {
   std::vector<const knowledge::v1::PastIncident*> incidents;
@@ -34,10 +37,31 @@ absl::Status InTime(absl::string_view question, absl::Time deadline) {
 
 }  // namespace
 
+// The case of one question.
+class BuiltinReasoner::Asked {
+ public:
+  template <typename Question>
+  Asked(const BuiltinReasoner& reasoner, const Question& question)
+      : reasoner_(reasoner),
+        view_(question.evidence()),
+        alike_(reasoner.leaves_.Nearest(OwnText(question.incident(), question.evidence()),
+                                        kMostAlike)) {}
+
+  Case the_case() const {
+    return {reasoner_.knowledge_, reasoner_.rules_, reasoner_.rates_, view_, alike_};
+  }
+
+ private:
+  const BuiltinReasoner& reasoner_;
+  const EvidenceView view_;
+  const std::vector<std::string> alike_;
+};
+
 BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge,
                                  const retrieval::Store* confirmed)
     : knowledge_(knowledge),
       rules_(knowledge),
+      rates_(knowledge),
       history_(Incidents(knowledge), confirmed),
       leaves_(knowledge) {}
 
@@ -50,17 +74,15 @@ absl::StatusOr<v1::SummarizeAnswer> BuiltinReasoner::Summarize(
 absl::StatusOr<v1::RankAnswer> BuiltinReasoner::RankChildren(const v1::RankQuestion& question,
                                                              absl::Time deadline) const {
   GALEN_RETURN_IF_ERROR(InTime("rank children", deadline));
-  const EvidenceView view(question.evidence());
-  return Rank({knowledge_, rules_, view}, question);
+  const Asked asked(*this, question);
+  return Rank(asked.the_case(), question);
 }
 
 absl::StatusOr<v1::ScreenAnswer> BuiltinReasoner::Screen(const v1::ScreenQuestion& question,
                                                          absl::Time deadline) const {
   GALEN_RETURN_IF_ERROR(InTime("screen", deadline));
-  const EvidenceView view(question.evidence());
-  const std::vector<std::string> alike =
-      leaves_.Nearest(QueryText(question.incident(), question.evidence()), kMostAlike);
-  return reasoner::Screen({knowledge_, rules_, view}, question, alike);
+  const Asked asked(*this, question);
+  return reasoner::Screen(asked.the_case(), question);
 }
 
 absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(
@@ -75,41 +97,49 @@ absl::StatusOr<v1::PresumeAnswer> BuiltinReasoner::Presume(const v1::PresumeQues
   *history->mutable_incident() = question.incident();
   history->set_max_causes(kSimilarCauses);
   GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer similar, ProposeFromHistory(*history, deadline));
-  const EvidenceView view(question.evidence());
-  return reasoner::Presume({knowledge_, rules_, view}, question, similar);
+  const Asked asked(*this, question);
+  return reasoner::Presume(asked.the_case(), question, similar);
 }
 
-absl::StatusOr<galen::v1::Verdict> BuiltinReasoner::Judge(const v1::JudgeQuestion& question,
-                                                          absl::Time deadline) const {
+absl::StatusOr<v1::JudgeAnswer> BuiltinReasoner::Judge(const v1::JudgeQuestion& question,
+                                                       absl::Time deadline) const {
   GALEN_RETURN_IF_ERROR(InTime("judge", deadline));
-  const knowledge::v1::Label* leaf = knowledge_.FindLabel(question.label());
-  if (leaf == nullptr || !knowledge::IsLeaf(*leaf)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(question.label(), ": no leaf of the taxonomy has this label"));
+  std::vector<const knowledge::v1::Label*> leaves;
+  for (const std::string& label : question.labels()) {
+    leaves.push_back(knowledge_.FindLabel(label));
+    if (leaves.back() == nullptr || !knowledge::IsLeaf(*leaves.back())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(label, ": no leaf of the taxonomy has this label"));
+    }
   }
-  const EvidenceView view(question.evidence());
-  return reasoner::Judge({knowledge_, rules_, view}, *leaf);
+  const Asked asked(*this, question);
+  const Beliefs beliefs(asked.the_case());
+  v1::JudgeAnswer answer;
+  for (const knowledge::v1::Label* leaf : leaves) {
+    *answer.add_verdicts() = reasoner::Judge(asked.the_case(), beliefs, *leaf);
+  }
+  return answer;
 }
 
 absl::StatusOr<v1::CritiqueAnswer> BuiltinReasoner::Critique(const v1::CritiqueQuestion& question,
                                                              absl::Time deadline) const {
   GALEN_RETURN_IF_ERROR(InTime("critique", deadline));
-  const EvidenceView view(question.evidence());
-  return reasoner::Critique({knowledge_, rules_, view}, question);
+  const Asked asked(*this, question);
+  return reasoner::Critique(asked.the_case(), question);
 }
 
 absl::StatusOr<v1::ExploreAnswer> BuiltinReasoner::Explore(const v1::ExploreQuestion& question,
                                                            absl::Time deadline) const {
   GALEN_RETURN_IF_ERROR(InTime("explore", deadline));
-  const EvidenceView view(question.evidence());
-  return reasoner::Explore({knowledge_, rules_, view}, question);
+  const Asked asked(*this, question);
+  return reasoner::Explore(asked.the_case(), question);
 }
 
 absl::StatusOr<v1::ConcludeAnswer> BuiltinReasoner::Conclude(const v1::ConcludeQuestion& question,
                                                              absl::Time deadline) const {
   GALEN_RETURN_IF_ERROR(InTime("conclude", deadline));
-  const EvidenceView view(question.evidence());
-  return reasoner::Conclude({knowledge_, rules_, view}, question);
+  const Asked asked(*this, question);
+  return reasoner::Conclude(asked.the_case(), question);
 }
 
 }  // namespace galen::reasoner

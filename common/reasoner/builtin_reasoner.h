@@ -3,6 +3,7 @@
 
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/likeness.h"
+#include "common/reasoner/rates.h"
 #include "common/reasoner/reasoner.h"
 #include "common/reasoner/retrieve.h"
 #include "common/reasoner/rule_index.h"
@@ -33,8 +34,8 @@ class BuiltinReasoner final : public Reasoner {
                                                        absl::Time deadline) const override;
   absl::StatusOr<v1::PresumeAnswer> Presume(const v1::PresumeQuestion& question,
                                             absl::Time deadline) const override;
-  absl::StatusOr<galen::v1::Verdict> Judge(const v1::JudgeQuestion& question,
-                                           absl::Time deadline) const override;
+  absl::StatusOr<v1::JudgeAnswer> Judge(const v1::JudgeQuestion& question,
+                                        absl::Time deadline) const override;
   absl::StatusOr<v1::CritiqueAnswer> Critique(const v1::CritiqueQuestion& question,
                                               absl::Time deadline) const override;
   absl::StatusOr<v1::ExploreAnswer> Explore(const v1::ExploreQuestion& question,
@@ -43,8 +44,11 @@ class BuiltinReasoner final : public Reasoner {
                                               absl::Time deadline) const override;
 
  private:
+  class Asked;
+
   const knowledge::Knowledge& knowledge_;
   const RuleIndex rules_;
+  const Rates rates_;
   const HistoryIndex history_;
   const LikenessIndex leaves_;
 };

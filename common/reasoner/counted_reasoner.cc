@@ -28,6 +28,15 @@ ReasonerNumbers::By ByOf(const absl::StatusOr<v1::ScreenAnswer>& answer) {
   return answer.ok() ? ReasonerNumbers::kRules : ReasonerNumbers::kNone;
 }
 
+// A model is asked about some of the labels.
+ReasonerNumbers::By ByOf(const absl::StatusOr<v1::JudgeAnswer>& answer) {
+  if (!answer.ok()) return ReasonerNumbers::kNone;
+  for (const galen::v1::Reasoned& reasoned : answer->reasoned()) {
+    if (reasoned.fallback() == galen::v1::Reasoned::NONE) return ReasonerNumbers::kModel;
+  }
+  return ReasonerNumbers::kRules;
+}
+
 template <typename Ask>
 auto Counted(ReasonerNumbers& numbers, ReasonerNumbers::Question question, Ask ask) {
   const absl::Time begun = absl::Now();
@@ -100,8 +109,8 @@ absl::StatusOr<v1::PresumeAnswer> CountedReasoner::Presume(const v1::PresumeQues
                  [&] { return counted_.Presume(question, deadline); });
 }
 
-absl::StatusOr<galen::v1::Verdict> CountedReasoner::Judge(const v1::JudgeQuestion& question,
-                                                          absl::Time deadline) const {
+absl::StatusOr<v1::JudgeAnswer> CountedReasoner::Judge(const v1::JudgeQuestion& question,
+                                                       absl::Time deadline) const {
   return Counted(numbers_, ReasonerNumbers::kJudge,
                  [&] { return counted_.Judge(question, deadline); });
 }

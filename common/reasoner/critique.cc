@@ -34,32 +34,23 @@ bool AnyExplains(const Case& the_case, const std::vector<const Hypothesis*>& con
 std::vector<std::string> LeavesWithEvidence(const Case& the_case,
                                             const v1::CritiqueQuestion& question,
                                             const std::vector<const Hypothesis*>& confirmed) {
-  std::vector<std::pair<double, std::string>> found;
-  for (const Label* leaf : the_case.index.leaves()) {
-    if (WasJudged(question.judged(), leaf->label())) continue;
-    double best = 0;
-    bool unexplained = false;
-    for (const std::string& node : the_case.evidence.nodes()) {
-      const Assessment assessment = Assess(the_case, *leaf, node);
-      if (assessment.outcome == galen::v1::Verdict::REJECTED) continue;
-      for (const Supporting& each : assessment.supporting) {
-        if (each.support != Support::kSpecific && each.support != Support::kShared) continue;
-        const bool novel = std::any_of(
-            each.entry.findings.begin(), each.entry.findings.end(), [&](const Finding* finding) {
-              return !AnyExplains(the_case, confirmed, *finding, *each.entry.result);
-            });
-        if (!novel) continue;
-        best = unexplained ? std::max(best, assessment.log_odds) : assessment.log_odds;
-        unexplained = true;
-      }
-    }
-    if (unexplained) found.emplace_back(best, leaf->label());
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  const Beliefs beliefs(the_case);
   std::vector<std::string> labels;
-  labels.reserve(found.size());
-  for (auto& [log_odds, label] : found) labels.push_back(std::move(label));
+  for (const Label* leaf : beliefs.ranked()) {
+    if (WasJudged(question.judged(), leaf->label())) continue;
+    const Belief& belief = beliefs.Of(*leaf);
+    if (!belief.opposing.empty() || !belief.HasEvidence()) continue;
+    const bool novel = std::any_of(
+        belief.observations.begin(), belief.observations.end(), [&](const Observation& each) {
+          return each.witness == Witness::kMachine &&
+                 std::any_of(each.entry.findings.begin(), each.entry.findings.end(),
+                             [&](const Finding* finding) {
+                               return !AnyExplains(the_case, confirmed, *finding,
+                                                   *each.entry.result);
+                             });
+        });
+    if (novel) labels.push_back(leaf->label());
+  }
   return labels;
 }
 

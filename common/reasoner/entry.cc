@@ -237,6 +237,19 @@ Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const Rule& rule,
   return entry;
 }
 
+bool IsOnSome(const EvidenceView& evidence, const Entry& entry) {
+  if (entry.truth != Truth::kTrue || entry.result == nullptr) return false;
+  return std::any_of(
+      evidence.results().begin(), evidence.results().end(), [&](const CheckResult* result) {
+        if (result->check() != entry.rule->check()) return false;
+        return std::any_of(
+            result->findings().begin(), result->findings().end(), [&](const Finding& finding) {
+              return finding.name() == entry.rule->finding() && !finding.has_event_value() &&
+                     knowledge::Compare(*entry.rule, finding, *result) == Truth::kFalse;
+            });
+      });
+}
+
 Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
                      const EvidenceView& evidence, absl::string_view node) {
   Entry entry = EvaluateOwnRefute(knowledge, rule, evidence, node);

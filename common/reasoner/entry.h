@@ -39,6 +39,10 @@ Entry EvaluateConfirm(const knowledge::Knowledge& knowledge, const knowledge::v1
 bool SeesSign(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
               const EvidenceView& evidence, absl::string_view node);
 
+// A confirm entry that is true, while another device, or the same kind of device on another node,
+// was read and does not satisfy the rule: a contrast. Never of an event.
+bool IsOnSome(const EvidenceView& evidence, const Entry& entry);
+
 // A refute rule is of one of two kinds, told apart by the values that satisfy it. Over abnormal
 // values it names another fault, and one device that has it is enough. Over normal values it is an
 // all-clear ("all counters are zero"), which holds only when every device was read and satisfies

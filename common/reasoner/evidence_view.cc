@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "common/reasoner/rule_index.h"
 
 namespace galen::reasoner {
 
@@ -24,6 +25,12 @@ EvidenceView::EvidenceView(const galen::v1::EvidenceSet& evidence) : evidence_(e
   };
   std::sort(results_.begin(), results_.end(), before);
   std::sort(nodes_.begin(), nodes_.end());
+  for (const galen::v1::CheckResult* result : results_) {
+    for (const galen::v1::Finding& finding : result->findings()) {
+      std::string name = EffectName(finding);
+      if (!name.empty()) events_.push_back({std::move(name), &finding, result});
+    }
+  }
   for (const galen::v1::Signal& signal : evidence.summary().signals()) {
     signals_.emplace(signal.id(), &signal);
     for (const std::string& label : signal.labels()) {

@@ -25,6 +25,13 @@ class EvidenceView {
   const std::vector<std::string>& nodes() const { return nodes_; }
   // The results, each id once, ordered by id.
   const std::vector<const galen::v1::CheckResult*>& results() const { return results_; }
+  // A logged event, by the name that knowledge calls it (EffectName).
+  struct Event {
+    std::string name;
+    const galen::v1::Finding* finding;
+    const galen::v1::CheckResult* result;
+  };
+  const std::vector<Event>& events() const { return events_; }
   // nullptr when the check has not been asked on that node.
   const galen::v1::CheckResult* Find(absl::string_view check, absl::string_view node) const;
   // nullptr when there is none. By evidence id.
@@ -37,6 +44,7 @@ class EvidenceView {
   const galen::v1::EvidenceSet& evidence_;
   std::vector<std::string> nodes_;
   std::vector<const galen::v1::CheckResult*> results_;
+  std::vector<Event> events_;
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>,
                       const galen::v1::CheckResult*>
       by_check_and_node_;

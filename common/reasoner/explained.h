@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "common/reasoner/judge.h"
+#include "common/reasoner/belief.h"
 #include "galen/v1/diagnosis.pb.h"
 
 namespace galen::reasoner {

@@ -1,15 +1,14 @@
 #include "common/reasoner/judge.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "common/reasoner/doubt.h"
-#include "common/reasoner/messages.h"
+#include "absl/strings/str_format.h"
+#include "common/reasoner/explained.h"
 #include "common/reasoner/wording.h"
 
 namespace galen::reasoner {
@@ -18,287 +17,57 @@ namespace {
 using galen::v1::Device;
 using galen::v1::Finding;
 using galen::v1::Reason;
-using galen::v1::Signal;
 using galen::v1::Verdict;
-using knowledge::Truth;
 using knowledge::v1::Label;
 using knowledge::v1::Rule;
 
-// The scale of the log-odds. One specific entry lifts the rarest leaf over the bar of kConfirm, one
-// shared entry lifts none, two shared ones lift all.
-constexpr double kConfirm = 0.8;
-constexpr double kSpecific = 8.0;
-constexpr double kMoreSpecific = 2.0;
-constexpr double kShared = 3.5;
-constexpr double kContext = 0.5;
-constexpr double kMaxContext = 1.0;
-constexpr double kOpposed = -6.0;
-constexpr double kMoreOpposed = -2.0;
-constexpr double kOpposedByAbsence = -1.0;
-constexpr double kNothingSeen = -3.0;
-// A decisive message where no rule confirms.
-constexpr double kMessage = 6.0;
-// What is presumed is never as certain as what is confirmed.
-constexpr double kMostPresumed = 0.75;
+// What is less probable may be rejected.
+constexpr double kImprobable = 0.05;
+// An observation that so many other incidents show is told with that number.
+constexpr double kCommon = 0.05;
 
-bool SameKind(absl::string_view a, absl::string_view b) {
-  return a.substr(0, a.find(':')) == b.substr(0, b.find(':'));
+bool IsConfirmRule(const Label& leaf, const Rule* rule) {
+  return std::any_of(leaf.confirm().begin(), leaf.confirm().end(),
+                     [&](const Rule& each) { return &each == rule; });
 }
 
-// Can a fault of device `cause` show on `effect`? Not on another device of the same kind.
-bool CanReach(absl::string_view cause, absl::string_view effect) {
-  if (cause.empty() || effect.empty() || !SameKind(cause, effect)) return true;
-  return cause == effect || absl::StartsWith(effect, absl::StrCat(cause, "/")) ||
-         absl::StartsWith(cause, absl::StrCat(effect, "/"));
-}
-
-// A refute rule over the same value as the confirm rule, with conditions that hold: it says what
-// that value means here, so the sign is none (a reset without a record, beside the log of a panic).
-bool TakenBack(const Case& the_case, const Label& leaf, const Rule& confirm,
-               absl::string_view node) {
-  return std::any_of(leaf.refute().begin(), leaf.refute().end(), [&](const Rule& refute) {
-    return refute.with_size() > 0 && confirm.with_size() == 0 &&
-           refute.check() == confirm.check() && refute.finding() == confirm.finding() &&
-           refute.op() == confirm.op() && refute.value() == confirm.value() &&
-           EvaluateRefute(the_case.knowledge, refute, the_case.evidence, node).truth ==
-               Truth::kTrue;
-  });
-}
-
-std::vector<Entry> TrueConfirms(const Case& the_case, const Label& leaf, absl::string_view node) {
-  std::vector<Entry> entries;
-  for (const Rule& rule : leaf.confirm()) {
-    Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
-    if (entry.truth != Truth::kTrue || TakenBack(the_case, leaf, rule, node)) continue;
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-Grade GradeOf(const Case& the_case, const Entry& entry) {
-  // A log without an event is no finding, so there is nothing that it could prove.
-  Grade grade = Grade::kContext;
-  if (entry.rule->context()) return grade;
-  if (entry.rule->with_size() > 0 && !entry.findings.empty()) return Grade::kEvidence;
-  for (const Finding* finding : entry.findings) {
-    grade = std::max(grade, reasoner::GradeOf(the_case.knowledge, *finding, *entry.result));
-  }
-  return grade;
-}
-
-// A refute entry that only denies one sign of the leaf, where the leaf has others: a value of none
-// or zero, or the opposite of a confirm rule over the same finding. Not one that names another
-// fault, such as a service that is down.
-bool DeniesOneSign(const Case& the_case, const Label& leaf, const Entry& refute) {
-  const bool names_a_fault =
-      std::any_of(refute.findings.begin(), refute.findings.end(), [&](const Finding* finding) {
-        return IsAbnormal(the_case.knowledge, refute.rule->check(), *finding, *refute.result);
-      });
-  if (names_a_fault) return false;
-  return StatesAbsence(*refute.rule) ||
-         std::any_of(leaf.confirm().begin(), leaf.confirm().end(), [&](const Rule& rule) {
-           return rule.check() == refute.rule->check() && rule.finding() == refute.rule->finding();
-         });
-}
-
-// How well a leaf stands before anything is attributed: its prior, each check that speaks for it,
-// and what speaks against it.
-double Standing(const Case& the_case, const Label& leaf, const std::vector<Entry>& entries,
-                absl::string_view node) {
-  std::set<absl::string_view> checks;
-  for (const Entry& entry : entries) {
-    if (GradeOf(the_case, entry) == Grade::kEvidence) checks.insert(entry.rule->check());
-  }
-  double standing = PriorLogOdds(leaf) + kShared * static_cast<double>(checks.size());
-  for (const Rule& rule : leaf.refute()) {
-    const Entry entry = EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node);
-    if (entry.truth != Truth::kTrue) continue;
-    standing += DeniesOneSign(the_case, leaf, entry) ? kOpposedByAbsence : kOpposed;
-  }
-  return standing;
-}
-
-bool RestsOn(const std::vector<Entry>& entries, const Finding& finding) {
-  return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-    return std::find(entry.findings.begin(), entry.findings.end(), &finding) !=
-           entry.findings.end();
-  });
-}
-
-// Another leaf that has as good a claim to the finding, or nullptr. A leaf that lists `leaf` as its
-// effect claims nothing: it repeats the evidence of what it causes.
-const Label* Rival(const Case& the_case, const Label& leaf, double standing, const Entry& entry,
-                   const Finding& finding, absl::string_view node) {
-  for (const Label* other : the_case.index.Confirming(entry.rule->check(), entry.rule->finding())) {
-    if (other == &leaf || ListsEffect(*other, leaf.label())) continue;
-    // What is the answer only for want of a better one has no claim beside one that has.
-    if (other->residual() && !leaf.residual()) continue;
-    std::vector<Entry> theirs = TrueConfirms(the_case, *other, node);
-    // A rule with conditions tells more than one that rests on the same finding alone.
-    if (entry.rule->with_size() > 0) {
-      theirs.erase(std::remove_if(theirs.begin(), theirs.end(),
-                                  [](const Entry& each) { return each.rule->with_size() == 0; }),
-                   theirs.end());
-    }
-    if (!RestsOn(theirs, finding)) continue;
-    // A cause shares the evidence of its effect however much likelier it is.
-    const bool own_effect = ListsEffect(leaf, other->label());
-    if (!own_effect && Standing(the_case, *other, theirs, node) < standing) continue;
-    return other;
-  }
-  return nullptr;
-}
-
-// Another leaf that lists this logged event as its effect and has evidence besides, or nullptr.
-const Label* Explainer(const Case& the_case, const Label& leaf, const Finding& finding,
-                       absl::string_view node) {
-  const std::string effect = EffectName(finding);
-  if (effect.empty()) return nullptr;
-  for (const Label* other : the_case.index.Causing(effect)) {
-    if (other == &leaf || ListsEffect(*other, leaf.label()) || ListsEffect(leaf, other->label())) {
-      continue;
-    }
-    for (const Entry& entry : TrueConfirms(the_case, *other, node)) {
-      for (const Finding* theirs : entry.findings) {
-        if (reasoner::GradeOf(the_case.knowledge, *theirs, *entry.result) != Grade::kEvidence ||
-            ListsEffect(*other, EffectName(*theirs)) ||
-            !CanReach(theirs->subject().device(), finding.subject().device())) {
-          continue;
-        }
-        // Refuted by absence of another sign does not matter here: the evidence is there.
-        const bool opposed =
-            std::any_of(other->refute().begin(), other->refute().end(), [&](const Rule& rule) {
-              return !StatesAbsence(rule) &&
-                     EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node).truth ==
-                         Truth::kTrue;
-            });
-        if (!opposed) return other;
-      }
-    }
-  }
-  return nullptr;
-}
-
-bool LogsOnly(const Case& the_case, const Rule& rule) {
-  const knowledge::v1::Check* check = the_case.knowledge.FindCheck(rule.check());
-  return check != nullptr && ReadsOnlyLogs(*check);
-}
-
-// Does a message that a log holds of this leaf alone turn a state that many machines are in into
-// evidence? That something is not there is such a state only where it ought to be.
-bool MadeTelling(const Case& the_case, const Label& leaf, const Entry& entry) {
-  if (LogsOnly(the_case, *entry.rule) || StrongMessage(the_case.evidence, leaf) == nullptr)
-    return false;
-  const bool abnormal =
-      std::any_of(entry.findings.begin(), entry.findings.end(), [&](const Finding* finding) {
-        return IsAbnormal(the_case.knowledge, entry.rule->check(), *finding, *entry.result);
-      });
-  return abnormal || !StatesAbsence(*entry.rule);
-}
-
-// The best that one of the entry's findings gives, keeping only the findings that give it.
-Supporting Attribute(const Case& the_case, const Label& leaf, double standing, Entry entry,
-                     absl::string_view node) {
-  Supporting result;
-  if (entry.rule->context()) {
-    if (MadeTelling(the_case, leaf, entry)) result.support = Support::kSpecific;
-    result.entry = std::move(entry);
-    return result;
-  }
-  std::vector<const Finding*> kept;
-  for (const Finding* finding : entry.findings) {
-    Support support = Support::kContext;
-    const Label* rival = nullptr;
-    if (entry.rule->with_size() > 0 ||
-        reasoner::GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence) {
-      rival = Explainer(the_case, leaf, *finding, node);
-      support = Support::kExplained;
-      if (rival == nullptr) {
-        rival = Rival(the_case, leaf, standing, entry, *finding, node);
-        support = rival == nullptr ? Support::kSpecific : Support::kShared;
-      }
-    }
-    if (kept.empty() || support > result.support) {
-      kept.clear();
-      result.support = support;
-      result.rival = rival;
-    }
-    if (support == result.support) kept.push_back(finding);
-  }
-  // The same where the check declares limits and this value breaks none of them.
-  if (result.support == Support::kContext && MadeTelling(the_case, leaf, entry)) {
-    result.support = Support::kSpecific;
-  }
-  entry.findings = std::move(kept);
-  result.entry = std::move(entry);
-  return result;
-}
-
-bool ConfirmsByRule(const Assessment& assessment) {
-  if (assessment.HasSpecific()) return true;
-  std::set<absl::string_view> checks;
-  for (const Supporting& each : assessment.supporting) {
-    if (each.support == Support::kShared) checks.insert(each.entry.rule->check());
-  }
-  return checks.size() >= 2;
-}
-
-double SupportLogOdds(const Assessment& assessment) {
-  double sum = 0;
-  double context = 0;
-  std::set<absl::string_view> specific;
-  std::set<absl::string_view> shared;
-  for (const Supporting& each : assessment.supporting) {
-    const absl::string_view check = each.entry.rule->check();
-    if (each.support == Support::kContext) context += kContext;
-    if (each.support == Support::kSpecific && specific.insert(check).second) {
-      sum += specific.size() == 1 ? kSpecific : kMoreSpecific;
-    }
-  }
-  for (const Supporting& each : assessment.supporting) {
-    const absl::string_view check = each.entry.rule->check();
-    if (each.support != Support::kShared || specific.contains(check)) continue;
-    if (shared.insert(check).second) sum += specific.empty() ? kShared : kMoreSpecific;
-  }
-  return sum + std::min(context, kMaxContext);
-}
-
-double OpposingLogOdds(const Case& the_case, const Label& leaf, const Assessment& assessment) {
-  double sum = 0;
-  bool opposed = false;
-  for (const Entry& entry : assessment.opposing) {
-    if (assessment.HasEvidence() && DeniesOneSign(the_case, leaf, entry)) {
-      sum += kOpposedByAbsence;
-    } else {
-      sum += opposed ? kMoreOpposed : kOpposed;
-      opposed = true;
-    }
-  }
-  if (!opposed && !assessment.HasEvidence() && !assessment.absent.empty()) sum += kNothingSeen;
-  return sum;
-}
-
-Verdict::Outcome OutcomeOf(const Case& the_case, const Label& leaf, const Assessment& assessment) {
-  if (ConfirmsByRule(assessment)) {
-    return Probability(assessment.log_odds) >= kConfirm ? Verdict::CONFIRMED
-                                                        : Verdict::INCONCLUSIVE;
-  }
-  if (!assessment.opposing.empty()) return Verdict::REJECTED;
-  if (assessment.HasEvidence()) return Verdict::INCONCLUSIVE;
-  const bool explained =
-      std::any_of(assessment.supporting.begin(), assessment.supporting.end(),
-                  [](const Supporting& each) { return each.support == Support::kExplained; });
-  if (explained) return Verdict::REJECTED;
-  const bool saw_no_sign =
-      std::any_of(assessment.absent.begin(), assessment.absent.end(),
+// Looked for wherever a diagnosis looks by itself, and not seen.
+bool WasLookedForInVain(const Case& the_case, const Belief& belief) {
+  const bool looked =
+      std::any_of(belief.absent.begin(), belief.absent.end(),
                   [](const Entry& entry) { return !IsGeneral(entry.rule->check()); });
   const bool open =
-      std::any_of(assessment.unknown.begin(), assessment.unknown.end(), [&](const Entry& entry) {
-        const bool confirms = std::any_of(leaf.confirm().begin(), leaf.confirm().end(),
-                                          [&](const Rule& rule) { return &rule == entry.rule; });
-        return confirms && IsAskedByItself(the_case.knowledge, entry.rule->check());
+      std::any_of(belief.unknown.begin(), belief.unknown.end(), [&](const Entry& entry) {
+        return IsConfirmRule(*belief.leaf, entry.rule) &&
+               IsAskedByItself(the_case.knowledge, entry.rule->check());
       });
-  return saw_no_sign && !open ? Verdict::REJECTED : Verdict::INCONCLUSIVE;
+  return looked && !open && !belief.HasEvidence();
+}
+
+// The proven cause that accounts for all that machines and logs show of it, or nullptr.
+const Label* AccountedForBy(const Case& the_case, const Beliefs& beliefs, const Belief& belief) {
+  for (const Label* cause : beliefs.proven()) {
+    bool any = false;
+    const bool all = std::all_of(
+        belief.observations.begin(), belief.observations.end(), [&](const Observation& each) {
+          if (!IsEvidence(each) || each.witness == Witness::kEffect) return true;
+          any = true;
+          if (each.signal != nullptr) return Explains(the_case, *cause, *each.signal);
+          return !each.entry.findings.empty() &&
+                 std::all_of(each.entry.findings.begin(), each.entry.findings.end(),
+                             [&](const Finding* finding) {
+                               return Explains(the_case, *cause, *finding, *each.entry.result);
+                             });
+        });
+    if (any && all) return cause;
+  }
+  return nullptr;
+}
+
+bool IsRejected(const Case& the_case, const Beliefs& beliefs, const Belief& belief) {
+  if (beliefs.Probability(*belief.leaf) >= kImprobable) return false;
+  return !belief.opposing.empty() || WasLookedForInVain(the_case, belief) ||
+         AccountedForBy(the_case, beliefs, belief) != nullptr;
 }
 
 void AddReason(Reason::Direction direction, std::string text, const Entry& entry,
@@ -310,55 +79,58 @@ void AddReason(Reason::Direction direction, std::string text, const Entry& entry
   if (!entry.findings.empty()) *reason.mutable_finding() = *entry.findings.front();
 }
 
-std::string Qualify(const Supporting& each) {
-  switch (each.support) {
-    case Support::kContext:
-      return "; it is true of healthy machines as well, so it proves nothing alone";
-    case Support::kExplained:
-      return absl::StrCat("; it is a known effect of ", each.rival->label(),
-                          ", which has evidence of its own");
-    case Support::kShared:
-      return absl::StrCat("; ", each.rival->label(), " would show it as well");
-    case Support::kSpecific:
-      return "";
-  }
-  return "";
+// "; 12 of 140 incidents with another cause show it as well".
+std::string HowCommon(const Rate& rate) {
+  if (rate.asked == 0 || rate.seen < kCommon * rate.asked) return "";
+  return absl::StrFormat("; %.0f of %.0f incidents with another cause show it as well", rate.seen,
+                         rate.asked);
 }
 
-void Tell(const Case& the_case, const Label& leaf, const Assessment& assessment, Verdict& verdict) {
-  for (const Supporting& each : assessment.supporting) {
-    // Context beside evidence is noise for the reader.
-    if (each.support == Support::kContext && assessment.HasEvidence()) continue;
-    AddReason(each.support == Support::kExplained ? Reason::OPPOSES : Reason::SUPPORTS,
-              absl::StrCat(Describe(the_case.knowledge, each.entry), Qualify(each)), each.entry,
-              verdict);
+void TellObservation(const Case& the_case, const Observation& each, Verdict& verdict) {
+  if (each.signal != nullptr) {
+    const bool words = each.signal->where() == galen::v1::DESCRIPTION;
+    Reason& reason = *verdict.add_reasons();
+    reason.set_direction(Reason::SUPPORTS);
+    reason.set_text(absl::StrCat(
+        Describe(*each.signal), HowCommon(the_case.rates.OfMessage(each.signal->signal(), words))));
+    reason.add_evidence_ids(each.signal->id());
+  } else if (each.entry.rule != nullptr) {
+    AddReason(Reason::SUPPORTS,
+              absl::StrCat(Describe(the_case.knowledge, each.entry),
+                           each.witness == Witness::kEffect ? "; it is a known effect" : "",
+                           HowCommon(the_case.rates.Of(*each.entry.rule,
+                                                       IsOnSome(the_case.evidence, each.entry)))),
+              each.entry, verdict);
   }
-  for (const Entry& entry : assessment.opposing) {
+}
+
+void Tell(const Case& the_case, const Beliefs& beliefs, const Belief& belief, Verdict& verdict) {
+  const bool confirmed = verdict.outcome() == Verdict::CONFIRMED;
+  for (const Observation& each : belief.observations) {
+    TellObservation(the_case, each, verdict);
+  }
+  for (const Entry& entry : belief.opposing) {
     AddReason(Reason::OPPOSES, Describe(the_case.knowledge, entry), entry, verdict);
   }
-  if (assessment.outcome == Verdict::CONFIRMED) return;
-  for (const Entry& entry : assessment.absent) {
+  if (confirmed) return;
+  for (const Entry& entry : belief.absent) {
     // An all-clear over the same result has said it already.
-    const bool said = std::any_of(assessment.opposing.begin(), assessment.opposing.end(),
-                                  [&](const Entry& other) {
-                                    return other.rule->check() == entry.rule->check() &&
-                                           other.rule->finding() == entry.rule->finding();
-                                  });
+    const bool said =
+        std::any_of(belief.opposing.begin(), belief.opposing.end(), [&](const Entry& other) {
+          return other.rule->check() == entry.rule->check() &&
+                 other.rule->finding() == entry.rule->finding();
+        });
     if (said) continue;
     AddReason(Reason::OPPOSES, DescribeAbsence(the_case.knowledge, entry), entry, verdict);
   }
-  if (leaf.confirm().empty()) {
-    verdict.add_missing("no rule says how this cause would be confirmed");
-  }
-}
-
-void TellSignals(const Case& the_case, const Label& leaf, Verdict& verdict) {
-  for (const Signal* signal : the_case.evidence.SignalsFor(leaf.label())) {
-    if (signal->strength() < galen::v1::STRONG) continue;
+  if (const Label* cause = AccountedForBy(the_case, beliefs, belief); cause != nullptr) {
     Reason& reason = *verdict.add_reasons();
-    reason.set_direction(Reason::SUPPORTS);
-    reason.set_text(Describe(*signal));
-    reason.add_evidence_ids(signal->id());
+    reason.set_direction(Reason::OPPOSES);
+    reason.set_text(absl::StrCat(cause->label(), " accounts for all that was seen of it"));
+    for (const Observation& each : belief.observations) {
+      if (each.signal != nullptr) reason.add_evidence_ids(each.signal->id());
+      if (each.entry.result != nullptr) reason.add_evidence_ids(each.entry.result->id());
+    }
   }
 }
 
@@ -370,27 +142,40 @@ bool IsOfTheJob(const knowledge::Knowledge& knowledge, const Rule& rule, const F
   return spec != nullptr && (spec->subject() == "job" || spec->subject() == "cluster");
 }
 
-void AddDevices(const knowledge::Knowledge& knowledge, const Assessment& assessment,
+// The devices of the machine's own evidence; without any, where a log says it happened.
+void AddDevices(const Case& the_case, const Belief& belief,
                 std::set<std::pair<std::string, std::string>>& seen, Verdict& verdict) {
-  Support best = Support::kContext;
-  for (const Supporting& each : assessment.supporting) best = std::max(best, each.support);
-  bool found = false;
-  for (const Supporting& each : assessment.supporting) {
-    if (each.support != best) continue;
-    for (const Finding* finding : each.entry.findings) {
-      Device device = finding->subject();
-      if (IsOfTheJob(knowledge, *each.entry.rule, *finding)) {
-        found = true;
-        continue;
+  const auto add = [&](const Device& device) {
+    if (seen.insert({device.node(), device.device()}).second) *verdict.add_devices() = device;
+  };
+  bool told = false;
+  for (const Witness witness : {Witness::kMachine, Witness::kLog}) {
+    double most = 0;  // what tells far less names no place
+    for (const Observation& each : belief.observations) {
+      const bool context = each.entry.rule != nullptr && each.entry.rule->context();
+      if (each.witness != witness || context || !IsEvidence(each)) continue;
+      most = std::max(most, each.weight);
+      if (each.weight < most / 2) continue;
+      for (const Finding* finding : each.entry.findings) {
+        told = true;
+        if (IsOfTheJob(the_case.knowledge, *each.entry.rule, *finding)) continue;
+        Device device = finding->subject();
+        if (device.node().empty()) device.set_node(belief.node);
+        add(device);
       }
-      if (device.node().empty()) device.set_node(assessment.node);
-      found = true;
-      if (seen.insert({device.node(), device.device()}).second) *verdict.add_devices() = device;
+      if (each.signal != nullptr && !each.signal->node().empty()) {
+        told = true;
+        Device device;
+        device.set_node(each.signal->node());
+        add(device);
+      }
     }
+    if (told) return;
   }
-  if (!found && seen.insert({assessment.node, ""}).second) {
-    verdict.add_devices()->set_node(assessment.node);
-  }
+  if (the_case.evidence.nodes().size() != 1) return;
+  Device device;
+  device.set_node(belief.node);
+  add(device);
 }
 
 // A finding of the whole node says nothing beside one that names the device.
@@ -407,123 +192,49 @@ void DropVagueDevices(Verdict& verdict) {
                 devices.end());
 }
 
-Verdict::Outcome Combine(const std::vector<Assessment>& assessments) {
-  bool open = assessments.empty();
-  for (const Assessment& each : assessments) {
-    if (each.outcome == Verdict::CONFIRMED) return Verdict::CONFIRMED;
-    open = open || each.outcome != Verdict::REJECTED;
-  }
-  return open ? Verdict::INCONCLUSIVE : Verdict::REJECTED;
-}
-
 }  // namespace
 
-bool Assessment::HasSpecific() const {
-  return std::any_of(supporting.begin(), supporting.end(),
-                     [](const Supporting& each) { return each.support == Support::kSpecific; });
-}
-
-bool Assessment::HasEvidence() const {
-  return std::any_of(supporting.begin(), supporting.end(), [](const Supporting& each) {
-    return each.support == Support::kShared || each.support == Support::kSpecific;
-  });
-}
-
-double Probability(double log_odds) { return 1.0 / (1.0 + std::exp(-log_odds)); }
-
-double PriorLogOdds(const Label& leaf) {
-  if (leaf.prior() == "high") return -3.0;
-  if (leaf.prior() == "medium") return -4.0;
-  return -5.0;
-}
-
-Assessment Assess(const Case& the_case, const Label& leaf, absl::string_view node) {
-  Assessment assessment;
-  assessment.node = std::string(node);
-  std::optional<double> standing;  // asked for by few
-  for (const Rule& rule : leaf.confirm()) {
-    Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
-    switch (entry.truth) {
-      case Truth::kTrue:
-        if (TakenBack(the_case, leaf, rule, node)) break;
-        if (!standing.has_value()) {
-          standing = Standing(the_case, leaf, TrueConfirms(the_case, leaf, node), node);
-        }
-        assessment.supporting.push_back(
-            Attribute(the_case, leaf, *standing, std::move(entry), node));
-        break;
-      case Truth::kFalse:
-        assessment.absent.push_back(std::move(entry));
-        break;
-      case Truth::kUnknown:
-        assessment.unknown.push_back(std::move(entry));
-        break;
-    }
-  }
-  for (const Rule& rule : leaf.refute()) {
-    Entry entry = EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node);
-    if (entry.truth == Truth::kTrue) {
-      assessment.opposing.push_back(std::move(entry));
-    } else if (entry.truth == Truth::kUnknown) {
-      assessment.unknown.push_back(std::move(entry));
-    }
-  }
-  const bool by_message = !ConfirmsByRule(assessment) && assessment.opposing.empty() &&
-                          DecisiveMessage(the_case.evidence, leaf, node) != nullptr;
-  assessment.log_odds = PriorLogOdds(leaf) + SignalLogOdds(the_case.evidence, leaf, node) +
-                        SupportLogOdds(assessment);
-  assessment.log_odds += by_message ? kMessage : OpposingLogOdds(the_case, leaf, assessment);
-  assessment.outcome = OutcomeOf(the_case, leaf, assessment);
-  if (assessment.outcome == Verdict::CONFIRMED) {
-    assessment.doubt = Doubt(the_case, leaf, assessment);
-    assessment.presumed = !assessment.doubt.empty();
-  }
-  assessment.presumed = assessment.presumed || by_message ||
-                        (leaf.residual() && assessment.outcome == Verdict::CONFIRMED);
-  if (assessment.presumed) assessment.outcome = Verdict::INCONCLUSIVE;
-  return assessment;
-}
-
-Verdict Judge(const Case& the_case, const Label& leaf) {
-  std::vector<Assessment> assessments;
-  for (const std::string& node : the_case.evidence.nodes()) {
-    assessments.push_back(Assess(the_case, leaf, node));
-  }
+Verdict Judge(const Case& the_case, const Beliefs& beliefs, const Label& leaf) {
   Verdict verdict;
   verdict.set_label(leaf.label());
-  verdict.set_outcome(Combine(assessments));
-  double log_odds = PriorLogOdds(leaf);
-  if (assessments.empty()) {
+  verdict.set_probability(beliefs.Probability(leaf));
+  if (the_case.evidence.nodes().empty()) {
     for (const std::string& check : the_case.knowledge.ChecksFor(leaf)) {
       verdict.add_missing(absl::StrCat(check, ": not run"));
     }
-  } else {
-    log_odds = std::max_element(
-                   assessments.begin(), assessments.end(),
-                   [](const Assessment& a, const Assessment& b) { return a.log_odds < b.log_odds; })
-                   ->log_odds;
   }
-  verdict.set_probability(Probability(log_odds));
+  const absl::Span<const Belief> on_nodes = beliefs.OnNodes(leaf);
+  verdict.set_outcome(Verdict::INCONCLUSIVE);
+  if (beliefs.IsProven(leaf)) {
+    verdict.set_outcome(Verdict::CONFIRMED);
+  } else if (std::all_of(on_nodes.begin(), on_nodes.end(), [&](const Belief& belief) {
+               return IsRejected(the_case, beliefs, belief);
+             })) {
+    verdict.set_outcome(Verdict::REJECTED);
+  }
   const bool confirmed = verdict.outcome() == Verdict::CONFIRMED;
-  const bool presumed = !confirmed && std::any_of(assessments.begin(), assessments.end(),
-                                                  [](const Assessment& a) { return a.presumed; });
-  verdict.set_residual(presumed);
-  if (presumed) verdict.set_probability(std::min(verdict.probability(), kMostPresumed));
+  const bool likeliest = !beliefs.ranked().empty() && beliefs.ranked().front() == &leaf;
+  // The nodes that do not carry a cause are beside the point.
+  const Belief& best = beliefs.Of(leaf);
   std::set<std::string> missing;
   std::set<std::pair<std::string, std::string>> devices;
-  for (const Assessment& each : assessments) {
-    // The nodes that do not carry a confirmed cause are beside the point.
-    if (confirmed && each.outcome != Verdict::CONFIRMED) continue;
-    if (presumed && !each.presumed) continue;
-    if (!each.doubt.empty() && missing.insert(each.doubt).second) verdict.add_missing(each.doubt);
-    Tell(the_case, leaf, each, verdict);
-    if (confirmed || presumed) AddDevices(the_case.knowledge, each, devices, verdict);
-    for (const Entry& entry : each.unknown) {
-      std::string text = Missing(entry, the_case.evidence, each.node);
+  for (const Belief& belief : on_nodes) {
+    const bool carries = &belief == &best || (belief.HasEvidence() &&
+                                              beliefs.ProbabilityThere(belief) >= Beliefs::kProven);
+    if ((confirmed || likeliest) && !carries) continue;
+    Tell(the_case, beliefs, belief, verdict);
+    if (confirmed || (likeliest && belief.HasEvidence())) {
+      AddDevices(the_case, belief, devices, verdict);
+    }
+    if (belief.node.empty()) continue;  // no check has run at all, which is said
+    for (const Entry& entry : belief.unknown) {
+      std::string text = Missing(entry, the_case.evidence, belief.node);
       if (missing.insert(text).second) verdict.add_missing(std::move(text));
     }
   }
-  TellSignals(the_case, leaf, verdict);
+  if (leaf.confirm().empty()) {
+    verdict.add_missing("no rule says how this cause would be confirmed");
+  }
   DropVagueDevices(verdict);
   return verdict;
 }

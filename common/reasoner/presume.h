@@ -1,7 +1,7 @@
 #ifndef COMMON_REASONER_PRESUME_H_
 #define COMMON_REASONER_PRESUME_H_
 
-#include "common/reasoner/judge.h"
+#include "common/reasoner/belief.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
 namespace galen::reasoner {

@@ -28,8 +28,8 @@ class Reasoner {
                                                                absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::PresumeAnswer> Presume(const v1::PresumeQuestion& question,
                                                     absl::Time deadline) const = 0;
-  virtual absl::StatusOr<galen::v1::Verdict> Judge(const v1::JudgeQuestion& question,
-                                                   absl::Time deadline) const = 0;
+  virtual absl::StatusOr<v1::JudgeAnswer> Judge(const v1::JudgeQuestion& question,
+                                                absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::CritiqueAnswer> Critique(const v1::CritiqueQuestion& question,
                                                       absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::ExploreAnswer> Explore(const v1::ExploreQuestion& question,

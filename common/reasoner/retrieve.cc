@@ -81,7 +81,7 @@ std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
   return retrieval::Search(confirmed.view(), *embedder, query, {.limit = limit}).hits;
 }
 
-std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
+std::string OwnText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
   std::string text = incident.description();
   const auto& environment = incident.environment();
   for (const std::string* word :
@@ -90,11 +90,16 @@ std::string QueryText(const galen::v1::Incident& incident, const galen::v1::Evid
     if (!word->empty()) absl::StrAppend(&text, "\n", *word);
   }
   for (const std::string& said : evidence.feedback()) absl::StrAppend(&text, "\n", said);
-  for (const std::string& keyword : evidence.summary().keywords()) {
-    absl::StrAppend(&text, "\n", keyword);
-  }
   for (const Signal& signal : evidence.summary().signals()) {
     absl::StrAppend(&text, "\n", signal.excerpt());
+  }
+  return text;
+}
+
+std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
+  std::string text = OwnText(incident, evidence);
+  for (const std::string& keyword : evidence.summary().keywords()) {
+    absl::StrAppend(&text, "\n", keyword);
   }
   return text;
 }

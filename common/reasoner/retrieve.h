@@ -45,7 +45,10 @@ class HistoryIndex {
 std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
                                             absl::string_view query, size_t limit);
 
-// The text that stands for an incident in a query: its description, and what its signals say.
+// The text that stands for an incident in a query: its description, what its signals say, and the
+// words that a model drew from them. OwnText: the same without the model's words, which may not
+// move a verdict.
+std::string OwnText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
 std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
 
 // The most likely distinct causes among similar past incidents: at most `question.max_causes()`,

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/reasoner/outlook.h"
+#include "common/reasoner/belief.h"
 #include "common/reasoner/wording.h"
 
 namespace galen::reasoner {
@@ -31,11 +31,8 @@ constexpr double kAfterNothing = 0.3;
 // By how much more a leaf is believed once a check saw what one of its rules asks for, though that
 // proves nothing yet: healthy machines have it too, or a condition is still to be told.
 constexpr double kAfterASign = 4.0;
-// Log-odds of the leaf that is described most like the incident; by how much less for the next
-// ones, times the logarithm of their rank. Weaker than a decisive message, stronger than a strong
-// one.
-constexpr double kLikeness = 3.0;
-constexpr double kLikenessByRank = 1.1;
+// A suspect is one of which a machine or a log shows something that tells this much (log-odds).
+constexpr double kPointsAt = 2.0;
 // One step of checks takes about this long on each node, and holds none that is worth much less
 // than its best.
 constexpr double kStepSeconds = 1.0;
@@ -46,9 +43,9 @@ constexpr double kLongSearchSeconds = 5.0;
 constexpr double kLongSearchShare = 0.2;
 constexpr double kWorthAtAll = 0.5;
 constexpr int kMostSuspects = 8;
-// A check that is worth less is not run for its own sake: four minutes of such checks would confirm
+// A check that is worth less is not run for its own sake: ten minutes of such checks would confirm
 // one cause at most.
-constexpr double kLeastWorth = 1.0 / 250;
+constexpr double kLeastWorth = 1.0 / 600;
 
 struct Suspect {
   const Label* leaf = nullptr;
@@ -60,21 +57,15 @@ struct Suspect {
 
 class Screening {
  public:
-  Screening(const Case& the_case, const v1::ScreenQuestion& question,
-            absl::Span<const std::string> alike)
-      : case_(the_case), outlooks_(the_case) {
+  Screening(const Case& the_case, const v1::ScreenQuestion& question)
+      : case_(the_case), beliefs_(the_case) {
     for (const Hypothesis& judged : question.judged()) {
       judged_.emplace(judged.label(), judged.status());
-      if (judged.verdict().residual()) presumed_.insert(judged.label());
       if (judged.status() != Hypothesis::CONFIRMED) continue;
       confirmed_ = true;
       const Label* cause = the_case.knowledge.FindLabel(judged.label());
       if (cause == nullptr) continue;
       look_alikes_.insert(cause->confused_with().begin(), cause->confused_with().end());
-    }
-    for (size_t i = 0; i < alike.size(); ++i) {
-      hints_.try_emplace(alike[i],
-                         kLikeness - kLikenessByRank * std::log(static_cast<double>(i + 1)));
     }
     for (const auto* result : the_case.evidence.results()) asked_.insert(result->check());
   }
@@ -107,15 +98,13 @@ class Screening {
   }
 
   void Look(const Label& leaf) {
-    const Outlook outlook = outlooks_.Of(leaf);
-    const bool pointed_at = outlook.strong;
-    double log_odds = outlook.log_odds;
-    // The signals stand in the same texts: one hint, not two.
-    if (const auto hint = hints_.find(leaf.label()); hint != hints_.end()) {
-      log_odds += std::max(0.0, hint->second - outlook.said);
-    }
-    const double odds = std::exp(log_odds);
-    double belief = odds / (1 + odds);
+    const Belief& belief = beliefs_.Of(leaf);
+    // By itself: as long as nothing is proven, a likely suspect takes nothing from what else to
+    // ask.
+    const double odds = std::exp(belief.log_odds);
+    const double probability = odds / (1 + odds);
+    const bool refuted = !belief.opposing.empty() && !belief.HasEvidence();
+    const bool pointed_at = !refuted && PointsAt(belief);
 
     const std::vector<std::string>& checks = case_.knowledge.ChecksFor(leaf);
     std::vector<std::string> open;
@@ -130,26 +119,33 @@ class Screening {
                                                       verdict->second == Hypothesis::REJECTED);
     if (settled) return;
     const bool judged = verdict != judged_.end();
-    // What was in doubt is judged again once the doubt is gone.
-    const bool cleared = outlook.confirmed && presumed_.contains(leaf.label());
-    if (judged && open.empty() && !cleared) return;
-    const bool mentioned = outlook.signal != nullptr || !outlook.finding.empty();
-    std::string reason = outlook.finding;
-    if (reason.empty() && outlook.signal != nullptr) reason = Describe(*outlook.signal);
+    // What was undecided is judged again once it is proven.
+    const bool proven = beliefs_.IsProven(leaf);
+    if (judged && open.empty() && !proven) return;
+    std::string reason = DescribeBest(case_.knowledge, belief);
     // Beside a confirmed cause: another one that shows by itself.
-    if (pointed_at && (!confirmed_ || outlook.specific)) {
-      // What a finding confirms is judged next, whatever its other checks take.
-      const double until = outlook.confirmed ? kQuestionSeconds : seconds;
-      suspects_.push_back({&leaf, belief, belief / until, open.empty(), std::move(reason)});
-    } else if (confirmed_ && !judged && outlook.refuted &&
-               (mentioned || look_alikes_.contains(leaf.label()))) {
+    if (proven || (pointed_at && !confirmed_)) {
+      // What is proven already is judged next, whatever its other checks take.
+      const double until = proven ? kQuestionSeconds : seconds;
+      suspects_.push_back(
+          {&leaf, probability, probability / until, open.empty(), std::move(reason)});
+    } else if (confirmed_ && !judged &&
+               ((refuted && !reason.empty()) ||
+                (look_alikes_.contains(leaf.label()) && (refuted || open.empty())))) {
       // A report says what was ruled out by what is known. What is still open stays so: critique
       // may yet have it tested.
       if (reason.empty()) reason = "it is easily mistaken for the confirmed cause";
-      known_.push_back({&leaf, belief, belief, true, std::move(reason)});
+      known_.push_back({&leaf, probability, probability, true, std::move(reason)});
     }
-    if (outlook.refuted) return;
-    AddGains(leaf, belief, open);
+    if (refuted) return;
+    AddGains(leaf, probability, open);
+  }
+
+  static bool PointsAt(const Belief& belief) {
+    return std::any_of(belief.observations.begin(), belief.observations.end(),
+                       [](const Observation& each) {
+                         return each.witness != Witness::kPerson && each.weight >= kPointsAt;
+                       });
   }
 
   void AddGains(const Label& leaf, double belief, const std::vector<std::string>& open) {
@@ -241,11 +237,9 @@ class Screening {
   }
 
   const Case& case_;
-  const Outlooks outlooks_;
+  const Beliefs beliefs_;
   absl::flat_hash_map<std::string, Hypothesis::Status> judged_;
-  absl::flat_hash_set<std::string> presumed_;
   bool confirmed_ = false;
-  absl::flat_hash_map<std::string, double> hints_;  // log-odds by how a leaf is described
   // In order: a sum over them rounds the same in every process.
   std::set<std::string, std::less<>> asked_;
   std::vector<Suspect> suspects_;
@@ -257,9 +251,8 @@ class Screening {
 
 }  // namespace
 
-v1::ScreenAnswer Screen(const Case& the_case, const v1::ScreenQuestion& question,
-                        absl::Span<const std::string> alike) {
-  return Screening(the_case, question, alike).Answer();
+v1::ScreenAnswer Screen(const Case& the_case, const v1::ScreenQuestion& question) {
+  return Screening(the_case, question).Answer();
 }
 
 }  // namespace galen::reasoner

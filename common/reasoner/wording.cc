@@ -141,6 +141,14 @@ std::string Describe(const knowledge::Knowledge& knowledge, const Finding& findi
   return absl::StrCat(Place(PlaceOf(finding, node)), ": ", Statement(knowledge, finding));
 }
 
+std::string DescribeBest(const knowledge::Knowledge& knowledge, const Belief& belief) {
+  for (const Observation& each : belief.observations) {
+    if (each.signal != nullptr) return Describe(*each.signal);
+    if (each.entry.rule != nullptr) return Describe(knowledge, each.entry);
+  }
+  return "";
+}
+
 std::string Describe(const knowledge::Knowledge& knowledge, const Entry& entry) {
   const knowledge::v1::Check* check = knowledge.FindCheck(entry.rule->check());
   const std::string title = check == nullptr ? entry.rule->check() : check->title();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/knowledge/knowledge.h"
+#include "common/reasoner/belief.h"
 #include "common/reasoner/entry.h"
 #include "galen/v1/evidence.pb.h"
 
@@ -27,6 +28,8 @@ std::string Describe(const knowledge::Knowledge& knowledge, const Entry& entry);
 std::string DescribeAbsence(const knowledge::Knowledge& knowledge, const Entry& entry);
 // "train.log line 17: connection refused by a peer (3 times)".
 std::string Describe(const galen::v1::Signal& signal);
+// What speaks most for a leaf beside how it is described; "" where nothing does.
+std::string DescribeBest(const knowledge::Knowledge& knowledge, const Belief& belief);
 // "Xid 48 (double bit ECC error)"; "" for a finding that is no event.
 std::string DescribeEvent(const knowledge::Knowledge& knowledge, const galen::v1::Finding& finding);
 

@@ -74,33 +74,6 @@ bool LooksLike(const knowledge::Knowledge& knowledge, const std::string& primary
   return names(primary, other) || names(other, primary);
 }
 
-// What the evidence speaks for without proving a cause: beside a primary cause it is how that shows
-// itself; without one the likeliest of them is presumed. A label that names a cause, known from a
-// message, goes before one that only names how failures look.
-void PlaceResidual(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
-                   std::set<std::string>& placed, galen::v1::Report& report) {
-  const auto key = [&](const Hypothesis& each) {
-    const Label* label = knowledge.FindLabel(each.label());
-    return std::make_tuple(label == nullptr || label->residual(), -each.verdict().probability(),
-                           each.label());
-  };
-  const Hypothesis* best = nullptr;
-  for (const Hypothesis& each : request.hypotheses()) {
-    if (!each.verdict().residual() || placed.contains(each.label())) continue;
-    if (report.has_primary_cause()) {
-      Cause effect = MakeCause(knowledge, each);
-      effect.set_explained_by(report.primary_cause().label());
-      *report.add_secondary_effects() = std::move(effect);
-      placed.insert(each.label());
-    } else if (best == nullptr || key(each) < key(*best)) {
-      best = &each;
-    }
-  }
-  if (best == nullptr) return;
-  *report.mutable_presumed_cause() = MakeCause(knowledge, *best);
-  placed.insert(best->label());
-}
-
 }  // namespace
 
 Cause MakeCause(const knowledge::Knowledge& knowledge, const Hypothesis& hypothesis) {
@@ -167,7 +140,15 @@ void FillCauses(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest
     *report.add_secondary_effects() = std::move(cause);
     placed.insert(effect.effect());
   }
-  PlaceResidual(knowledge, request, placed, report);
+  for (const galen::v1::Verdict& verdict : answer.suspects()) {
+    Hypothesis hypothesis;
+    hypothesis.set_label(verdict.label());
+    *hypothesis.mutable_verdict() = verdict;
+    *report.add_suspects() = MakeCause(knowledge, hypothesis);
+    if (verdict.label() != answer.presumed_label()) continue;
+    *report.mutable_presumed_cause() = report.suspects(report.suspects_size() - 1);
+    placed.insert(verdict.label());
+  }
   for (const Hypothesis& each : request.hypotheses()) {
     if (report.has_primary_cause() || each.label() != request.presumed() || each.has_verdict()) {
       continue;

@@ -21,7 +21,6 @@
 #include "services/conclusion/exclusion.h"
 #include "services/conclusion/model_note.h"
 #include "services/conclusion/reasoning_graph.h"
-#include "services/conclusion/suspects.h"
 #include "services/conclusion/system_review.h"
 #include "services/conclusion/ticket.h"
 
@@ -284,8 +283,6 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
                                                     : Report::CAUSE_CONFIRMED);
   report.set_headline(answer.headline());
   FillCauses(knowledge_, request, answer, report);
-  FillSuspects(knowledge_, request, report);
-  PresumeSuspect(knowledge_, request, report);
   if (report.has_presumed_cause()) {
     report.set_headline(absl::StrCat("No cause confirmed; presumed, not verified: ",
                                      report.presumed_cause().title().empty()

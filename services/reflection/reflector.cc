@@ -10,7 +10,6 @@
 #include "absl/strings/string_view.h"
 #include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
-#include "common/spending/spending.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
 namespace galen::reflection {
@@ -83,18 +82,21 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
   LentEvidence<reasoner::v1::JudgeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
+  *question->mutable_labels() = request.labels();
+  GALEN_ASSIGN_OR_RETURN(reasoner::v1::JudgeAnswer answer, reasoner_.Judge(*question, deadline));
+  if (answer.verdicts_size() != request.labels_size()) {
+    return absl::FailedPreconditionError(absl::StrCat("judge: the reasoner gave ",
+                                                      answer.verdicts_size(), " verdicts on ",
+                                                      request.labels_size(), " labels"));
+  }
   v1::JudgeResponse response;
-  for (const std::string& name : request.labels()) {
-    question->set_label(name);
-    GALEN_ASSIGN_OR_RETURN(Verdict verdict, reasoner_.Judge(*question, deadline));
-    if (verdict.has_reasoned()) {
-      spending::Add(verdict.reasoned(), *question->mutable_spending());
-      *response.add_reasoned() = std::move(*verdict.mutable_reasoned());
-      verdict.clear_reasoned();
-    }
-    if (verdict.label() != name) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          name, ": the reasoner answered on \"", verdict.label(), "\", which was not asked"));
+  *response.mutable_reasoned() = std::move(*answer.mutable_reasoned());
+  for (int i = 0; i < answer.verdicts_size(); ++i) {
+    Verdict& verdict = *answer.mutable_verdicts(i);
+    if (verdict.label() != request.labels(i)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(request.labels(i), ": the reasoner answered on \"", verdict.label(),
+                       "\", which was not asked"));
     }
     GALEN_RETURN_IF_ERROR(CheckCited(verdict, ids));
     verdict.set_probability(
@@ -103,8 +105,7 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
       verdict.set_outcome(Verdict::INCONCLUSIVE);
     }
     if (verdict.outcome() != Verdict::INCONCLUSIVE && !CitesGround(verdict)) Weaken(verdict);
-    // What is presumed says where, too: somebody is to look there.
-    if (verdict.outcome() != Verdict::CONFIRMED && !verdict.residual()) verdict.clear_devices();
+    if (verdict.outcome() != Verdict::CONFIRMED) verdict.clear_devices();
     *response.add_verdicts() = std::move(verdict);
   }
   return response;

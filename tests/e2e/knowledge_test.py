@@ -230,7 +230,7 @@ class Curation(Site):
     def test_a_label_is_added_by_options_and_found_by_the_next_diagnosis(self):
         self.kb("add-label", "--label", LEAK, "--title", "Coolant leaks", "--check", "site.leak",
                 "--file", "/run/site/leak_detector", "--finding", "wet bool node ^state: wet",
-                "--confirm", "site.leak wet == true", "--refute", "site.leak wet == false",
+                "--defining", "site.leak wet == true", "--refute", "site.leak wet == false",
                 "--owner", "provider", "--severity", "critical", "--prior", "low",
                 "--signal", "description,kernel_log decisive nodes of one rack went away")
         self.assertEqual(self.with_site()["report"]["primaryCause"]["label"], LEAK)

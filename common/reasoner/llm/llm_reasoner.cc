@@ -197,18 +197,31 @@ absl::StatusOr<v1::PresumeAnswer> LlmReasoner::Presume(const v1::PresumeQuestion
       [&](const Json& json) { return TakePresume(json, offered, wanted); }, deadline);
 }
 
-absl::StatusOr<Verdict> LlmReasoner::Judge(const v1::JudgeQuestion& question,
-                                           absl::Time deadline) const {
-  GALEN_ASSIGN_OR_RETURN(Verdict draft, rules_.Judge(question, deadline));
-  if (draft.outcome() != Verdict::INCONCLUSIVE || draft.probability() < kWorthAWord) return draft;
+absl::StatusOr<v1::JudgeAnswer> LlmReasoner::Judge(const v1::JudgeQuestion& question,
+                                                   absl::Time deadline) const {
+  GALEN_ASSIGN_OR_RETURN(v1::JudgeAnswer answer, rules_.Judge(question, deadline));
   const Citable citable = ShownIds(question.evidence());
-  if (citable.empty()) return draft;
-  Asker::Question asked = Begin("judge", question, question.evidence(), JudgeForm(citable));
-  asked.slots["hypothesis"] = HypothesisText(knowledge_, draft);
+  if (citable.empty()) return answer;
   const std::string model = asker_.ModelOf("judge");
-  return Taken(
-      asked, draft, [&](const Json& json) { return TakeJudge(json, draft, citable, model); },
-      deadline);
+  galen::v1::Spending spending = question.spending();
+  for (Verdict& verdict : *answer.mutable_verdicts()) {
+    if (verdict.outcome() != Verdict::INCONCLUSIVE || verdict.probability() < kWorthAWord) continue;
+    Asker::Question asked = Begin("judge", question, question.evidence(), JudgeForm(citable));
+    asked.spending = spending;
+    asked.slots["hypothesis"] = HypothesisText(knowledge_, verdict);
+    const Verdict draft = verdict;
+    const Reasoned reasoned = asker_.Ask(
+        asked,
+        [&](const Json& json) -> absl::Status {
+          GALEN_ASSIGN_OR_RETURN(verdict, TakeJudge(json, draft, citable, model));
+          return absl::OkStatus();
+        },
+        deadline);
+    if (reasoned.fallback() == Reasoned::NOT_NEEDED) continue;
+    spending::Add(reasoned, spending);
+    *answer.add_reasoned() = reasoned;
+  }
+  return answer;
 }
 
 absl::StatusOr<v1::CritiqueAnswer> LlmReasoner::Critique(const v1::CritiqueQuestion& question,

@@ -15,6 +15,7 @@
 #include "common/base/status_macros.h"
 #include "common/reasoner/llm/open_model.h"
 #include "services/cli/eval/corpus/corpus.h"
+#include "services/cli/eval/metrics/base_rates.h"
 #include "services/cli/eval/metrics/run_scores.h"
 #include "services/cli/eval/metrics/score.h"
 #include "services/cli/eval/report/failures.h"
@@ -104,12 +105,25 @@ class Run {
       const RunStore* store, cli::Console& console)
       : arguments_(arguments), corpus_(corpus), runner_(runner), store_(store), console_(console) {}
 
-  // Tells failures as asked.
-  absl::StatusOr<v1::Scores> Score(const std::string& strategy, Mode mode) {
+  // How often each observation is seen beside other causes, in all cases.
+  absl::StatusOr<BaseRates> Measure() {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<v1::CaseResult> results,
+                           RunAll(corpus_.cases, "exhaustive", Mode::kMeasured));
+    TellErrors(results);
+    return BaseRates(runner_.knowledge(), corpus_.cases, results);
+  }
+
+  // Tells failures as asked. With `rates`, each case is judged by those of the others.
+  absl::StatusOr<v1::Scores> Score(const std::string& strategy, Mode mode, const BaseRates* rates) {
     std::vector<v1::Case> cases;
     for (const v1::Case& a_case : corpus_.cases) {
       // Nothing can be taken away from a case without a cause.
-      if (mode == Mode::kPlain || HasCause(a_case)) cases.push_back(Judged(mode, a_case));
+      if (mode != Mode::kPlain && !HasCause(a_case)) continue;
+      v1::Case& judged = cases.emplace_back(Judged(mode, a_case));
+      if (rates == nullptr) continue;
+      for (knowledge::v1::BaseRate& rate : rates->Without(a_case)) {
+        *judged.add_base_rates() = std::move(rate);
+      }
     }
     GALEN_ASSIGN_OR_RETURN(const std::vector<v1::CaseResult> results,
                            RunAll(cases, strategy, mode));
@@ -126,14 +140,18 @@ class Run {
         console_.out << TellFailure(cases[i], results[i], scores[i], console_.terminal) << '\n';
       }
     }
-    for (const v1::CaseResult& result : results) {
-      if (result.error().empty()) continue;
-      console_.err << "galen: case " << result.id() << ": " << result.error() << std::endl;
-    }
+    TellErrors(results);
     return ScoreRun(cases, results, scores, arguments_.seed);
   }
 
  private:
+  void TellErrors(const std::vector<v1::CaseResult>& results) {
+    for (const v1::CaseResult& result : results) {
+      if (result.error().empty()) continue;
+      console_.err << "galen: case " << result.id() << ": " << result.error() << std::endl;
+    }
+  }
+
   absl::StatusOr<std::vector<v1::CaseResult>> RunAll(const std::vector<v1::Case>& cases,
                                                      const std::string& strategy, Mode mode) {
     RunProgress progress;
@@ -170,17 +188,17 @@ class Run {
   cli::Console& console_;
 };
 
-absl::Status WritePage(const std::string& path, const v1::Report& report) {
+absl::Status Write(const std::string& option, const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << Page(report);
+  file << text;
   if (file.flush()) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("--html ", path, ": cannot be written"));
+  return absl::PermissionDeniedError(absl::StrCat(option, " ", path, ": cannot be written"));
 }
 
 absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console& console) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> strategies,
                          ChooseStrategies(arguments.strategies));
-  GALEN_ASSIGN_OR_RETURN(Corpus corpus, ReadCorpus(arguments.cases));
+  GALEN_ASSIGN_OR_RETURN(Corpus corpus, ReadCorpora(arguments.cases));
   GALEN_RETURN_IF_ERROR(Narrow(arguments.only, corpus));
   std::optional<RunStore> store;
   if (!arguments.out.empty()) {
@@ -199,17 +217,27 @@ absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console
   MarkOutside(runner->knowledge(), corpus);
 
   v1::Report report;
-  report.set_corpus(corpus.directory);
+  report.mutable_corpora()->Assign(corpus.directories.begin(), corpus.directories.end());
   report.set_knowledge_digest(runner->knowledge().digest());
   report.set_seed(arguments.seed);
   report.mutable_remarks()->Assign(corpus.remarks.begin(), corpus.remarks.end());
   Run run(arguments, corpus, *runner, store.has_value() ? &*store : nullptr, console);
+  std::optional<BaseRates> rates;
+  if (!arguments.base_rates.empty() || arguments.leave_one_out) {
+    GALEN_ASSIGN_OR_RETURN(rates, run.Measure());
+  }
+  if (!arguments.base_rates.empty()) {
+    GALEN_RETURN_IF_ERROR(Write("--base-rates", arguments.base_rates, BaseRatesYaml(rates->All())));
+  }
+  const BaseRates* const held_out = arguments.leave_one_out ? &*rates : nullptr;
   for (const Mode mode : ModesOf(arguments)) {
     for (const std::string& strategy : strategies) {
-      GALEN_ASSIGN_OR_RETURN(*report.add_runs(), run.Score(strategy, mode));
+      GALEN_ASSIGN_OR_RETURN(*report.add_runs(), run.Score(strategy, mode, held_out));
     }
   }
-  if (!arguments.html.empty()) GALEN_RETURN_IF_ERROR(WritePage(arguments.html, report));
+  if (!arguments.html.empty()) {
+    GALEN_RETURN_IF_ERROR(Write("--html", arguments.html, Page(report)));
+  }
   return report;
 }
 
@@ -217,7 +245,9 @@ absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console
 
 CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
   CLI::App* eval = app.add_subcommand("eval", "Measure how often the cause is found");
-  eval->add_option("--cases", arguments.cases, "Corpus: answers.jsonl, incidents.jsonl, bundles/")
+  eval->add_option("--cases", arguments.cases,
+                   "Corpus: answers.jsonl, and bundles/, ID/report.md or incidents.jsonl; again")
+      ->allow_extra_args(false)
       ->type_name("DIR");
   DeclareSuite(*eval, arguments);
   eval->add_option("--strategy", arguments.strategies,
@@ -238,6 +268,11 @@ CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
                  "Also without the checks that decide the true cause");
   eval->add_flag("--outside-taxonomy", arguments.outside_taxonomy,
                  "Also without the true cause in the taxonomy");
+  eval->add_flag("--leave-one-out", arguments.leave_one_out,
+                 "Judge each case by the base rates of the cases of other sources");
+  eval->add_option("--base-rates", arguments.base_rates,
+                   "Measure how often each observation is seen beside other causes, and write it")
+      ->type_name("FILE");
   eval->add_option("--llm", arguments.llm, "Endpoint of a language model (docs/llm.md)")
       ->type_name("FILE");
   eval->add_option("--llm-cache", arguments.llm_cache,

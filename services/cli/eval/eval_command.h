@@ -13,7 +13,7 @@ namespace galen::eval {
 
 // `galen eval` as it was called.
 struct EvalArguments {
-  std::string cases;                    // directory of the corpus
+  std::vector<std::string> cases;       // directories, a corpus each
   std::vector<std::string> strategies;  // names, or "all"; empty: the default one
   std::vector<std::string> only;        // ids; empty: all cases
   std::vector<std::string> knowledge;
@@ -25,6 +25,9 @@ struct EvalArguments {
   bool hide_labels = false;
   bool withhold_decisive = false;
   bool outside_taxonomy = false;
+  // Each case is judged by the base rates of the cases of other sources.
+  bool leave_one_out = false;
+  std::string base_rates;  // where the measured base rates go; "": nowhere
   // Endpoint of a model beside the built-in reasoner; "": none.
   std::string llm;
   std::string llm_cache;

@@ -129,6 +129,8 @@ absl::StatusOr<KnowledgeBase> MakeEntries(const AddLabelArguments& arguments) {
   label.set_prior(arguments.prior);
   label.set_mitigation(arguments.mitigation);
   label.set_added(Today());
+  GALEN_RETURN_IF_ERROR(AddRules("--defining", arguments.defining, *label.mutable_confirm()));
+  for (knowledge::v1::Rule& rule : *label.mutable_confirm()) rule.set_defining(true);
   GALEN_RETURN_IF_ERROR(AddRules("--confirm", arguments.confirm, *label.mutable_confirm()));
   GALEN_RETURN_IF_ERROR(AddRules("--refute", arguments.refute, *label.mutable_refute()));
   GALEN_RETURN_IF_ERROR(AddSignals(arguments, base));
@@ -176,7 +178,7 @@ void AskForMissing(AddLabelArguments& arguments, Console& console) {
   guide.Many(arguments.signals,
              absl::StrCat("A known message: ", kSignalForm,
                           ", such as \"kernel_log strong leak detector [0-9]+: wet\""));
-  if (arguments.confirm.empty()) {
+  if (arguments.confirm.empty() && arguments.defining.empty()) {
     guide.One(arguments.check,
               "A check of your own that decides it, area.name (empty: an existing one decides)");
     if (!arguments.check.empty()) {
@@ -186,8 +188,10 @@ void AskForMissing(AddLabelArguments& arguments, Console& console) {
                                                   ", such as \"wet bool node ^state: wet\""));
     }
   }
-  guide.Many(arguments.confirm, absl::StrCat("A rule that confirms: ", kRuleForm,
-                                             ", such as \"site.leak wet == true\""));
+  guide.Many(arguments.defining,
+             absl::StrCat("A rule that sees the fault itself, and convicts alone: ", kRuleForm,
+                          ", such as \"site.leak wet == true\""));
+  guide.Many(arguments.confirm, "A rule that speaks for it, written likewise");
   guide.Many(arguments.refute, "A rule that refutes, written likewise");
   guide.One(arguments.owner, "Who repairs it: customer, provider or either");
   guide.One(arguments.severity, "Severity: low, medium, high or critical");

@@ -9,7 +9,7 @@
 
 namespace galen::cli {
 
-// `galen kb add-label` as it was called. Each text of `signals`, `confirm`, `refute` and
+// `galen kb add-label` as it was called. Each text of `signals`, the rules and
 // `findings` has its parts in order, by spaces; the last part takes the rest.
 struct AddLabelArguments {
   std::vector<std::string> knowledge;
@@ -18,8 +18,9 @@ struct AddLabelArguments {
   std::string title;
   std::string description;
   std::vector<std::string> symptoms;
-  std::vector<std::string> signals;  // WHERE STRENGTH PATTERN
-  std::vector<std::string> confirm;  // CHECK FINDING OP VALUE
+  std::vector<std::string> signals;   // WHERE STRENGTH PATTERN
+  std::vector<std::string> defining;  // CHECK FINDING OP VALUE
+  std::vector<std::string> confirm;   // the same
   std::vector<std::string> refute;
   std::string owner;
   std::string severity;

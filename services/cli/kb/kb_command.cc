@@ -54,6 +54,10 @@ void DeclareAddLabel(CLI::App* kb, KbArguments& arguments) {
   command->add_option("--symptom", add.symptoms, "What a customer sees; again");
   command->add_option("--signal", add.signals, "A known message; again")
       ->type_name("\"WHERE STRENGTH PATTERN\"");
+  command
+      ->add_option("--defining", add.defining,
+                   "A rule that sees the fault itself, and convicts alone; again")
+      ->type_name("\"CHECK FINDING OP VALUE\"");
   command->add_option("--confirm", add.confirm, "A rule that speaks for it; again")
       ->type_name("\"CHECK FINDING OP VALUE\"");
   command->add_option("--refute", add.refute, "A rule that speaks against it; again")

@@ -39,13 +39,18 @@ class FakeReasoner final : public reasoner::Reasoner {
     last_presume = question;
     return presume;
   }
-  absl::StatusOr<galen::v1::Verdict> Judge(const reasoner::v1::JudgeQuestion& question,
-                                           absl::Time) const override {
-    const auto it = verdicts.find(question.label());
-    if (it != verdicts.end()) return it->second;
-    galen::v1::Verdict verdict;
-    verdict.set_label(question.label());
-    return verdict;
+  absl::StatusOr<reasoner::v1::JudgeAnswer> Judge(const reasoner::v1::JudgeQuestion& question,
+                                                  absl::Time) const override {
+    reasoner::v1::JudgeAnswer answer;
+    for (const std::string& label : question.labels()) {
+      galen::v1::Verdict& verdict = *answer.add_verdicts();
+      verdict.set_label(label);
+      const auto it = verdicts.find(label);
+      if (it == verdicts.end()) continue;
+      if (!it->second.ok()) return it->second.status();
+      verdict = *it->second;
+    }
+    return answer;
   }
   absl::StatusOr<reasoner::v1::CritiqueAnswer> Critique(const reasoner::v1::CritiqueQuestion&,
                                                         absl::Time) const override {

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -149,17 +150,27 @@ absl::Status TakeAnswer(const Record& record, v1::Case& a_case) {
   }
   GALEN_RETURN_IF_ERROR(TakeTexts(record, "labels", a_case.mutable_labels()));
   GALEN_RETURN_IF_ERROR(TakeTexts(record, "labels_secondary", a_case.mutable_labels_secondary()));
-  GALEN_RETURN_IF_ERROR(TakeTexts(record, "labels_acceptable", a_case.mutable_labels_acceptable()));
+  const char* acceptable =
+      record.object.contains("acceptable") ? "acceptable" : "labels_acceptable";
+  GALEN_RETURN_IF_ERROR(TakeTexts(record, acceptable, a_case.mutable_labels_acceptable()));
+  GALEN_RETURN_IF_ERROR(TakeTexts(record, "never", a_case.mutable_never()));
   GALEN_RETURN_IF_ERROR(TakeTexts(record, "faulty", a_case.mutable_faulty()));
-  return TakeTexts(record, "hosts", a_case.mutable_hosts());
+  GALEN_RETURN_IF_ERROR(TakeTexts(record, "hosts", a_case.mutable_hosts()));
+  GALEN_ASSIGN_OR_RETURN(*a_case.mutable_source(), record.Text("source"));
+  for (const char* name : {"host", "device"}) {
+    GALEN_ASSIGN_OR_RETURN(const std::string place, record.Text(name));
+    if (place.empty()) continue;
+    a_case.add_faulty(place);
+    if (name == std::string("host")) a_case.add_hosts(place);
+  }
+  return absl::OkStatus();
 }
 
 // The nodes of a case without a bundle: results as `galen checks run --json` prints them.
 absl::Status TakeNodes(const Record& record, v1::Case& a_case) {
   const auto field = record.object.find("nodes");
   if (field == record.object.end()) return absl::OkStatus();
-  const absl::Status wrong =
-      record.Wrong("nodes is no list of {\"name\": ..., \"results\": [...]}");
+  absl::Status wrong = record.Wrong("nodes is no list of {\"name\": ..., \"results\": [...]}");
   if (!field->is_array()) return wrong;
   std::set<std::string> names;
   for (const json& entry : *field) {
@@ -187,7 +198,9 @@ absl::Status TakeNodes(const Record& record, v1::Case& a_case) {
 
 absl::Status TakeIncident(const Record& record, v1::Case& a_case) {
   GALEN_ASSIGN_OR_RETURN(*a_case.mutable_title(), record.Text("title"));
-  GALEN_ASSIGN_OR_RETURN(*a_case.mutable_source(), record.Text("source"));
+  if (record.object.contains("source")) {
+    GALEN_ASSIGN_OR_RETURN(*a_case.mutable_source(), record.Text("source"));
+  }
   GALEN_ASSIGN_OR_RETURN(*a_case.mutable_description(), record.Text("description"));
   GALEN_RETURN_IF_ERROR(TakeTexts(record, "logs", a_case.mutable_logs()));
   if (const auto field = record.object.find("environment"); field != record.object.end()) {
@@ -216,16 +229,28 @@ std::string FindBundle(const fs::path& bundles, const std::string& id) {
   return "";
 }
 
-}  // namespace
+// ID/report.md and what lies in ID/files, in the order of the names; empty without a report.
+std::vector<std::string> FindTexts(const fs::path& directory) {
+  std::vector<std::string> texts;
+  std::error_code error;
+  const fs::path report = directory / "report.md";
+  if (!fs::is_regular_file(report, error)) return texts;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory / "files", error)) {
+    if (entry.is_regular_file(error)) texts.push_back(entry.path().string());
+  }
+  std::sort(texts.begin(), texts.end());
+  texts.insert(texts.begin(), report.string());
+  return texts;
+}
 
-absl::StatusOr<Corpus> ReadCorpus(const std::string& directory) {
+absl::StatusOr<Corpus> ReadOne(const std::string& directory) {
   Corpus corpus;
   std::error_code error;
   const fs::path root = fs::absolute(directory, error).lexically_normal();
   if (!fs::is_directory(root, error)) {
     return absl::NotFoundError(absl::StrCat("--cases ", directory, ": no such directory"));
   }
-  corpus.directory = root.string();
+  corpus.directories.push_back(root.string());
   GALEN_ASSIGN_OR_RETURN(const auto answers, ReadRecords(root / "answers.jsonl"));
   std::map<std::string, Record> incidents;
   if (const fs::path path = root / "incidents.jsonl"; fs::exists(path, error)) {
@@ -235,6 +260,7 @@ absl::StatusOr<Corpus> ReadCorpus(const std::string& directory) {
   for (const auto& [id, answer] : answers) {
     v1::Case& a_case = corpus.cases.emplace_back();
     a_case.set_id(id);
+    a_case.set_corpus((root.filename().empty() ? root.parent_path() : root).filename().string());
     GALEN_RETURN_IF_ERROR(TakeAnswer(answer, a_case));
     const auto incident = incidents.find(id);
     if (incident != incidents.end()) {
@@ -242,10 +268,13 @@ absl::StatusOr<Corpus> ReadCorpus(const std::string& directory) {
       incidents.erase(incident);
     }
     a_case.set_bundle(FindBundle(root / "bundles", id));
-    if (a_case.bundle().empty() && a_case.description().empty()) {
-      return absl::NotFoundError(absl::StrCat(
-          answer.where, ": case \"", id, "\" has neither bundles/", id,
-          ".tar.gz (or a directory of that name) nor a description in incidents.jsonl; add one"));
+    const std::vector<std::string> texts = FindTexts(root / id);
+    a_case.mutable_texts()->Assign(texts.begin(), texts.end());
+    if (a_case.bundle().empty() && a_case.texts().empty() && a_case.description().empty()) {
+      return absl::NotFoundError(
+          absl::StrCat(answer.where, ": case \"", id, "\" has neither bundles/", id,
+                       ".tar.gz (or a directory of that name) nor ", id,
+                       "/report.md nor a description in incidents.jsonl; add one"));
     }
   }
   if (corpus.cases.empty()) {
@@ -258,6 +287,29 @@ absl::StatusOr<Corpus> ReadCorpus(const std::string& directory) {
                                           incidents.begin()->first, " first"));
   }
   return corpus;
+}
+
+}  // namespace
+
+absl::StatusOr<Corpus> ReadCorpora(const std::vector<std::string>& directories) {
+  Corpus all;
+  std::map<std::string, std::string> owners;
+  for (const std::string& directory : directories) {
+    GALEN_ASSIGN_OR_RETURN(const Corpus corpus, ReadOne(directory));
+    for (const v1::Case& a_case : corpus.cases) {
+      const auto [owner, added] = owners.emplace(a_case.id(), directory);
+      if (!added) {
+        return absl::InvalidArgumentError(absl::StrCat("--cases ", directory, ": case \"",
+                                                       a_case.id(), "\" is in ", owner->second,
+                                                       " already; name one of them"));
+      }
+      all.cases.push_back(a_case);
+    }
+    all.directories.insert(all.directories.end(), corpus.directories.begin(),
+                           corpus.directories.end());
+    all.remarks.insert(all.remarks.end(), corpus.remarks.begin(), corpus.remarks.end());
+  }
+  return all;
 }
 
 }  // namespace galen::eval

@@ -4,10 +4,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "services/cli/eval/metrics/attribution.h"
 #include "services/cli/eval/metrics/calibration.h"
 #include "services/cli/eval/metrics/costs.h"
+#include "services/cli/eval/metrics/naming.h"
 
 namespace galen::eval {
 namespace {
@@ -209,6 +211,9 @@ v1::Scores ScoreRun(const std::vector<v1::Case>& cases, const std::vector<v1::Ca
   ScorePipelines(cases, results, run);
   ScoreBeliefs(cases, results, run);
   *run.mutable_costs() = MeanCosts(results);
+  for (v1::Naming& naming : ScoreNaming(cases, results, scores)) {
+    *run.add_naming() = std::move(naming);
+  }
   return run;
 }
 

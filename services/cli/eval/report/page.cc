@@ -98,8 +98,9 @@ Table NotRight(const v1::Scores& run) {
 
 std::string Page(const v1::Report& report) {
   std::string page = kHead;
-  absl::StrAppend(&page, "<p>Corpus ", EscapeHtml(report.corpus()), ", knowledge ",
-                  EscapeHtml(report.knowledge_digest()), ", seed ", report.seed(), "</p>\n");
+  absl::StrAppend(&page, "<p>Corpus ", EscapeHtml(absl::StrJoin(report.corpora(), ", ")),
+                  ", knowledge ", EscapeHtml(report.knowledge_digest()), ", seed ", report.seed(),
+                  "</p>\n");
   for (const std::string& remark : report.remarks()) {
     absl::StrAppend(&page, "<p>Note: ", EscapeHtml(remark), "</p>\n");
   }

@@ -150,6 +150,28 @@ Table UnseenTable(const v1::Report& report) {
   return table;
 }
 
+Table NamingTable(const v1::Scores& run) {
+  Table table;
+  table.title = absl::StrCat("Causes named: ", RunName(run));
+  table.headings = {"corpus",    "cases",    "micro F1", "named first",      "among 3",
+                    "confirmed", "presumed", "silent",   "presumed wrongly", "convicted wrongly",
+                    "harmful",   "ECE",      "unread"};
+  for (const v1::Naming& row : run.naming()) {
+    table.rows.push_back({row.corpus(), Whole(row.cases()), Number(row.leaves().micro_f1()),
+                          OutOf(row.first(), row.with_cause()),
+                          OutOf(row.among_three(), row.with_cause()), Whole(row.confirmed_right()),
+                          Whole(row.presumed_right()), Whole(row.rightly_silent()),
+                          Whole(row.presumed_wrongly()), Whole(row.convicted_wrongly()),
+                          Whole(row.convicted_never()), Number(row.calibration_error()),
+                          OutOf(row.unread_artefacts(), row.artefacts())});
+  }
+  table.note =
+      "Named first, or among the first three: confirmed, presumed or suspected, of cases with a "
+      "cause. Silent: rightly, of cases without one. Unread: parts of posted reports that no check "
+      "reads.";
+  return table;
+}
+
 Table CategoryTable(const v1::Scores& run) {
   Table table;
   table.title = absl::StrCat("Main categories: ", RunName(run));
@@ -204,6 +226,7 @@ std::vector<Table> TerminalTables(const v1::Report& report) {
   if (report.runs_size() > 0) {
     const v1::Scores* run = FindRun(report, "tiered", "plain");
     if (run == nullptr) run = &report.runs(0);
+    tables.push_back(NamingTable(*run));
     tables.push_back(CategoryTable(*run));
     tables.push_back(PipelineTable(*run));
     tables.push_back(AttributionTable(*run));
@@ -216,6 +239,7 @@ std::vector<Table> PageTables(const v1::Report& report) {
   std::vector<Table> tables = {AccuracyTable(report), TrustTable(report), CostTable(report)};
   if (Table unseen = UnseenTable(report); !unseen.rows.empty()) tables.push_back(std::move(unseen));
   for (const v1::Scores& run : report.runs()) {
+    tables.push_back(NamingTable(run));
     tables.push_back(CategoryTable(run));
     tables.push_back(PipelineTable(run));
     tables.push_back(AttributionTable(run));

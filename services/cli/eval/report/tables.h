@@ -20,6 +20,8 @@ Table CostTable(const v1::Report& report);
 // Accuracy with the history of a case's labels and without it; no rows unless both modes ran.
 Table UnseenTable(const v1::Report& report);
 
+// What the first causes named are worth, a row for each corpus.
+Table NamingTable(const v1::Scores& run);
 Table CategoryTable(const v1::Scores& run);
 Table PipelineTable(const v1::Scores& run);
 Table AttributionTable(const v1::Scores& run);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -11,9 +12,12 @@
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
 #include "common/host/bundle.h"
+#include "common/knowledge/files.h"
 #include "services/cli/eval/corpus/leave_out.h"
 #include "services/cli/eval/runner/declared_nodes.h"
 #include "services/cli/eval/runner/describe.h"
+#include "services/cli/eval/runner/observe.h"
+#include "services/cli/gather.h"
 #include "services/cli/local_mesh.h"
 
 namespace galen::eval {
@@ -70,10 +74,12 @@ absl::StatusOr<std::unique_ptr<const CaseRunner>> CaseRunner::Create(
                          cli::LoadKnowledge(knowledge_directories));
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> scanner,
                          cli::CompileScanner(*knowledge));
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const intake::Kinds> kinds,
+                         intake::Kinds::Compile(knowledge->base()));
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const talk::TalkWords> words,
                          cli::LoadTalkWords(knowledge_directories));
-  return std::unique_ptr<const CaseRunner>(
-      new CaseRunner(std::move(knowledge), std::move(scanner), std::move(words), model));
+  return std::unique_ptr<const CaseRunner>(new CaseRunner(
+      std::move(knowledge), std::move(scanner), std::move(kinds), std::move(words), model));
 }
 
 v1::CaseResult CaseRunner::Run(const v1::Case& a_case, const std::string& strategy,
@@ -95,11 +101,18 @@ v1::CaseResult CaseRunner::Run(const v1::Case& a_case, const std::string& strate
 }
 
 std::string CaseRunner::KeyOf(const v1::Case& a_case) const {
+  std::string texts;
+  for (const std::string& text : a_case.texts()) absl::StrAppend(&texts, " text=", Stamp(text));
+  std::string rates;
+  for (const knowledge::v1::BaseRate& rate : a_case.base_rates()) {
+    absl::StrAppend(&rates, rate.of(), " ", rate.seen(), "/", rate.asked(), "\n");
+  }
   // The answer too: it decides what the case does not see.
   return absl::StrCat("knowledge=", knowledge_->digest(), " program=", Stamp("/proc/self/exe"),
-                      " bundle=", Stamp(a_case.bundle()), " source=", a_case.source(),
-                      " labels=", absl::StrJoin(a_case.labels(), ","), ";",
-                      absl::StrJoin(a_case.labels_acceptable(), ","),
+                      " bundle=", Stamp(a_case.bundle()), texts,
+                      rates.empty() ? "" : absl::StrCat(" rates=", knowledge::Sha256(rates)),
+                      " source=", a_case.source(), " labels=", absl::StrJoin(a_case.labels(), ","),
+                      ";", absl::StrJoin(a_case.labels_acceptable(), ","),
                       model_.has_value() ? absl::StrCat(" model=", model_->client->name(), " ",
                                                         model_->client->SettingsOf("rank").model)
                                          : "");
@@ -109,7 +122,18 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
                                                   const std::string& strategy, Mode mode) const {
   galen::v1::Incident incident;
   std::shared_ptr<const host::Bundle> bundle;  // keeps an archive unpacked meanwhile
-  if (a_case.bundle().empty()) {
+  cli::Gathered gathered;                      // keeps what was pasted meanwhile
+  if (!a_case.texts().empty()) {
+    cli::DiagnoseArguments pasted;
+    pasted.words.assign(a_case.texts().begin(), a_case.texts().end());
+    std::istringstream nothing;
+    GALEN_ASSIGN_OR_RETURN(const std::vector<intake::Text> texts,
+                           cli::GatherTexts(pasted, nothing));
+    // The machine that this runs on has nothing to say of any case.
+    GALEN_ASSIGN_OR_RETURN(gathered,
+                           cli::GatherIncident(pasted, texts, nullptr, *kinds_, /*own_name=*/""));
+    incident = gathered.incident;
+  } else if (a_case.bundle().empty()) {
     incident = IncidentOf(a_case);
     for (const v1::DeclaredNode& node : a_case.nodes()) incident.add_nodes(node.name());
   } else {
@@ -126,6 +150,7 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
   const std::vector<LeftOut> left_out =
       LeaveOut(a_case, incident.description(), hide, *base.mutable_incidents());
   Restrict(mode, a_case, base);
+  if (!a_case.base_rates().empty()) *base.mutable_base_rates() = a_case.base_rates();
 
   cli::LocalMesh::Options options;
   options.threads = kThreads;
@@ -155,6 +180,11 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
 
   v1::CaseResult result = Describe(diagnosis, *knowledge_);
   *result.mutable_reasoner() = std::move(use);
+  if (mode == Mode::kMeasured) {
+    for (v1::Observed& observed : Observe(diagnosis, *knowledge_)) {
+      *result.add_observed() = std::move(observed);
+    }
+  }
   for (const LeftOut& incident_left_out : left_out) {
     result.add_left_out(absl::StrCat(incident_left_out.id, ": ", incident_left_out.reason));
   }

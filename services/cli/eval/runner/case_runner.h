@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/intake/kinds.h"
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/llm/asker.h"
@@ -40,10 +41,12 @@ class CaseRunner {
  private:
   CaseRunner(std::shared_ptr<const knowledge::Knowledge> knowledge,
              std::shared_ptr<const logs::Scanner> scanner,
+             std::shared_ptr<const intake::Kinds> kinds,
              std::shared_ptr<const talk::TalkWords> words,
              std::optional<reasoner::llm::Model> model)
       : knowledge_(std::move(knowledge)),
         scanner_(std::move(scanner)),
+        kinds_(std::move(kinds)),
         words_(std::move(words)),
         model_(model) {}
 
@@ -52,6 +55,7 @@ class CaseRunner {
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   const std::shared_ptr<const logs::Scanner> scanner_;
+  const std::shared_ptr<const intake::Kinds> kinds_;
   const std::shared_ptr<const talk::TalkWords> words_;
   const std::optional<reasoner::llm::Model> model_;
 };

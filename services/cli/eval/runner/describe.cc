@@ -142,6 +142,13 @@ v1::CaseResult Describe(const Diagnosis& diagnosis, const knowledge::Knowledge& 
     *result.mutable_primary() = NameCause(report.presumed_cause(), diagnosis);
     result.mutable_primary()->set_presumed(true);
   }
+  for (const auto& suspect : report.suspects()) {
+    *result.add_suspects() = NameCause(suspect, diagnosis);
+  }
+  for (const auto& artefact : diagnosis.incident().artefacts()) {
+    result.set_artefacts(result.artefacts() + 1);
+    result.set_unread_artefacts(result.unread_artefacts() + (artefact.unread() ? 1 : 0));
+  }
   for (const auto& cause : report.other_causes()) {
     *result.add_others() = NameCause(cause, diagnosis);
   }

@@ -21,7 +21,8 @@ void RemoveTexts(const std::set<std::string>& texts,
              from.end());
 }
 
-// Switches off what the confirm rules of `labels` rest on. Context confirms nothing and stays.
+// Switches off what the confirm rules of `labels` rest on, and takes their messages from them that
+// tell more than a little. Context confirms nothing and stays.
 void WithholdChecks(const std::set<std::string>& labels, knowledge::v1::KnowledgeBase& base) {
   std::set<std::string> withheld;
   for (const knowledge::v1::Label& label : base.labels()) {
@@ -32,6 +33,11 @@ void WithholdChecks(const std::set<std::string>& labels, knowledge::v1::Knowledg
   }
   for (knowledge::v1::Check& check : *base.mutable_checks()) {
     if (withheld.count(check.name()) > 0) check.set_off(true);
+  }
+  for (knowledge::v1::SignalPattern& signal : *base.mutable_signals()) {
+    const bool own = std::any_of(signal.labels().begin(), signal.labels().end(),
+                                 [&](const auto& label) { return labels.count(label) > 0; });
+    if (own && signal.strength() >= galen::v1::STRONG) signal.clear_labels();
   }
 }
 
@@ -84,6 +90,8 @@ absl::string_view ModeName(Mode mode) {
       return "withheld";
     case Mode::kOutside:
       return "outside";
+    case Mode::kMeasured:
+      return "measured";
   }
   return "";
 }

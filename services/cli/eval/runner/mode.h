@@ -12,14 +12,17 @@ enum class Mode {
   kPlain,
   // The history holds no incident of the case's own labels: the cause is met for the first time.
   kUnseen,
-  // The checks that the confirm rules of the true labels rest on do not answer: what would decide
-  // was not captured, and nothing should be confirmed in its place.
+  // The checks that the confirm rules of the true labels rest on do not answer, and nobody knows
+  // their own messages: what would decide was not captured, and nothing should be confirmed in its
+  // place.
   kWithheld,
   // The true labels are not in the knowledge at all: whatever is confirmed is wrong.
   kOutside,
+  // As plain; and what every rule and message asks for is noted down, for base rates.
+  kMeasured,
 };
 
-// "plain", "unseen", "withheld", "outside".
+// "plain", "unseen", "withheld", "outside", "measured".
 absl::string_view ModeName(Mode mode);
 
 // What a case of that mode knows: takes labels out of `base`, or switches checks off. The history

@@ -8,7 +8,7 @@ namespace galen::eval {
 // Which parts of the method answer; docs/suite.md says what each is in each metric.
 struct Ablation {
   std::string name = "all";
-  bool retrieval = true;  // past incidents, likeness to labels, the catalogue of checks
+  bool retrieval = true;  // past incidents, the catalogue of checks
   bool diagram = true;    // propositions are criticised and refined (Diagram of Thought)
   bool selfplay = true;   // the answer is looked at once more by whoever gave it
 };

@@ -13,20 +13,15 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
-#include "common/reasoner/retrieve.h"
 #include "services/cli/eval/corpus/leave_out.h"
-#include "services/cli/eval/suite/diagram.h"
 #include "services/summarization/summarizer.h"
 
 namespace galen::eval {
 namespace {
 
 constexpr absl::Duration kLongestQuestion = absl::Minutes(2);
-// As docs/reasoner.md gives a presumption (history) and screening (likeness).
+// As docs/reasoner.md gives a presumption.
 constexpr double kSimilarWeight = 8;
-constexpr double kLikenessTop = 3;
-constexpr double kLikenessFall = 1.1;
-constexpr std::size_t kMostLike = 15;
 constexpr int kSimilarCauses = 20;
 
 std::unique_ptr<const knowledge::Knowledge> WithoutIncidents(
@@ -62,24 +57,17 @@ std::shared_ptr<const knowledge::Knowledge> HistoryFor(
   return std::make_shared<const knowledge::Knowledge>(std::move(base));
 }
 
-void Order(std::vector<Proposition>& propositions) {
-  std::stable_sort(propositions.begin(), propositions.end(),
-                   [](const Proposition& a, const Proposition& b) { return a.belief > b.belief; });
-}
-
 }  // namespace
 
 CauseAnswerer::CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                             const logs::Scanner& scanner, DenialWords words,
+                             const logs::Scanner& scanner,
                              std::optional<reasoner::llm::Model> model)
     : knowledge_(std::move(knowledge)),
       scanner_(scanner),
-      words_(std::move(words)),
       model_(model),
       rules_(*knowledge_),
       bare_(WithoutIncidents(*knowledge_)),
-      bare_rules_(*bare_),
-      likeness_(*knowledge_) {}
+      bare_rules_(*bare_) {}
 
 absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question,
                                            const Ablation& ablation) const {
@@ -92,10 +80,7 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question,
     }
   }
   const absl::Time deadline = absl::Now() + kLongestQuestion;
-  // The first pass proposes; what the text rules out is no sign of anything.
-  std::string text = ablation.diagram ? WithoutDenials(question.text, words_) : question.text;
-  if (text.find_first_not_of(" \n\t") == std::string::npos) text = question.text;
-  const galen::v1::Incident incident = IncidentFor(text, question.log);
+  const galen::v1::Incident incident = IncidentFor(question.text, question.log);
   const SystemClock clock;
   const summarization::Summarizer summarizer(scanner_, bare_rules_, clock, {});
   summarization::v1::SummarizeRequest asked;
@@ -118,19 +103,9 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question,
   *order.mutable_evidence() = evidence;
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::RankAnswer ranked,
                          bare_rules_.RankChildren(order, deadline));
-  std::vector<Proposition> propositions;
-  for (const std::string& choice : question.choices) {
-    Proposition proposition;
-    proposition.label = choice;
-    for (const auto& each : ranked.ranked()) {
-      if (each.label() == choice) proposition.belief = std::log(std::max(each.probability(), 1e-6));
-    }
-    for (const galen::v1::Signal& signal : evidence.summary().signals()) {
-      const auto& labels = signal.labels();
-      proposition.signalled =
-          proposition.signalled || std::find(labels.begin(), labels.end(), choice) != labels.end();
-    }
-    propositions.push_back(std::move(proposition));
+  std::map<std::string, double> beliefs;  // log-odds
+  for (const auto& each : ranked.ranked()) {
+    beliefs[each.label()] = std::log(std::max(each.probability(), 1e-6));
   }
 
   const std::shared_ptr<const knowledge::Knowledge> seen = HistoryFor(question, knowledge_);
@@ -144,35 +119,15 @@ absl::StatusOr<Answer> CauseAnswerer::Find(const Question& question,
     similar.set_max_causes(kSimilarCauses);
     GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer past,
                            history.ProposeFromHistory(similar, deadline));
-    const std::vector<std::string> alike =
-        likeness_.Nearest(reasoner::QueryText(incident, evidence), kMostLike);
-    for (Proposition& each : propositions) {
-      for (const auto& cause : past.causes()) {
-        if (cause.label() == each.label) each.belief += kSimilarWeight * cause.probability();
-      }
-      const auto at = std::find(alike.begin(), alike.end(), each.label);
-      if (at != alike.end()) {
-        each.belief += std::max(
-            0.0,
-            kLikenessTop - kLikenessFall * std::log(1.0 + static_cast<double>(at - alike.begin())));
-      }
+    for (const auto& cause : past.causes()) {
+      const auto belief = beliefs.find(cause.label());
+      if (belief != beliefs.end()) belief->second += kSimilarWeight * cause.probability();
     }
   }
-  if (ablation.diagram) {
-    for (const Critique& critique : CritiqueOf(*knowledge_, propositions)) {
-      for (Proposition& each : propositions) {
-        if (each.label == critique.label) each.belief += critique.change;
-      }
-    }
+  std::string chosen = question.choices.front();
+  for (const std::string& choice : question.choices) {
+    if (beliefs[choice] > beliefs[chosen]) chosen = choice;
   }
-  Order(propositions);
-  if (ablation.selfplay && propositions.size() > 1) {
-    // The second round holds the first answer against its nearest rival, the third takes the
-    // winner.
-    propositions[0].belief += Duel(*knowledge_, propositions[0].label, propositions[1].label, text);
-    Order(propositions);
-  }
-  std::string chosen = propositions.front().label;
   if (model_.has_value()) {
     const reasoner::BuiltinReasoner& rules = ablation.retrieval ? history : bare_rules_;
     const reasoner::llm::LlmReasoner with_model(*seen, rules, *model_);

@@ -8,23 +8,21 @@
 #include "common/knowledge/knowledge.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/builtin_reasoner.h"
-#include "common/reasoner/likeness.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/reasoner/llm/llm_reasoner.h"
 #include "services/cli/eval/suite/ablation.h"
-#include "services/cli/eval/suite/diagram.h"
 #include "services/cli/eval/suite/questions.h"
 
 namespace galen::eval {
 
 // Metric C: which of the offered labels is the cause, by the summary of the texts, the order of
-// search, similar past incidents and the likeness to what is written of the labels. Where a model
-// is given, and is asked at all, its first cause counts. Thread-safe.
+// search and similar past incidents. Where a model is given, and is asked at all, its first cause
+// counts. Thread-safe.
 class CauseAnswerer {
  public:
   // All must outlive it; `model` may be nothing.
   CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge, const logs::Scanner& scanner,
-                DenialWords words, std::optional<reasoner::llm::Model> model);
+                std::optional<reasoner::llm::Model> model);
 
   // INVALID_ARGUMENT: a choice is no leaf of the taxonomy.
   absl::StatusOr<Answer> Find(const Question& question, const Ablation& ablation) const;
@@ -32,13 +30,11 @@ class CauseAnswerer {
  private:
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   const logs::Scanner& scanner_;
-  const DenialWords words_;
   const std::optional<reasoner::llm::Model> model_;
   const reasoner::BuiltinReasoner rules_;
   // The same without past incidents.
   const std::unique_ptr<const knowledge::Knowledge> bare_;
   const reasoner::BuiltinReasoner bare_rules_;
-  const reasoner::LikenessIndex likeness_;
 };
 
 }  // namespace galen::eval

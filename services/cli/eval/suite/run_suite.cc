@@ -23,7 +23,6 @@ absl::StatusOr<SuiteWords> SuiteWords::Load(const std::vector<std::string>& dire
   SuiteWords words;
   GALEN_ASSIGN_OR_RETURN(words.talk, talk::TalkWords::From(vocabulary));
   GALEN_ASSIGN_OR_RETURN(words.descriptions, curation::DescriptionWords::From(vocabulary));
-  GALEN_ASSIGN_OR_RETURN(words.denials, DenialWords::From(vocabulary));
   return words;
 }
 
@@ -52,8 +51,7 @@ absl::StatusOr<SuiteResult> RunSuite(
           break;
         case Metric::kCause: {
           if (causes == nullptr)
-            causes =
-                std::make_unique<const CauseAnswerer>(knowledge, scanner, words.denials, model);
+            causes = std::make_unique<const CauseAnswerer>(knowledge, scanner, model);
           GALEN_ASSIGN_OR_RETURN(Answer answer, causes->Find(question, ablation));
           run.answers.push_back(std::move(answer));
           break;

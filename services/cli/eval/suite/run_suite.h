@@ -14,7 +14,6 @@
 #include "common/reasoner/llm/asker.h"
 #include "common/talk/talk_words.h"
 #include "services/cli/eval/suite/ablation.h"
-#include "services/cli/eval/suite/diagram.h"
 #include "services/cli/eval/suite/questions.h"
 
 namespace galen::eval {
@@ -34,7 +33,6 @@ struct SuiteResult {
 struct SuiteWords {
   talk::TalkWords talk;
   curation::DescriptionWords descriptions;
-  DenialWords denials;
 
   // Those of the knowledge directories. Errors as words::Vocabulary::Load().
   static absl::StatusOr<SuiteWords> Load(const std::vector<std::string>& directories);

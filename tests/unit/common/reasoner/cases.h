@@ -91,14 +91,14 @@ class Scene {
     return *this;
   }
   Scene& Read(const std::string& signal, std::vector<std::string> labels,
-              galen::v1::Strength strength, const std::string& excerpt = "a line") {
+              galen::v1::Strength strength, const std::string& excerpt = "a line", int line = 7) {
     galen::v1::Signal& read = *evidence_.mutable_summary()->add_signals();
     read.set_signal(signal);
     read.set_source("train.log");
     read.set_id(absl::StrCat("signal/", signal, "@train.log"));
     read.set_strength(strength);
     read.set_role(galen::v1::PRIMARY);
-    read.set_first_line(7);
+    read.set_first_line(line);
     read.set_count(1);
     read.set_excerpt(excerpt);
     read.set_meaning(absl::StrCat("meaning of ", signal));
@@ -235,6 +235,15 @@ class Book {
     return *this;
   }
 
+  // Of `asked` incidents with another cause so many showed it.
+  Book& Rate(const std::string& of, int seen, int asked) {
+    knowledge::v1::BaseRate& rate = *base_.add_base_rates();
+    rate.set_of(of);
+    rate.set_seen(seen);
+    rate.set_asked(asked);
+    return *this;
+  }
+
   knowledge::Knowledge Make() const { return knowledge::Knowledge(base_); }
 
  private:
@@ -250,11 +259,31 @@ class Book {
   knowledge::v1::KnowledgeBase base_;
 };
 
+// A case with all that it refers to.
+class Asked {
+ public:
+  Asked(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence,
+        std::vector<std::string> alike = {})
+      : knowledge_(knowledge),
+        index_(knowledge),
+        rates_(knowledge),
+        view_(evidence),
+        alike_(std::move(alike)) {}
+
+  Case the_case() const { return {knowledge_, index_, rates_, view_, alike_}; }
+
+ private:
+  const knowledge::Knowledge& knowledge_;
+  const RuleIndex index_;
+  const Rates rates_;
+  const EvidenceView view_;
+  const std::vector<std::string> alike_;
+};
+
 inline galen::v1::Verdict JudgeOf(const knowledge::Knowledge& knowledge, const Scene& scene,
                                   const std::string& label) {
-  const RuleIndex index(knowledge);
-  const EvidenceView view(scene.evidence());
-  return Judge({knowledge, index, view}, *knowledge.FindLabel(label));
+  const Asked asked(knowledge, scene.evidence());
+  return Judge(asked.the_case(), Beliefs(asked.the_case()), *knowledge.FindLabel(label));
 }
 
 inline galen::v1::Hypothesis Judged(galen::v1::Verdict verdict) {

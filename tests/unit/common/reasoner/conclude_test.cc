@@ -35,9 +35,7 @@ v1::ConcludeAnswer ConcludeOf(const knowledge::Knowledge& book, const Scene& sce
   for (const std::string& label : labels) {
     *question.add_judged() = Judged(JudgeOf(book, scene, label));
   }
-  const RuleIndex index(book);
-  const EvidenceView view(scene.evidence());
-  return Conclude({book, index, view}, question);
+  return Conclude(testing::Asked(book, scene.evidence()).the_case(), question);
 }
 
 TEST(Conclude, LaysAConfirmedEffectToItsCause) {
@@ -172,6 +170,34 @@ TEST(Conclude, SaysHowManyWereTestedWhenNothingIsConfirmed) {
   const auto answer = ConcludeOf(book, scene, {"MAIN.SUB.A", "MAIN.SUB.B"});
   EXPECT_EQ(answer.primary_label(), "");
   EXPECT_EQ(answer.headline(), "No cause confirmed: 1 cause ruled out, 1 undecided");
+}
+
+TEST(Conclude, NamesAtMostThreeSuspectsTheLikeliestFirstAndPresumesALikelyOne) {
+  Book made = Three();
+  for (const char* leaf : {"B", "C", "D"}) made.Leaf(absl::StrCat("MAIN.SUB.", leaf));
+  made.Leaf("MAIN.SUB.A").Confirm("a", "bad", Rule::EQ, "true").AsState();
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("a", {Bool("bad", true)});
+  for (const char* leaf : {"B", "C", "D"}) {
+    scene.Read("some", {absl::StrCat("MAIN.SUB.", leaf)}, galen::v1::STRONG);
+  }
+  const auto answer = ConcludeOf(book, scene, {});
+  ASSERT_EQ(answer.suspects_size(), 3);
+  EXPECT_EQ(answer.suspects(0).label(), "MAIN.SUB.A");
+  EXPECT_THAT(answer.suspects(0).reasons(0).evidence_ids(), ElementsAre("a@n1"));
+  EXPECT_EQ(answer.presumed_label(), "") << "one of five may be it";
+  scene.Read("own", {"MAIN.SUB.A"}, galen::v1::DECISIVE, "a line", 9);
+  EXPECT_EQ(ConcludeOf(book, scene, {}).presumed_label(), "MAIN.SUB.A");
+}
+
+TEST(Conclude, WhatNothingWasSeenOfIsNoSuspectHoweverCommonItIs) {
+  Book made = Three();
+  made.Leaf("MAIN.SUB.A", "high").Confirm("a", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  const auto answer = ConcludeOf(book, Scene(book).Skipped("a"), {});
+  EXPECT_THAT(answer.suspects(), IsEmpty());
+  EXPECT_EQ(answer.presumed_label(), "");
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ TEST(CountedReasoner, TellsWhoAnsweredWhichQuestion) {
   fake.rank->mutable_reasoned()->set_fallback(galen::v1::Reasoned::UNAVAILABLE);
   EXPECT_TRUE(counted.RankChildren({}, deadline).ok());
   EXPECT_TRUE(counted.RankChildren({}, deadline).ok());
-  EXPECT_TRUE(absl::IsDeadlineExceeded(counted.Judge({}, deadline).status()));
+  v1::JudgeQuestion judge;
+  judge.add_labels("");
+  EXPECT_TRUE(absl::IsDeadlineExceeded(counted.Judge(judge, deadline).status()));
   EXPECT_TRUE(counted.Screen({}, deadline).ok());
 
   metrics::Registry registry;

@@ -46,9 +46,7 @@ v1::PresumeAnswer Ask(const knowledge::Knowledge& book, const Scene& scene,
   for (const knowledge::v1::Label* child : book.Children("MAIN.SUB")) {
     question.add_choices()->set_label(child->label());
   }
-  const RuleIndex index(book);
-  const EvidenceView view(scene.evidence());
-  return Presume({book, index, view}, question, similar);
+  return Presume(testing::Asked(book, scene.evidence()).the_case(), question, similar);
 }
 
 std::vector<std::string> Labels(const v1::PresumeAnswer& answer) {

@@ -93,18 +93,6 @@ class ReportWriterTest : public ::testing::Test {
     result.set_status(status);
     result.set_message(message);
   }
-  galen::v1::Signal& AddSignal(const std::string& name, const std::vector<std::string>& labels,
-                               galen::v1::Strength strength) {
-    galen::v1::Signal& signal = *request_.mutable_evidence()->mutable_summary()->add_signals();
-    signal.set_id("signal/" + name + "@run.log");
-    signal.set_source("run.log");
-    signal.set_excerpt("line of " + name);
-    signal.set_strength(strength);
-    signal.set_role(galen::v1::PRIMARY);
-    signal.set_where(galen::v1::JOB_LOG);
-    for (const std::string& label : labels) signal.add_labels(label);
-    return signal;
-  }
   // ECC is confirmed and explains a remap and Xid 48; two leaves are rejected, one is open.
   void Confirmed() {
     *request_.add_hypotheses() = Judged("GPU.HEAT", Verdict::INCONCLUSIVE, 0.1, "");
@@ -215,31 +203,28 @@ TEST_F(ReportWriterTest, SaysWhatToCollectWhenNothingIsConfirmed) {
   EXPECT_EQ(report.suggestions_size(), 1);
 }
 
-TEST_F(ReportWriterTest, NamesAsSuspectsWhatMessagesSpeakForAndPresumesOneThatStandsAlone) {
-  AddSignal("own", {"GPU.HEAT"}, galen::v1::STRONG);
-  AddSignal("shared", {"GPU.SRAM", "GPU.CLOCK"}, galen::v1::STRONG);
-  AddSignal("weak", {"GPU.REMAP"}, galen::v1::WEAK);
+TEST_F(ReportWriterTest, NamesTheSuspectsWithWhatSpeaksForThemAndPresumesTheOneThatIsLikely) {
+  for (const char* label : {"GPU.HEAT", "GPU.CLOCK"}) {
+    Verdict& suspect = *reasoner_.conclude->add_suspects();
+    suspect = Judged(label, Verdict::INCONCLUSIVE, 0.4, "gpu.ecc@n1").verdict();
+  }
+  reasoner_.conclude->set_presumed_label("GPU.HEAT");
   const Report report = Conclude()->report();
-  ASSERT_EQ(report.suspects_size(), 3);
+  EXPECT_EQ(report.outcome(), Report::NO_CAUSE_CONFIRMED);
+  ASSERT_EQ(report.suspects_size(), 2);
   EXPECT_EQ(report.suspects(0).label(), "GPU.HEAT");
-  EXPECT_THAT(report.suspects(0).evidence_ids(), ElementsAre("signal/own@run.log"));
+  EXPECT_EQ(report.suspects(0).probability(), 0.4);
+  EXPECT_THAT(report.suspects(0).evidence_ids(), ElementsAre("gpu.ecc@n1"));
   EXPECT_EQ(report.presumed_cause().label(), "GPU.HEAT");
   EXPECT_THAT(report.next_steps(), Contains(HasSubstr("repair GPU.HEAT")));
 }
 
-TEST_F(ReportWriterTest, TwoMessagesOfEqualStrengthPresumeNeither) {
-  AddSignal("one", {"GPU.HEAT"}, galen::v1::STRONG);
-  AddSignal("two", {"GPU.CLOCK"}, galen::v1::STRONG);
+TEST_F(ReportWriterTest, SuspectsOfWhichNoneIsLikelyPresumeNothing) {
+  *reasoner_.conclude->add_suspects() =
+      Judged("GPU.HEAT", Verdict::INCONCLUSIVE, 0.1, "gpu.ecc@n1").verdict();
   const Report report = Conclude()->report();
-  EXPECT_EQ(report.suspects_size(), 2);
+  EXPECT_EQ(report.suspects_size(), 1);
   EXPECT_FALSE(report.has_presumed_cause());
-}
-
-TEST_F(ReportWriterTest, NeitherAPersonsGuessNorWhatWasRejectedIsASuspect) {
-  AddSignal("guess", {"GPU.HEAT"}, galen::v1::DECISIVE).set_where(galen::v1::DESCRIPTION);
-  AddSignal("refuted", {"GPU.CLOCK"}, galen::v1::DECISIVE);
-  *request_.add_hypotheses() = Judged("GPU.CLOCK", Verdict::REJECTED, 0.04, "gpu.sram@n1");
-  EXPECT_THAT(Conclude()->report().suspects(), IsEmpty());
 }
 
 TEST_F(ReportWriterTest, AsksOnceForWhatTelemetryLackedAndFirstForWhatSilencedACheck) {

@@ -49,8 +49,8 @@ class FakeReasoner final : public reasoner::Reasoner {
                                                       absl::Time) const override {
     return absl::UnimplementedError("fake");
   }
-  absl::StatusOr<galen::v1::Verdict> Judge(const reasoner::v1::JudgeQuestion&,
-                                           absl::Time) const override {
+  absl::StatusOr<reasoner::v1::JudgeAnswer> Judge(const reasoner::v1::JudgeQuestion&,
+                                                  absl::Time) const override {
     return absl::UnimplementedError("fake");
   }
   absl::StatusOr<reasoner::v1::CritiqueAnswer> Critique(const reasoner::v1::CritiqueQuestion&,

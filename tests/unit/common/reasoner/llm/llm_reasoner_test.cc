@@ -135,9 +135,10 @@ TEST(LlmReasoner, IsNotAskedWhereTheRulesAreSure) {
     verdict.set_probability(0.9);
     bench.rules.verdicts["NET.LINK.DOWN"] = verdict;
     auto question = Asked<v1::JudgeQuestion>();
-    question.set_label("NET.LINK.DOWN");
-    EXPECT_EQ(bench.reasoner.Judge(question, absl::InfiniteFuture())->ShortDebugString(),
-              verdict.ShortDebugString());
+    question.add_labels("NET.LINK.DOWN");
+    EXPECT_EQ(
+        bench.reasoner.Judge(question, absl::InfiniteFuture())->verdicts(0).ShortDebugString(),
+        verdict.ShortDebugString());
   }
   EXPECT_FALSE(bench.reasoner.Conclude(Asked<v1::ConcludeQuestion>(), absl::InfiniteFuture())
                    ->has_reasoned());
@@ -168,7 +169,7 @@ TEST(LlmReasoner, GivesNoVerdict) {
   open.set_outcome(Verdict::INCONCLUSIVE);
   open.set_probability(0.5);
   auto question = Asked<v1::JudgeQuestion>();
-  question.set_label("NET.LINK.DOWN");
+  question.add_labels("NET.LINK.DOWN");
   for (const char* said :
        {R"({"opinion": "supports", "text": "CONFIRMED, certain", "evidence": ["c1"]})",
         R"({"opinion": "supports", "text": "x", "evidence": ["c1"], "outcome": "CONFIRMED"})",
@@ -176,11 +177,12 @@ TEST(LlmReasoner, GivesNoVerdict) {
         R"({"opinion": "supports", "text": "x", "evidence": ["c77"]})"}) {
     Bench bench([&](const ChatRequest&) { return said; });
     bench.rules.verdicts["NET.LINK.DOWN"] = open;
-    const auto verdict = bench.reasoner.Judge(question, absl::InfiniteFuture());
-    ASSERT_TRUE(verdict.ok());
-    EXPECT_EQ(verdict->label(), "NET.LINK.DOWN");
-    EXPECT_EQ(verdict->outcome(), Verdict::INCONCLUSIVE);
-    EXPECT_DOUBLE_EQ(verdict->probability(), 0.5);
+    const auto answer = bench.reasoner.Judge(question, absl::InfiniteFuture());
+    ASSERT_TRUE(answer.ok());
+    ASSERT_EQ(answer->verdicts_size(), 1);
+    EXPECT_EQ(answer->verdicts(0).label(), "NET.LINK.DOWN");
+    EXPECT_EQ(answer->verdicts(0).outcome(), Verdict::INCONCLUSIVE);
+    EXPECT_DOUBLE_EQ(answer->verdicts(0).probability(), 0.5);
   }
 }
 

@@ -158,6 +158,38 @@ TEST_F(CaseRunnerTest, ACauseOutsideTheTaxonomyCannotBeNamed) {
   }
 }
 
+TEST_F(CaseRunnerTest, AMeasuredCaseTellsWhatWasAskedAndSeen) {
+  const v1::CaseResult measured =
+      runner_->Run(ACase("new", kSimilarTicket, 0), "exhaustive", Mode::kMeasured);
+  ASSERT_EQ(measured.observed_size(), 2) << "nobody could tell whether the filter is full";
+  EXPECT_EQ(measured.observed(0).name(), "gpu.fan speed == 0");
+  EXPECT_TRUE(measured.observed(0).seen());
+  EXPECT_EQ(measured.observed(1).name(), "gpu.fan speed == 0 on some");
+  EXPECT_FALSE(measured.observed(1).seen()) << "nothing else was read that differs";
+}
+
+TEST_F(CaseRunnerTest, WhatMostOtherIncidentsShowConvictsNobody) {
+  v1::Case a_case = ACase("new", "Training is slow on one node since Monday", 0);
+  knowledge::v1::BaseRate& rate = *a_case.add_base_rates();
+  rate.set_of("gpu.fan speed == 0");
+  rate.set_seen(80);
+  rate.set_asked(100);
+  const v1::CaseResult result = runner_->Run(a_case, "tiered", Mode::kPlain);
+  EXPECT_EQ(result.error(), "");
+  EXPECT_FALSE(result.has_primary() && !result.primary().presumed());
+  EXPECT_NE(runner_->KeyOf(a_case), runner_->KeyOf(ACase("new", a_case.description(), 0)));
+}
+
+TEST_F(CaseRunnerTest, APostedReportIsReadAsDiagnoseReadsIt) {
+  std::ofstream(directory_ / "report.md") << "the job on n1 hangs\n\n```\n$ free -m\nx\n```\n";
+  v1::Case a_case;
+  a_case.set_id("posted");
+  a_case.add_texts((directory_ / "report.md").string());
+  const v1::CaseResult result = runner_->Run(a_case, "tiered", Mode::kPlain);
+  EXPECT_EQ(result.error(), "");
+  EXPECT_EQ(result.artefacts(), 1);
+}
+
 TEST_F(CaseRunnerTest, TheMachineThatItRunsOnIsNeverExamined) {
   v1::Case a_case = ACase("new", "Training is slow since Monday", 0);
   a_case.clear_nodes();

@@ -31,7 +31,7 @@ class CorpusTest : public testing::Test {
   }
   absl::Status Refused(const std::string& answers) const {
     Write("answers.jsonl", answers);
-    return ReadCorpus(directory_.string()).status();
+    return ReadCorpora({directory_.string()}).status();
   }
 
   const fs::path directory_;
@@ -51,7 +51,7 @@ TEST_F(CorpusTest, ReadsAnswersWithTheirIncidentsAndBundles) {
   fs::create_directory(directory_ / "bundles" / "a");
   Write("bundles/b.tar.gz", "");
 
-  const auto corpus = ReadCorpus(directory_.string());
+  const auto corpus = ReadCorpora({directory_.string()});
 
   ASSERT_TRUE(corpus.ok()) << corpus.status();
   ASSERT_EQ(corpus->cases.size(), 2);
@@ -75,10 +75,51 @@ TEST_F(CorpusTest, ReadsAnswersWithTheirIncidentsAndBundles) {
 TEST_F(CorpusTest, ACaseWithoutABundleIsItsIncident) {
   Write("answers.jsonl", R"({"id": "a", "labels": ["GPU.X.Y"]})");
   Write("incidents.jsonl", R"({"id": "a", "title": "T", "description": "D"})");
-  const auto corpus = ReadCorpus(directory_.string());
+  const auto corpus = ReadCorpora({directory_.string()});
   ASSERT_TRUE(corpus.ok()) << corpus.status();
   EXPECT_EQ(corpus->cases[0].bundle(), "");
   EXPECT_EQ(corpus->cases[0].description(), "D");
+}
+
+TEST_F(CorpusTest, AReportIsItsTextAndTheFilesBesideIt) {
+  fs::create_directories(directory_ / "r1" / "files");
+  Write("r1/report.md", "it hangs");
+  Write("r1/files/train.log", "");
+  Write("r1/files/dmesg.txt", "");
+  Write("answers.jsonl",
+        R"({"id": "r1", "labels": ["GPU.X.Y"], "acceptable": ["GPU.X.Z"], "never": ["GPU.X.W"], )"
+        R"("host": "n1", "device": "gpu:4", "source": "https://x/1"})");
+  const auto corpus = ReadCorpora({directory_.string()});
+  ASSERT_TRUE(corpus.ok()) << corpus.status();
+  const v1::Case& report = corpus->cases[0];
+  EXPECT_THAT(report.texts(), ElementsAre((directory_ / "r1" / "report.md").string(),
+                                          (directory_ / "r1" / "files" / "dmesg.txt").string(),
+                                          (directory_ / "r1" / "files" / "train.log").string()));
+  EXPECT_THAT(report.labels_acceptable(), ElementsAre("GPU.X.Z"));
+  EXPECT_THAT(report.never(), ElementsAre("GPU.X.W"));
+  EXPECT_THAT(report.hosts(), ElementsAre("n1"));
+  EXPECT_THAT(report.faulty(), ElementsAre("n1", "gpu:4"));
+  EXPECT_EQ(report.source(), "https://x/1");
+}
+
+TEST_F(CorpusTest, SeveralCorporaAreReadInOrderAndEachCaseKnowsItsOwn) {
+  for (const char* name : {"one", "two"}) {
+    fs::create_directories(directory_ / name);
+    Write(std::string(name) + "/incidents.jsonl",
+          std::string("{\"id\": \"") + name + "\", \"description\": \"D\"}");
+    Write(std::string(name) + "/answers.jsonl",
+          std::string("{\"id\": \"") + name + "\", \"labels\": []}");
+  }
+  const std::string one = (directory_ / "one").string();
+  const std::string two = (directory_ / "two").string();
+  const auto corpora = ReadCorpora({two, one});
+  ASSERT_TRUE(corpora.ok()) << corpora.status();
+  EXPECT_THAT(corpora->directories, ElementsAre(two, one));
+  ASSERT_EQ(corpora->cases.size(), 2);
+  EXPECT_EQ(corpora->cases[0].corpus(), "two");
+  EXPECT_EQ(corpora->cases[1].corpus(), "one");
+  // One answer would be scored twice.
+  EXPECT_EQ(ReadCorpora({one, one}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(CorpusTest, NodesDeclareWhatChecksSawInTheFormThatChecksRunPrints) {
@@ -86,7 +127,7 @@ TEST_F(CorpusTest, NodesDeclareWhatChecksSawInTheFormThatChecksRunPrints) {
   Write("incidents.jsonl",
         R"({"id": "a", "description": "D", "nodes": [{"name": "n1", "results": [)"
         R"({"check": "gpu.ecc", "findings": [{"name": "errors", "intValue": "3"}]}]}]})");
-  const auto corpus = ReadCorpus(directory_.string());
+  const auto corpus = ReadCorpora({directory_.string()});
   ASSERT_TRUE(corpus.ok()) << corpus.status();
   ASSERT_EQ(corpus->cases[0].nodes_size(), 1);
   EXPECT_EQ(corpus->cases[0].nodes(0).results(0).findings(0).int_value(), 3);
@@ -108,7 +149,7 @@ TEST_F(CorpusTest, AMistakeInANodeNamesFileLineAndNode) {
   for (const auto& mistake : kMistakes) {
     Write("incidents.jsonl",
           std::string(R"({"id": "a", "description": "D", "nodes": )") + mistake.nodes + "}");
-    const auto corpus = ReadCorpus(directory_.string());
+    const auto corpus = ReadCorpora({directory_.string()});
     EXPECT_EQ(corpus.status().code(), absl::StatusCode::kInvalidArgument) << mistake.nodes;
     EXPECT_THAT(std::string(corpus.status().message()), HasSubstr(mistake.named));
   }
@@ -117,7 +158,7 @@ TEST_F(CorpusTest, AMistakeInANodeNamesFileLineAndNode) {
 TEST_F(CorpusTest, SaysWhichRecordsHaveNoAnswer) {
   Write("answers.jsonl", R"({"id": "a", "labels": []})");
   Write("incidents.jsonl", "{\"id\": \"a\", \"description\": \"D\"}\n{\"id\": \"lost\"}\n");
-  const auto corpus = ReadCorpus(directory_.string());
+  const auto corpus = ReadCorpora({directory_.string()});
   ASSERT_TRUE(corpus.ok()) << corpus.status();
   EXPECT_THAT(corpus->remarks, ElementsAre(HasSubstr("lost")));
 }
@@ -155,9 +196,9 @@ TEST_F(CorpusTest, NestingWithoutEndIsRefused) {
 }
 
 TEST_F(CorpusTest, AMissingDirectoryOrAnswersFileIsNotFound) {
-  EXPECT_EQ(ReadCorpus((directory_ / "none").string()).status().code(),
+  EXPECT_EQ(ReadCorpora({(directory_ / "none").string()}).status().code(),
             absl::StatusCode::kNotFound);
-  EXPECT_EQ(ReadCorpus(directory_.string()).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ReadCorpora({directory_.string()}).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ std::vector<std::string> Names(const knowledge::v1::KnowledgeBase& base) {
 }
 
 TEST(Restrict, APlainCaseAndAnUnseenOneKnowTheWholeTaxonomy) {
-  for (const Mode mode : {Mode::kPlain, Mode::kUnseen}) {
+  for (const Mode mode : {Mode::kPlain, Mode::kUnseen, Mode::kMeasured}) {
     knowledge::v1::KnowledgeBase base = Base();
     Restrict(mode, CaseOf("GPU.A"), base);
     EXPECT_THAT(Off(base), IsEmpty());
@@ -80,6 +80,15 @@ TEST(Restrict, WhatDecidesIsWithheldUnderEveryNameOfTheCause) {
   base = Base();
   Restrict(Mode::kWithheld, CaseOf("GPU.A", "GPU.SUB.B"), base);
   EXPECT_THAT(Off(base), ElementsAre("gpu.a", "gpu.b"));
+}
+
+TEST(Restrict, AMessageThatDecidesIsWithheldAndOneThatHintsIsNot) {
+  knowledge::v1::KnowledgeBase base = Base();
+  base.mutable_signals(0)->set_strength(galen::v1::STRONG);
+  base.mutable_signals(1)->set_strength(galen::v1::WEAK);
+  Restrict(Mode::kWithheld, CaseOf("GPU.A"), base);
+  EXPECT_THAT(base.signals(0).labels(), IsEmpty());
+  EXPECT_THAT(base.signals(1).labels(), ElementsAre("GPU.A"));
 }
 
 TEST(Restrict, OutsideTheTaxonomyNothingKnowsTheLabel) {

@@ -63,7 +63,7 @@ TEST(ReliabilitySvg, HasAPointForEachBinThatHasVerdicts) {
 
 TEST(Page, EscapesWhatComesFromTheCorpus) {
   v1::Report report;
-  report.set_corpus("/tmp/<b>");
+  report.add_corpora("/tmp/<b>");
   report.add_remarks("<img src=x>");
   v1::Scores& run = *report.add_runs();
   run.set_strategy("tiered");

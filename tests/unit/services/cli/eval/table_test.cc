@@ -87,6 +87,7 @@ TEST(Tables, EveryRowHasACellForEachHeading) {
     run = RunOf("tiered", mode, 1);
     run.add_categories()->set_main("GPU");
     run.add_pipelines()->set_origin("HISTORY");
+    run.add_naming()->set_corpus("dev");
     run.mutable_primary_calibration()->add_bins()->set_verdicts(1);
     run.mutable_verdict_calibration()->add_bins()->set_verdicts(1);
   }

@@ -131,7 +131,7 @@ TEST_F(KbTest, TheGuideAsksForEverythingAndWritesWhatLintAccepts) {
                                           "slow steps\n\n"
                                           "kernel_log strong HBM over temperature\n\n"
                                           "site.heat\n/run/heat\nhot bool node ^hot\n\n"
-                                          "site.heat hot == true\n\n"
+                                          "site.heat hot == true\n\n\n"
                                           "site.heat hot == false\n\n"
                                           "provider\nhigh\nlow\nCool it\n")),
             kOk)
@@ -139,7 +139,8 @@ TEST_F(KbTest, TheGuideAsksForEverythingAndWritesWhatLintAccepts) {
   const std::string text = SiteFile("gpu.memory.hot.yaml");
   EXPECT_THAT(text, AllOf(HasSubstr("label: GPU.MEMORY.HOT"), HasSubstr("name: site.heat"),
                           HasSubstr("file: /run/heat"), HasSubstr("mitigation: Cool it"),
-                          HasSubstr("pattern: HBM over temperature"), HasSubstr("added: 20")));
+                          HasSubstr("defining: true"), HasSubstr("pattern: HBM over temperature"),
+                          HasSubstr("added: 20")));
   EXPECT_EQ(LintKnowledge({root_ + "/shipped", site_}, false, console_), kOk) << out_.str();
 }
 

