@@ -40,7 +40,7 @@ constexpr double kGuessedIncidents = 3;
 constexpr double kGuessedMessages = 16;
 // That nobody has seen a state is no more than this many incidents in which somebody did: the field
 // is more varied than what was measured, and one state alone convicts nobody.
-constexpr double kLeastSeen = 0.2;
+constexpr double kLeastSeen = 0.05;
 // The same of one of the two forms of an observation, of which half the rate of both is the guess.
 constexpr double kGuessedFormIncidents = 100;
 // A consequence on a survivor, a wrapper or a word of context shows beside many causes.
@@ -54,11 +54,12 @@ constexpr double kFurther = 0.35;
 // alone takes no more than this.
 constexpr double kSeenIfThere = 0.4;
 constexpr double kMostAbsent = 2.0;
-// A cause is refuted though it is there this often; guessed base of a refutation; the most that
-// refutations take.
+// A cause is refuted though it is there this often; guessed base of a refutation; the least that
+// one takes, and the most that all of them take.
 constexpr double kRefutedThough = 0.1;
 constexpr double kRefutedBase = 0.4;
 constexpr double kGuessedRefutations = 4;
+constexpr double kLeastRefuted = 1.6;
 constexpr double kMostRefuted = 6.0;
 // Log-odds of the leaf that is described most like the incident; less by the logarithm of its rank.
 constexpr double kLikest = 3.0;
@@ -111,11 +112,9 @@ double WeightOf(const Case& the_case, const Entry& entry, double strength_if_eff
   const bool on_some = IsOnSome(the_case.evidence, entry);
   const Rate form = the_case.rates.Of(*entry.rule, on_some);
   const Rate both = {form.seen + the_case.rates.Of(*entry.rule, !on_some).seen, form.asked};
-  double of_both = BaseOf(both, kind.base, kGuessedIncidents);
-  if (both.asked > 0 && !entry.rule->defining()) {
-    of_both = std::max(of_both, kLeastSeen / both.asked);
-  }
-  const double base = form.asked == 0 ? of_both : BaseOf(form, of_both / 2, kGuessedFormIncidents);
+  const double of_both = BaseOf(both, kind.base, kGuessedIncidents);
+  double base = form.asked == 0 ? of_both : BaseOf(form, of_both / 2, kGuessedFormIncidents);
+  if (form.asked > 0 && !entry.rule->defining()) base = std::max(base, kLeastSeen / form.asked);
   return WeightOf(strength_if_effect > 0 ? strength_if_effect : kind.strength, base);
 }
 
@@ -181,7 +180,10 @@ void AddEvents(const Case& the_case, const Label& leaf, absl::string_view node,
       return rule.check() == event.result->check() && rule.finding() == event.finding->name() &&
              knowledge::Compare(rule, *event.finding, *event.result) == Truth::kTrue;
     };
-    if (std::any_of(leaf.confirm().begin(), leaf.confirm().end(), confirms)) continue;
+    if (std::any_of(leaf.confirm().begin(), leaf.confirm().end(), confirms) ||
+        ComesBefore(the_case, leaf, *event.finding, *event.result)) {
+      continue;
+    }
     for (const Label* other :
          the_case.index.Confirming(event.result->check(), event.finding->name())) {
       for (const Rule& rule : other->confirm()) {
@@ -206,7 +208,12 @@ void AddEffects(const Case& the_case, const Label& leaf, absl::string_view node,
     for (const Rule& rule : effect->confirm()) {
       if (rule.context() || LogsOnly(the_case, rule)) continue;
       Entry entry = EvaluateConfirm(the_case.knowledge, rule, the_case.evidence, node);
-      if (entry.truth == Truth::kTrue) AddEffect(the_case, std::move(entry), collector);
+      if (entry.truth != Truth::kTrue) continue;
+      const bool earlier =
+          std::any_of(entry.findings.begin(), entry.findings.end(), [&](const Finding* finding) {
+            return ComesBefore(the_case, leaf, *finding, *entry.result);
+          });
+      if (!earlier) AddEffect(the_case, std::move(entry), collector);
     }
   }
 }
@@ -265,7 +272,7 @@ double Against(const Case& the_case, const Belief& belief) {
   double refuted = 0;
   for (const Entry& entry : belief.opposing) {
     const double base = BaseOf(the_case.rates.Of(*entry.rule), kRefutedBase, kGuessedRefutations);
-    refuted += std::min(0.0, std::log(kRefutedThough / base));
+    refuted += std::min(-kLeastRefuted, std::log(kRefutedThough / base));
   }
   return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
 }

@@ -28,11 +28,13 @@ using galen::v1::Verdict;
 using knowledge::v1::Label;
 
 // Suspects of a search that proved nothing: so many, each at least this probable; and the first is
-// presumed when it is this probable. On 225 incidents 83 of 98 leaves between this and what is
-// proven were the cause.
+// presumed when it is this probable, or, as the only one, this. On 242 incidents, each judged by
+// base rates of the others, the first was the cause in 30 of 46 above 0.35, and in 6 of 7 that
+// stood alone above 0.15.
 constexpr int kNamedSuspects = 3;
 constexpr double kWorthNaming = 0.03;
 constexpr double kWorthPresuming = 0.35;
+constexpr double kWorthPresumingAlone = 0.15;
 
 // One thing that a cause rests on.
 struct Ground {
@@ -130,6 +132,9 @@ bool LooksLike(const Label& a, const Label& b) {
 
 bool IsEffect(const Case& the_case, const Cause& effect, const Cause& cause) {
   if (!ShareANode(effect, cause)) return false;
+  // No effect comes before its cause.
+  constexpr int64_t kUntold = std::numeric_limits<int64_t>::max();
+  if (cause.earliest != kUntold && effect.earliest < cause.earliest) return false;
   const bool listed = ListsEffect(*cause.leaf, effect.hypothesis->label());
   const bool lists = ListsEffect(*effect.leaf, cause.hypothesis->label());
   // A cause that something speaks against is over; an effect that outlived it is what is wrong now.
@@ -343,9 +348,14 @@ void AddSuspects(const Case& the_case, v1::ConcludeAnswer& answer) {
     const double probability = beliefs.Probability(*leaf);
     if (answer.suspects_size() == kNamedSuspects || probability < kWorthNaming) break;
     if (DescribeBest(the_case.knowledge, beliefs.Of(*leaf)).empty()) continue;
-    const bool first = answer.suspects().empty() && leaf == beliefs.ranked().front();
     *answer.add_suspects() = Judge(the_case, beliefs, *leaf);
-    if (first && probability >= kWorthPresuming) answer.set_presumed_label(leaf->label());
+  }
+  if (answer.suspects().empty()) return;
+  const Verdict& first = answer.suspects(0);
+  const bool alone = answer.suspects_size() == 1;
+  if (first.label() == beliefs.ranked().front()->label() &&
+      first.probability() >= (alone ? kWorthPresumingAlone : kWorthPresuming)) {
+    answer.set_presumed_label(first.label());
   }
 }
 

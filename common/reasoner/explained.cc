@@ -1,6 +1,9 @@
 #include "common/reasoner/explained.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "absl/time/time.h"
 
 namespace galen::reasoner {
 namespace {
@@ -8,6 +11,12 @@ namespace {
 using galen::v1::Finding;
 using galen::v1::Hypothesis;
 using knowledge::v1::Label;
+
+std::optional<absl::Time> TimeOf(const Finding& finding) {
+  if (!finding.has_event_value() || !finding.event_value().has_time()) return std::nullopt;
+  const auto& time = finding.event_value().time();
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
 
 bool ConfirmsBy(const Label& leaf, const Finding& finding, const galen::v1::CheckResult& result) {
   return std::any_of(leaf.confirm().begin(), leaf.confirm().end(), [&](const auto& rule) {
@@ -41,9 +50,26 @@ bool WasJudged(const google::protobuf::RepeatedPtrField<Hypothesis>& judged,
   });
 }
 
+bool ComesBefore(const Case& the_case, const Label& leaf, const Finding& finding,
+                 const galen::v1::CheckResult& result) {
+  const std::optional<absl::Time> time = TimeOf(finding);
+  if (!time.has_value()) return false;
+  bool logged = false;
+  for (const EvidenceView::Event& event : the_case.evidence.events()) {
+    if (event.result->node() != result.node()) continue;
+    const std::optional<absl::Time> own = TimeOf(*event.finding);
+    if (!own.has_value() || !ConfirmsBy(leaf, *event.finding, *event.result)) continue;
+    if (*own <= *time) return false;
+    logged = true;
+  }
+  return logged;
+}
+
 bool Explains(const Case& the_case, const Label& leaf, const Finding& finding,
               const galen::v1::CheckResult& result) {
   if (ConfirmsBy(leaf, finding, result)) return true;
+  // No effect comes before its cause.
+  if (ComesBefore(the_case, leaf, finding, result)) return false;
   const std::string effect = EffectName(finding);
   if (!effect.empty() && ListsEffect(leaf, effect)) return true;
   const RuleIndex::Labels& others = the_case.index.Confirming(result.check(), finding.name());

@@ -17,8 +17,13 @@ std::vector<const galen::v1::Hypothesis*> Confirmed(
 bool WasJudged(const google::protobuf::RepeatedPtrField<galen::v1::Hypothesis>& judged,
                absl::string_view label);
 
+// The finding is an event that was logged before any event that speaks for `leaf` on that node: it
+// is no effect of it.
+bool ComesBefore(const Case& the_case, const knowledge::v1::Label& leaf,
+                 const galen::v1::Finding& finding, const galen::v1::CheckResult& result);
+
 // `leaf` accounts for the finding: one of its confirm rules is true of it, or it lists the event,
-// or it lists a leaf of which a confirm rule is true of it.
+// or it lists a leaf of which a confirm rule is true of it; what it lists does not come before it.
 bool Explains(const Case& the_case, const knowledge::v1::Label& leaf,
               const galen::v1::Finding& finding, const galen::v1::CheckResult& result);
 

@@ -78,8 +78,9 @@ absl::StatusOr<std::unique_ptr<const CaseRunner>> CaseRunner::Create(
                          intake::Kinds::Compile(knowledge->base()));
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const talk::TalkWords> words,
                          cli::LoadTalkWords(knowledge_directories));
-  return std::unique_ptr<const CaseRunner>(new CaseRunner(
-      std::move(knowledge), std::move(scanner), std::move(kinds), std::move(words), model));
+  return std::unique_ptr<const CaseRunner>(
+      new CaseRunner(knowledge_directories, std::move(knowledge), std::move(scanner),
+                     std::move(kinds), std::move(words), model));
 }
 
 v1::CaseResult CaseRunner::Run(const v1::Case& a_case, const std::string& strategy,
@@ -154,6 +155,7 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
 
   cli::LocalMesh::Options options;
   options.threads = kThreads;
+  options.knowledge = directories_;
   options.loaded = std::make_shared<const knowledge::Knowledge>(std::move(base));
   options.scanner = scanner_;
   options.words = words_;

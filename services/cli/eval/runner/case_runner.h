@@ -39,12 +39,14 @@ class CaseRunner {
   const knowledge::Knowledge& knowledge() const { return *knowledge_; }
 
  private:
-  CaseRunner(std::shared_ptr<const knowledge::Knowledge> knowledge,
+  CaseRunner(std::vector<std::string> directories,
+             std::shared_ptr<const knowledge::Knowledge> knowledge,
              std::shared_ptr<const logs::Scanner> scanner,
              std::shared_ptr<const intake::Kinds> kinds,
              std::shared_ptr<const talk::TalkWords> words,
              std::optional<reasoner::llm::Model> model)
-      : knowledge_(std::move(knowledge)),
+      : directories_(std::move(directories)),
+        knowledge_(std::move(knowledge)),
         scanner_(std::move(scanner)),
         kinds_(std::move(kinds)),
         words_(std::move(words)),
@@ -53,6 +55,7 @@ class CaseRunner {
   absl::StatusOr<v1::CaseResult> TryRun(const v1::Case& a_case, const std::string& strategy,
                                         Mode mode) const;
 
+  const std::vector<std::string> directories_;
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
   const std::shared_ptr<const logs::Scanner> scanner_;
   const std::shared_ptr<const intake::Kinds> kinds_;

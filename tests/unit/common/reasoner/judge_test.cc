@@ -171,6 +171,37 @@ TEST(Judge, WhatAProvenCauseAccountsForProvesNoSecondOne) {
   EXPECT_EQ(JudgeOf(book, alone, "MAIN.SUB.FIRMWARE").outcome(), Verdict::CONFIRMED);
 }
 
+TEST(Judge, NoEffectComesBeforeItsCause) {
+  Book made;
+  made.Check("log", "xid", "event", Rule::NE, "none");
+  made.Leaf("MAIN.SUB.REMAP").Confirm("log", "xid", Rule::IN, "64").Causes("Xid 48");
+  made.Leaf("MAIN.SUB.ECC").Confirm("log", "xid", Rule::IN, "48");
+  const auto book = made.Make();
+  const auto outcome = [&](int64_t seconds_of_48) {
+    const Scene scene = Scene(book).Saw(
+        "log", {Event("xid", "48", "gpu:0", seconds_of_48), Event("xid", "64", "gpu:0", 100)});
+    return JudgeOf(book, scene, "MAIN.SUB.ECC").outcome();
+  };
+  EXPECT_EQ(outcome(101), Verdict::REJECTED) << "the failed remap accounts for it";
+  EXPECT_EQ(outcome(99), Verdict::CONFIRMED);
+}
+
+TEST(Judge, WhatSpeaksAgainstACauseTakesFromItHoweverRareThatIs) {
+  Book made = Counter();
+  made.Rate("against gpu.ecc errors > 0", 0, 150);
+  made.Leaf("MAIN.SUB.BOARD")
+      .Confirm("gpu.board", "bad", Rule::EQ, "true")
+      .Refute("gpu.ecc", "errors", Rule::GT, "0");
+  const auto book = made.Make();
+  const auto probability = [&](int errors) {
+    const Scene scene = Scene(book)
+                            .Saw("gpu.board", {Bool("bad", true, "gpu:0")})
+                            .Saw("gpu.ecc", {Int("errors", errors, "gpu:0")});
+    return JudgeOf(book, scene, "MAIN.SUB.BOARD").probability();
+  };
+  EXPECT_LT(probability(3), probability(0) - 0.1);
+}
+
 TEST(Judge, ARefutedCauseNeedsMoreThanOneSign) {
   Book made = Counter();
   made.Leaf("MAIN.SUB.OOM")
