@@ -15,9 +15,9 @@ namespace {
 
 using galen::v1::Signal;
 
-// History says at most one half; that much weighs as one decisive signal does in the order of
-// search, which is 4 in log-odds.
-constexpr double kSimilar = 8.0;
+// History says at most one half, which weighs as much as an observation of two words: 2 in
+// log-odds.
+constexpr double kSimilar = 4.0;
 
 v1::PresumeAnswer::Cause MakeCause(const std::string& label, const Case& the_case,
                                    const v1::HistoryAnswer::Cause* past) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -117,11 +119,12 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
                                ? "; no clear direction"
                                : absl::StrCat("; points to ", summary.failure_class()),
                            "; ", Plural(event.summarized().nodes_size(), "node", "nodes")));
-      int shown = 0;
+      std::set<std::string> shown;
       for (const v1::Signal& signal : summary.signals()) {
         if (signal.strength() == v1::WEAK || signal.source() == "description") continue;
-        if (++shown > 3) break;
         const std::string place = absl::StrCat(signal.source(), ":", signal.first_line());
+        // A line may be several messages.
+        if (shown.size() == 3 || !shown.insert(place).second) continue;
         lines.push_back(
             absl::StrCat("    ", Paint(terminal_, Colour::kDim, place), "  ",
                          Shorten(signal.excerpt(),

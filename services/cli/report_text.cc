@@ -354,9 +354,11 @@ std::string ReportText(const v1::Diagnosis& diagnosis, bool verbose, const Termi
   } else {
     page.Blank();
     page.Line("More",
-              absl::StrCat(report.ruled_out_size(), " causes ruled out, ", report.undecided_size(),
-                           " undecided, ", report.secondary_effects_size(),
-                           " effects: --verbose; everything: --json"),
+              absl::StrCat(report.ruled_out_size(),
+                           report.ruled_out_size() == 1 ? " cause" : " causes", " ruled out, ",
+                           report.undecided_size(), " undecided, ", report.secondary_effects_size(),
+                           report.secondary_effects_size() == 1 ? " effect" : " effects",
+                           ": --verbose; everything: --json"),
               Colour::kDim);
   }
   return page.Take();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr absl::Duration kLongestQuestion = absl::Minutes(2);
 // As docs/reasoner.md gives a presumption.
-constexpr double kSimilarWeight = 8;
+constexpr double kSimilarWeight = 4;
 constexpr int kSimilarCauses = 20;
 
 std::unique_ptr<const knowledge::Knowledge> WithoutIncidents(
