@@ -64,7 +64,7 @@ constexpr double kMostRefuted = 6.0;
 // Log-odds of the leaf that is described most like the incident; less by the logarithm of its rank.
 constexpr double kLikest = 3.0;
 // Log-odds of "none of these" before any evidence, and of a leaf that only names how failures look.
-constexpr double kNone = 5.0;
+constexpr double kNoneOfThese = 5.0;
 constexpr double kResidual = -2.5;
 // A second cause in one incident is rare, unless the fault itself was seen.
 constexpr double kSecond = -4.0;
@@ -278,7 +278,7 @@ double Against(const Case& the_case, const Belief& belief) {
 }
 
 double LogOdds(const Case& the_case, const Belief& belief) {
-  return Prior(*belief.leaf) - kNone + Sum(belief.observations) + Against(the_case, belief);
+  return Prior(*belief.leaf) - kNoneOfThese + Sum(belief.observations) + Against(the_case, belief);
 }
 
 // What is left of a belief once `cause` is known to be there: what it does not account for, and no
