@@ -154,7 +154,13 @@ void ParseBaseRates(const FileContext& context, const Fields& file, Entries& ent
     rate.set_of(fields.RequiredText("of"));
     const auto count = [&](absl::string_view key) {
       constexpr double kMost = 1e6;
-      const double number = fields.Number(key).value_or(0);
+      const std::optional<double> given = fields.Number(key);
+      if (!given.has_value()) {
+        fields.Error(node->line, absl::StrCat("\"", key, "\" is missing"),
+                     "write how many incidents, 0 to 1000000");
+        return 0;
+      }
+      const double number = *given;
       if (number >= 0 && number <= kMost) return static_cast<int32_t>(number);
       fields.Error(node->line, absl::StrCat("\"", key, "\" is ", number),
                    "write how many incidents, 0 to 1000000");

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
-#include <tuple>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/reasoner/explained.h"
 
@@ -38,20 +35,19 @@ constexpr double kEffectStrength = 0.4;
 // So many incidents the guess above counts for, beside those that were measured.
 constexpr double kGuessedIncidents = 3;
 constexpr double kGuessedMessages = 16;
-// That nobody has seen a state is no more than this many incidents in which somebody did: the field
-// is more varied than what was measured, and one state alone convicts nobody.
+// A state that was never seen counts as seen in this many incidents: the field is more varied than
+// the incidents that were measured.
 constexpr double kLeastSeen = 0.05;
 // The same of one of the two forms of an observation, of which half the rate of both is the guess.
 constexpr double kGuessedFormIncidents = 100;
 // A consequence on a survivor, a wrapper or a word of context shows beside many causes.
 constexpr double kSecondary = 0.4;
 constexpr double kWrapper = 0.3;
-// What a person writes may be a guess.
+// A person may guess: words carry this share of their weight.
 constexpr double kOfWords = 0.4;
 // Each further observation of one witness tells this share of the one before.
 constexpr double kFurther = 0.35;
-// Of what a cause shows so often this share is not seen although it was looked for; and absence
-// alone takes no more than this.
+// A check sees this share of the signs that are there. Absent signs take this much at most.
 constexpr double kSeenIfThere = 0.4;
 constexpr double kMostAbsent = 2.0;
 // A cause is refuted though it is there this often; guessed base of a refutation; the least that
@@ -161,7 +157,7 @@ class Collector {
   std::map<std::pair<Witness, std::string>, Observation> best_;
 };
 
-// What an effect of the leaf shows; of all that its effects show, the one that tells most counts.
+// Adds a sign of an effect of the leaf. Only the weightiest sign of all its effects counts.
 void AddEffect(const Case& the_case, Entry entry, Collector& collector) {
   if (KindOf(the_case, entry).base == kContext.base) return;
   Observation seen;
@@ -281,8 +277,8 @@ double LogOdds(const Case& the_case, const Belief& belief) {
   return Prior(*belief.leaf) - kNoneOfThese + Sum(belief.observations) + Against(the_case, belief);
 }
 
-// What is left of a belief once `cause` is known to be there: what it does not account for, and no
-// words, which told of the first one.
+// The log-odds of a second cause, once `causes` are known to be there. Observations that they
+// account for do not count, and neither do words, which told of the first cause.
 double LogOddsBeside(const Case& the_case, const Belief& belief,
                      absl::Span<const Label* const> causes) {
   Belief rest = belief;
@@ -342,7 +338,7 @@ Belief Weigh(const Case& the_case, const Label& leaf, absl::string_view node) {
     }
   }
   AddMessages(the_case, leaf, node, collector);
-  // What a leaf brings about speaks for it beside a sign of its own.
+  // Effects speak for a leaf only beside a sign of its own.
   if (collector.HasEvidence()) AddEffects(the_case, leaf, node, collector);
   belief.observations = collector.Take();
   belief.log_odds = LogOdds(the_case, belief);

@@ -16,7 +16,7 @@
 
 namespace galen::reasoner {
 
-// What a judgement looks at. All of it outlives the judgement.
+// The input of a judgement. All parts must outlive it.
 struct Case {
   const knowledge::Knowledge& knowledge;
   const RuleIndex& index;
@@ -26,7 +26,7 @@ struct Case {
   absl::Span<const std::string> alike;
 };
 
-// Who tells something. What one of them tells several times over is told little more than once.
+// The source of an observation. Several observations of one source tell little more than one.
 enum class Witness {
   kMachine,
   kLog,

@@ -13,7 +13,7 @@ namespace galen::eval {
 // whose results have `observed`. All functions are pure.
 class BaseRates {
  public:
-  // `results` are those of `cases`, in the same order. Refers to the knowledge.
+  // `results` are those of `cases`, in the same order. Keeps no reference.
   BaseRates(const knowledge::Knowledge& knowledge, const std::vector<v1::Case>& cases,
             const std::vector<v1::CaseResult>& results);
 

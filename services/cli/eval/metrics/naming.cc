@@ -98,14 +98,7 @@ std::vector<v1::Naming> ScoreNaming(const std::vector<v1::Case>& cases,
     }
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const F1Scores f1 = ScoreLeaves(of_corpus[i]);
-    v1::LeafScores& leaves = *all[i].mutable_leaves();
-    leaves.set_cases(f1.cases);
-    leaves.set_leaves(f1.leaves);
-    leaves.set_micro_f1(f1.micro.F1());
-    leaves.set_macro_f1(f1.macro);
-    leaves.set_precision(f1.micro.Precision());
-    leaves.set_recall(f1.micro.Recall());
+    *all[i].mutable_leaves() = ToLeafScores(of_corpus[i]);
     all[i].set_calibration_error(Calibrate(beliefs[i]).error());
   }
   return all;

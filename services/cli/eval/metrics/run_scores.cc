@@ -26,18 +26,6 @@ bool IsTrue(const v1::Case& a_case, absl::string_view label) {
          (Contains(a_case.labels(), label) || Contains(a_case.labels_acceptable(), label));
 }
 
-v1::LeafScores ToLeafScores(const std::vector<const CaseScore*>& scores) {
-  const F1Scores f1 = ScoreLeaves(scores);
-  v1::LeafScores leaves;
-  leaves.set_cases(f1.cases);
-  leaves.set_leaves(f1.leaves);
-  leaves.set_micro_f1(f1.micro.F1());
-  leaves.set_macro_f1(f1.macro);
-  leaves.set_precision(f1.micro.Precision());
-  leaves.set_recall(f1.micro.Recall());
-  return leaves;
-}
-
 bool IsOfMain(const v1::Case& a_case, absl::string_view main) {
   const auto of_main = [&](const std::string& label) { return MainCategory(label) == main; };
   return std::any_of(a_case.labels().begin(), a_case.labels().end(), of_main) ||

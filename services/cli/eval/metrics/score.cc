@@ -116,6 +116,18 @@ F1Scores ScoreLeaves(absl::Span<const CaseScore* const> scores) {
   return all;
 }
 
+v1::LeafScores ToLeafScores(absl::Span<const CaseScore* const> scores) {
+  const F1Scores f1 = ScoreLeaves(scores);
+  v1::LeafScores leaves;
+  leaves.set_cases(f1.cases);
+  leaves.set_leaves(f1.leaves);
+  leaves.set_micro_f1(f1.micro.F1());
+  leaves.set_macro_f1(f1.macro);
+  leaves.set_precision(f1.micro.Precision());
+  leaves.set_recall(f1.micro.Recall());
+  return leaves;
+}
+
 F1Intervals Resample(absl::Span<const CaseScore* const> scores, std::int64_t seed, int draws) {
   if (scores.empty() || draws <= 0) return {};
   // Fixed by the standard, unlike its distributions: the same numbers on every machine.

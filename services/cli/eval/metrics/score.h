@@ -68,6 +68,8 @@ struct F1Scores {
   int leaves = 0;
 };
 F1Scores ScoreLeaves(absl::Span<const CaseScore* const> scores);
+// The same as it is reported.
+v1::LeafScores ToLeafScores(absl::Span<const CaseScore* const> scores);
 
 // The interval that holds the middle 95 % of micro and of macro F1 when the cases are drawn anew
 // with replacement `draws` times (the bootstrap's percentile interval). The same seed gives the

@@ -291,6 +291,17 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
   }
 }
 
+TEST(Lint, ABaseRateSaysHowManyIncidentsWereAskedAndNoFewerThanShowedIt) {
+  const auto problem = [](const std::string& rate) {
+    const auto lines = Lines(ProblemsOf(std::string(kSound) + "base_rates:\n  - " + rate + "\n"));
+    return lines.empty() ? std::string() : lines[0];
+  };
+  EXPECT_EQ(problem("{of: 'site.fan rpm == 600', seen: 2, asked: 9}"), "");
+  EXPECT_THAT(problem("{of: x, seen: 2}"), HasSubstr("\"asked\" is missing"));
+  EXPECT_THAT(problem("{of: x, seen: -1, asked: 9}"), HasSubstr("\"seen\" is -1"));
+  EXPECT_THAT(problem("{of: x, seen: 9, asked: 2}"), HasSubstr("was seen 9 times in 2 incidents"));
+}
+
 TEST(Lint, ACheckOfEarlierFailuresSaysWhichItCounts) {
   const auto problems = [](const std::string& data) {
     return Lines(ProblemsOf(absl::StrCat(

@@ -171,6 +171,21 @@ TEST(Judge, WhatAProvenCauseAccountsForProvesNoSecondOne) {
   EXPECT_EQ(JudgeOf(book, alone, "MAIN.SUB.FIRMWARE").outcome(), Verdict::CONFIRMED);
 }
 
+TEST(Judge, WhatOneDeviceShowsTellsMoreThanWhatAllShowWhereThatIsRarer) {
+  Book made;
+  made.Check("a", "bad", "bool", Rule::EQ, "true")
+      .Rate("a bad == true", 30, 150)
+      .Rate("a bad == true on some", 0, 150);
+  made.Leaf("MAIN.SUB.LEAF").Confirm("a", "bad", Rule::EQ, "true").AsState();
+  const auto book = made.Make();
+  const auto probability = [&](bool of_the_other) {
+    const Scene scene =
+        Scene(book).Saw("a", {Bool("bad", true, "gpu:0"), Bool("bad", of_the_other, "gpu:1")});
+    return JudgeOf(book, scene, "MAIN.SUB.LEAF").probability();
+  };
+  EXPECT_GT(probability(false), 2 * probability(true));
+}
+
 TEST(Judge, NoEffectComesBeforeItsCause) {
   Book made;
   made.Check("log", "xid", "event", Rule::NE, "none");
