@@ -93,6 +93,32 @@ void CutBare(absl::Span<const absl::string_view> lines, LineRange range,
 
 }  // namespace
 
+std::vector<CodeSpan> CodeSpans(absl::Span<const absl::string_view> lines, LineRange range) {
+  std::vector<CodeSpan> spans;
+  std::vector<CodeSpan> open;  // runs of the paragraph that nothing has closed yet, of each length
+  for (std::size_t line = range.first; line < range.end; ++line) {
+    if (IsBlank(lines[line])) open.clear();
+    for (std::size_t at = lines[line].find('`'); at != absl::string_view::npos;
+         at = lines[line].find('`', at)) {
+      std::size_t end = at;
+      while (end < lines[line].size() && lines[line][end] == '`') ++end;
+      const auto opened = std::find_if(open.begin(), open.end(), [&](const CodeSpan& span) {
+        return span.ticks == end - at;
+      });
+      if (opened == open.end()) {
+        open.push_back({line, end, line, end, end - at});
+      } else {
+        spans.push_back(*opened);
+        spans.back().last_line = line;
+        spans.back().end_byte = at;
+        open.clear();
+      }
+      at = end;
+    }
+  }
+  return spans;
+}
+
 bool HasFence(absl::Span<const absl::string_view> lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Fence open = FenceOf(lines[i]);

@@ -26,6 +26,20 @@ struct Block {
   bool code = false;       // the fence names a language in which no program prints
 };
 
+// Text between backticks within a paragraph (CommonMark 0.31, 6.1): from byte `first_byte` of line
+// `first_line` up to byte `end_byte` of line `last_line`, without the backticks.
+struct CodeSpan {
+  std::size_t first_line = 0;
+  std::size_t first_byte = 0;
+  std::size_t last_line = 0;
+  std::size_t end_byte = 0;
+  std::size_t ticks = 1;  // backticks on either side
+};
+
+// The spans of `range` in order. A run of backticks that nothing closes before the next blank line
+// opens none. Pure.
+std::vector<CodeSpan> CodeSpans(absl::Span<const absl::string_view> lines, LineRange range);
+
 // A fence opens on some line and closes on a later one.
 bool HasFence(absl::Span<const absl::string_view> lines);
 

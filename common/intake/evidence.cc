@@ -171,7 +171,10 @@ class Writer {
     told.set_node(node);
     if (artefact.kind == nullptr) {
       told.set_unread(true);
-      AddLog(artefact, node, v1::LogSource::TOOL);
+      // Nobody knows what printed it: it is searched for messages of every program.
+      const bool readable = !IsData(artefact.content);
+      AddLog(artefact, readable && !IsMachine(artefact.host) ? "" : node,
+             readable ? v1::LogSource::JOB : v1::LogSource::TOOL);
       return;
     }
     const Kind& kind = *artefact.kind;
@@ -229,7 +232,9 @@ class Writer {
         if (artefact.argument.empty() && absl::StrContains(absl::StrJoin(kind.argv, " "), "<arg>"))
           return false;
         std::vector<std::string> argv;
-        for (const std::string& word : kind.argv) argv.push_back(Filled(word, artefact.argument));
+        for (const std::string& word : kind.argv) {
+          argv.push_back(word == "<node>" ? node : Filled(word, artefact.argument));
+        }
         if (IsOfTheJob(argv)) AddCommand({node, View::kJob, argv}, converted.text, excerpt);
         AddCommand({node, view, std::move(argv)}, converted.text, excerpt);
         return true;
@@ -347,10 +352,8 @@ class Writer {
     for (const std::string& machine : writers_) {
       GALEN_RETURN_IF_ERROR(host::AddNode(directory_, machine));
     }
-    // Checks of logs run on a node, whoever wrote the log.
-    if (!(logs_.empty() && files_as_logs_.empty()) && nodes_.empty() && writers_.empty()) {
-      return host::AddNode(directory_, default_node_);
-    }
+    // Checks run on a node, whoever wrote the log.
+    if (nodes_.empty() && writers_.empty()) return host::AddNode(directory_, default_node_);
     return absl::OkStatus();
   }
 

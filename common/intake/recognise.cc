@@ -10,10 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/re2_piece.h"
 #include "common/intake/blocks.h"
 #include "common/intake/line.h"
 #include "common/intake/text.h"
 #include "common/intake/writer.h"
+#include "re2/re2.h"
 
 namespace galen::intake {
 namespace {
@@ -44,6 +46,26 @@ bool LooksLikeProse(absl::string_view line) {
     plain += letters ? 1 : 0;
   }
   return words >= 4 && plain * 4 >= words * 3;
+}
+
+// What somebody quotes within a sentence: enough words for a message of a program.
+constexpr std::size_t kQuotedBytes = 24;
+constexpr std::size_t kQuotedWords = 4;
+
+// Where an error begins that somebody repeats in a sentence or a title, as programs print it.
+std::size_t ErrorIn(absl::string_view line) {
+  static const RE2 error(
+      R"((?:^|[\s"'(:])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception): |\[Errno \d+\] |(?:CUDA|HIP) error: |NCCL WARN |NVRM: |RuntimeError\())",
+      ByteOptions());
+  re2::StringPiece at;
+  if (!RE2::PartialMatch(Piece(line), error, &at)) return absl::string_view::npos;
+  return static_cast<std::size_t>(at.data() - line.data());
+}
+
+bool IsMessage(absl::string_view quoted) {
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(quoted, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  return quoted.size() >= kQuotedBytes && words.size() >= kQuotedWords;
 }
 
 // One text, part by part.
@@ -186,7 +208,10 @@ class Reader {
   void ReadBare(const Block& block) {
     std::size_t at = block.lines.first;
     const std::size_t end = block.lines.end;
+    const std::vector<CodeSpan> spans = CodeSpans(lines_, block.lines);
+    auto span = spans.begin();
     while (at < end) {
+      while (span != spans.end() && span->first_line < at) ++span;
       if (std::optional<Prompt> prompt = PromptAt(at, false)) {
         const std::size_t typed_lines = Continued(at, end, *prompt);
         std::size_t stop = at + typed_lines;
@@ -200,8 +225,61 @@ class Reader {
         at = run->end;
         continue;
       }
-      AddProse(at++);
+      at = AddProse(at, span, spans.end());
     }
+  }
+
+  using SpanIterator = std::vector<CodeSpan>::const_iterator;
+
+  // Line `at`, without the messages that it quotes: these are a program's. Gives the next line.
+  std::size_t AddProse(std::size_t at, SpanIterator span, SpanIterator end) {
+    std::size_t byte = 0;
+    std::string prose;
+    for (; span != end && span->first_line == at; ++span) {
+      const std::optional<std::string> quoted = Quoted(*span);
+      if (!quoted.has_value()) continue;
+      absl::StrAppend(&prose, lines_[at].substr(byte, span->first_byte - byte), "…");
+      AddQuoted(*span, *quoted);
+      at = span->last_line;
+      byte = span->end_byte;
+    }
+    const absl::string_view rest = lines_[at].substr(byte);
+    const std::size_t error = ErrorIn(rest);
+    absl::StrAppend(&prose, rest.substr(0, error));
+    if (error != absl::string_view::npos) {
+      prose += "…";
+      const CodeSpan to_the_end = {at, byte + error, at, lines_[at].size(), 0};
+      AddQuoted(to_the_end, absl::StrCat(rest.substr(error), "\n"));
+    }
+    absl::StrAppend(&out_.prose, Unquoted(prose), "\n");
+    return at + 1;
+  }
+
+  // The text of a span that is a message. Nothing for a name, a command or a few words.
+  std::optional<std::string> Quoted(const CodeSpan& span) const {
+    std::string text;
+    for (std::size_t line = span.first_line; line <= span.last_line; ++line) {
+      absl::string_view part = lines_[line];
+      if (line == span.last_line) part = part.substr(0, span.end_byte);
+      if (line == span.first_line) part.remove_prefix(span.first_byte);
+      absl::StrAppend(&text, Unquoted(part), "\n");
+    }
+    if (!IsMessage(text) || IsKnownCommand(text)) return std::nullopt;
+    return text;
+  }
+
+  void AddQuoted(const CodeSpan& span, const std::string& text) {
+    Artefact artefact;
+    artefact.text = index_;
+    artefact.first_line = artefact.content_line = static_cast<std::int64_t>(span.first_line) + 1;
+    artefact.last_line = static_cast<std::int64_t>(span.last_line) + 1;
+    artefact.content = text;
+    artefact.excerpt = true;
+    std::vector<absl::string_view> lines = absl::StrSplit(artefact.content, '\n');
+    lines.pop_back();
+    std::vector<LineShape> shapes;
+    for (const absl::string_view line : lines) shapes.push_back(kinds_.ShapeOf(line));
+    Finish(std::move(artefact), lines, shapes, false);
   }
 
   // A person goes on here, after the output of a program.
@@ -236,8 +314,6 @@ class Reader {
     }
     return LineRange{at, last + 1};
   }
-
-  void AddProse(std::size_t line) { absl::StrAppend(&out_.prose, Unquoted(lines_[line]), "\n"); }
 
   void Add(LineRange range, std::optional<Prompt> prompt, std::size_t typed_lines,
            std::size_t indent = 0, bool code = false) {
@@ -285,6 +361,12 @@ class Reader {
       for (const absl::string_view line : lines) own.push_back(kinds_.ShapeOf(line));
       shapes = own;
     }
+    Finish(std::move(artefact), lines, shapes, code);
+  }
+
+  // Tells what the artefact is and who wrote it.
+  void Finish(Artefact artefact, absl::Span<const absl::string_view> lines,
+              absl::Span<const LineShape> shapes, bool code) {
     const KindMatch match =
         kinds_.Recognise(lines, shapes, artefact.command, text_.attached ? text_.name : "");
     artefact.kind = match.kind;

@@ -33,8 +33,8 @@ std::string WriterOf(absl::string_view line) {
           R"(\*\*\* (?:STEP|JOB) \S+ (?:ON|on) ([A-Za-z][\w.\-]*) (?:CANCELLED|STEPD TERMINATED))",
           ByteOptions()),
       // pdsh, and launchers that put the machine before each line: a name with a digit, as those of
-      // machines in numbers have one.
-      new RE2(R"(^([a-z][a-z\-]*[\-]?[a-z]*\d[\w.\-]*): )", ByteOptions()),
+      // machines in numbers have one. "mpi4py: 3.5.1" is a package and its release.
+      new RE2(R"(^([a-z][a-z\-]*[\-]?[a-z]*\d[\w.\-]*): +\S+ +\S)", ByteOptions()),
   };
   line = line.substr(0, kLooked);
   std::string host;

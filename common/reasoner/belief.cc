@@ -45,6 +45,7 @@ constexpr double kSecondary = 0.4;
 constexpr double kWrapper = 0.3;
 // A person may guess: words carry this share of their weight.
 constexpr double kOfWords = 0.4;
+constexpr double kOfQuoted = 0.8;
 // Each further observation of one witness tells this share of the one before.
 constexpr double kFurther = 0.35;
 // A check sees this share of the signs that are there. Absent signs take this much at most.
@@ -67,6 +68,8 @@ constexpr double kSecond = -4.0;
 // Leaves that are weighed as a pair of causes, at most, and causes that are proven of one incident.
 constexpr size_t kMostPaired = 8;
 constexpr size_t kMostCauses = 4;
+// Words prove nothing by themselves: what else speaks for a proven cause weighs this much.
+constexpr double kLeastWithoutWords = 2.0;
 // An observation that tells less is not worth a word.
 constexpr double kWorthAWord = 0.7;
 
@@ -114,6 +117,19 @@ double WeightOf(const Case& the_case, const Entry& entry, double strength_if_eff
   return WeightOf(strength_if_effect > 0 ? strength_if_effect : kind.strength, base);
 }
 
+// A message of a program that stands among the words of a person: quoted, as a title often does.
+bool IsQuoted(const Case& the_case, const Signal& signal) {
+  if (signal.where() != galen::v1::DESCRIPTION) return false;
+  const knowledge::v1::SignalPattern* pattern = the_case.knowledge.FindSignal(signal.signal());
+  return pattern != nullptr &&
+         std::find(pattern->where().begin(), pattern->where().end(), galen::v1::DESCRIPTION) ==
+             pattern->where().end();
+}
+
+bool IsWords(const Case& the_case, const Signal& signal) {
+  return signal.where() == galen::v1::DESCRIPTION && !IsQuoted(the_case, signal);
+}
+
 double WeightOf(const Case& the_case, const Signal& signal) {
   Kind kind = kWeakMessage;
   if (signal.strength() == galen::v1::DECISIVE) kind = kDecisiveMessage;
@@ -126,7 +142,8 @@ double WeightOf(const Case& the_case, const Signal& signal) {
   }
   const double base =
       BaseOf(the_case.rates.OfMessage(signal.signal(), words), kind.base, kGuessedMessages);
-  return WeightOf(strength, base) * (words ? kOfWords : 1);
+  if (!words) return WeightOf(strength, base);
+  return WeightOf(strength, base) * (IsQuoted(the_case, signal) ? kOfQuoted : kOfWords);
 }
 
 // The observations of one leaf on one node, one of each check and each line.
@@ -139,9 +156,16 @@ class Collector {
     if (!is_new && observation.weight > it->second.weight) it->second = std::move(observation);
   }
 
-  bool HasEvidence() const {
-    return std::any_of(best_.begin(), best_.end(),
-                       [](const auto& each) { return IsEvidence(each.second); });
+  // More than words, of something other than these findings?
+  bool HasEvidenceBeside(absl::Span<const Finding* const> findings) const {
+    return std::any_of(best_.begin(), best_.end(), [&](const auto& each) {
+      const Observation& seen = each.second;
+      if (!IsEvidence(seen) || seen.witness == Witness::kEffect) return false;
+      const std::vector<const Finding*>& own = seen.entry.findings;
+      return own.empty() || std::any_of(own.begin(), own.end(), [&](const Finding* finding) {
+               return std::find(findings.begin(), findings.end(), finding) == findings.end();
+             });
+    });
   }
 
   std::vector<Observation> Take() {
@@ -157,9 +181,11 @@ class Collector {
   std::map<std::pair<Witness, std::string>, Observation> best_;
 };
 
-// Adds a sign of an effect of the leaf. Only the weightiest sign of all its effects counts.
+// Adds a sign of an effect of the leaf. Only the weightiest sign of all its effects counts, and
+// only beside a sign of the leaf's own.
 void AddEffect(const Case& the_case, Entry entry, Collector& collector) {
   if (KindOf(the_case, entry).base == kContext.base) return;
+  if (!collector.HasEvidenceBeside(entry.findings)) return;
   Observation seen;
   seen.witness = Witness::kEffect;
   seen.weight = WeightOf(the_case, entry, kEffectStrength);
@@ -221,8 +247,7 @@ void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node
         !signal->node().empty() && signal->node() != node && !the_case.evidence.nodes().empty();
     if (elsewhere) continue;
     Observation seen;
-    const bool words = signal->where() == galen::v1::DESCRIPTION;
-    seen.witness = words ? Witness::kPerson : Witness::kLog;
+    seen.witness = IsWords(the_case, *signal) ? Witness::kPerson : Witness::kLog;
     seen.weight = WeightOf(the_case, *signal);
     seen.signal = signal;
     collector.Add(absl::StrCat(signal->source(), ":", signal->first_line()), std::move(seen));
@@ -249,6 +274,12 @@ double Sum(absl::Span<const Observation> observations) {
     }
   }
   return sum;
+}
+
+double WithoutWords(const Belief& belief) {
+  std::vector<Observation> others = belief.observations;
+  std::erase_if(others, [](const Observation& each) { return each.witness == Witness::kPerson; });
+  return Sum(others);
 }
 
 double Against(const Case& the_case, const Belief& belief) {
@@ -338,8 +369,7 @@ Belief Weigh(const Case& the_case, const Label& leaf, absl::string_view node) {
     }
   }
   AddMessages(the_case, leaf, node, collector);
-  // Effects speak for a leaf only beside a sign of its own.
-  if (collector.HasEvidence()) AddEffects(the_case, leaf, node, collector);
+  AddEffects(the_case, leaf, node, collector);
   belief.observations = collector.Take();
   belief.log_odds = LogOdds(the_case, belief);
   return belief;
@@ -386,7 +416,10 @@ Beliefs::Beliefs(const Case& the_case) {
   for (const Label* leaf : ranked_) {
     Standing& standing = standings_.at(leaf);
     standing.probability = (std::exp(odds(leaf)) + in_pairs[leaf]) / (all_ + pairs);
-    if (standing.probability >= kProven) proven_.push_back(leaf);
+    if (standing.probability >= kProven &&
+        WithoutWords(standing.on_nodes[standing.best]) >= kLeastWithoutWords) {
+      proven_.push_back(leaf);
+    }
   }
   // More of them, as long as what is left proves another one.
   bool more = !proven_.empty();

@@ -31,6 +31,8 @@ constexpr std::size_t kMostFiles = 1000;
 constexpr std::uintmax_t kMostWhole = 64 << 20;             // of a file that is read whole
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of what is piped in
 constexpr char kStandardInput[] = "standard input";
+// The name of a text that was given as a word of the command line.
+constexpr char kTyped[] = "description";
 
 absl::StatusOr<std::string> ReadAll(std::istream& in, const std::string& name) {
   std::string content;
@@ -90,7 +92,7 @@ class Gatherer {
       return absl::NotFoundError(
           absl::StrCat(word, ": no such file; if it is a sentence, write more of it"));
     }
-    texts_.push_back({.name = "description", .content = word});
+    texts_.push_back({.name = kTyped, .content = word});
     return absl::OkStatus();
   }
 
@@ -217,6 +219,15 @@ bool SameMachine(absl::string_view a, absl::string_view b) {
   return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
 }
 
+// Typed at the prompt, and short: it is about this machine. What was pasted or piped in, or stands
+// in a file, came from somewhere.
+bool IsSentence(const intake::Text& text) {
+  constexpr std::ptrdiff_t kMostBreaks = 1;
+  const std::string& content = text.content;
+  return text.name == kTyped &&
+         std::count(content.begin(), content.end(), '\n') <= kMostBreaks;
+}
+
 bool SpeaksOf(const intake::Recognised& recognised, const std::string& own_name) {
   return std::any_of(recognised.artefacts.begin(), recognised.artefacts.end(),
                      [&](const intake::Artefact& artefact) {
@@ -275,8 +286,10 @@ absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
     gathered.incident = std::move(reported);
     return gathered;
   }
-  const bool here = bundle == nullptr && (recognised.artefacts.empty() || arguments.here ||
-                                          SpeaksOf(recognised, own_name));
+  const bool sentences = recognised.artefacts.empty() &&
+                         std::all_of(texts.begin(), texts.end(), IsSentence);
+  const bool here =
+      bundle == nullptr && (sentences || arguments.here || SpeaksOf(recognised, own_name));
   GALEN_ASSIGN_OR_RETURN(gathered.directory, host::TemporaryDirectory::Create());
   const std::string directory = gathered.directory->path() + "/bundle";
   if (bundle != nullptr) {
@@ -292,7 +305,10 @@ absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
   GALEN_RETURN_IF_ERROR(host::NewBundle(directory, "", arguments.nodes, absl::Now()));
   GALEN_ASSIGN_OR_RETURN(gathered.incident,
                          intake::AddEvidence(directory, recognised, texts, reported));
-  if (!here) return gathered;
+  if (!here) {
+    if (IsEmpty(gathered.incident)) return NothingToDiagnose();
+    return gathered;
+  }
   // Of this machine: its checks run live, and the logs come beside them.
   gathered.incident.clear_bundle();
   gathered.incident.clear_nodes();
@@ -317,7 +333,7 @@ absl::StatusOr<v1::Incident> IncidentForServer(const DiagnoseArguments& argument
   if (told) incident.clear_description();
   std::set<std::string> names;
   for (const intake::Text& text : texts) {
-    if (text.name == "description" && !text.attached && text.content.size() <= kInlineBytes / 2) {
+    if (text.name == kTyped && !text.attached && text.content.size() <= kInlineBytes / 2) {
       absl::StrAppend(incident.mutable_description(), incident.description().empty() ? "" : "\n",
                       text.content);
       continue;

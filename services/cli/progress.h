@@ -11,8 +11,7 @@
 namespace galen::cli {
 
 // Tells a diagnosis as it happens: one event in, the lines that a reader wants to see of it out.
-// The search appears as a tree by indentation: ✓ confirmed, ✗ rejected, ? undecided, ⧉ pruned.
-// Not thread-safe.
+// The search itself is seen in the status; `--show-reasoning` prints it. Not thread-safe.
 class Progress {
  public:
   explicit Progress(Terminal terminal) : terminal_(terminal) {}
@@ -26,15 +25,11 @@ class Progress {
  private:
   std::vector<std::string> TellChecks();
   std::string VerdictLine(const v1::Verdict& verdict) const;
-  std::string Indent(const std::string& label) const;
 
   const Terminal terminal_;
   std::string status_;
-  bool in_taxonomy_ = false;
-  bool in_screening_ = false;
   std::map<std::string, v1::Verdict::Outcome> told_;  // the last verdict of each label
-  // Results since the last batch ended, by check.
-  std::map<std::string, std::vector<v1::CheckResult>> batch_;
+  std::vector<v1::CheckResult> batch_;                // results since the last batch ended
 };
 
 }  // namespace galen::cli

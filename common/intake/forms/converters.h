@@ -25,6 +25,7 @@ Converter IpAddress;        // network.cc
 Converter IpLink;           // network.cc
 Converter IpRoute;          // network.cc
 Converter InterfaceConfig;  // ifconfig.cc
+Converter KubeNode;         // kubernetes.cc
 Converter PythonPackages;   // packages.cc
 Converter DebianPackages;   // packages.cc
 Converter AptPackages;      // packages.cc
@@ -32,6 +33,7 @@ Converter DeviceNodes;      // devices.cc
 Converter PciList;          // lspci.cc
 Converter InfinibandState;  // rdma.cc
 Converter GidList;          // rdma.cc
+Converter RdmaLinks;        // rdma.cc
 Converter EnvironmentList;  // environment.cc
 Converter RocmSmi;          // rocm.cc
 

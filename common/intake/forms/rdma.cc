@@ -1,4 +1,5 @@
 // ibstatus: `ibstatus` of infiniband-diags, as `ibstat` prints it.
+// rdma_link: `rdma link` of iproute2, as `rdma -j link show` prints it.
 // show_gids: `show_gids` of mlnx-tools, as the files of /sys/class/infiniband that it reads.
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "common/base/re2_piece.h"
 #include "common/intake/forms/converters.h"
 #include "common/intake/forms/pasted.h"
+#include "nlohmann/json.hpp"
 #include "re2/re2.h"
 
 namespace galen::intake {
@@ -115,6 +117,34 @@ absl::StatusOr<Converted> GidList(absl::string_view text, absl::string_view /*co
   if (converted.files.empty()) return Unreadable("show_gids", "no line tells of a GID");
   converted.partial = !end;
   return converted;
+}
+
+absl::StatusOr<Converted> RdmaLinks(absl::string_view text, absl::string_view command) {
+  // "link mlx5_0/1 subnet_prefix fe80:0000:0000:0000 lid 13 state ACTIVE physical_state LINK_UP"
+  static const LazyRE2 kLink = {
+      R"(^\s*(?:\d+(?:/\d+)?: )?link ([A-Za-z0-9_.-]{1,64})/(\d{1,3}) (.*)$)"};
+  nlohmann::json links = nlohmann::json::array();
+  for (const absl::string_view line : PastedLines(text)) {
+    std::string device;
+    std::uint32_t port = 0;
+    std::string rest;
+    if (!RE2::FullMatch(Piece(line), *kLink, &device, &port, &rest)) continue;
+    nlohmann::json link = {{"ifname", device}, {"port", port}};
+    const std::vector<absl::string_view> words = PastedWords(rest);
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+      std::uint32_t number = 0;
+      if (absl::SimpleAtoi(words[i + 1], &number)) {
+        link[std::string(words[i])] = number;
+      } else {
+        link[std::string(words[i])] = std::string(words[i + 1]);
+      }
+    }
+    links.push_back(std::move(link));
+  }
+  if (links.empty()) return Unreadable("rdma_link", "no line tells of a link");
+  const TypedCommand typed(command, "rdma");
+  return Converted{.text = absl::StrCat(links.dump(), "\n"), .files = {},
+                   .partial = typed.filtered() || typed.operands().size() > 2};
 }
 
 }  // namespace galen::intake

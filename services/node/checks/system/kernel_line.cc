@@ -36,6 +36,12 @@ KernelLine ParseKernelLine(absl::string_view line) {
   static const RE2 syslog(R"(^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ kernel: ?)");
   static const RE2 from_host(R"(^[^\s:]+ kernel: ?)");
   static const RE2 decoded(R"(^[a-z]+ *:[a-z]+ *: )");  // dmesg -x: "kern  :info  : "
+  // talosctl dmesg: "10.0.0.7: kern: warning: [2026-04-22T21:25:20.458998481Z]: ".
+  static const RE2 talos(
+      R"(^(?:\S+: +)?kern: +\w+: \[(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\]: ?)");
+  // What log shippers put before a message: anything.
+  static const RE2 shipped(
+      R"(^.{1,200}?((?:NVRM: |nvidia-nvswitch\d+: |mlx5_core [0-9a-f:.]{12}|amdgpu [0-9a-f:.]{12}|pcieport [0-9a-f:.]{12}: |EDAC MC\d).*)$)");
   static const RE2 seconds(R"(^(?:<\d+>)?\[\s*(\d+\.\d+)\](?:\[ *[TC]\d+\])? ?)");
 
   KernelLine parsed;
@@ -44,7 +50,7 @@ KernelLine ParseKernelLine(absl::string_view line) {
   re2::StringPiece b;
   re2::StringPiece c;
   RE2::Consume(&rest, decoded);
-  if (RE2::Consume(&rest, iso, &a, &b, &c)) {
+  if (RE2::Consume(&rest, iso, &a, &b, &c) || RE2::Consume(&rest, talos, &a, &b, &c)) {
     parsed.time = IsoTime(View(a), View(b), View(c));
   } else if (RE2::Consume(&rest, human, &a)) {
     absl::Time time;
@@ -61,6 +67,10 @@ KernelLine ParseKernelLine(absl::string_view line) {
   if (RE2::Consume(&rest, seconds, &a)) {
     double uptime = 0;
     if (absl::SimpleAtod(View(a), &uptime)) parsed.uptime_s = uptime;
+  }
+  if (!parsed.time.has_value() && !parsed.uptime_s.has_value() &&
+      RE2::FullMatch(rest, shipped, &a)) {
+    rest = a;
   }
   parsed.message = View(rest);
   return parsed;

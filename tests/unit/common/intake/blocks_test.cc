@@ -51,5 +51,26 @@ TEST(CutBlocks, QuotedFencesAreFences) {
   EXPECT_THAT(Cut("> ```\n> out\n> ```\n> words"), ElementsAre("fenced 1-2", "bare 3-4"));
 }
 
+// "0:6-0:9": line and byte of the beginning and of the end.
+std::vector<std::string> Spans(absl::string_view text) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  std::vector<std::string> shown;
+  for (const CodeSpan& span : CodeSpans(lines, {0, lines.size()})) {
+    shown.push_back(absl::StrCat(span.first_line, ":", span.first_byte, "-", span.last_line, ":",
+                                 span.end_byte));
+  }
+  return shown;
+}
+
+TEST(CodeSpans, ReachFromOneRunOfBackticksToTheNextOfItsLength) {
+  EXPECT_THAT(Spans("says `a` and ``b ` c``"), ElementsAre("0:6-0:7", "0:15-0:20"));
+  EXPECT_THAT(Spans("`one\ntwo` and"), ElementsAre("0:1-1:3"));
+}
+
+TEST(CodeSpans, NoneReachesOverTheEndOfAParagraph) {
+  EXPECT_THAT(Spans("a stray ` here\n\nand `there"), ElementsAre());
+  EXPECT_THAT(Spans("a stray ` here\n\nand `this`"), ElementsAre("2:5-2:9"));
+}
+
 }  // namespace blocks_test
 }  // namespace galen::intake

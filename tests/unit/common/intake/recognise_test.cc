@@ -43,6 +43,29 @@ TEST(Recognise, ALogAloneIsOneArtefactWithoutProse) {
   EXPECT_THAT(recognised.prose, IsEmpty());
 }
 
+TEST(Recognise, AMessageQuotedInASentenceIsAProgramsAndTheRestAPersons) {
+  const Recognised recognised =
+      Read("The pod dies with `Error 805: MPS client failed to connect to the daemon` since noon.\n");
+  EXPECT_THAT(Shown(recognised), ElementsAre("? 1-1"));
+  EXPECT_EQ(recognised.artefacts[0].content,
+            "Error 805: MPS client failed to connect to the daemon\n");
+  EXPECT_EQ(recognised.prose, "The pod dies with `…` since noon.\n");
+}
+
+TEST(Recognise, AQuotedMessageMayHaveSeveralLines) {
+  const Recognised recognised =
+      Read("We see `Unable to find a match:\nkernel-headers-4.18 for this host` again.\n");
+  EXPECT_THAT(Shown(recognised), ElementsAre("? 1-2"));
+  EXPECT_EQ(recognised.prose, "We see `…` again.\n");
+}
+
+TEST(Recognise, NamesAndCommandsInASentenceAreOfThePerson) {
+  const char* const text = "Setting `NCCL_P2P_DISABLE=1` or `nvidia-smi -q -i 0 -d ECC` helps.\n";
+  const Recognised recognised = Read(text);
+  EXPECT_THAT(recognised.artefacts, IsEmpty());
+  EXPECT_EQ(recognised.prose, text);
+}
+
 TEST(Recognise, ASentenceHasNoArtefact) {
   const Recognised recognised =
       Read("Training hangs since we moved to gpu07. nvidia-smi shows nothing.");

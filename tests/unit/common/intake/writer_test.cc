@@ -21,6 +21,7 @@ TEST(WriterOf, TakesNoWordForAMachine) {
   EXPECT_EQ(WriterOf("RuntimeError: CUDA error"), "");
   EXPECT_EQ(WriterOf("[ 1234.5] NVRM: Xid (PCI:0000:3b:00): 79"), "");
   EXPECT_EQ(WriterOf("epoch 3: loss 0.1"), "");
+  EXPECT_EQ(WriterOf("mpi4py: 3.5.1"), "");
   EXPECT_EQ(WriterOf(""), "");
 }
 

@@ -106,6 +106,13 @@ class Scene {
     return *this;
   }
 
+  // The message read last was not in a log: a person wrote it.
+  Scene& InWords() {
+    galen::v1::Summary& summary = *evidence_.mutable_summary();
+    summary.mutable_signals()->rbegin()->set_where(galen::v1::DESCRIPTION);
+    return *this;
+  }
+
   const galen::v1::EvidenceSet& evidence() const { return evidence_; }
 
  private:

@@ -110,6 +110,19 @@ TEST(Judge, OneLineIsOneObservationHoweverManyPatternsMatchIt) {
   EXPECT_EQ(probability(1), probability(5));
 }
 
+TEST(Judge, WordsProveNothingHoweverRareTheyAre) {
+  Book made = Counter();
+  made.Rate("words", 0, 100000);
+  const auto book = made.Make();
+  Scene scene(book);
+  for (int line = 1; line <= 5; ++line) {
+    scene.Read(absl::StrCat("s", line), {"MAIN.SUB.ECC"}, galen::v1::DECISIVE, "a line", line)
+        .InWords();
+  }
+  const Verdict verdict = JudgeOf(book, scene.Skipped("gpu.ecc"), "MAIN.SUB.ECC");
+  EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
+}
+
 TEST(Judge, AMessageOfSeveralCausesTellsLessOfEach) {
   Book made = Counter();
   made.Rate("message", 0, 225);

@@ -89,6 +89,21 @@ TEST_F(Gather, ASentenceAloneIsOfThisMachine) {
   EXPECT_EQ(gathered->incident.description(), "the job hangs since this morning");
 }
 
+TEST_F(Gather, WordsThatWereWrittenElsewhereAreOfTheReportedMachine) {
+  in_.str("the job hangs since this morning\n");
+  arguments_.words = {"-"};
+  const auto piped = Incident();
+  ASSERT_THAT(piped, IsOk());
+  EXPECT_FALSE(piped->incident.bundle().empty());
+  const auto made = host::Bundle::Open(piped->incident.bundle());
+  ASSERT_THAT(made, IsOk());
+  EXPECT_THAT((*made)->nodes(), ElementsAre("reported-machine"));
+  arguments_.words = {scratch_.Write("issue.md", "the job hangs since this morning\n")};
+  EXPECT_FALSE(Incident()->incident.bundle().empty());
+  arguments_.words = {"title\n\nthe job hangs\nsince this morning"};
+  EXPECT_FALSE(Incident()->incident.bundle().empty());
+}
+
 TEST_F(Gather, ALogLeavesThisMachineOutUnlessItNamesItOrSomebodySaysSo) {
   arguments_.logs = {scratch_.Write("dmesg.txt", kXid)};
   EXPECT_FALSE(Incident()->incident.bundle().empty());

@@ -62,6 +62,9 @@ crw-rw-rw- 1 root root 195,   0 Mar  1 08:00 /dev/nvidia0
 Infiniband device 'mlx5_2' port 1 status:
         state:           4: ACTIVE
 mlx5_0  1  3  0000:0000:0000:0000:0000:ffff:c000:0207  192.0.2.7  v2  eth2
+link mlx5_0/1 subnet_prefix fe80:0000:0000:0000 state ACTIVE physical_state LINK_UP
+Allocatable:
+  nvidia.com/gpu:     7
 export NCCL_IB_HCA='mlx5_0'
 GPU[0]          : PCIe Replay Count: 2
 0    39.0c           41.0W   1700Mhz 1600Mhz 0%    auto  300.0W    9%   71%
@@ -108,6 +111,8 @@ TEST(Forms, AreThoseThatTheKnowledgeNames) {
                                    "lspci",
                                    "ibstatus",
                                    "show_gids",
+                                   "rdma_link",
+                                   "kube_node",
                                    "env",
                                    "rocm_smi"}));
 }

@@ -30,6 +30,19 @@ TEST(InfinibandState, APortBecomesOneOfIbstat) {
             "\tPort 2:\n\t\tState: Down\n\t\tPhysical state: Disabled\n");
 }
 
+TEST(RdmaLinks, ALinkBecomesAnObject) {
+  EXPECT_EQ(TextOf("rdma_link",
+                   "link mlx5_7/1 subnet_prefix fe80:0000:0000:0000 lid 3403 sm_lid 1 lmc 0 "
+                   "state DOWN physical_state POLLING\n"
+                   "link rocep1s0/2 state ACTIVE physical_state LINK_UP netdev ens1np0\n"),
+            R"([{"ifname":"mlx5_7","lid":3403,"lmc":0,"physical_state":"POLLING","port":1,)"
+            R"("sm_lid":1,"state":"DOWN","subnet_prefix":"fe80:0000:0000:0000"},)"
+            R"({"ifname":"rocep1s0","netdev":"ens1np0","physical_state":"LINK_UP","port":2,)"
+            R"("state":"ACTIVE"}])"
+            "\n");
+  EXPECT_TRUE(IsRefused("rdma_link", "netns shared\n"));
+}
+
 TEST(InfinibandState, NoDeviceIsAnAnswerToo) {
   constexpr char kNone[] =
       "Fatal error:  device '*': sys files not found (/sys/class/infiniband/*/ports)";

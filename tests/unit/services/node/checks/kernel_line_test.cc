@@ -41,6 +41,9 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"<3>[   12.500000] NVRM: something", "", 12.5},
         Form{"6,1234,12500000,-;NVRM: something", "", 12.5},
         Form{"May  6 07:08:09 gpu-7 kernel: [   12.500000] NVRM: something", "", 12.5},
+        Form{"10.0.0.7: kern:     err: [2024-05-06T07:08:09.250000Z]: NVRM: something",
+             "2024-05-06T07:08:09.25+00:00"},
+        Form{"{\"stream\":\"stderr\",\"log\": \"NVRM: something", ""},
         Form{"NVRM: something", ""}));
 
 TEST(KernelLine, TakesAnythingAsAMessage) {

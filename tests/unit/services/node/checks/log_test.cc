@@ -161,7 +161,7 @@ TEST(Triage, FailuresOfRealLogsAreNamed) {
   GALEN_NEED_FIXTURES();
   for (const LogCase& one : {
            LogCase{"training-log/tr1-13b-v100-uncorrectable-ecc-crash.log", "ecc"},
-           LogCase{"training-log/tr1-13b-dataloader-bus-error-shm.log", "shm"},
+           LogCase{"training-log/tr1-13b-dataloader-bus-error-shm.log", "bus_error"},
            LogCase{"training-log/tr1-13b-restart-cuda-oom-in-barrier.log", "cuda_oom"},
            LogCase{"training-log/megatron-lm-gpt3-slurm.log", ""},
            LogCase{"training-log/torchtitan-p5-step1990-compile.log", ""},
