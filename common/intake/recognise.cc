@@ -275,6 +275,7 @@ class Reader {
     artefact.last_line = static_cast<std::int64_t>(span.last_line) + 1;
     artefact.content = text;
     artefact.excerpt = true;
+    artefact.quoted = true;
     std::vector<absl::string_view> lines = absl::StrSplit(artefact.content, '\n');
     lines.pop_back();
     std::vector<LineShape> shapes;
@@ -408,6 +409,11 @@ class Reader {
 };
 
 }  // namespace
+
+bool IsOnlyWords(const Recognised& recognised) {
+  return std::all_of(recognised.artefacts.begin(), recognised.artefacts.end(),
+                     [](const Artefact& artefact) { return artefact.quoted; });
+}
 
 Recognised Recognise(const Kinds& kinds, absl::Span<const Text> texts) {
   Recognised recognised;

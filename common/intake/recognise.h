@@ -38,12 +38,16 @@ struct Artefact {
   bool in_container = false;
   // It was filtered or cut, or is a piece of a log: what is missing from it says nothing.
   bool excerpt = false;
+  bool quoted = false;  // in a sentence of a person
 };
 
 struct Recognised {
   std::string prose;  // what a person wrote, of all texts
   std::vector<Artefact> artefacts;
 };
+
+// A person wrote all of it; what programs printed is at most quoted in sentences.
+bool IsOnlyWords(const Recognised& recognised);
 
 // Parts texts into prose and artefacts, and says of each artefact what it is and of which machine.
 // Fences, indented blocks, prompts and the shapes of lines part them; a text that is one log as a

@@ -156,16 +156,20 @@ class Collector {
     if (!is_new && observation.weight > it->second.weight) it->second = std::move(observation);
   }
 
-  // More than words, of something other than these findings?
-  bool HasEvidenceBeside(absl::Span<const Finding* const> findings) const {
-    return std::any_of(best_.begin(), best_.end(), [&](const auto& each) {
-      const Observation& seen = each.second;
-      if (!IsEvidence(seen) || seen.witness == Witness::kEffect) return false;
+  // A sign of an effect counts beside one of the leaf's own, and not where the leaf has a rule of
+  // its own for it.
+  bool TakesEffect(const Entry& effect) const {
+    bool has_own = false;
+    for (const auto& [key, seen] : best_) {
+      if (seen.witness == Witness::kEffect) continue;
       const std::vector<const Finding*>& own = seen.entry.findings;
-      return own.empty() || std::any_of(own.begin(), own.end(), [&](const Finding* finding) {
-               return std::find(findings.begin(), findings.end(), finding) == findings.end();
-             });
-    });
+      if (std::find_first_of(own.begin(), own.end(), effect.findings.begin(),
+                             effect.findings.end()) != own.end()) {
+        return false;
+      }
+      has_own = has_own || IsEvidence(seen);
+    }
+    return has_own;
   }
 
   std::vector<Observation> Take() {
@@ -181,11 +185,10 @@ class Collector {
   std::map<std::pair<Witness, std::string>, Observation> best_;
 };
 
-// Adds a sign of an effect of the leaf. Only the weightiest sign of all its effects counts, and
-// only beside a sign of the leaf's own.
+// Adds a sign of an effect of the leaf. Only the weightiest sign of all its effects counts.
 void AddEffect(const Case& the_case, Entry entry, Collector& collector) {
   if (KindOf(the_case, entry).base == kContext.base) return;
-  if (!collector.HasEvidenceBeside(entry.findings)) return;
+  if (!collector.TakesEffect(entry)) return;
   Observation seen;
   seen.witness = Witness::kEffect;
   seen.weight = WeightOf(the_case, entry, kEffectStrength);

@@ -286,7 +286,7 @@ absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
     gathered.incident = std::move(reported);
     return gathered;
   }
-  const bool sentences = recognised.artefacts.empty() &&
+  const bool sentences = intake::IsOnlyWords(recognised) &&
                          std::all_of(texts.begin(), texts.end(), IsSentence);
   const bool here =
       bundle == nullptr && (sentences || arguments.here || SpeaksOf(recognised, own_name));

@@ -87,6 +87,11 @@ TEST_F(Gather, ASentenceAloneIsOfThisMachine) {
   ASSERT_THAT(gathered, IsOk());
   EXPECT_THAT(gathered->incident.bundle(), IsEmpty());
   EXPECT_EQ(gathered->incident.description(), "the job hangs since this morning");
+  arguments_.words = {"the job dies with RuntimeError: CUDA error: out of memory"};
+  const auto quoting = Incident();
+  ASSERT_THAT(quoting, IsOk());
+  EXPECT_THAT(quoting->incident.bundle(), IsEmpty());
+  EXPECT_THAT(quoting->incident.logs(), SizeIs(1));
 }
 
 TEST_F(Gather, WordsThatWereWrittenElsewhereAreOfTheReportedMachine) {
