@@ -1,6 +1,8 @@
 #include "common/reasoner/likeness.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,10 +16,23 @@ namespace {
 constexpr size_t kMostKept = 512;
 constexpr size_t kMostTextKept = size_t{16} << 10;
 
-std::string TextOf(const knowledge::v1::Label& leaf) {
+// `told`: what people write of the cause, in the words of the messages for descriptions.
+std::string TextOf(const knowledge::v1::Label& leaf, const std::set<std::string>& told) {
   return absl::StrCat(absl::StrReplaceAll(leaf.label(), {{".", " "}, {"_", " "}}), "\n",
                       leaf.title(), "\n", leaf.title(), "\n", leaf.description(), "\n",
-                      absl::StrJoin(leaf.symptoms(), "\n"));
+                      absl::StrJoin(leaf.symptoms(), "\n"), "\n", absl::StrJoin(told, "\n"));
+}
+
+std::map<std::string, std::set<std::string>> ToldOfLeaves(const knowledge::Knowledge& knowledge) {
+  std::map<std::string, std::set<std::string>> told;
+  for (const knowledge::v1::SignalPattern& pattern : knowledge.base().signals()) {
+    const auto& where = pattern.where();
+    if (pattern.labels_size() > 0 &&
+        std::find(where.begin(), where.end(), galen::v1::DESCRIPTION) != where.end()) {
+      told[pattern.labels(0)].insert(pattern.meaning());
+    }
+  }
+  return told;
 }
 
 }  // namespace
@@ -25,12 +40,13 @@ std::string TextOf(const knowledge::v1::Label& leaf) {
 LikenessIndex::LikenessIndex(const knowledge::Knowledge& knowledge) {
   const auto builder =
       retrieval::SegmentBuilder::ToMemory(embedder_.name(), embedder_.dimensions());
+  std::map<std::string, std::set<std::string>> told = ToldOfLeaves(knowledge);
   for (const knowledge::v1::Label& label : knowledge.base().labels()) {
     if (!knowledge::IsLeaf(label)) continue;
     retrieval::Document document;
     document.id = label.label().substr(0, retrieval::kMaxIdBytes);
     document.label = document.id;
-    document.text = TextOf(label);
+    document.text = TextOf(label, told[label.label()]);
     if (document.text.size() > retrieval::kMaxTextBytes) {
       document.text.resize(retrieval::kMaxTextBytes);
     }
