@@ -166,11 +166,6 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
     case v1::DiagnosisEvent::kBranchLeft:
       break;
     case v1::DiagnosisEvent::kCritiqued:
-      for (const std::string& remark : event.critiqued().remarks()) {
-        lines.push_back(absl::StrCat(Paint(terminal_, Colour::kBold, Pad("Critique", 12)), remark));
-      }
-      status_ = "writing the report";
-      break;
     case v1::DiagnosisEvent::kExplored:
       status_ = "writing the report";
       break;

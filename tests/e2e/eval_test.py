@@ -6,6 +6,18 @@ import unittest
 import galen
 
 
+class RealRuns(unittest.TestCase):
+    """Jobs that failed on a real GPU for one known reason (runs/README.md)."""
+
+    def test_most_causes_are_named_and_none_is_confirmed_wrongly(self):
+        run = galen.galen("eval", "--cases", f"{galen.ROOT}/tests/e2e/runs", "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        (numbers,) = galen.json.loads(run.stdout)["runs"]
+        self.assertEqual(numbers["cases"], 31)
+        self.assertEqual(numbers["convictedWrongly"], 0)
+        self.assertGreaterEqual(numbers["right"], 18)
+
+
 class ACorpus(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
