@@ -38,6 +38,8 @@ constexpr double kGuessedMessages = 16;
 // A state that was never seen counts as seen in this many incidents: the field is more varied than
 // the incidents that were measured.
 constexpr double kLeastSeen = 0.05;
+// What a rule calls context shows beside other causes, however few of them were measured.
+constexpr double kLeastOfContext = 0.03;
 // The same of one of the two forms of an observation, of which half the rate of both is the guess.
 constexpr double kGuessedFormIncidents = 100;
 // A consequence on a survivor, a wrapper or a word of context shows beside many causes.
@@ -114,6 +116,7 @@ double WeightOf(const Case& the_case, const Entry& entry, double strength_if_eff
   const double of_both = BaseOf(both, kind.base, kGuessedIncidents);
   double base = form.asked == 0 ? of_both : BaseOf(form, of_both / 2, kGuessedFormIncidents);
   if (form.asked > 0 && !entry.rule->defining()) base = std::max(base, kLeastSeen / form.asked);
+  if (entry.rule->context()) base = std::max(base, kLeastOfContext);
   return WeightOf(strength_if_effect > 0 ? strength_if_effect : kind.strength, base);
 }
 

@@ -314,9 +314,18 @@ absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
   gathered.incident.clear_nodes();
   for (const std::string& node : arguments.nodes) gathered.incident.add_nodes(node);
   for (v1::LogSource& log : *gathered.incident.mutable_logs()) {
-    log.set_path(absl::StrCat(directory, "/logs/", log.path()));
+    const std::string path = absl::StrCat(directory, "/logs/", log.path());
     log.clear_node();
-    if (log.kind() == v1::LogSource::JOB) gathered.job_logs.push_back(log.path());
+    if (log.kind() == v1::LogSource::JOB) gathered.job_logs.push_back(path);
+    // Sent along, a small log is cited by the name that people gave it.
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(path, error);
+    std::ifstream file(path, std::ios::binary);
+    if (error || size > kInlineBytes) {
+      log.set_path(path);
+      continue;
+    }
+    GALEN_ASSIGN_OR_RETURN(*log.mutable_content(), ReadAll(file, path));
   }
   if (IsEmpty(gathered.incident)) return NothingToDiagnose();
   return gathered;
