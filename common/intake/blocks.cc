@@ -102,9 +102,8 @@ std::vector<CodeSpan> CodeSpans(absl::Span<const absl::string_view> lines, LineR
          at = lines[line].find('`', at)) {
       std::size_t end = at;
       while (end < lines[line].size() && lines[line][end] == '`') ++end;
-      const auto opened = std::find_if(open.begin(), open.end(), [&](const CodeSpan& span) {
-        return span.ticks == end - at;
-      });
+      const auto opened = std::find_if(
+          open.begin(), open.end(), [&](const CodeSpan& span) { return span.ticks == end - at; });
       if (opened == open.end()) {
         open.push_back({line, end, line, end, end - at});
       } else {

@@ -42,8 +42,8 @@ absl::StatusOr<v1::Incident> Keeper::Take(const v1::Incident& incident, const st
   const Recognised recognised = Recognise(*kinds_, texts);
   // Beside live nodes a quotation is no more than words. A log that lies on the machine of
   // summarization belongs to no bundle.
-  const bool nothing = incident.nodes().empty() ? recognised.artefacts.empty()
-                                                : IsOnlyWords(recognised);
+  const bool nothing =
+      incident.nodes().empty() ? recognised.artefacts.empty() : IsOnlyWords(recognised);
   if (nothing || !rest.logs().empty()) return incident;
   RemoveOld(now);
   const std::string bundle = absl::StrCat(directory_, "/", id);

@@ -30,8 +30,8 @@ struct Kind {
   std::vector<std::string> header;
   std::vector<std::string> file;
   ReadsAs reads_as = ReadsAs::kNothing;
-  std::vector<std::string> argv;                              // of kCommand; may hold "<arg>", "<node>"
-  std::string path;                                           // of kFile; may hold "<arg>"
+  std::vector<std::string> argv;  // of kCommand; may hold "<arg>", "<node>"
+  std::string path;               // of kFile; may hold "<arg>"
   v1::LogSource::Kind log = v1::LogSource::KIND_UNSPECIFIED;  // of kLog
   std::string form;
   std::string instead;

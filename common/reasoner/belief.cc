@@ -72,6 +72,7 @@ constexpr size_t kMostPaired = 8;
 constexpr size_t kMostCauses = 4;
 // Words prove nothing by themselves: what else speaks for a proven cause weighs this much.
 constexpr double kLeastWithoutWords = 2.0;
+constexpr double kLeastLead = 0.7;
 // An observation that tells less is not worth a word.
 constexpr double kWorthAWord = 0.7;
 
@@ -124,9 +125,8 @@ double WeightOf(const Case& the_case, const Entry& entry, double strength_if_eff
 bool IsQuoted(const Case& the_case, const Signal& signal) {
   if (signal.where() != galen::v1::DESCRIPTION) return false;
   const knowledge::v1::SignalPattern* pattern = the_case.knowledge.FindSignal(signal.signal());
-  return pattern != nullptr &&
-         std::find(pattern->where().begin(), pattern->where().end(), galen::v1::DESCRIPTION) ==
-             pattern->where().end();
+  return pattern != nullptr && std::find(pattern->where().begin(), pattern->where().end(),
+                                         galen::v1::DESCRIPTION) == pattern->where().end();
 }
 
 bool IsWords(const Case& the_case, const Signal& signal) {
@@ -288,6 +288,18 @@ double WithoutWords(const Belief& belief) {
   return Sum(others);
 }
 
+// Does one sign of the machine or a log speak for both?
+bool ShareASign(const Belief& a, const Belief& b) {
+  return std::any_of(a.observations.begin(), a.observations.end(), [&](const Observation& own) {
+    if (!IsEvidence(own) || own.witness == Witness::kEffect) return false;
+    return std::any_of(b.observations.begin(), b.observations.end(), [&](const Observation& each) {
+      if (own.signal != nullptr) return each.signal == own.signal;
+      return each.witness != Witness::kEffect && !own.entry.findings.empty() &&
+             each.entry.findings == own.entry.findings;
+    });
+  });
+}
+
 double Against(const Case& the_case, const Belief& belief) {
   std::map<absl::string_view, double> absent;
   for (const Entry& entry : belief.absent) {
@@ -381,7 +393,7 @@ Belief Weigh(const Case& the_case, const Label& leaf, absl::string_view node) {
   return belief;
 }
 
-Beliefs::Beliefs(const Case& the_case) {
+Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
   std::vector<std::string> nodes = the_case.evidence.nodes();
   if (nodes.empty()) nodes.emplace_back();
   for (const Label* leaf : the_case.index.leaves()) {
@@ -422,10 +434,7 @@ Beliefs::Beliefs(const Case& the_case) {
   for (const Label* leaf : ranked_) {
     Standing& standing = standings_.at(leaf);
     standing.probability = (std::exp(odds(leaf)) + in_pairs[leaf]) / (all_ + pairs);
-    if (standing.probability >= kProven &&
-        WithoutWords(standing.on_nodes[standing.best]) >= kLeastWithoutWords) {
-      proven_.push_back(leaf);
-    }
+    if (standing.probability >= kProven && LeadsWithoutWords(*leaf)) proven_.push_back(leaf);
   }
   // More of them, as long as what is left proves another one.
   bool more = !proven_.empty();
@@ -446,6 +455,20 @@ Beliefs::Beliefs(const Case& the_case) {
       more = true;
     }
   }
+}
+
+// Would it stand out if nobody had said a word? Words prove nothing, and decide nothing between
+// causes that the same sign speaks for.
+bool Beliefs::LeadsWithoutWords(const Label& leaf) const {
+  const Belief& own = Of(leaf);
+  if (WithoutWords(own) < kLeastWithoutWords) return false;
+  const auto odds = [&](const Belief& belief) {
+    return Prior(*belief.leaf) + WithoutWords(belief) + Against(case_, belief);
+  };
+  return std::none_of(ranked_.begin(), ranked_.end(), [&](const Label* other) {
+    const Belief& rival = Of(*other);
+    return other != &leaf && ShareASign(own, rival) && odds(rival) > odds(own) - kLeastLead;
+  });
 }
 
 const Beliefs::Standing& Beliefs::Find(const Label& leaf) const { return standings_.at(&leaf); }

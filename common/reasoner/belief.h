@@ -98,6 +98,9 @@ class Beliefs {
     double probability = 0;
   };
   const Standing& Find(const knowledge::v1::Label& leaf) const;
+  bool LeadsWithoutWords(const knowledge::v1::Label& leaf) const;
+
+  const Case case_;
 
   absl::flat_hash_map<const knowledge::v1::Label*, Standing> standings_;
   std::vector<const knowledge::v1::Label*> ranked_;

@@ -224,8 +224,7 @@ bool SameMachine(absl::string_view a, absl::string_view b) {
 bool IsSentence(const intake::Text& text) {
   constexpr std::ptrdiff_t kMostBreaks = 1;
   const std::string& content = text.content;
-  return text.name == kTyped &&
-         std::count(content.begin(), content.end(), '\n') <= kMostBreaks;
+  return text.name == kTyped && std::count(content.begin(), content.end(), '\n') <= kMostBreaks;
 }
 
 bool SpeaksOf(const intake::Recognised& recognised, const std::string& own_name) {
@@ -286,8 +285,8 @@ absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
     gathered.incident = std::move(reported);
     return gathered;
   }
-  const bool sentences = intake::IsOnlyWords(recognised) &&
-                         std::all_of(texts.begin(), texts.end(), IsSentence);
+  const bool sentences =
+      intake::IsOnlyWords(recognised) && std::all_of(texts.begin(), texts.end(), IsSentence);
   const bool here =
       bundle == nullptr && (sentences || arguments.here || SpeaksOf(recognised, own_name));
   GALEN_ASSIGN_OR_RETURN(gathered.directory, host::TemporaryDirectory::Create());

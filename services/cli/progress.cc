@@ -46,9 +46,8 @@ std::string Progress::VerdictLine(const v1::Verdict& verdict) const {
   const std::size_t used = kIndent.size() + 2 + verdict.label().size() + 2;
   const auto width = static_cast<std::size_t>(terminal_.width);
   return absl::StrCat(
-      kIndent,
-      Paint(terminal_, confirmed ? Colour::kGreen : Colour::kRed, confirmed ? "✓" : "✗"), " ",
-      Paint(terminal_, confirmed ? Colour::kBold : Colour::kNone, verdict.label()), "  ",
+      kIndent, Paint(terminal_, confirmed ? Colour::kGreen : Colour::kRed, confirmed ? "✓" : "✗"),
+      " ", Paint(terminal_, confirmed ? Colour::kBold : Colour::kNone, verdict.label()), "  ",
       Paint(terminal_, Colour::kDim, Shorten(why, width > used + 20 ? width - used : 20)));
 }
 
@@ -123,9 +122,8 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       }
       if (event.hypotheses_proposed().origin() != v1::Hypothesis::TAXONOMY) {
         for (const v1::ProposedHypothesis& proposed : event.hypotheses_proposed().hypotheses()) {
-          const std::string head =
-              absl::StrCat("    ", proposed.hypothesis().label(), "  ",
-                           Percent(proposed.hypothesis().prior()), "  ");
+          const std::string head = absl::StrCat("    ", proposed.hypothesis().label(), "  ",
+                                                Percent(proposed.hypothesis().prior()), "  ");
           const auto width = static_cast<std::size_t>(terminal_.width);
           lines.push_back(absl::StrCat(
               head, Paint(terminal_, Colour::kDim,

@@ -1,6 +1,6 @@
-// kube_node: `kubectl describe node` (kubernetes/kubectl pkg/describe/describe.go, describeNode) and
-// the YAML of a Node, whole or in part, as `kubectl get node NODE -o json` prints it: the name, the
-// capacity, what is allocatable of it, and the condition Ready.
+// kube_node: `kubectl describe node` (kubernetes/kubectl pkg/describe/describe.go, describeNode)
+// and the YAML of a Node, whole or in part, as `kubectl get node NODE -o json` prints it: the name,
+// the capacity, what is allocatable of it, and the condition Ready.
 #include <cstddef>
 #include <string>
 

@@ -143,7 +143,8 @@ absl::StatusOr<Converted> RdmaLinks(absl::string_view text, absl::string_view co
   }
   if (links.empty()) return Unreadable("rdma_link", "no line tells of a link");
   const TypedCommand typed(command, "rdma");
-  return Converted{.text = absl::StrCat(links.dump(), "\n"), .files = {},
+  return Converted{.text = absl::StrCat(links.dump(), "\n"),
+                   .files = {},
                    .partial = typed.filtered() || typed.operands().size() > 2};
 }
 

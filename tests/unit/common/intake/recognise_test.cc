@@ -44,8 +44,8 @@ TEST(Recognise, ALogAloneIsOneArtefactWithoutProse) {
 }
 
 TEST(Recognise, AMessageQuotedInASentenceIsAProgramsAndTheRestAPersons) {
-  const Recognised recognised =
-      Read("The pod dies with `Error 805: MPS client failed to connect to the daemon` since noon.\n");
+  const Recognised recognised = Read(
+      "The pod dies with `Error 805: MPS client failed to connect to the daemon` since noon.\n");
   EXPECT_THAT(Shown(recognised), ElementsAre("? 1-1"));
   EXPECT_EQ(recognised.artefacts[0].content,
             "Error 805: MPS client failed to connect to the daemon\n");

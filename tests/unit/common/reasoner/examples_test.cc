@@ -215,11 +215,13 @@ TEST_F(ExampleTest, FindsTheContainersDriverLibrariesBehindXid119) {
   EXPECT_EQ(JudgeOf(scene, "GPU.FIRMWARE.GSP_FAULT").outcome(), Verdict::REJECTED);
 }
 
-TEST_F(ExampleTest, ConfirmsAGspFaultWhenNothingElseExplainsIt) {
+// The card and the driver release show alike; earlier failures of the same card would decide.
+TEST_F(ExampleTest, AGspTimeoutAloneLeavesTheCardAndTheDriver) {
   Scene scene = Healthy({"system.kernel_log"});
   scene.Saw("system.kernel_log",
             {Event("xid", "119", "gpu:5", 100), Event("first_event", "119", "", 100)});
-  EXPECT_EQ(Conclude(scene).primary_label(), "GPU.FIRMWARE.GSP_FAULT");
+  EXPECT_EQ(Conclude(scene).primary_label(), "");
+  EXPECT_GT(JudgeOf(scene, "GPU.FIRMWARE.GSP_FAULT").probability(), 0.3);
 }
 
 TEST_F(ExampleTest, FindsTheEthernetPortInTheAdapterList) {

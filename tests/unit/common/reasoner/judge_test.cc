@@ -123,6 +123,22 @@ TEST(Judge, WordsProveNothingHoweverRareTheyAre) {
   EXPECT_EQ(verdict.outcome(), Verdict::INCONCLUSIVE);
 }
 
+TEST(Judge, WordsDecideNothingBetweenCausesThatShowAlike) {
+  Book made = Counter();
+  made.Rate("message", 0, 225).Rate("words", 0, 225);
+  made.Leaf("MAIN.SUB.TWIN").Confirm("gpu.ecc", "errors", Rule::GT, "0");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("gpu.ecc", {Int("errors", 3, "gpu:0")});
+  for (int line = 1; line <= 5; ++line) {
+    scene.Read(absl::StrCat("s", line), {"MAIN.SUB.ECC"}, galen::v1::DECISIVE, "a line", line)
+        .InWords();
+  }
+  EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.ECC").outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_GT(JudgeOf(book, scene, "MAIN.SUB.ECC").probability(),
+            JudgeOf(book, scene, "MAIN.SUB.TWIN").probability());
+}
+
 TEST(Judge, AMessageOfSeveralCausesTellsLessOfEach) {
   Book made = Counter();
   made.Rate("message", 0, 225);

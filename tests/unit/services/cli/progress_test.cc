@@ -37,16 +37,15 @@ TEST_F(ProgressTest, NamesTheFailedChecksOfABatchOnce) {
 }
 
 TEST_F(ProgressTest, ShowsAVerdictWithTheReasonThatCarriesIt) {
-  EXPECT_THAT(
-      Tell(R"pb(verdicts_given {
-                  verdicts {
-                    label: "GPU.MEMORY.SRAM_ECC"
-                    outcome: CONFIRMED
-                    reasons { direction: OPPOSES text: "no" evidence_ids: "x" }
-                    reasons { direction: SUPPORTS text: "a counter grew" evidence_ids: "y" }
-                  }
-                })pb"),
-      AllOf(HasSubstr("✓ GPU.MEMORY.SRAM_ECC"), HasSubstr("a counter grew")));
+  EXPECT_THAT(Tell(R"pb(verdicts_given {
+                          verdicts {
+                            label: "GPU.MEMORY.SRAM_ECC"
+                            outcome: CONFIRMED
+                            reasons { direction: OPPOSES text: "no" evidence_ids: "x" }
+                            reasons { direction: SUPPORTS text: "a counter grew" evidence_ids: "y" }
+                          }
+                        })pb"),
+              AllOf(HasSubstr("✓ GPU.MEMORY.SRAM_ECC"), HasSubstr("a counter grew")));
 }
 
 TEST_F(ProgressTest, ACauseThatStaysConfirmedIsNoNewsAndOneThatDoesNotIs) {
@@ -62,7 +61,11 @@ TEST_F(ProgressTest, ACauseThatStaysConfirmedIsNoNewsAndOneThatDoesNotIs) {
 
 TEST_F(ProgressTest, TheSearchIsSeenInTheStatusOnly) {
   EXPECT_EQ(Tell(R"pb(verdicts_given { verdicts { label: "GPU.A" outcome: REJECTED } })pb"), "");
-  EXPECT_EQ(Tell(R"pb(children_ranked { label: "GPU" children { label: "GPU.A" } })pb"), "");
+  EXPECT_EQ(Tell(R"pb(children_ranked {
+                        label: "GPU"
+                        children { label: "GPU.A" }
+                      })pb"),
+            "");
   EXPECT_THAT(progress_.Status(), HasSubstr("GPU"));
 }
 

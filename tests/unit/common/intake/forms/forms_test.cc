@@ -90,31 +90,13 @@ void ExpectModest(absl::string_view form, absl::string_view text, absl::string_v
 TEST(Forms, AreThoseThatTheKnowledgeNames) {
   const std::vector<absl::string_view> forms = Forms();
   EXPECT_THAT(forms, WhenSorted(ElementsAreArray(forms)));
-  EXPECT_THAT(forms, IsSupersetOf({"nvidia_smi_q",
-                                   "nvidia_smi_table",
-                                   "nvidia_smi_csv",
-                                   "df",
-                                   "df_inodes",
-                                   "free",
-                                   "ulimit",
-                                   "lsmod",
-                                   "mount",
-                                   "ps",
-                                   "ip_addr",
-                                   "ip_link",
-                                   "ip_route",
-                                   "ifconfig",
-                                   "pip",
-                                   "dpkg_l",
-                                   "apt_list",
-                                   "ls_dev",
-                                   "lspci",
-                                   "ibstatus",
-                                   "show_gids",
-                                   "rdma_link",
-                                   "kube_node",
-                                   "env",
-                                   "rocm_smi"}));
+  EXPECT_THAT(
+      forms,
+      IsSupersetOf({"nvidia_smi_q", "nvidia_smi_table", "nvidia_smi_csv", "df",       "df_inodes",
+                    "free",         "ulimit",           "lsmod",          "mount",    "ps",
+                    "ip_addr",      "ip_link",          "ip_route",       "ifconfig", "pip",
+                    "dpkg_l",       "apt_list",         "ls_dev",         "lspci",    "ibstatus",
+                    "show_gids",    "rdma_link",        "kube_node",      "env",      "rocm_smi"}));
 }
 
 TEST(Convert, AnUnknownFormIsNotFound) {
