@@ -48,11 +48,12 @@ bool LooksLikeProse(absl::string_view line) {
   return words >= 4 && plain * 4 >= words * 3;
 }
 
-// What somebody quotes within a sentence: enough words for a message of a program.
+// A quotation with at least so many bytes and words is a message of a program.
 constexpr std::size_t kQuotedBytes = 24;
 constexpr std::size_t kQuotedWords = 4;
 
-// Where an error begins that somebody repeats in a sentence or a title, as programs print it.
+// People repeat errors in sentences and titles as programs print them. Gives where one begins, or
+// npos.
 std::size_t ErrorIn(absl::string_view line) {
   static const RE2 error(
       R"((?:^|[\s"'(:])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception): |\[Errno \d+\] |(?:CUDA|HIP) error: |NCCL WARN |NVRM: |RuntimeError\())",

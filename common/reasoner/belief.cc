@@ -38,7 +38,7 @@ constexpr double kGuessedMessages = 16;
 // A state that was never seen counts as seen in this many incidents: the field is more varied than
 // the incidents that were measured.
 constexpr double kLeastSeen = 0.05;
-// What a rule calls context shows beside other causes, however few of them were measured.
+// Context is seen beside other causes at least this often, however few of them were measured.
 constexpr double kLeastOfContext = 0.03;
 // The same of one of the two forms of an observation, of which half the rate of both is the guess.
 constexpr double kGuessedFormIncidents = 100;

@@ -224,7 +224,8 @@ bool SameMachine(absl::string_view a, absl::string_view b) {
 bool IsSentence(const intake::Text& text) {
   constexpr std::ptrdiff_t kMostBreaks = 1;
   const std::string& content = text.content;
-  return text.name == kTyped && std::count(content.begin(), content.end(), '\n') <= kMostBreaks;
+  return text.name == kTyped && !text.attached &&
+         std::count(content.begin(), content.end(), '\n') <= kMostBreaks;
 }
 
 bool SpeaksOf(const intake::Recognised& recognised, const std::string& own_name) {

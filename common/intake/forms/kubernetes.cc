@@ -27,7 +27,7 @@ absl::StatusOr<Converted> KubeNode(absl::string_view text, absl::string_view) {
   for (const absl::string_view line : PastedLines(text)) {
     if (absl::StripAsciiWhitespace(line).empty()) continue;
     if (RE2::FullMatch(Piece(line), section, &key)) {
-      // Of two nodes, or of one before and after, the first one.
+      // The text may show two nodes, or one before and after: the first one counts.
       const std::string field = absl::AsciiStrToLower(key);
       if (node["status"].contains(field)) break;
       amounts = &(node["status"][field] = nlohmann::json::object());

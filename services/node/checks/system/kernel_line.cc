@@ -39,7 +39,7 @@ KernelLine ParseKernelLine(absl::string_view line) {
   // talosctl dmesg: "10.0.0.7: kern: warning: [2026-04-22T21:25:20.458998481Z]: ".
   static const RE2 talos(
       R"(^(?:\S+: +)?kern: +\w+: \[(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?\]: ?)");
-  // What log shippers put before a message: anything.
+  // Log shippers put anything before a message.
   static const RE2 shipped(
       R"(^.{1,200}?((?:NVRM: |nvidia-nvswitch\d+: |mlx5_core [0-9a-f:.]{12}|amdgpu [0-9a-f:.]{12}|pcieport [0-9a-f:.]{12}: |EDAC MC\d).*)$)");
   static const RE2 seconds(R"(^(?:<\d+>)?\[\s*(\d+\.\d+)\](?:\[ *[TC]\d+\])? ?)");

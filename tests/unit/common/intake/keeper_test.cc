@@ -19,7 +19,7 @@ using ::testing::Not;
 
 class KeeperTest : public ::testing::Test {
  protected:
-  // What becomes of an incident with that description.
+  // Gives the keeper an incident with that description.
   v1::Incident Take(const char* description, const char* node = nullptr) {
     v1::Incident incident;
     incident.set_description(description);
