@@ -232,28 +232,25 @@ class Reader {
 
   using SpanIterator = std::vector<CodeSpan>::const_iterator;
 
-  // Line `at`, without the messages that it quotes: these are a program's. Gives the next line.
+  // Line `at`, and the lines that a quotation in it goes on to: all of it is a person's words, and
+  // what it quotes is a program's as well. Gives the next line.
   std::size_t AddProse(std::size_t at, SpanIterator span, SpanIterator end) {
+    std::size_t last = at;
     std::size_t byte = 0;
-    std::string prose;
-    for (; span != end && span->first_line == at; ++span) {
+    for (; span != end && span->first_line == last; ++span) {
       const std::optional<std::string> quoted = Quoted(*span);
       if (!quoted.has_value()) continue;
-      absl::StrAppend(&prose, lines_[at].substr(byte, span->first_byte - byte), "…");
       AddQuoted(*span, *quoted);
-      at = span->last_line;
+      last = span->last_line;
       byte = span->end_byte;
     }
-    const absl::string_view rest = lines_[at].substr(byte);
-    const std::size_t error = ErrorIn(rest);
-    absl::StrAppend(&prose, rest.substr(0, error));
-    if (error != absl::string_view::npos) {
-      prose += "…";
-      const CodeSpan to_the_end = {at, byte + error, at, lines_[at].size(), 0};
-      AddQuoted(to_the_end, absl::StrCat(rest.substr(error), "\n"));
+    const absl::string_view rest = lines_[last].substr(byte);
+    if (const std::size_t error = ErrorIn(rest); error != absl::string_view::npos) {
+      AddQuoted({last, byte + error, last, lines_[last].size(), 0},
+                absl::StrCat(rest.substr(error), "\n"));
     }
-    absl::StrAppend(&out_.prose, Unquoted(prose), "\n");
-    return at + 1;
+    for (; at <= last; ++at) absl::StrAppend(&out_.prose, Unquoted(lines_[at]), "\n");
+    return at;
   }
 
   // The text of a span that is a message. Nothing for a name, a command or a few words.

@@ -43,20 +43,20 @@ TEST(Recognise, ALogAloneIsOneArtefactWithoutProse) {
   EXPECT_THAT(recognised.prose, IsEmpty());
 }
 
-TEST(Recognise, AMessageQuotedInASentenceIsAProgramsAndTheRestAPersons) {
+TEST(Recognise, AMessageQuotedInASentenceIsAProgramsAndTheSentenceAPersons) {
   const Recognised recognised = Read(
       "The pod dies with `Error 805: MPS client failed to connect to the daemon` since noon.\n");
   EXPECT_THAT(Shown(recognised), ElementsAre("? 1-1"));
   EXPECT_EQ(recognised.artefacts[0].content,
             "Error 805: MPS client failed to connect to the daemon\n");
-  EXPECT_EQ(recognised.prose, "The pod dies with `…` since noon.\n");
+  EXPECT_THAT(recognised.prose, HasSubstr("daemon` since noon."));
 }
 
 TEST(Recognise, AQuotedMessageMayHaveSeveralLines) {
   const Recognised recognised =
       Read("We see `Unable to find a match:\nkernel-headers-4.18 for this host` again.\n");
   EXPECT_THAT(Shown(recognised), ElementsAre("? 1-2"));
-  EXPECT_EQ(recognised.prose, "We see `…` again.\n");
+  EXPECT_THAT(recognised.prose, HasSubstr("for this host` again."));
 }
 
 TEST(Recognise, NamesAndCommandsInASentenceAreOfThePerson) {
