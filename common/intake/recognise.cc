@@ -277,6 +277,7 @@ class Reader {
     std::vector<absl::string_view> lines = absl::StrSplit(artefact.content, '\n');
     lines.pop_back();
     std::vector<LineShape> shapes;
+    shapes.reserve(lines.size());
     for (const absl::string_view line : lines) shapes.push_back(kinds_.ShapeOf(line));
     Finish(std::move(artefact), lines, shapes, false);
   }
