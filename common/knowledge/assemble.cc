@@ -15,7 +15,7 @@ namespace {
 constexpr absl::string_view kSections[] = {
     "labels",         "checks",     "signals",    "incidents",   "error_codes",
     "hardware",       "prompts",    "llm_prices", "llm_budgets", "kernel_lines",
-    "artefact_kinds", "base_rates", "off"};
+    "artefact_kinds", "base_rates", "complaints", "off"};
 
 template <typename Entry, typename NameOf>
 void OverlayList(std::vector<Entry>& earlier, std::vector<Entry> later, NameOf name_of) {
@@ -96,6 +96,7 @@ void ParseFile(absl::string_view text, const FileContext& context, Entries& entr
   ParseKernelLines(context, file, entries);
   ParseArtefactKinds(context, file, entries);
   ParseBaseRates(context, file, entries);
+  ParseComplaints(context, file, entries);
   ParsePrompts(context, file, entries);
   ParsePrices(context, file, entries);
   ParseBudgets(context, file, entries);
@@ -124,6 +125,8 @@ void Overlay(Entries& earlier, Entries later, std::vector<Problem>& problems) {
               [](const v1::ArtefactKind& kind) { return kind.id(); });
   OverlayList(earlier.base_rates, std::move(later.base_rates),
               [](const v1::BaseRate& rate) { return rate.of(); });
+  OverlayList(earlier.complaints, std::move(later.complaints),
+              [](const v1::Complaints& complaints) { return complaints.label(); });
   OverlayList(earlier.prompts, std::move(later.prompts),
               [](const v1::Prompt& prompt) { return prompt.name(); });
   OverlayList(earlier.llm_prices, std::move(later.llm_prices),
@@ -147,6 +150,7 @@ v1::KnowledgeBase Assemble(Entries entries) {
   MoveInto(entries.kernel_lines, *base.mutable_kernel_lines());
   MoveInto(entries.artefact_kinds, *base.mutable_artefact_kinds());
   MoveInto(entries.base_rates, *base.mutable_base_rates());
+  MoveInto(entries.complaints, *base.mutable_complaints());
   MoveInto(entries.prompts, *base.mutable_prompts());
   MoveInto(entries.llm_prices, *base.mutable_llm_prices());
   MoveInto(entries.llm_budgets, *base.mutable_llm_budgets());

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raise it whenever the same files would give another KnowledgeBase than before.
-constexpr absl::string_view kFormatVersion = "galen.knowledge/3";
+constexpr absl::string_view kFormatVersion = "galen.knowledge/4";
 constexpr std::size_t kMaxFiles = 10'000;
 constexpr int kMaxDirectoryDepth = 16;
 

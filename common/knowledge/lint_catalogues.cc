@@ -144,6 +144,24 @@ void LintBaseRates(LintContext& context) {
   }
 }
 
+void LintComplaints(LintContext& context) {
+  LintDuplicates(context, "list of complaints", context.base.complaints(),
+                 [](const v1::Complaints& complaints) { return complaints.label(); });
+  for (const v1::Complaints& complaints : context.base.complaints()) {
+    const std::string who = absl::StrCat("list of complaints of ", complaints.label());
+    context.RequireLabel(complaints.source(), complaints.label(), who);
+    const auto label = context.labels.find(complaints.label());
+    if (label != context.labels.end() && !IsLeaf(*label->second)) {
+      context.Error(complaints.source(), absl::StrCat(who, ": it is an inner label"),
+                    "name the leaf that people complain of");
+    }
+    if (complaints.told().empty()) {
+      context.Error(complaints.source(), absl::StrCat(who, " is empty"),
+                    "add `told:` with the sentences of people");
+    }
+  }
+}
+
 void LintIncidents(LintContext& context) {
   LintDuplicates(context, "past incident", context.base.incidents(),
                  [](const v1::PastIncident& incident) { return incident.id(); });
@@ -177,6 +195,7 @@ void LintCatalogues(LintContext& context) {
   LintKernelLines(context);
   LintArtefactKinds(context);
   LintBaseRates(context);
+  LintComplaints(context);
   LintIncidents(context);
 }
 

@@ -39,6 +39,7 @@ struct Entries {
   std::vector<v1::KernelLine> kernel_lines;
   std::vector<v1::ArtefactKind> artefact_kinds;
   std::vector<v1::BaseRate> base_rates;
+  std::vector<v1::Complaints> complaints;
   std::vector<v1::Prompt> prompts;
   std::vector<v1::LlmPrice> llm_prices;
   std::vector<v1::LlmBudget> llm_budgets;
@@ -61,6 +62,7 @@ void ParseHardware(const FileContext& context, const Fields& file, Entries& entr
 void ParseKernelLines(const FileContext& context, const Fields& file, Entries& entries);
 void ParseArtefactKinds(const FileContext& context, const Fields& file, Entries& entries);
 void ParseBaseRates(const FileContext& context, const Fields& file, Entries& entries);
+void ParseComplaints(const FileContext& context, const Fields& file, Entries& entries);
 void ParseIncidents(const FileContext& context, const Fields& file, Entries& entries);
 void ParsePrompts(const FileContext& context, const Fields& file, Entries& entries);
 void ParsePrices(const FileContext& context, const Fields& file, Entries& entries);

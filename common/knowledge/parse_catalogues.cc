@@ -20,6 +20,7 @@ constexpr absl::string_view kKernelLineKeys[] = {
 constexpr absl::string_view kArtefactKeys[] = {"id",   "title",    "typed", "header",  "lines",
                                                "file", "reads_as", "form",  "instead", "reference"};
 constexpr absl::string_view kBaseRateKeys[] = {"of", "seen", "asked"};
+constexpr absl::string_view kComplaintsKeys[] = {"label", "told"};
 constexpr absl::string_view kIncidentKeys[] = {
     "id",           "title",      "description", "logs", "environment", "label", "labels_secondary",
     "verification", "resolution", "reference",   "date"};
@@ -170,6 +171,17 @@ void ParseBaseRates(const FileContext& context, const Fields& file, Entries& ent
     rate.set_asked(count("asked"));
     SetSource(context, node->line, *rate.mutable_source());
     if (!rate.of().empty()) entries.base_rates.push_back(std::move(rate));
+  }
+}
+
+void ParseComplaints(const FileContext& context, const Fields& file, Entries& entries) {
+  for (const YamlNode* node : file.Entries("complaints")) {
+    const Fields fields(context, *node, "list of complaints", kComplaintsKeys);
+    v1::Complaints complaints;
+    complaints.set_label(fields.RequiredText("label"));
+    fields.Texts("told", *complaints.mutable_told());
+    SetSource(context, node->line, *complaints.mutable_source());
+    if (!complaints.label().empty()) entries.complaints.push_back(std::move(complaints));
   }
 }
 

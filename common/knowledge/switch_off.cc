@@ -171,6 +171,9 @@ void TakeOutLabels(Entries& entries) {
                 [&](const LabelEntry& entry) { return gone.contains(entry.label.label()); });
   std::erase_if(entries.incidents,
                 [&](const v1::PastIncident& incident) { return gone.contains(incident.label()); });
+  std::erase_if(entries.complaints, [&](const v1::Complaints& complaints) {
+    return gone.contains(complaints.label());
+  });
   for (LabelEntry& entry : entries.labels) {
     Strip(*entry.label.mutable_confused_with(), gone);
     Strip(*entry.label.mutable_secondary_effects(), gone);

@@ -60,8 +60,6 @@ constexpr double kRefutedBase = 0.4;
 constexpr double kGuessedRefutations = 4;
 constexpr double kLeastRefuted = 1.6;
 constexpr double kMostRefuted = 6.0;
-// Log-odds of the leaf that is described most like the incident; less by the logarithm of its rank.
-constexpr double kLikest = 3.0;
 // Log-odds of "none of these" before any evidence, and of a leaf that only names how failures look.
 constexpr double kNoneOfThese = 5.0;
 constexpr double kResidual = -2.5;
@@ -70,8 +68,10 @@ constexpr double kSecond = -4.0;
 // Leaves that are weighed as a pair of causes, at most, and causes that are proven of one incident.
 constexpr size_t kMostPaired = 8;
 constexpr size_t kMostCauses = 4;
-// Words prove nothing by themselves: what else speaks for a proven cause weighs this much.
+// Words prove nothing by themselves: what else speaks for a proven cause weighs this much, and
+// words count for no more than that in a proof.
 constexpr double kLeastWithoutWords = 2.0;
+constexpr double kMostOfWords = 2.0;
 constexpr double kLeastLead = 0.7;
 // An observation that tells less is not worth a word.
 constexpr double kWorthAWord = 0.7;
@@ -133,12 +133,12 @@ bool IsWords(const Case& the_case, const Signal& signal) {
   return signal.where() == galen::v1::DESCRIPTION && !IsQuoted(the_case, signal);
 }
 
-double WeightOf(const Case& the_case, const Signal& signal) {
+double WeightOf(const Case& the_case, const Signal& signal, double strength_if_effect = 1) {
   Kind kind = kWeakMessage;
   if (signal.strength() == galen::v1::DECISIVE) kind = kDecisiveMessage;
   if (signal.strength() == galen::v1::STRONG) kind = kStrongMessage;
   const bool words = signal.where() == galen::v1::DESCRIPTION;
-  double strength = kind.strength / std::max(signal.labels_size(), 1);
+  double strength = std::min(kind.strength, strength_if_effect) / std::max(signal.labels_size(), 1);
   if (signal.role() == galen::v1::SECONDARY) strength *= kSecondary;
   if (signal.role() == galen::v1::WRAPPER || signal.role() == galen::v1::CONTEXT) {
     strength *= kWrapper;
@@ -159,15 +159,20 @@ class Collector {
     if (!is_new && observation.weight > it->second.weight) it->second = std::move(observation);
   }
 
-  // A sign of an effect counts beside one of the leaf's own, and not where the leaf has a rule of
-  // its own for it.
-  bool TakesEffect(const Entry& effect) const {
+  // A sign of an effect counts beside one of the leaf's own, and not where the leaf has a rule or a
+  // message of its own for it.
+  bool TakesEffect(const Observation& effect) const {
     bool has_own = false;
     for (const auto& [key, seen] : best_) {
       if (seen.witness == Witness::kEffect) continue;
       const std::vector<const Finding*>& own = seen.entry.findings;
-      if (std::find_first_of(own.begin(), own.end(), effect.findings.begin(),
-                             effect.findings.end()) != own.end()) {
+      const std::vector<const Finding*>& its = effect.entry.findings;
+      if (std::find_first_of(own.begin(), own.end(), its.begin(), its.end()) != own.end()) {
+        return false;
+      }
+      if (effect.signal != nullptr && seen.signal != nullptr &&
+          effect.signal->source() == seen.signal->source() &&
+          effect.signal->first_line() == seen.signal->first_line()) {
         return false;
       }
       has_own = has_own || IsEvidence(seen);
@@ -191,12 +196,23 @@ class Collector {
 // Adds a sign of an effect of the leaf. Only the weightiest sign of all its effects counts.
 void AddEffect(const Case& the_case, Entry entry, Collector& collector) {
   if (KindOf(the_case, entry).base == kContext.base) return;
-  if (!collector.TakesEffect(entry)) return;
   Observation seen;
   seen.witness = Witness::kEffect;
   seen.weight = WeightOf(the_case, entry, kEffectStrength);
   seen.entry = std::move(entry);
-  collector.Add("", std::move(seen));
+  if (collector.TakesEffect(seen)) collector.Add("", std::move(seen));
+}
+
+// A message of an effect of the leaf, in a log of that node.
+void AddEffect(const Case& the_case, const Signal& signal, absl::string_view node,
+               Collector& collector) {
+  if (signal.where() == galen::v1::DESCRIPTION) return;
+  if (!signal.node().empty() && signal.node() != node && !the_case.evidence.nodes().empty()) return;
+  Observation seen;
+  seen.witness = Witness::kEffect;
+  seen.weight = WeightOf(the_case, signal, kEffectStrength);
+  seen.signal = &signal;
+  if (collector.TakesEffect(seen)) collector.Add("", std::move(seen));
 }
 
 // A logged event that the leaf lists as its effect and has no rule for, as others have.
@@ -243,6 +259,9 @@ void AddEffects(const Case& the_case, const Label& leaf, absl::string_view node,
           });
       if (!earlier) AddEffect(the_case, std::move(entry), collector);
     }
+    for (const Signal* signal : the_case.evidence.SignalsFor(name)) {
+      AddEffect(the_case, *signal, node, collector);
+    }
   }
 }
 
@@ -258,13 +277,12 @@ void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node
     seen.signal = signal;
     collector.Add(absl::StrCat(signal->source(), ":", signal->first_line()), std::move(seen));
   }
-  for (size_t rank = 0; rank < the_case.alike.size(); ++rank) {
-    if (the_case.alike[rank] != leaf.label()) continue;
+  if (const auto like = the_case.alike.find(leaf.label()); like != the_case.alike.end()) {
     Observation seen;
     seen.witness = Witness::kPerson;
-    seen.weight = kLikest - std::log(static_cast<double>(rank + 1));
+    seen.weight = like->second.weight;
+    seen.like = &like->second;
     collector.Add("description", std::move(seen));
-    break;
   }
 }
 
@@ -434,7 +452,7 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
   for (const Label* leaf : ranked_) {
     Standing& standing = standings_.at(leaf);
     standing.probability = (std::exp(odds(leaf)) + in_pairs[leaf]) / (all_ + pairs);
-    if (standing.probability >= kProven && LeadsWithoutWords(*leaf)) proven_.push_back(leaf);
+    if (IsProvenBy(*leaf, standing.probability)) proven_.push_back(leaf);
   }
   // More of them, as long as what is left proves another one.
   bool more = !proven_.empty();
@@ -457,11 +475,14 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
   }
 }
 
-// Would it stand out if nobody had said a word? Words prove nothing, and decide nothing between
-// causes that the same sign speaks for.
-bool Beliefs::LeadsWithoutWords(const Label& leaf) const {
+// Words prove nothing: they count up to a limit, and decide nothing between causes that the same
+// sign speaks for.
+bool Beliefs::IsProvenBy(const Label& leaf, double probability) const {
   const Belief& own = Of(leaf);
   if (WithoutWords(own) < kLeastWithoutWords) return false;
+  const double words = Sum(own.observations) - WithoutWords(own);
+  const double odds_of_proof = probability * std::exp(-std::max(words - kMostOfWords, 0.0));
+  if (odds_of_proof < kProven * (odds_of_proof + 1 - probability)) return false;
   const auto odds = [&](const Belief& belief) {
     return Prior(*belief.leaf) + WithoutWords(belief) + Against(case_, belief);
   };

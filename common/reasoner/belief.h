@@ -11,6 +11,7 @@
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/entry.h"
 #include "common/reasoner/evidence_view.h"
+#include "common/reasoner/likeness.h"
 #include "common/reasoner/rates.h"
 #include "common/reasoner/rule_index.h"
 
@@ -22,8 +23,8 @@ struct Case {
   const RuleIndex& index;
   const Rates& rates;
   const EvidenceView& evidence;
-  // Leaves that are described most like the incident, the likest first.
-  absl::Span<const std::string> alike;
+  // Leaves that the words of the report speak for.
+  const Likeness& alike;
 };
 
 // The source of an observation. Several observations of one source tell little more than one.
@@ -39,10 +40,11 @@ struct Observation {
   Witness witness = Witness::kMachine;
   // Logarithm of how many times likelier it is beside this cause than without it; above 0.
   double weight = 0;
-  // A true confirm rule of the leaf, or of an effect that it lists; or a message; or neither: the
-  // incident is described like the leaf.
+  // A true confirm rule of the leaf, or of an effect that it lists; or a message; or the likeness
+  // of the report to what people tell of the leaf.
   Entry entry;
   const galen::v1::Signal* signal = nullptr;
+  const Like* like = nullptr;
 };
 
 // More than the words of a person, and more than healthy machines show.
@@ -98,7 +100,7 @@ class Beliefs {
     double probability = 0;
   };
   const Standing& Find(const knowledge::v1::Label& leaf) const;
-  bool LeadsWithoutWords(const knowledge::v1::Label& leaf) const;
+  bool IsProvenBy(const knowledge::v1::Label& leaf, double probability) const;
 
   const Case case_;
 

@@ -21,8 +21,6 @@ namespace {
 
 // Causes of past incidents that a presumption weighs.
 constexpr int kSimilarCauses = 10;
-// Leaves that are described like the incident, as far as that tells anything.
-constexpr size_t kMostAlike = 20;
 
 std::vector<const knowledge::v1::PastIncident*> Incidents(const knowledge::Knowledge& knowledge) {
   std::vector<const knowledge::v1::PastIncident*> incidents;
@@ -44,17 +42,16 @@ class BuiltinReasoner::Asked {
   Asked(const BuiltinReasoner& reasoner, const Question& question)
       : reasoner_(reasoner),
         view_(question.evidence()),
-        alike_(reasoner.leaves_.Nearest(OwnText(question.incident(), question.evidence()),
-                                        kMostAlike)) {}
+        alike_(reasoner.leaves_.Of(WordsOf(question.incident(), question.evidence()))) {}
 
   Case the_case() const {
-    return {reasoner_.knowledge_, reasoner_.rules_, reasoner_.rates_, view_, alike_};
+    return {reasoner_.knowledge_, reasoner_.rules_, reasoner_.rates_, view_, *alike_};
   }
 
  private:
   const BuiltinReasoner& reasoner_;
   const EvidenceView view_;
-  const std::vector<std::string> alike_;
+  const std::shared_ptr<const Likeness> alike_;
 };
 
 BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge,

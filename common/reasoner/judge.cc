@@ -101,6 +101,8 @@ void TellObservation(const Case& the_case, const Observation& each, Verdict& ver
                            HowCommon(the_case.rates.Of(*each.entry.rule,
                                                        IsOnSome(the_case.evidence, each.entry)))),
               each.entry, verdict);
+  } else if (each.like != nullptr && TellsOfIt(*each.like)) {
+    AddReason(Reason::SUPPORTS, Describe(*each.like), each.entry, verdict);
   }
 }
 

@@ -1,36 +1,55 @@
 #ifndef COMMON_REASONER_LIKENESS_H_
 #define COMMON_REASONER_LIKENESS_H_
 
+#include <cstddef>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 #include "common/knowledge/knowledge.h"
-#include "common/retrieval/search.h"
+#include "common/retrieval/word_index.h"
 
 namespace galen::reasoner {
 
+// What a text says of a leaf.
+struct Like {
+  // The natural logarithm of how many times likelier the leaf is by the text alone, above 0.
+  double weight = 0;
+  // The sentence of the leaf that is most like the text.
+  std::string told;
+};
+
+// Leaves that a text speaks for.
+using Likeness = absl::flat_hash_map<std::string, Like>;
+
 // The leaves of the taxonomy by what is written of them: title, description, symptoms, what their
-// signals mean. Found by words and by vectors, as past incidents are. Thread-safe.
+// signals for descriptions mean, and how people complain of them; as a whole and sentence by
+// sentence. Thread-safe.
 class LikenessIndex {
  public:
-  // Indexes the leaves in memory; nothing is kept of `knowledge` beyond the call.
+  // Nothing is kept of `knowledge` beyond the call.
   explicit LikenessIndex(const knowledge::Knowledge& knowledge);
 
-  // Labels of the leaves whose description is most like `text`, best first, at most `limit`.
-  std::vector<std::string> Nearest(absl::string_view text, size_t limit) const;
+  // What the words of `text` speak for; never null. Empty where no leaf is told in such words.
+  std::shared_ptr<const Likeness> Of(absl::string_view text) const;
 
  private:
-  std::vector<std::string> Search(absl::string_view text, size_t limit) const;
+  Likeness Weigh(absl::string_view text) const;
 
-  const retrieval::HashedEmbedder embedder_;
-  retrieval::View leaves_;
+  std::vector<std::string> leaves_;
+  retrieval::WordIndex wholes_;  // in the order of leaves_
+  retrieval::WordIndex sentences_;
+  struct Sentence {
+    std::size_t leaf = 0;
+    std::string text;
+  };
+  std::vector<Sentence> told_;  // in the order of sentences_
   // A diagnosis asks for the same text at each of its steps.
   mutable Mutex mu_;
-  mutable absl::flat_hash_map<std::pair<std::string, size_t>, std::vector<std::string>> answers_
+  mutable absl::flat_hash_map<std::string, std::shared_ptr<const Likeness>> answers_
       ABSL_GUARDED_BY(mu_);
 };
 

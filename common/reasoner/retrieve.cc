@@ -81,7 +81,11 @@ std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
   return retrieval::Search(confirmed.view(), *embedder, query, {.limit = limit}).hits;
 }
 
-std::string OwnText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
+std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
+  return absl::StrCat(incident.description(), "\n", absl::StrJoin(evidence.feedback(), "\n"));
+}
+
+std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
   std::string text = incident.description();
   const auto& environment = incident.environment();
   for (const std::string* word :
@@ -93,11 +97,6 @@ std::string OwnText(const galen::v1::Incident& incident, const galen::v1::Eviden
   for (const Signal& signal : evidence.summary().signals()) {
     absl::StrAppend(&text, "\n", signal.excerpt());
   }
-  return text;
-}
-
-std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
-  std::string text = OwnText(incident, evidence);
   for (const std::string& keyword : evidence.summary().keywords()) {
     absl::StrAppend(&text, "\n", keyword);
   }

@@ -45,10 +45,11 @@ class HistoryIndex {
 std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
                                             absl::string_view query, size_t limit);
 
+// What people wrote: the description and their answers to questions.
+std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
+
 // The text that stands for an incident in a query: its description, what its signals say, and the
-// words that a model drew from them. OwnText: the same without the model's words, which may not
-// move a verdict.
-std::string OwnText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
+// words that a model drew from them.
 std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
 
 // The most likely distinct causes among similar past incidents: at most `question.max_causes()`,

@@ -19,6 +19,8 @@ using galen::v1::Finding;
 
 constexpr int kMaxNamedDevices = 3;
 constexpr size_t kMaxValueBytes = 120;
+// A leaf that the words of the report make seven times likelier.
+constexpr double kReadsLike = 2.0;
 
 std::string Unit(const Finding& finding) {
   const std::string& unit = finding.unit();
@@ -145,8 +147,15 @@ std::string DescribeBest(const knowledge::Knowledge& knowledge, const Belief& be
   for (const Observation& each : belief.observations) {
     if (each.signal != nullptr) return Describe(*each.signal);
     if (each.entry.rule != nullptr) return Describe(knowledge, each.entry);
+    if (each.like != nullptr && TellsOfIt(*each.like)) return Describe(*each.like);
   }
   return "";
+}
+
+bool TellsOfIt(const Like& like) { return like.weight >= kReadsLike && !like.told.empty(); }
+
+std::string Describe(const Like& like) {
+  return absl::StrCat("the report reads like: ", like.told);
 }
 
 std::string Describe(const knowledge::Knowledge& knowledge, const Entry& entry) {

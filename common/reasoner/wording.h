@@ -28,7 +28,11 @@ std::string Describe(const knowledge::Knowledge& knowledge, const Entry& entry);
 std::string DescribeAbsence(const knowledge::Knowledge& knowledge, const Entry& entry);
 // "train.log line 17: connection refused by a peer (3 times)".
 std::string Describe(const galen::v1::Signal& signal);
-// What speaks most for a leaf beside how it is described; "" where nothing does.
+// Whether the report is so much like what people tell of a leaf that it is worth a word.
+bool TellsOfIt(const Like& like);
+// "the report reads like: Only one rank saves the model, and all others wait."
+std::string Describe(const Like& like);
+// What speaks most for a leaf; "" where nothing does.
 std::string DescribeBest(const knowledge::Knowledge& knowledge, const Belief& belief);
 // "Xid 48 (double bit ECC error)"; "" for a finding that is no event.
 std::string DescribeEvent(const knowledge::Knowledge& knowledge, const galen::v1::Finding& finding);

@@ -63,15 +63,18 @@ struct Matrix {
 
 std::string PairOf(int from, int to) { return absl::StrCat("gpu:", from, "/peer:", to); }
 
-// Adds a rate, and the floor of the device's model where there is one.
+// Adds a rate, and the floor of the device's model where there is one; else half of `best_of_peers`
+// (0: there are none): GPUs of one model in one host have links of one kind.
 void AddRate(const ProgramOutput& output, absl::string_view name, const std::string& device,
              double rate, absl::string_view product, const std::string& floor_name,
-             std::map<std::string, double>& floors, CheckOutput& found) {
+             double best_of_peers, std::map<std::string, double>& floors, CheckOutput& found) {
   galen::v1::Finding finding = FloatFinding(name, output.context.host.name(), device, rate);
   const auto floor = HardwareFact(output.context.knowledge, product, floor_name);
   if (floor.has_value()) {
     finding.set_expected(absl::StrCat(*floor));
     floors[floor_name] = *floor;
+  } else if (best_of_peers > 0) {
+    finding.set_expected(absl::StrCat(best_of_peers / 2));
   }
   found.findings.push_back(std::move(finding));
 }
@@ -126,15 +129,21 @@ absl::StatusOr<CheckOutput> ParseNvbandwidth(const ProgramOutput& output) {
       best[at.second] = std::max(best[at.second], value);
     }
     for (const auto& [gpu, value] : best) {
-      AddRate(output, finding, absl::StrCat("gpu:", gpu), value, product(gpu), floor, floors,
-              found);
+      double best_of_peers = 0;
+      for (const auto& [other, rate] : best) {
+        if (other != gpu && product(other) == product(gpu)) {
+          best_of_peers = std::max(best_of_peers, rate);
+        }
+      }
+      AddRate(output, finding, absl::StrCat("gpu:", gpu), value, product(gpu), floor, best_of_peers,
+              floors, found);
     }
   };
   add_host("host_to_device_memcpy_ce", "h2d_gb_s", "h2d_floor_gb_s");
   add_host("device_to_host_memcpy_ce", "d2h_gb_s", "h2d_floor_gb_s");
   for (const auto& [at, value] : matrices["device_to_device_memcpy_read_ce"].values) {
     AddRate(output, "d2d_gb_s", PairOf(at.first, at.second), value, product(at.first),
-            "p2p_floor_gb_s", floors, found);
+            "p2p_floor_gb_s", 0, floors, found);
   }
   for (const auto& [at, value] : matrices["host_device_latency_sm"].values) {
     found.findings.push_back(
@@ -214,7 +223,7 @@ absl::StatusOr<CheckOutput> ParseCudaBandwidthTest(const ProgramOutput& output) 
     // The copy inside the device is too small, 32 MB, to be held against its memory: it has no
     // floor.
     const std::string floor = name == "d2d_gb_s" ? "" : "h2d_floor_gb_s";
-    AddRate(output, name, subject, entry.second, product, floor, floors, found);
+    AddRate(output, name, subject, entry.second, product, floor, 0, floors, found);
   }
   AddFloors(output, floors, found);
   // It passes at any rate.

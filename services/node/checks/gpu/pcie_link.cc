@@ -18,11 +18,15 @@
 namespace galen::node {
 namespace {
 
-// Idle GPUs lower their PCIe generation to save power, and never the width.
+// GPUs lower their PCIe generation to save power when idle, and never the width. Computing goes on
+// in P0 to P3: cards for desktops and workstations stay in P2 while CUDA runs, at full link speed
+// (forums.developer.nvidia.com/t/remove-p2-forced-state-from-drivers/241998).
+// AMD has no performance states; its links rest with the GPU.
 bool MaySaveLinkPower(const Gpu& gpu) {
   if (gpu.utilization.value_or(0) == 0) return true;
-  // AMD has no performance states; its links rest with the GPU.
-  return gpu.vendor != "AMD" && gpu.performance_state != "P0";
+  const std::string& state = gpu.performance_state;
+  const bool computes = state == "P0" || state == "P1" || state == "P2" || state == "P3";
+  return gpu.vendor != "AMD" && !computes;
 }
 
 std::optional<bool> Downgraded(const Gpu& gpu) {

@@ -320,6 +320,13 @@ TEST(PcieLink, ALowGenerationOfAnIdleGpuIsNoDowngrade) {
   EXPECT_EQ(ValueOf(output, "peers_differ", "gpu:3"), "true");
 }
 
+TEST(PcieLink, ALowGenerationOfAGpuThatComputesIsADowngrade) {
+  const FakeHost host = HostWith({Link("1B", 1, 16, "P2", 97), Link("2B", 1, 16, "P5", 97)});
+  const auto output = RunGpuCheck("gpu.pcie_link", host);
+  EXPECT_EQ(ValueOf(output, "downgraded", "gpu:0"), "true");
+  EXPECT_EQ(ValueOf(output, "downgraded", "gpu:1"), "unknown");
+}
+
 TEST(PcieErrors, CountsAtTheGpuAndAtThePortAboveIt) {
   FakeHost host = HostWith({GpuXml("21", "<pci><replay_counter>17</replay_counter></pci>")});
   host.AddCommand("lspci -vvv -nn",
