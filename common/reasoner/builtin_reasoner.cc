@@ -42,7 +42,8 @@ class BuiltinReasoner::Asked {
   Asked(const BuiltinReasoner& reasoner, const Question& question)
       : reasoner_(reasoner),
         view_(question.evidence()),
-        alike_(reasoner.leaves_.Of(WordsOf(question.incident(), question.evidence()))) {}
+        alike_(reasoner.leaves_.Of(WordsOf(question.incident(), question.evidence()),
+                                   MessagesOf(question.evidence()))) {}
 
   Case the_case() const {
     return {reasoner_.knowledge_, reasoner_.rules_, reasoner_.rates_, view_, *alike_};

@@ -28,6 +28,11 @@ constexpr double kDoubt = 0.5;
 constexpr double kByChance = 0.08;
 constexpr size_t kBestSentences = 6;
 constexpr double kFurtherSentence = 0.6;
+// Words tell of a leaf that they make so many times likelier (a logarithm); else messages count for
+// this share.
+constexpr double kTells = 3.2;
+constexpr double kOfMessages = 0.5;
+constexpr absl::string_view kBetween("\0", 1);
 // Answers that are kept, and how long their texts may be: 8 MiB at most.
 constexpr size_t kMostKept = 512;
 constexpr size_t kMostTextKept = size_t{16} << 10;
@@ -113,16 +118,33 @@ LikenessIndex::LikenessIndex(const knowledge::Knowledge& knowledge) {
   sentences_ = retrieval::WordIndex(sentences);
 }
 
-std::shared_ptr<const Likeness> LikenessIndex::Of(absl::string_view text) const {
-  if (text.size() > kMostTextKept) return std::make_shared<const Likeness>(Weigh(text));
+std::shared_ptr<const Likeness> LikenessIndex::Of(absl::string_view words,
+                                                  absl::string_view messages) const {
+  const std::string text = absl::StrCat(words, kBetween, messages);
+  if (text.size() > kMostTextKept) {
+    return std::make_shared<const Likeness>(Weigh(words, messages));
+  }
   {
     MutexLock lock(mu_);
     if (const auto known = answers_.find(text); known != answers_.end()) return known->second;
   }
-  auto answer = std::make_shared<const Likeness>(Weigh(text));
+  auto answer = std::make_shared<const Likeness>(Weigh(words, messages));
   MutexLock lock(mu_);
   if (answers_.size() >= kMostKept) answers_.clear();
-  return answers_.emplace(std::string(text), std::move(answer)).first->second;
+  return answers_.emplace(text, std::move(answer)).first->second;
+}
+
+Likeness LikenessIndex::Weigh(absl::string_view words, absl::string_view messages) const {
+  Likeness likeness = Weigh(words);
+  const bool tells = std::any_of(likeness.begin(), likeness.end(),
+                                 [](const auto& each) { return each.second.weight >= kTells; });
+  if (tells) return likeness;
+  for (const auto& [leaf, like] : Weigh(messages)) {
+    Like& of_both = likeness[leaf];
+    const double weight = kOfMessages * like.weight;
+    if (weight > of_both.weight) of_both = {weight, like.told};
+  }
+  return likeness;
 }
 
 Likeness LikenessIndex::Weigh(absl::string_view text) const {

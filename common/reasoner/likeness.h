@@ -33,10 +33,12 @@ class LikenessIndex {
   // Nothing is kept of `knowledge` beyond the call.
   explicit LikenessIndex(const knowledge::Knowledge& knowledge);
 
-  // What the words of `text` speak for; never null. Empty where no leaf is told in such words.
-  std::shared_ptr<const Likeness> Of(absl::string_view text) const;
+  // What the words of people speak for; where they say little more than that something failed,
+  // `messages` (lines of logs that hold a known message) count for half. Never null.
+  std::shared_ptr<const Likeness> Of(absl::string_view words, absl::string_view messages) const;
 
  private:
+  Likeness Weigh(absl::string_view words, absl::string_view messages) const;
   Likeness Weigh(absl::string_view text) const;
 
   std::vector<std::string> leaves_;

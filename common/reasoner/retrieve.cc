@@ -85,6 +85,14 @@ std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::Eviden
   return absl::StrCat(incident.description(), "\n", absl::StrJoin(evidence.feedback(), "\n"));
 }
 
+std::string MessagesOf(const galen::v1::EvidenceSet& evidence) {
+  std::string text;
+  for (const Signal& signal : evidence.summary().signals()) {
+    if (signal.where() != galen::v1::DESCRIPTION) absl::StrAppend(&text, signal.excerpt(), "\n");
+  }
+  return text;
+}
+
 std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
   std::string text = incident.description();
   const auto& environment = incident.environment();

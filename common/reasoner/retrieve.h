@@ -48,6 +48,9 @@ std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
 // What people wrote: the description and their answers to questions.
 std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
 
+// The lines of logs that hold a known message.
+std::string MessagesOf(const galen::v1::EvidenceSet& evidence);
+
 // The text that stands for an incident in a query: its description, what its signals say, and the
 // words that a model drew from them.
 std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
