@@ -1,5 +1,6 @@
 #include "services/node/checks/job/launch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -38,12 +39,21 @@ LaunchReports::LaunchReports(const CheckData& data)
       of_a_group_(data.Patterns("rank_of_a_group")),
       node_rank_(data.Patterns("node_rank")),
       node_count_(data.Patterns("node_count")),
+      started_(data.Patterns("ranks_per_node")),
+      marked_(data.Patterns("rank_mark")),
       dynamic_(data.Patterns("dynamic_rendezvous")),
       shard_(data.Patterns("shard")),
       model_parallel_(data.Patterns("model_parallel")),
       data_parallel_(data.Patterns("data_parallel")) {}
 
 void LaunchReports::Add(int log, absl::string_view node, absl::string_view line) {
+  if (const auto started = FirstOf<std::int64_t>(started_, line);
+      started.has_value() && ranks_per_node_.size() < 16) {
+    ranks_per_node_.insert(*started);
+  }
+  if (const auto marked = FirstOf<std::int64_t>(marked_, line)) {
+    greatest_rank_ = std::max(greatest_rank_.value_or(0), *marked);
+  }
   const bool rank = absl::StrContains(line, "ank") || absl::StrContains(line, "RANK");
   const bool parallel = absl::StrContains(line, "arallel") || absl::StrContains(line, "ddp");
   const bool loads = absl::StrContains(line, "oading");
@@ -94,6 +104,12 @@ void LaunchReports::Add(int log, absl::string_view node, absl::string_view line)
     }
   }
 }
+
+std::optional<std::int64_t> LaunchReports::RanksPerNode() const {
+  return ranks_per_node_.size() == 1 ? std::optional(*ranks_per_node_.begin()) : std::nullopt;
+}
+
+std::optional<std::int64_t> LaunchReports::GreatestRank() const { return greatest_rank_; }
 
 std::optional<std::int64_t> LaunchReports::WorldSize() const {
   std::set<std::int64_t> sizes;
@@ -229,17 +245,22 @@ const LogWant kLaunchWant = {
       return data.ok() ? std::make_unique<LaunchFold>(*data) : nullptr;
     }};
 
+std::shared_ptr<const LaunchReports> ReadLaunch(const CheckContext& context) {
+  const auto folded = FoldLogs(context, kLaunchWant);
+  if (!folded.ok()) return nullptr;
+  std::shared_ptr<const LaunchFold> fold = FoldAs<LaunchFold>(*folded);
+  return fold == nullptr ? nullptr : std::shared_ptr<const LaunchReports>(fold, &fold->reports());
+}
+
 absl::StatusOr<CheckOutput> CheckUserLaunch(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "user.launch"));
   const auto environment = host.JobEnvironment();
-  const auto folded = FoldLogs(context, kLaunchWant);
-  if (!environment.ok() && !folded.ok()) return environment.status();
+  const std::shared_ptr<const LaunchReports> read = ReadLaunch(context);
+  if (!environment.ok() && read == nullptr) return environment.status();
   const LaunchReports none(data);
-  const std::shared_ptr<const LaunchFold> fold =
-      folded.ok() ? FoldAs<LaunchFold>(*folded) : nullptr;
-  const LaunchReports& reports = fold != nullptr ? fold->reports() : none;
+  const LaunchReports& reports = read != nullptr ? *read : none;
   CheckOutput output;
   const auto number = [&](absl::string_view finding, const char* name,
                           std::optional<std::int64_t> value) {
@@ -258,7 +279,7 @@ absl::StatusOr<CheckOutput> CheckUserLaunch(const CheckContext& context) {
                                                 : UnknownFinding(finding, node, ""));
   };
   number("world_size", "WORLD_SIZE", reports.WorldSize());
-  number("nproc_per_node", "LOCAL_WORLD_SIZE", std::nullopt);
+  number("nproc_per_node", "LOCAL_WORLD_SIZE", reports.RanksPerNode());
   const std::int64_t processes = reports.Processes();
   output.findings.push_back(processes > 0 ? IntFinding("ranks_started", node, "", processes)
                                           : UnknownFinding("ranks_started", node, ""));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,11 @@ class LaunchReports {
   // "none", or those that nobody has although as many processes as ranks came up ("2, 3"). Nothing:
   // too few stated theirs.
   std::optional<std::string> Missing() const;
+  // Processes that the launcher starts on each node, as its command line says. Nothing: no log
+  // holds one, or they differ.
+  std::optional<std::int64_t> RanksPerNode() const;
+  // The greatest number that a line is marked with, as "[rank7]:" is. Nothing: none is.
+  std::optional<std::int64_t> GreatestRank() const;
   // Ranks that each hold another part of one model read the same part of its checkpoint. Nothing:
   // the logs do not say what is read, or the model is not divided.
   std::optional<bool> SameShard() const;
@@ -60,16 +66,23 @@ class LaunchReports {
   };
 
   std::map<int, Log> logs_;
+  std::set<std::int64_t> ranks_per_node_;
+  std::optional<std::int64_t> greatest_rank_;
   std::size_t ranks_ = 0;
   std::vector<CheckData::Pattern> rank_and_size_;
   std::vector<CheckData::Pattern> of_a_group_;
   std::vector<CheckData::Pattern> node_rank_;
   std::vector<CheckData::Pattern> node_count_;
+  std::vector<CheckData::Pattern> started_;
+  std::vector<CheckData::Pattern> marked_;
   std::vector<CheckData::Pattern> dynamic_;
   std::vector<CheckData::Pattern> shard_;
   std::vector<CheckData::Pattern> model_parallel_;
   std::vector<CheckData::Pattern> data_parallel_;
 };
+
+// What the logs of the job say; nothing where there are none.
+std::shared_ptr<const LaunchReports> ReadLaunch(const CheckContext& context);
 
 // user.launch.
 extern const LogWant kLaunchWant;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/job/gpu_ranks.h"
+#include "services/node/checks/job/launch.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/cgroups.h"
 #include "services/node/checks/system/file_systems.h"
@@ -392,6 +394,8 @@ absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
       if (!ranks.has_value()) ranks = IntOf(*environment, name);
     }
   }
+  const std::shared_ptr<const LaunchReports> launch = ReadLaunch(context);
+  if (!ranks.has_value() && launch != nullptr) ranks = launch->RanksPerNode();
   std::optional<std::int64_t> gpus;
   // A driver that does not answer is complained of on standard output too.
   if (const auto smi = host.Run(std::vector<std::string>{"nvidia-smi", "-L"}, host::View::kJob);
@@ -407,7 +411,9 @@ absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
                                        : "how many ranks run on this node is not known";
   }
   // Of a job of one process two on a GPU are two jobs.
-  bool several = ranks.value_or(0) > 1;
+  bool several = ranks.value_or(0) > 1 ||
+                 (launch != nullptr &&
+                  (launch->GreatestRank().value_or(0) > 0 || launch->WorldSize().value_or(0) > 1));
   if (environment.ok()) {
     for (const char* name : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS",
                              "MV2_COMM_WORLD_SIZE"}) {

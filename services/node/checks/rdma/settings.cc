@@ -67,6 +67,18 @@ std::optional<bool> IndexRoutable(const GidTable& table, std::int64_t index, boo
   return ipv6 ? std::optional<bool>(true) : std::nullopt;
 }
 
+// What kind of address stands at an index; "" where the table cannot be told. Both ends of a
+// connection must have the same.
+std::string KindOfAddress(const GidTable& table, std::int64_t index) {
+  if (table.gids.empty() || table.types.empty()) return "";
+  const auto gid = table.gids.find(static_cast<int>(index));
+  const auto type = table.types.find(static_cast<int>(index));
+  if (gid == table.gids.end() || type == table.types.end()) return "none";
+  return absl::StrCat(type->second, IsIpv4Gid(gid->second)         ? " IPv4"
+                                    : IsGlobalIpv6Gid(gid->second) ? " IPv6"
+                                                                   : " link-local");
+}
+
 // Whether the index that NCCL takes by itself is routed: index 0 in releases before
 // `dynamic_since`, one of the family that the job chose since. Nothing: not known.
 std::optional<bool> DefaultIndexRoutable(const GidTable& table, absl::string_view release,
@@ -133,6 +145,7 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
   std::vector<std::string> unroutable;
   bool ethernet = false;
   bool all_valid = true;
+  std::set<std::string> kinds;
   for (const RdmaPort& port : ports) {
     if (port.link_layer != "Ethernet" || !fabric.contains(DeviceOf(port))) continue;
     ethernet = true;
@@ -154,6 +167,9 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
       continue;
     }
     output.findings.push_back(IntFinding("configured_index", node, device, configured));
+    if (std::string kind = KindOfAddress({gids, types}, configured); !kind.empty()) {
+      kinds.insert(std::move(kind));
+    }
     const std::optional<bool> valid = IndexRoutable({gids, types}, configured, ipv6);
     output.findings.push_back(valid.has_value()
                                   ? BoolFinding("configured_index_valid", node, device, *valid)
@@ -166,6 +182,9 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
     }
   }
   if (!ethernet) return absl::NotFoundError("the compute fabric is not RoCE");
+  output.findings.push_back(
+      kinds.empty() ? UnknownFinding("configured_address_kind", node, "")
+                    : TextFinding("configured_address_kind", node, "", absl::StrJoin(kinds, ", ")));
   output.message =
       !wrong.empty() ? absl::StrJoin(wrong, "; ")
       : configured >= 0

@@ -1,5 +1,6 @@
 #include "services/node/checks/system/memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
 #include "services/node/checks/system/kernel_log.h"
 
@@ -161,6 +163,9 @@ absl::StatusOr<CheckOutput> CheckStuckProcesses(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(
       const std::string text,
       Output(context.host, {"ps", "-eo", "pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args"}));
+  GALEN_ASSIGN_OR_RETURN(const CheckData data,
+                         CheckData::Of(context.knowledge, "system.stuck_processes"));
+  const std::vector<std::string> network_fs = data.Texts("network_fs_waits");
   CheckOutput output;
   std::int64_t stuck = 0;
   for (const absl::string_view line : Lines(text)) {
@@ -171,7 +176,13 @@ absl::StatusOr<CheckOutput> CheckStuckProcesses(const CheckContext& context) {
     // Kernel threads wait like that by their nature.
     if (pid == 2 || words[1] == "2") continue;
     ++stuck;
-    output.findings.push_back(TextFinding("wchan", node, absl::StrCat("process:", pid), words[4]));
+    const std::string process = absl::StrCat("process:", pid);
+    output.findings.push_back(TextFinding("wchan", node, process, words[4]));
+    output.findings.push_back(BoolFinding(
+        "waits_for_network_fs", node, process,
+        std::any_of(network_fs.begin(), network_fs.end(), [&](const std::string& function) {
+          return absl::StartsWith(words[4], function);
+        })));
     absl::StrAppend(&output.message, output.message.empty() ? "" : "; ", words[8], " (", pid,
                     ") waits in ", words[4]);
     absl::StrAppend(&output.excerpt, line, "\n");

@@ -85,7 +85,42 @@ std::vector<NfsMount> Between(const std::vector<NfsMount>& first,
   return deltas;
 }
 
+// What nfsiostat printed, wherever and with whatever options it was captured.
+std::map<std::string, double> CapturedBacklogs(const host::Host& host) {
+  std::map<std::string, double> backlogs;
+  const std::vector<std::string> program = {"nfsiostat"};
+  for (const std::vector<std::string>& argv : host.Captured(program)) {
+    const auto printed = host.Run(argv);
+    if (!printed.ok() || printed->exit_code != 0) continue;
+    for (auto& [target, backlog] : ParseNfsiostat(printed->out)) backlogs[target] = backlog;
+  }
+  return backlogs;
+}
+
 }  // namespace
+
+std::map<std::string, double> ParseNfsiostat(absl::string_view text) {
+  std::map<std::string, double> backlogs;
+  std::string target;
+  bool named = false;
+  for (const absl::string_view line : Lines(text)) {
+    const std::vector<absl::string_view> words = Words(line);
+    if (words.size() == 4 && words[1] == "mounted" && words[2] == "on") {
+      target = std::string(absl::StripSuffix(words[3], ":"));
+      named = false;
+    } else if (absl::StrContains(line, "rpc bklog")) {
+      named = true;
+    } else if (named && !words.empty()) {
+      double backlog = 0;
+      if (words.size() == 2 && !target.empty() && absl::SimpleAtod(words[1], &backlog) &&
+          backlog >= 0 && backlogs.size() < kMaxMounts) {
+        backlogs[target] = backlog;
+      }
+      named = false;
+    }
+  }
+  return backlogs;
+}
 
 std::vector<NfsMount> ParseMountStats(absl::string_view text) {
   std::vector<NfsMount> mounts;
@@ -135,9 +170,14 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
   const std::string& node = host.name();
   GALEN_ASSIGN_OR_RETURN(const CheckData data,
                          CheckData::Of(context.knowledge, "system.network_fs"));
-  GALEN_ASSIGN_OR_RETURN(const std::string mounts, host.ReadFile("/proc/mounts"));
-  const std::vector<Mounted> mounted = NetworkMounts(mounts, data.Texts("types"));
-  if (mounted.empty()) return absl::NotFoundError("the node mounts no network file system");
+  const std::map<std::string, double> printed = CapturedBacklogs(host);
+  const auto mounts = host.ReadFile("/proc/mounts");
+  if (!mounts.ok() && printed.empty()) return mounts.status();
+  const std::vector<Mounted> mounted =
+      NetworkMounts(mounts.value_or(std::string()), data.Texts("types"));
+  if (mounted.empty() && printed.empty()) {
+    return absl::NotFoundError("the node mounts no network file system");
+  }
   CheckOutput output;
   std::vector<std::string> remarks;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
@@ -175,6 +215,16 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
     add(BoolFinding("server_not_responding", node, device, stalled));
   }
 
+  const auto waiting = [&](absl::string_view target, double mean, absl::string_view since) {
+    remarks.push_back(absl::StrCat(target, ": ", std::llround(mean),
+                                   " requests wait for a slot on average", since));
+  };
+  for (const auto& [target, backlog] : printed) {
+    add(IntFinding("rpc_backlog", node, absl::StrCat("mount:", target),
+                   std::llround(std::ceil(backlog))));
+    if (backlog >= 1) waiting(target, backlog, "");
+  }
+  GALEN_ASSIGN_OR_RETURN(const double mean_backlog, data.Number("mean_backlog"));
   const auto statistics = host.ReadFile("/proc/self/mountstats");
   bool rates = false;
   if (statistics.ok()) {
@@ -203,20 +253,20 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
         add(FloatFinding("read_mb_s", node, device,
                          seconds > 0 ? static_cast<double>(mount.read_bytes) / 1e6 / seconds : 0));
       } else {
-        add(UnknownFinding("rpc_backlog", node, device));
+        if (!printed.contains(mount.target)) {
+          add(mean >= mean_backlog
+                  ? IntFinding("rpc_backlog", node, device, std::llround(std::ceil(mean)))
+                  : UnknownFinding("rpc_backlog", node, device));
+        }
         add(UnknownFinding("read_mb_s", node, device));
       }
       add(mount.max_slots > 0 ? IntFinding("slots_in_use", node, device, mount.max_slots)
                               : UnknownFinding("slots_in_use", node, device));
       add(IntFinding("retransmissions", node, device, mount.retransmissions));
-      if (mean >= 1) {
-        remarks.push_back(absl::StrCat(mount.target, ": ", std::llround(mean),
-                                       " requests wait for a slot on average",
-                                       rates ? "" : " since it was mounted"));
-      }
+      if (mean >= 1) waiting(mount.target, mean, rates ? "" : " since it was mounted");
     }
   } else {
-    add(UnknownFinding("rpc_backlog", node, ""));
+    if (printed.empty()) add(UnknownFinding("rpc_backlog", node, ""));
     if (const auto rpc = host.ReadFile("/proc/net/rpc/nfs"); rpc.ok()) {
       const auto count = ParseRpcRetransmissions(*rpc);
       add(count.ok() ? IntFinding("retransmissions", node, "", *count)

@@ -2,6 +2,7 @@
 #define SERVICES_NODE_CHECKS_SYSTEM_NETWORK_FS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct NfsMount {
 
 // Mounts of type nfs and nfs4. Pure.
 std::vector<NfsMount> ParseMountStats(absl::string_view text);
+
+// Requests that wait for a slot on average, by mount, of what nfsiostat printed last of each. Pure.
+std::map<std::string, double> ParseNfsiostat(absl::string_view text);
 
 // Retransmissions since boot, of the line "rpc calls retrans authrefresh" of /proc/net/rpc/nfs.
 // DATA_LOSS: it is not that.
