@@ -272,7 +272,9 @@ void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node
         !signal->node().empty() && signal->node() != node && !the_case.evidence.nodes().empty();
     if (elsewhere) continue;
     Observation seen;
-    seen.witness = IsWords(the_case, *signal) ? Witness::kPerson : Witness::kLog;
+    seen.witness = IsWords(the_case, *signal)                 ? Witness::kPerson
+                   : signal->where() == galen::v1::KERNEL_LOG ? Witness::kMachine
+                                                              : Witness::kLog;
     seen.weight = WeightOf(the_case, *signal);
     seen.signal = signal;
     collector.Add(absl::StrCat(signal->source(), ":", signal->first_line()), std::move(seen));

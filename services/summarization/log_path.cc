@@ -10,6 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/host/bundle_files.h"
+#include "common/host/commands.h"
 
 namespace galen::summarization {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxNodes = 10'000;
+constexpr std::size_t kMostCommandBytes = std::size_t{4} << 20;
 
 std::string Shown(absl::string_view path) { return CleanText(path, 512); }
 
@@ -106,6 +109,29 @@ std::vector<std::string> NodesOfBundle(const std::string& bundle) {
   }
   std::sort(nodes.begin(), nodes.end());
   return nodes;
+}
+
+std::vector<galen::v1::LogSource> KernelLogsOfBundle(const std::string& bundle) {
+  std::vector<galen::v1::LogSource> logs;
+  const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(bundle);
+  if (!files.ok()) return logs;
+  for (const std::string& node : NodesOfBundle(bundle)) {
+    const std::string folder = absl::StrCat("nodes/", node, "/");
+    const absl::StatusOr<std::string> listed =
+        files->Read(absl::StrCat(folder, "commands.yaml"), kMostCommandBytes);
+    if (!listed.ok()) continue;
+    const auto commands = host::ParseCommands(*listed, "commands.yaml");
+    if (!commands.ok()) continue;
+    for (const host::CapturedCommand& command : *commands) {
+      if (command.argv.front() != "dmesg" || command.stdout_file.empty()) continue;
+      galen::v1::LogSource& log = logs.emplace_back();
+      log.set_path(absl::StrCat("../", folder, command.stdout_file));
+      log.set_node(node);
+      log.set_kind(galen::v1::LogSource::SYSTEM);
+      break;
+    }
+  }
+  return logs;
 }
 
 }  // namespace galen::summarization

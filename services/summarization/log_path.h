@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "galen/v1/incident.pb.h"
 
 namespace galen::summarization {
 
@@ -26,6 +27,11 @@ absl::StatusOr<std::string> ResolveLog(const std::string& path, const std::strin
 
 // Names of the machines that a bundle holds, sorted, at most 10,000.
 std::vector<std::string> NodesOfBundle(const std::string& bundle);
+
+// The kernel logs that a bundle (as ResolveBundle gave it) has captured of its machines, as logs of
+// kind SYSTEM with paths relative to logs/. A machine whose list of commands cannot be read has
+// none.
+std::vector<galen::v1::LogSource> KernelLogsOfBundle(const std::string& bundle);
 
 }  // namespace galen::summarization
 

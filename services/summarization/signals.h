@@ -18,6 +18,7 @@ namespace galen::summarization {
 struct Source {
   std::string name;  // "description" or the path of the log, unique within the summary
   bool description = false;
+  bool capture = false;  // of a machine, by a bundle
   galen::v1::LogSource::Kind kind = galen::v1::LogSource::KIND_UNSPECIFIED;
   std::string node;  // "" when not known
   std::optional<std::int32_t> rank;

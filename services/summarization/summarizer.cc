@@ -121,6 +121,19 @@ class Reading {
     return absl::OkStatus();
   }
 
+  // Messages of a kernel log that was captured of a machine: those of the incident's day, and those
+  // that a kernel writes. The checks of the machine read its events.
+  void ReadKernelLog(const LogSource& log) {
+    const absl::StatusOr<std::string> path = ResolveLog(log.path(), bundle_, {});
+    if (!path.ok()) return;
+    const absl::StatusOr<std::unique_ptr<logs::LogReader>> reader = Open(*path);
+    if (!reader.ok()) return;
+    Source source = SourceOf(log);
+    source.name = absl::StrCat("dmesg of ", CleanText(log.node(), 256));
+    source.capture = true;
+    ReadFile(**reader, source);
+  }
+
   // What was found, without words. At most `max_signals` signals.
   Summary Finish(std::size_t max_signals) && {
     const std::size_t gone = KeepStrongest(signals_, max_signals) + dropped_;
@@ -218,6 +231,7 @@ class Reading {
     summary_.set_lines_read(summary_.lines_read() + result.lines);
     summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
     for (const logs::Hit& hit : result.hits) {
+      if (source.capture && !BelongsToIncident(hit)) continue;
       Signal signal = MakeSignal(scanner_.patterns()[static_cast<int>(hit.pattern)], hit, source);
       if (signal.node().empty() && !source.description) {
         std::string host = logs::FindHost(hit.excerpt);
@@ -228,6 +242,14 @@ class Reading {
       signals_.push_back(std::move(signal));
     }
     NoteOddities(result, source);
+  }
+
+  bool BelongsToIncident(const logs::Hit& hit) const {
+    constexpr absl::Duration kBefore = absl::Hours(24);
+    const auto& where = scanner_.patterns()[static_cast<int>(hit.pattern)].where();
+    if (std::find(where.begin(), where.end(), galen::v1::KERNEL_LOG) == where.end()) return false;
+    return !time_.near.has_value() || !hit.last_time.has_value() ||
+           *hit.last_time >= *time_.near - kBefore;
   }
 
   void NoteOddities(const logs::ScanResult& result, const Source& source) {
@@ -299,10 +321,12 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   GALEN_RETURN_IF_ERROR(Validate(request));
   const Incident& incident = request.incident();
   std::string bundle;
+  std::vector<LogSource> kernel_logs;
   std::vector<std::string> nodes(incident.nodes().begin(), incident.nodes().end());
   if (!incident.bundle().empty()) {
     GALEN_ASSIGN_OR_RETURN(bundle, ResolveBundle(incident.bundle(), options_.roots));
     for (std::string& node : NodesOfBundle(bundle)) nodes.push_back(std::move(node));
+    kernel_logs = KernelLogsOfBundle(bundle);
   }
 
   Reading reading(scanner_, clock_, incident, std::move(bundle), std::move(nodes),
@@ -313,6 +337,10 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   }
   for (const LogSource& log : incident.logs()) {
     GALEN_RETURN_IF_ERROR(reading.ReadLog(log, options_.roots));
+    reading.Trim(options_.max_signals);
+  }
+  for (const LogSource& log : kernel_logs) {
+    reading.ReadKernelLog(log);
     reading.Trim(options_.max_signals);
   }
 
