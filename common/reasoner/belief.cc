@@ -175,7 +175,8 @@ class Collector {
           effect.signal->first_line() == seen.signal->first_line()) {
         return false;
       }
-      has_own = has_own || IsEvidence(seen);
+      has_own = has_own || IsEvidence(seen) ||
+                (seen.signal != nullptr && seen.weight >= kWorthAWord);
     }
     return has_own;
   }
