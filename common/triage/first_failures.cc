@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "common/base/text.h"
 #include "common/logs/line_facts.h"
 #include "common/logs/timestamp.h"
@@ -14,6 +15,11 @@ FirstFailures::FirstFailures(std::vector<std::string> signatures, FirstOf first_
     : signatures_(std::move(signatures)), first_of_(std::move(first_of)), near_(near) {}
 
 bool FirstFailures::Earlier(const Failure& a, const Failure& b) const {
+  constexpr absl::Duration kTogether = absl::Minutes(1);
+  if (!a.of_survivor && b.of_survivor &&
+      (!a.time.has_value() || !b.time.has_value() || *a.time <= *b.time + kTogether)) {
+    return true;
+  }
   if (a.time.has_value() && b.time.has_value() && *a.time != *b.time) return *a.time < *b.time;
   return false;  // what came first stays
 }
@@ -41,7 +47,9 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
   if (absl::StrContains(line.text, "Traceback (most recent call last)")) loading_ = false;
   loading_ = loading_ || absl::StrContains(line.text, "load_state_dict") ||
              absl::StrContains(line.text, "torch.load(") ||
-             absl::StrContains(line.text, "load_checkpoint");
+             absl::StrContains(line.text, "load_checkpoint") ||
+             absl::StrContains(line.text, "load_from_checkpoint") ||
+             absl::StrContains(line.text, "torch/serialization.py");
   NoteExit(line);
   if (const auto timeout = FindWatchdogTimeout(line.text); timeout.has_value()) {
     const bool barrier =
@@ -53,6 +61,7 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
   const int index = first_of_(line.text);
   if (index < 0) return "";
   absl::string_view signature = signatures_[static_cast<std::size_t>(index)];
+  const bool of_survivor = absl::ConsumePrefix(&signature, "after:");
   const absl::string_view shown = signature;
   if (absl::StartsWith(signature, "none:")) return "";
   if (signature == "cuda_oom" && loading_) signature = "cuda_oom_in_load";
@@ -62,13 +71,17 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
   if (!failure.rank.has_value()) failure.rank = line.rank;
   const auto known = failure.rank.has_value() ? by_rank_.find(*failure.rank) : by_rank_.end();
   // Nothing to learn: this rank failed earlier, and so did another.
-  if (first_.has_value() && known != by_rank_.end() && !clock_.has_value()) return shown;
+  if (first_.has_value() && known != by_rank_.end() && !clock_.has_value() &&
+      !first_->of_survivor && !known->second.of_survivor) {
+    return shown;
+  }
   failure.signature = std::string(signature);
   failure.text = CleanText(absl::StripAsciiWhitespace(line.text).substr(0, 512), 512);
   failure.log = std::string(line.log);
   failure.node = std::string(line.node);
   failure.line = line.number;
   failure.time = clock_;
+  failure.of_survivor = of_survivor;
   if (failure.rank.has_value() && by_rank_.size() < kMaxRanks &&
       (known == by_rank_.end() || Earlier(failure, known->second))) {
     by_rank_[*failure.rank] = failure;
@@ -80,8 +93,9 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
 std::vector<std::string> FirstFailureExpressions() {
   std::vector<std::string> expressions = ProcessEndExpressions();
   // What a traceback goes through.
-  for (const char* more : {R"(Traceback \(most recent call last\))", R"(load_state_dict)",
-                           R"(torch\.load\()", R"(load_checkpoint)"}) {
+  for (const char* more :
+       {R"(Traceback \(most recent call last\))", R"(load_state_dict)", R"(torch\.load\()",
+        R"(load_checkpoint)", R"(load_from_checkpoint)", R"(torch/serialization\.py)"}) {
     expressions.emplace_back(more);
   }
   return expressions;

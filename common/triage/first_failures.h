@@ -40,14 +40,16 @@ class FirstFailures {
     std::int64_t line = 0;
     std::optional<absl::Time> time;
     std::optional<int> rank;
+    bool of_survivor = false;  // it tells that a peer is gone
   };
 
   // What a failure looks like: the place of the first signature, the most specific first, that a
   // line holds; -1 for none.
   using FirstOf = std::function<int(absl::string_view line)>;
 
-  // `signatures`: their names; those named "none:..." look like a failure and are none. `near`: a
-  // time that the logs are about, or infinite.
+  // `signatures`: their names; those named "none:..." look like a failure and are none, those named
+  // "after:NAME" are NAME as survivors tell it: a failure of a rank itself within a minute comes
+  // before them. `near`: a time that the logs are about, or infinite.
   FirstFailures(std::vector<std::string> signatures, FirstOf first_of, absl::Time near);
 
   // Gives the signature that the line shows; "" where it shows none.

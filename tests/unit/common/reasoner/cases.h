@@ -269,13 +269,12 @@ class Book {
 // A case with all that it refers to.
 class Asked {
  public:
+  // `alike`: leaves that the words of the report make twenty times likelier.
   Asked(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence,
-        std::vector<std::string> alike = {})
-      : knowledge_(knowledge),
-        index_(knowledge),
-        rates_(knowledge),
-        view_(evidence),
-        alike_(std::move(alike)) {}
+        const std::vector<std::string>& alike = {})
+      : knowledge_(knowledge), index_(knowledge), rates_(knowledge), view_(evidence) {
+    for (const std::string& leaf : alike) alike_[leaf] = {3.0, "it fails"};
+  }
 
   Case the_case() const { return {knowledge_, index_, rates_, view_, alike_}; }
 
@@ -284,7 +283,7 @@ class Asked {
   const RuleIndex index_;
   const Rates rates_;
   const EvidenceView view_;
-  const std::vector<std::string> alike_;
+  Likeness alike_;
 };
 
 inline galen::v1::Verdict JudgeOf(const knowledge::Knowledge& knowledge, const Scene& scene,
