@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/reasoner/explained.h"
 
@@ -149,6 +150,16 @@ double WeightOf(const Case& the_case, const Signal& signal, double strength_if_e
   return WeightOf(strength, base) * (IsQuoted(the_case, signal) ? kOfQuoted : kOfWords);
 }
 
+// A check read one of these events in the line of the message.
+bool IsOfOneLine(const std::vector<const Finding*>& findings, const Signal& signal) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding* finding) {
+    if (!finding->has_event_value()) return false;
+    const std::string& text = finding->event_value().text();
+    return !text.empty() &&
+           (absl::StrContains(signal.excerpt(), text) || absl::StrContains(text, signal.excerpt()));
+  });
+}
+
 // The observations of one leaf on one node, one of each check and each line.
 class Collector {
  public:
@@ -170,13 +181,15 @@ class Collector {
       if (std::find_first_of(own.begin(), own.end(), its.begin(), its.end()) != own.end()) {
         return false;
       }
+      if (effect.signal != nullptr && IsOfOneLine(own, *effect.signal)) return false;
+      if (seen.signal != nullptr && IsOfOneLine(its, *seen.signal)) return false;
       if (effect.signal != nullptr && seen.signal != nullptr &&
           effect.signal->source() == seen.signal->source() &&
           effect.signal->first_line() == seen.signal->first_line()) {
         return false;
       }
-      has_own = has_own || IsEvidence(seen) ||
-                (seen.signal != nullptr && seen.weight >= kWorthAWord);
+      has_own =
+          has_own || IsEvidence(seen) || (seen.signal != nullptr && seen.weight >= kWorthAWord);
     }
     return has_own;
   }

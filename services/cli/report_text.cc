@@ -88,6 +88,8 @@ void TellEvidence(const v1::Report& report, const v1::Cause& cause, absl::string
       }
     }
   }
+  // Only the words of the report speak for it.
+  if (lines.empty() && !cause.explanation().empty()) lines.push_back(cause.explanation());
   for (std::size_t i = 0; i < std::min(lines.size(), most); ++i)
     page.Cut(i == 0 ? heading : "", lines[i]);
 }

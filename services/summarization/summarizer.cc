@@ -231,7 +231,7 @@ class Reading {
     summary_.set_lines_read(summary_.lines_read() + result.lines);
     summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
     for (const logs::Hit& hit : result.hits) {
-      if (source.capture && !BelongsToIncident(hit)) continue;
+      if (source.capture && (!BelongsToIncident(hit) || IsKnown(hit))) continue;
       Signal signal = MakeSignal(scanner_.patterns()[static_cast<int>(hit.pattern)], hit, source);
       if (signal.node().empty() && !source.description) {
         std::string host = logs::FindHost(hit.excerpt);
@@ -242,6 +242,14 @@ class Reading {
       signals_.push_back(std::move(signal));
     }
     NoteOddities(result, source);
+  }
+
+  // Somebody attached or pasted the log that it stands in.
+  bool IsKnown(const logs::Hit& hit) const {
+    const std::string& id = scanner_.patterns()[static_cast<int>(hit.pattern)].id();
+    return std::any_of(signals_.begin(), signals_.end(), [&](const Signal& each) {
+      return each.signal() == id && each.where() != galen::v1::DESCRIPTION;
+    });
   }
 
   bool BelongsToIncident(const logs::Hit& hit) const {

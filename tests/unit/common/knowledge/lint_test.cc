@@ -302,6 +302,19 @@ TEST(Lint, ABaseRateSaysHowManyIncidentsWereAskedAndNoFewerThanShowedIt) {
   EXPECT_THAT(problem("{of: x, seen: 9, asked: 2}"), HasSubstr("was seen 9 times in 2 incidents"));
 }
 
+TEST(Lint, ComplaintsAreOfALeafThatThereIs) {
+  const auto problem = [](const std::string& complaints) {
+    const auto lines =
+        Lines(ProblemsOf(absl::StrCat(kSound, "complaints:\n  - ", complaints, "\n")));
+    return lines.empty() ? std::string() : lines[0];
+  };
+  EXPECT_EQ(problem("{label: OTHER.RACK.FAN, told: [it hums]}"), "");
+  EXPECT_THAT(problem("{label: OTHER.RACK.FAN}"), HasSubstr("is empty"));
+  EXPECT_THAT(problem("{label: OTHER.RACK, told: [it hums]}"), HasSubstr("inner label"));
+  EXPECT_THAT(problem("{label: OTHER.RACK.GONE, told: [it hums]}"), HasSubstr("OTHER.RACK.GONE"));
+  EXPECT_THAT(problem("{told: [it hums]}"), HasSubstr("without \"label\""));
+}
+
 TEST(Lint, ACheckOfEarlierFailuresSaysWhichItCounts) {
   const auto problems = [](const std::string& data) {
     return Lines(ProblemsOf(absl::StrCat(

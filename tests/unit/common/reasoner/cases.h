@@ -242,6 +242,14 @@ class Book {
     return *this;
   }
 
+  // People tell of the leaf in these sentences.
+  Book& Told(const std::string& label, const std::vector<std::string>& sentences) {
+    knowledge::v1::Complaints& complaints = *base_.add_complaints();
+    complaints.set_label(label);
+    complaints.mutable_told()->Assign(sentences.begin(), sentences.end());
+    return *this;
+  }
+
   // Of `asked` incidents with another cause so many showed it.
   Book& Rate(const std::string& of, int seen, int asked) {
     knowledge::v1::BaseRate& rate = *base_.add_base_rates();

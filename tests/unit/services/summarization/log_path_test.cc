@@ -94,5 +94,20 @@ TEST(NodesOfBundle, AreItsNodeDirectories) {
   EXPECT_THAT(NodesOfBundle(directory.path() + "/none"), ElementsAre());
 }
 
+TEST(KernelLogsOfBundle, AreTheCapturedOnesOfEachMachine) {
+  const TestDirectory directory;
+  directory.Write("nodes/a/commands.yaml",
+                  "- {argv: [\"uname\"], exit: 0, stdout: c/1.txt}\n"
+                  "- {argv: [\"dmesg\", \"--time-format\", \"iso\"], exit: 0, stdout: c/2.txt}\n");
+  directory.Write("nodes/b/commands.yaml", "- {argv: [\"dmesg\"], absent: true}\n");
+  directory.Write("nodes/c/commands.yaml", "no list of commands\n");
+  const auto logs = KernelLogsOfBundle(directory.path());
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_EQ(logs[0].path(), "../nodes/a/c/2.txt");
+  EXPECT_EQ(logs[0].node(), "a");
+  EXPECT_EQ(logs[0].kind(), galen::v1::LogSource::SYSTEM);
+  EXPECT_TRUE(KernelLogsOfBundle(directory.path() + "/none").empty());
+}
+
 }  // namespace
 }  // namespace galen::summarization

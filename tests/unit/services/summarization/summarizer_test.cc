@@ -306,5 +306,32 @@ TEST_F(SummarizerTest, GivesTheSameBytesForTheSameIncident) {
   EXPECT_EQ(Get().SerializeAsString(), Get().SerializeAsString());
 }
 
+TEST_F(SummarizerTest, TheKernelLogThatABundleCapturedIsSearchedForWhatAKernelWrites) {
+  directory_.Write("nodes/gpu07/commands.yaml",
+                   "- {argv: [\"dmesg\"], exit: 0, stdout: c/1.txt}\n");
+  directory_.Write("nodes/gpu07/c/1.txt",
+                   "2026-05-06T07:00:00+00:00 NVRM: Xid (PCI:0000:3b:00): 79\n"
+                   "2026-05-06T07:00:01+00:00 nfs: Connection refused\n");
+  Describe("it stopped");
+  request_.mutable_incident()->set_bundle(directory_.path());
+  request_.mutable_incident()->mutable_start_time()->set_seconds(1778050800);  // 07:00 of that day
+  Summary summary = Get();
+  ASSERT_EQ(summary.signals_size(), 1);
+  EXPECT_EQ(summary.signals(0).node(), "gpu07");
+  EXPECT_EQ(summary.signals(0).source(), "dmesg of gpu07");
+  // Two days later it is an old story.
+  request_.mutable_incident()->mutable_start_time()->set_seconds(1778050800 + 2 * 86400);
+  EXPECT_EQ(Get().signals_size(), 0);
+}
+
+TEST_F(SummarizerTest, ALineThatWasPastedIsNotCountedAgainFromTheCapture) {
+  directory_.Write("nodes/gpu07/commands.yaml",
+                   "- {argv: [\"dmesg\"], exit: 0, stdout: c/1.txt}\n");
+  directory_.Write("nodes/gpu07/c/1.txt", "NVRM: Xid (PCI:0000:3b:00): 79\n");
+  request_.mutable_incident()->set_bundle(directory_.path());
+  AddLog("pasted.txt", "NVRM: Xid (PCI:0000:3b:00): 79\n");
+  EXPECT_EQ(Get().signals_size(), 1);
+}
+
 }  // namespace
 }  // namespace galen::summarization

@@ -15,6 +15,7 @@
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/fixtures.h"
 #include "tests/unit/services/node/checks/real_job.h"
+#include "tests/unit/services/node/checks/real_knowledge.h"
 
 namespace galen::node {
 namespace {
@@ -344,6 +345,16 @@ TEST(JobPlacement, RanksThatAllTakeTheFirstVisibleGpuAreSeen) {
   EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu", "gpu:1"), "2");
   EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu", "gpu:0"), "absent");
   EXPECT_EQ(ValueOf(*output, "visible_devices_same"), "true");
+}
+
+TEST(JobPlacement, TheLaunchLineOfTheLogCountsWhereTheEnvironmentSaysNothing) {
+  FakeHost host = RanksAt(Gpu("00000000:01:00.0", Process(100, "C") + Process(101, "C")), {});
+  host.AddLog("train.log", "+ torchrun --nproc_per_node=8 train.py\n[rank1]: Traceback\n", "n");
+  host.AddCommand("nvidia-smi -L", "GPU 0: Tesla T4 (UUID: GPU-1)\n", 0, "", host::View::kJob);
+  const auto output = CheckJobPlacement({host, RealKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "ranks_gt_gpus"), "true");
+  EXPECT_EQ(ValueOf(*output, "ranks_on_same_gpu", "gpu:0"), "2");
 }
 
 TEST(JobPlacement, ARankToAGpuIsRight) {

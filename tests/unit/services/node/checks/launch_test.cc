@@ -38,6 +38,19 @@ TEST(UserLaunch, TwoNodesThatStartTheSameRanksAreSeen) {
   EXPECT_EQ(Launch(host, "world_size_differs"), "false");
 }
 
+TEST(UserLaunch, TheLaunchLineTellsHowManyRanksANodeHas) {
+  for (const char* line :
+       {"torchrun --nproc_per_node=8 train.py\n", "torchrun --nproc-per-node 8 x\n",
+        "deepspeed --num_gpus 8 train.py\n", "srun --ntasks-per-node=8 x\n"}) {
+    FakeHost host;
+    host.AddLog("a.log", line, "a");
+    EXPECT_EQ(Launch(host, "nproc_per_node"), "8") << line;
+  }
+  FakeHost differing;
+  differing.AddLog("a.log", "torchrun --nproc_per_node=8 x\ntorchrun --nproc_per_node=4 x\n", "a");
+  EXPECT_EQ(Launch(differing, "nproc_per_node"), "?");
+}
+
 TEST(UserLaunch, RanksThatAreAllThereAreNoFault) {
   FakeHost host;
   host.AddLog("a.log", Ranks(0, 1, 4), "a");

@@ -100,6 +100,25 @@ TEST(Triage, MemoryThatEndsWithinALoadIsToldApart) {
       "cuda_oom_in_load");
 }
 
+TEST(Triage, ALoadIsKnownByTheFramesOfATracebackToo) {
+  EXPECT_EQ(SignatureOf("Traceback (most recent call last):\n"
+                        "  File \"/opt/torch/serialization.py\", line 9, in restore_location\n"
+                        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"),
+            "cuda_oom_in_load");
+}
+
+TEST(Triage, ARanksOwnErrorComesBeforeWhatSurvivorsSayOfIt) {
+  constexpr char kLost[] = "n:1:2 [0] socket.cc:49 NCCL WARN Connection closed by remote peer\n";
+  constexpr char kMemory[] = "n:1:9 [3] alloc.h:178 NCCL WARN Cuda failure 'out of memory'\n";
+  EXPECT_EQ(SignatureOf(absl::StrCat(kLost, kLost, kMemory)), "cuda_oom");
+  EXPECT_EQ(SignatureOf(absl::StrCat(kMemory, kLost)), "cuda_oom");
+  EXPECT_EQ(SignatureOf(kLost), "nccl");
+  // An hour later it is another story.
+  EXPECT_EQ(
+      SignatureOf(absl::StrCat("2026-05-06 07:00:00 ", kLost, "2026-05-06 08:00:00 ", kMemory)),
+      "nccl");
+}
+
 struct ExitCase {
   const char* line;
   int rank;  // -1: none

@@ -1,5 +1,5 @@
-// Claims about the checks of devices, power management, the BMC, processes, network file systems,
-// boots and orchestrators.
+// Claims about the checks of devices, power management, the BMC, processes, boots and
+// orchestrators.
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +14,6 @@
 #include "services/node/checks/system/devices.h"
 #include "services/node/checks/system/listings.h"
 #include "services/node/checks/system/memory.h"
-#include "services/node/checks/system/network_fs.h"
 #include "services/node/checks/system/orchestrator.h"
 #include "services/node/checks/system/platform.h"
 #include "services/node/checks/system/process_load.h"
@@ -22,6 +21,7 @@
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
 #include "tests/unit/services/node/checks/fixtures.h"
+#include "tests/unit/services/node/checks/real_knowledge.h"
 
 namespace galen::node {
 namespace {
@@ -206,6 +206,19 @@ TEST(Bmc, SuppliesAreReadFromDmi) {
 
 constexpr char kPs[] = "ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args";
 
+TEST(StuckProcesses, AWaitForAFileServerIsToldFromOthers) {
+  FakeHost host;
+  host.AddCommand("ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args",
+                  "70 1 v D cl_sync_io_wait 9 1 0.0 python3 python3 train.py\n"
+                  "71 1 v D rpc_wait_bit_killable 9 1 0.0 ls ls /data\n"
+                  "72 1 v D io_schedule 9 1 0.0 dd dd\n");
+  const auto output = CheckStuckProcesses({host, RealKnowledge()});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "waits_for_network_fs", "process:70"), "true");
+  EXPECT_EQ(ValueOf(*output, "waits_for_network_fs", "process:71"), "true");
+  EXPECT_EQ(ValueOf(*output, "waits_for_network_fs", "process:72"), "false");
+}
+
 TEST(ProcessLoad, TheJobsOwnTreeIsNotForeign) {
   FakeHost host;
   host.AddFile("/proc/stat", "cpu  1 2\ncpu0 1 2\ncpu1 1 2\ncpu2 1\ncpu3 1\n");
@@ -304,99 +317,6 @@ TEST(ProcessLoad, ACircleOfParentsEnds) {
   EXPECT_EQ(
       WithRelatives(ParseProcesses("8 9 u R - 1 1 1 a a\n9 8 u R - 1 1 1 b b\n"), {8}, {}).size(),
       2u);
-}
-
-constexpr char kMounts[] = "10.0.0.1:/d /data nfs4 rw 0 0\n/dev/sda1 / ext4 rw 0 0\n";
-
-TEST(NetworkFs, OnlyOfNfsTheKernelsSilenceIsAnAnswer) {
-  FakeHost host;
-  host.AddFile("/proc/mounts",
-               "10.0.0.1:/d /data nfs4 rw 0 0\n10.0.0.2@tcp:/l /lustre lustre rw 0 0\n"
-               "s3fs /bucket fuse.s3fs rw 0 0\n");
-  host.AddCommand("dmesg --time-format iso", "[ 1.0] quiet\n");
-  const auto output = CheckNetworkFs(Context(host));
-  ASSERT_TRUE(output.ok()) << output.status();
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/lustre"), "?");
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/bucket"), "?");
-  EXPECT_THAT(output->message, HasSubstr("none of the 1 NFS mounts is stalled"));
-}
-
-TEST(NetworkFs, AServerThatAnsweredAgainIsNotSilent) {
-  FakeHost host;
-  host.AddFile("/proc/mounts", kMounts);
-  const std::string lost =
-      "2024-05-06T07:08:09,000000+00:00 nfs: server 10.0.0.1 not responding, still trying\n";
-  host.AddCommand("dmesg --time-format iso", lost);
-  auto output = CheckNetworkFs(Context(host));
-  ASSERT_TRUE(output.ok()) << output.status();
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "true");
-  host.AddCommand("dmesg --time-format iso",
-                  lost + "2024-05-06T07:09:09,000000+00:00 nfs: server 10.0.0.1 OK\n");
-  output = CheckNetworkFs(Context(host));
-  ASSERT_TRUE(output.ok());
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
-}
-
-TEST(NetworkFs, TheLastWordOfAServerCountsHoweverOftenTheFirstWasPrinted) {
-  FakeHost host;
-  host.AddFile("/proc/mounts", kMounts);
-  const std::string lost = "[ 10.0] nfs: server 10.0.0.1 not responding, still trying\n";
-  const std::string back = "[ 20.0] nfs: server 10.0.0.1 OK\n";
-  host.AddCommand("dmesg --time-format iso", lost + lost + back);
-  EXPECT_EQ(ValueOf(*CheckNetworkFs(Context(host)), "server_not_responding", "mount:/data"),
-            "false");
-  host.AddCommand("dmesg --time-format iso", lost + back + back + lost);
-  EXPECT_EQ(ValueOf(*CheckNetworkFs(Context(host)), "server_not_responding", "mount:/data"),
-            "true");
-}
-
-TEST(NetworkFs, ASoftMountThatGaveUpIsNotSilentForGood) {
-  FakeHost host;
-  host.AddFile("/proc/mounts", kMounts);
-  host.AddCommand("dmesg --time-format iso",
-                  "[ 10.0] nfs: server 10.0.0.1 not responding, timed out\n");
-  const auto output = CheckNetworkFs(Context(host));
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
-  EXPECT_THAT(output->excerpt, HasSubstr("timed out"));
-}
-
-TEST(NetworkFs, AServerIsNoOtherWhoseNameBeginsWithItsOwn) {
-  FakeHost host;
-  host.AddFile("/proc/mounts",
-               "10.0.0.10:/d /data nfs4 rw 0 0\n10.0.0.1:/d /home nfs4 rw 0 0\n"
-               "[2001:db8::1]:/d /six nfs4 rw 0 0\n");
-  host.AddCommand("dmesg --time-format iso",
-                  "[ 10.0] nfs: server 10.0.0.1 not responding, still trying\n"
-                  "[ 11.0] nfs: server 2001:db8::1 not responding, still trying\n");
-  const auto output = CheckNetworkFs(Context(host));
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/data"), "false");
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/home"), "true");
-  EXPECT_EQ(ValueOf(*output, "server_not_responding", "mount:/six"), "true");
-}
-
-TEST(NetworkFs, CountersSinceTheMountAreNoBacklogOfNow) {
-  FakeHost host;
-  host.AddFile("/proc/mounts", kMounts);
-  host.AddFile("/proc/self/mountstats",
-               "device 10.0.0.1:/d mounted on /data with fstype nfs4 statvers=1.1\n"
-               "\tage:\t100\n\tbytes:\t1 2 3 4 5000 6 7 8\n"
-               "\txprt:\ttcp 875 1 5 0 0 1000 1000 0 8371 64000 128 2 4703\n"
-               "\tper-op statistics\n\t        READ: 10 13 0 1 2 3 4 5\n");
-  const auto output = CheckNetworkFs(Context(host));
-  ASSERT_TRUE(output.ok()) << output.status();
-  EXPECT_EQ(ValueOf(*output, "rpc_backlog", "mount:/data"), "?");
-  EXPECT_EQ(ValueOf(*output, "slots_in_use", "mount:/data"), "128");
-  EXPECT_EQ(ValueOf(*output, "retransmissions", "mount:/data"), "3");
-  EXPECT_THAT(output->message, HasSubstr("since it was mounted"));
-}
-
-TEST(NetworkFs, TheRpcLineOfARealMachineIsRead) {
-  GALEN_NEED_FIXTURES();
-  const auto count = ParseRpcRetransmissions(ReadFixture("procfs/nodeexporter-net-rpc-nfs"));
-  ASSERT_TRUE(count.ok());
-  EXPECT_EQ(*count, 374636);
-  EXPECT_FALSE(ParseRpcRetransmissions("net 1 2 3\n").ok());
 }
 
 TEST(Orchestrator, AGpuThatIsNotHandedOutShows) {

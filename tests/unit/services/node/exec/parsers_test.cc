@@ -173,6 +173,21 @@ TEST(Nvbandwidth, RatesBelowTheFloorOfTheModelFail) {
   EXPECT_EQ(ValueOf(result, "data_wrong"), "unknown");
 }
 
+TEST(Nvbandwidth, AModelThatNobodyKnowsIsHeldAgainstItsPeers) {
+  const CheckResult result = ResultOf(
+      "exec.nvbandwidth",
+      "Device 0: NVIDIA Unheard Of (00000000:01:00)\nDevice 1: NVIDIA Unheard Of "
+      "(00000000:c1:00)\n\n"
+      "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n"
+      "           0         1\n 0     57.31      7.04\n\nSUM host_to_device_memcpy_ce 64.35\n\n");
+  EXPECT_EQ(result.status(), CheckResult::FAIL);
+  for (const galen::v1::Finding& finding : result.findings()) {
+    EXPECT_EQ(finding.abnormal(),
+              finding.name() == "h2d_gb_s" && finding.subject().device() == "gpu:1")
+        << finding.DebugString();
+  }
+}
+
 TEST(Nvbandwidth, DataThatArriveWrongAreAFindingAndAnotherEndIsNot) {
   // As it prints them where two GPUs of one guest lie in two partitions of the NVSwitches.
   const CheckResult wrong = ResultOf("exec.nvbandwidth",

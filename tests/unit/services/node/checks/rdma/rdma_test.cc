@@ -438,7 +438,8 @@ TEST(Gid, WhereAnIndexStandsInTheTableIsNoFaultByItself) {
   }
   // Where NCCL chooses, each node may have its own.
   for (const auto& comparison : RealKnowledge().FindCheck("rdma.gid")->comparisons()) {
-    EXPECT_EQ(comparison.of(), "configured_index_valid");
+    EXPECT_TRUE(comparison.of() == "configured_index_valid" ||
+                comparison.of() == "configured_address_kind");
   }
 }
 

@@ -1,0 +1,67 @@
+// Claims about what the words of a report speak for.
+#include "common/reasoner/likeness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cases.h"
+
+namespace galen::reasoner {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr char kSlow[] = "MAIN.SUB.SLOW";
+constexpr char kLost[] = "MAIN.SUB.LOST";
+
+knowledge::Knowledge Known() {
+  testing::Book book;
+  book.Leaf(kSlow).Leaf(kLost);
+  for (const char* other : {"MAIN.SUB.A", "MAIN.SUB.B", "MAIN.SUB.C", "MAIN.SUB.D"}) {
+    book.Leaf(other).Told(other, {"something else entirely happens here"});
+  }
+  book.Told(kSlow, {"every step takes twice as long since Monday", "throughput halved"});
+  book.Told(kLost, {"one card is missing after the reboot", "nvidia-smi lists seven of eight"});
+  return book.Make();
+}
+
+double WeightOf(const Likeness& likeness, const std::string& leaf) {
+  const auto found = likeness.find(leaf);
+  return found == likeness.end() ? 0 : found->second.weight;
+}
+
+TEST(Likeness, TheCauseThatPeopleTellOfInSuchWordsIsLikelier) {
+  const LikenessIndex index(Known());
+  const auto alike = index.Of("Since the reboot a card is missing, nvidia-smi shows seven.", "");
+  EXPECT_GT(WeightOf(*alike, kLost), WeightOf(*alike, kSlow));
+  EXPECT_EQ(alike->at(kLost).told, "one card is missing after the reboot");
+}
+
+TEST(Likeness, WordsThatNobodyUsesOfAnyCauseSayNothing) {
+  const LikenessIndex index(Known());
+  EXPECT_THAT(*index.Of("zzz qqq", ""), IsEmpty());
+  EXPECT_THAT(*index.Of("", ""), IsEmpty());
+}
+
+TEST(Likeness, MessagesSpeakWhereAPersonSaysNothing) {
+  const LikenessIndex index(Known());
+  const auto alike = index.Of("zzz", "throughput halved, every step takes twice as long");
+  EXPECT_GT(WeightOf(*alike, kSlow), WeightOf(*alike, kLost));
+  EXPECT_THAT(*index.Of("zzz", ""), IsEmpty());
+}
+
+TEST(Likeness, WithoutLeavesThereIsNone) {
+  EXPECT_THAT(*LikenessIndex(testing::Book().Make()).Of("a card is missing", ""), IsEmpty());
+}
+
+TEST(Likeness, TheOrderOfTheQuestionsDoesNotMatter) {
+  const LikenessIndex index(Known());
+  const auto first = index.Of("throughput halved", "");
+  index.Of("a card is missing", "");
+  EXPECT_EQ(WeightOf(*index.Of("throughput halved", ""), kSlow), WeightOf(*first, kSlow));
+  EXPECT_THAT(*first, Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace galen::reasoner
