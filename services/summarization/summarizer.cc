@@ -227,7 +227,7 @@ class Reading {
     Take(scan.Finish(), source);
   }
 
-  void Take(logs::ScanResult result, const Source& source) {
+  void Take(const logs::ScanResult& result, const Source& source) {
     summary_.set_lines_read(summary_.lines_read() + result.lines);
     summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
     for (const logs::Hit& hit : result.hits) {
