@@ -149,6 +149,8 @@ class Reader {
       if (IsBlank(lines_[i])) continue;
       if (FindPrompt(lines_[i]).has_value()) return false;
       ++filled;
+      // A sentence may begin like a line of some table.
+      if (shapes_[i].headers.empty() && LooksLikeProse(lines_[i])) continue;
       for (const int kind : shapes_[i].shapes) ++counts[kind];
       for (const int kind : shapes_[i].headers) {
         const std::vector<int>& both = shapes_[i].shapes;

@@ -83,7 +83,8 @@ std::string Decoded(absl::string_view text) {
 void PartOverwritten(std::string& text) { std::replace(text.begin(), text.end(), '\r', ' '); }
 
 void ResolveEntities(std::string& text) {
-  static constexpr std::array<absl::string_view, 4> kSigns = {"&lt;", "&gt;", "&amp;", "&quot;"};
+  static constexpr std::array<absl::string_view, 6> kSigns = {"&lt;",   "&gt;", "&amp;",
+                                                              "&quot;", "&#",   "&nbsp;"};
   const bool any = std::any_of(kSigns.begin(), kSigns.end(), [&](absl::string_view sign) {
     return absl::StrContains(text, sign);
   });
@@ -93,6 +94,9 @@ void ResolveEntities(std::string& text) {
                                     {"&quot;", "\""},
                                     {"&#34;", "\""},
                                     {"&#39;", "'"},
+                                    {"&#x27;", "'"},
+                                    {"&#x2F;", "/"},
+                                    {"&#47;", "/"},
                                     {"&apos;", "'"},
                                     {"&nbsp;", " "},
                                     {"&amp;", "&"}});
@@ -104,11 +108,14 @@ std::string Plain(absl::string_view given) {
   std::string text = Decoded(given);
   text.resize(logs::Normalize(text.data(), text.size(), true, false).size);
   PartOverwritten(text);
-  if (absl::StrContains(text, "\xC2\xA0") || absl::StrContains(text, "\xE2\x80")) {
-    // U+00A0, and the zero width space and joiners that web pages put in.
+  if (absl::StrContains(text, "\xC2\xA0") || absl::StrContains(text, "\xE2\x80") ||
+      absl::StrContains(text, "\xEF\xBB\xBF")) {
+    // U+00A0, the zero width space and joiners that web pages put in, and the mark of UTF-8 between
+    // files that were put together.
     text = absl::StrReplaceAll(text, {{"\xC2\xA0", " "},
                                       {"\xE2\x80\xAF", " "},
                                       {"\xE2\x80\x8B", ""},
+                                      {"\xEF\xBB\xBF", ""},
                                       {"\xE2\x80\x8C", ""},
                                       {"\xE2\x80\x8D", ""}});
   }
