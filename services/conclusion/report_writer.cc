@@ -126,10 +126,14 @@ std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
     if (!leads.empty() && !leads.contains(each.label())) continue;
     for (const std::string& missing : each.verdict().missing()) {
       const std::string check = missing.substr(0, missing.find_first_of("@:"));
-      if (knowledge.FindCheck(check) == nullptr) continue;
-      wanted[check].insert(each.label());
+      const knowledge::v1::Check* const spec = knowledge.FindCheck(check);
+      if (spec == nullptr) continue;
       const size_t colon = missing.find(": ");
-      if (colon != std::string::npos) why.emplace(check, missing.substr(colon + 2));
+      const std::string reason = colon == std::string::npos ? "" : missing.substr(colon + 2);
+      // It has read the logs that were given; nobody is asked for them again.
+      if (spec->kind() == knowledge::v1::Check::LOG && absl::StartsWith(reason, "ran ")) continue;
+      wanted[check].insert(each.label());
+      if (!reason.empty()) why.emplace(check, reason);
     }
   }
   std::vector<std::pair<std::string, size_t>> order;

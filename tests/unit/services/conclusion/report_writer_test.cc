@@ -42,6 +42,7 @@ knowledge::v1::KnowledgeBase Base() {
   knowledge::v1::Check& check = *base.add_checks();
   check.set_name("gpu.heat");
   check.add_reads("nvidia-smi -q -x");
+  check.set_kind(knowledge::v1::Check::LOG);
   base.add_checks()->set_name("gpu.unasked");
   knowledge::v1::Check& intrusive = *base.add_checks();
   intrusive.set_name("gpu.stress");
@@ -201,6 +202,15 @@ TEST_F(ReportWriterTest, SaysWhatToCollectWhenNothingIsConfirmed) {
   EXPECT_THAT(report.next_steps(),
               ElementsAre(HasSubstr("gpu.heat reads: nvidia-smi -q -x"), "Ask the vendor"));
   EXPECT_EQ(report.suggestions_size(), 1);
+}
+
+TEST_F(ReportWriterTest, AsksForNoLogThatWasRead) {
+  *request_.add_hypotheses() = Judged("GPU.HEAT", Verdict::INCONCLUSIVE, 0.1, "");
+  Verdict& verdict = *request_.mutable_hypotheses(0)->mutable_verdict();
+  verdict.add_missing("gpu.heat@n1: ran without telling signal");
+  EXPECT_THAT(Conclude()->report().next_steps(), Not(Contains(HasSubstr("gpu.heat reads"))));
+  verdict.add_missing("gpu.heat@n2: skipped, the bundle holds no log");
+  EXPECT_THAT(Conclude()->report().next_steps(), Contains(HasSubstr("gpu.heat reads")));
 }
 
 TEST_F(ReportWriterTest, NamesTheSuspectsWithWhatSpeaksForThemAndPresumesTheOneThatIsLikely) {
