@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "common/logs/line_text.h"
 
 namespace galen::intake {
@@ -82,6 +84,34 @@ std::string Decoded(absl::string_view text) {
 // something, so all stay, a blank between them.
 void PartOverwritten(std::string& text) { std::replace(text.begin(), text.end(), '\r', ' '); }
 
+// "&#39;" and "&#x27;": the signs of ASCII by their number, but for '&', with which other entities
+// begin.
+void ResolveNumbers(std::string& text) {
+  constexpr std::size_t kLongest = 6;  // "&#x27;"
+  std::string resolved;
+  absl::string_view rest = text;
+  for (std::size_t at = rest.find("&#"); at != absl::string_view::npos; at = rest.find("&#")) {
+    resolved.append(rest.data(), at);
+    rest.remove_prefix(at);
+    const std::size_t end = rest.substr(0, kLongest).find(';');
+    absl::string_view number =
+        end == absl::string_view::npos ? absl::string_view() : rest.substr(2, end - 2);
+    const bool hex = absl::ConsumePrefix(&number, "x") || absl::ConsumePrefix(&number, "X");
+    int code = 0;
+    const bool is_number =
+        hex ? absl::SimpleHexAtoi(number, &code) : absl::SimpleAtoi(number, &code);
+    if (is_number && code >= ' ' && code <= '~' && code != '&') {
+      resolved.push_back(static_cast<char>(code));
+      rest.remove_prefix(end + 1);
+    } else {
+      resolved.append(rest.data(), 2);
+      rest.remove_prefix(2);
+    }
+  }
+  resolved.append(rest.data(), rest.size());
+  text = std::move(resolved);
+}
+
 void ResolveEntities(std::string& text) {
   static constexpr std::array<absl::string_view, 6> kSigns = {"&lt;",   "&gt;", "&amp;",
                                                               "&quot;", "&#",   "&nbsp;"};
@@ -89,16 +119,13 @@ void ResolveEntities(std::string& text) {
     return absl::StrContains(text, sign);
   });
   if (!any) return;
+  if (absl::StrContains(text, "&#")) ResolveNumbers(text);
   text = absl::StrReplaceAll(text, {{"&lt;", "<"},
                                     {"&gt;", ">"},
                                     {"&quot;", "\""},
-                                    {"&#34;", "\""},
-                                    {"&#39;", "'"},
-                                    {"&#x27;", "'"},
-                                    {"&#x2F;", "/"},
-                                    {"&#47;", "/"},
                                     {"&apos;", "'"},
                                     {"&nbsp;", " "},
+                                    {"&#38;", "&"},
                                     {"&amp;", "&"}});
 }
 

@@ -47,7 +47,7 @@ constexpr absl::string_view kEverywhere[] = {
 
 using Told = std::map<std::string, std::set<std::string>>;
 
-// What people write of the leaves: their complaints, and what messages for descriptions mean.
+// The words of people for each leaf: complaints, and the meanings of messages for descriptions.
 Told ToldOfLeaves(const knowledge::Knowledge& knowledge) {
   Told told;
   for (const knowledge::v1::SignalPattern& pattern : knowledge.base().signals()) {

@@ -14,7 +14,7 @@
 
 namespace galen::reasoner {
 
-// What a text says of a leaf.
+// How much a text speaks for a leaf.
 struct Like {
   // The natural logarithm of how many times likelier the leaf is by the text alone, above 0.
   double weight = 0;
@@ -33,8 +33,8 @@ class LikenessIndex {
   // Nothing is kept of `knowledge` beyond the call.
   explicit LikenessIndex(const knowledge::Knowledge& knowledge);
 
-  // What the words of people speak for; where they say little more than that something failed,
-  // `messages` (lines of logs that hold a known message) count for half. Never null.
+  // The leaves that the words of people speak for; where they say little more than that something
+  // failed, `messages` (lines of logs that hold a known message) count for half. Never null.
   std::shared_ptr<const Likeness> Of(absl::string_view words, absl::string_view messages) const;
 
  private:

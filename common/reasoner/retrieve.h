@@ -45,7 +45,7 @@ class HistoryIndex {
 std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
                                             absl::string_view query, size_t limit);
 
-// What people wrote: the description and their answers to questions.
+// The words of people: the description and their answers to questions.
 std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
 
 // The lines of logs that hold a known message.

@@ -32,7 +32,7 @@ std::string Describe(const galen::v1::Signal& signal);
 bool TellsOfIt(const Like& like);
 // "the report reads like: Only one rank saves the model, and all others wait."
 std::string Describe(const Like& like);
-// What speaks most for a leaf; "" where nothing does.
+// The observation that speaks most for a leaf; "" where nothing does.
 std::string DescribeBest(const knowledge::Knowledge& knowledge, const Belief& belief);
 // "Xid 48 (double bit ECC error)"; "" for a finding that is no event.
 std::string DescribeEvent(const knowledge::Knowledge& knowledge, const galen::v1::Finding& finding);

@@ -16,9 +16,12 @@ FirstFailures::FirstFailures(std::vector<std::string> signatures, FirstOf first_
 
 bool FirstFailures::Earlier(const Failure& a, const Failure& b) const {
   constexpr absl::Duration kTogether = absl::Minutes(1);
-  if (!a.of_survivor && b.of_survivor &&
-      (!a.time.has_value() || !b.time.has_value() || *a.time <= *b.time + kTogether)) {
-    return true;
+  if (a.of_survivor != b.of_survivor) {
+    const Failure& own = a.of_survivor ? b : a;
+    const Failure& survivor = a.of_survivor ? a : b;
+    const bool together = !own.time.has_value() || !survivor.time.has_value() ||
+                          *own.time <= *survivor.time + kTogether;
+    if (together) return &own == &a;
   }
   if (a.time.has_value() && b.time.has_value() && *a.time != *b.time) return *a.time < *b.time;
   return false;  // what came first stays

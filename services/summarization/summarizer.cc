@@ -231,7 +231,7 @@ class Reading {
     summary_.set_lines_read(summary_.lines_read() + result.lines);
     summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
     for (const logs::Hit& hit : result.hits) {
-      if (source.capture && (!BelongsToIncident(hit) || IsKnown(hit))) continue;
+      if (source.capture && (!BelongsToIncident(hit) || IsKnown(hit, source))) continue;
       Signal signal = MakeSignal(scanner_.patterns()[static_cast<int>(hit.pattern)], hit, source);
       if (signal.node().empty() && !source.description) {
         std::string host = logs::FindHost(hit.excerpt);
@@ -244,11 +244,13 @@ class Reading {
     NoteOddities(result, source);
   }
 
-  // Somebody attached or pasted the log that it stands in.
-  bool IsKnown(const logs::Hit& hit) const {
+  // Somebody attached or pasted the log of this machine that it stands in. The same message of
+  // another machine is another fact.
+  bool IsKnown(const logs::Hit& hit, const Source& source) const {
     const std::string& id = scanner_.patterns()[static_cast<int>(hit.pattern)].id();
     return std::any_of(signals_.begin(), signals_.end(), [&](const Signal& each) {
-      return each.signal() == id && each.where() != galen::v1::DESCRIPTION;
+      return each.signal() == id && each.where() != galen::v1::DESCRIPTION &&
+             (each.node().empty() || each.node() == source.node);
     });
   }
 

@@ -81,7 +81,7 @@ class LaunchReports {
   std::vector<CheckData::Pattern> data_parallel_;
 };
 
-// What the logs of the job say; nothing where there are none.
+// The reports of the job's logs; null where there are none.
 std::shared_ptr<const LaunchReports> ReadLaunch(const CheckContext& context);
 
 // user.launch.

@@ -67,7 +67,7 @@ std::optional<bool> IndexRoutable(const GidTable& table, std::int64_t index, boo
   return ipv6 ? std::optional<bool>(true) : std::nullopt;
 }
 
-// What kind of address stands at an index; "" where the table cannot be told. Both ends of a
+// The kind of address that stands at an index; "" where the table is not known. Both ends of a
 // connection must have the same.
 std::string KindOfAddress(const GidTable& table, std::int64_t index) {
   if (table.gids.empty() || table.types.empty()) return "";

@@ -22,6 +22,8 @@ namespace galen::node {
 namespace {
 
 constexpr std::size_t kMaxMounts = 10'000;
+// No queue of requests is longer; "inf" and "nan" are not numbers of requests.
+constexpr double kMostBacklog = 1e9;
 
 std::int64_t WordAt(const std::vector<absl::string_view>& words, std::size_t index) {
   std::int64_t value = 0;
@@ -85,7 +87,7 @@ std::vector<NfsMount> Between(const std::vector<NfsMount>& first,
   return deltas;
 }
 
-// What nfsiostat printed, wherever and with whatever options it was captured.
+// The queues that nfsiostat printed, with whatever options it was captured.
 std::map<std::string, double> CapturedBacklogs(const host::Host& host) {
   std::map<std::string, double> backlogs;
   const std::vector<std::string> program = {"nfsiostat"};
@@ -113,7 +115,7 @@ std::map<std::string, double> ParseNfsiostat(absl::string_view text) {
     } else if (named && !words.empty()) {
       double backlog = 0;
       if (words.size() == 2 && !target.empty() && absl::SimpleAtod(words[1], &backlog) &&
-          backlog >= 0 && backlogs.size() < kMaxMounts) {
+          backlog >= 0 && backlog <= kMostBacklog && backlogs.size() < kMaxMounts) {
         backlogs[target] = backlog;
       }
       named = false;

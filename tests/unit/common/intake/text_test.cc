@@ -34,6 +34,11 @@ TEST(Plain, TakesOutWhatTerminalsAndWebPagesPutIn) {
   EXPECT_EQ(Plain("a & b\n"), "a & b\n");
 }
 
+TEST(Plain, SignsOfAsciiAreKnownByTheirNumber) {
+  EXPECT_EQ(Plain("couldn&#39;t &#x27;open&#X27; a&#47;b &#60;x&#62;"), "couldn't 'open' a/b <x>");
+  EXPECT_EQ(Plain("&#38;lt; &#7; &#999; &#; &#x; &#39 &#"), "&lt; &#7; &#999; &#; &#x; &#39 &#");
+}
+
 TEST(Plain, KeepsTheNumberOfLines) { EXPECT_EQ(Plain("1\r\n 50%\r100%\r\n3"), "1\n 50% 100%\n3"); }
 
 TEST(Plain, TakesAnyBytes) {

@@ -333,5 +333,19 @@ TEST_F(SummarizerTest, ALineThatWasPastedIsNotCountedAgainFromTheCapture) {
   EXPECT_EQ(Get().signals_size(), 1);
 }
 
+TEST_F(SummarizerTest, OneMessageOfTwoMachinesIsToldOfBoth) {
+  for (const char* node : {"gpu07", "gpu08"}) {
+    const std::string folder = absl::StrCat("nodes/", node);
+    directory_.Write(folder + "/commands.yaml",
+                     "- {argv: [\"dmesg\"], exit: 0, stdout: c/1.txt}\n");
+    directory_.Write(folder + "/c/1.txt", "NVRM: Xid (PCI:0000:3b:00): 79\n");
+  }
+  Describe("it stopped");
+  request_.mutable_incident()->set_bundle(directory_.path());
+  const Summary summary = Get();
+  ASSERT_EQ(summary.signals_size(), 2);
+  EXPECT_NE(summary.signals(0).node(), summary.signals(1).node());
+}
+
 }  // namespace
 }  // namespace galen::summarization

@@ -113,6 +113,10 @@ TEST(Triage, ARanksOwnErrorComesBeforeWhatSurvivorsSayOfIt) {
   EXPECT_EQ(SignatureOf(absl::StrCat(kLost, kLost, kMemory)), "cuda_oom");
   EXPECT_EQ(SignatureOf(absl::StrCat(kMemory, kLost)), "cuda_oom");
   EXPECT_EQ(SignatureOf(kLost), "nccl");
+  // Clocks of machines differ, and logs come in any order.
+  EXPECT_EQ(
+      SignatureOf(absl::StrCat("2026-05-06 07:00:02 ", kMemory, "2026-05-06 07:00:01 ", kLost)),
+      "cuda_oom");
   // An hour later it is another story.
   EXPECT_EQ(
       SignatureOf(absl::StrCat("2026-05-06 07:00:00 ", kLost, "2026-05-06 08:00:00 ", kMemory)),

@@ -113,6 +113,12 @@ TEST(NetworkFs, NfsiostatTellsTheBacklogWithWhateverOptionsItWasRun) {
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "rpc_backlog", "mount:/data"), "646");
   EXPECT_TRUE(ParseNfsiostat("rpc bklog\n1 2\n").empty());
+  for (const char* number : {"inf", "nan", "-1", "1e300"}) {
+    EXPECT_TRUE(
+        ParseNfsiostat(absl::StrCat("s:/d mounted on /d:\nops/s rpc bklog\n1 ", number, "\n"))
+            .empty())
+        << number;
+  }
 }
 
 TEST(NetworkFs, CountersSinceTheMountAreNoBacklogOfNow) {
