@@ -84,6 +84,9 @@ function(galen_precompile pch)
   target_precompile_headers(${pch} PRIVATE ${GALEN_COMMON_HEADERS})
   target_link_libraries(${pch} PRIVATE galen::proto_grpc absl::flat_hash_map absl::flat_hash_set nlohmann_json::nlohmann_json
     PkgConfig::re2 galen_warnings ${ARGN})
+  # A compiler that finds the last result of this rule reads it instead of the headers, and ccache takes what it prints for
+  # what they hold: it would hand out the old result for headers that have changed.
+  set_target_properties(${pch} PROPERTIES CXX_COMPILER_LAUNCHER "")
   target_compile_options(${pch} PRIVATE -pthread $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
 endfunction()
 

@@ -49,6 +49,10 @@ constexpr double kWrapper = 0.3;
 // A person may guess: words carry this share of their weight.
 constexpr double kOfWords = 0.4;
 constexpr double kOfQuoted = 0.8;
+// Something was tried, and its outcome is told: a person reports instead of guessing.
+constexpr double kOfTried = 1.0;
+// Words that make a leaf less likely take this share of what they tell.
+constexpr double kOfUnlike = 0.4;
 // Each further observation of one witness tells this share of the one before.
 constexpr double kFurther = 0.35;
 // A check sees this share of the signs that are there. Absent signs take this much at most.
@@ -130,6 +134,11 @@ bool IsQuoted(const Case& the_case, const Signal& signal) {
                                          galen::v1::DESCRIPTION) == pattern->where().end();
 }
 
+bool IsTried(const Case& the_case, const Signal& signal) {
+  const knowledge::v1::SignalPattern* pattern = the_case.knowledge.FindSignal(signal.signal());
+  return pattern != nullptr && pattern->outcome() != knowledge::v1::OUTCOME_UNSPECIFIED;
+}
+
 bool IsWords(const Case& the_case, const Signal& signal) {
   return signal.where() == galen::v1::DESCRIPTION && !IsQuoted(the_case, signal);
 }
@@ -147,7 +156,10 @@ double WeightOf(const Case& the_case, const Signal& signal, double strength_if_e
   const double base =
       BaseOf(the_case.rates.OfMessage(signal.signal(), words), kind.base, kGuessedMessages);
   if (!words) return WeightOf(strength, base);
-  return WeightOf(strength, base) * (IsQuoted(the_case, signal) ? kOfQuoted : kOfWords);
+  const double share = IsQuoted(the_case, signal)  ? kOfQuoted
+                       : IsTried(the_case, signal) ? kOfTried
+                                                   : kOfWords;
+  return WeightOf(strength, base) * share;
 }
 
 // A check read one of these events in the line of the message.
@@ -356,8 +368,15 @@ double Against(const Case& the_case, const Belief& belief) {
   return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
 }
 
+// What the words take from a leaf that they make less likely.
+double Unlike(const Case& the_case, const Label& leaf) {
+  const auto like = the_case.alike.find(leaf.label());
+  return like == the_case.alike.end() ? 0 : kOfUnlike * std::min(0.0, like->second.weight);
+}
+
 double LogOdds(const Case& the_case, const Belief& belief) {
-  return Prior(*belief.leaf) - kNoneOfThese + Sum(belief.observations) + Against(the_case, belief);
+  return Prior(*belief.leaf) - kNoneOfThese + Sum(belief.observations) + Against(the_case, belief) +
+         Unlike(the_case, *belief.leaf);
 }
 
 // The log-odds of a second cause, once `causes` are known to be there. Observations that they

@@ -28,14 +28,11 @@ using galen::v1::Verdict;
 using knowledge::v1::Label;
 
 // Suspects of a search that proved nothing: so many, each at least this probable; and the first is
-// presumed when it is this probable, or, as the only one, this. On 242 incidents, each judged by
-// base rates of the others, the first was the cause in 30 of 46 above 0.35, and in 6 of 7 that
-// stood alone above 0.15. Words alone must say more.
+// presumed when it is this probable. Over 421 incidents this limit gives the best F1
+// (docs/eval.md).
 constexpr int kNamedSuspects = 3;
 constexpr double kWorthNaming = 0.02;
 constexpr double kWorthPresuming = 0.35;
-constexpr double kWorthPresumingAlone = 0.15;
-constexpr double kWorthPresumingOfWords = 0.5;
 
 // One thing that a cause rests on.
 struct Ground {
@@ -353,9 +350,8 @@ void AddSuspects(const Case& the_case, v1::ConcludeAnswer& answer) {
   }
   if (answer.suspects().empty()) return;
   const Verdict& first = answer.suspects(0);
-  double least = answer.suspects_size() == 1 ? kWorthPresumingAlone : kWorthPresuming;
-  if (!beliefs.Of(*beliefs.ranked().front()).HasEvidence()) least = kWorthPresumingOfWords;
-  if (first.label() == beliefs.ranked().front()->label() && first.probability() >= least) {
+  if (first.label() == beliefs.ranked().front()->label() &&
+      first.probability() >= kWorthPresuming) {
     answer.set_presumed_label(first.label());
   }
 }

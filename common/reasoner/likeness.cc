@@ -140,6 +140,7 @@ Likeness LikenessIndex::Weigh(absl::string_view words, absl::string_view message
                                  [](const auto& each) { return each.second.weight >= kTells; });
   if (tells) return likeness;
   for (const auto& [leaf, like] : Weigh(messages)) {
+    if (like.weight <= 0) continue;
     Like& of_both = likeness[leaf];
     const double weight = kOfMessages * like.weight;
     if (weight > of_both.weight) of_both = {weight, like.told};
@@ -179,10 +180,9 @@ Likeness LikenessIndex::Weigh(absl::string_view text) const {
   const auto leaves = static_cast<double>(leaves_.size());
   for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
     const double weight = std::log((1 - kByChance) * scores[leaf] / sum * leaves + kByChance);
-    if (weight <= 0) continue;
     Like& like = likeness[leaves_[leaf]];
     like.weight = weight;
-    if (!by_leaf[leaf].empty()) like.told = told_[by_leaf[leaf].front().second].text;
+    if (weight > 0 && !by_leaf[leaf].empty()) like.told = told_[by_leaf[leaf].front().second].text;
   }
   return likeness;
 }

@@ -16,9 +16,9 @@ namespace galen::reasoner {
 
 // How much a text speaks for a leaf.
 struct Like {
-  // The natural logarithm of how many times likelier the leaf is by the text alone, above 0.
+  // The natural logarithm of how many times likelier the leaf is by the text alone.
   double weight = 0;
-  // The sentence of the leaf that is most like the text.
+  // The sentence of the leaf that is most like the text, where that speaks for it.
   std::string told;
 };
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
 
@@ -335,6 +336,54 @@ TEST(Scanner, IsSharedByThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::string& result : results) EXPECT_EQ(result, expected);
+}
+
+// A pattern for releases, and what a reader makes of "good" and "bad" behind one.
+Patterns ReleasesThat(knowledge::v1::Outcome outcome) {
+  Patterns patterns = PatternsOf({{"release", R"(nccl \d)"}});
+  patterns[0].clear_where();
+  patterns[0].add_where(v1::DESCRIPTION);
+  patterns[0].set_outcome(outcome);
+  return patterns;
+}
+
+LogScan::Options OfPeople() {
+  LogScan::Options options;
+  options.kind = TextKind::kDescription;
+  options.mention = [](absl::string_view text, std::size_t end) {
+    Mention mention;
+    mention.name = std::string(text.substr(end - 1, 1));
+    if (absl::StartsWith(text.substr(end), " good")) mention.outcome = knowledge::v1::WORKS;
+    if (absl::StartsWith(text.substr(end), " bad")) mention.outcome = knowledge::v1::FAILS;
+    return mention;
+  };
+  return options;
+}
+
+TEST(Scanner, AnOutcomeCountsOnlyWhereTheWordsTellIt) {
+  const auto works = MakeScanner(ReleasesThat(knowledge::v1::WORKS));
+  EXPECT_THAT(Found(*works, Scan(*works, "x\nnccl 2 good\n", OfPeople())),
+              ElementsAre("release@2 x1"));
+  EXPECT_THAT(Scan(*works, "nccl 2 bad\nnccl 3\n", OfPeople()).hits, IsEmpty());
+  const auto fails = MakeScanner(ReleasesThat(knowledge::v1::FAILS));
+  EXPECT_THAT(Found(*fails, Scan(*fails, "nccl 2 good\nnccl 2 bad\n", OfPeople())),
+              ElementsAre("release@2 x1"));
+  LogScan::Options deaf;
+  deaf.kind = TextKind::kDescription;
+  EXPECT_THAT(Scan(*works, "nccl 2 good\n", deaf).hits, IsEmpty());
+}
+
+TEST(Scanner, ReleasesDifferWhereOneWorksAndAnotherDoesNot) {
+  const auto scanner = MakeScanner(ReleasesThat(knowledge::v1::DIFFERS));
+  EXPECT_THAT(Found(*scanner, Scan(*scanner, "nccl 2 bad\nnccl 3 good\n", OfPeople())),
+              ElementsAre("release@2 x1"));
+  EXPECT_THAT(Found(*scanner, Scan(*scanner, "nccl 2 runs here\nnccl 3 good\n", OfPeople())),
+              ElementsAre("release@2 x1"));
+  for (const char* text :
+       {"nccl 2 bad\n", "nccl 2 good\nnccl 3 good\n", "nccl 2 good\nnccl 2 bad\n",
+        "nccl 2 bad\nnccl 3 bad\n", "nccl 2 bad\nnccl 3\n"}) {
+    EXPECT_THAT(Scan(*scanner, text, OfPeople()).hits, IsEmpty()) << text;
+  }
 }
 
 TEST(Scanner, WithoutPatternsStillCounts) {

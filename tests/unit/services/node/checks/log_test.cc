@@ -458,6 +458,14 @@ TEST(GpuMemory, BothFormsOfTheMessageAreRead) {
   EXPECT_EQ(before->capacity, 31.75);
   EXPECT_EQ(before->allocated, 29.5);
   EXPECT_EQ(before->free, 1);
+  EXPECT_EQ(before->others, std::nullopt);
+  // Hardly any of what is taken is its own.
+  const auto robbed = FindCudaOom(
+      "RuntimeError: CUDA out of memory. Tried to allocate 216.00 MiB (GPU 0; 24.00 GiB total "
+      "capacity; 69.17 MiB already allocated; 512.00 MiB free; 512.00 MiB reserved in total by "
+      "PyTorch)");
+  ASSERT_TRUE(robbed.has_value());
+  EXPECT_EQ(robbed->others, 22);
   EXPECT_FALSE(FindCudaOom("out of memory").has_value());
 }
 
