@@ -23,10 +23,10 @@ namespace galen::actions {
 constexpr absl::Duration kUsualLifetime = absl::Minutes(15);
 constexpr absl::Duration kMostLifetime = absl::Hours(1);
 
-// What was decided about actions, in the records of the store. Each decision is about one action as
-// it is proposed now, made by naming the etag of what its maker saw: so a request that is sent
-// again, late, or about an action that was altered since, decides nothing. Thread-safe; errors
-// beside those named: as of store::Records.
+// Decisions about actions, in the records of the store. Each decision is about one action as it is
+// proposed now, and names the etag that its author saw. So a request that is repeated, late, or
+// about an action that changed since decides nothing. Thread-safe; errors that are not named here
+// are those of store::Records.
 class ActionBook {
  public:
   // Makes a warrant of an approval (galen.security.v1.SignedWarrant).
@@ -38,8 +38,8 @@ class ActionBook {
   explicit ActionBook(store::Records& records, NodeActions offered = {},
                       std::function<std::string()> nonce = nullptr, Sign sign = nullptr);
 
-  // What the diagnosis proposes, each with what was decided about it; and what was decided about
-  // and is proposed no longer, as WITHDRAWN.
+  // The actions that the diagnosis proposes, each with its decision; and actions that were decided
+  // but are no longer proposed, as WITHDRAWN.
   absl::StatusOr<std::vector<galen::v1::Action>> List(const galen::v1::Diagnosis& diagnosis,
                                                       absl::Time now);
 
@@ -74,21 +74,20 @@ class ActionBook {
     std::vector<galen::v1::Action> actions;
     absl::Status unreadable;
   };
-  // What Galen is to do itself: approved, or taken by a run that did not finish.
+  // Actions that Galen has to carry out: approved, or consumed by a run that did not finish.
   absl::StatusOr<Entries> Due(absl::Time now);
   struct End {
     bool carried_out = false;  // something was done to the target
     bool succeeded = false;
     std::string text;
   };
-  // What came of it, for who took it: FAILED_PRECONDITION another run did, or nobody. To say the
-  // same again is as good. It is news until Heard().
+  // Records the result of the run that consumed the action: FAILED_PRECONDITION if another run did,
+  // or none. Repeating the call is harmless. The result is news until Heard().
   absl::Status Finish(const std::string& name, const std::string& run, const End& end);
 
-  // What is SUCCEEDED or FAILED and was not heard of.
+  // Actions that are SUCCEEDED or FAILED and were not acknowledged by Heard().
   absl::StatusOr<Entries> News();
-  // Whoever is interested knows what came of `action`, as News() gave it; what came of it since
-  // stays news.
+  // Acknowledges the result of `action` as News() returned it; a later result stays news.
   absl::Status Heard(const galen::v1::Action& action);
 
  private:
@@ -97,8 +96,8 @@ class ActionBook {
     std::int64_t version = 0;
   };
   absl::StatusOr<std::optional<Kept>> Get(const std::string& name);
-  // Notes the name in a space of names: each time anew, so that who removes what was there before
-  // is refused.
+  // Notes the name in a space of names, with a new value each time, so that removing the previous
+  // entry fails.
   absl::Status Note(const std::string& space, const std::string& name, const std::string& value);
   // Each name that is noted there, with its record; what cannot be read goes to `unreadable`.
   absl::Status ForEach(const std::string& space, absl::Status& unreadable,

@@ -11,8 +11,8 @@
 
 namespace galen::actions {
 
-// What Galen itself can do to a node: of a Kubernetes cluster, by its API server; of any, by the
-// node's own executor.
+// An action that Galen itself can carry out on a node: through the API server of a Kubernetes
+// cluster, or through the node's own executor.
 struct NodeAction {
   enum class Do { kCordon, kTaint, kRun };
   std::string name;  // "kubernetes.cordon"
@@ -23,7 +23,7 @@ struct NodeAction {
   std::vector<std::string> labels;              // causes, or what they begin with
   std::optional<RunAction> run = std::nullopt;  // kRun: what; text and labels stand here too
 
-  // What a person reads and approves.
+  // The text that a person reads and approves.
   std::string TextFor(absl::string_view node, absl::string_view label) const;
   bool IsFor(absl::string_view label) const;
 };

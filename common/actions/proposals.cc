@@ -53,7 +53,7 @@ class Proposals {
   std::vector<galen::v1::Action> actions_;
 };
 
-// What Galen can do itself, on each node where it is known of checks that the cause sits there.
+// Proposes the actions that Galen can carry out, on each node where checks show the cause.
 void ProposeRuns(const galen::v1::Cause& cause, const NodeActions& offered, Proposals& proposals) {
   if (cause.owner() == "customer") return;
   std::set<absl::string_view> checked;
@@ -67,7 +67,7 @@ void ProposeRuns(const galen::v1::Cause& cause, const NodeActions& offered, Prop
       if (action.run.has_value()) {
         const bool whole = action.run->target == RunAction::Target::kNode;
         const absl::StatusOr<Filled> filled = Fill(*action.run, whole ? node : device);
-        // Of a device that is not known well enough, people do it.
+        // If the device is not known well enough, people do it.
         if (filled.ok()) {
           proposals.Add(cause.label(), filled->text, whole ? node : device, action.name,
                         PlanOf(*action.run, *filled));

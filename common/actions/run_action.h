@@ -16,8 +16,8 @@ namespace galen::actions {
 
 using Argv = std::vector<std::string>;
 
-// What a node executor can do to its own machine: commands without a shell, out of
-// knowledge/actions, whose placeholders are filled in from the device and from the action's own
+// An action that a node executor can carry out on its own machine: commands without a shell, from
+// knowledge/actions. Their placeholders are filled in from the device and from the action's own
 // parameters, never from a report, a log or a model.
 struct RunAction {
   enum class Target { kNode, kGpu };
@@ -27,7 +27,7 @@ struct RunAction {
     std::vector<std::string> prints;  // one of them, without white space at both ends
     std::string text;                 // "no process is on this GPU"
   };
-  // What a check has to find about the target afterwards.
+  // A finding about the target that a check has to report afterwards.
   struct Recovery {
     std::string check;
     std::string finding;
@@ -61,7 +61,7 @@ struct Filled {
 // address), or not in the form that such a name has. Pure.
 absl::StatusOr<Filled> Fill(const RunAction& action, const galen::v1::Device& device);
 
-// What would happen, line by line, for people and for the approval's hash.
+// The plan, line by line, for people and for the approval's hash.
 std::vector<std::string> PlanOf(const RunAction& action, const Filled& filled);
 
 // The actions of one file of knowledge/actions. INVALID_ARGUMENT with file, line and what to do;

@@ -13,7 +13,7 @@ namespace galen::advisor {
 // Bytes of a context.
 inline constexpr std::size_t kMostContext = 4096;
 
-// What a job runs on, as the provider knows it: hardware and how it is set up.
+// The machines that a job runs on, as the provider knows them: hardware and its configuration.
 struct Hardware {
   std::string gpu;     // product name as the driver prints it
   std::string nic;     // model; "": none

@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 
-// What the history of a machine or device says of its failures.
+// Classifies the failure history of a machine or device.
 namespace galen::advisor {
 
 // Benson, section 3.1.
@@ -23,8 +23,8 @@ enum class FaultKind {
 };
 absl::string_view ToString(FaultKind kind);
 
-// What ran on one device and whether it failed there. Of workloads the kMost that ran most are told
-// apart (Misra and Gries, 1982); what the counts of the others lose is kept in the sums.
+// The runs on one device and whether they failed there. The kMost workloads that ran most are
+// counted separately (Misra and Gries, 1982); counts that the others lose are kept in the sums.
 class DeviceHistory {
  public:
   static constexpr std::size_t kMost = 8;
@@ -32,7 +32,7 @@ class DeviceHistory {
 
   std::int64_t runs() const { return runs_; }
   std::int64_t failures() const { return failures_; }
-  // Of the last 64 runs: 1 for a failure, the newest in the lowest bit.
+  // One bit for each of the last 64 runs: 1 for a failure, the newest in the lowest bit.
   std::uint64_t last() const { return last_; }
 
   struct Work {
@@ -56,13 +56,13 @@ struct FaultVerdict {
   std::string reason;
 };
 
-// What the history says, given how often a run fails on a device of the fleet on average. `alpha`:
-// of each test. Pure.
+// Classifies the history, given the average failure rate of a run on a device of the fleet.
+// `alpha`: of each test. Pure.
 FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double alpha = 0.001);
 
-// Histories of the machines of a fleet, at most `most`; what comes after is counted and left out. A
-// machine is held against the others of the same context, in each context that it was in: where all
-// machines fail more, or did before an upgrade, none is a lemon.
+// Histories of the machines of a fleet, at most `most`; further machines are counted and left out.
+// A machine is compared with the others of the same context, in each context that it was in: if all
+// machines fail more, or did before an upgrade, no machine is a lemon.
 class FleetHistory {
  public:
   explicit FleetHistory(std::size_t most = 1 << 17) : most_(most) {}
@@ -101,7 +101,8 @@ class FleetHistory {
     std::vector<std::pair<std::uint32_t, Sum>> contexts;  // the last one at the end
   };
   static double RateBeside(const Node& node, const Sums& sums);
-  // That the machine failed so often or more often, had it been like the others of each context.
+  // The probability of at least this many failures if the machine were like the others of each
+  // context.
   static double TailBeside(const Node& node, const Sums& sums);
   Sums SumsOfContexts() const;
 

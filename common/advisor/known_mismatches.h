@@ -14,7 +14,8 @@
 
 namespace galen::advisor {
 
-// What is told of a job and its machines in the clear, as much or as little as both sides like.
+// Facts about a job and its machines that are registered in the clear, as much or as little as both
+// sides like.
 struct JobFacts {
   std::set<std::string> needs;                            // IsNeed()
   std::map<std::string, std::set<std::string>> versions;  // by component, of all ranks and machines
@@ -26,8 +27,8 @@ struct JobFacts {
 // none is a tenant's own.
 bool IsNeed(absl::string_view word);
 
-// -1, 0, 1 as `a` is older than, as new as, newer than `b`: numbers by their value, part by part; a
-// part that is missing is 0, one that is no number compares as text.
+// -1, 0, 1 if `a` is older than, as new as, newer than `b`: numbers compare by value, part by part;
+// a missing part is 0, a part that is not a number compares as text.
 int OrderVersions(absl::string_view a, absl::string_view b);
 
 struct KnownMismatch {
@@ -49,7 +50,7 @@ class KnownMismatches {
   static absl::StatusOr<KnownMismatches> Parse(absl::string_view gpus,
                                                absl::string_view mismatches);
 
-  // Those that hold, errors first. What is not told makes nothing hold.
+  // The mismatches that apply, errors first. A fact that was not registered makes nothing apply.
   std::vector<const KnownMismatch*> Find(const JobFacts& facts) const;
   std::size_t size() const { return rules_.size(); }
   std::vector<const KnownMismatch*> all() const;

@@ -17,7 +17,7 @@
 #include "common/advisor/run_record.h"
 #include "common/advisor/versions_alike.h"
 
-// What recorded runs teach, in one pass and bounded memory.
+// Learns from recorded runs, in one pass and bounded memory.
 namespace galen::advisor {
 
 // Numbers for texts, from 0, as many as there is room for.
@@ -61,10 +61,10 @@ struct LearnedBuildUp {
 // The machines of a run, as the hazard tells them apart: the number of their context, and how many.
 std::uint32_t MachinesOf(std::uint32_t context, std::int64_t gpus);
 
-// What was learned, as a value: shared by who asks while the next one is made.
+// The learned model, as a value: readers share it while the next one is made.
 struct Learned {
   std::int64_t runs = 0;
-  std::int64_t left_out = 0;  // of matching, for want of room
+  std::int64_t left_out = 0;  // of matching, because there was no room
   double q = 0;               // the false-discovery rate that the patterns were chosen at
   std::size_t tested_pairs = 0;
   std::size_t tested_signs = 0;

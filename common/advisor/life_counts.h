@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "common/advisor/run_record.h"
 
-// How long runs last, and which signs go before their failures, counted.
+// Counts how long runs last, and which signs precede their failures.
 namespace galen::advisor {
 
 // Bounds of the intervals of a run's age, in hours: from a quarter of an hour in steps of a factor
@@ -29,8 +29,8 @@ class LifeCounts {
   // what still falls into no cell that is there is left out and counted.
   explicit LifeCounts(std::size_t most_cells = 1 << 18) : most_cells_(most_cells) {}
 
-  // Episodes must not be longer than the run; hours that are no numbers, or negative, are left out.
-  // `planned`: until when one that failed would have gone on; 0: not known.
+  // Episodes must not be longer than the run; hours that are not numbers, or negative, are left
+  // out. `planned`: until when a failed run would have gone on; 0: unknown.
   void Add(std::uint32_t workload, std::uint32_t machines, double begin, double end,
            const Signs& signs, bool failed, double planned = 0);
 

@@ -17,15 +17,15 @@
 // one failed are counted.
 namespace galen::advisor {
 
-// What runs are held equal in: how many GPUs, how long was planned, when. Small numbers.
+// The properties that paired runs share: number of GPUs, planned duration, time. Small numbers.
 struct Stratum {
   std::uint8_t scale = 0;
   std::uint8_t plan = 0;
   std::uint16_t epoch = 0;
 };
 
-// What was counted of runs. Outcomes are yes or no, so counts are all that pairs are made of: one
-// pass, whatever the number of runs.
+// Counts of runs. Outcomes are yes or no, so pairs can be made from counts alone: one pass,
+// whatever the number of runs.
 class RunCounts {
  public:
   // Cells (workload, context, stratum) that are kept at most: 40 bytes each. When they are used up,
@@ -68,7 +68,7 @@ class RunCounts {
   std::int64_t left_out_ = 0;
 };
 
-// What pairs say of a workload on a context.
+// The result of comparing pairs, for a workload on a context.
 struct Contrast {
   std::int64_t pairs = 0;
   std::int64_t only_treated = 0;  // pairs of which only the run here failed
@@ -92,17 +92,17 @@ struct Mismatch {
 
 struct PairOptions {
   std::uint64_t seed = 1;  // of the draws of partners
-  // Of less nothing is tested. (How many of them failed must not matter: tests that are chosen by
-  // their outcome find too much.)
+  // Cells with fewer runs are not tested. (The number of failures must not matter: tests that are
+  // chosen by their outcome find too much.)
   std::int64_t least_runs = 20;
   // Which workloads are taken together (versions that behave alike); empty: none.
   std::function<std::uint32_t(std::uint32_t workload)> group;
 };
 
-// Each workload on each context of which there are enough runs, most significant first. A mismatch
-// is that a workload fails on a context more than it does elsewhere, and more than others do there,
-// and more than both together explain: a workload that fails everywhere, or a context on which
-// everything fails, is none. The p-values are of these hypotheses as they are; multiple testing is
+// Each workload on each context with enough runs, most significant first. A mismatch is that a
+// workload fails on a context more than it does elsewhere, and more than others do there, and more
+// than both together explain: a workload that fails everywhere, or a context on which everything
+// fails, is not a mismatch. The p-values are of these hypotheses as they are; multiple testing is
 // the caller's (statistics.h). Equal counts and seeds give equal results.
 std::vector<Mismatch> FindMismatches(const RunCounts& counts, const PairOptions& options = {});
 

@@ -19,8 +19,8 @@ constexpr std::array<absl::string_view, 22> kOperators = {
     "normalization", "optimizer",   "other",      "quantization", "reduce_scatter", "reduction",
     "routing",       "send_recv",   "softmax",    "sort_scan"};
 
-// What stands in the name of a kernel of a collective: of NCCL and RCCL (AllReduce), XLA
-// (all-reduce), others (all_reduce).
+// Parts of the names of collective kernels: of NCCL and RCCL (AllReduce), XLA (all-reduce), others
+// (all_reduce).
 constexpr std::array<std::pair<absl::string_view, absl::string_view>, 8> kCollectives = {
     {{"allreduce", "all_reduce"},
      {"allgather", "all_gather"},

@@ -10,8 +10,8 @@
 #include "common/profile/families.h"
 #include "common/profile/report.h"
 
-// What a workload is made of, as its tenant sees it. Nothing of this leaves the tenant's side but
-// what signature.h makes of it.
+// The composition of a workload, as its tenant sees it. Only the output of signature.h leaves the
+// tenant's side.
 namespace galen::advisor {
 
 // Shares of GPU time by operator; they add up to 1, or there is none. Operators are words of a

@@ -38,7 +38,7 @@ Step OnHazard(const Hazard& hazard, const BuildUpSigns& signs, absl::Time now,
   using Stage = Confirmation::Stage;
   if (!hazard.known || hazard.because.empty() || hazard.probability < options.least_probability ||
       hazard.ratio.low < options.least_ratio) {
-    // What was refuted or alarmed stays so until something new is seen.
+    // A refuted or alarmed sign stays so until there is new evidence.
     return {};
   }
   if (confirmation.stage == Stage::kConfirmed) return {};

@@ -10,8 +10,8 @@
 #include "common/advisor/learner.h"
 #include "common/advisor/signs.h"
 
-// What is said of a job while it runs. Nobody is alarmed by a hazard alone: a micro-benchmark of
-// what the sign is about has to fail first.
+// The warnings about a job while it runs. A hazard alone never raises an alarm: a micro-benchmark
+// for the sign has to fail first.
 namespace galen::advisor {
 
 struct RunningJob {
@@ -40,7 +40,7 @@ Hazard HazardOf(const Learned& learned, const RunningJob& job, double horizon_ho
 struct AlarmOptions {
   double least_probability = 0.05;  // within the horizon
   double least_ratio =
-      2;  // and so many times the hazard without signs, by the lower end of its interval
+      2;  // and this multiple of the hazard without signs, by the lower end of its interval
   absl::Duration retry = absl::Minutes(30);  // after a test that did not run
   absl::Duration quiet = absl::Hours(6);     // after one that passed, unless the hazard doubles
   absl::Duration lost = absl::Hours(2);      // after one that nobody answered
@@ -52,7 +52,7 @@ struct Confirmation {
     kQuiet,
     kTesting,    // the check was asked for and has not answered
     kConfirmed,  // it failed: the owner was alarmed
-    kRefuted,    // it passed: the sign was none, for now
+    kRefuted,    // the check passed: the sign was false, for now
     kUntested,   // it could not run: unknown, which is neither
   };
   Stage stage = Stage::kQuiet;
@@ -61,7 +61,7 @@ struct Confirmation {
   double probability = 0;  // when the check was asked for
 };
 
-// What is to be done now.
+// The next step.
 struct Step {
   enum class Do { kNothing, kRunCheck, kAlarm };
   Do what = Do::kNothing;
@@ -73,7 +73,7 @@ struct Step {
 Step OnHazard(const Hazard& hazard, const BuildUpSigns& signs, absl::Time now,
               const AlarmOptions& options, Confirmation& confirmation);
 
-// What the check said. The one way to an alarm.
+// Takes the result of the check. This is the only way to an alarm.
 enum class TestResult { kPassed, kFailed, kNotRun };
 Step OnTest(absl::string_view check, TestResult result, absl::Time now, Confirmation& confirmation);
 

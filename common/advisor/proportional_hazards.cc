@@ -71,7 +71,8 @@ Estimable EstimableOf(const Strata& strata, absl::Span<const std::size_t> signs)
   return estimable;
 }
 
-// Of signs that cannot be told apart that of the fewest failures is given up, until the others can.
+// Among signs that cannot be distinguished, the one with the fewest failures is dropped, until the
+// others can be estimated.
 Estimate FitWhatCan(const HazardModel& model, double shrink, std::vector<std::size_t>& which,
                     Strata& strata) {
   for (;;) {
@@ -105,7 +106,7 @@ void TestSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::s
   }
 }
 
-// The effects, with the hours that there were.
+// Estimates the effects, given the hours at risk.
 void EstimateSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> signs,
                    double shrink, HazardModel& model) {
   Strata strata = StrataOf(cells);
@@ -137,7 +138,7 @@ void EstimateSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const st
 
 // Baseline and factors, each from the others in turn, until they stand still (iterative
 // proportional fitting); a factor is drawn towards 1 by `shrink` failures, an age by one to all of
-// them: that nobody failed there yet is no certainty that nobody will.
+// them: an age without failures so far does not make failures impossible.
 void FitFactors(absl::Span<const LifeCounts::Cell> cells, double shrink, HazardModel& model) {
   using Factors = absl::flat_hash_map<std::uint32_t, double>;
   const auto factor = [](const Factors& factors, std::uint32_t of) {

@@ -12,7 +12,7 @@
 #include "common/advisor/life_counts.h"
 #include "common/advisor/run_record.h"
 
-// What signs do to the hazard.
+// Estimates the effects of signs on the hazard.
 namespace galen::advisor {
 
 // Proportional hazards: the hazard of a run of an age with signs x is base[age] * exp(sum of effect
@@ -20,8 +20,9 @@ namespace galen::advisor {
 struct HazardModel {
   struct Sign {
     double effect = 0;  // log of the ratio of hazards a level
-    // Standard error; 0: not estimated, for the sign was seen in no failure or never, or cannot be
-    // told from others. (Of one that stood highest before every failure: TopEffectOf().)
+    // Standard error; 0: not estimated, because the sign was never seen, or in no failure, or
+    // cannot be distinguished from others. (For a sign that stood highest before every failure:
+    // TopEffectOf().)
     double error = 0;
     double p = 1;      // of a sign that raises nothing (UpperTailOf(), TopTailOf())
     double hours = 0;  // at risk with the sign
@@ -39,7 +40,8 @@ struct HazardModel {
   // Failures an hour.
   double Rate(std::size_t age, const Signs& signs_now, std::uint32_t workload,
               std::uint32_t machines_now) const;
-  // Of failing within the next `horizon` hours at this age, the signs staying as they are.
+  // The probability of failure within the next `horizon` hours at this age, if the signs stay as
+  // they are.
   double Probability(double hours, double horizon, const Signs& signs_now, std::uint32_t workload,
                      std::uint32_t machines_now) const;
   // How many times the hazard of the same run without signs, with its 95 % interval.
@@ -58,7 +60,7 @@ struct HazardModel {
 struct FitOptions {
   double least_failures = 10;
   double shrink = 5;
-  // Of the effects that count: others are 0 in the model that is given. Empty: all.
+  // The effects that count: others are 0 in the given model. Empty: all.
   std::vector<bool> keep;
 };
 absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,

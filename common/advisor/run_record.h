@@ -13,7 +13,7 @@ namespace galen::advisor {
 
 // Signs of build-up that are followed at most (knowledge/advisor/buildup.yaml).
 inline constexpr std::size_t kMostSigns = 16;
-// Of each sign 0: not seen, 1: seen, 2: strong, 3: extreme.
+// For each sign 0: not seen, 1: seen, 2: strong, 3: extreme.
 using Signs = std::array<std::uint8_t, kMostSigns>;
 
 enum class Ending {

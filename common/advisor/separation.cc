@@ -40,7 +40,7 @@ double LogTop(const Strata& strata, absl::Span<const std::size_t> which, const E
   return log;
 }
 
-// Where LogTop, which rises with the effect, is `log`.
+// The effect at which LogTop, which rises with the effect, is `log`.
 double EffectAt(const Strata& strata, absl::Span<const std::size_t> which, const Effects& effects,
                 std::size_t sign, double log) {
   double low = -kMostEffect;

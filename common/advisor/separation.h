@@ -6,10 +6,10 @@
 #include "absl/types/span.h"
 #include "common/advisor/partial_likelihood.h"
 
-// Of signs whose effect has no highest likelihood that is finite ("separation": Albert and
-// Anderson, Biometrika 71, 1984; of Cox's model Heinze and Schemper, Biometrics 57, 2001): one that
-// stood highest before each failure is the best there is, and must not count for nothing; and one
-// of them must not keep the others from being estimated.
+// Estimates signs whose effect has no finite maximum of the likelihood ("separation": Albert and
+// Anderson, Biometrika 71, 1984; for Cox's model Heinze and Schemper, Biometrics 57, 2001). A sign
+// that stood highest before each failure is the best possible one, and must count; and one of them
+// must not keep the others from being estimated.
 namespace galen::advisor {
 
 // How the failures lie to the levels that a sign had beside them, stratum by stratum.

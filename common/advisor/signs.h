@@ -12,7 +12,7 @@
 
 namespace galen::advisor {
 
-// What builds up before failures, and what confirms it.
+// Signs that build up before failures, and the checks that confirm them.
 struct BuildUpSign {
   std::string name;
   std::string title;

@@ -20,8 +20,8 @@ double HypergeometricUpperTail(std::int64_t hits, std::int64_t draws, std::int64
 // The same of the hits of several draws together, each out of a whole of its own: the exact test of
 // a common odds ratio of 1 over strata (Gart, "Point and interval estimation of the common odds
 // ratio in the combination of 2 x 2 tables with fixed marginals", 1970). With more than 256 hits by
-// the normal distribution of Mantel and Haenszel (1959), with its correction for continuity. Where
-// there are no more hits than are to be expected of several draws it is 1.
+// the normal distribution of Mantel and Haenszel (1959), with its correction for continuity. It is
+// 1 if there are no more hits than several draws are expected to give.
 struct Draw {
   std::int64_t draws = 0;
   std::int64_t marked = 0;
@@ -34,10 +34,10 @@ double NormalUpperTail(double z);
 
 // Which of the hypotheses are discoveries when at most `q` of the discoveries may be false on
 // average (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995): one flag a
-// p-value. A p-value that is not a number between 0 and 1 is no discovery, but counts as a test.
+// p-value. A p-value that is not a number between 0 and 1 is not a discovery, but counts as a test.
 std::vector<bool> BenjaminiHochberg(absl::Span<const double> p_values, double q);
 
-// A share with its 95 % interval (Wilson, 1927). Of no trials: 0, from 0 to 1.
+// A share with its 95 % interval (Wilson, 1927). Without trials: 0, from 0 to 1.
 struct Share {
   double value = 0;
   double low = 0;

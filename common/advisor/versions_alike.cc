@@ -19,7 +19,7 @@ double Distance(const Behaviour& a, const Behaviour& b) {
   return largest;
 }
 
-// Who is known no better would be alike to all.
+// A version with fewer runs would be similar to all.
 bool IsKnown(const Behaviour& version, std::int64_t least_runs) {
   constexpr double kMostNoise = 0.5;
   if (version.runs() < least_runs) return false;

@@ -17,7 +17,7 @@ class Behaviour {
   void Add(const std::array<double, kBehaviours>& seen);
   std::int64_t runs() const { return runs_; }
   double mean(std::size_t i) const { return mean_[i]; }
-  // Of the mean. 0 of fewer than two runs.
+  // Standard error of the mean. 0 for fewer than two runs.
   double error(std::size_t i) const;
 
  private:

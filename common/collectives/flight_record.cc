@@ -135,7 +135,7 @@ absl::StatusOr<FlightRecord> ParseFlightRecord(absl::string_view bytes) {
 TraceVerdict JudgeTraces(const std::map<int, FlightRecord>& ranks,
                          const std::set<std::string>& equal_sizes) {
   TraceVerdict verdict;
-  // Of each group: how far each rank came, and what is the first that some rank waits for.
+  // State of one group: how far each rank came, and the first operation that some rank waits for.
   struct Group {
     std::string description;
     std::set<int> members;

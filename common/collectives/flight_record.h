@@ -50,7 +50,7 @@ struct MissedCollective {
   bool first = false;
 };
 
-// What the dumps of several ranks say together.
+// The combined result of the dumps of several ranks.
 struct TraceVerdict {
   std::set<int> missing;                 // ranks that did not enqueue what others wait for
   std::vector<MissedCollective> missed;  // the first enqueued first

@@ -101,7 +101,7 @@ class TextReader {
            line == "RAS Monitor Mode - watching for peer changes (Ctrl+C to exit)...";
   }
 
-  // What stands below the head of a communicator.
+  // Reads a line below the head of a communicator.
   bool Body(absl::string_view line) {
     if (communicator_ == nullptr) return false;
     static const RE2 missing(R"(The missing ranks?: ([\d, ]+))");
@@ -276,7 +276,7 @@ std::string RanksText(const std::set<int>& ranks, std::int64_t count) {
                       left > 0 ? absl::StrCat(" and ", left, " more") : "");
 }
 
-// Of groups that count one operation: the last that all of the others came to.
+// For groups that count one operation: the last one that all of the others reached.
 const RasRanks* Furthest(const RasCommunicator& communicator) {
   const RasRanks* furthest = nullptr;
   for (const RasRanks& group : communicator.groups) {

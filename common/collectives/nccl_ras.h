@@ -22,7 +22,7 @@ struct RasProcess {
 // Ranks of a communicator that have something in common, which others do not.
 struct RasRanks {
   std::string what;     // "AllReduce operation 6649", "status FINALIZE"
-  std::int64_t at = 0;  // the operation that they launched last; -1: it is no operation
+  std::int64_t at = 0;  // the operation that they launched last; -1: invalid
   std::int64_t count = 0;
   std::set<int> ranks;  // those that are named; there may be more
 };
@@ -44,7 +44,7 @@ struct RasRow {
   std::string errors;      // "OK", "MISMATCH"
 };
 
-// What NCCL's RAS subsystem answered: `ncclras`, `ncclras -f json`, `ncclras -m`.
+// An answer of NCCL's RAS subsystem: `ncclras`, `ncclras -f json`, `ncclras -m`.
 struct RasReport {
   std::vector<RasRow> rows;
   std::vector<RasProcess> processes;

@@ -20,7 +20,7 @@ namespace {
 // (the paper counts 5 to 8 distinct wordings among 10 tickets of one cause, its Table 2).
 constexpr double kOfSignals = 0.6;
 constexpr double kOfWords = 0.4;
-// What one message adds; all together at most 1.
+// The weight of one message; the sum is at most 1.
 constexpr double kDecisive = 1;
 constexpr double kStrong = 0.5;
 constexpr double kWeak = 0.1;

@@ -37,7 +37,7 @@ std::string Plain(const std::string& number) {
   return absl::StrReplaceAll(number, {{",", ""}});
 }
 
-// Where the last cue stands that `pattern` finds; -1 without one.
+// The position of the last cue that `pattern` finds; -1 without one.
 std::ptrdiff_t LastCue(const RE2& pattern, absl::string_view text) {
   re2::StringPiece cue;
   return RE2::PartialMatch(PieceOf(text), pattern, &cue) ? cue.data() - text.data() : -1;
@@ -53,7 +53,7 @@ bool SpeaksOfSound(absl::string_view before, absl::string_view after,
   return LastCue(*words.last_faulty, after) < 0;
 }
 
-// What stands before `at`, as far as cues reach.
+// The text before `at`, within the reach of cues.
 absl::string_view CuesBefore(absl::string_view text, std::size_t at) {
   return text.substr(at > kCueReach ? at - kCueReach : 0, std::min(at, kCueReach));
 }
@@ -110,8 +110,8 @@ class Reader {
     std::string unit;
   };
 
-  // Of several conditions the first counts, and of those that begin together the last that is
-  // looked for.
+  // If there are several conditions, the first counts; among those that begin together, the last
+  // that is searched for.
   void Consider(absl::string_view said, Rule::Op op, Value value, const char* end) {
     const std::size_t at = said.data() - lower_.data();
     if (best_.has_value() && at > best_->at) return;
@@ -161,7 +161,7 @@ class Reader {
              {Plain(number), true, unit}, rest.data());
   }
 
-  // "8 or more" goes before all else.
+  // "8 or more" takes precedence over everything else.
   void ReadOrMore() {
     re2::StringPiece rest(lower_);
     re2::StringPiece digits;

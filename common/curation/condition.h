@@ -11,13 +11,13 @@
 
 namespace galen::curation {
 
-// What a description says of a value: when the machine is at fault.
+// The condition that a description states about a value: when the machine is at fault.
 struct Condition {
   knowledge::v1::Rule::Op fault = knowledge::v1::Rule::OP_UNSPECIFIED;  // the faulty values
   std::string value;      // a number in plain digits, or a word; "" for presence
   bool number = false;    // `value` is one
   std::string unit;       // written behind the number: "kb", "gib", "%"; "" none
-  bool presence = false;  // about whether a text stands there; EQ: a fault when it does
+  bool presence = false;  // about the presence of a text; EQ: a fault if it is present
   std::size_t at = 0;     // where the words of the condition begin in the description
   std::size_t end = 0;
 };

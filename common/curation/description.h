@@ -12,16 +12,16 @@
 
 namespace galen::curation {
 
-// What the description of a check names. All pure.
+// The parts that the description of a check names. All pure.
 
-// What stands within `marks`, "marks" or 'marks'.
+// The text within `marks`, "marks" or 'marks'.
 struct Quoted {
   std::string text;
   std::size_t at = 0;  // byte of the description
 };
 std::vector<Quoted> QuotedIn(absl::string_view description);
 
-// Where the text comes from that is looked at: a file or a command.
+// The source of the text that is read: a file or a command.
 struct Source {
   std::string file;
   std::vector<std::string> command;
@@ -40,7 +40,7 @@ std::string FieldIn(const std::vector<Quoted>& quoted, const std::string& source
 // "the third column": 3; 0 for none, -1 for the last. `lower` in lower case.
 int ColumnIn(const std::string& lower, const DescriptionWords& words);
 
-// The heading that a field stands below: 'under "Volatile"'. "" none.
+// The heading above a field: 'under "Volatile"'. "" without one.
 std::string SectionIn(absl::string_view description, const std::vector<Quoted>& quoted,
                       const DescriptionWords& words);
 

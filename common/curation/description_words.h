@@ -16,9 +16,9 @@ class RE2;
 
 namespace galen::curation {
 
-// What the descriptions of checks are understood by: lists of knowledge/talk, each of which says
-// there why it is there, and patterns that have a number or a quoted text beside the phrases of
-// one. Texts are given to them in lower case. A value, immutable once made; thread-safe.
+// The vocabulary for descriptions of checks: lists of knowledge/talk, each with its reason there,
+// and patterns that combine a number or a quoted text with the phrases of one. They are applied to
+// texts in lower case. A value, immutable once made; thread-safe.
 struct DescriptionWords {
   // INVALID_ARGUMENT: the vocabulary lacks a list.
   static absl::StatusOr<DescriptionWords> From(const words::Vocabulary& vocabulary);

@@ -131,8 +131,8 @@ class Drafter {
                                           " in the unit of the source"));
   }
 
-  // The first pattern that agrees with what was shown. Where none does and one finds the value, the
-  // machine's state being known, the condition was misread.
+  // Chooses the first pattern that agrees with the shown output. If none does, one finds the value
+  // and the machine's state is known, the condition was misread.
   void Choose() {
     chosen_ = patterns_.front();
     if (!drafting_.self_check || !request_.shown.has_value()) return;

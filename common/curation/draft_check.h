@@ -12,13 +12,13 @@
 
 namespace galen::curation {
 
-// What the source printed on one machine whose state is known.
+// The output of the source on one machine in a known state.
 struct ShownOutput {
   std::string text;
   bool faulty = false;
 };
 
-// What a check is to tell, in a person's words, and what was shown of its source.
+// The purpose of a check, in a person's words, and the shown output of its source.
 struct CheckRequest {
   std::string description;
   std::optional<ShownOutput> shown;
@@ -26,9 +26,9 @@ struct CheckRequest {
 
 // Which parts of the drafting are done; all, unless it is measured what they are worth.
 struct Drafting {
-  // Where no file or command is named, the catalogue is searched for the check that is meant.
+  // If no file or command is named, the catalogue is searched for the described check.
   bool retrieval = true;
-  // Negations, units and fields whose names stand within others are weighed.
+  // Negations, units and fields whose names occur within others are considered.
   bool critique = true;
   // The draft is tried on the shown output and corrected where it contradicts it.
   bool self_check = true;

@@ -42,7 +42,7 @@ std::vector<std::string> WordsOf(absl::string_view query) {
   return words;
 }
 
-// Gathers where the words stand in one entry.
+// Collects the places of the words in one entry.
 class Look {
  public:
   explicit Look(const std::vector<std::string>& words) : words_(words), best_(words.size(), 0) {}

@@ -16,8 +16,8 @@ const knowledge::v1::Check* FindCheckByWords(const knowledge::v1::KnowledgeBase&
                                              absl::string_view asked,
                                              const DescriptionWords& words);
 
-// What `words` say of the parameters of `check`, by their names and units: "for 30 seconds",
-// "GPU 3", "device mlx5_0". Pure.
+// The parameters of `check` that `words` give, by their names and units: "for 30 seconds", "GPU 3",
+// "device mlx5_0". Pure.
 std::map<std::string, std::string> ParametersFrom(const knowledge::v1::Check& check,
                                                   absl::string_view words);
 

@@ -241,7 +241,7 @@ class Ingestion {
     return true;
   }
 
-  // What the words of the ticket show, and what the labeller found besides that stands in it.
+  // The steps that the ticket's words show, and those of the labeller that occur in the ticket.
   std::vector<std::string> StepsOf(const Ticket& ticket) const {
     constexpr std::size_t kMostSteps = 12;
     std::vector<std::string> steps = verifier_.StepsOf(ticket);

@@ -13,16 +13,16 @@ namespace galen::curation {
 // `proposal` followed by the entries as a knowledge file has them.
 struct Proposal {
   std::string id;  // [a-z0-9][a-z0-9._-]{0,99}; also the name of its file
-  // What it is about, where several may be of one: its id begins with it. Of these one waits, the
-  // latest of its origin. Not in its file; "": it alone is about it.
+  // The subject, if several proposals may have the same one: the id begins with it. Only one of
+  // these waits, the latest of its origin. It is not in the file; "": the only proposal about it.
   std::string subject;
   std::string kind;                       // "incident" or "label"
   std::string made;                       // YYYY-MM-DD
   std::string origin;                     // "tickets.jsonl:12", "tenants/default/diagnoses/d1"
   std::string reason;                     // why it is proposed, a sentence
   std::vector<std::string> verification;  // what people ran and saw, for the reviewer
-  // The entries. Of a proposal that was read, the head stands as empty lines before them, so that
-  // line numbers are those of its file.
+  // The entries. If the proposal was read, empty lines replace the head before them, so that line
+  // numbers are those of its file.
   std::string knowledge;
 };
 

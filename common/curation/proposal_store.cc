@@ -285,7 +285,8 @@ absl::StatusOr<std::string> ProposalStore::Accept(const std::string& id, const s
                                                   absl::Time now) const {
   GALEN_ASSIGN_OR_RETURN(const std::string name, CheckedName(by));
   GALEN_ASSIGN_OR_RETURN(const Proposal proposal, Find(id));
-  // First as it stands, so that a mistake is told with the lines of the file that people edit.
+  // The unchanged proposal first, so that a mistake is reported with the lines of the file that
+  // people edit.
   absl::Status sound = LintCandidate(directories_, PathOf(id), proposal.knowledge);
   const std::string text = AcceptedText(proposal, name, now);
   if (sound.ok()) sound = LintCandidate(directories_, Accepted(id), text);

@@ -105,7 +105,7 @@ SimilarTexts::Vector SimilarTexts::Centroid(const std::vector<std::size_t>& text
 std::vector<std::string> SimilarTexts::Distinctive(const std::vector<std::size_t>& texts,
                                                    std::size_t count) const {
   Vector centroid = Centroid(texts);
-  // What more of the texts say is more distinctive than what one of them says often.
+  // A word of many texts is more distinctive than a frequent word of one.
   std::map<std::uint32_t, int> said;
   for (const std::size_t text : texts) {
     for (const auto& entry : vectors_[text]) ++said[entry.first];

@@ -202,7 +202,7 @@ class TicketReader {
   Tickets result_;
 };
 
-// One line without its end, bounded: what is longer is passed over, and `cut` set.
+// Reads one line without its end, bounded: the rest of a longer line is skipped, and `cut` set.
 bool ReadLine(std::istream& in, std::string& line, bool& cut) {
   line.clear();
   cut = false;

@@ -11,8 +11,8 @@ namespace galen::curation {
 
 enum class Trial { kNoValue, kAgrees, kContradicts };
 
-// What a finding of `pattern`, at fault by `condition` with `bound` in place of its value, would
-// say of the shown output. Pure.
+// The result of a finding with `pattern` on the shown output, at fault by `condition` with `bound`
+// in place of its value. Pure.
 Trial Try(const std::string& pattern, const Condition& condition, const std::string& bound,
           const ShownOutput& shown);
 

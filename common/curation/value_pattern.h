@@ -9,7 +9,7 @@
 
 namespace galen::curation {
 
-// Where in the text of the source the value of a check stands.
+// The place of a check's value in the text of the source.
 struct ValuePlace {
   std::string field;       // its name; "" none
   std::string section;     // the heading above it; "" none

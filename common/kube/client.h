@@ -21,7 +21,7 @@
 
 namespace galen::kube {
 
-// What a client has of the world; tests give their own.
+// The client's surroundings; tests give their own.
 struct Surroundings {
   std::unique_ptr<Transport> transport;  // null: libcurl
   std::function<absl::Time()> now;       // on SteadyNow()'s scale
@@ -36,7 +36,7 @@ struct Call {
   const Cancellation* cancellation = nullptr;
 };
 
-// What of a kind: of one namespace or, with "", of all, narrowed by the server.
+// The selected objects of a kind: of one namespace or, with "", of all, narrowed by the server.
 struct Selection {
   Resource resource;
   std::string space;

@@ -10,7 +10,7 @@
 
 namespace galen::kube {
 
-// A kind of object, as it stands in addresses.
+// A kind of object, as in addresses.
 struct Resource {
   std::string group;  // "": the core group
   std::string version = "v1";

@@ -11,10 +11,10 @@
 
 namespace galen::kube {
 
-// What a watch tells, on its thread, one call at a time.
+// The callbacks of a watch, on its thread, one call at a time.
 struct Watcher {
   std::function<void(const Change&)> on_change;
-  // After each whole list: what there is has been told. May be empty.
+  // After each whole list: all existing objects have been reported. May be empty.
   std::function<void()> on_synced;
   // A list or connection failed; it goes on by itself. May be empty.
   std::function<void(const absl::Status&)> on_trouble;

@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<Change>> WatchState::Line(absl::string_view line) {
 void WatchState::Ended(const absl::Status& status) {
   retry_after_ = RetryAfter(status);
   if (absl::IsOutOfRange(status)) {
-    // The list that this leads to is no failure; one after the other without a word would be.
+    // The list that follows is not a failure; several in a row without any event would be.
     failures_ = heard_ || list_ ? failures_ : failures_ + 1;
     list_ = true;
   } else if (!heard_ || !status.ok()) {

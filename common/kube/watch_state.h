@@ -26,10 +26,10 @@ struct Change {
   Json object;
 };
 
-// What a watch knows and does next, without doing it. It lists, watches from the version of the
-// list, goes on from the last version it saw when a connection ends, and lists again when that
-// version is gone (410); then it tells what is different. So whoever applies its changes has what
-// the server has, and no change twice. Of an object only its version is kept.
+// The state of a watch and its next step, without side effects. It lists, watches from the version
+// of the list, goes on from the last version it saw when a connection ends, and lists again when
+// that version is gone (410); then it reports the differences. So a caller that applies its changes
+// has the server's state, and no change twice. Only the version of an object is kept.
 class WatchState {
  public:
   struct Step {
@@ -41,7 +41,7 @@ class WatchState {
   };
   Step Next() const;
 
-  // What a list says.
+  // Takes the result of a list.
   absl::StatusOr<std::vector<Change>> Listed(Listing listing);
   // One line of a watch. An error ends its connection.
   absl::StatusOr<std::vector<Change>> Line(absl::string_view line);

@@ -15,7 +15,7 @@ namespace galen::perfmodel {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-// What a collective takes beside its bytes where by the rates those alone take all of its time.
+// Latency of a collective whose bytes alone take all of its time by the rates.
 constexpr double kLeastLatency = 1e-6;
 // A model's own steps count so much against one step's worth of what all models' steps say.
 constexpr double kPrior = 1;
@@ -75,7 +75,7 @@ void TellLatencies(absl::Span<const Measurement* const> all, Calibration& calibr
   for (const Measurement* one : all) {
     if (one->kind != Measured::kTransfer || one->bytes >= kGiB) continue;
     const auto held = FactorOf(*one);
-    if (!held.ok()) continue;  // stands in `unused` by TellRates
+    if (!held.ok()) continue;  // TellRates adds it to `unused`
     const auto share = calibration.factors.At(held->factor);
     if (!share.ok()) {
       calibration.unused.push_back(
@@ -111,7 +111,7 @@ void TellLatencies(absl::Span<const Measurement* const> all, Calibration& calibr
   calibration.told_by["latency.net"] = hops.size();
 }
 
-// Shares of the rates of which one lets a measured step take its time; others are no answer.
+// The bounds of a plausible share of the rates for a measured step; other shares are rejected.
 constexpr double kLeastShare = 0.005;
 constexpr double kMostShare = 4.0;
 
@@ -174,7 +174,7 @@ std::vector<double> MissesOf(const Steps& steps, Factors factors) {
   return misses;
 }
 
-// What steps imply with one overlap.
+// The result of the steps with one overlap.
 struct Degree {
   double overlap = 0;
   Factors factors;
@@ -212,8 +212,8 @@ std::vector<Degree> Degrees(absl::Span<const Measurement* const> all, const Fact
 }
 
 // The overlap with the least mean error over the steps that imply a share with each, so that none
-// wins because a step that it does not explain drops out. Where there are no such steps, the one
-// that explains most.
+// wins because a step that it does not explain drops out. If there are no such steps, the one that
+// explains most.
 const Degree& BestOf(absl::Span<const Measurement* const> all, const std::vector<Degree>& degrees) {
   std::set<const Measurement*> common;
   for (const auto& [one, share] : degrees.front().shares) {

@@ -21,7 +21,7 @@ struct Interval {
   double low = 0;
   double expected = 0;
   double high = 0;
-  // What the calibrating measurements allow to say: at most n / (n + 1) of n of them.
+  // The highest confidence that n calibrating measurements permit: n / (n + 1).
   double confidence = 0;
 };
 
@@ -37,13 +37,13 @@ struct Calibration {
 // Measurements that miss alike: "rate", "step", and "transfer" or, between nodes, "transfer.net".
 std::string KinOf(const Measurement& measurement);
 
-// Factors are medians, so that a measurement of a broken machine does not move them: of rates and
-// of collectives from 1 GiB on the share of the data sheet; of smaller collectives the time beside
-// their bytes, at least 1 us; of steps the share of the rates at which the prediction is what was
-// measured, for each GPU model drawn to that of all by one measurement's weight; and the overlap
-// that leaves the least mean error of the steps that each overlap can explain. A factor that
-// nothing tells is not set. INVALID_ARGUMENT: more than kMostMeasurements, or a value that is no
-// positive number.
+// Factors are medians, so that a measurement of a broken machine does not move them. For rates, and
+// for collectives from 1 GiB on, the factor is the share of the data sheet; for smaller collectives
+// the time beyond their bytes, at least 1 us. For steps it is the share of the rates at which the
+// prediction equals the measurement; for each GPU model it is shrunk towards that of all models by
+// one measurement's weight. The overlap is the one with the least mean error over the steps that
+// each overlap can explain. A factor without measurements is not set. INVALID_ARGUMENT: more than
+// kMostMeasurements, or a value that is not a positive number.
 absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements);
 
 // The interval of a prediction by how far the others missed, leaving each out in turn (split

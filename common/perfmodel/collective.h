@@ -24,7 +24,7 @@ enum class Collective {
 absl::string_view ToString(Collective kind);
 std::optional<Collective> CollectiveNamed(absl::string_view name);  // "all_reduce"
 
-// Who takes part: `local` ranks of a node, and so many nodes.
+// The participants: `local` ranks of a node, and this many nodes.
 struct Group {
   std::int64_t ranks = 1;
   std::int64_t local = 1;
@@ -36,7 +36,7 @@ struct Group {
 // doc/PERFORMANCE.md). The size is what nccl-tests prints: all ranks' together where ranks gather.
 double BusFactor(Collective kind, std::int64_t ranks);
 
-// Where a collective's bytes are held up.
+// The slowest part of a collective's path.
 struct Bottleneck {
   std::string factor;     // whose share of `rate` is reached: "ring.nvlink"
   double rate = 0;        // bytes a second of one rank, by the data sheet

@@ -11,7 +11,7 @@
 
 namespace galen::perfmodel {
 
-// What one job should do on one kind of machine that is healthy.
+// The expected performance of one job on one kind of healthy machine.
 struct Expectation {
   Interval step;        // seconds
   Interval throughput;  // tokens a second of all GPUs
@@ -32,7 +32,7 @@ absl::StatusOr<Expectation> Expect(const Job& job, const Machine& machine,
 
 // How a measured value stands to what was expected.
 enum class Standing { kAsExpected, kBelow, kAbove, kUnknown };
-// kUnknown: `measured` is no positive number (nothing was measured).
+// kUnknown: `measured` is not a positive number (nothing was measured).
 Standing StandingOf(const Interval& expected, double measured);
 
 }  // namespace galen::perfmodel

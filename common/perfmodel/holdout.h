@@ -12,7 +12,7 @@
 
 namespace galen::perfmodel {
 
-// What factors of other measurements let expect of one.
+// A measurement and its prediction from the factors of other measurements.
 struct Tested {
   const Measurement* measurement = nullptr;  // lies in what was given
   Interval interval;
@@ -28,9 +28,9 @@ struct Trial {
   std::vector<std::string> untested;  // what that half does not let predict, and why
 };
 
-// Of those that tell one factor (for steps: all of them) the first half, rounded up, calibrates: in
-// the order in which they stand, or, with a seed, in one drawn. What is held out is only tested.
-// Errors are those of Calibrate.
+// The first half of the measurements that determine one factor (for steps: of all), rounded up,
+// calibrates: in the given order, or, with a seed, in a random one. Held-out measurements are only
+// tested. Errors are those of Calibrate.
 absl::StatusOr<Trial> TryHalf(absl::Span<const Measurement> measurements, double confidence,
                               std::optional<std::uint32_t> seed = std::nullopt);
 
@@ -42,7 +42,7 @@ struct Errors {
   std::size_t covered = 0;  // measured within their interval
 };
 
-// Of those of one kind, or of all; held-out ones, or the others.
+// For one kind, or for all; the held-out ones, or the others.
 Errors ErrorsOf(const Trial& trial, std::optional<Measured> kind, bool held_out);
 
 }  // namespace galen::perfmodel

@@ -9,8 +9,8 @@
 
 namespace galen::perfmodel {
 
-// What is computed a second time in the backward pass instead of being kept: nothing, what
-// attention makes of sequence times sequence, or all of a layer.
+// The part of the forward pass that is recomputed in the backward pass instead of being kept:
+// nothing, the attention parts quadratic in the sequence, or a whole layer.
 enum class Recompute { kNone, kSelective, kFull };
 
 // How a model is laid over GPUs. Groups lie in the order of Megatron: tensor parallel ranks are

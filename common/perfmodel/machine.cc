@@ -63,7 +63,7 @@ absl::StatusOr<Machine> MachineOf(absl::string_view model,
     return absl::InvalidArgumentError(absl::StrCat(
         model, ": knowledge/hardware says neither peak_*_tflops nor memory_gb_s of it"));
   }
-  // Links are told with both directions added up.
+  // Data sheets add up both directions of a link.
   const double one_link = Fact(facts, "link_gb_s") * 1e9 / 2;
   // A bridge joins two cards of PCIe, and no node.
   const bool bridged = absl::StrContains(model, "PCIe");

@@ -10,8 +10,8 @@
 
 namespace galen::perfmodel {
 
-// What the data sheets promise of a node and its GPUs. Rates are bytes or operations a second;
-// 0 is unknown or not there, and what needs it cannot be predicted.
+// The data sheets' values for a node and its GPUs. Rates are bytes or operations a second; 0 is
+// unknown or absent, and a prediction that needs it is refused.
 struct Machine {
   std::string gpu;                      // the model, as knowledge/hardware has it
   std::string vendor;                   // "nvidia" or "amd"

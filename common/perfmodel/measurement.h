@@ -13,7 +13,8 @@
 
 namespace galen::perfmodel {
 
-// What was measured: the rate of one resource, the time of one collective, or a step of training.
+// The kind of a measurement: the rate of one resource, the time of one collective, or a step of
+// training.
 enum class Measured { kRate, kTransfer, kStep };
 
 absl::string_view ToString(Measured kind);
@@ -38,7 +39,7 @@ struct Measurement {
   bool held_out = false;  // never calibrates, only tests
 };
 
-// What the factors let expect, in the unit of `value`.
+// The value predicted from the factors, in the unit of `value`.
 absl::StatusOr<double> Predict(const Measurement& measurement, const Factors& factors);
 
 // The factor that a rate tells ("memory", "compute.nvidia.16bit"), and the rate by the data sheet.

@@ -37,13 +37,14 @@ absl::StatusOr<ModelShape> ParseShape(absl::string_view text);
 // al., PaLM, arXiv:2204.02311, appendix B; weights as in Narayanan et al., arXiv:2104.04473,
 // appendix). Recomputation does not count.
 double ForwardFlopsPerToken(const ModelShape& shape);
-// Of a step of all GPUs; a training step is three times forward.
+// Operations of a step on all GPUs; a training step is three times forward.
 double FlopsPerStep(const ModelShape& shape);
 
 // Parts of ForwardFlopsPerToken: all layers are alike, and the head that scores the vocabulary.
 double LayerFlopsPerToken(const ModelShape& shape);
 double HeadFlopsPerToken(const ModelShape& shape);
-// Of one layer: scores of attention over the whole sequence, and the sums that they weigh.
+// Operations of one layer: scores of attention over the whole sequence, and the sums that they
+// weigh.
 double ScoreFlopsPerToken(const ModelShape& shape);
 
 // Weights of matrices: of a layer with all its experts, of its experts alone, and of the whole

@@ -115,7 +115,7 @@ SteadyMean JudgeSamples(absl::Span<const double> samples, const StopRule& rule) 
   for (const double mean : means) {
     variance += (mean - judged.mean) * (mean - judged.mean) / (kN - 1);
   }
-  // Of all looks, number k may err with 1 / (k (k + 1)) of what all may: these add up to one.
+  // Look number k may err with 1 / (k (k + 1)) of the total error: these shares add up to one.
   const double may_err = std::clamp(1 - rule.confidence, 1e-9, 0.5) / (look * (look + 1));
   const double half = StudentQuantile(1 - may_err / 2, kN - 1) * std::sqrt(variance / kN);
   judged.low = judged.mean - half;

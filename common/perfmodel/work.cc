@@ -71,8 +71,8 @@ struct Stage {
 
 // All stages have as many layers, and the last has the head beside them, of `head` layers' work
 // (../shared/fixtures/training-log/megatron-ds-3d-n16-dsoff.out and
-// megatron-gpt2-n4-v100-cancelled.out, "number of parameters on ... rank"). Where layers do not
-// divide, the last has the fewer.
+// megatron-gpt2-n4-v100-cancelled.out, "number of parameters on ... rank"). If layers do not divide
+// evenly, the last has fewer.
 Stage BusiestStage(std::int64_t layers, std::int64_t stages, double head) {
   const std::int64_t last = layers / stages;
   const std::int64_t others = (layers + stages - 1) / stages;

@@ -9,14 +9,14 @@
 namespace galen::series {
 
 struct ChangeOptions {
-  // What a further phase must gain, in noise variances times the logarithm of the length. 2 is the
-  // Bayesian information criterion of a level and its place (Yao, 1988); samples of real machines
-  // are not independent, so that it takes more.
+  // The gain that a further phase needs, in noise variances times the logarithm of the length. 2 is
+  // the Bayesian information criterion of a level and its place (Yao, 1988); samples of real
+  // machines are not independent, so the value is higher.
   double penalty = 4;
   // A phase has at least so many samples: less is a spike.
   std::size_t shortest = 5;
-  // Phases beside each other whose levels differ by less than so many of their own spreads are one:
-  // such a step cannot be told from how the value wanders anyway.
+  // Adjacent phases whose levels differ by less than this many of their own spreads are one: such a
+  // step cannot be distinguished from the usual variation.
   double least_shift = 1.0;
   // Longer series are cut into blocks first, whose medians stand for them.
   std::size_t most_points = 2000;

@@ -12,18 +12,19 @@
 namespace galen::series {
 namespace {
 
-// Scales are told from so many machines at most: their error is a tenth, and a selection among all
-// costs more than all the rest.
+// Scales are estimated from this many machines at most: their error is a tenth, and a selection
+// among all machines costs more than everything else.
 constexpr std::size_t kMostForScale = 128;
 constexpr std::size_t kMostForMedian = 125;
 
-// So many groups are passed over before nobody is looked for any more.
+// The search ends after this many rejected groups.
 constexpr std::size_t kMostGroups = 8;
 constexpr float kAlikeAtLeast = 12;  // noises
 // A stretch and its past each have so many parts: a blip that is shorter than one moves two of them
 // at most.
 constexpr std::size_t kParts = 4;
-// The parts are noisier than the whole: so many times what lies between all of them may count.
+// The parts are noisier than the whole: a part may deviate by this multiple of the spread over all
+// of them.
 constexpr float kGenerous = 2;
 
 // (Unlike std::min and std::max these become one instruction each.)
@@ -135,7 +136,7 @@ class Search {
       const bool frozen = std::binary_search(report.frozen.begin(), report.frozen.end(), i);
       if (silent >= options_.after && !frozen) report.silent.push_back(i);
     }
-    // Where most are silent the source ended, not the machines.
+    // If most are silent, the source ended, not the machines.
     if (report.silent.size() * 2 > machines_) report.silent.clear();
   }
 
@@ -149,7 +150,7 @@ class Search {
       std::size_t unknown = 0;
       for (const float value : means) unknown += IsKnown(value) ? 0 : 1;
       gaps = gaps || unknown > 0;
-      // What a part of the machines errs by, it errs by for all alike: their differences stay.
+      // The sampling error of the median is the same for all machines: their differences stay.
       const std::size_t stride = std::max<std::size_t>(machines_ / kMostForMedian, 1);
       known.clear();
       for (std::size_t i = 0; i < machines_; i += stride) {
@@ -318,7 +319,7 @@ class Search {
         if (sign * ShiftOf(i, stretch) > 0) most[i] = Most(most[i], scaled_[i]);
       }
     }
-    // What noise reaches somewhere is not alike.
+    // A shift that noise also reaches is not a resemblance.
     const float least =
         Most(std::fabs(change.noises), kAlikeAtLeast) * static_cast<float>(options_.alike);
     for (std::size_t i = 0; i < machines_; ++i) {

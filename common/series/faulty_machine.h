@@ -58,11 +58,11 @@ struct FaultReport {
   bool too_little = false;  // too few machines or samples to say anything
 };
 
-// The machine of a synchronous job that a fault befell, by Minder's two principles: all machines of
-// a job do alike, and a fault lasts. Each metric is measured from its median over all machines, so
-// that phases of the job are nobody's; each machine from its own past, so that one that is always a
-// little warmer is none; a change in units of the noise. `metrics`: panels of equal shape, machines
-// by samples.
+// The faulty machine of a synchronous job, by Minder's two principles: all machines of a job behave
+// alike, and a fault lasts. Each metric is measured from its median over all machines, so that
+// phases of the job are not attributed to a machine; each machine from its own past, so that one
+// that is always a little warmer is not faulty; a change in units of the noise. `metrics`: panels
+// of equal shape, machines by samples.
 //
 // Samples are read once; what is left is a sixteenth of them. Needs some 5 MB beside 72 MB of
 // samples.

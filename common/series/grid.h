@@ -13,12 +13,12 @@
 
 namespace galen::series {
 
-// The value of what nobody measured. It is never zero: every function of this folder passes over
-// it, and says "unknown" where too little else is left. Infinite values count as unknown, too.
+// The value of an unmeasured point. It is never zero: every function of this folder skips it, and
+// returns "unknown" if too few other points are left. Infinite values count as unknown, too.
 inline constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 inline bool IsKnown(float value) { return std::isfinite(value); }
 
-// One time axis: sample i stands at start + i * step.
+// One time axis: sample i is at start + i * step.
 struct Grid {
   absl::Time start;
   absl::Duration step;

@@ -15,8 +15,8 @@ struct Correlation {
   std::size_t pairs = 0;  // that both know
 };
 
-// Of two series on the same grid; the longer one's rest is left out. Nothing where fewer than two
-// pairs are known, or one of both does not move.
+// Correlation of two series on the same grid; the longer one's rest is left out. Nothing if fewer
+// than two pairs are known, or one of both does not move.
 std::optional<Correlation> Correlate(absl::Span<const float> a, absl::Span<const float> b);
 
 struct LagOptions {

@@ -10,8 +10,8 @@
 namespace galen::series {
 namespace {
 
-// What is left of the known ones beside a straight line, in deviations; 0 for the unknown ones,
-// whose weight is 0. False: it does not move.
+// The residual of the known values after a straight line is removed, in deviations; 0 for the
+// unknown ones, whose weight is 0. False: the series does not move.
 bool Detrend(absl::Span<const float> values, std::vector<float>& rest, std::vector<float>& weight) {
   double n = 0;
   double st = 0;

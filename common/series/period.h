@@ -9,8 +9,9 @@
 namespace galen::series {
 
 struct PeriodOptions {
-  // Of the series with itself one period later; of noise it is below 2 / sqrt(samples) nineteen
-  // times of twenty (Box and Jenkins), of a period that matters it is much more (judgement).
+  // Correlation of the series with itself one period later. For noise it is below 2 / sqrt(samples)
+  // nineteen times of twenty (Box and Jenkins), for a relevant period it is much higher
+  // (judgement).
   float least_strength = 0.3F;
   std::size_t shortest = 2;  // samples
   double least_repeats = 3;  // so often it has to fit into the series

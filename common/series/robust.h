@@ -8,8 +8,8 @@
 
 namespace galen::series {
 
-// A normal distribution's standard deviation is so many times its median absolute deviation, and
-// so many times its mean absolute deviation.
+// A normal distribution's standard deviation is this multiple of its median absolute deviation, and
+// this multiple of its mean absolute deviation.
 inline constexpr float kMadToSigma = 1.4826F;
 inline constexpr float kMeanAdToSigma = 1.2533F;
 

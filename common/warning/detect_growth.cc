@@ -10,15 +10,15 @@
 
 namespace galen::warning {
 
-// What a subject shares with its group: twice the median; of a few, thrice the lowest of the
-// others.
+// The growth that a subject shares with its group: twice the median; in a small group, three times
+// the lowest of the others.
 void Detectors::FindCommon(const std::vector<std::uint32_t>& group, std::vector<float>& common) {
   sorted_.clear();
   for (const std::uint32_t slot : group) {
     if (series::IsKnown(values_[slot])) sorted_.push_back(values_[slot]);
   }
   if (sorted_.size() < 2) {
-    // Of others nothing is known: nor is what one shares with them.
+    // Nothing is known about others, so the shared growth is unknown too.
     for (const std::uint32_t slot : group) {
       if (group.size() > 1) values_[slot] = series::kUnknown;
     }

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMostAlarms = 1000;
 constexpr std::size_t kMostNotices = 64;
-// What is kept is stored as one record (of at most 8 MiB), together with the requests of what is
-// told: these bound it.
+// The state is stored as one record (of at most 8 MiB), together with the requests for reported
+// causes: these bound it.
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;
 constexpr std::size_t kMostToldAtOnce = 16;
 constexpr std::size_t kMostRulesOfOne = 8;  // that are judged by one alarm
@@ -44,7 +44,7 @@ double Policy::RaisedOf(const std::string& rule) const {
 
 bool Policy::Joins(const Alarm& alarm, const Notice& notice, absl::Time now) const {
   const bool together = now - alarm.first <= book_.policy.together;
-  // Of a job that is slow nobody knows yet by what.
+  // For a slow job without a known cause.
   const bool unplaced = std::all_of(alarm.notices.begin(), alarm.notices.end(),
                                     [](const Notice& each) { return IsOfJob(each.where); });
   for (const Notice& other : alarm.notices) {
@@ -54,7 +54,7 @@ bool Policy::Joins(const Alarm& alarm, const Notice& notice, absl::Time now) con
       if (rule || together || Same(other.where.device, notice.where.device)) return true;
     }
     if (Same(other.where.job, notice.where.job)) {
-      // A job is slow by what befell its machines, for as long as that lasts.
+      // A job is slow because of a fault of its machines, for as long as that lasts.
       if (unplaced || IsOfJob(notice.where)) return true;
       if (rule && together) return true;
     }
@@ -145,7 +145,7 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
     if (state_.unjudged.size() >= kMostUnjudged) state_.unjudged.erase(state_.unjudged.begin());
     state_.unjudged.push_back(std::move(judged));
   }
-  // What was not told and is not there any more was none.
+  // An alarm that was not reported and is gone was false.
   std::erase_if(state_.alarms, [&](const Alarm& each) {
     return each.told == absl::InfinitePast() && now - each.last > book_.policy.together;
   });

@@ -11,9 +11,9 @@
 
 namespace galen::warning {
 
-// What a rule is about.
+// The subject of a rule.
 enum class Of { kGpu, kNode, kJob };
-// What a value is held against.
+// The value that a measurement is compared with.
 enum class Test {
   kPeers,   // the median of those that work for the same job, at the same minute
   kOwn,     // what it was before
@@ -24,9 +24,9 @@ enum class Test {
 absl::string_view ToString(Of of);
 absl::string_view ToString(Test test);
 
-// One entry of knowledge/warning. What its numbers mean stands in docs/warning.md; in short, a sum
-// gathers what goes beyond the slack and loses what stays below it (Page, "Continuous inspection
-// schemes", Biometrika 1954), and the rule speaks when the sum reaches `limit`.
+// One entry of knowledge/warning. docs/warning.md explains its numbers. In short, a sum gathers the
+// excess over the slack and loses the shortfall (Page, "Continuous inspection schemes", Biometrika
+// 1954), and the rule fires when the sum reaches `limit`.
 struct Rule {
   std::string name;
   std::string title;
@@ -45,10 +45,10 @@ struct Rule {
   float slack = 0;
   // Nor up to so many spreads of the peers (peers).
   float noises = 0;
-  // What a subject always differs by is its own habit and does not count, up to so much.
+  // A constant difference of a subject is its own habit and does not count, up to this much.
   float habit = 0;
-  // Of one minute no more counts than so many events, or slacks (6 where it is 0), so that one
-  // burst is none.
+  // The most that one minute counts, in events or slacks (6 if it is 0), so that one burst is not
+  // an alarm.
   float cap = 0;
   // Growth: what half of its job sees as well is not the subject's (congestion).
   bool beyond_peers = false;
@@ -61,7 +61,8 @@ struct Rule {
   std::string source;
 };
 
-// What the budget keeps back has to pass its limit so many times, whatever it was raised to.
+// With an exhausted budget a sign has to pass this multiple of its limit, whatever the limit was
+// raised to.
 inline constexpr double kBeyondDoubt = 2;
 
 // How warnings are told; see policy.h.
@@ -94,8 +95,8 @@ struct Silence {
 
 struct Book {
   std::vector<Rule> rules;
-  // Quantities of which one value twice in a row, to the last bit, says that nobody measures any
-  // more: for so many minutes, and the subject is unknown.
+  // Quantities for which the same value twice in a row, to the last bit, shows that the measurement
+  // has stopped: after this many minutes the subject is unknown.
   std::vector<std::string> never_constant;
   int frozen_minutes = 5;
   std::vector<Silence> silences;

@@ -193,7 +193,7 @@ absl::Status Advisor::ReadJournal() {
     }
   }
   if (retention_.trim() > trimmed_) {
-    // What is older is in the counts of who has read it, and lost to who starts anew.
+    // Running advisors have already counted trimmed records; a restarted one no longer sees them.
     if (store_.journal().Trim(kJournal, retention_.trim()).ok()) trimmed_ = retention_.trim();
   }
   return absl::OkStatus();
@@ -216,7 +216,7 @@ absl::Status Advisor::ReadPatterns() {
 absl::Status Advisor::Put(v1::PatternSet set) {
   const std::shared_ptr<const Served> before = served_.Get();
   set.set_version(before->set.version() + 1);
-  // (Who revoked a pattern stands beside them.)
+  // (The revocations are stored beside them.)
   for (v1::Pattern& pattern : *set.mutable_patterns()) pattern.clear_revoked();
   GALEN_ASSIGN_OR_RETURN(
       const std::int64_t record,
@@ -260,8 +260,8 @@ absl::Status Advisor::Follow() {
     // Another advisor was faster: what it learned is as good.
     return absl::IsAborted(status) ? ReadPatterns() : status;
   }
-  // What is in the store stays; the model behind it is made again: after a start, after another
-  // advisor learned, and when signs have other places.
+  // The patterns in the store stay; the model behind them is made again: after a start, after
+  // another advisor learned, and when signs have other places.
   if ((runs > 0 && (model_position_ == 0 || model_position_ < LearnedTo(served->set))) ||
       model_book_ != learner_book_) {
     MakeModel();
@@ -338,7 +338,7 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   for (const Hazard::Because& because : hazard.because) {
     if (const BuildUpSign* sign = book->signs.Find(because.sign)) told.add_because(sign->name);
   }
-  // Where even a job that nothing was asked of is left alone, no store has to be asked.
+  // If even an unknown job would be left alone, the store need not be read.
   const absl::Time now = clock_.Now();
   Confirmation quiet;
   if (OnHazard(hazard, book->signs, now, options_.alarm, quiet).what == Step::Do::kNothing) {

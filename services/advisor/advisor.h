@@ -35,9 +35,9 @@ struct Book {
       const std::vector<std::string>& directories);
 };
 
-// What advisor.proto says, without gRPC. Recorded runs are a journal in the store, patterns and
-// what was revoked a record beside it, and so is how confirmations stand: any number of advisors
-// share a store, and each learns the same from it. Thread-safe. RegisterJob touches no store,
+// The methods of advisor.proto, without gRPC. Recorded runs are a journal in the store; patterns,
+// revocations and the state of confirmations are records beside it. Any number of advisors share a
+// store, and each learns the same from it. Thread-safe. RegisterJob touches no store,
 // ReportProgress only when a check may be due.
 class Advisor {
  public:
@@ -46,7 +46,7 @@ class Advisor {
     std::int64_t keep = 1'000'000;
     std::int64_t keep_runs = 10'000'000;
     std::int64_t keep_bytes = std::int64_t{4} << 30;
-    std::int64_t learn_after = 1000;  // new runs, and a hundredth of those that there are
+    std::int64_t learn_after = 1000;  // new runs, and a hundredth of the existing ones
     std::size_t most_jobs = 100'000;  // whose confirmation is remembered
     LearnerOptions learner;
     AlarmOptions alarm;
@@ -70,7 +70,7 @@ class Advisor {
   absl::StatusOr<v1::Pattern> Restore(const v1::RestorePatternRequest& request);
 
  private:
-  // What jobs are answered by; replaced as a whole.
+  // The model that answers are based on; replaced as a whole.
   struct Served {
     v1::PatternSet set;
     std::int64_t record = 0;  // the store's version of it; 0: there is none
@@ -84,7 +84,7 @@ class Advisor {
   void Serve(v1::PatternSet set, std::int64_t record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Makes the model again of all runs that were read.
   void MakeModel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Takes the newest knowledge. Where its signs have other places all runs are to be read anew.
+  // Loads the newest knowledge. If its signs have other places, all runs are read again.
   void TakeBook() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Forgets the runs that the set in use was learned from as new ones.
   void ForgetLearned() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

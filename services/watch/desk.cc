@@ -267,10 +267,10 @@ absl::Status HealthDesk::OpenPending() {
   if (pending_.empty()) return absl::OkStatus();
   if (!pending_noted_) GALEN_RETURN_IF_ERROR(SaveProgress());
   while (!pending_.empty()) {
-    // Who has lost the lead opens nothing: another does.
+    // A replica that has lost the lead opens nothing: another does.
     GALEN_RETURN_IF_ERROR(store_.work().Keep(kLead, options_.owner, lead_));
     const absl::StatusOr<std::string> name = open_(pending_.front());
-    // What the orchestrator never takes must not hold up all that follows.
+    // A request that the orchestrator never accepts must not block all that follow.
     const bool hopeless = absl::IsInvalidArgument(name.status());
     if (!name.ok() && !hopeless) {
       return absl::UnavailableError(

@@ -14,8 +14,8 @@ namespace galen::watch {
 // INVALID_ARGUMENT when a request is not as watch.proto says, with the field that is not.
 absl::Status CheckEvents(const v1::ReportHealthRequest& request);
 
-// What befell the machine, in the field's words: "system.kernel_log xid 79", "gpu.inventory
-// lost_gpus". Events of one kind are brought together.
+// The kind of event, in the field's words: "system.kernel_log xid 79", "gpu.inventory lost_gpus".
+// Events of one kind are grouped.
 std::string KindOf(const v1::HealthEvent& event);
 
 // Whether the machine or a device of it does not work on: as who noticed says, else whether the

@@ -11,8 +11,8 @@
 
 namespace galen::watch {
 
-// What galen-watch does in a Kubernetes cluster (--kubernetes): says on its nodes what diagnoses
-// concluded, and does to them what persons approved. Ends with its destruction.
+// The Kubernetes part of galen-watch (--kubernetes): records conclusions on nodes, and carries out
+// approved actions on them. Ends with its destruction.
 class Kubernetes {
  public:
   virtual ~Kubernetes() = default;

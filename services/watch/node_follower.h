@@ -13,9 +13,9 @@
 
 namespace galen::watch {
 
-// Hears from execution what the node executors notice, and hands it to the desk. Tries again, with
-// growing pauses, when execution is away; what the executors noticed meanwhile is in their own
-// checks, but not reported.
+// Receives the events of node executors from execution, and passes them to the health intake. It
+// retries, with growing pauses, while execution is unreachable. Events of that time are in the
+// executors' own checks, but are not reported.
 class NodeFollower {
  public:
   // `execution` and `desk` must outlive the follower. `on_problem` hears why nothing is heard, once
@@ -27,7 +27,7 @@ class NodeFollower {
   NodeFollower& operator=(const NodeFollower&) = delete;
 
  private:
-  // Of the call under way, which may outlast the follower's interest in it.
+  // State of the call in flight, which may outlast the follower.
   struct Call {
     std::mutex mu;
     std::condition_variable changed;

@@ -114,7 +114,7 @@ ESCAPE = re.compile(r"\\(.)")
 
 
 def paragraphs_of_code(content, strings):
-    texts, comment, last_comment, literal, last_end = [], None, -1, None, -1
+    texts, comment, above, literal, last_end = [], None, None, None, -1
     position, line = 0, 1
     for token in TOKEN.finditer(content):
         line += content.count("\n", position, token.start())
@@ -122,15 +122,17 @@ def paragraphs_of_code(content, strings):
         between = content[last_end:token.start()] if last_end >= 0 else "x"
         if token["line"] is not None:
             words = token["line"].lstrip("/").strip()
-            alone = not content[content.rfind("\n", 0, token.start()) + 1:token.start()].strip()
+            begin = content.rfind("\n", 0, token.start()) + 1
+            alone = not content[begin:token.start()].strip()
+            column = token.start() - begin
             if not words or re.match(r"NOLINT|clang-format|[-=*]{3,}", words):
                 comment = None
             else:
-                if comment is None or not alone or last_comment != line - 1 or re.match(r"[-*] |\d+\. ", words):
+                if comment is None or not alone or above != (line - 1, column) or re.match(r"[-*] |\d+\. ", words):
                     comment = Text()
                     texts.append(comment)
                 comment.add(line, re.sub(r"^([-*]|\d+\.) ", "", words))
-            last_comment, literal = line, None
+            above, literal = (line, column), None
         elif token["block"] is not None:
             text = Text()
             for offset, words in enumerate(token["block"][2:-2].split("\n")):

@@ -28,7 +28,7 @@ constexpr absl::string_view kFields[] = {
     "bytes",    "bus_gb_s",  "microseconds",  "shape", "seconds",    "tokens_per_gpu", "power_w",
     "held_out", "source"};
 
-// What was measured, of which an entry has one.
+// The measured values; an entry has one of them.
 constexpr absl::string_view kMeasured[] = {"tflops",       "gb_s",    "bus_gb_s",
                                            "microseconds", "seconds", "tokens_per_gpu"};
 

@@ -14,12 +14,12 @@
 
 namespace galen::perfmodel {
 
-// The facts of knowledge/hardware about one GPU model; nullptr where it is none.
+// The facts of knowledge/hardware about one GPU model; nullptr for an unknown model.
 using FactsOf = absl::FunctionRef<const std::map<std::string, double>*(const std::string& model)>;
 
-// Measurements of a file of people (docs/perfmodel.md has its fields). INVALID_ARGUMENT "file:line:
-// what; remedy": an unknown field, a GPU without facts, a number that is none, an id that stands
-// twice, two values of one measurement, or more than kMostMeasurements.
+// Reads measurements from a file written by people (docs/perfmodel.md has its fields).
+// INVALID_ARGUMENT "file:line: what; remedy": an unknown field, a GPU without facts, an invalid
+// number, a duplicate id, two values of one measurement, or more than kMostMeasurements.
 absl::StatusOr<std::vector<Measurement>> ReadTable(absl::string_view text, absl::string_view file,
                                                    FactsOf facts);
 

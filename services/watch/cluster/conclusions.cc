@@ -14,7 +14,7 @@ constexpr int kNamesPage = 256;
 constexpr int kMostPages = 64;  // of names that are new at once
 constexpr int kMostEvents = 200;
 constexpr std::size_t kMostNames = 200'000;  // remembered
-// One that is over may be taken up again by what a person says; for so long it is looked at.
+// A person may resume a finished diagnosis with feedback; it is observed for this long.
 constexpr absl::Duration kAfterEnd = absl::Hours(1);
 
 absl::Time TimeOf(const google::protobuf::Timestamp& time) {

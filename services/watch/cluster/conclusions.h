@@ -16,12 +16,12 @@
 
 namespace galen::watch::cluster {
 
-// What the diagnoses of the last while concluded, read from their event logs. It keeps nothing but
-// what it read: one that begins anew reads it again. Not thread-safe.
+// The conclusions of recent diagnoses, read from their event logs. It keeps only what it read;
+// after a restart it reads the logs again. Not thread-safe.
 class Conclusions {
  public:
-  // Both must outlive it. What is older than `hold` is forgotten. `own`: whose diagnoses are opened
-  // by us ("tenants/provider"), of what nodes reported.
+  // Both must outlive it. Conclusions older than `hold` are forgotten. `own`: the tenant of
+  // diagnoses that we open ("tenants/provider"), from reports of nodes.
   Conclusions(store::EventLog& events, const Clock& clock, absl::Duration hold, std::string own)
       : events_(events), clock_(clock), hold_(hold), own_(std::move(own)) {}
 

@@ -45,7 +45,7 @@ bool IsNodeName(absl::string_view name) {
 }
 
 void AddFaults(const galen::v1::Cause& cause, Witness witness, std::vector<Fault>& faults) {
-  // What the customer mends says nothing of the machine.
+  // A cause that the customer repairs proves nothing about the machine.
   if (cause.label().empty() || cause.owner() == "customer") return;
   std::set<absl::string_view> checked;
   for (const std::string& id : cause.evidence_ids()) checked.insert(NodeOfCheckId(id));

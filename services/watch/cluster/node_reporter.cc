@@ -21,7 +21,7 @@ constexpr std::size_t kMostShown = 20;
 const kube::Resource kNodes{"", "v1", "nodes"};
 const kube::Resource kEvents{"", "v1", "events"};
 
-// What is looked at of a node: a cluster has thousands, each with lists of its images.
+// The parts of a node that are read: a cluster has thousands, each with lists of its images.
 Json Lean(const Json& node) {
   Json lean = {{"metadata", Json::object()}, {"status", Json::object()}};
   for (const char* field : {"name", "labels"}) {
@@ -161,7 +161,7 @@ absl::Status NodeReporter::TellEvents(const std::vector<Conclusion>& conclusions
           client_
               .Create(kEvents, "default", event, {.timeout = kCall, .cancellation = &cancellation_})
               .status();
-      // (There already: another one told it, or this one before it began anew.)
+      // (It exists already: another reporter made it, or this one before a restart.)
       if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
       if (told_.size() >= kMostTold) told_.clear();
       told_.insert(name);

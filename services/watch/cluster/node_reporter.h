@@ -22,9 +22,9 @@
 
 namespace galen::watch::cluster {
 
-// Keeps the conditions of a cluster's nodes at what diagnoses concluded, tells of each conclusion
-// by an event, and says which nodes with GPUs have no node executor. It starts from what is there
-// each time, so several of them, and one that begins anew, write the same. Thread-safe.
+// Sets the conditions of a cluster's nodes to the conclusions of diagnoses, makes an event for each
+// conclusion, and reports which nodes with GPUs have no node executor. It always starts from the
+// present state, so several of them, also after a restart, write the same. Thread-safe.
 class NodeReporter {
  public:
   struct Options {
@@ -56,11 +56,11 @@ class NodeReporter {
   const Options options_;
   const std::function<void(const std::string&)> tell_;
   const absl::Time began_;
-  // Of the loop's thread alone:
+  // Only for the loop's thread:
   Conclusions conclusions_;
   std::set<std::string> told_;     // names of events
   std::set<std::string> missing_;  // nodes that were said to have no executor
-  // Of the watch's thread alone:
+  // Only for the watch's thread:
   bool deaf_ = false;
   Mutex mu_;
   std::map<std::string, kube::Json> nodes_ ABSL_GUARDED_BY(mu_);  // what is looked at of each

@@ -50,7 +50,7 @@ bool IsTaintValue(absl::string_view label) {
          });
 }
 
-// "diagnoses/D/actions/A": whose it was is no cluster's to know.
+// "diagnoses/D/actions/A": without the tenant, which must not leak into the cluster.
 std::string ByOf(const std::string& name) {
   const std::size_t at = name.find("/diagnoses/");
   return at == std::string::npos ? name : name.substr(at + 1);

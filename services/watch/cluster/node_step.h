@@ -10,7 +10,7 @@
 #include "common/kube/answer.h"
 #include "galen/v1/action_service.pb.h"
 
-// What is done to a node for an approved action. All pure.
+// The steps of an approved action on a node. All pure.
 namespace galen::watch::cluster {
 
 // On nodes that are out by Galen's hand, so that they are found; its value is what was done.

@@ -151,7 +151,7 @@ absl::Status EarlyWarning::Restore() {
   return RestoreSubjects();
 }
 
-// What the detectors knew. Without it they begin anew, which costs what they had learned.
+// Restores the state of the detectors. Without it they start again, and lose what they had learned.
 absl::Status EarlyWarning::RestoreSubjects() {
   for (int piece = 0; piece < kMostPieces; ++piece) {
     GALEN_ASSIGN_OR_RETURN(const std::optional<std::string> value,
@@ -172,7 +172,7 @@ absl::Status EarlyWarning::RestoreSubjects() {
     FleetView& view = subjects.kind() == "gpu"    ? *gpus_
                       : subjects.kind() == "node" ? *nodes_
                                                   : *jobs_;
-    // Of other rules the numbers mean something else: these begin anew.
+    // With other rules the numbers mean something else: these are reset.
     if (subjects.rules() != view.detectors().Digest()) continue;
     for (const v1::EarlySubjects::Subject& each : subjects.subjects()) {
       view.Restore({{each.node(), each.device(), each.job(), ""},
@@ -262,7 +262,7 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
     }
     read_ = minute;
     minutes_.Add();
-    // What was decided by another one, or before, is only learned from.
+    // Decisions of another instance, or earlier ones, only update the detectors.
     if (minute <= decided_) continue;
     decided_ = minute;
     for (const warning::Alarm& alarm : policy_->Step(TimeOf(minute), notices)) {
@@ -274,7 +274,8 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
     if (pending_.size() >= kMostPending) break;  // the rest when these are opened
   }
   withheld_ = policy_->state().withheld;
-  // Who lost the lead while the source took its time must not overwrite what the next one knows.
+  // An instance that lost the lead while the source was slow must not overwrite its successor's
+  // state.
   GALEN_RETURN_IF_ERROR(Keep());
   return Save();
 }
@@ -283,7 +284,7 @@ absl::Status EarlyWarning::OpenPending() {
   if (pending_.empty()) return absl::OkStatus();
   if (!pending_noted_) GALEN_RETURN_IF_ERROR(Save());
   while (!pending_.empty()) {
-    // Who has lost the lead opens nothing: another does.
+    // An instance that has lost the lead opens nothing: another does.
     GALEN_RETURN_IF_ERROR(Keep());
     const absl::StatusOr<std::string> name = open_(pending_.front().request());
     const bool hopeless = absl::IsInvalidArgument(name.status());
@@ -301,7 +302,7 @@ absl::Status EarlyWarning::OpenPending() {
   return Save();
 }
 
-// What people say of alarms.
+// Reads people's judgements of alarms.
 absl::Status EarlyWarning::Hear() {
   bool judged = false;
   const std::vector<warning::Unjudged> all = policy_->state().unjudged;

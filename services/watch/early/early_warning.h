@@ -30,10 +30,10 @@
 
 namespace galen::watch::early {
 
-// Reads telemetry minute by minute and opens a diagnosis for what people do not notice yet, once
-// for each cause. Any number of them share a store; one of them, the leader, reads and decides.
-// What is decided is in the store before it is done, so that when the leader is gone the next one
-// opens what was not opened, under the same request id, and decides nothing twice. People's word
+// Reads telemetry minute by minute and opens a diagnosis for problems that people do not notice
+// yet, once for each cause. Any number of them share a store; one of them, the leader, reads and
+// decides. A decision is stored before it is carried out. So if the leader fails, the next one
+// opens the unopened diagnoses, under the same request id, and decides nothing twice. People's word
 // about an alarm is taken from its diagnosis, where the store has it: one that was cancelled was a
 // false alarm, one whose cause was established a true one.
 class EarlyWarning {
@@ -52,7 +52,7 @@ class EarlyWarning {
     absl::Duration keep_every = absl::Minutes(5);  // what detectors know, in the store
     absl::Duration call = absl::Seconds(60);       // of one question
     absl::Duration hear_every = absl::Minutes(10);
-    // What jobs should achieve; null: of none it is known but by telemetry.
+    // Expected performance of jobs; null: known only from telemetry.
     std::shared_ptr<JobFiles> jobs;
     // Told of what does not work, once each time; it goes on trying.
     std::function<void(const absl::Status& problem)> on_problem;

@@ -17,7 +17,7 @@
 
 namespace galen::watch::early {
 
-// What is taken for a job's where no series says it, by quantity and then by job.
+// Values assumed for a job if no series gives them, by quantity and then by job.
 using Assumed = std::map<std::string, std::map<std::string, float>>;
 
 // The subjects of one kind as telemetry names them, each at a slot of its own for as long as it is
@@ -27,17 +27,17 @@ class FleetView {
   // `book` must outlive it.
   FleetView(const warning::Book& book, warning::Of of);
 
-  // What was measured in a window, by quantity, all on one grid; `jobs`: whose job a node works
-  // for. Who was not heard of for a day loses its slot. `assumed` speaks for jobs alone, and of a
-  // job of which the window has a series of that quantity not at all.
+  // Takes the measurements of a window, by quantity, all on one grid; `jobs`: the job of each node.
+  // A subject without values for a day loses its slot. `assumed` applies only to jobs, and not if
+  // the window has a series of that quantity for the job.
   void Take(const std::map<std::string, telemetry::Measured>& measured,
             const std::map<std::string, std::string>& jobs, const Assumed& assumed = {});
   // The signs of minute `sample` of that window, with names.
   std::vector<warning::Notice> Step(std::size_t sample);
 
   warning::Detectors& detectors() { return detectors_; }
-  // What is kept of each subject, with its names; and the way back, which passes over what is not
-  // of these rules.
+  // Converts the state of each subject, with its names, to its stored form and back; state of other
+  // rules is ignored.
   struct Kept {
     warning::Where where;
     std::vector<float> numbers;

@@ -88,7 +88,7 @@ std::vector<std::string> JobFiles::Refresh() {
             static_cast<std::int64_t>(seen.st_mtim.tv_sec) * 1'000'000'000 + seen.st_mtim.tv_nsec};
       }
       const auto old = known_.find(name);
-      // What could not be read is tried again.
+      // A file that could not be read is tried again.
       if (old != known_.end() && old->second.look == look && old->second.job.ok()) {
         known.emplace(name, old->second);
       } else {

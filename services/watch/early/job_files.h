@@ -16,9 +16,10 @@
 
 namespace galen::watch::early {
 
-// Follows a directory of job descriptions, LABEL.yaml for the job that telemetry calls LABEL.
-// Hidden files are passed over (Kubernetes keeps its own in what it mounts); all else that cannot
-// be predicted is a problem with a name. Refresh() is one thread's; the rest is thread-safe.
+// Follows a directory of job descriptions, LABEL.yaml for the job with that label in telemetry.
+// Hidden files are ignored (Kubernetes keeps its own in mounted volumes); every other file that
+// cannot be predicted is a problem with a name. Refresh() is for one thread; the rest is
+// thread-safe.
 class JobFiles {
  public:
   struct Options {

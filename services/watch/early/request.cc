@@ -19,7 +19,7 @@ constexpr std::size_t kMostNodes = 256;
 constexpr std::size_t kMostName = 256;
 constexpr std::size_t kMostTelling = 512;
 constexpr std::size_t kMostLog = 32 << 10;
-// Of a DNS name: the orchestrator takes no longer one.
+// Length of a DNS name: the orchestrator refuses longer ones.
 constexpr std::size_t kMostNodeName = 253;
 
 std::string PlaceOf(const warning::Where& where) {
