@@ -22,7 +22,7 @@ DOCUMENTS = re.compile(r"^(README|CONTRIBUTING)\.md$|^docs/.*\.md$|^(helm|k8s|im
 CODE = re.compile(r"^(common|services|bench|tests|proto)/.*\.(cc|h|proto)$")
 # Strings of tests are data: logs, answers of servers, words of people.
 WITH_STRINGS = re.compile(r"^(common|services)/.*\.(cc|h)$")
-SHOWN = 40
+SHOWN = 10
 
 Rule = collections.namedtuple("Rule", "pattern why instead relapse")
 Hit = collections.namedtuple("Hit", "path line why instead sentence")
@@ -282,7 +282,7 @@ def main():
         most = allowed.get(name, 0)
         if len(found) > most:
             faults.append(f"{name}: {len(found)} hits, {most} are allowed; some of these are new:")
-            faults += [f"  {show(hit)}" for hit in found[:SHOWN]]
+            faults += [f"  {show(hit)}" for hit in found[:SHOWN]] + [f"  all: tests/lint/english.py --hits {name}"]
     faults += grown(ROOT, allowed)
     lower = sum(allowed.values()) - sum(min(count, present.get(name, 0)) for name, count in allowed.items())
     if lower:
