@@ -1,11 +1,11 @@
-// What the advisor learns of fleets that are made up (tests/testing/advisor/made_up_fleet.h).
+// Measures what the advisor learns from synthetic fleets (tests/testing/advisor/made_up_fleet.h).
 //   --mode=planted     precision and recall of mismatches, build-ups and lemon nodes over --fleets
 //   seeds
 //   --mode=null        on how many of --fleets fleets with nothing planted anything is found
-//   --mode=calibration predicted hazards against what came, on runs that were not learned from;
+//   --mode=calibration predicted hazards against outcomes, on runs that were not learned from;
 //   --svg draws it
-//   --mode=memory      --runs runs in one pass: rate and most memory; --generate_only: what the
-//   making of them takes
+//   --mode=memory      --runs runs in one pass: rate and peak memory; --generate_only: the cost of
+//   generating them
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -158,7 +158,7 @@ void Null() {
     printf("fleets with a %-10s %3d of %d: %.3f (%.3f to %.3f)\n", name, found, fleets, share.value,
            share.low, share.high);
   }
-  // Where nothing is there, p-values are spread evenly.
+  // Without planted effects, p-values are spread evenly.
   printf("p-values of signs: of %zu, at most", sign_p.size());
   for (const double level : {0.001, 0.00625, 0.025, 0.05, 0.25, 0.5, 0.75}) {
     const auto below =

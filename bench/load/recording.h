@@ -24,7 +24,7 @@ class Recording {
                                         std::shared_ptr<const knowledge::Knowledge> knowledge);
 
   const galen::v1::Incident& incident() const { return incident_; }
-  // What the check said; SKIPPED where it was not made.
+  // The result of the check; SKIPPED if it was not recorded.
   galen::v1::CheckResult ResultOf(const std::string& check, const std::string& node) const;
 
  private:

@@ -1,7 +1,7 @@
-// What a hop between two processes costs: one unary call with a small request and answer, callback
-// style on both sides, over loopback TCP. Bare gRPC; bare gRPC with mutual TLS; and what every hop
-// of the mesh has: a deadline and the policy, to that the tenant's claim, and to that the audit
-// log. The argument is how many calls are under way at the same time.
+// Measures a hop between two processes: one unary call with a small request and answer, callback
+// style on both sides, over loopback TCP. Variants: bare gRPC; bare gRPC with mutual TLS; and the
+// hops of the mesh, with a deadline and the policy, then also the tenant's claim, then also the
+// audit log. The argument is the number of calls in flight.
 #include <benchmark/benchmark.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>

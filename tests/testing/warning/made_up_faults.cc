@@ -257,7 +257,7 @@ void MadeUpFleet::SeeFaults() {
       fault.end = std::min(fault.end, minute_ + Int(60, 360));
     }
     if (minute_ - fault.begin > fault.ramp + 4 * 1440) fault.end = minute_ + 1;
-    if (minute_ + 1 == fault.end && job != nullptr) job->dies = true;  // and begins anew
+    if (minute_ + 1 == fault.end && job != nullptr) job->dies = true;  // and restarts
   }
 }
 
