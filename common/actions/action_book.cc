@@ -106,7 +106,8 @@ absl::StatusOr<std::optional<ActionBook::Kept>> ActionBook::Get(const std::strin
   Kept kept;
   kept.version = record->version;
   if (kept.decision.ParseFromString(record->value)) return kept;
-  return absl::DataLossError(absl::StrCat("records actions: ", CleanText(name, 200), ": is none"));
+  return absl::DataLossError(
+      absl::StrCat("records actions: ", CleanText(name, 200), ": is corrupt"));
 }
 
 absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(

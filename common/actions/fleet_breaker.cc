@@ -26,7 +26,7 @@ absl::StatusOr<Read> Get(store::Records& records) {
   if (!record) return read;
   read.version = record->version;
   if (read.history.ParseFromString(record->value)) return read;
-  return absl::DataLossError("records actions.fleet: history: is none");
+  return absl::DataLossError("records actions.fleet: history: is corrupt");
 }
 
 absl::Time BeginOf(const RepairHistory::Entry& entry) {

@@ -28,7 +28,7 @@ absl::StatusOr<RepairOutcomes> Parsed(const store::Record& record) {
   RepairOutcomes outcomes;
   if (outcomes.ParseFromString(record.value)) return outcomes;
   return absl::DataLossError(
-      absl::StrCat("records ", kOutcomes, ": ", CleanText(record.key, 200), ": is none"));
+      absl::StrCat("records ", kOutcomes, ": ", CleanText(record.key, 200), ": is corrupt"));
 }
 
 // Changes one record until nobody else came between. `change` gives whether there is something to

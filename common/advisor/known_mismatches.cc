@@ -84,7 +84,7 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
   if (words.size() == 2 && words[0] == "needs") {
     if (!IsNeed(words[1])) {
       return absl::InvalidArgumentError(
-          absl::StrCat("\"", words[1], "\" is no word that a job may need (docs/advisor.md)"));
+          absl::StrCat("\"", words[1], "\" is not a need that a job can have (docs/advisor.md)"));
     }
     condition.kind = Kind::kNeeds;
     condition.word = words[1];
@@ -129,7 +129,7 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
       }
       if (part.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(part[0]))) {
         return absl::InvalidArgumentError(
-            absl::StrCat("\"", words[2], "\" is no range of versions: write >=2.19,<2.19.4"));
+            absl::StrCat("\"", words[2], "\" is not a range of versions: write >=2.19,<2.19.4"));
       }
       bound.version = std::string(part);
       condition.range.push_back(std::move(bound));

@@ -79,7 +79,7 @@ absl::Status CheckRun(const RunRecord& run) {
     if (!(episode.begin >= at) || !(episode.end >= episode.begin) ||
         episode.end > run.hours + 1e-6) {
       return absl::InvalidArgumentError(
-          "episodes stand in order, do not overlap and lie within the run");
+          "episodes must be in order, must not overlap and must lie within the run");
     }
     at = episode.end;
   }

@@ -58,7 +58,7 @@ absl::Status CheckMix(const OperatorMix& mix) {
     if (!IsOperator(word)) {
       return absl::InvalidArgumentError(
           absl::StrCat("\"", absl::CHexEscape(word.substr(0, 64)),
-                       "\" is no operator of the closed list: it might tell more than the "
+                       "\" is not an operator of the closed list: it might tell more than the "
                        "signature is to tell"));
     }
     if (!(share >= 0 && share <= 1)) {

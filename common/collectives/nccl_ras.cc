@@ -356,7 +356,7 @@ bool LooksLikeRas(absl::string_view text) {
 
 absl::StatusOr<RasReport> ParseRas(absl::string_view text) {
   if (text.size() > kMostText) {
-    return absl::DataLossError("more than 16 MiB, which is no answer of NCCL's RAS");
+    return absl::DataLossError("more than 16 MiB, which is not an answer of NCCL's RAS");
   }
   const absl::string_view begin = absl::StripLeadingAsciiWhitespace(text);
   if (absl::StartsWith(begin, "{")) return RasFromJson(begin);

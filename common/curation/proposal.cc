@@ -129,7 +129,7 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
   const knowledge::YamlNode* head = file.Find("proposal");
   if (head == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ":1: error: has no `proposal:`; this is no proposal"));
+        absl::StrCat(name, ":1: error: has no `proposal:`; this is not a proposal"));
   }
   const knowledge::Fields fields(context, *head, "proposal", kHeadKeys);
   Proposal proposal;

@@ -216,8 +216,8 @@ absl::StatusOr<std::vector<Proposal>> ProposalStore::Pending() const {
 
 absl::StatusOr<Proposal> ProposalStore::Find(const std::string& id) const {
   if (!IsProposalId(id)) {
-    return absl::InvalidArgumentError(absl::StrCat("proposal \"", CleanText(id, 80),
-                                                   "\": this is no id; `galen kb review --list`"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "proposal \"", CleanText(id, 80), "\": this is not an id; `galen kb review --list`"));
   }
   const absl::StatusOr<std::string> text = ReadAll(PathOf(id));
   if (!text.ok()) {
@@ -314,7 +314,7 @@ absl::Status ProposalStore::Undo(const std::string& id, const std::string& by,
   GALEN_ASSIGN_OR_RETURN(const std::string name, CheckedName(by));
   if (!IsProposalId(id)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("proposal \"", CleanText(id, 80), "\": this is no id"));
+        absl::StrCat("proposal \"", CleanText(id, 80), "\": this is not an id"));
   }
   const fs::path entry = fs::path(site()) / Accepted(id);
   const absl::StatusOr<std::string> text = ReadAll(entry);

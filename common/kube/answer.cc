@@ -59,7 +59,7 @@ absl::StatusOr<Json> ParseObject(absl::string_view text) {
         absl::StrCat("what the API server sent nests deeper than ", kMostNesting, " levels"));
   }
   Json object = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return absl::DataLossError("what the API server sent is no JSON object");
+  if (!object.is_object()) return absl::DataLossError("the answer is not a JSON object");
   return object;
 }
 

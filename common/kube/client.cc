@@ -155,7 +155,7 @@ absl::StatusOr<Listing> Client::ListOnce(const Selection& selection, const std::
     if (items != object.end() && items->is_array()) {
       for (Json& item : *items) {
         if (!item.is_object()) {
-          return absl::DataLossError(absl::StrCat("get ", path, ": an item is no JSON object"));
+          return absl::DataLossError(absl::StrCat("get ", path, ": an item is not a JSON object"));
         }
         bytes += item.dump(-1, ' ', false, Json::error_handler_t::replace).size();
         if (listing.items.size() >= options_.most_items || bytes > options_.most_list_bytes) {
@@ -166,7 +166,7 @@ absl::StatusOr<Listing> Client::ListOnce(const Selection& selection, const std::
         listing.items.push_back(std::move(item));
       }
     } else if (items == object.end() || !items->is_null()) {  // Go writes an empty list as null
-      return absl::DataLossError(absl::StrCat("get ", path, ": the answer is no list"));
+      return absl::DataLossError(absl::StrCat("get ", path, ": the answer is not a list"));
     }
     listing.resource_version = TextAt(object, {"metadata", "resourceVersion"});
     next = TextAt(object, {"metadata", "continue"});

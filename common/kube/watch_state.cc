@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<Change>> WatchState::Line(absl::string_view line) {
     }
   } else if (type != "BOOKMARK") {
     return absl::DataLossError(
-        absl::StrCat("the watch tells of \"", CleanText(type, 40), "\", which is unknown"));
+        absl::StrCat("the watch reports \"", CleanText(type, 40), "\", which is unknown"));
   }
   version_ = version;
   heard_ = true;

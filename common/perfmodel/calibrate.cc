@@ -292,7 +292,7 @@ absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements
   for (const Measurement& one : measurements) {
     if (!std::isfinite(one.value) || one.value <= 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(one.id, ": what was measured is no positive number"));
+          absl::StrCat(one.id, ": the measured value is not a positive number"));
     }
     if (!one.held_out) all.push_back(&one);
   }

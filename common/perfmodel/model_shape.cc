@@ -53,7 +53,7 @@ absl::StatusOr<ModelShape> ParseShape(absl::string_view text) {
       if (!absl::SimpleAtoi(value, number->second) || *number->second < 1 ||
           *number->second > kMost) {
         return absl::InvalidArgumentError(
-            absl::StrCat("shape: ", name, "=", value, ": is no whole number from 1"));
+            absl::StrCat("shape: ", name, "=", value, ": is not a whole number from 1"));
       }
     } else if (name == "gated" || name == "training") {
       bool flag = false;

@@ -190,7 +190,7 @@ absl::Status HealthDesk::Lead() {
       return absl::DataLossError(absl::StrCat(
           kProgress, ": record ", notes.back().position,
           " cannot be read: restore the store from a backup, or trim that journal, after which "
-          "grave events that were told of are told of again"));
+          "reported grave events are reported again"));
     }
     position_ = progress.position();
     correlator_->Restore(progress);

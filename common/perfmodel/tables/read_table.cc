@@ -81,7 +81,7 @@ absl::Status ReadMachine(const Entry& entry, FactsOf facts, Machine& machine) {
   if (gpu.empty()) return entry.Wrong("needs gpu, a model of knowledge/hardware");
   const std::map<std::string, double>* known = facts(gpu);
   if (known == nullptr) {
-    return entry.Wrong(absl::StrCat("gpu: ", gpu, " is no model of knowledge/hardware"));
+    return entry.Wrong(absl::StrCat("gpu: ", gpu, " is not a model of knowledge/hardware"));
   }
   auto made = MachineOf(gpu, *known);
   if (!made.ok()) return entry.Wrong(made.status().message());
@@ -199,7 +199,7 @@ absl::Status Add(absl::string_view text, absl::string_view file, FactsOf facts,
   const Yaml* list = document.Find("measurements");
   if (document.kind != Yaml::Kind::kMap || list == nullptr || document.fields.size() != 1 ||
       list->kind != Yaml::Kind::kList) {
-    return host::YamlError(document, file, "is no list `measurements:`");
+    return host::YamlError(document, file, "is not a list `measurements:`");
   }
   for (const Yaml& item : list->items) {
     if (all.size() >= kMostMeasurements) {

@@ -77,7 +77,8 @@ NodeStep StepFor(const galen::v1::Action& action, const NodeAction& how, const J
   const std::string version = TextAt(node, {"metadata", "resourceVersion"});
   if (name != action.target().node() || version.empty()) {
     step.refused = true;
-    step.text = absl::StrCat("the API server told of another node than ", action.target().node());
+    step.text =
+        absl::StrCat("the API server answered with another node than ", action.target().node());
     return step;
   }
   Json spec = Json::object();

@@ -142,7 +142,7 @@ absl::Status EarlyWarning::Restore() {
       return absl::DataLossError(absl::StrCat(
           kState, ": record ", notes.back().position,
           " cannot be read: restore the store from a backup, or trim that journal, after which "
-          "causes that were told of are told of again"));
+          "reported causes are reported again"));
     }
     decided_ = stored.minute();
     policy_ = std::make_unique<warning::Policy>(book_, FromStored(stored));
