@@ -34,8 +34,8 @@ class OutcomeBook {
   absl::StatusOr<std::vector<gateway::v1::RepairOutcomes>> List() const;
   absl::StatusOr<gateway::v1::RepairOutcomes> Of(const std::string& label,
                                                  const std::string& run) const;
-  // The latest outcome of the action of that name no longer counts. NOT_FOUND there is none;
-  // INVALID_ARGUMENT nobody says who he is, or why.
+  // Excludes the latest outcome of the action of that name. NOT_FOUND if there is none;
+  // INVALID_ARGUMENT without a person or a reason.
   absl::Status Strike(const std::string& action, const std::string& by, const std::string& why);
 
  private:

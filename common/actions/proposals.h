@@ -19,7 +19,7 @@ namespace galen::actions {
 std::vector<galen::v1::Action> ProposedBy(const galen::v1::Diagnosis& diagnosis,
                                           const NodeActions& offered);
 
-// SHA-256 over what an approval is for: name, label, text, target, run. Pure.
+// SHA-256 over the approved content: name, label, text, target, run. Pure.
 std::string ContentHash(const galen::v1::Action& action);
 
 }  // namespace galen::actions

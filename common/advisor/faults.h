@@ -16,10 +16,10 @@ namespace galen::advisor {
 // Benson, section 3.1.
 enum class FaultKind {
   kUnknown,     // too little is known
-  kHealthy,     // it fails no more than others
-  kTransient,   // it failed, and the same work ran on it afterwards: to run again is enough
-  kGray,        // it fails with some workloads and not with others: to be kept from those
-  kPersistent,  // it fails with whatever runs on it: to be taken out
+  kHealthy,     // it does not fail more than others
+  kTransient,   // it failed, and the same work ran on it afterwards: a rerun is enough
+  kGray,        // it fails with some workloads and not with others: keep those away from it
+  kPersistent,  // it fails with every workload: take it out of service
 };
 absl::string_view ToString(FaultKind kind);
 
@@ -38,7 +38,7 @@ class DeviceHistory {
   struct Work {
     std::uint32_t workload = 0;
     std::uint32_t runs = 0;
-    double failures = 0;  // of `runs`: what the counts lose they lose of both alike
+    double failures = 0;  // of `runs`: lost counts are lost for both alike
   };
   const std::vector<Work>& work() const { return work_; }
 
@@ -51,8 +51,9 @@ class DeviceHistory {
 
 struct FaultVerdict {
   FaultKind kind = FaultKind::kUnknown;
-  double p = 1;  // of so many failures or more, were the device as good as the fleet
-  std::vector<std::uint32_t> workloads;  // of kGray: with which it fails
+  // Probability of this many failures or more if the device were as good as the fleet.
+  double p = 1;
+  std::vector<std::uint32_t> workloads;  // of kGray: the workloads with which it fails
   std::string reason;
 };
 
@@ -66,15 +67,14 @@ FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double a
 class FleetHistory {
  public:
   explicit FleetHistory(std::size_t most = 1 << 17) : most_(most) {}
-  // Contexts of a machine that are told apart: the ones that it was in last.
+  // Contexts of a machine that are counted separately: the most recent ones.
   static constexpr std::size_t kMostContexts = 8;
-  // One run that used the machine and came to its end; `failed`: the failure is put down to this
-  // machine.
+  // One completed run that used the machine; `failed`: the failure is attributed to this machine.
   void Add(absl::string_view node, std::uint32_t context, std::uint32_t workload, bool failed);
 
   const DeviceHistory* Find(absl::string_view node) const;
-  // How often a run fails on one of the other machines, in the contexts that this one was in as
-  // often as it was in each.
+  // The failure rate of a run on the other machines, in the contexts of this one, weighted by its
+  // runs in each.
   double RateBeside(absl::string_view node) const;
   std::size_t nodes() const { return nodes_.size(); }
   std::int64_t left_out() const { return left_out_; }
@@ -85,9 +85,9 @@ class FleetHistory {
     std::int64_t failures = 0;
     FaultVerdict verdict;
   };
-  // Machines that fail more than the others of their context, of which at most `q` are not worse on
-  // average, worst first (after Kokolis et al., "Revisiting Reliability in Large-Scale Machine
-  // Learning Research Clusters", lemon nodes). At least `least_failures` each.
+  // Machines that fail more than the others of their context, worst first; on average at most a
+  // share of `q` of them are not worse (after Kokolis et al., "Revisiting Reliability in
+  // Large-Scale Machine Learning Research Clusters", lemon nodes). At least `least_failures` each.
   std::vector<Lemon> Lemons(double q = 0.05, std::int64_t least_failures = 3) const;
 
  private:

@@ -10,8 +10,8 @@
 #include "common/advisor/life_counts.h"
 #include "common/advisor/run_record.h"
 
-// Cox's partial likelihood (1972) of counts, with Breslow's baseline: its maximum, and how likely
-// what was seen is where a sign does nothing.
+// Cox's partial likelihood (1972) of counts, with Breslow's baseline: its maximum, and the
+// probability of the observations if a sign has no effect.
 namespace galen::advisor {
 
 // By place in a list of signs.
@@ -44,8 +44,8 @@ struct Estimate {
 std::optional<Estimate> Maximise(const Strata& strata, absl::Span<const std::size_t> which,
                                  const Effects& from);
 
-// How likely at least as large an effect of which[tested] is where it has none, all else as it may
-// be; one-sided. `full`: the maximum with all of `which`. 1 where nothing can be said.
+// The probability of at least as large an effect of which[tested] if it has none, all else being
+// free; one-sided. `full`: the maximum with all of `which`. 1 if nothing can be said.
 //
 // Given the hours and the failures of each stratum, levels are an exponential family: the
 // likelihood's signed root r with the correction to r* = r + log(u / r) / r (Barndorff-Nielsen,

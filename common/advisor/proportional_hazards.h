@@ -31,7 +31,7 @@ struct HazardModel {
   std::array<Sign, kMostSigns> signs;
   std::array<double, kAges> base{};                        // failures an hour
   std::vector<std::array<double, kMostSigns>> covariance;  // of effects
-  // Factors; what is not here has 1.
+  // Factors; missing ones are 1.
   absl::flat_hash_map<std::uint32_t, double> workloads;
   absl::flat_hash_map<std::uint32_t, double> machines;
   double failures = 0;
@@ -44,7 +44,7 @@ struct HazardModel {
   // they are.
   double Probability(double hours, double horizon, const Signs& signs_now, std::uint32_t workload,
                      std::uint32_t machines_now) const;
-  // How many times the hazard of the same run without signs, with its 95 % interval.
+  // The hazard relative to the same run without signs, with its 95 % interval.
   struct Ratio {
     double value = 1;
     double low = 1;
@@ -55,7 +55,7 @@ struct HazardModel {
 
 // Cox's model (1972) on counts, stratified by place and with Breslow's baseline, by Newton's
 // method; then the baseline and the factors of workloads and machines one after the other; these
-// are drawn towards 1 by as many failures as `shrink` (gamma and Poisson). FAILED_PRECONDITION:
+// are shrunk towards 1 by the weight of `shrink` failures (gamma and Poisson). FAILED_PRECONDITION:
 // fewer than `least_failures`, or no hours.
 struct FitOptions {
   double least_failures = 10;

@@ -11,7 +11,7 @@
 
 namespace galen::advisor {
 
-// Signs of build-up that are followed at most (knowledge/advisor/buildup.yaml).
+// Maximum number of followed signs (knowledge/advisor/buildup.yaml).
 inline constexpr std::size_t kMostSigns = 16;
 // For each sign 0: not seen, 1: seen, 2: strong, 3: extreme.
 using Signs = std::array<std::uint8_t, kMostSigns>;
@@ -23,16 +23,16 @@ enum class Ending {
   kFailed,
 };
 
-// A part of a run in which the signs stood still.
+// A part of a run in which the signs did not change.
 struct Episode {
   double begin = 0;  // hours since the start
   double end = 0;
   Signs signs{};
 };
 
-// How a workload behaves on healthy machines, whatever comes of it: logarithms of what the provider
-// measures a GPU (power share, bytes sent, bytes of memory, host's share). Versions of an archetype
-// are told alike by it.
+// How a workload behaves on healthy machines, whatever its outcome: logarithms of the provider's
+// measurements per GPU (power share, bytes sent, bytes of memory, host's share). Versions of an
+// archetype are compared by it.
 inline constexpr std::size_t kBehaviours = 4;
 // No natural logarithm of what is measured is further from 0.
 inline constexpr double kMostBehaviour = 100;

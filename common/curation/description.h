@@ -25,15 +25,15 @@ std::vector<Quoted> QuotedIn(absl::string_view description);
 struct Source {
   std::string file;
   std::vector<std::string> command;
-  std::string words;  // as the description has it
+  std::string words;  // as written in the description
   bool none() const { return file.empty() && command.empty(); }
 };
-// A quoted path or command first: what begins with a program that some check of `base` runs, or
-// stands behind a word such as "run". Else the first path of the description.
+// A quoted path or command first: one that begins with a program that some check of `base` runs, or
+// follows a word such as "run". Else the first path of the description.
 Source SourceIn(const knowledge::v1::KnowledgeBase& base, absl::string_view description,
                 const std::vector<Quoted>& quoted, const DescriptionWords& words);
 
-// The name of the field that is looked at: quoted, and neither the source nor the value. "" none.
+// The name of the field: quoted, and neither the source nor the value. "" none.
 std::string FieldIn(const std::vector<Quoted>& quoted, const std::string& source,
                     const Condition& condition);
 

@@ -17,7 +17,7 @@ struct Change {
   // For a changed entry, one line each: "title: old -> new", "+ confirm: check finding > 0", "-
   // symptoms: ...".
   std::vector<std::string> details;
-  knowledge::v1::SourceRef source;  // in the later version, or where it stood
+  knowledge::v1::SourceRef source;  // in the later version, or its former place
 };
 
 // By kind and then name. The place of an entry, and what follows from other entries (children), is

@@ -24,7 +24,7 @@ struct CheckRequest {
   std::optional<ShownOutput> shown;
 };
 
-// Which parts of the drafting are done; all, unless it is measured what they are worth.
+// Which parts of the drafting are done; all of them, except to measure their effect.
 struct Drafting {
   // If no file or command is named, the catalogue is searched for the described check.
   bool retrieval = true;
@@ -34,20 +34,20 @@ struct Drafting {
   bool self_check = true;
 };
 
-// Either a call of a check of the catalogue, or a check of kind extract.
+// Either a call of an existing check, or a check of kind extract.
 struct CheckDraft {
-  std::string call;  // name; "" for a check of its own
+  std::string call;  // name; "" for a new check
   std::map<std::string, std::string> parameters;
   knowledge::v1::Check check;
-  std::vector<std::string> remarks;  // what was decided and could be otherwise, a sentence each
+  std::vector<std::string> remarks;  // decisions that could be different, a sentence each
 };
 
 inline constexpr std::size_t kMostDescriptionBytes = 16 << 10;
 inline constexpr std::size_t kMostShownBytes = 1 << 20;
 
 // Drafts a check by rules alone. A draft is for a person to review, and runs nothing by itself: it
-// reads the file or runs the command that the description names. INVALID_ARGUMENT: the description
-// names no source, no condition, or is too long; the message says what to add. Pure.
+// reads the file or runs the command that the description names. INVALID_ARGUMENT if the
+// description names no source or no condition, or is too long; the message says what to add. Pure.
 absl::StatusOr<CheckDraft> DraftCheck(const knowledge::v1::KnowledgeBase& base,
                                       const CheckRequest& request, const DescriptionWords& words,
                                       const Drafting& drafting = {});

@@ -10,8 +10,8 @@
 
 namespace galen::curation {
 
-// The check of the catalogue that `asked` asks for: by the words of its name, title and findings,
-// rare ones counting more and common ones not. Null when none has enough of them. Pure.
+// The check of the catalogue that `asked` describes: by the words of its name, title and findings,
+// where rare words count more and common ones not. Null if no check has enough of them. Pure.
 const knowledge::v1::Check* FindCheckByWords(const knowledge::v1::KnowledgeBase& base,
                                              absl::string_view asked,
                                              const DescriptionWords& words);

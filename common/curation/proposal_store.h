@@ -51,12 +51,12 @@ class ProposalStore {
   absl::StatusOr<std::vector<Proposal>> Pending() const;
   // NOT_FOUND: none with this id waits.
   absl::StatusOr<Proposal> Find(const std::string& id) const;
-  // Lets it wait; one of the same id, or of the same subject and origin, that waits is replaced.
-  // False: a person decided on this id before, which stands; or on one of the subject alone, as
-  // earlier releases wrote them, with the same label.
+  // Stores it as waiting; it replaces a waiting proposal with the same id, or with the same subject
+  // and origin. False if a person decided on this id before (the decision stands), or decided on
+  // the subject alone with the same label, as in earlier releases.
   absl::StatusOr<bool> Propose(const Proposal& proposal) const;
   // INVALID_ARGUMENT with every error that the knowledge would have with it: nothing is changed
-  // then. Gives the path of the knowledge file.
+  // then. Returns the path of the knowledge file.
   absl::StatusOr<std::string> Accept(const std::string& id, const std::string& by,
                                      absl::Time now) const;
   absl::Status Reject(const std::string& id, const std::string& by, const std::string& why,

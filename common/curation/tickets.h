@@ -18,7 +18,7 @@ struct Ticket {
   std::vector<std::string> logs;
   std::map<std::string, std::string> environment;
   std::string date;   // YYYY-MM-DD; "" unknown
-  std::string label;  // the cause as the ticket system names it; "" unknown
+  std::string label;  // the cause in the ticket system's words; "" unknown
   // Later statements and actions of people; never searched, because a new ticket does not have
   // them.
   std::string resolution;
@@ -45,7 +45,7 @@ inline constexpr std::size_t kMaxTicketBytes = 1 << 20;  // of one ticket in the
 // work_notes, notes · verification, steps · reference, url, link, source `name` is for messages.
 Tickets ReadJsonLines(std::istream& in, const std::string& name);
 
-// CSV (RFC 4180) with a head line of such names; spaces in them count as '_'.
+// CSV (RFC 4180) with a header line of such names; spaces in them count as '_'.
 Tickets ReadCsv(std::istream& in, const std::string& name);
 
 // By the ending of the path: .csv, or else JSON lines. NOT_FOUND.

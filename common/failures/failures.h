@@ -22,12 +22,12 @@ std::map<std::string, std::vector<Failure>> FailuresOf(const galen::v1::Diagnosi
 
 // Selects the failures that count.
 struct Window {
-  // Failures that were there by then; what comes within `apart` before it is the same failure.
+  // Failures until then; earlier ones within `apart` are the same failure.
   absl::Time until;
   // How far back.
   absl::Duration back;
-  // Failures that follow each other closer than this are one: a job that is started again on the
-  // same bad device fails again, and is asked about again.
+  // Failures that follow each other closer than this are one: a job that is restarted on the same
+  // bad device fails again, and is diagnosed again.
   absl::Duration apart;
 };
 

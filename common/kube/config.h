@@ -41,7 +41,7 @@ absl::StatusOr<Options> InCluster(const Variables& variables,
 // The variables of this process.
 std::optional<std::string> ProcessVariable(const char* name);
 
-// INVALID_ARGUMENT when nothing can come of them: a token would go out unencrypted, say.
+// INVALID_ARGUMENT if the options cannot work: for example, a token would be sent unencrypted.
 absl::Status Check(const Options& options);
 
 }  // namespace galen::kube

@@ -14,18 +14,18 @@ namespace galen::perfmodel {
 
 // A measurement and its prediction from the factors of other measurements.
 struct Tested {
-  const Measurement* measurement = nullptr;  // lies in what was given
+  const Measurement* measurement = nullptr;  // whether it lies in the predicted interval
   Interval interval;
   double error = 0;  // predicted / measured - 1
   bool covered = false;
 };
 
-// Half of the measurements tested by factors of the other half.
+// Half of the measurements, tested by factors of the other half.
 struct Trial {
   Calibration calibration;
   std::vector<const Measurement*> calibrated;
-  std::vector<Tested> tested;         // those that are held out always stand last
-  std::vector<std::string> untested;  // what that half does not let predict, and why
+  std::vector<Tested> tested;         // held-out ones are always last
+  std::vector<std::string> untested;  // what cannot be predicted from that half, with reasons
 };
 
 // The first half of the measurements that determine one factor (for steps: of all), rounded up,
@@ -34,7 +34,7 @@ struct Trial {
 absl::StatusOr<Trial> TryHalf(absl::Span<const Measurement> measurements, double confidence,
                               std::optional<std::uint32_t> seed = std::nullopt);
 
-// How far off predictions were.
+// Errors of predictions.
 struct Errors {
   std::size_t tested = 0;
   double median = 0;  // of |error|

@@ -28,10 +28,9 @@ struct RoofPoint {
 // number.
 std::string RooflineSvg(const Roofs& roofs, absl::Span<const RoofPoint> points);
 
-// Tasks that are mixed of two single-resource tasks, as SVG: for each pair of resources the share
-// of either that is in use while the mix goes from one alone to the other alone, by the calibrated
-// overlap, and where all could work at once (../shared/papers/baai-cluster-diagnosis-agent.txt,
-// figure 3).
+// Mixtures of two single-resource tasks, as SVG: for each pair of resources the share of either
+// that is in use as the mix goes from one alone to the other alone, by the calibrated overlap, and
+// if all could work at once (../shared/papers/baai-cluster-diagnosis-agent.txt, figure 3).
 std::string MixSvg(double overlap);
 
 }  // namespace galen::perfmodel

@@ -14,12 +14,12 @@ namespace galen::perfmodel {
 // The seconds of a step on the busiest GPU by part; the parts add up to `total`.
 struct StepTime {
   double compute = 0;       // products of matrices
-  double memory = 0;        // traffic of memory beside them
-  double interconnect = 0;  // what does not hide
+  double memory = 0;        // memory traffic in addition to them
+  double interconnect = 0;  // the part that does not overlap
   double bubble = 0;        // a pipeline that fills and drains
   double total = 0;
 
-  double hidden = 0;  // seconds of interconnect that hide behind the rest
+  double hidden = 0;  // seconds of interconnect that overlap with the rest
   // The parts of `interconnect` + `hidden` by purpose, in the order of StepWork.
   std::vector<double> traffic;
   // The rates above after all shares: operations and bytes a second.

@@ -7,17 +7,17 @@
 
 namespace galen::perfmodel {
 
-// When the mean of repeated measurements is known well enough.
+// Decides when the mean of repeated measurements is known well enough.
 struct StopRule {
   double half_width = 0.01;  // of the interval, as a share of the mean
-  double confidence = 0.95;  // that the mean lies in it, over all looks together
+  double confidence = 0.95;  // probability that the mean lies in it, over all looks together
   std::size_t first_look = 40;
 };
 
 // The result of the samples so far.
 struct SteadyMean {
-  bool warm = false;        // the samples after `warm_up` have no trend of a start any more
-  bool enough = false;      // warm, and the interval is as narrow as asked for
+  bool warm = false;        // the samples after `warm_up` have no start-up trend
+  bool enough = false;      // warm, and the interval is narrow enough
   std::size_t warm_up = 0;  // samples that do not count
   std::size_t used = 0;     // samples that do, in whole batches
   double mean = 0;
@@ -36,7 +36,7 @@ struct SteadyMean {
 // enough.
 SteadyMean JudgeSamples(absl::Span<const double> samples, const StopRule& rule = {});
 
-// Student's t: the value that is not exceeded with probability `p` (0.5 < p < 1), `freedom` >= 1.
+// Student's t: the quantile of probability `p` (0.5 < p < 1), `freedom` >= 1.
 double StudentQuantile(double p, double freedom);
 
 }  // namespace galen::perfmodel

@@ -17,16 +17,16 @@ struct Traffic {
   Group group;
   double bytes = 0;    // of one
   double times = 0;    // in a step
-  bool hides = false;  // work goes on meanwhile: gradients, weights ahead of their layer
+  bool hides = false;  // work continues meanwhile: gradients, weights ahead of their layer
 };
 
 // The work of a transformer's step on the busiest GPU. The parts that a micro-batch repeats are
 // those of a whole step; waiting for a pipeline to fill is not included.
 struct StepWork {
-  double model_flops = 0;  // of all GPUs, without what is computed again
-  double flops = 0;        // on matrices whose sizes suit the units for matrices
-  double odd_flops = 0;    // on such as do not
-  double bytes = 0;        // of memory: activations, and what the optimizer reads and writes
+  double model_flops = 0;  // of all GPUs, without recomputation
+  double flops = 0;        // on matrices whose sizes suit the matrix units
+  double odd_flops = 0;    // on other matrices
+  double bytes = 0;        // of memory: activations, and the optimizer's reads and writes
   std::vector<Traffic> traffic;
   double micro_batches = 0;
   double bubble = 0;   // share of the work that filling and draining a pipeline adds

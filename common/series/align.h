@@ -11,7 +11,7 @@
 namespace galen::series {
 
 struct AlignOptions {
-  // A sample speaks for so long, and no longer: Prometheus' own limit for instant queries.
+  // A sample is valid for this long, and no longer: Prometheus' own limit for instant queries.
   absl::Duration most_age = absl::Minutes(5);
 };
 
@@ -22,7 +22,7 @@ Series Align(absl::Span<const Sample> samples, const Grid& grid, const AlignOpti
 struct RateOptions {
   // Two samples further apart say nothing about what lies between.
   absl::Duration most_gap = absl::Minutes(5);
-  // A counter of so many values begins again at 0 (4294967296 for 32 bits); 0: it does not.
+  // A counter with this many values begins again at 0 (4294967296 for 32 bits); 0: it does not.
   double wraps_at = 0;
 };
 

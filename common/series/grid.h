@@ -27,7 +27,7 @@ struct Grid {
   absl::Time At(std::size_t i) const { return start + static_cast<std::int64_t>(i) * step; }
 };
 
-// So that nobody asks for more memory than there is: a year at one sample every 32 seconds.
+// Bounds the memory: a year at one sample every 32 seconds.
 inline constexpr std::size_t kMostSamples = 1'000'000;
 
 // From `start` on, by `step`, up to and with `end`. INVALID_ARGUMENT: times that are not finite or

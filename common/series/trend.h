@@ -9,8 +9,8 @@ namespace galen::series {
 
 struct TrendOptions {
   double most_chance = 0.01;     // a trend that noise makes more often than this does not count
-  std::size_t least_points = 8;  // known ones, below which nothing is said
-  // Longer series are cut into blocks, whose medians stand for them: 200 points have 19,900 slopes.
+  std::size_t least_points = 8;  // known values required for a result
+  // Longer series are cut into blocks, represented by their medians: 200 points have 19,900 slopes.
   std::size_t most_points = 200;
   // Criteria of a leak. Memory that grew by less than a fiftieth of itself is not suspicious
   // (judgement). The lowest values of neighbouring eighths of the time are compared, and at most
@@ -27,7 +27,7 @@ struct Trend {
   double per_sample = 0;  // Theil and Sen's slope: the median of the slopes of all pairs
   double least = 0;       // its 95 % interval (Sen 1968)
   double most = 0;
-  double chance = 1;  // that noise alone does this (Mann-Kendall, both sides)
+  double chance = 1;  // that noise alone produces this (Mann-Kendall, both sides)
   double growth = 0;  // over the whole series, in units of the value
   // Grows, by least_growth of its level at the beginning, and its lowest values rise with it.
   bool leaks = false;

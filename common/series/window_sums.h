@@ -16,7 +16,7 @@ struct WindowSums {
 };
 
 // The mean of each `window` samples, and whether they moved at all. The last window may be shorter.
-// One reading, as fast as memory gives where `window` is a multiple of 4.
+// One reading, as fast as memory permits if `window` is a multiple of 4.
 void SumWindows(absl::Span<const float> row, std::size_t window, const WindowSums& out);
 
 }  // namespace galen::series

@@ -12,14 +12,14 @@
 
 namespace galen::warning {
 
-// A fleet at one minute: all subjects of one kind, each at a slot that stays its own.
+// A fleet at one minute: all subjects of one kind, each at a slot that does not change.
 struct Moment {
   std::int64_t minute = 0;  // since 1970
-  // By slot: the group whose members do alike, a job mostly; negative: none is known.
+  // By slot: the group whose members behave alike, usually a job; negative: unknown.
   absl::Span<const std::int32_t> groups;
-  // By slot, or empty: 1 where something was planned, of which nothing is to be said.
+  // By slot, or empty: 1 during planned work, which raises no signs.
   absl::Span<const std::uint8_t> silent;
-  // By Detectors::measures(), then by slot. An empty one: nobody measures it. NaN: unknown.
+  // By Detectors::measures(), then by slot. Empty: not measured. NaN: unknown.
   std::vector<absl::Span<const float>> columns;
 };
 
@@ -27,7 +27,7 @@ struct Moment {
 struct Sign {
   std::size_t rule = 0;  // in Detectors::rules()
   std::size_t slot = 0;
-  float score = 0;         // of the rule's limit; 1 and more: it speaks
+  float score = 0;         // of the rule's limit; the rule fires from 1 on
   float value = 0;         // as measured (growth: events a minute)
   float expected = 0;      // the value that it was compared with
   std::int64_t since = 0;  // minute at which the sum began to rise
@@ -38,12 +38,12 @@ struct Sign {
 // thread-safe.
 class Detectors {
  public:
-  // Signs from `least` of a limit on are given. A sum stops at `most` limits, so that what is over
-  // is soon over; or at as many as the book's policy may ask for, where that is more.
+  // Signs from `least` of a limit on are returned. A sum stops at `most` limits, so that it ends
+  // soon after the fault; or at as many as the book's policy may need, if that is more.
   struct Options {
     float least = 0.25F;
     float most = 4;
-    std::size_t least_peers = 4;  // known beside it, below which peers say nothing
+    std::size_t least_peers = 4;  // known beside it, below which `peers` rules do not apply
   };
   // `book` must outlive it.
   Detectors(const Book& book, Of of, Options options);
@@ -57,7 +57,7 @@ class Detectors {
   // than before is reset. Returns the subjects that reached `least`, by rule and slot.
   std::vector<Sign> Step(const Moment& moment);
 
-  // A subject is gone, and its slot may be another's.
+  // A subject is gone, and its slot may be reused.
   void Forget(std::size_t slot);
 
   // The state of a subject, to continue after a restart; empty if there is none. Restore() takes
@@ -75,8 +75,8 @@ class Detectors {
   struct State {
     float sum = 0;
     float habit = 0;
-    std::int32_t since = 0;    // minutes ago that the sum left zero
-    std::int32_t seen = 0;     // known minutes in this group, to the most that matters
+    std::int32_t since = 0;    // minutes since the sum left zero
+    std::int32_t seen = 0;     // known minutes in this group, up to the number that matters
     std::int32_t unknown = 0;  // minutes in a row
   };
   // The lowest values of quarters of an hour.

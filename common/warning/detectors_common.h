@@ -39,7 +39,7 @@ inline void Detectors::Unknown(State& state) const {
 
 inline void Detectors::Add(const Rule& rule, float excess, State& state) const {
   const float before = state.sum;
-  // After a gap one minute stands for itself, not for those that nobody saw.
+  // After a gap, one minute counts for itself, not for the missed ones.
   state.sum = std::clamp(before + excess, 0.0F, options_.most * rule.limit);
   state.since = state.sum > 0 && before > 0 ? state.since + passed_ : 0;
   state.unknown = 0;

@@ -22,7 +22,7 @@ class Confirmations {
   static constexpr std::size_t kBuckets = 4096;
   static constexpr absl::Duration kKeep = absl::Hours(24 * 30);
 
-  // Both must outlive it. `most_jobs`: of all buckets together; at least one of each.
+  // Both must outlive it. `most_jobs`: of all buckets together; at least one for each.
   Confirmations(store::Records& records, const Clock& clock, std::size_t most_jobs);
 
   // Calls `decide` with the state of the job (Stage::kQuiet: nothing is stored), and stores the new

@@ -32,7 +32,7 @@ absl::StatusOr<Signs> SignsOf(const google::protobuf::RepeatedPtrField<v1::SignL
 absl::StatusOr<RunRecord> RunOf(const v1::Run& run, const BuildUpSigns& signs,
                                 std::int64_t* unknown = nullptr);
 
-// All patterns of what was learned, in its order, without their origin.
+// All learned patterns, in order, without their origin.
 std::vector<v1::Pattern> PatternsOf(const Learned& learned, const BuildUpSigns& signs);
 
 }  // namespace galen::advisor

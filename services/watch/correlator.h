@@ -14,7 +14,7 @@
 
 namespace galen::watch {
 
-// The same grave thing, on one machine or many, at the same time.
+// The same serious event, on one machine or many, at the same time.
 struct Outbreak {
   std::string kind;        // "system.kernel_log xid 79"
   std::int64_t begin = 0;  // of its first event: position of the record in the journal,
@@ -22,11 +22,11 @@ struct Outbreak {
   int part = 0;            // of an outbreak of more machines than one incident may name
   absl::Time first;        // when its first and last event were received
   absl::Time last;
-  std::vector<v1::HealthEvent> events;  // of each machine the first, in the order they came
+  std::vector<v1::HealthEvent> events;  // the first of each machine, in order of arrival
 };
 
-// Brings together what belongs together. A pure function of the events, their positions and the
-// times at which they were received; not thread-safe.
+// Groups related events. A pure function of the events, their positions and the times at which they
+// were received; not thread-safe.
 //
 // An outbreak is reported if nothing was added to it for `quiet`, and after `longest` in any case:
 // a switch or a power feed that fails is noticed by its machines within a fraction of a second, and
@@ -38,7 +38,7 @@ class Correlator {
     absl::Duration quiet = absl::Milliseconds(200);
     absl::Duration longest = absl::Milliseconds(700);
     absl::Duration repeat = absl::Minutes(10);
-    // Machines that one incident may name: an outbreak of more is told at once, in parts.
+    // Machines that one incident may name: a larger outbreak is reported at once, in parts.
     std::size_t most_machines = 10'000;
     // Reported machines that are remembered; beyond that the ones that expire first are dropped
     // first.
@@ -47,14 +47,14 @@ class Correlator {
 
   explicit Correlator(Options options) : options_(options) {}
 
-  // A grave event: the one at place `index` of the record at `position`. Positions must not go
-  // down.
+  // A serious event: the one at place `index` of the record at `position`. Positions must not
+  // decrease.
   void Add(const std::string& kind, v1::HealthEvent event, std::int64_t position, int index,
            absl::Time received);
 
   // The outbreaks due at `now`, oldest first. They count as reported from here on.
   std::vector<Outbreak> Due(absl::Time now);
-  // When Due() may have something next; InfiniteFuture when nothing is open.
+  // When Due() may next return something; InfiniteFuture if nothing is open.
   absl::Time NextDue() const;
 
   // The position from which the journal has to be read after a restart, if it was read up to

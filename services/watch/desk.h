@@ -34,8 +34,8 @@ namespace galen::watch {
 class HealthDesk {
  public:
   struct Options {
-    std::string owner;                        // this desk, among all that share the store
-    std::string parent = "tenants/provider";  // for whom diagnoses are opened
+    std::string owner;                        // this instance, among all that share the store
+    std::string parent = "tenants/provider";  // tenant of the diagnoses
     absl::Duration leader_ttl = absl::Seconds(10);
     std::size_t most_waiting = 200'000;  // events that wait for the disk
     std::int64_t keep = 100'000;         // records of the journal that stay readable
@@ -50,8 +50,7 @@ class HealthDesk {
   // `store` and `clock` must outlive it.
   HealthDesk(store::Store& store, Current<knowledge::Knowledge> knowledge, const Clock& clock,
              Open open, Options options);
-  // Everything that was reported is answered before; the lead is given back. Nothing may be
-  // reported any more.
+  // All earlier reports are answered first; the lead is released. Nothing may be reported any more.
   ~HealthDesk();
   HealthDesk(const HealthDesk&) = delete;
   HealthDesk& operator=(const HealthDesk&) = delete;
@@ -109,7 +108,7 @@ class HealthDesk {
   // The leader's.
   store::WorkItem lead_;
   std::unique_ptr<Correlator> correlator_;
-  // Diagnoses to be opened, and whether the store knows of them all.
+  // Diagnoses to be opened, and whether all of them are stored.
   std::vector<galen::v1::CreateDiagnosisRequest> pending_;
   bool pending_noted_ = true;
   std::int64_t position_ = 0;  // up to which the journal was read

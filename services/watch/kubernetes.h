@@ -16,8 +16,8 @@ namespace galen::watch {
 class Kubernetes {
  public:
   virtual ~Kubernetes() = default;
-  // Null without --kubernetes. `own`: for whom galen-watch opens diagnoses. All must outlive it.
-  // Errors of the flags, of the pod's token, and of the knowledge.
+  // Null without --kubernetes. `own`: the tenant of diagnoses that galen-watch opens. All must
+  // outlive it. Errors of the flags, of the pod's token, and of the knowledge.
   static absl::StatusOr<std::unique_ptr<Kubernetes>> Open(store::Store& store, const Clock& clock,
                                                           const std::vector<std::string>& knowledge,
                                                           const std::string& own);

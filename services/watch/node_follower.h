@@ -18,8 +18,8 @@ namespace galen::watch {
 // executors' own checks, but are not reported.
 class NodeFollower {
  public:
-  // `execution` and `desk` must outlive the follower. `on_problem` hears why nothing is heard, once
-  // each time; from several threads.
+  // `execution` and `desk` must outlive the follower. `on_problem` gets the reason for lost
+  // contact, once each time; from several threads.
   NodeFollower(clients::ExecutionClient& execution, HealthDesk& desk,
                std::function<void(const absl::Status& problem)> on_problem);
   ~NodeFollower();
@@ -45,7 +45,7 @@ class NodeFollower {
   std::mutex mu_;
   std::condition_variable ended_;
   bool ending_ = false;
-  clients::Cancel cancel_;  // the call under way
+  clients::Cancel cancel_;  // the call in flight
   std::thread thread_;
 };
 

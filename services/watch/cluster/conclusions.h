@@ -25,7 +25,7 @@ class Conclusions {
   Conclusions(store::EventLog& events, const Clock& clock, absl::Duration hold, std::string own)
       : events_(events), clock_(clock), hold_(hold), own_(std::move(own)) {}
 
-  // Looks once at what is new. On an error it knows what it knew, and goes on with the next scan.
+  // Scans for new events once. After an error the state is unchanged, and the next scan continues.
   absl::Status Scan();
   std::vector<Conclusion> All() const;
 
@@ -34,7 +34,7 @@ class Conclusions {
     std::int64_t last = 0;  // event that was read
     absl::Time heard;       // its time
     bool over = false;
-    bool of_bundle = false;  // what somebody brought, of which it is not known whence it is
+    bool of_bundle = false;  // supplied by somebody, of unknown origin
     std::optional<Conclusion> conclusion;
   };
   absl::Status FindNew();

@@ -35,7 +35,7 @@ struct Conclusion {
 // The kind of evidence that counts for a conclusion about a node.
 enum class Witness {
   kChecks,  // checks of that node: the logs of a customer's incident may name any machine
-  kAll,     // also signals of logs: those of an incident of our own are what nodes reported to us
+  kAll,     // also signals of logs: in our own incidents these are reports of nodes
 };
 // For a report: its confirmed causes that are not the customer's to repair, on each affected node
 // that a witness supports; and the causes that checks of nodes ruled out.
@@ -58,9 +58,9 @@ using Problems = std::map<std::string, std::map<std::string, Problem>>;
 Problems ProblemsOf(absl::Span<const Conclusion> conclusions, const NodeRules& rules,
                     absl::Duration hold, absl::Time now);
 
-// The strategic merge patch of a node's status that makes our conditions say this: True for each
-// problem; False for one that is True no longer. Nothing when they do already: a node that nobody
-// looked at gets no condition, since unknown is not healthy. Conditions of others stay.
+// The strategic merge patch that sets our conditions in a node's status: True for each problem;
+// False for a condition that is no longer True. Nothing if they are set already: an unexamined node
+// gets no condition, since unknown is not healthy. Other conditions stay.
 std::optional<kube::Json> PatchOf(const kube::Json& node,
                                   const std::map<std::string, Problem>& problems,
                                   const NodeRules& rules, absl::Time now);
@@ -69,7 +69,7 @@ std::optional<kube::Json> PatchOf(const kube::Json& node,
 // from its content, so it is made once.
 kube::Json EventOf(const Conclusion& conclusion, const Fault& fault);
 
-// Whether a node ought to have a node executor.
+// Whether a node should have a node executor.
 bool HasGpu(const kube::Json& node, const NodeRules& rules);
 
 }  // namespace galen::watch::cluster

@@ -28,13 +28,13 @@ namespace galen::watch::cluster {
 class NodeReporter {
  public:
   struct Options {
-    absl::Duration hold = absl::Hours(24);  // how long a conclusion is good for
-    std::string own = "tenants/provider";   // whose diagnoses are of what nodes reported
+    absl::Duration hold = absl::Hours(24);  // how long a conclusion is valid
+    std::string own = "tenants/provider";   // tenant of diagnoses about nodes' own reports
     absl::Duration every = absl::Seconds(10);
     absl::Duration events_of = absl::Minutes(30);  // conclusions older than that get no event
-    absl::Duration settle = absl::Minutes(5);      // before it is said that executors are missing
+    absl::Duration settle = absl::Minutes(5);      // delay before missing executors are reported
   };
-  // All must outlive it. `tell` gets a sentence about what goes wrong, or is missing.
+  // All must outlive it. `tell` gets a sentence about each problem.
   NodeReporter(kube::Client& client, store::Store& store, NodeRules rules, const Clock& clock,
                Options options, std::function<void(const std::string&)> tell);
   ~NodeReporter();
@@ -59,7 +59,7 @@ class NodeReporter {
   // Only for the loop's thread:
   Conclusions conclusions_;
   std::set<std::string> told_;     // names of events
-  std::set<std::string> missing_;  // nodes that were said to have no executor
+  std::set<std::string> missing_;  // nodes that were reported to have no executor
   // Only for the watch's thread:
   bool deaf_ = false;
   Mutex mu_;

@@ -9,10 +9,10 @@
 
 namespace galen::watch::cluster {
 
-// Which causes become which condition of a node.
+// Maps causes to conditions of a node.
 struct ConditionRule {
   std::string type;                 // begins with "Galen"
-  std::vector<std::string> labels;  // or what they begin with
+  std::vector<std::string> labels;  // or their prefixes
   std::string title;
 };
 

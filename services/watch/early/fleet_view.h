@@ -20,8 +20,8 @@ namespace galen::watch::early {
 // Values assumed for a job if no series gives them, by quantity and then by job.
 using Assumed = std::map<std::string, std::map<std::string, float>>;
 
-// The subjects of one kind as telemetry names them, each at a slot of its own for as long as it is
-// heard of. Not thread-safe.
+// The subjects of one kind by their names in telemetry, each at its own slot while it has values.
+// Not thread-safe.
 class FleetView {
  public:
   // `book` must outlive it.
@@ -51,7 +51,7 @@ class FleetView {
     std::int64_t heard = 0;  // minute
     bool used = false;
   };
-  // The rows of a column that are of one subject.
+  // The rows of a column that belong to one subject.
   struct Column {
     const telemetry::Measured* measured = nullptr;
     float scale = 1;
@@ -81,7 +81,7 @@ class FleetView {
   series::Grid grid_;
 };
 
-// Which job each node works for, by what jobs say of themselves. A node of two is nobody's.
+// The job of each node, by the jobs' own labels. A node of two jobs belongs to none.
 std::map<std::string, std::string> JobsOf(
     const std::map<std::string, telemetry::Measured>& measured);
 
