@@ -18,8 +18,8 @@ namespace galen::actions {
 namespace {
 
 constexpr char kSpace[] = "actions";
-constexpr char kDue[] = "actions.due";    // by name of action: when it was put there, and a nonce
-constexpr char kNews[] = "actions.news";  // by name of action: what is ended, or about to be
+constexpr char kDue[] = "actions.due";    // by name of action: the time of its entry, and a nonce
+constexpr char kNews[] = "actions.news";  // by name of action: ended, or about to end
 // An approval is due for some time before its record holds it, but never for this long.
 constexpr absl::Duration kLongestDecision = absl::Minutes(5);
 constexpr int kPage = 200;
@@ -55,7 +55,7 @@ bool IsBegun(galen::v1::Action::State state) {
   return state == galen::v1::Action::CONSUMED || IsEnded(state);
 }
 
-// A decision as it counts now.
+// A decision in its present state.
 galen::v1::Action AsOf(galen::v1::Action action, absl::Time now) {
   if (action.state() == galen::v1::Action::APPROVED && TimeOf(action.expire_time()) <= now) {
     action.set_state(galen::v1::Action::EXPIRED);
@@ -191,11 +191,11 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
     }
     GALEN_ASSIGN_OR_RETURN(*put.mutable_warrant(), sign_(action, now + decision.lifetime));
   }
-  // Before the approval, so that none is overlooked.
+  // Before the approval, so that it is not missed.
   if (decision.approve && !action.run().empty()) {
     GALEN_RETURN_IF_ERROR(Note(kDue, decision.name, absl::StrCat(absl::ToUnixSeconds(now))));
   }
-  // Perhaps nobody has heard yet how it failed the last time, of which the record is about to go.
+  // The last failure may not have been acknowledged yet, and its record is about to be overwritten.
   if (current.state() == galen::v1::Action::FAILED && offered_.LooksAfter(current.run())) {
     GALEN_RETURN_IF_ERROR(outcomes_.Add(current));
   }
@@ -287,7 +287,7 @@ absl::StatusOr<ActionBook::Entries> ActionBook::Due(absl::Time now) {
           due.actions.push_back(std::move(action));
           return absl::OkStatus();
         }
-        // Never approved, refused, or out of date; or not approved yet.
+        // Never approved, refused, or expired; or not approved yet.
         const std::pair<absl::string_view, absl::string_view> parts =
             absl::StrSplit(entry.value, absl::MaxSplits(' ', 1));
         std::int64_t since = 0;
@@ -318,7 +318,7 @@ absl::Status ActionBook::Finish(const std::string& name, const std::string& run,
   action.set_outcome(CleanText(end.text, kMostReason));
   action.set_carried_out(end.carried_out);
   *kept->decision.mutable_action() = std::move(action);
-  // Before it is so, so that it is not overlooked.
+  // Before the end is recorded, so that it is not missed.
   GALEN_RETURN_IF_ERROR(Note(kNews, name, "ended"));
   GALEN_RETURN_IF_ERROR(
       records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version).status());

@@ -33,7 +33,7 @@ absl::Time BeginOf(const RepairHistory::Entry& entry) {
   return absl::FromUnixSeconds(entry.begin_s());
 }
 
-// When it ended, or had to.
+// When it ended, or had to end.
 absl::Time EndOf(const RepairHistory::Entry& entry, const FleetLimits& limits) {
   return entry.end_s() != 0 ? absl::FromUnixSeconds(entry.end_s())
                             : BeginOf(entry) + limits.longest;

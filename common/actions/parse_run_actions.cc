@@ -123,7 +123,7 @@ absl::StatusOr<RunAction::Recovery> ParseRecovery(const Yaml& entry, absl::strin
   return recovery;
 }
 
-// A placeholder that nothing fills in would reach a command as it stands.
+// A placeholder that is not filled in would reach a command unchanged.
 absl::Status CheckPlaceholders(const Yaml& entry, absl::string_view file, const RunAction& action) {
   std::vector<std::string> words = {action.text};
   for (const Argv& step : action.steps) words.insert(words.end(), step.begin(), step.end());

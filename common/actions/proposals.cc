@@ -21,7 +21,7 @@ std::string Joined(std::initializer_list<absl::string_view> parts) {
   return joined;
 }
 
-// The actions of a diagnosis as they are found, each once.
+// Collects the actions of a diagnosis, each once.
 class Proposals {
  public:
   explicit Proposals(const std::string& diagnosis) : diagnosis_(diagnosis) {}
@@ -36,7 +36,7 @@ class Proposals {
     action.set_run(run);
     for (const std::string& line : plan) action.add_plan(line);
     *action.mutable_target() = device;
-    // (The address tells the device; its serial number is for providers.)
+    // (The address identifies the device; its serial number is for providers.)
     action.mutable_target()->clear_serial();
     const std::string id =
         Sha256Hex(Joined({label, device.node(), device.device(), device.pci_address(), run}));

@@ -29,12 +29,12 @@ constexpr std::array<absl::string_view, 20> kNeeds = {
     "fp8",        "fp64",       "gpudirect_rdma", "int8",      "multi_gpu", "multi_node", "nvlink",
     "p2p",        "rdma",       "reduce_scatter", "send_recv", "sharp",     "tf32"};
 
-// Without the local part, which says how it was built: "2.19.3" of "2.19.3+cuda12.2".
+// Without the local part, which describes the build: "2.19.3" of "2.19.3+cuda12.2".
 absl::string_view Released(absl::string_view version) {
   return version.substr(0, version.find('+'));
 }
 
-// The first so many parts.
+// The first parts, this many.
 absl::string_view Parts(absl::string_view version, std::ptrdiff_t count) {
   for (std::size_t i = 0; i < version.size(); ++i) {
     if (version[i] == '.' && --count == 0) return version.substr(0, i);
@@ -42,7 +42,7 @@ absl::string_view Parts(absl::string_view version, std::ptrdiff_t count) {
   return version;
 }
 
-// As OrderVersions(), in the parts that both have: what is not told is not 0.
+// Like OrderVersions(), in the parts that both have: a missing part is not 0.
 int OrderShared(absl::string_view a, absl::string_view b) {
   const auto parts =
       1 + std::min(std::count(a.begin(), a.end(), '.'), std::count(b.begin(), b.end(), '.'));

@@ -60,7 +60,7 @@ Step OnHazard(const Hazard& hazard, const BuildUpSigns& signs, absl::Time now,
 Step OnTest(absl::string_view check, TestResult result, absl::Time now,
             Confirmation& confirmation) {
   using Stage = Confirmation::Stage;
-  // Only the test that was asked for counts.
+  // Only the requested test counts.
   if (confirmation.stage != Stage::kTesting || confirmation.check != check) return {};
   confirmation.since = now;
   switch (result) {

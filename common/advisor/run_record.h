@@ -34,21 +34,21 @@ struct Episode {
 // measurements per GPU (power share, bytes sent, bytes of memory, host's share). Versions of an
 // archetype are compared by it.
 inline constexpr std::size_t kBehaviours = 4;
-// No natural logarithm of what is measured is further from 0.
+// No natural logarithm of a measurement is further from 0.
 inline constexpr double kMostBehaviour = 100;
 
-// A run that is over. All that is learned is learned from these.
+// A completed run. Everything is learned from these.
 struct RunRecord {
   std::string archetype;  // token (signature.h)
   std::string stack;      // token
   std::string context;    // text (context.h)
   absl::Time start;
   std::int64_t gpus = 1;
-  double planned_hours = 0;  // as it was asked for; 0: not known
+  double planned_hours = 0;  // as requested; 0: unknown
   double hours = 0;          // as it lasted
   Ending ending = Ending::kCompleted;
-  std::string node;  // of a failure: the machine that it is put down to; "": not known
-  std::vector<std::string> nodes;  // all that it ran on, at most kMostNodes count
+  std::string node;  // of a failure: the machine that it is attributed to; "": unknown
+  std::vector<std::string> nodes;  // all machines that it ran on, at most kMostNodes count
   std::vector<Episode> episodes;   // in order; none: no signs were followed
   bool behaviour_known = false;
   std::array<double, kBehaviours> behaviour{};

@@ -13,12 +13,12 @@
 // reveals to whom; tests/unit/common/advisor/privacy_test.cc measures it.
 namespace galen::advisor {
 
-// Shares below this are not there.
+// Shares below this are omitted.
 inline constexpr double kLeastShare = 0.05;
 
-// How much of a mix a signature is made of.
+// Precision of a mix in a signature.
 enum class Grain {
-  kCoarse,  // which operators take more than kLeastShare
+  kCoarse,  // the operators that take more than kLeastShare
   kFine,    // and in which bucket of a factor of four: 5 % to 20 %, to 80 %, more
 };
 
@@ -43,14 +43,14 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
-// Signs with the key that all tenants of a fleet share (without which nothing could be learned of
-// one tenant for another). Tokens of different keys have nothing in common. INVALID_ARGUMENT: a key
-// of fewer than 16 bytes; a mix with an unknown operator, or with invalid shares; more than 64
+// Signs with the key that all tenants of a fleet share (otherwise nothing could be learned from one
+// tenant for another). Tokens of different keys have nothing in common. INVALID_ARGUMENT: a key of
+// fewer than 16 bytes; a mix with an unknown operator, or with invalid shares; more than 64
 // components.
 absl::StatusOr<Signature> Sign(absl::string_view key, const OperatorMix& mix, std::int64_t gpus,
                                const Versions& versions, Grain grain = Grain::kFine);
 
-// True for what Sign() gives.
+// True for the output of Sign().
 bool IsToken(absl::string_view text);
 
 // HMAC-SHA-256 (RFC 2104) as 64 hexadecimal digits.

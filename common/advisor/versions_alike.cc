@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostCompared = 256;
 
-// By how much more than noise allows two versions differ.
+// The difference of two versions beyond noise.
 double Distance(const Behaviour& a, const Behaviour& b) {
   double largest = 0;
   for (std::size_t i = 0; i < kBehaviours; ++i) {

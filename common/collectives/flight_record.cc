@@ -175,7 +175,7 @@ TraceVerdict JudgeTraces(const std::map<int, FlightRecord>& ranks,
       }
       const auto last = group.last.find(member);
       const std::int64_t reached = last == group.last.end() ? 0 : last->second;
-      // Behind: others wait in something that this one has not come to.
+      // Behind: others wait in a collective that this rank is missing from.
       const auto not_reached = group.waiting.upper_bound(reached);
       if (reached >= furthest || not_reached == group.waiting.end()) continue;
       missed.missing.insert(member);

@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kMost = 65'536;
 constexpr std::size_t kMostText = std::size_t{16} << 20;
 
-// Reads the form for people line by line. The lines are those of src/ras/client_support.cc of NCCL
-// 2.24 to 2.31, and of its user guide.
+// Reads the text form line by line. The lines are those of src/ras/client_support.cc of NCCL 2.24
+// to 2.31, and of its user guide.
 class TextReader {
  public:
   void Add(absl::string_view raw) {
@@ -61,7 +61,7 @@ class TextReader {
     if (!RE2::FullMatch(Piece(line), process, &event, &found.pid, &found.node, &found.gpus)) {
       return false;
     }
-    if (!event.empty() && event != "PEER_DEAD") return true;  // it came, or is back
+    if (!event.empty() && event != "PEER_DEAD") return true;  // it joined, or is back
     found.dead = event == "PEER_DEAD" || section_ == "DEAD";
     AddProcess(std::move(found));
     return true;

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxTitle = 120;
 constexpr std::size_t kMaxLine = 400;
 constexpr int kMaxLogs = 20;
 constexpr int kMaxSteps = 12;
-constexpr std::size_t kDigest = 8;  // characters of a label's
+constexpr std::size_t kDigest = 8;  // characters of a label
 
 std::string Day(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%d", absl::FromUnixSeconds(time.seconds()), absl::UTCTimeZone());

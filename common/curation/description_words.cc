@@ -24,12 +24,12 @@ constexpr char kAlone[] = "(?:^|[^a-z<>=!])";
 // The text that may separate a comparison from its value.
 constexpr char kBeforeNumber[] = R"(\s*(?:the value |a value of |around )?)";
 constexpr char kBeforeQuoted[] = R"(\s*(?:the word |set to )?)";
-// No version and no other number goes on behind a value.
+// A value is not followed by the rest of a version or number.
 constexpr char kNumberEnds[] = R"((?:[^0-9a-z.]|\.\s|\.?$))";
 // Up to the quoted text within its sentence, that text, and what follows in the sentence.
 constexpr char kQuotedInSentence[] = R"([^"'`\n.]{0,30}["'`][^"'`\n]{1,120}["'`])";
 
-// Compiles patterns until one fails, which takes a list that is too large.
+// Compiles patterns until one fails, because a list is too large.
 class Compiler {
  public:
   DescriptionWords::Pattern Compile(const std::string& pattern) {

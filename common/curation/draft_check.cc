@@ -75,7 +75,7 @@ absl::StatusOr<CheckDraft> CallOf(const KnowledgeBase& base, const std::string& 
   return draft;
 }
 
-// Drafts a check of kind extract of a description whose source and condition are known.
+// Drafts a check of kind extract from a description whose source and condition are known.
 class Drafter {
  public:
   Drafter(const CheckRequest& request, Source source, Condition condition,
@@ -99,7 +99,7 @@ class Drafter {
   }
 
  private:
-  // The text that is to be there or not.
+  // The text that must be present or absent.
   void FindText(const std::vector<Quoted>& quoted) {
     for (const Quoted& each : quoted) {
       if (each.text == source_.words || each.at < condition_.at) continue;

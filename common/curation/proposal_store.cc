@@ -138,7 +138,7 @@ absl::Status WriteAtomically(const std::string& path, absl::string_view content)
   const fs::path target(path);
   std::error_code error;
   fs::create_directories(target.parent_path(), error);
-  // Hidden: nobody takes it for knowledge, even if it stays behind.
+  // Hidden: nobody takes it for knowledge, even if it is left behind.
   std::string temporary =
       (target.parent_path() / absl::StrCat(".", target.filename().string(), ".XXXXXX")).string();
   const int made = ::mkstemp(temporary.data());
@@ -329,7 +329,7 @@ absl::Status ProposalStore::Undo(const std::string& id, const std::string& by,
         absl::StrCat("proposal ", id, ": other knowledge rests on it:\n", sound.message()));
   }
   GALEN_RETURN_IF_ERROR(Record({id, "undone", name, now, CleanText(why, kMaxWhy)}, *text));
-  // The knowledge last: as long as it stands, this can be done again.
+  // The knowledge last: while it exists, this can be repeated.
   const fs::path pending = PathOf(id);
   const fs::path decided = pending.parent_path() / "accepted" / pending.filename();
   std::error_code error;

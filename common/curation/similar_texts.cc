@@ -21,7 +21,7 @@ SimilarTexts::Vector Normalised(SimilarTexts::Vector vector) {
   return vector;
 }
 
-// Said often counts more than said once, but not in proportion.
+// A repeated word counts more than a single one, but not in proportion.
 float Weight(int count, float rarity) { return (1 + std::log(static_cast<float>(count))) * rarity; }
 
 }  // namespace

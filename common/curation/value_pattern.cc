@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kNumberGroup[] = R"((-?[0-9]+(?:\.[0-9]+)?))";
 constexpr char kWordGroup[] = R"((\S+))";
-// The beginning of the line or text that a column is counted from.
+// The beginning of the line or text, from which columns are counted.
 constexpr char kFirstLine[] = R"(\A)";
 constexpr char kIndent[] = R"(^[ \t]*)";
 // Between a name and its value.

@@ -31,7 +31,7 @@ bool Older(const Failure& a, const Failure& b) {
   return a.time().nanos() < b.time().nanos();
 }
 
-// With what this diagnosis found in place of what it had found before.
+// Replaces this diagnosis' earlier findings by the new ones.
 NodeFailures With(NodeFailures before, const std::string& diagnosis,
                   const std::vector<Failure>& found) {
   std::vector<Failure> all(found);

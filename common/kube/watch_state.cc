@@ -10,7 +10,7 @@
 namespace galen::kube {
 namespace {
 
-// After so many connections in a row that brought nothing but errors the version may be the reason.
+// After this many connections in a row with nothing but errors, the version may be the reason.
 constexpr int kListAfter = 5;
 constexpr int kMostFailures = 30;  // counted
 

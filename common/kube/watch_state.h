@@ -21,8 +21,8 @@ namespace galen::kube {
 struct Change {
   enum class Kind { kAdded, kChanged, kDeleted };
   Kind kind = Kind::kAdded;
-  // As it is now; when deleted as it was last. One that a list no longer had is known by its
-  // metadata alone: namespace, name and uid.
+  // The present object; for a deleted one its last state. An object that is missing from a later
+  // list has only its metadata: namespace, name and uid.
   Json object;
 };
 
@@ -35,7 +35,7 @@ class WatchState {
   struct Step {
     bool list = true;     // else watch
     std::string version;  // from which on
-    // How many times in a row nothing came of it, and what the server asked for: the pause before.
+    // The number of failures in a row, and the pause that the server asked for.
     int failures = 0;
     std::optional<absl::Duration> retry_after;
   };
@@ -45,7 +45,7 @@ class WatchState {
   absl::StatusOr<std::vector<Change>> Listed(Listing listing);
   // One line of a watch. An error ends its connection.
   absl::StatusOr<std::vector<Change>> Line(absl::string_view line);
-  // How the list failed, or the connection of the watch ended; OK when the server ended it.
+  // The error of the list or of the watch's connection; OK if the server ended it.
   void Ended(const absl::Status& status);
 
   std::size_t known() const { return known_.size(); }
@@ -71,7 +71,8 @@ class WatchState {
 class Lines {
  public:
   explicit Lines(std::size_t most) : most_(most) {}
-  // Calls `take` with each whole line. DATA_LOSS for one longer than allowed; what `take` returns.
+  // Calls `take` with each whole line. DATA_LOSS for a line longer than permitted; otherwise the
+  // error of `take`.
   absl::Status Add(absl::string_view bytes,
                    const std::function<absl::Status(absl::string_view)>& take);
 

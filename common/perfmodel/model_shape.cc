@@ -115,7 +115,7 @@ double Weights(const ModelShape& shape) {
 }
 
 double ScoreFlopsPerToken(const ModelShape& shape) {
-  // Each token with each of the sequence: scores, and the sum that they weigh.
+  // Each token with each of the sequence: scores, and the weighted sum.
   return 2 * 2 * static_cast<double>(shape.heads) * static_cast<double>(shape.head_size) *
          static_cast<double>(shape.sequence);
 }

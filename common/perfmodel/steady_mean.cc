@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kBatches = 10;
 
-// The first sample from which on the standard error of the mean is least, sought in the first
-// three quarters.
+// The first sample after which the standard error of the mean is least, sought in the first three
+// quarters.
 std::size_t WarmUpOf(absl::Span<const double> samples) {
   const std::size_t n = samples.size();
   double sum = 0;
@@ -101,7 +101,7 @@ SteadyMean JudgeSamples(absl::Span<const double> samples, const StopRule& rule) 
   const absl::Span<const double> seen = samples.first(count);
   judged.warm_up = WarmUpOf(seen);
   judged.warm = judged.warm_up <= count / 2;
-  // Whole batches of what is left: the last samples, as the start is what is not believed.
+  // Whole batches of the rest: the last samples, because the start is not trusted.
   const std::size_t batch = (count - judged.warm_up) / kBatches;
   judged.used = batch * kBatches;
   const absl::Span<const double> used = seen.last(judged.used);

@@ -241,7 +241,7 @@ class Drawing {
   template <typename Y>
   void DrawLine(const Course& line, absl::string_view kind, absl::string_view dash, const Y& y) {
     std::string path;
-    bool pen = false;  // down: what is unknown leaves a gap
+    bool pen = false;  // last: an unknown value leaves a gap
     const double start = TimeOf(line.start_time());
     for (int i = 0; i < line.values_size(); ++i) {
       const auto value = static_cast<double>(line.values(i));

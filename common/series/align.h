@@ -38,7 +38,7 @@ struct Rate {
 // never a negative rate. Linear.
 Rate RateOf(absl::Span<const Sample> samples, const Grid& grid, const RateOptions& options = {});
 
-// The medians of each `block` neighbours; unknown where less than half of them are known.
+// The medians of each `block` neighbours; unknown if fewer than half of them are known.
 std::vector<float> BlockMedians(absl::Span<const float> values, std::size_t block);
 
 }  // namespace galen::series

@@ -49,7 +49,7 @@ std::optional<Correlation> Correlate(absl::Span<const float> a, absl::Span<const
     bb += db * db;
     ab += da * db;
   }
-  // Rounding alone leaves constants a hair of variance.
+  // Rounding alone leaves constants a tiny variance.
   const double tiny = 1e-12;
   if (aa <= tiny * mean_a * mean_a * pairs || bb <= tiny * mean_b * mean_b * pairs)
     return std::nullopt;

@@ -84,7 +84,7 @@ std::optional<Period> PeriodOf(absl::Span<const float> all, const PeriodOptions&
     if (is_peak(lag)) highest = std::max(highest, like[lag]);
   }
   for (std::size_t lag = shortest; lag <= longest; ++lag) {
-    // A series that only wanders is like itself nearby: a period falls below its strength first.
+    // A series that only drifts resembles itself nearby: a period first falls below its strength.
     const bool fell = std::any_of(like.begin() + 1, like.begin() + static_cast<std::ptrdiff_t>(lag),
                                   [&](float value) { return value < 0.5F * like[lag]; });
     if (!is_peak(lag) || like[lag] < 0.9F * highest || (!fell && lag > 1)) continue;

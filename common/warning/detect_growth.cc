@@ -38,7 +38,7 @@ void Detectors::FindCommon(const std::vector<std::uint32_t>& group, std::vector<
 void Detectors::StepGrowth(RuleState& each, const Moment& moment, std::vector<Sign>& signs) {
   Fill(each, moment);
   const Rule& rule = *each.rule;
-  std::vector<float> common;  // by slot, what half of its group sees as well
+  std::vector<float> common;  // by slot, the growth that half of its group sees as well
   if (rule.beyond_peers) {
     common.assign(values_.size(), 0);
     for (const std::vector<std::uint32_t>& group : peers_) {
@@ -54,7 +54,7 @@ void Detectors::StepGrowth(RuleState& each, const Moment& moment, std::vector<Si
     const float grown = std::max(values_[slot] - (common.empty() ? 0 : common[slot]), 0.0F);
     const float allowed = rule.slack + state.habit;
     Add(rule, std::min(grown, rule.cap) - allowed, state);
-    // The mean of all minutes so far, and of the last day later.
+    // The mean of all minutes so far, later of the last day.
     const float over = std::clamp(static_cast<float>(state.seen), 1.0F, kHabit);
     state.habit =
         std::min(state.habit + (std::min(grown, rule.cap) - state.habit) / over, rule.habit);

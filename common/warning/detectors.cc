@@ -146,7 +146,7 @@ void Detectors::FindFrozen(const Moment& moment) {
 }
 
 bool Detectors::Counts(const RuleState& each, const Moment& moment, std::size_t slot) const {
-  // (A counter that stands still says nothing anyway, and an idle GPU may hold its watts.)
+  // (A counter that stands still is not informative anyway, and an idle GPU may hold its watts.)
   if ((frozen_[slot] != 0 && each.rule->test != Test::kGrowth) || IsSilent(moment, slot) ||
       subjects_[slot].in_group < each.rule->warm_up)
     return false;

@@ -55,8 +55,8 @@ class Advisor {
   // `store` and `clock` must outlive the advisor.
   Advisor(store::Store& store, Current<Book> book, const Clock& clock, Options options);
 
-  // Reads what the journal has that was not read yet, and the patterns. To be called once before
-  // others, and now and then (other advisors write, too). UNAVAILABLE, DATA_LOSS: the store.
+  // Reads new records of the journal, and the patterns. Must be called once before other methods,
+  // and regularly (other advisors write, too). UNAVAILABLE, DATA_LOSS: the store.
   absl::Status Follow();
 
   absl::StatusOr<v1::RegisterJobResponse> RegisterJob(const v1::RegisterJobRequest& request) const;
@@ -73,25 +73,25 @@ class Advisor {
   // The model that answers are based on; replaced as a whole.
   struct Served {
     v1::PatternSet set;
-    std::int64_t record = 0;  // the store's version of it; 0: there is none
+    std::int64_t record = 0;  // the store's version of it; 0: none
     // Mismatches in use by "archetype\ncontext".
     absl::flat_hash_map<std::string, std::vector<const v1::Pattern*>> mismatches;
     Learned learned;
-    std::shared_ptr<const Book> book;  // by the places of whose signs `learned` counts; never null
-    std::int64_t model = 0;            // up to where the journal was read for `learned`
+    std::shared_ptr<const Book> book;  // by the sign places that `learned` uses; never null
+    std::int64_t model = 0;            // position of the journal up to which `learned` was read
   };
   // `set` with the model as it is.
   void Serve(v1::PatternSet set, std::int64_t record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Makes the model again of all runs that were read.
+  // Makes the model again from all runs that were read.
   void MakeModel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Loads the newest knowledge. If its signs have other places, all runs are read again.
   void TakeBook() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Forgets the runs that the set in use was learned from as new ones.
+  // Forgets which runs were new to the set in use.
   void ForgetLearned() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadJournal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadPatterns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status LearnLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Puts `set` in place of what is served, in the store first. ABORTED: another advisor was faster.
+  // Replaces the served set by `set`, in the store first. ABORTED: another advisor was faster.
   absl::Status Put(v1::PatternSet set) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   store::Store& store_;
@@ -108,7 +108,7 @@ class Advisor {
   std::int64_t first_ ABSL_GUARDED_BY(mu_) = 0;          // the first one that was read
   Retention retention_ ABSL_GUARDED_BY(mu_);
   std::int64_t trimmed_ ABSL_GUARDED_BY(mu_) = 0;
-  // Records that the set in use was not learned from, with their runs; and these together.
+  // Records that the set in use was not learned from, with their runs; and their sum.
   std::deque<std::pair<std::int64_t, std::int64_t>> fresh_ ABSL_GUARDED_BY(mu_);
   std::int64_t fresh_runs_ ABSL_GUARDED_BY(mu_) = 0;
 

@@ -22,7 +22,7 @@ constexpr char kLead[] = "watch.lead";
 constexpr int kReadAtATime = 64;
 constexpr std::size_t kRecordBytes = store::kMaxRecordBytes / 2;
 constexpr absl::Duration kSaveEvery = absl::Seconds(5);
-constexpr absl::Duration kLook = absl::Milliseconds(100);  // for what other desks wrote
+constexpr absl::Duration kLook = absl::Milliseconds(100);  // delay for records of other instances
 constexpr absl::Duration kAfterTrouble = absl::Seconds(1);
 
 }  // namespace
@@ -100,7 +100,7 @@ void HealthDesk::WriteLoop() {
   }
 }
 
-// Everybody who came while the disk was busy goes to it together.
+// All reports that arrive while the disk is busy are written together.
 void HealthDesk::Write(std::vector<Waiting> group) {
   std::vector<std::string> records;
   std::vector<std::size_t> record_of;  // by caller
@@ -155,7 +155,7 @@ void HealthDesk::FollowLoop() {
     }
     const absl::Status status = leads_ ? Follow() : Lead();
     if (!status.ok()) {
-      // Another one has the lead; anything else is tried again from where it stands.
+      // Another instance has the lead; any other error is retried from the same position.
       if (absl::IsFailedPrecondition(status)) leads_ = false;
       if (options_.on_problem) options_.on_problem(status);
       Pause(kAfterTrouble);
@@ -166,7 +166,7 @@ void HealthDesk::FollowLoop() {
     }
   }
   if (!leads_) return;
-  // Another may lead at once.
+  // Another instance may lead at once.
   SaveProgress().IgnoreError();
   store_.work().Finish(kLead, options_.owner, lead_).IgnoreError();
 }

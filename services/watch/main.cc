@@ -1,4 +1,4 @@
-// galen-watch: serves WatchService, and hears what the node executors notice.
+// galen-watch: serves WatchService, and receives the events of node executors.
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 

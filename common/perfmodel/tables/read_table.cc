@@ -42,13 +42,13 @@ class Entry {
 
   absl::Status Wrong(absl::string_view what) const { return host::YamlError(map_, file_, what); }
   bool Has(absl::string_view name) const { return map_.Find(name) != nullptr; }
-  // "" where it is not there.
+  // "" if it is missing.
   absl::StatusOr<std::string> Text(absl::string_view name) const {
     const Yaml* value = map_.Find(name);
     if (value == nullptr) return "";
     return host::YamlText(*value, file_, name);
   }
-  // 0 where it is not there; else positive.
+  // 0 if it is missing; else positive.
   absl::StatusOr<double> Number(absl::string_view name) const {
     const Yaml* value = map_.Find(name);
     if (value == nullptr) return 0.0;

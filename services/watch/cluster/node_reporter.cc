@@ -103,7 +103,7 @@ absl::Status NodeReporter::Round() {
   std::vector<std::string> names;
   {
     const MutexLock lock(mu_);
-    if (!synced_) return absl::OkStatus();  // nothing is known of the cluster yet
+    if (!synced_) return absl::OkStatus();  // the cluster is still unknown
     for (const auto& [name, node] : nodes_) names.push_back(name);
   }
   const std::vector<Conclusion> conclusions = conclusions_.All();
@@ -113,7 +113,7 @@ absl::Status NodeReporter::Round() {
   for (const std::string& name : names) {
     const auto found = problems.find(name);
     const absl::Status status = Report(name, found == problems.end() ? kNone : found->second);
-    // One node that cannot be written holds up no other.
+    // A node that cannot be written does not block the others.
     if (!status.ok()) failed = status;
     if (cancellation_.cancelled()) return absl::OkStatus();
   }
@@ -171,7 +171,7 @@ absl::Status NodeReporter::TellEvents(const std::vector<Conclusion>& conclusions
 }
 
 absl::Status NodeReporter::LookForExecutors() {
-  // Executors and pods begin in any order.
+  // Executors and pods start in any order.
   if (clock_.Now() - began_ < options_.settle) return absl::OkStatus();
   GALEN_ASSIGN_OR_RETURN(const std::vector<store::NodeEntry> entries,
                          store_.nodes().List(clock_.Now()));

@@ -38,8 +38,8 @@ bool IsOut(const Json& node) {
          });
 }
 
-// Whether a label of ours can be the value of a taint as it is: what the approved text says is what
-// is written, and not a part of it.
+// Whether a label of ours can be a taint's value unchanged: the written value must be the one in
+// the approved text, not a part of it.
 bool IsTaintValue(absl::string_view label) {
   return label.size() <= 63 && !label.empty() &&
          absl::ascii_isalnum(static_cast<unsigned char>(label.front())) &&
@@ -56,7 +56,7 @@ std::string ByOf(const std::string& name) {
   return at == std::string::npos ? name : name.substr(at + 1);
 }
 
-// Nothing is left to do: by this very action, before its end was written down, or by somebody else.
+// Nothing is left to do: this action did it before its end was recorded, or somebody else did.
 NodeStep Already(const galen::v1::Action& action, const Json& node, const std::string& what) {
   NodeStep step;
   const std::string name = TextAt(node, {"metadata", "name"});

@@ -37,7 +37,7 @@ std::map<std::string, std::string> JobsOf(const std::map<std::string, Measured>&
     for (std::size_t row = 0; row < each.rows.size(); ++row) {
       const telemetry::Place& place = each.rows[row].place;
       if (place.job.empty() || place.node.empty()) continue;
-      // A series that ended before the window's last minutes is a job that ended.
+      // A series that ended before the window's last minutes is a finished job.
       const absl::Span<const float> values = each.values.Row(row);
       const bool lives = std::any_of(values.end() - std::min<std::ptrdiff_t>(3, values.size()),
                                      values.end(), series::IsKnown);

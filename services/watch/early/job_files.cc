@@ -16,7 +16,7 @@
 namespace galen::watch::early {
 namespace {
 
-// Names that are looked at, so that a directory of millions takes no more memory than this.
+// Names that are read, to bound the memory for a directory of millions.
 constexpr std::size_t kMostNames = 100'000;
 constexpr char kSuffix[] = ".yaml";
 
