@@ -183,8 +183,8 @@ void Calibration() {
   for (int i = 0; i < absl::GetFlag(FLAGS_fleets); ++i) {
     MadeUpFleet fleet(shape, absl::GetFlag(FLAGS_seed) + static_cast<std::uint64_t>(i));
     const Learned learned = LearnFrom(fleet, absl::GetFlag(FLAGS_runs));
-    // Other runs of the same fleet: each is looked at once, at a moment that has nothing to do with
-    // how it ends, when it is still there; whom its owner stopped within the hour is left out.
+    // Other runs of the same fleet: each is read once, at a moment independent of its end, while it
+    // is running; a run that its owner stopped within the hour is left out.
     std::uint64_t moment = 12345;
     for (int k = 0; k < absl::GetFlag(FLAGS_runs); ++k) {
       const RunRecord run = fleet.Next();

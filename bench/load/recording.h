@@ -18,8 +18,8 @@ namespace galen::load {
 // and again. Immutable, hence thread-safe.
 class Recording {
  public:
-  // Makes all checks on the nodes of the bundle at `path`. The incident names those nodes, carries
-  // its logs with it and knows no bundle.
+  // Runs all checks on the nodes of the bundle at `path`. The incident names those nodes, carries
+  // its logs and has no bundle.
   static absl::StatusOr<Recording> Make(const std::string& path,
                                         std::shared_ptr<const knowledge::Knowledge> knowledge);
 

@@ -72,9 +72,9 @@ void Require(bool holds, const char* what) {
 
 std::string Text(const std::string& path) { return security::ReadSmallFile(path).value(); }
 
-// The certificates, and four child processes: a server and a client of the bare kinds, and of those
-// of the mesh, which are set up as its programs are. This process itself knows no gRPC, which does
-// not outlive a fork.
+// The certificates, and four child processes: a bare server and client, and a server and client of
+// the mesh, set up like its programs. This process itself does not use gRPC, which does not survive
+// a fork.
 class World {
  public:
   static World& Get() {

@@ -39,7 +39,7 @@ struct Lag {
 //
 // The standard error is 1/sqrt(n) with n shortened for series that depend on their own past
 // (Bartlett 1935: n (1 - ab) / (1 + ab), a and b the correlations of each with its neighbour); the
-// best of many lags lies higher by chance alone, so take some four of them before believing in it.
+// best of many lags lies higher by chance alone, so require some four of them.
 std::optional<Lag> BestLag(absl::Span<const float> cause, absl::Span<const float> effect,
                            const LagOptions& options = {});
 

@@ -114,7 +114,8 @@ class Advisor {
 
   Learned learned_ ABSL_GUARDED_BY(mu_);                         // the model
   std::shared_ptr<const Book> model_book_ ABSL_GUARDED_BY(mu_);  // as in Served
-  std::int64_t model_position_ ABSL_GUARDED_BY(mu_) = 0;         // it is made up to; 0: never
+  // Position of the journal that the model includes; 0: never.
+  std::int64_t model_position_ ABSL_GUARDED_BY(mu_) = 0;
   Current<Served> served_;
 
   Confirmations confirmations_;

@@ -63,7 +63,7 @@ class NodeReporter {
   // Only for the watch's thread:
   bool deaf_ = false;
   Mutex mu_;
-  std::map<std::string, kube::Json> nodes_ ABSL_GUARDED_BY(mu_);  // what is looked at of each
+  std::map<std::string, kube::Json> nodes_ ABSL_GUARDED_BY(mu_);  // the parts that are read of each
   bool synced_ ABSL_GUARDED_BY(mu_) = false;
   Cancellation cancellation_;
   std::unique_ptr<kube::Watch> watch_;

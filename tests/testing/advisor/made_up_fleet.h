@@ -30,7 +30,7 @@ struct FleetShape {
   double lemon_factor = 25;
 };
 
-// Recorded runs of a fleet that is made up. Also where nothing is planted:
+// Recorded runs of a synthetic fleet. Even if nothing is planted:
 // - archetypes, versions, contexts, numbers of GPUs and months fail with rates of their own (by up
 //   to a factor of 3 each), and all of these multiply: so a frequent failure is not a mismatch by
 //   itself;

@@ -1,4 +1,4 @@
-// The faults of a fleet that is made up: when they begin, what they do, and when they show.
+// The faults of a synthetic fleet: their beginning, their effects, and when they show.
 #include <algorithm>
 #include <cmath>
 
