@@ -1,4 +1,4 @@
-# The newcomer's commands, and a name for each tier of tests (CONTRIBUTING.md says what each tier holds).
+# Commands for newcomers, and a name for each tier of tests (CONTRIBUTING.md describes the tiers).
 .PHONY: help packages api-tools console-tools kube-tools images build run test test-sanitizers test-asan test-tsan test-all fuzz bench clean
 .DEFAULT_GOAL := help
 
@@ -6,12 +6,12 @@ packages = common/cmake/install_packages.sh
 configure = cmake --preset $(1) --log-level=WARNING >/dev/null
 build = common/cmake/build.py
 ctest = tests/ctest.py
-# How many inputs each fuzzer gets in test-all.
+# Inputs of each fuzzer in test-all.
 FUZZ_RUNS ?= 100000
 
 help:
-	@echo "make run              install what is missing, build the program galen, and diagnose an example incident"
-	@echo "make test             unit, integration and end-to-end tests, the linters over what changed, one short chaos run"
+	@echo "make run              install missing packages, build the program galen, and diagnose an example incident"
+	@echo "make test             unit, integration and end-to-end tests, the linters on changed files, one short chaos run"
 	@echo "make test-sanitizers  unit tests under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer; the fuzzers' seeds"
 	@echo "make test-all         both of these and everything else: hours"
 	@echo "make build            all programs, in build/bin"
@@ -21,24 +21,24 @@ help:
 	@echo "make packages         install every package that any of these needs"
 	@echo "make console-tools    Chromium and npm packages, for the tests of the web console"
 	@echo "make api-tools        a generator of API clients, for the test of /openapi.json"
-	@echo "make kube-tools       helm and what checks manifests, for the tests of the chart"
+	@echo "make kube-tools       helm and checkers of manifests, for the tests of the chart"
 
 packages:
 	@$(packages) run programs test sanitizers all
 
-# What the tests of the web console need beside the packages; without it they are skipped.
+# Tools for the tests of the web console; without them the tests are skipped.
 console-tools:
 	@services/gateway/console/install_tools.sh
 
-# What the test of /openapi.json needs beside the packages; without it it is skipped.
+# Tools for the test of /openapi.json; without them the test is skipped.
 api-tools:
 	@tests/e2e/openapi/install_tools.sh
 
-# What the tests of helm/ and k8s/ need beside the packages; without it they are skipped.
+# Tools for the tests of helm/ and k8s/; without them the tests are skipped.
 kube-tools:
 	@helm/tools/install.sh
 
-# BASE=IMAGE, PREBUILT=build/bin and what else images/build.sh reads.
+# BASE=IMAGE, PREBUILT=build/bin and the other variables of images/build.sh.
 images:
 	@images/build.sh
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Builds galen-SERVICE:VERSION of every service. Variables:
-#   BASE      Debian 12 to build on; by default debian:12-slim of the registry, which a digest makes the same for ever. images/base.sh makes one.
-#   PREBUILT  directory of programs that were built on Debian 12 (build/bin), instead of compiling them in the image
+#   BASE      Debian 12 base image; by default debian:12-slim from the registry; pin it with a digest. images/base.sh makes one.
+#   PREBUILT  directory of programs built on Debian 12 (build/bin), instead of compiling them in the image
 #   VERSION   tag of the images; by default the chart's appVersion
-#   SERVICES  some of them
+#   SERVICES  the services to build; default: all
 #   JOBS      compilers at the same time (2)
-#   DOCKER    the client: one with BuildKit (docker buildx, or Debian's docker.io)
-# `build.sh check` says whether it could, without asking a registry.
+#   DOCKER    a client with BuildKit (docker buildx, or Debian's docker.io)
+# `build.sh check` reports whether it can build, without contacting a registry.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 docker=${DOCKER:-docker}
@@ -29,7 +29,7 @@ if [ "${1:-}" = check ]; then
 fi
 context=$(mktemp -d)
 trap 'rm -rf "$context"' EXIT
-# What git knows, so that what lies about here gets into no image.
+# Only files that git tracks, so that stray files do not get into an image.
 if [ -n "${PREBUILT:-}" ]; then
   git ls-files -z knowledge images services/cli/eval/suite/questions common/cmake/install_packages.sh common/cmake/packages
 else

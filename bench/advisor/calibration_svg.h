@@ -8,7 +8,7 @@
 
 namespace galen::bench {
 
-// Predictions of about the same size, and what came of them.
+// Predictions of about the same size, and their outcomes.
 struct CalibrationBin {
   double predicted = 0;  // mean
   advisor::Share observed;

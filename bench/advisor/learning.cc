@@ -1,11 +1,11 @@
-// What the advisor learns of fleets that are made up (tests/testing/advisor/made_up_fleet.h).
+// Measures what the advisor learns from synthetic fleets (tests/testing/advisor/made_up_fleet.h).
 //   --mode=planted     precision and recall of mismatches, build-ups and lemon nodes over --fleets
 //   seeds
 //   --mode=null        on how many of --fleets fleets with nothing planted anything is found
-//   --mode=calibration predicted hazards against what came, on runs that were not learned from;
+//   --mode=calibration predicted hazards against outcomes, on runs that were not learned from;
 //   --svg draws it
-//   --mode=memory      --runs runs in one pass: rate and most memory; --generate_only: what the
-//   making of them takes
+//   --mode=memory      --runs runs in one pass: rate and peak memory; --generate_only: the cost of
+//   generating them
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -158,7 +158,7 @@ void Null() {
     printf("fleets with a %-10s %3d of %d: %.3f (%.3f to %.3f)\n", name, found, fleets, share.value,
            share.low, share.high);
   }
-  // Where nothing is there, p-values are spread evenly.
+  // Without planted effects, p-values are spread evenly.
   printf("p-values of signs: of %zu, at most", sign_p.size());
   for (const double level : {0.001, 0.00625, 0.025, 0.05, 0.25, 0.5, 0.75}) {
     const auto below =
@@ -183,8 +183,8 @@ void Calibration() {
   for (int i = 0; i < absl::GetFlag(FLAGS_fleets); ++i) {
     MadeUpFleet fleet(shape, absl::GetFlag(FLAGS_seed) + static_cast<std::uint64_t>(i));
     const Learned learned = LearnFrom(fleet, absl::GetFlag(FLAGS_runs));
-    // Other runs of the same fleet: each is looked at once, at a moment that has nothing to do with
-    // how it ends, when it is still there; whom its owner stopped within the hour is left out.
+    // Other runs of the same fleet: each is read once, at a moment independent of its end, while it
+    // is running; a run that its owner stopped within the hour is left out.
     std::uint64_t moment = 12345;
     for (int k = 0; k < absl::GetFlag(FLAGS_runs); ++k) {
       const RunRecord run = fleet.Next();

@@ -1,6 +1,6 @@
-// Registrations of jobs over loopback: this process asks, the advisor is a child of its own on
-// --server_cpu, with what it learned of a made-up fleet. Asked at a fixed rate whatever is answered
-// (so that a server that is behind is seen), and as fast as it goes.
+// Registrations of jobs over loopback: this process calls, the advisor is a child process on
+// --server_cpu, with a model learned from a synthetic fleet. Calls are made at a fixed rate
+// regardless of answers (so that a slow server shows), and as fast as possible.
 #include <grpcpp/grpcpp.h>
 #include <sched.h>
 #include <signal.h>

@@ -49,7 +49,7 @@ absl::StatusOr<Driven> Drive(cli::DiagnosisApi& mesh, const galen::v1::Incident&
     for (std::size_t i = 0; i < parts.size(); ++i) {
       threads.emplace_back([&, i] {
         v1::CreateDiagnosisRequest mine = request;
-        // No two incidents are told in the same words.
+        // No two incidents use the same words.
         for (int n = 0; ends[i].ok() && left-- > 0; ++n) {
           mine.mutable_diagnosis()->mutable_incident()->set_description(
               absl::StrCat(incident.description(), "\njob ", i, ".", n));

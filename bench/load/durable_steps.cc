@@ -44,8 +44,8 @@ v1::DiagnosisEvent StepDone() {
   return event;
 }
 
-// What an orchestrator does with a diagnosis in the store, and nothing else of it: it makes it,
-// takes the lease, appends step after step, says that it is over, and gives the lease back.
+// The store operations of an orchestrator for a diagnosis, and nothing else: create it, take the
+// lease, append step after step, mark it finished, and release the lease.
 class Flows {
  public:
   explicit Flows(const std::string& file) : log_(store::SqliteEventLog::Open(file).value()) {}
@@ -98,7 +98,7 @@ class Flows {
   std::atomic<int> left_ = 0;
   std::atomic<int> made_ = 0;
   const std::unique_ptr<store::SqliteEventLog> log_;
-  // Last: tasks use what stands above.
+  // Last: tasks use the members above.
   ThreadPool pool_{16, 1024};
 };
 

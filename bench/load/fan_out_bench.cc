@@ -1,7 +1,6 @@
-// What it takes to ask 10,000 nodes for a cheap check through galen-execution, beside what bare
-// gRPC takes for as many messages: one server stream of as many messages of the same size, and one
-// bare call a node. Nodes are simulated; all servers are processes of their own on this machine,
-// and the kinds take turns.
+// Measures a cheap check on 10,000 nodes through galen-execution, and bare gRPC for the same number
+// of messages: one server stream of messages of the same size, and one bare call per node. Nodes
+// are simulated; all servers are separate processes on this machine, and the kinds alternate.
 #include <benchmark/benchmark.h>
 #include <grpcpp/grpcpp.h>
 #include <netinet/in.h>

@@ -18,13 +18,13 @@ namespace galen::load {
 // and again. Immutable, hence thread-safe.
 class Recording {
  public:
-  // Makes all checks on the nodes of the bundle at `path`. The incident names those nodes, carries
-  // its logs with it and knows no bundle.
+  // Runs all checks on the nodes of the bundle at `path`. The incident names those nodes, carries
+  // its logs and has no bundle.
   static absl::StatusOr<Recording> Make(const std::string& path,
                                         std::shared_ptr<const knowledge::Knowledge> knowledge);
 
   const galen::v1::Incident& incident() const { return incident_; }
-  // What the check said; SKIPPED where it was not made.
+  // The result of the check; SKIPPED if it was not recorded.
   galen::v1::CheckResult ResultOf(const std::string& check, const std::string& node) const;
 
  private:

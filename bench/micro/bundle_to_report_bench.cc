@@ -113,7 +113,7 @@ void BM_DevBundles(benchmark::State& state) {
 }
 BENCHMARK(BM_DevBundles)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
-// What a command pays before it can begin: knowledge, patterns, store.
+// The cost of a command before it can begin: knowledge, patterns, store.
 void BM_StartMesh(benchmark::State& state) {
   LocalMesh::Options options;
   options.knowledge = {absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")};

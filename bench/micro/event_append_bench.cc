@@ -1,5 +1,5 @@
-// What it costs to make events durable: on SQLite, beside what the disk itself asks for the same
-// bytes. Both sides take turns in slices, so that whatever else the disk does meets both alike.
+// Measures the cost of making events durable on SQLite, and the disk's own cost for the same bytes.
+// Both sides alternate in slices, so that other disk activity affects both alike.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@ namespace galen::node::cuda {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{512} << 20;
-// What memcmp compares with stays in the cache: the faster of the two ways to use it.
+// The compared data stays in the cache: the faster of the two ways to use memcmp.
 constexpr std::size_t kReference = 64 << 10;
 
 unsigned char* Map() {
@@ -24,7 +24,7 @@ unsigned char* Map() {
   return memory == MAP_FAILED ? nullptr : static_cast<unsigned char*>(memory);
 }
 
-// Of this thread on the processor: who else had it does not count.
+// Processor time of this thread: time used by others does not count.
 double ThreadSeconds() {
   timespec now = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -1,6 +1,6 @@
-// What it costs a call between processes that it is counted and carries its trace: the rate of
-// calls over loopback with what every server and channel of the mesh has, over that of a bare gRPC
-// call of the same style and size. Both sides alternate within one run; counter `ratio` is the
+// Measures the cost of counting and tracing a call between processes: the rate of calls over
+// loopback with everything that servers and channels of the mesh have, divided by that of a bare
+// gRPC call of the same style and size. Both sides alternate within one run; counter `ratio` is the
 // median of the pairs, with its quartiles.
 #include <benchmark/benchmark.h>
 #include <grpcpp/grpcpp.h>
@@ -110,7 +110,7 @@ class Side {
     }
     auto call = std::make_shared<Call>();
     Call& fresh = *call;
-    // What a service sends on its way has: a deadline, and what it works on.
+    // A service adds these to each call: a deadline, and its trace and diagnosis.
     fresh.context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
     const auto make = [&] {
       stub_->async()->Describe(&fresh.context, &fresh.request, &fresh.response,

@@ -65,7 +65,7 @@ void BM_ScanLog(benchmark::State& state) {
 }
 BENCHMARK(BM_ScanLog)->ArgName("error_every")->Arg(0)->Arg(1000)->Arg(10);
 
-// What a truncated log of 2 GiB costs, read from the disk: all of it is a hole.
+// The cost of a truncated log of 2 GiB, read from disk: all of it is a hole.
 void BM_ReadSparseLog(benchmark::State& state) {
   const std::string path =
       (std::filesystem::temp_directory_path() / "galen_sparse_XXXXXX").string();

@@ -1,4 +1,4 @@
-// What a step of the orchestrator costs: an event taken in and the next decision made.
+// The cost of a step of the orchestrator: one event applied and the next decision made.
 #include <benchmark/benchmark.h>
 
 #include <string>

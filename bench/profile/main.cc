@@ -1,5 +1,5 @@
-// profile_trace write FILE BYTES: a trace as PyTorch's profiler writes it, of so many bytes or a
-// little more. profile_trace read KNOWLEDGE FILE: reads and splits one, and prints what that took.
+// profile_trace write FILE BYTES: a trace as PyTorch's profiler writes it, of at least this size.
+// profile_trace read KNOWLEDGE FILE: reads and splits one, and prints the time and memory used.
 #include <sys/resource.h>
 
 #include <chrono>

@@ -20,8 +20,8 @@ class Corpus {
   explicit Corpus(const knowledge::Knowledge& knowledge);
 
   retrieval::Document Ticket(std::uint32_t number) const;
-  // What a person writes who has the fault of that ticket: half of its sentences, words changed,
-  // other names. Or, `brief`, a line of some words.
+  // The text of a person with the fault of that ticket: half of its sentences, words changed, other
+  // names. Or, `brief`, a line of some words.
   std::string Question(std::uint32_t number, bool brief) const;
 
  private:

@@ -1,7 +1,7 @@
-// What a hop between two processes costs: one unary call with a small request and answer, callback
-// style on both sides, over loopback TCP. Bare gRPC; bare gRPC with mutual TLS; and what every hop
-// of the mesh has: a deadline and the policy, to that the tenant's claim, and to that the audit
-// log. The argument is how many calls are under way at the same time.
+// Measures a hop between two processes: one unary call with a small request and answer, callback
+// style on both sides, over loopback TCP. Variants: bare gRPC; bare gRPC with mutual TLS; and the
+// hops of the mesh, with a deadline and the policy, then also the tenant's claim, then also the
+// audit log. The argument is the number of calls in flight.
 #include <benchmark/benchmark.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
@@ -72,9 +72,9 @@ void Require(bool holds, const char* what) {
 
 std::string Text(const std::string& path) { return security::ReadSmallFile(path).value(); }
 
-// The certificates, and four child processes: a server and a client of the bare kinds, and of those
-// of the mesh, which are set up as its programs are. This process itself knows no gRPC, which does
-// not outlive a fork.
+// The certificates, and four child processes: a bare server and client, and a server and client of
+// the mesh, set up like its programs. This process itself does not use gRPC, which does not survive
+// a fork.
 class World {
  public:
   static World& Get() {

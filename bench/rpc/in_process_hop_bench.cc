@@ -1,8 +1,8 @@
-// What a hop inside one process costs: a call of one service by another as `galen up` makes it, by
-// clients::CallLocally() with its metrics and its trace on a thread of a pool, beside one over a
-// bare gRPC in-process channel, callback style on both sides. As everywhere in Galen nobody waits:
-// the answer of a call begins the next one. The argument is how many are under way; both sides
-// take turns.
+// Measures a hop inside one process: a call of one service by another as in `galen up`, by
+// clients::CallLocally() with its metrics and its trace on a thread of a pool, and one over a bare
+// gRPC in-process channel, callback style on both sides. As everywhere in Galen no thread waits:
+// the answer of a call begins the next one. The argument is the number of calls in flight; both
+// sides alternate.
 #include <benchmark/benchmark.h>
 #include <grpcpp/grpcpp.h>
 

@@ -133,8 +133,8 @@ Took Ours(const std::string& path, const std::string& strings) {
   return took;
 }
 
-// What Hyperscan takes for the same signals when nobody wants more than the number of matches:
-// blocks are scanned as they are read, without a thought for lines.
+// The time that Hyperscan takes for the same signals if only the number of matches is wanted:
+// blocks are scanned as they are read, without regard to lines.
 Took Bare(const std::string& path, const std::string& strings) {
   const logs::Patterns signals = SignalsOf(strings);
   std::vector<const char*> expressions;
@@ -178,7 +178,7 @@ Took Bare(const std::string& path, const std::string& strings) {
   return took;
 }
 
-// What `galen triage` does with the log.
+// The work of `galen triage` on the log.
 Took Triage(const std::string& path) {
   auto catalogue = triage::LoadCatalogue({GALEN_SOURCE_DIR "/knowledge"});
   if (!catalogue.ok()) Die(catalogue.status().message());

@@ -17,7 +17,7 @@
 namespace galen::series {
 namespace {
 
-// Of this thread on the processor: who else had it does not count.
+// Processor time of this thread: time used by others does not count.
 double ThreadSeconds() {
   timespec now = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

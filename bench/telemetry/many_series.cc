@@ -35,7 +35,7 @@ std::int64_t Kibibytes(const std::string& status_file, const std::string& what) 
   return 0;
 }
 
-// Of the program `name` that this process started, directly or not.
+// Memory of the program `name` that this process started, directly or not.
 std::int64_t ServerMebibytes(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::ifstream in(entry.path() / "cmdline");

@@ -1,7 +1,8 @@
-// Early warning on made-up fleets: thirty days of a thousand GPUs, eight kinds of faults. How many
-// are told before people notice, how often falsely, how late; beside a plain threshold and a moving
-// average on the same minutes. The rules' numbers were chosen on the training seeds (--training),
-// the rivals' levels are chosen on them here; what is printed is of others (--seeds).
+// Early warning on synthetic fleets: thirty days of a thousand GPUs, eight kinds of faults.
+// Measures how many faults are reported before people notice, false alarms and delay, and the same
+// for a plain threshold and a moving average on the same minutes. The rules' numbers were chosen on
+// the training seeds (--training), the rivals' levels are chosen on them here; the printed results
+// are for other seeds (--seeds).
 #include <time.h>
 
 #include <cstdio>

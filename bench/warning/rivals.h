@@ -13,10 +13,10 @@ namespace galen::bench {
 
 inline constexpr std::size_t kLevels = 14;
 
-// What people set up: a limit for each metric, that has to be passed for five minutes; or so many
-// deviations from the metric's own average of the last hour. Both know when a GPU works, when a job
-// begins and what is planned, and tell a machine or job once in six hours, as ours does; every
-// level of every limit is tried at once.
+// The usual alerts: a limit for each metric, exceeded for five minutes; or this many deviations
+// from the metric's own average of the last hour. Both know when a GPU works, when a job begins and
+// what is planned, and report a machine or job once in six hours, as ours does; every level of
+// every limit is tried at once.
 class Rival {
  public:
   enum class How { kThreshold, kMovingAverage };
@@ -30,7 +30,7 @@ class Rival {
     bool low = false;
   };
   const std::vector<Metric>& metrics() const { return metrics_; }
-  // What was told with one level of one metric.
+  // The reports with one level of one metric.
   const std::vector<Told>& told(std::size_t metric, std::size_t level) const {
     return lists_[metric][level].told;
   }
@@ -64,7 +64,7 @@ class Rival {
 // best first.
 std::vector<std::size_t> Choose(const std::vector<Rival>& runs, const std::vector<Telling>& truths,
                                 double most_false);
-// What is told with these levels: of one machine or job once in six hours.
+// The reports with these levels: for one machine or job once in six hours.
 Telling With(const Rival& run, const Telling& truth, const std::vector<std::size_t>& levels);
 
 }  // namespace galen::bench

@@ -10,7 +10,7 @@
 
 namespace galen::bench {
 
-// What was told, and of whom. -1: not of a machine; a job besides where there is one.
+// A report and its subject. -1: not a machine; also a job, if there is one.
 struct Told {
   int minute = 0;
   int node = -1;
@@ -18,7 +18,7 @@ struct Told {
   std::string what;
 };
 
-// All that was told of one fleet, and what is true of it.
+// All reports about one fleet, and its true faults.
 struct Telling {
   std::vector<Told> told;
   std::vector<testing::PlantedFault> faults;

@@ -13,7 +13,7 @@
 namespace galen::bench {
 namespace {
 
-// Of galen-watch (services/watch/early): how long a sample speaks.
+// As in galen-watch (services/watch/early): how long a sample is valid.
 constexpr absl::Duration kMostAge = absl::Minutes(2);
 
 // The second of each minute at which a machine is scraped.
@@ -61,7 +61,7 @@ void Watched::Take() {
   planned.assign(fleet_.node_jobs().size(), false);
   std::set<std::int32_t> jobs;
   for (const testing::PlannedWork& work : fleet_.planned()) {
-    // Who works on machines says so, and for how long they take to be themselves again.
+    // Planned work is announced, with the time until the machines are normal again.
     if (fleet_.minute() < work.from || fleet_.minute() >= work.until + 30) continue;
     planned[static_cast<std::size_t>(work.node)] = true;
     jobs.insert(fleet_.node_jobs()[static_cast<std::size_t>(work.node)]);

@@ -18,9 +18,9 @@ namespace galen::actions {
 namespace {
 
 constexpr char kSpace[] = "actions";
-constexpr char kDue[] = "actions.due";    // by name of action: when it was put there, and a nonce
-constexpr char kNews[] = "actions.news";  // by name of action: what is ended, or about to be
-// Before an approval stands in its record it is due for a while; none comes so late.
+constexpr char kDue[] = "actions.due";    // by name of action: the time of its entry, and a nonce
+constexpr char kNews[] = "actions.news";  // by name of action: ended, or about to end
+// An approval is due for some time before its record holds it, but never for this long.
 constexpr absl::Duration kLongestDecision = absl::Minutes(5);
 constexpr int kPage = 200;
 constexpr std::size_t kMostReason = 1000;
@@ -41,7 +41,7 @@ std::string RandomText() {
   return absl::StrCat(random(), "-", random(), "-", random());
 }
 
-// Of the content and of what was decided: the same only as long as nothing happens.
+// Depends on the content and on the decision: it changes with every change of either.
 std::string EtagOf(const std::string& content_hash, std::int64_t version) {
   return Sha256Hex(absl::StrCat(content_hash, "/", version)).substr(0, 32);
 }
@@ -50,12 +50,12 @@ bool IsEnded(galen::v1::Action::State state) {
   return state == galen::v1::Action::SUCCEEDED || state == galen::v1::Action::FAILED;
 }
 
-// Of what was begun the record stays, whatever the report says now.
+// The record of an action that was begun is kept, whatever the report says now.
 bool IsBegun(galen::v1::Action::State state) {
   return state == galen::v1::Action::CONSUMED || IsEnded(state);
 }
 
-// A decision as it counts now.
+// A decision in its present state.
 galen::v1::Action AsOf(galen::v1::Action action, absl::Time now) {
   if (action.state() == galen::v1::Action::APPROVED && TimeOf(action.expire_time()) <= now) {
     action.set_state(galen::v1::Action::EXPIRED);
@@ -63,7 +63,7 @@ galen::v1::Action AsOf(galen::v1::Action action, absl::Time now) {
   return action;
 }
 
-// What is proposed, with what was decided about just that.
+// The proposed action, with the decision about exactly its content.
 galen::v1::Action Merged(const galen::v1::Action& proposed,
                          const gateway::v1::ActionDecision* decision, std::int64_t version,
                          absl::Time now) {
@@ -106,7 +106,8 @@ absl::StatusOr<std::optional<ActionBook::Kept>> ActionBook::Get(const std::strin
   Kept kept;
   kept.version = record->version;
   if (kept.decision.ParseFromString(record->value)) return kept;
-  return absl::DataLossError(absl::StrCat("records actions: ", CleanText(name, 200), ": is none"));
+  return absl::DataLossError(
+      absl::StrCat("records actions: ", CleanText(name, 200), ": is corrupt"));
 }
 
 absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
@@ -124,7 +125,7 @@ absl::StatusOr<std::vector<galen::v1::Action>> ActionBook::List(
       if (record.carried_out() > 0) *actions.back().mutable_track_record() = record;
     }
     names.insert(proposed.name());
-    // What was decided about it in another form.
+    // A decision about an earlier content of the action.
     if (kept && kept->decision.action().content_hash() != proposed.content_hash()) {
       galen::v1::Action old = kept->decision.action();
       if (!IsBegun(old.state())) old.set_state(galen::v1::Action::WITHDRAWN);
@@ -190,11 +191,11 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
     }
     GALEN_ASSIGN_OR_RETURN(*put.mutable_warrant(), sign_(action, now + decision.lifetime));
   }
-  // Before the approval, so that none is overlooked.
+  // Before the approval, so that it is not missed.
   if (decision.approve && !action.run().empty()) {
     GALEN_RETURN_IF_ERROR(Note(kDue, decision.name, absl::StrCat(absl::ToUnixSeconds(now))));
   }
-  // Perhaps nobody has heard yet how it failed the last time, of which the record is about to go.
+  // The last failure may not have been acknowledged yet, and its record is about to be overwritten.
   if (current.state() == galen::v1::Action::FAILED && offered_.LooksAfter(current.run())) {
     GALEN_RETURN_IF_ERROR(outcomes_.Add(current));
   }
@@ -286,7 +287,7 @@ absl::StatusOr<ActionBook::Entries> ActionBook::Due(absl::Time now) {
           due.actions.push_back(std::move(action));
           return absl::OkStatus();
         }
-        // Never approved, refused, or out of date; or not approved yet.
+        // Never approved, refused, or expired; or not approved yet.
         const std::pair<absl::string_view, absl::string_view> parts =
             absl::StrSplit(entry.value, absl::MaxSplits(' ', 1));
         std::int64_t since = 0;
@@ -301,7 +302,7 @@ absl::StatusOr<ActionBook::Entries> ActionBook::Due(absl::Time now) {
 }
 
 absl::Status ActionBook::Finish(const std::string& name, const std::string& run, const End& end) {
-  // Read before: what is approved anew after it failed is another entry, which must stay.
+  // Read first: a new approval after a failure is a separate entry, which must stay.
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> due, records_.Get(kDue, name));
   GALEN_ASSIGN_OR_RETURN(std::optional<Kept> kept, Get(name));
   galen::v1::Action action;
@@ -310,13 +311,14 @@ absl::Status ActionBook::Finish(const std::string& name, const std::string& run,
     return absl::FailedPreconditionError(
         absl::StrCat(CleanText(name, 300), ": was not taken by ", CleanText(run, 100)));
   }
-  // Said before; and perhaps somebody is about to approve it anew. (Due() lets go of the entry.)
+  // Finish() was called before, and the action may be approved again at this moment. (Due() removes
+  // the entry.)
   if (action.state() != galen::v1::Action::CONSUMED) return absl::OkStatus();
   action.set_state(end.succeeded ? galen::v1::Action::SUCCEEDED : galen::v1::Action::FAILED);
   action.set_outcome(CleanText(end.text, kMostReason));
   action.set_carried_out(end.carried_out);
   *kept->decision.mutable_action() = std::move(action);
-  // Before it is so, so that it is not overlooked.
+  // Before the end is recorded, so that it is not missed.
   GALEN_RETURN_IF_ERROR(Note(kNews, name, "ended"));
   GALEN_RETURN_IF_ERROR(
       records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version).status());
@@ -335,7 +337,7 @@ absl::StatusOr<ActionBook::Entries> ActionBook::News() {
           news.actions.push_back(std::move(*kept->decision.mutable_action()));
         }
         if (IsBegun(state)) return absl::OkStatus();
-        // Decided anew since; its next end is noted anew.
+        // Decided again since; its next end is noted again.
         const absl::Status removed = records_.Remove(kNews, entry.key, entry.version);
         return absl::IsAborted(removed) ? absl::OkStatus() : removed;
       }));
@@ -346,8 +348,8 @@ absl::Status ActionBook::Heard(const galen::v1::Action& action) {
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> entry,
                          records_.Get(kNews, action.name()));
   if (!entry) return absl::OkStatus();
-  // Read after the entry, which is noted before an end is: what ended since is another entry, or
-  // stands in the record.
+  // Read after the entry, which is noted before an end is recorded: a later end is another entry,
+  // or is in the record.
   GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(action.name()));
   if (kept && (kept->decision.action().state() != action.state() ||
                TimeOf(kept->decision.action().consume_time()) != TimeOf(action.consume_time()))) {

@@ -23,23 +23,23 @@ namespace galen::actions {
 constexpr absl::Duration kUsualLifetime = absl::Minutes(15);
 constexpr absl::Duration kMostLifetime = absl::Hours(1);
 
-// What was decided about actions, in the records of the store. Each decision is about one action as
-// it is proposed now, made by naming the etag of what its maker saw: so a request that is sent
-// again, late, or about an action that was altered since, decides nothing. Thread-safe; errors
-// beside those named: as of store::Records.
+// Decisions about actions, in the records of the store. Each decision is about one action as it is
+// proposed now, and names the etag that its author saw. So a request that is repeated, late, or
+// about an action that changed since decides nothing. Thread-safe; errors that are not named here
+// are those of store::Records.
 class ActionBook {
  public:
   // Makes a warrant of an approval (galen.security.v1.SignedWarrant).
   using Sign = std::function<absl::StatusOr<std::string>(const galen::v1::Action& action,
                                                          absl::Time expires)>;
 
-  // `records` must outlive it. `offered`: what Galen does itself here. `nonce` gives a random text;
-  // tests have their own. Without `sign` nothing that runs on a node is approved here.
+  // `records` must outlive it. `offered`: the actions that Galen carries out here. `nonce` gives a
+  // random text; tests have their own. Without `sign` no action on a node can be approved here.
   explicit ActionBook(store::Records& records, NodeActions offered = {},
                       std::function<std::string()> nonce = nullptr, Sign sign = nullptr);
 
-  // What the diagnosis proposes, each with what was decided about it; and what was decided about
-  // and is proposed no longer, as WITHDRAWN.
+  // The actions that the diagnosis proposes, each with its decision; and actions that were decided
+  // but are no longer proposed, as WITHDRAWN.
   absl::StatusOr<std::vector<galen::v1::Action>> List(const galen::v1::Diagnosis& diagnosis,
                                                       absl::Time now);
 
@@ -51,44 +51,45 @@ class ActionBook {
     absl::Duration lifetime = kUsualLifetime;  // of an approval
     bool approve = false;                      // else: reject
   };
-  // NOT_FOUND, ABORTED, FAILED_PRECONDITION as of ActionService; INVALID_ARGUMENT a lifetime that
-  // is not above 0 and at most kMostLifetime, no etag, a reason of more than 1,000 bytes. An
-  // approval of what Galen does itself is due until Finish(), also when the answer was lost.
+  // NOT_FOUND, ABORTED, FAILED_PRECONDITION as for ActionService; INVALID_ARGUMENT for a lifetime
+  // that is not above 0 and at most kMostLifetime, a missing etag, or a reason of more than 1,000
+  // bytes. An approval of an action that Galen carries out is due until Finish(), even if the
+  // answer was lost.
   absl::StatusOr<galen::v1::Action> Decide(const galen::v1::Diagnosis& diagnosis,
                                            const Decision& decision, absl::Time now);
 
-  // For who carries actions out: takes the approval, exactly once, whoever else tries. `run` names
-  // the attempt to carry it out; content_hash is that of the action which will be carried out.
-  // PERMISSION_DENIED it is not approved, not this way, no longer, or was taken by another run. The
-  // same run may take it twice, so that it can ask again when an answer got lost.
+  // For the program that carries actions out: consumes the approval, exactly once among all
+  // callers. `run` names the attempt to carry it out; content_hash is that of the action which will
+  // be carried out. PERMISSION_DENIED if it is not approved, not in this form, no longer, or was
+  // consumed by another run. The same run may consume it twice, so that it can repeat the call if
+  // an answer was lost.
   absl::StatusOr<galen::v1::Action> Consume(const std::string& name,
                                             const std::string& content_hash, const std::string& run,
                                             absl::Time now);
 
-  // The warrant of an action that runs on a node, for who took its approval as `run`.
-  // PERMISSION_DENIED another run took it, or nobody.
+  // The warrant of an action that runs on a node, for the `run` that consumed its approval.
+  // PERMISSION_DENIED if another run did, or none.
   absl::StatusOr<std::string> WarrantOf(const std::string& name, const std::string& run);
 
-  // Actions of the book, and what could not be read of it: that holds up no other.
+  // Actions of the store, and the error of unreadable records, which do not block the others.
   struct Entries {
     std::vector<galen::v1::Action> actions;
     absl::Status unreadable;
   };
-  // What Galen is to do itself: approved, or taken by a run that did not finish.
+  // Actions that Galen has to carry out: approved, or consumed by a run that did not finish.
   absl::StatusOr<Entries> Due(absl::Time now);
   struct End {
     bool carried_out = false;  // something was done to the target
     bool succeeded = false;
     std::string text;
   };
-  // What came of it, for who took it: FAILED_PRECONDITION another run did, or nobody. To say the
-  // same again is as good. It is news until Heard().
+  // Records the result of the run that consumed the action: FAILED_PRECONDITION if another run did,
+  // or none. Repeating the call is harmless. The result is news until Heard().
   absl::Status Finish(const std::string& name, const std::string& run, const End& end);
 
-  // What is SUCCEEDED or FAILED and was not heard of.
+  // Actions that are SUCCEEDED or FAILED and were not acknowledged by Heard().
   absl::StatusOr<Entries> News();
-  // Whoever is interested knows what came of `action`, as News() gave it; what came of it since
-  // stays news.
+  // Acknowledges the result of `action` as News() returned it; a later result stays news.
   absl::Status Heard(const galen::v1::Action& action);
 
  private:
@@ -97,10 +98,11 @@ class ActionBook {
     std::int64_t version = 0;
   };
   absl::StatusOr<std::optional<Kept>> Get(const std::string& name);
-  // Notes the name in a space of names: each time anew, so that who removes what was there before
-  // is refused.
+  // Notes the name in a space of names, with a new value each time, so that removing the previous
+  // entry fails.
   absl::Status Note(const std::string& space, const std::string& name, const std::string& value);
-  // Each name that is noted there, with its record; what cannot be read goes to `unreadable`.
+  // Calls `look` for each name that is noted there, with its record; errors of unreadable records
+  // go to `unreadable`.
   absl::Status ForEach(const std::string& space, absl::Status& unreadable,
                        const std::function<absl::Status(const store::Record& entry,
                                                         std::optional<Kept> kept)>& look);

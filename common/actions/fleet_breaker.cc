@@ -26,14 +26,14 @@ absl::StatusOr<Read> Get(store::Records& records) {
   if (!record) return read;
   read.version = record->version;
   if (read.history.ParseFromString(record->value)) return read;
-  return absl::DataLossError("records actions.fleet: history: is none");
+  return absl::DataLossError("records actions.fleet: history: is corrupt");
 }
 
 absl::Time BeginOf(const RepairHistory::Entry& entry) {
   return absl::FromUnixSeconds(entry.begin_s());
 }
 
-// When it ended, or had to.
+// When it ended, or had to end.
 absl::Time EndOf(const RepairHistory::Entry& entry, const FleetLimits& limits) {
   return entry.end_s() != 0 ? absl::FromUnixSeconds(entry.end_s())
                             : BeginOf(entry) + limits.longest;

@@ -12,29 +12,29 @@
 namespace galen::actions {
 
 struct FleetLimits {
-  // Repairs under way at once, of the whole fleet, one a node.
+  // Repairs in progress at once, of the whole fleet, one per node.
   int at_once = 2;
-  // So many that failed within `window` stop all others: something is wrong with the diagnoses, or
-  // with what is done. The one that is oldest leaving the window lets the next one try.
+  // This many failures within `window` stop all further repairs: something is wrong with the
+  // diagnoses or with the action. When the oldest leaves the window, the next repair may try.
   int failures = 3;
   absl::Duration window = absl::Hours(1);
-  // One that did not end within this is counted as failed.
+  // A repair that did not end within this time counts as failed.
   absl::Duration longest = absl::Hours(2);
 };
 
-// Whether a repair of `node` may begin now. RESOURCE_EXHAUSTED too many are under way, or one of
-// this node is: it may later; FAILED_PRECONDITION too many failed. Pure.
+// Whether a repair of `node` may begin now. RESOURCE_EXHAUSTED if too many are in progress, or one
+// of this node is: it may begin later; FAILED_PRECONDITION if too many failed. Pure.
 absl::Status MayBegin(const gateway::v1::RepairHistory& history, absl::string_view node,
                       const FleetLimits& limits, absl::Time now);
 
-// The breaker of all replicas: what they began and ended, in one record of the store. Thread-safe;
-// errors beside those named: as of store::Records.
+// The breaker of all replicas: the repairs that began and ended, in one record of the store.
+// Thread-safe; errors that are not named here are those of store::Records.
 class FleetBreaker {
  public:
   // `records` must outlive it.
   FleetBreaker(store::Records& records, FleetLimits limits) : records_(records), limits_(limits) {}
 
-  // Errors of MayBegin. OK also when this action has begun and not ended.
+  // Errors as for MayBegin. Also OK if this action has begun and not ended.
   absl::Status Begin(const std::string& action, const std::string& node, absl::Time now);
   absl::Status End(const std::string& action, bool failed, absl::Time now);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kMostOut = 10'000;
 
-// The part of a taint's key behind its prefix: a label's name of Kubernetes.
+// The part of a taint's key after its prefix: a label name of Kubernetes.
 bool IsName(absl::string_view name) {
   return !name.empty() && name.size() <= 63 && std::all_of(name.begin(), name.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-';

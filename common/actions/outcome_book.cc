@@ -28,11 +28,11 @@ absl::StatusOr<RepairOutcomes> Parsed(const store::Record& record) {
   RepairOutcomes outcomes;
   if (outcomes.ParseFromString(record.value)) return outcomes;
   return absl::DataLossError(
-      absl::StrCat("records ", kOutcomes, ": ", CleanText(record.key, 200), ": is none"));
+      absl::StrCat("records ", kOutcomes, ": ", CleanText(record.key, 200), ": is corrupt"));
 }
 
-// Changes one record until nobody else came between. `change` gives whether there is something to
-// be stored.
+// Changes one record, and repeats it after a conflict. `change` returns whether there is anything
+// to store.
 absl::Status Change(store::Records& records, const std::string& key,
                     const std::function<bool(RepairOutcomes&)>& change) {
   for (;;) {

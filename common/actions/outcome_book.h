@@ -12,30 +12,30 @@
 
 namespace galen::actions {
 
-// Of each cause and action the latest so many are remembered.
+// For each cause and action, this many of the latest outcomes are kept.
 inline constexpr int kMostOutcomes = 200;
 
-// What counts of them. Pure.
+// The summary of the outcomes that count. Pure.
 galen::v1::TrackRecord TrackRecordOf(const gateway::v1::RepairOutcomes& outcomes);
 
-// What came of the actions that were carried out, by cause and action, in the records of the store:
-// each with the approval that it comes from, and each can be taken back by a person. Thread-safe;
-// errors beside those named: as of store::Records.
+// Outcomes of actions that were carried out, by cause and action, in the records of the store. Each
+// names its approval, and a person can revoke each. Thread-safe; errors that are not named here are
+// those of store::Records.
 class OutcomeBook {
  public:
   // `records` must outlive it.
   explicit OutcomeBook(store::Records& records) : records_(records) {}
 
-  // Remembers what came of an action that was carried out, after which a check looked
-  // (NodeActions::LooksAfter), and which is SUCCEEDED or FAILED; of any other state nothing. What
-  // is there already stays as it is, struck or not.
+  // Stores the outcome of an action that was carried out, is verified by a check
+  // (NodeActions::LooksAfter), and is SUCCEEDED or FAILED; ignores any other state. An existing
+  // entry stays as it is, struck or not.
   absl::Status Add(const galen::v1::Action& action);
-  // Of all causes and actions, or of one.
+  // For all causes and actions, or for one.
   absl::StatusOr<std::vector<gateway::v1::RepairOutcomes>> List() const;
   absl::StatusOr<gateway::v1::RepairOutcomes> Of(const std::string& label,
                                                  const std::string& run) const;
-  // The latest outcome of the action of that name no longer counts. NOT_FOUND there is none;
-  // INVALID_ARGUMENT nobody says who he is, or why.
+  // Excludes the latest outcome of the action of that name. NOT_FOUND if there is none;
+  // INVALID_ARGUMENT without a person or a reason.
   absl::Status Strike(const std::string& action, const std::string& by, const std::string& why);
 
  private:

@@ -24,7 +24,7 @@ using host::YamlTexts;
 constexpr std::int64_t kMostSeconds = 3600;
 constexpr std::size_t kMostSteps = 16;
 constexpr std::size_t kMostText = 1000;
-// What would run whatever its arguments say.
+// Programs that run other programs, whatever their arguments are.
 constexpr absl::string_view kShells[] = {"sh",   "bash", "dash",    "zsh",   "ksh",     "env",
                                          "sudo", "eval", "python3", "perl",  "python",  "ssh",
                                          "su",   "ruby", "xargs",   "nohup", "busybox", "awk"};
@@ -123,7 +123,7 @@ absl::StatusOr<RunAction::Recovery> ParseRecovery(const Yaml& entry, absl::strin
   return recovery;
 }
 
-// A placeholder that nothing fills in would reach a command as it stands.
+// A placeholder that is not filled in would reach a command unchanged.
 absl::Status CheckPlaceholders(const Yaml& entry, absl::string_view file, const RunAction& action) {
   std::vector<std::string> words = {action.text};
   for (const Argv& step : action.steps) words.insert(words.end(), step.begin(), step.end());
@@ -152,7 +152,7 @@ absl::Status CheckPlaceholders(const Yaml& entry, absl::string_view file, const 
   return absl::OkStatus();
 }
 
-// What looks is run in a dry run, too, where nothing may be done.
+// A condition also runs in a dry run, which must not change anything.
 absl::Status CheckLooks(const Yaml& entry, absl::string_view file, const RunAction& action) {
   for (const auto* conditions : {&action.before, &action.after}) {
     for (const RunAction::Condition& condition : *conditions) {

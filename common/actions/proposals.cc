@@ -21,7 +21,7 @@ std::string Joined(std::initializer_list<absl::string_view> parts) {
   return joined;
 }
 
-// The actions of a diagnosis as they are found, each once.
+// Collects the actions of a diagnosis, each once.
 class Proposals {
  public:
   explicit Proposals(const std::string& diagnosis) : diagnosis_(diagnosis) {}
@@ -36,7 +36,7 @@ class Proposals {
     action.set_run(run);
     for (const std::string& line : plan) action.add_plan(line);
     *action.mutable_target() = device;
-    // (The address tells the device; its serial number is for providers.)
+    // (The address identifies the device; its serial number is for providers.)
     action.mutable_target()->clear_serial();
     const std::string id =
         Sha256Hex(Joined({label, device.node(), device.device(), device.pci_address(), run}));
@@ -53,7 +53,7 @@ class Proposals {
   std::vector<galen::v1::Action> actions_;
 };
 
-// What Galen can do itself, on each node where it is known of checks that the cause sits there.
+// Proposes the actions that Galen can carry out, on each node where checks show the cause.
 void ProposeRuns(const galen::v1::Cause& cause, const NodeActions& offered, Proposals& proposals) {
   if (cause.owner() == "customer") return;
   std::set<absl::string_view> checked;
@@ -67,7 +67,7 @@ void ProposeRuns(const galen::v1::Cause& cause, const NodeActions& offered, Prop
       if (action.run.has_value()) {
         const bool whole = action.run->target == RunAction::Target::kNode;
         const absl::StatusOr<Filled> filled = Fill(*action.run, whole ? node : device);
-        // Of a device that is not known well enough, people do it.
+        // If the device is not known well enough, people do it.
         if (filled.ok()) {
           proposals.Add(cause.label(), filled->text, whole ? node : device, action.name,
                         PlanOf(*action.run, *filled));

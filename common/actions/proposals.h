@@ -11,15 +11,15 @@
 namespace galen::actions {
 
 // The actions that a report proposes: for each confirmed cause that has a mitigation, that on each
-// device where the cause sits; without a device, one for the cause. And of what is `offered`, what
-// is for the cause, on each node that a check looked at which the cause cites: logs may name any
-// machine, and a bundle is of anywhere, so neither proposes what Galen would do itself. What is
-// merely presumed or suggested proposes nothing. State PROPOSED, with content_hash, without etag.
-// At most 200. Pure.
+// device where the cause sits; without a device, one for the cause. Also those `offered` actions
+// that are for the cause, on each node that a check cited by the cause examined. Logs may name any
+// machine, and a bundle may come from anywhere, so neither proposes an action that Galen would
+// carry out. Presumed or suggested causes propose nothing. State PROPOSED, with content_hash,
+// without etag. At most 200. Pure.
 std::vector<galen::v1::Action> ProposedBy(const galen::v1::Diagnosis& diagnosis,
                                           const NodeActions& offered);
 
-// SHA-256 over what an approval is for: name, label, text, target, run. Pure.
+// SHA-256 over the approved content: name, label, text, target, run. Pure.
 std::string ContentHash(const galen::v1::Action& action);
 
 }  // namespace galen::actions

@@ -62,7 +62,7 @@ std::string Typed(const Argv& argv) {
 absl::StatusOr<Filled> Fill(const RunAction& action, const galen::v1::Device& device) {
   if (!IsOf(device.node(), 253, ".-")) {
     return absl::InvalidArgumentError(
-        absl::StrCat(action.name, ": ", CleanText(device.node(), 100), ": is no node's name"));
+        absl::StrCat(action.name, ": ", CleanText(device.node(), 100), ": is not a node's name"));
   }
   Values values = {{"${node}", device.node()}};
   if (action.target == RunAction::Target::kGpu) {

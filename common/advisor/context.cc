@@ -25,7 +25,7 @@ absl::StatusOr<std::string> Word(absl::string_view field, absl::string_view text
     if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
       return absl::InvalidArgumentError(absl::StrCat(field, ": has control characters"));
     }
-    // The line is told apart by spaces and equal signs.
+    // Spaces and equal signs separate the parts of the line.
     word.push_back(c == ' ' || c == '=' ? '_' : c);
   }
   return word.empty() ? std::string("unknown") : word;

@@ -71,7 +71,7 @@ FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double a
     return verdict;
   }
   const int clean = std::countr_zero(history.last());
-  // Workloads that fail on it while the rest does not: each beside all others.
+  // Workloads that fail on it while the rest does not: each compared with all others.
   for (const DeviceHistory::Work& work : history.work()) {
     const std::int64_t failed = std::llround(work.failures);
     if (failed == 0) continue;
@@ -97,7 +97,7 @@ FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double a
   }
   verdict.workloads.clear();
   if (verdict.p < alpha && failures >= 2) {
-    // Failures that stopped, and never came back in as many runs as make that no accident.
+    // Failures that stopped, and have not returned in enough runs to exclude chance.
     const double again = static_cast<double>(failures) /
                          static_cast<double>(std::max<std::int64_t>(1, runs - clean));
     if (clean >= 64 || (clean > 0 && std::pow(1 - std::min(again, 0.999), clean) < alpha)) {
@@ -175,7 +175,7 @@ double FleetHistory::RateBeside(const Node& node, const Sums& sums) {
 }
 
 double FleetHistory::TailBeside(const Node& node, const Sums& sums) {
-  // Fisher's test beside the others: where these are few, their own rate is uncertain, too.
+  // Fisher's test against the others: if these are few, their own rate is uncertain, too.
   std::vector<Draw> draws;
   std::int64_t failures = 0;
   for (const auto& [context, own] : node.contexts) {

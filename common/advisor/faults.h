@@ -10,21 +10,21 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 
-// What the history of a machine or device says of its failures.
+// Classifies the failure history of a machine or device.
 namespace galen::advisor {
 
 // Benson, section 3.1.
 enum class FaultKind {
   kUnknown,     // too little is known
-  kHealthy,     // it fails no more than others
-  kTransient,   // it failed, and the same work ran on it afterwards: to run again is enough
-  kGray,        // it fails with some workloads and not with others: to be kept from those
-  kPersistent,  // it fails with whatever runs on it: to be taken out
+  kHealthy,     // it does not fail more than others
+  kTransient,   // it failed, and the same work ran on it afterwards: a rerun is enough
+  kGray,        // it fails with some workloads and not with others: keep those away from it
+  kPersistent,  // it fails with every workload: take it out of service
 };
 absl::string_view ToString(FaultKind kind);
 
-// What ran on one device and whether it failed there. Of workloads the kMost that ran most are told
-// apart (Misra and Gries, 1982); what the counts of the others lose is kept in the sums.
+// The runs on one device and whether they failed there. The kMost workloads that ran most are
+// counted separately (Misra and Gries, 1982); counts that the others lose are kept in the sums.
 class DeviceHistory {
  public:
   static constexpr std::size_t kMost = 8;
@@ -32,13 +32,13 @@ class DeviceHistory {
 
   std::int64_t runs() const { return runs_; }
   std::int64_t failures() const { return failures_; }
-  // Of the last 64 runs: 1 for a failure, the newest in the lowest bit.
+  // One bit for each of the last 64 runs: 1 for a failure, the newest in the lowest bit.
   std::uint64_t last() const { return last_; }
 
   struct Work {
     std::uint32_t workload = 0;
     std::uint32_t runs = 0;
-    double failures = 0;  // of `runs`: what the counts lose they lose of both alike
+    double failures = 0;  // of `runs`: lost counts are lost for both alike
   };
   const std::vector<Work>& work() const { return work_; }
 
@@ -51,30 +51,30 @@ class DeviceHistory {
 
 struct FaultVerdict {
   FaultKind kind = FaultKind::kUnknown;
-  double p = 1;  // of so many failures or more, were the device as good as the fleet
-  std::vector<std::uint32_t> workloads;  // of kGray: with which it fails
+  // Probability of this many failures or more if the device were as good as the fleet.
+  double p = 1;
+  std::vector<std::uint32_t> workloads;  // of kGray: the workloads with which it fails
   std::string reason;
 };
 
-// What the history says, given how often a run fails on a device of the fleet on average. `alpha`:
-// of each test. Pure.
+// Classifies the history, given the average failure rate of a run on a device of the fleet.
+// `alpha`: of each test. Pure.
 FaultVerdict TellFault(const DeviceHistory& history, double fleet_rate, double alpha = 0.001);
 
-// Histories of the machines of a fleet, at most `most`; what comes after is counted and left out. A
-// machine is held against the others of the same context, in each context that it was in: where all
-// machines fail more, or did before an upgrade, none is a lemon.
+// Histories of the machines of a fleet, at most `most`; further machines are counted and left out.
+// A machine is compared with the others of the same context, in each context that it was in: if all
+// machines fail more, or did before an upgrade, no machine is a lemon.
 class FleetHistory {
  public:
   explicit FleetHistory(std::size_t most = 1 << 17) : most_(most) {}
-  // Contexts of a machine that are told apart: the ones that it was in last.
+  // Contexts of a machine that are counted separately: the most recent ones.
   static constexpr std::size_t kMostContexts = 8;
-  // One run that used the machine and came to its end; `failed`: the failure is put down to this
-  // machine.
+  // One completed run that used the machine; `failed`: the failure is attributed to this machine.
   void Add(absl::string_view node, std::uint32_t context, std::uint32_t workload, bool failed);
 
   const DeviceHistory* Find(absl::string_view node) const;
-  // How often a run fails on one of the other machines, in the contexts that this one was in as
-  // often as it was in each.
+  // The failure rate of a run on the other machines, in the contexts of this one, weighted by its
+  // runs in each.
   double RateBeside(absl::string_view node) const;
   std::size_t nodes() const { return nodes_.size(); }
   std::int64_t left_out() const { return left_out_; }
@@ -85,9 +85,9 @@ class FleetHistory {
     std::int64_t failures = 0;
     FaultVerdict verdict;
   };
-  // Machines that fail more than the others of their context, of which at most `q` are not worse on
-  // average, worst first (after Kokolis et al., "Revisiting Reliability in Large-Scale Machine
-  // Learning Research Clusters", lemon nodes). At least `least_failures` each.
+  // Machines that fail more than the others of their context, worst first; on average at most a
+  // share of `q` of them are not worse (after Kokolis et al., "Revisiting Reliability in
+  // Large-Scale Machine Learning Research Clusters", lemon nodes). At least `least_failures` each.
   std::vector<Lemon> Lemons(double q = 0.05, std::int64_t least_failures = 3) const;
 
  private:
@@ -101,7 +101,8 @@ class FleetHistory {
     std::vector<std::pair<std::uint32_t, Sum>> contexts;  // the last one at the end
   };
   static double RateBeside(const Node& node, const Sums& sums);
-  // That the machine failed so often or more often, had it been like the others of each context.
+  // The probability of at least this many failures if the machine were like the others of each
+  // context.
   static double TailBeside(const Node& node, const Sums& sums);
   Sums SumsOfContexts() const;
 

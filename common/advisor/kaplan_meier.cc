@@ -64,7 +64,7 @@ std::vector<CurvePoint> KaplanMeier(absl::Span<const LifeCounts::Cell> cells, in
   std::vector<AtRisk> times;
   for (std::size_t age = 0; age + 1 < kAges; ++age) {
     if (hours[age] <= 0 && failures[age] <= 0) continue;
-    // Who failed was there for half of the interval on average.
+    // A failed run was at risk for half of the interval on average.
     const double width = AgeBegin(age + 1) - AgeBegin(age);
     times.push_back({AgeBegin(age + 1), hours[age] / width + failures[age] / 2, failures[age]});
   }

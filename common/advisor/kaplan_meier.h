@@ -6,10 +6,10 @@
 #include "absl/types/span.h"
 #include "common/advisor/life_counts.h"
 
-// How many live how long.
+// Survival: how many runs last how long.
 namespace galen::advisor {
 
-// A life: how long, and whether a failure ended it.
+// A lifetime, and whether a failure ended it.
 struct Life {
   double hours = 0;
   bool failed = false;
@@ -17,13 +17,13 @@ struct Life {
 
 struct CurvePoint {
   double hours = 0;
-  double surviving = 1;  // share that lives longer than `hours`
+  double surviving = 1;  // share that lasts longer than `hours`
   double low = 0;        // its 95 % interval (Greenwood, on the log-log scale)
   double high = 1;
 };
 // Kaplan and Meier's estimate (1958), a point at each time of a failure.
 std::vector<CurvePoint> KaplanMeier(std::vector<Life> lives);
-// The same of counts, by the actuarial method: a point at the end of each age. `signs`: at least
+// The same for counts, by the actuarial method: a point at the end of each age. `signs`: at least
 // one sign this strong; 0: all.
 std::vector<CurvePoint> KaplanMeier(absl::Span<const LifeCounts::Cell> cells, int least_sign);
 

@@ -29,12 +29,12 @@ constexpr std::array<absl::string_view, 20> kNeeds = {
     "fp8",        "fp64",       "gpudirect_rdma", "int8",      "multi_gpu", "multi_node", "nvlink",
     "p2p",        "rdma",       "reduce_scatter", "send_recv", "sharp",     "tf32"};
 
-// Without the local part, which says how it was built: "2.19.3" of "2.19.3+cuda12.2".
+// Without the local part, which describes the build: "2.19.3" of "2.19.3+cuda12.2".
 absl::string_view Released(absl::string_view version) {
   return version.substr(0, version.find('+'));
 }
 
-// The first so many parts.
+// The first parts, this many.
 absl::string_view Parts(absl::string_view version, std::ptrdiff_t count) {
   for (std::size_t i = 0; i < version.size(); ++i) {
     if (version[i] == '.' && --count == 0) return version.substr(0, i);
@@ -42,7 +42,7 @@ absl::string_view Parts(absl::string_view version, std::ptrdiff_t count) {
   return version;
 }
 
-// As OrderVersions(), in the parts that both have: what is not told is not 0.
+// Like OrderVersions(), in the parts that both have: a missing part is not 0.
 int OrderShared(absl::string_view a, absl::string_view b) {
   const auto parts =
       1 + std::min(std::count(a.begin(), a.end(), '.'), std::count(b.begin(), b.end(), '.'));
@@ -84,7 +84,7 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
   if (words.size() == 2 && words[0] == "needs") {
     if (!IsNeed(words[1])) {
       return absl::InvalidArgumentError(
-          absl::StrCat("\"", words[1], "\" is no word that a job may need (docs/advisor.md)"));
+          absl::StrCat("\"", words[1], "\" is not a need that a job can have (docs/advisor.md)"));
     }
     condition.kind = Kind::kNeeds;
     condition.word = words[1];
@@ -129,7 +129,7 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
       }
       if (part.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(part[0]))) {
         return absl::InvalidArgumentError(
-            absl::StrCat("\"", words[2], "\" is no range of versions: write >=2.19,<2.19.4"));
+            absl::StrCat("\"", words[2], "\" is not a range of versions: write >=2.19,<2.19.4"));
       }
       bound.version = std::string(part);
       condition.range.push_back(std::move(bound));

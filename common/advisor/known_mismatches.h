@@ -14,7 +14,8 @@
 
 namespace galen::advisor {
 
-// What is told of a job and its machines in the clear, as much or as little as both sides like.
+// Facts about a job and its machines that are registered in the clear, as much or as little as both
+// sides like.
 struct JobFacts {
   std::set<std::string> needs;                            // IsNeed()
   std::map<std::string, std::set<std::string>> versions;  // by component, of all ranks and machines
@@ -22,18 +23,18 @@ struct JobFacts {
   std::set<std::string> settings;                         // words of the provider: "acs_enabled"
 };
 
-// The words that a job may need: kinds of numbers, of collectives, of reach. A closed list, so that
-// none is a tenant's own.
+// The needs that a job can declare: kinds of numbers, of collectives, of reach. A closed list, so
+// that no tenant's own words are in it.
 bool IsNeed(absl::string_view word);
 
-// -1, 0, 1 as `a` is older than, as new as, newer than `b`: numbers by their value, part by part; a
-// part that is missing is 0, one that is no number compares as text.
+// -1, 0, 1 if `a` is older than, as new as, newer than `b`: numbers compare by value, part by part;
+// a missing part is 0, a part that is not a number compares as text.
 int OrderVersions(absl::string_view a, absl::string_view b);
 
 struct KnownMismatch {
   std::string name;
   std::string title;
-  bool error = false;  // else it is a warning
+  bool error = false;  // otherwise it is a warning
   std::string check;   // of knowledge/checks, that shows it
   std::string advice;
   std::string source;
@@ -42,14 +43,14 @@ struct KnownMismatch {
 // Known-bad combinations: knowledge/advisor. Immutable; thread-safe.
 class KnownMismatches {
  public:
-  // advisor/gpus.yaml and advisor/mismatches.yaml of the directories; a mismatch of a later one
-  // takes the place of one of the same name, its GPUs go first. NOT_FOUND: there is none;
-  // INVALID_ARGUMENT names file, line and remedy.
+  // advisor/gpus.yaml and advisor/mismatches.yaml of the directories; a later mismatch replaces one
+  // of the same name, and later GPUs take precedence. NOT_FOUND if there is none; INVALID_ARGUMENT
+  // names file, line and remedy.
   static absl::StatusOr<KnownMismatches> Load(const std::vector<std::string>& directories);
   static absl::StatusOr<KnownMismatches> Parse(absl::string_view gpus,
                                                absl::string_view mismatches);
 
-  // Those that hold, errors first. What is not told makes nothing hold.
+  // The mismatches that apply, errors first. A fact that was not registered makes nothing apply.
   std::vector<const KnownMismatch*> Find(const JobFacts& facts) const;
   std::size_t size() const { return rules_.size(); }
   std::vector<const KnownMismatch*> all() const;

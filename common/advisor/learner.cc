@@ -29,7 +29,7 @@ std::uint64_t HashOf(absl::string_view text) {
   return hash == 0 ? 1 : hash;
 }
 
-// Most significant first, those of one archetype and context as one.
+// Most significant first; those of one archetype and context count as one.
 std::vector<LearnedMismatch> OneOfEach(std::vector<LearnedMismatch> found) {
   std::stable_sort(found.begin(), found.end(),
                    [](const LearnedMismatch& a, const LearnedMismatch& b) {
@@ -79,7 +79,7 @@ absl::Status CheckRun(const RunRecord& run) {
     if (!(episode.begin >= at) || !(episode.end >= episode.begin) ||
         episode.end > run.hours + 1e-6) {
       return absl::InvalidArgumentError(
-          "episodes stand in order, do not overlap and lie within the run");
+          "episodes must be in order, must not overlap and must lie within the run");
     }
     at = episode.end;
   }
@@ -121,7 +121,7 @@ absl::Status Learner::Add(const RunRecord& run) {
   if (absl::Status status = CheckRun(run); !status.ok()) return status;
   ++runs_;
   const std::string named = absl::StrCat(run.archetype, " ", run.stack);
-  // All or none of them get a number: what is kept by number stays in step with the names.
+  // All or none of them get a number: data indexed by number stays in step with the names.
   if (!archetypes_.HasRoomFor(run.archetype) || !workload_names_.HasRoomFor(named) ||
       !contexts_.HasRoomFor(run.context)) {
     ++unnamed_;
@@ -133,7 +133,7 @@ absl::Status Learner::Add(const RunRecord& run) {
   if (*workload == workloads_.size()) workloads_.push_back({*archetype, {}});
   if (run.behaviour_known) workloads_[*workload].behaviour.Add(run.behaviour);
   const bool failed = run.ending == Ending::kFailed;
-  // A run that somebody stopped did not come to its end: what it would have done is not known.
+  // A run that somebody stopped was not completed: its outcome is unknown.
   if (run.ending != Ending::kStopped) {
     const double days = absl::ToDoubleHours(run.start - absl::UnixEpoch()) / 24;
     const double epoch = std::floor(std::max(0.0, days) / options_.epoch_days);
@@ -143,7 +143,7 @@ absl::Status Learner::Add(const RunRecord& run) {
   }
   const std::uint32_t machines = MachinesOf(*context, run.gpus);
   if (run.episodes.empty()) {
-    // Nobody looked for signs: that none was seen says nothing of what they do.
+    // Signs were not followed: their absence proves nothing.
     unfollowed_.Add(*workload, machines, 0, run.hours, Signs{}, failed, run.planned_hours);
   } else {
     for (const Episode& episode : run.episodes) {
@@ -151,7 +151,7 @@ absl::Status Learner::Add(const RunRecord& run) {
                  failed && &episode == &run.episodes.back(), run.planned_hours);
     }
   }
-  if (run.ending == Ending::kStopped) return absl::OkStatus();  // no machine is better for it
+  if (run.ending == Ending::kStopped) return absl::OkStatus();  // not better on any machine
   bool blamed = false;
   for (const std::string& node : run.nodes) {
     const bool here = failed && node == run.node;
@@ -188,8 +188,8 @@ LearnedMismatch Learner::Describe(const Mismatch& mismatch, bool together,
   learned.evidence = mismatch;
   learned.archetype = archetypes_.Text(workloads_[mismatch.workload].archetype);
   learned.context = contexts_.Text(mismatch.context);
-  // The versions of the group that fail here themselves; those of which too little is known go with
-  // the rest.
+  // The versions of the group that fail here themselves; versions with too little data go with the
+  // rest.
   std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> versions;
   for (const RunCounts::Cell& cell : cells) {
     const std::uint32_t of = together ? groups[cell.workload] : cell.workload;
@@ -220,8 +220,8 @@ Learned Learner::Learn() const {
   learned.runs = runs_;
   learned.left_out = counts_.left_out() + unnamed_;
   learned.q = options_.q;
-  // Each version by itself, and those that behave alike together: what one of them carries alone is
-  // clearer alone, what all of them do is clearer together.
+  // Each version by itself, and versions that behave alike together: a property of one version is
+  // clearer alone, a property of all is clearer together.
   const std::vector<std::uint32_t> groups = Groups();
   std::vector<Mismatch> tested = FindMismatches(counts_, options_.pairs);
   const std::size_t alone = tested.size();
@@ -247,7 +247,7 @@ Learned Learner::Learn() const {
     if (i < alone) {
       said.insert(place);
     } else if (said.contains(place)) {
-      continue;  // a version of it was found by itself
+      continue;  // a version of it was found separately
     }
     (mismatch.one_node ? learned.of_one_node : learned.mismatches)
         .push_back(Describe(mismatch, i >= alone, groups, cells));
@@ -258,7 +258,7 @@ Learned Learner::Learn() const {
   const std::vector<LifeCounts::Cell> lives = lives_.Cells();
   absl::StatusOr<HazardModel> hazard = FitHazard(lives, options_.fit);
   if (hazard.ok()) {
-    // A sign that was seen is a test, whether or not a failure came after it: tests that are chosen
+    // Each sign that was seen is a test, whether or not a failure followed: tests that are chosen
     // by their outcome find too much.
     for (const HazardModel::Sign& sign : hazard->signs) {
       if (sign.hours > 0) learned.sign_p.push_back(sign.p);
@@ -275,7 +275,7 @@ Learned Learner::Learn() const {
     }
     hazard = FitHazard(lives, fit);
   } else if (unfollowed_.cells() > 0) {
-    // How likely runs fail is known of all of them; what signs do to it is not.
+    // The failure rate of runs is known from all of them; the effect of signs is not.
     std::vector<LifeCounts::Cell> all = unfollowed_.Cells();
     all.insert(all.end(), lives.begin(), lives.end());
     FitOptions fit = options_.fit;

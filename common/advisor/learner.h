@@ -17,17 +17,17 @@
 #include "common/advisor/run_record.h"
 #include "common/advisor/versions_alike.h"
 
-// What recorded runs teach, in one pass and bounded memory.
+// Learns from recorded runs, in one pass and bounded memory.
 namespace galen::advisor {
 
 // Numbers for texts, from 0, as many as there is room for.
 class Names {
  public:
   explicit Names(std::size_t most) : most_(most) {}
-  // Nothing when the text is new and there is no room.
+  // Nothing if the text is new and there is no room.
   std::optional<std::uint32_t> Number(absl::string_view text);
   std::optional<std::uint32_t> Find(absl::string_view text) const;
-  // Whether Number() would give one.
+  // Whether Number() would return one.
   bool HasRoomFor(absl::string_view text) const {
     return texts_.size() < most_ || numbers_.contains(text);
   }
@@ -43,8 +43,8 @@ class Names {
 // A combination that fails more than its parts explain: one of an archetype and a context, however
 // many versions of the archetype carry it.
 struct LearnedMismatch {
-  // By archetype and context alone, so that it is the same whenever it is learned, of whatever
-  // versions: who revokes it is not warned again when more runs show another version.
+  // Depends only on archetype and context, so that it is the same whenever it is learned, from
+  // whatever versions: a revoked pattern does not warn again when more runs show another version.
   std::string id;
   std::string archetype;
   std::vector<std::string> stacks;  // the versions that carry it, sorted
@@ -58,23 +58,23 @@ struct LearnedBuildUp {
   HazardModel::Sign evidence;
 };
 
-// The machines of a run, as the hazard tells them apart: the number of their context, and how many.
+// The machines of a run in the model of the hazard: the number of their context, and how many.
 std::uint32_t MachinesOf(std::uint32_t context, std::int64_t gpus);
 
-// What was learned, as a value: shared by who asks while the next one is made.
+// The learned model, as a value: readers share it while the next one is made.
 struct Learned {
   std::int64_t runs = 0;
-  std::int64_t left_out = 0;  // of matching, for want of room
-  double q = 0;               // the false-discovery rate that the patterns were chosen at
+  std::int64_t left_out = 0;  // of matching, because there was no room
+  double q = 0;               // the false-discovery rate at which the patterns were selected
   std::size_t tested_pairs = 0;
   std::size_t tested_signs = 0;
   std::vector<double> sign_p;               // of each of these
   std::vector<LearnedMismatch> mismatches;  // most significant first
-  // Significant, but the larger part is of one machine; likewise.
+  // Significant, but most failures are of one machine; likewise.
   std::vector<LearnedMismatch> of_one_node;
   std::vector<LearnedBuildUp> build_ups;
   std::optional<HazardModel> hazard;  // with the effects of the build-ups alone
-  std::string no_hazard;              // why there is none
+  std::string no_hazard;              // the reason if there is none
   absl::flat_hash_map<std::string, std::uint32_t> contexts;  // to the number in `hazard`
   absl::flat_hash_map<std::string, std::uint32_t>
       workloads;  // "archetype stack" to the number in `hazard`
@@ -92,15 +92,15 @@ struct LearnerOptions {
   FitOptions fit;
 };
 
-// Takes runs one by one, in any order. Not thread-safe. The same runs in the same order teach the
-// same.
+// Takes runs one by one, in any order. Not thread-safe. The same runs in the same order give the
+// same result.
 class Learner {
  public:
   explicit Learner(LearnerOptions options = {});
   Learner(const Learner&) = delete;
   Learner& operator=(const Learner&) = delete;
 
-  // INVALID_ARGUMENT a run that cannot be one (says why; nothing of it is counted).
+  // INVALID_ARGUMENT for an invalid run, with the reason; nothing of it is counted.
   absl::Status Add(const RunRecord& run);
   Learned Learn() const;
   std::int64_t runs() const { return runs_; }
@@ -124,7 +124,7 @@ class Learner {
   std::vector<Workload> workloads_;
   RunCounts counts_;
   LifeCounts lives_;
-  LifeCounts unfollowed_;  // of runs of which no signs were followed
+  LifeCounts unfollowed_;  // of runs whose signs were not followed
   FleetHistory fleet_;
   std::int64_t runs_ = 0;
   std::int64_t unnamed_ = 0;

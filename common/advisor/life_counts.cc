@@ -34,7 +34,7 @@ std::size_t AgeOf(double hours) {
   if (!(hours >= kFirstAge)) return 0;
   const double steps = 2 * std::log2(hours / kFirstAge);
   std::size_t age = std::min<std::size_t>(kAges - 1, static_cast<std::size_t>(steps) + 1);
-  // What rounding did at the bounds.
+  // Corrects rounding at the bounds.
   while (age > 0 && hours < AgeBegin(age)) --age;
   while (age + 1 < kAges && hours >= AgeBegin(age + 1)) ++age;
   return age;
@@ -69,7 +69,7 @@ void LifeCounts::Add(std::uint32_t workload, std::uint32_t machines, double begi
   const std::uint32_t packed = Packed(signs);
   const std::size_t first = AgeOf(begin);
   std::size_t last = AgeOf(end);
-  // What fails at the very end of an age failed of its hours, and not of none of the next.
+  // A failure at the very end of an age belongs to its hours, not to the empty hours of the next.
   if (last > first && !(end > AgeBegin(last))) --last;
   for (std::size_t age = first; age <= last; ++age) {
     const double from = std::max(begin, AgeBegin(age));

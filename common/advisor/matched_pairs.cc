@@ -10,8 +10,8 @@
 namespace galen::advisor {
 namespace {
 
-// 12 bits of stratum beside the epoch (4 scale, 4 plan), 10 of epoch, 23 of workload and of context
-// each.
+// 12 bits of stratum in addition to the epoch (4 scale, 4 plan), 10 of epoch, 23 of workload and of
+// context each.
 constexpr std::uint32_t kEpochs = 1 << 10;
 constexpr std::uint64_t kNames = 1 << 23;
 
@@ -23,7 +23,7 @@ std::uint32_t StratumOf(std::uint32_t scale, std::uint32_t plan, std::uint32_t e
   return (std::min(scale, 15U) << 14) | (std::min(plan, 15U) << 10) | std::min(epoch, kEpochs - 1);
 }
 
-// A generator of its own, so that draws are the same everywhere (splitmix64; Steele et al., 2014).
+// Our own generator, so that draws are the same everywhere (splitmix64; Steele et al., 2014).
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : state_(seed) {}
@@ -37,7 +37,7 @@ class Draws {
   std::int64_t Below(std::int64_t bound) {
     return static_cast<std::int64_t>(((Next() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
   }
-  // How many marked ones are among `taken` of `all`.
+  // The number of marked ones among `taken` of `all`.
   std::int64_t Marked(std::int64_t taken, std::int64_t marked, std::int64_t all) {
     std::int64_t found = 0;
     for (std::int64_t i = 0; i < taken && marked > 0; ++i, --all) {
@@ -64,7 +64,7 @@ struct Count {
   Count operator-(const Count& less) const { return {runs - less.runs, failed - less.failed}; }
 };
 
-// Pairs each run of the smaller side with one of the larger, drawn without putting back.
+// Pairs each run of the smaller side with one of the larger, drawn without replacement.
 void Pair(const Count& treated, const Count& control, Draws& draws, Contrast& contrast) {
   const std::int64_t pairs = std::min(treated.runs, control.runs);
   if (pairs <= 0) return;
@@ -81,13 +81,13 @@ void Test(Contrast& contrast) {
       BinomialUpperTail(contrast.only_treated, contrast.only_treated + contrast.only_control, 0.5);
 }
 
-// Sums that are looked up by (what, stratum).
+// Sums that are looked up by (key, stratum).
 using Sums = absl::flat_hash_map<std::uint64_t, Count>;
 std::uint64_t SumKey(std::uint32_t what, std::uint32_t stratum) {
   return (std::uint64_t{what} << 32) | stratum;
 }
 
-// Whether the cell is worse than what its row and its column explain: the log of its odds beside
+// Whether the cell is worse than its row and its column explain: the log of its odds relative to
 // those of the row elsewhere, of others in the column and of others elsewhere, with Woolf's
 // standard error.
 double Interaction(const Count& cell, const Count& row, const Count& column, const Count& rest) {
@@ -114,7 +114,7 @@ struct Pool {
   std::int64_t votes = 0;
 };
 
-// Boyer and Moore's vote of two parts is their vote together.
+// Boyer and Moore's votes of two parts can be merged.
 void Vote(std::uint64_t node, std::int64_t votes, Pool& pool) {
   if (node == 0 || votes == 0) return;
   if (pool.node == node) {
@@ -159,7 +159,7 @@ void RunCounts::Add(std::uint32_t workload, std::uint32_t context, Stratum strat
   ++cell.runs;
   if (!failed) return;
   ++cell.failed;
-  // (A failure of no known machine speaks against every one.)
+  // (A failure without a known machine counts against every machine.)
   if (cell.votes == 0) {
     cell.node = node;
     cell.votes = node == 0 ? 0 : 1;
@@ -229,7 +229,7 @@ std::vector<Mismatch> FindMismatches(const RunCounts& counts, const PairOptions&
     Pool pool;
     const std::uint32_t workload = cells[begin].workload;
     const std::uint32_t context = cells[begin].context;
-    // Draws that depend on the cell alone: what else is tested changes nothing here.
+    // Draws depend on the cell alone: other tests do not change the result.
     Draws draws(options.seed ^ (std::uint64_t{workload} << 32) ^ context);
     while (end < cells.size() && cells[end].workload == workload && cells[end].context == context) {
       Count cell;

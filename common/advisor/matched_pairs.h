@@ -13,26 +13,26 @@
 
 // Which workloads fail on which hardware, as a quasi-experiment (QED; Krishnan and Sitaraman,
 // "Video Stream Quality Impacts Viewer Behavior", IMC 2012; named for this by Benson, section 5.1):
-// runs are paired that are equal in all but the one thing that is looked at, and the pairs of which
-// one failed are counted.
+// runs are paired that are equal in all but the property under test, and the pairs in which one run
+// failed are counted.
 namespace galen::advisor {
 
-// What runs are held equal in: how many GPUs, how long was planned, when. Small numbers.
+// The properties that paired runs share: number of GPUs, planned duration, time. Small numbers.
 struct Stratum {
   std::uint8_t scale = 0;
   std::uint8_t plan = 0;
   std::uint16_t epoch = 0;
 };
 
-// What was counted of runs. Outcomes are yes or no, so counts are all that pairs are made of: one
-// pass, whatever the number of runs.
+// Counts of runs. Outcomes are yes or no, so pairs can be made from counts alone: one pass,
+// whatever the number of runs.
 class RunCounts {
  public:
-  // Cells (workload, context, stratum) that are kept at most: 40 bytes each. When they are used up,
-  // epochs are merged two by two; what still has no room is left out and counted.
+  // Maximum of cells (workload, context, stratum): 40 bytes each. When they are used up, epochs are
+  // merged two by two; runs that still have no room are left out and counted.
   explicit RunCounts(std::size_t most_cells = 1 << 18) : most_cells_(most_cells) {}
 
-  // `node`: what a failure is put down to, 0 not known.
+  // `node`: the machine that a failure is attributed to, 0 unknown.
   void Add(std::uint32_t workload, std::uint32_t context, Stratum stratum, bool failed,
            std::uint64_t node);
 
@@ -46,8 +46,8 @@ class RunCounts {
     std::uint32_t stratum = 0;
     std::int64_t runs = 0;
     std::int64_t failed = 0;
-    std::uint64_t node = 0;  // that may stand behind most failures (Boyer and Moore's vote)
-    std::int64_t votes = 0;  // at least so many more failures are of `node` than of all others
+    std::uint64_t node = 0;  // that may have most failures (Boyer and Moore's vote)
+    std::int64_t votes = 0;  // at least this many more failures are of `node` than of all others
   };
   // In a fixed order.
   std::vector<Cell> Cells() const;
@@ -68,11 +68,11 @@ class RunCounts {
   std::int64_t left_out_ = 0;
 };
 
-// What pairs say of a workload on a context.
+// The result of comparing pairs, for a workload on a context.
 struct Contrast {
   std::int64_t pairs = 0;
-  std::int64_t only_treated = 0;  // pairs of which only the run here failed
-  std::int64_t only_control = 0;  // pairs of which only the other one failed
+  std::int64_t only_treated = 0;  // pairs in which only the run here failed
+  std::int64_t only_control = 0;  // pairs in which only the other one failed
   double p = 1;                   // sign test, exact, one-sided
 };
 
@@ -81,28 +81,28 @@ struct Mismatch {
   std::uint32_t context = 0;
   std::int64_t runs = 0;
   std::int64_t failed = 0;
-  double expected = 0;  // failures, were workload and context each as bad as elsewhere
+  double expected = 0;  // expected failures if workload and context were each as bad as elsewhere
   Contrast elsewhere;   // the same workload on other contexts
   Contrast others;      // other workloads on the same context
   double p_interaction = 1;
-  double p = 1;  // the largest of the three: all have to hold
-  // The larger part of the failures is of one machine: it and not the context is to be looked at.
+  double p = 1;  // the largest of the three: all have to be significant
+  // Most failures are of one machine: examine it, not the context.
   bool one_node = false;
 };
 
 struct PairOptions {
   std::uint64_t seed = 1;  // of the draws of partners
-  // Of less nothing is tested. (How many of them failed must not matter: tests that are chosen by
-  // their outcome find too much.)
+  // Cells with fewer runs are not tested. (The number of failures must not matter: tests that are
+  // chosen by their outcome find too much.)
   std::int64_t least_runs = 20;
-  // Which workloads are taken together (versions that behave alike); empty: none.
+  // Groups of workloads that are tested together (versions that behave alike); empty: none.
   std::function<std::uint32_t(std::uint32_t workload)> group;
 };
 
-// Each workload on each context of which there are enough runs, most significant first. A mismatch
-// is that a workload fails on a context more than it does elsewhere, and more than others do there,
-// and more than both together explain: a workload that fails everywhere, or a context on which
-// everything fails, is none. The p-values are of these hypotheses as they are; multiple testing is
+// Each workload on each context with enough runs, most significant first. A mismatch is that a
+// workload fails on a context more than it does elsewhere, and more than others do there, and more
+// than both together explain: a workload that fails everywhere, or a context on which everything
+// fails, is not a mismatch. The p-values are of these hypotheses as they are; multiple testing is
 // the caller's (statistics.h). Equal counts and seeds give equal results.
 std::vector<Mismatch> FindMismatches(const RunCounts& counts, const PairOptions& options = {});
 

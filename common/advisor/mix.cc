@@ -19,8 +19,8 @@ constexpr std::array<absl::string_view, 22> kOperators = {
     "normalization", "optimizer",   "other",      "quantization", "reduce_scatter", "reduction",
     "routing",       "send_recv",   "softmax",    "sort_scan"};
 
-// What stands in the name of a kernel of a collective: of NCCL and RCCL (AllReduce), XLA
-// (all-reduce), others (all_reduce).
+// Parts of the names of collective kernels: of NCCL and RCCL (AllReduce), XLA (all-reduce), others
+// (all_reduce).
 constexpr std::array<std::pair<absl::string_view, absl::string_view>, 8> kCollectives = {
     {{"allreduce", "all_reduce"},
      {"allgather", "all_gather"},
@@ -54,7 +54,7 @@ absl::StatusOr<OperatorMix> Normalised(OperatorMix mix) {
   return mix;
 }
 
-// The reference machine: what one H100 SXM5 reaches in practice (../shared/facts/hardware.yaml: 989
+// The reference machine: practical rates of one H100 SXM5 (../shared/facts/hardware.yaml: 989
 // TFLOPS dense of bf16, of which large multiplications reach some 70 % and attention half of that;
 // HBM 3,350 GB/s; NVLink 450 GB/s a direction; 400 Gb/s a GPU between nodes).
 constexpr double kGemmRate = 0.7 * 989e12;
@@ -86,7 +86,7 @@ absl::StatusOr<OperatorMix> MixOf(const profile::TraceReport& trace,
       } else if (family.kind == profile::Kind::kMemory) {
         mix["memory"] += time;
       } else {
-        // A site's own family would tell more than the closed list does.
+        // A site's own family would reveal more than the closed list does.
         mix[IsOperator(family.name) ? family.name : "other"] += time;
       }
     }
@@ -128,8 +128,8 @@ absl::StatusOr<OperatorMix> MixOf(const Declared& d) {
   const double tokens = number(d.micro_batch) * s;  // of a micro-batch on one GPU
   const double layers = number(d.layers) / number(d.pipeline);
   const double tensor = number(d.tensor);
-  const double passes = d.training ? 3 : 1;  // backward computes twice what forward does
-  const double ways = d.training ? 2 : 1;    // and sends as much
+  const double passes = d.training ? 3 : 1;  // backward computes twice as much as forward
+  const double ways = d.training ? 2 : 1;    // and sends the same amount
   const double active = number(std::min(d.active, d.experts));
   const double weights = layers * (4 * h * h + 2 * h * ffn * number(d.experts)) / tensor;
   const double used = layers * (4 * h * h + 2 * h * ffn * active) / tensor;
@@ -160,7 +160,7 @@ absl::StatusOr<OperatorMix> MixOf(const Declared& d) {
           ways * layers * 2 * tokens * h * 2 * active / RateOf(tensor * number(d.expert));
     }
   }
-  // Once a step, spread over its micro-batches; experts are held by `expert` groups.
+  // Once per step, spread over its micro-batches; experts are held by `expert` groups.
   const double steps = number(d.accumulation);
   const double held = weights / (d.experts > 1 ? number(d.expert) : 1);
   if (d.training) {

@@ -10,27 +10,26 @@
 #include "common/profile/families.h"
 #include "common/profile/report.h"
 
-// What a workload is made of, as its tenant sees it. Nothing of this leaves the tenant's side but
-// what signature.h makes of it.
+// The composition of a workload, as its tenant sees it. Only the output of signature.h leaves the
+// tenant's side.
 namespace galen::advisor {
 
 // Shares of GPU time by operator; they add up to 1, or there is none. Operators are words of a
-// closed list (Operators()) and never names of the tenant's.
+// closed list (Operators()) and never the tenant's own names.
 using OperatorMix = std::map<std::string, double>;
 
 // The closed list, sorted: families of compute kernels (knowledge/profile) and kinds of
 // collectives.
 bool IsOperator(absl::string_view word);
 
-// The mix of a profiled job: all devices together. Collectives are told apart by the names of their
-// kernels; where a name does not say which ("nccl:other") it is "collective". INVALID_ARGUMENT:
-// nothing ran on a GPU. For the shares of collectives to be told apart, the trace has to be
-// analysed with AnalyseOptions::kernels large enough for all (what is missing counts as
-// "collective").
+// The mix of a profiled job: all devices together. Collectives are distinguished by the names of
+// their kernels; if a name does not show which ("nccl:other") it is "collective". INVALID_ARGUMENT:
+// nothing ran on a GPU. To distinguish the shares of collectives, analyse the trace with
+// AnalyseOptions::kernels large enough for all (missing ones count as "collective").
 absl::StatusOr<OperatorMix> MixOf(const profile::TraceReport& trace,
                                   const profile::Families& families);
 
-// A workload as who starts it declares it, when there is no profile.
+// A workload as declared by its launcher, if there is no profile.
 struct Declared {
   std::int64_t layers = 0;
   std::int64_t hidden = 0;

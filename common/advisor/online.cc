@@ -38,7 +38,7 @@ Step OnHazard(const Hazard& hazard, const BuildUpSigns& signs, absl::Time now,
   using Stage = Confirmation::Stage;
   if (!hazard.known || hazard.because.empty() || hazard.probability < options.least_probability ||
       hazard.ratio.low < options.least_ratio) {
-    // What was refuted or alarmed stays so until something new is seen.
+    // A refuted or alarmed sign stays so until there is new evidence.
     return {};
   }
   if (confirmation.stage == Stage::kConfirmed) return {};
@@ -60,7 +60,7 @@ Step OnHazard(const Hazard& hazard, const BuildUpSigns& signs, absl::Time now,
 Step OnTest(absl::string_view check, TestResult result, absl::Time now,
             Confirmation& confirmation) {
   using Stage = Confirmation::Stage;
-  // Only the test that was asked for counts.
+  // Only the requested test counts.
   if (confirmation.stage != Stage::kTesting || confirmation.check != check) return {};
   confirmation.since = now;
   switch (result) {

@@ -10,8 +10,8 @@
 #include "common/advisor/learner.h"
 #include "common/advisor/signs.h"
 
-// What is said of a job while it runs. Nobody is alarmed by a hazard alone: a micro-benchmark of
-// what the sign is about has to fail first.
+// The warnings about a job while it runs. A hazard alone never raises an alarm: a micro-benchmark
+// for the sign has to fail first.
 namespace galen::advisor {
 
 struct RunningJob {
@@ -24,11 +24,11 @@ struct RunningJob {
 };
 
 struct Hazard {
-  bool known = false;  // false: nothing was learned yet, `why` says what is missing
+  bool known = false;  // false: nothing was learned yet, `why` gives the reason
   std::string why;
-  double probability = 0;    // of failing within the horizon
+  double probability = 0;    // probability of failure within the horizon
   double horizon = 0;        // hours
-  HazardModel::Ratio ratio;  // beside the same job without signs
+  HazardModel::Ratio ratio;  // compared with the same job without signs
   struct Because {
     std::size_t sign = 0;
     double ratio = 1;
@@ -40,28 +40,28 @@ Hazard HazardOf(const Learned& learned, const RunningJob& job, double horizon_ho
 struct AlarmOptions {
   double least_probability = 0.05;  // within the horizon
   double least_ratio =
-      2;  // and so many times the hazard without signs, by the lower end of its interval
+      2;  // and this multiple of the hazard without signs, by the lower end of its interval
   absl::Duration retry = absl::Minutes(30);  // after a test that did not run
   absl::Duration quiet = absl::Hours(6);     // after one that passed, unless the hazard doubles
-  absl::Duration lost = absl::Hours(2);      // after one that nobody answered
+  absl::Duration lost = absl::Hours(2);      // after one that was never answered
 };
 
-// How the confirmation of one job stands. Plain data, to be kept (to the nanosecond).
+// State of the confirmation of one job. Plain data, to be stored (to the nanosecond).
 struct Confirmation {
   enum class Stage {
     kQuiet,
-    kTesting,    // the check was asked for and has not answered
+    kTesting,    // the check was requested and has not answered
     kConfirmed,  // it failed: the owner was alarmed
-    kRefuted,    // it passed: the sign was none, for now
+    kRefuted,    // the check passed: the sign was false, for now
     kUntested,   // it could not run: unknown, which is neither
   };
   Stage stage = Stage::kQuiet;
   std::string check;
   absl::Time since = absl::InfinitePast();
-  double probability = 0;  // when the check was asked for
+  double probability = 0;  // when the check was requested
 };
 
-// What is to be done now.
+// The next step.
 struct Step {
   enum class Do { kNothing, kRunCheck, kAlarm };
   Do what = Do::kNothing;
@@ -69,11 +69,11 @@ struct Step {
   std::string reason;  // one sentence
 };
 
-// The next step for a job. Asks for at most one check at a time. Pure.
+// The next step for a job. Requests at most one check at a time. Pure.
 Step OnHazard(const Hazard& hazard, const BuildUpSigns& signs, absl::Time now,
               const AlarmOptions& options, Confirmation& confirmation);
 
-// What the check said. The one way to an alarm.
+// Takes the result of the check. This is the only way to an alarm.
 enum class TestResult { kPassed, kFailed, kNotRun };
 Step OnTest(absl::string_view check, TestResult result, absl::Time now, Confirmation& confirmation);
 

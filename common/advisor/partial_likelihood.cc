@@ -10,12 +10,12 @@
 namespace galen::advisor {
 namespace {
 
-// Below this the signed root is so near zero that rounding is as large as its correction; who is
-// there is far from any rate of discoveries.
+// Below this the signed root is so near zero that rounding is as large as its correction; such a
+// sign is far from any discovery.
 constexpr double kLeastRoot = 0.05;
 
 // Inverts `a`, symmetric and positive definite, by Gauss and Jordan, with the logarithm of its
-// determinant. False where it is neither.
+// determinant. False if it is neither.
 bool Invert(EffectMatrix a, EffectMatrix& inverse, double& log_determinant) {
   const std::size_t n = a.size();
   inverse.assign(n, Effects{});
@@ -132,7 +132,7 @@ std::optional<Estimate> Maximise(const Strata& strata, absl::Span<const std::siz
       largest = std::max(largest, std::abs(step[i]));
     }
     if (largest < 1e-8) return found;
-    // The step is halved until it does not make it worse.
+    // The step is halved until it is not worse.
     bool better = false;
     for (double size = std::min(1.0, 2 / largest); size > 1e-6 && !better; size /= 2) {
       Effects tried = found.effects;

@@ -13,7 +13,8 @@
 namespace galen::advisor {
 namespace {
 
-// Sets the hours to what each workload adds beside the others of its strata, given the effects.
+// Sets the hours to each workload's contribution relative to the others of its strata, given the
+// effects.
 void WeighWorkloads(absl::Span<const std::size_t> which, const Effects& effects, double shrink,
                     Strata& strata) {
   const std::vector<LifeCounts::Cell>& cells = strata.cells;
@@ -40,8 +41,8 @@ void WeighWorkloads(absl::Span<const std::size_t> which, const Effects& effects,
   }
 }
 
-// Effects and what workloads add (as the hours of `strata`), each from the other in turn. Nothing:
-// there is no estimate.
+// Effects and contributions of workloads (as the hours of `strata`), each from the other in turn.
+// Nothing if there is no estimate.
 std::optional<Estimate> FitEffects(absl::Span<const std::size_t> which, double shrink,
                                    Strata& strata) {
   for (std::size_t k = 0; k < strata.cells.size(); ++k) strata.hours[k] = strata.cells[k].hours;
@@ -56,7 +57,7 @@ std::optional<Estimate> FitEffects(absl::Span<const std::size_t> which, double s
 }
 
 // The signs whose effects can be estimated together, and those that stood highest before every
-// failure that could tell.
+// informative failure.
 struct Estimable {
   std::vector<std::size_t> together;
   std::vector<std::size_t> always_top;
@@ -71,7 +72,8 @@ Estimable EstimableOf(const Strata& strata, absl::Span<const std::size_t> signs)
   return estimable;
 }
 
-// Of signs that cannot be told apart that of the fewest failures is given up, until the others can.
+// Among signs that cannot be distinguished, the one with the fewest failures is dropped, until the
+// others can be estimated.
 Estimate FitWhatCan(const HazardModel& model, double shrink, std::vector<std::size_t>& which,
                     Strata& strata) {
   for (;;) {
@@ -84,9 +86,9 @@ Estimate FitWhatCan(const HazardModel& model, double shrink, std::vector<std::si
   }
 }
 
-// How likely each effect is where there is none. Among few, the hours that a failure cuts short are
-// part of what it is compared with: failures would be spread wider than by chance. So the test has
-// the hours as they would have been.
+// The probability of each effect under the null hypothesis. In small groups, the hours that a
+// failure cuts short are part of the comparison: failures would seem more spread than by chance. So
+// the test uses the hours as they would have been.
 void TestSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> signs,
                double shrink, HazardModel& model) {
   Strata strata = StrataOf(cells);
@@ -105,7 +107,7 @@ void TestSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::s
   }
 }
 
-// The effects, with the hours that there were.
+// Estimates the effects, given the hours at risk.
 void EstimateSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const std::size_t> signs,
                    double shrink, HazardModel& model) {
   Strata strata = StrataOf(cells);
@@ -119,8 +121,8 @@ void EstimateSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const st
       model.covariance[which[i]][which[j]] = fitted.covariance[i][j];
     }
   }
-  // Each beside those before it, the least likely by chance first: of two that came together one
-  // has the effect.
+  // Each sign given those before it, the least likely by chance first: if two occurred together,
+  // one has the effect.
   std::stable_sort(
       estimable.always_top.begin(), estimable.always_top.end(),
       [&](std::size_t a, std::size_t b) { return model.signs[a].p < model.signs[b].p; });
@@ -137,7 +139,7 @@ void EstimateSigns(absl::Span<const LifeCounts::Cell> cells, absl::Span<const st
 
 // Baseline and factors, each from the others in turn, until they stand still (iterative
 // proportional fitting); a factor is drawn towards 1 by `shrink` failures, an age by one to all of
-// them: that nobody failed there yet is no certainty that nobody will.
+// them: an age without failures so far does not make failures impossible.
 void FitFactors(absl::Span<const LifeCounts::Cell> cells, double shrink, HazardModel& model) {
   using Factors = absl::flat_hash_map<std::uint32_t, double>;
   const auto factor = [](const Factors& factors, std::uint32_t of) {
@@ -162,7 +164,7 @@ void FitFactors(absl::Span<const LifeCounts::Cell> cells, double shrink, HazardM
     const double all = std::accumulate(failures.begin(), failures.end(), 0.0) /
                        std::accumulate(expected.begin(), expected.end(), 0.0);
     for (std::size_t age = 0; age < kAges; ++age) {
-      // An age that nobody came to is as bad as the one before.
+      // An age without runs has the hazard of the one before.
       model.base[age] = expected[age] > 0 ? (failures[age] + 1) / (expected[age] + 1 / all)
                         : age > 0         ? model.base[age - 1]
                                           : all;
@@ -253,7 +255,7 @@ absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> given,
     const bool kept = options.keep.empty() || (i < options.keep.size() && options.keep[i]);
     if (kept && sign.hours > 0 && sign.hours < model.hours && sign.failures > 0) signs.push_back(i);
   }
-  // (First, so that what it takes is free again.)
+  // (First, so that its memory is free again.)
   TestSigns(given, signs, options.shrink, model);
   EstimateSigns(given, signs, options.shrink, model);
   FitFactors(given, options.shrink, model);

@@ -12,7 +12,7 @@
 #include "common/advisor/life_counts.h"
 #include "common/advisor/run_record.h"
 
-// What signs do to the hazard.
+// Estimates the effects of signs on the hazard.
 namespace galen::advisor {
 
 // Proportional hazards: the hazard of a run of an age with signs x is base[age] * exp(sum of effect
@@ -20,8 +20,9 @@ namespace galen::advisor {
 struct HazardModel {
   struct Sign {
     double effect = 0;  // log of the ratio of hazards a level
-    // Standard error; 0: not estimated, for the sign was seen in no failure or never, or cannot be
-    // told from others. (Of one that stood highest before every failure: TopEffectOf().)
+    // Standard error; 0: not estimated, because the sign was never seen, or in no failure, or
+    // cannot be distinguished from others. (For a sign that stood highest before every failure:
+    // TopEffectOf().)
     double error = 0;
     double p = 1;      // of a sign that raises nothing (UpperTailOf(), TopTailOf())
     double hours = 0;  // at risk with the sign
@@ -30,7 +31,7 @@ struct HazardModel {
   std::array<Sign, kMostSigns> signs;
   std::array<double, kAges> base{};                        // failures an hour
   std::vector<std::array<double, kMostSigns>> covariance;  // of effects
-  // Factors; what is not here has 1.
+  // Factors; missing ones are 1.
   absl::flat_hash_map<std::uint32_t, double> workloads;
   absl::flat_hash_map<std::uint32_t, double> machines;
   double failures = 0;
@@ -39,10 +40,11 @@ struct HazardModel {
   // Failures an hour.
   double Rate(std::size_t age, const Signs& signs_now, std::uint32_t workload,
               std::uint32_t machines_now) const;
-  // Of failing within the next `horizon` hours at this age, the signs staying as they are.
+  // The probability of failure within the next `horizon` hours at this age, if the signs stay as
+  // they are.
   double Probability(double hours, double horizon, const Signs& signs_now, std::uint32_t workload,
                      std::uint32_t machines_now) const;
-  // How many times the hazard of the same run without signs, with its 95 % interval.
+  // The hazard relative to the same run without signs, with its 95 % interval.
   struct Ratio {
     double value = 1;
     double low = 1;
@@ -53,12 +55,12 @@ struct HazardModel {
 
 // Cox's model (1972) on counts, stratified by place and with Breslow's baseline, by Newton's
 // method; then the baseline and the factors of workloads and machines one after the other; these
-// are drawn towards 1 by as many failures as `shrink` (gamma and Poisson). FAILED_PRECONDITION:
+// are shrunk towards 1 by the weight of `shrink` failures (gamma and Poisson). FAILED_PRECONDITION:
 // fewer than `least_failures`, or no hours.
 struct FitOptions {
   double least_failures = 10;
   double shrink = 5;
-  // Of the effects that count: others are 0 in the model that is given. Empty: all.
+  // The effects that count: others are 0 in the given model. Empty: all.
   std::vector<bool> keep;
 };
 absl::StatusOr<HazardModel> FitHazard(absl::Span<const LifeCounts::Cell> cells,

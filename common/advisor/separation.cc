@@ -6,10 +6,10 @@
 namespace galen::advisor {
 namespace {
 
-// Effects of a level beyond it are as good as certainty.
+// Effects of a level beyond it count as certainty.
 constexpr double kMostEffect = 12;
 
-// The log of how likely each failure is to be at the highest level of its stratum.
+// The log of the probability that each failure is at the highest level of its stratum.
 double LogTop(const Strata& strata, absl::Span<const std::size_t> which, const Effects& effects,
               std::size_t sign, double effect) {
   const std::vector<LifeCounts::Cell>& cells = strata.cells;
@@ -40,7 +40,7 @@ double LogTop(const Strata& strata, absl::Span<const std::size_t> which, const E
   return log;
 }
 
-// Where LogTop, which rises with the effect, is `log`.
+// The effect at which LogTop, which rises with the effect, is `log`.
 double EffectAt(const Strata& strata, absl::Span<const std::size_t> which, const Effects& effects,
                 std::size_t sign, double log) {
   double low = -kMostEffect;

@@ -58,7 +58,7 @@ absl::Status CheckMix(const OperatorMix& mix) {
     if (!IsOperator(word)) {
       return absl::InvalidArgumentError(
           absl::StrCat("\"", absl::CHexEscape(word.substr(0, 64)),
-                       "\" is no operator of the closed list: it might tell more than the "
+                       "\" is not an operator of the closed list: it might tell more than the "
                        "signature is to tell"));
     }
     if (!(share >= 0 && share <= 1)) {
@@ -125,7 +125,7 @@ absl::StatusOr<Signature> Sign(absl::string_view key, const OperatorMix& mix, st
     return absl::InvalidArgumentError("more than 64 components with a version");
   }
   GALEN_RETURN_IF_ERROR(CheckMix(mix));
-  // The words before each text keep one from standing for the other.
+  // The prefixes prevent one text from passing as the other.
   return Signature{
       HmacSha256Hex(key, absl::StrCat("galen archetype 1\n", CanonicalMix(mix, gpus, grain)))
           .substr(0, kTokenDigits),

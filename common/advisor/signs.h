@@ -12,22 +12,22 @@
 
 namespace galen::advisor {
 
-// What builds up before failures, and what confirms it.
+// Signs that build up before failures, and the checks that confirm them.
 struct BuildUpSign {
   std::string name;
   std::string title;
   std::string resource;            // memory, network, compute, storage or host
   std::string check;               // of knowledge/checks: the micro-benchmark of this resource
-  std::array<double, 3> levels{};  // from where on it is 1, 2, 3
+  std::array<double, 3> levels{};  // thresholds of the levels 1, 2, 3
   std::string unit;
   std::string source;
 };
 
-// advisor/buildup.yaml of the knowledge, at most kMostSigns. Their places are what is recorded, so
-// a site adds its own at the end. Immutable; thread-safe.
+// advisor/buildup.yaml of the knowledge, at most kMostSigns. Their positions are recorded, so a
+// site adds its own at the end. Immutable; thread-safe.
 class BuildUpSigns {
  public:
-  // NOT_FOUND: no directory has it; INVALID_ARGUMENT names file, line and remedy.
+  // NOT_FOUND if no directory has it; INVALID_ARGUMENT names file, line and remedy.
   static absl::StatusOr<BuildUpSigns> Load(const std::vector<std::string>& directories);
   static absl::StatusOr<BuildUpSigns> Parse(absl::string_view text, absl::string_view file);
 
@@ -35,9 +35,9 @@ class BuildUpSigns {
   const BuildUpSign* Find(std::size_t place) const {
     return place < signs_.size() ? &signs_[place] : nullptr;
   }
-  // Nothing: no such sign.
+  // Nothing if there is no such sign.
   const BuildUpSign* Find(absl::string_view name, std::size_t& place) const;
-  // How strong a value is: 0 to 3.
+  // The level of a value: 0 to 3.
   static std::uint8_t LevelOf(const BuildUpSign& sign, double value);
 
  private:

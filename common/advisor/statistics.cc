@@ -105,7 +105,7 @@ double HypergeometricUpperTail(std::int64_t hits, absl::Span<const Draw> strata)
     if (!(variance > 0)) return 0;
     return NormalUpperTail((number - 0.5 - mean) / std::sqrt(variance));
   }
-  // How likely each number of hits is so far; the last place is of `hits` and more.
+  // The probability of each number of hits so far; the last place is for `hits` and more.
   const auto most = static_cast<std::size_t>(hits);
   std::vector<double> sum(most + 1, 0);
   sum[0] = 1;

@@ -8,20 +8,20 @@
 
 namespace galen::advisor {
 
-// P(X >= successes) of so many independent trials that each succeed with `probability`. Exact (by
-// the regularised incomplete beta function). 1 when successes <= 0.
+// P(X >= successes) of this many independent trials that each succeed with `probability`. Exact (by
+// the regularised incomplete beta function). 1 if successes <= 0.
 double BinomialUpperTail(std::int64_t successes, std::int64_t trials, double probability);
 
-// P(X >= hits) when `draws` are taken out of `all`, of which `marked` are marked, and none is put
-// back: Fisher's exact test, one-sided. Arguments that contradict each other give 1.
+// P(X >= hits) for `draws` without replacement from `all`, of which `marked` are marked: Fisher's
+// exact test, one-sided. Contradictory arguments give 1.
 double HypergeometricUpperTail(std::int64_t hits, std::int64_t draws, std::int64_t marked,
                                std::int64_t all);
 
-// The same of the hits of several draws together, each out of a whole of its own: the exact test of
-// a common odds ratio of 1 over strata (Gart, "Point and interval estimation of the common odds
-// ratio in the combination of 2 x 2 tables with fixed marginals", 1970). With more than 256 hits by
-// the normal distribution of Mantel and Haenszel (1959), with its correction for continuity. Where
-// there are no more hits than are to be expected of several draws it is 1.
+// The same for the hits of several draws together, each from a separate whole: the exact test of a
+// common odds ratio of 1 over strata (Gart, "Point and interval estimation of the common odds ratio
+// in the combination of 2 x 2 tables with fixed marginals", 1970). With more than 256 hits by the
+// normal distribution of Mantel and Haenszel (1959), with its correction for continuity. It is 1 if
+// there are no more hits than several draws are expected to give.
 struct Draw {
   std::int64_t draws = 0;
   std::int64_t marked = 0;
@@ -32,12 +32,12 @@ double HypergeometricUpperTail(std::int64_t hits, absl::Span<const Draw> strata)
 // P(Z >= z) of a standard normal Z.
 double NormalUpperTail(double z);
 
-// Which of the hypotheses are discoveries when at most `q` of the discoveries may be false on
-// average (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995): one flag a
-// p-value. A p-value that is not a number between 0 and 1 is no discovery, but counts as a test.
+// The discoveries among the hypotheses if at most a share of `q` of them may be false on average
+// (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995): one flag for each
+// p-value. A p-value that is not a number between 0 and 1 is not a discovery, but counts as a test.
 std::vector<bool> BenjaminiHochberg(absl::Span<const double> p_values, double q);
 
-// A share with its 95 % interval (Wilson, 1927). Of no trials: 0, from 0 to 1.
+// A share with its 95 % interval (Wilson, 1927). Without trials: 0, from 0 to 1.
 struct Share {
   double value = 0;
   double low = 0;

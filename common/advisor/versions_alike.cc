@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostCompared = 256;
 
-// By how much more than noise allows two versions differ.
+// The difference of two versions beyond noise.
 double Distance(const Behaviour& a, const Behaviour& b) {
   double largest = 0;
   for (std::size_t i = 0; i < kBehaviours; ++i) {
@@ -19,7 +19,7 @@ double Distance(const Behaviour& a, const Behaviour& b) {
   return largest;
 }
 
-// Who is known no better would be alike to all.
+// A version with fewer runs would be similar to all.
 bool IsKnown(const Behaviour& version, std::int64_t least_runs) {
   constexpr double kMostNoise = 0.5;
   if (version.runs() < least_runs) return false;

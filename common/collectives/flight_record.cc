@@ -135,7 +135,7 @@ absl::StatusOr<FlightRecord> ParseFlightRecord(absl::string_view bytes) {
 TraceVerdict JudgeTraces(const std::map<int, FlightRecord>& ranks,
                          const std::set<std::string>& equal_sizes) {
   TraceVerdict verdict;
-  // Of each group: how far each rank came, and what is the first that some rank waits for.
+  // State of one group: how far each rank came, and the first operation that some rank waits for.
   struct Group {
     std::string description;
     std::set<int> members;
@@ -175,7 +175,7 @@ TraceVerdict JudgeTraces(const std::map<int, FlightRecord>& ranks,
       }
       const auto last = group.last.find(member);
       const std::int64_t reached = last == group.last.end() ? 0 : last->second;
-      // Behind: others wait in something that this one has not come to.
+      // Behind: others wait in a collective that this rank is missing from.
       const auto not_reached = group.waiting.upper_bound(reached);
       if (reached >= furthest || not_reached == group.waiting.end()) continue;
       missed.missing.insert(member);

@@ -35,22 +35,22 @@ struct FlightRecord {
 // that. Nothing of a pickle is run.
 absl::StatusOr<FlightRecord> ParseFlightRecord(absl::string_view bytes);
 
-// A collective that some ranks of its group did not come to.
+// A collective that is missing some ranks of its group.
 struct MissedCollective {
   std::string group;
   std::string description;
-  std::int64_t sequence = 0;  // the first that others wait in and they did not come to
+  std::int64_t sequence = 0;  // the first that others wait in and these ranks are missing from
   std::string op;
   std::string sizes;
   std::set<int> waiting;     // ranks that are in it
   std::set<int> missing;     // ranks that are not
   std::int64_t created = 0;  // when the first of those that wait enqueued it
-  // The first one that some of `missing` did not come to: it is where the job hangs. Ranks enqueue
-  // on while they wait, so that others follow from it.
+  // The first collective that some of `missing` are missing from: the job hangs there. Ranks
+  // continue to enqueue while they wait, so later ones follow from it.
   bool first = false;
 };
 
-// What the dumps of several ranks say together.
+// The combined result of the dumps of several ranks.
 struct TraceVerdict {
   std::set<int> missing;                 // ranks that did not enqueue what others wait for
   std::vector<MissedCollective> missed;  // the first enqueued first

@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kMost = 65'536;
 constexpr std::size_t kMostText = std::size_t{16} << 20;
 
-// Reads the form for people line by line. The lines are those of src/ras/client_support.cc of NCCL
-// 2.24 to 2.31, and of its user guide.
+// Reads the text form line by line. The lines are those of src/ras/client_support.cc of NCCL 2.24
+// to 2.31, and of its user guide.
 class TextReader {
  public:
   void Add(absl::string_view raw) {
@@ -61,7 +61,7 @@ class TextReader {
     if (!RE2::FullMatch(Piece(line), process, &event, &found.pid, &found.node, &found.gpus)) {
       return false;
     }
-    if (!event.empty() && event != "PEER_DEAD") return true;  // it came, or is back
+    if (!event.empty() && event != "PEER_DEAD") return true;  // it joined, or is back
     found.dead = event == "PEER_DEAD" || section_ == "DEAD";
     AddProcess(std::move(found));
     return true;
@@ -101,7 +101,7 @@ class TextReader {
            line == "RAS Monitor Mode - watching for peer changes (Ctrl+C to exit)...";
   }
 
-  // What stands below the head of a communicator.
+  // Reads a line below the head of a communicator.
   bool Body(absl::string_view line) {
     if (communicator_ == nullptr) return false;
     static const RE2 missing(R"(The missing ranks?: ([\d, ]+))");
@@ -276,7 +276,7 @@ std::string RanksText(const std::set<int>& ranks, std::int64_t count) {
                       left > 0 ? absl::StrCat(" and ", left, " more") : "");
 }
 
-// Of groups that count one operation: the last that all of the others came to.
+// For groups that count one operation: the last one that all of the others reached.
 const RasRanks* Furthest(const RasCommunicator& communicator) {
   const RasRanks* furthest = nullptr;
   for (const RasRanks& group : communicator.groups) {
@@ -356,7 +356,7 @@ bool LooksLikeRas(absl::string_view text) {
 
 absl::StatusOr<RasReport> ParseRas(absl::string_view text) {
   if (text.size() > kMostText) {
-    return absl::DataLossError("more than 16 MiB, which is no answer of NCCL's RAS");
+    return absl::DataLossError("more than 16 MiB, which is not an answer of NCCL's RAS");
   }
   const absl::string_view begin = absl::StripLeadingAsciiWhitespace(text);
   if (absl::StartsWith(begin, "{")) return RasFromJson(begin);

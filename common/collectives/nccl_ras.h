@@ -16,22 +16,22 @@ struct RasProcess {
   std::int64_t pid = 0;
   std::string node;
   std::string gpus;   // "5", "0,1"
-  bool dead = false;  // given up for good; else it did not answer yet
+  bool dead = false;  // given up for good; otherwise it did not answer yet
 };
 
-// Ranks of a communicator that have something in common, which others do not.
+// Ranks of a communicator with a common property that others lack.
 struct RasRanks {
   std::string what;     // "AllReduce operation 6649", "status FINALIZE"
-  std::int64_t at = 0;  // the operation that they launched last; -1: it is no operation
+  std::int64_t at = 0;  // the operation that they launched last; -1: invalid
   std::int64_t count = 0;
   std::set<int> ranks;  // those that are named; there may be more
 };
 
 struct RasCommunicator {
-  std::string name;  // "#0-0", or its hash where it has no number
+  std::string name;  // "#0-0", or its hash if it has no number
   std::string hash;
   std::string error;             // "INCOMPLETE", "MISMATCH"
-  std::set<int> missing;         // ranks of which nothing was heard
+  std::set<int> missing;         // ranks that were not heard of
   std::vector<RasRanks> groups;  // as its ranks differ
 };
 
@@ -44,7 +44,7 @@ struct RasRow {
   std::string errors;      // "OK", "MISMATCH"
 };
 
-// What NCCL's RAS subsystem answered: `ncclras`, `ncclras -f json`, `ncclras -m`.
+// An answer of NCCL's RAS subsystem: `ncclras`, `ncclras -f json`, `ncclras -m`.
 struct RasReport {
   std::vector<RasRow> rows;
   std::vector<RasProcess> processes;
@@ -52,7 +52,7 @@ struct RasReport {
   std::int64_t communicators_read = 0;
   std::int64_t timeouts = 0;
 
-  // Each thing that is wrong, as a sentence, what ends a job first; empty: nothing is.
+  // A sentence for each problem, those that end a job first; empty: no problem.
   std::vector<std::string> Sentences() const;
   // Ranks that did not answer, or are behind the most.
   std::set<int> Suspects() const;

@@ -14,7 +14,7 @@ namespace galen::collectives {
 using Value = Pickle::Value;
 using Kind = Pickle::Value::Kind;
 
-// The machine that a pickle is a program for, without the instructions that make objects.
+// The machine that executes a pickle, without the instructions that make objects.
 // https://github.com/python/cpython/blob/main/Lib/pickletools.py names them.
 class Unpickler {
  public:
@@ -80,7 +80,7 @@ class Unpickler {
     return absl::OkStatus();
   }
 
-  // Takes what lies above the last mark, and the mark.
+  // Takes the values above the last mark, and the mark.
   absl::StatusOr<std::vector<Value*>> PopMark() {
     for (std::size_t i = stack_.size(); i-- > 0;) {
       if (stack_[i]->kind != Kind::kMark) continue;

@@ -24,9 +24,9 @@ class Pickle {
     std::string text;
     std::vector<const Value*> items;                            // kList (tuples too)
     std::vector<std::pair<const Value*, const Value*>> fields;  // kDict
-    // The field of that name; nullptr when this is no dict or has none. Linear.
+    // The field of that name; nullptr if this is not a dict or lacks the field. Linear.
     const Value* Find(absl::string_view name) const;
-    // The value as int; `otherwise` when it is none.
+    // The value as int; `otherwise` if it is not one.
     std::int64_t Int(std::int64_t otherwise) const;
   };
 

@@ -16,18 +16,18 @@
 namespace galen::curation {
 namespace {
 
-// Known messages count more than likeness of words: tickets of one cause are worded in many ways
+// Known messages count more than similarity of words: tickets of one cause are worded in many ways
 // (the paper counts 5 to 8 distinct wordings among 10 tickets of one cause, its Table 2).
 constexpr double kOfSignals = 0.6;
 constexpr double kOfWords = 0.4;
-// What one message adds; all together at most 1.
+// The weight of one message; the sum is at most 1.
 constexpr double kDecisive = 1;
 constexpr double kStrong = 0.5;
 constexpr double kWeak = 0.1;
-// The second of several leaves that share a message; a message that is a consequence.
+// A further leaf that shares a message; a message that is a consequence.
 constexpr double kSecondary = 0.5;
-// Below this nothing speaks for a leaf; chosen so that one strong message, or words as like as
-// those of two tickets of one cause usually are, is enough for a proposal that a person looks at.
+// Below this no leaf is supported. Chosen so that one strong message, or the usual word similarity
+// of two tickets of one cause, is enough for a proposal that a person reviews.
 constexpr double kLeast = 0.2;
 
 double WeightOf(const knowledge::v1::SignalPattern& signal) {

@@ -15,7 +15,7 @@ namespace {
 
 using knowledge::v1::Rule;
 
-// How far before a comparison a cue may stand, and how far behind it.
+// How far a cue may be before a comparison, and how far after it.
 constexpr std::size_t kCueReach = 120;
 constexpr std::size_t kCueReachBehind = 60;
 
@@ -37,14 +37,14 @@ std::string Plain(const std::string& number) {
   return absl::StrReplaceAll(number, {{",", ""}});
 }
 
-// Where the last cue stands that `pattern` finds; -1 without one.
+// The position of the last cue that `pattern` finds; -1 without one.
 std::ptrdiff_t LastCue(const RE2& pattern, absl::string_view text) {
   re2::StringPiece cue;
   return RE2::PartialMatch(PieceOf(text), pattern, &cue) ? cue.data() - text.data() : -1;
 }
 
-// Whether what is said holds on a sound machine. The cue nearest before the comparison decides;
-// what follows does where none stands before.
+// Whether the statement holds on a healthy machine. The nearest cue before the comparison decides;
+// without one, the text after it.
 bool SpeaksOfSound(absl::string_view before, absl::string_view after,
                    const DescriptionWords& words) {
   const std::ptrdiff_t sound = LastCue(*words.last_sound, before);
@@ -53,7 +53,7 @@ bool SpeaksOfSound(absl::string_view before, absl::string_view after,
   return LastCue(*words.last_faulty, after) < 0;
 }
 
-// What stands before `at`, as far as cues reach.
+// The text before `at`, within the reach of cues.
 absl::string_view CuesBefore(absl::string_view text, std::size_t at) {
   return text.substr(at > kCueReach ? at - kCueReach : 0, std::min(at, kCueReach));
 }
@@ -72,12 +72,12 @@ std::optional<Condition> Presence(absl::string_view text, const DescriptionWords
   const bool sound = SpeaksOfSound(absl::StrCat(CuesBefore(text, condition.at), " ",
                                                 absl::string_view(said.data(), said.size())),
                                    absl::string_view(behind.data(), behind.size()), words);
-  // A sound machine has it, or a faulty one lacks it: a fault when it is not there.
+  // A healthy machine has it, or a faulty one lacks it: a fault if it is missing.
   condition.fault = sound != absent ? Rule::NE : Rule::EQ;
   return condition;
 }
 
-// Looks for the first condition of a description.
+// Finds the first condition of a description.
 class Reader {
  public:
   Reader(absl::string_view description, const DescriptionWords& words, bool negations)
@@ -90,7 +90,7 @@ class Reader {
     if (!negations_) ReadPlainBound();
     for (const DescriptionWords::Comparison& comparison : words_.comparisons) {
       const bool bound = comparison.op == Rule::GE || comparison.op == Rule::LE;
-      // Without a look at negations "not below" is "below".
+      // Without regard to negations "not below" is "below".
       if (bound && !negations_) continue;
       ReadComparison(comparison);
     }
@@ -110,8 +110,8 @@ class Reader {
     std::string unit;
   };
 
-  // Of several conditions the first counts, and of those that begin together the last that is
-  // looked for.
+  // If there are several conditions, the first counts; among those that begin together, the last
+  // that is searched for.
   void Consider(absl::string_view said, Rule::Op op, Value value, const char* end) {
     const std::size_t at = said.data() - lower_.data();
     if (best_.has_value() && at > best_->at) return;
@@ -142,7 +142,7 @@ class Reader {
     rest = re2::StringPiece(lower_);
     re2::StringPiece text;
     if (RE2::FindAndConsume(&rest, *comparison.quoted, &said, &text)) {
-      // As it was written.
+      // In its original spelling.
       Value value;
       value.text = std::string(description_.substr(text.data() - lower_.data(), text.size()));
       Consider({said.data(), said.size()}, comparison.op, std::move(value), rest.data());
@@ -161,7 +161,7 @@ class Reader {
              {Plain(number), true, unit}, rest.data());
   }
 
-  // "8 or more" goes before all else.
+  // "8 or more" takes precedence over everything else.
   void ReadOrMore() {
     re2::StringPiece rest(lower_);
     re2::StringPiece digits;

@@ -17,13 +17,13 @@ namespace {
 
 using galen::v1::Diagnosis;
 
-// What a past incident keeps of a report: enough to be found again, and to be read.
+// The parts of a report that a past incident keeps: enough to find it again, and to read it.
 constexpr std::size_t kMaxDescription = 8000;
 constexpr std::size_t kMaxTitle = 120;
 constexpr std::size_t kMaxLine = 400;
 constexpr int kMaxLogs = 20;
 constexpr int kMaxSteps = 12;
-constexpr std::size_t kDigest = 8;  // characters of a label's
+constexpr std::size_t kDigest = 8;  // characters of a label
 
 std::string Day(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%d", absl::FromUnixSeconds(time.seconds()), absl::UTCTimeZone());
@@ -51,7 +51,7 @@ void AddEnvironment(const galen::v1::Incident& reported, knowledge::v1::PastInci
   add("framework", reported.workload().framework());
 }
 
-// What the verdict on the cause rests on; without one, what is abnormal.
+// The evidence of the verdict on the cause; without a verdict, the abnormal findings.
 void AddVerification(const Diagnosis& diagnosis, knowledge::v1::PastIncident& incident) {
   const auto add = [&](const std::string& step) {
     const auto& steps = incident.verification();
@@ -98,7 +98,7 @@ absl::StatusOr<Proposal> ProposalOf(const Diagnosis& diagnosis) {
   incident.set_description(CleanText(diagnosis.incident().description(), kMaxDescription));
   for (const auto& signal : diagnosis.summary().signals()) {
     if (incident.logs_size() >= kMaxLogs) break;
-    // What the description says stands there already.
+    // Lines from the description are there already.
     if (!signal.excerpt().empty() && signal.where() != galen::v1::DESCRIPTION) {
       incident.add_logs(CleanText(signal.excerpt(), kMaxLine));
     }

@@ -7,10 +7,10 @@
 
 namespace galen::curation {
 
-// The past incident that a diagnosis with a person's confirmation is, as a proposal: what was
-// reported, the messages that its logs held, and what the checks found; the cause is the person's,
-// whether or not Galen had named it. Its id holds the cause, so that a decision on one cause does
-// not keep another from being proposed; the past incident's does not, so that one of a diagnosis is
+// The proposal of a past incident from a diagnosis whose cause a person confirmed: the report, the
+// messages in its logs, and the findings of the checks. The cause is the person's, even if Galen
+// did not name it. The proposal's id contains the cause, so that a decision on one cause does not
+// block a proposal of another. The past incident's id does not, so that only one of a diagnosis is
 // knowledge at a time. FAILED_PRECONDITION: nobody confirmed a cause. Pure.
 absl::StatusOr<Proposal> ProposalOf(const galen::v1::Diagnosis& diagnosis);
 

@@ -22,7 +22,7 @@ std::set<std::string> Programs(const knowledge::v1::KnowledgeBase& base) {
   return programs;
 }
 
-// What stands before a quoted text, its mark included, in lower case; no further than words reach.
+// The text before a quoted text, including its mark, in lower case; no further than words reach.
 std::string WordsBefore(absl::string_view description, const Quoted& quoted) {
   constexpr std::size_t kReach = 80;
   const std::size_t from = quoted.at > kReach ? quoted.at - kReach : 0;

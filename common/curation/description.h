@@ -12,35 +12,35 @@
 
 namespace galen::curation {
 
-// What the description of a check names. All pure.
+// The parts that the description of a check names. All pure.
 
-// What stands within `marks`, "marks" or 'marks'.
+// The text within `marks`, "marks" or 'marks'.
 struct Quoted {
   std::string text;
   std::size_t at = 0;  // byte of the description
 };
 std::vector<Quoted> QuotedIn(absl::string_view description);
 
-// Where the text comes from that is looked at: a file or a command.
+// The source of the text that is read: a file or a command.
 struct Source {
   std::string file;
   std::vector<std::string> command;
-  std::string words;  // as the description has it
+  std::string words;  // as written in the description
   bool none() const { return file.empty() && command.empty(); }
 };
-// A quoted path or command first: what begins with a program that some check of `base` runs, or
-// stands behind a word such as "run". Else the first path of the description.
+// A quoted path or command first: one that begins with a program that some check of `base` runs, or
+// follows a word such as "run". Else the first path of the description.
 Source SourceIn(const knowledge::v1::KnowledgeBase& base, absl::string_view description,
                 const std::vector<Quoted>& quoted, const DescriptionWords& words);
 
-// The name of the field that is looked at: quoted, and neither the source nor the value. "" none.
+// The name of the field: quoted, and neither the source nor the value. "" none.
 std::string FieldIn(const std::vector<Quoted>& quoted, const std::string& source,
                     const Condition& condition);
 
 // "the third column": 3; 0 for none, -1 for the last. `lower` in lower case.
 int ColumnIn(const std::string& lower, const DescriptionWords& words);
 
-// The heading that a field stands below: 'under "Volatile"'. "" none.
+// The heading above a field: 'under "Volatile"'. "" without one.
 std::string SectionIn(absl::string_view description, const std::vector<Quoted>& quoted,
                       const DescriptionWords& words);
 

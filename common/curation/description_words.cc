@@ -19,17 +19,17 @@ constexpr char kNumber[] =
     R"((-?[0-9][0-9,]*(?:\.[0-9]+)?|zero|none|one|two|three|four|eight|sixteen))"
     R"(\s*(kib|kb|mib|mb|gib|gb|tib|tb|k\b|%|percent|degrees|celsius|c\b|w\b|watts?|mhz|ms\b|s\b|seconds?)?)";
 constexpr char kQuoted[] = R"(["'`]([^"'`\n]{1,80})["'`])";
-// A comparison is no part of a word or of another comparison.
+// A comparison is not part of a word or of another comparison.
 constexpr char kAlone[] = "(?:^|[^a-z<>=!])";
-// What may stand between a comparison and its value.
+// The text that may separate a comparison from its value.
 constexpr char kBeforeNumber[] = R"(\s*(?:the value |a value of |around )?)";
 constexpr char kBeforeQuoted[] = R"(\s*(?:the word |set to )?)";
-// No version and no other number goes on behind a value.
+// A value is not followed by the rest of a version or number.
 constexpr char kNumberEnds[] = R"((?:[^0-9a-z.]|\.\s|\.?$))";
 // Up to the quoted text within its sentence, that text, and what follows in the sentence.
 constexpr char kQuotedInSentence[] = R"([^"'`\n.]{0,30}["'`][^"'`\n]{1,120}["'`])";
 
-// Compiles patterns until one fails, which takes a list that is too large.
+// Compiles patterns until one fails, because a list is too large.
 class Compiler {
  public:
   DescriptionWords::Pattern Compile(const std::string& pattern) {

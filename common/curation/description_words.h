@@ -16,13 +16,13 @@ class RE2;
 
 namespace galen::curation {
 
-// What the descriptions of checks are understood by: lists of knowledge/talk, each of which says
-// there why it is there, and patterns that have a number or a quoted text beside the phrases of
-// one. Texts are given to them in lower case. A value, immutable once made; thread-safe.
+// The vocabulary for descriptions of checks: lists of knowledge/talk, each with its reason there,
+// and patterns that combine a number or a quoted text with the phrases of one. They are applied to
+// texts in lower case. A value, immutable once made; thread-safe.
 struct DescriptionWords {
   // INVALID_ARGUMENT: the vocabulary lacks a list.
   static absl::StatusOr<DescriptionWords> From(const words::Vocabulary& vocabulary);
-  // Those of the knowledge directories. Errors as Vocabulary::Load().
+  // The vocabulary of the knowledge directories. Errors as for Vocabulary::Load().
   static absl::StatusOr<DescriptionWords> Load(const std::vector<std::string>& directories);
 
   using Pattern = std::shared_ptr<const re2::RE2>;
@@ -34,14 +34,14 @@ struct DescriptionWords {
     Pattern quoted;
   };
   std::vector<Comparison> comparisons;
-  // As GE and LE of `comparisons`, where it is said without a negation. Groups: the words, as one
-  // of two, the number and its unit.
+  // Like GE and LE of `comparisons`, but without a negation. Groups: the words, as one of two, the
+  // number and its unit.
   Pattern plain_bound;
-  // "8 or more". Groups: the number and its unit, what says more, what says less.
+  // "8 or more". Groups: the number and its unit, the words for more, the words for less.
   Pattern or_more;
-  // 'contains "x" on one line'. Groups: the words, what stands behind the text.
+  // 'contains "x" on one line'. Groups: the words, and the words after the text.
   Pattern presence;
-  // The last cue of a text that it holds on a sound machine, or one at fault. Group: the cue.
+  // The last cue that a text holds on a healthy machine, or on a faulty one. Group: the cue.
   Pattern last_sound;
   Pattern last_faulty;
   // "the third column". Groups: the ordinal.

@@ -19,7 +19,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// What a field says of where something stands or of other entries.
+// Whether a field only gives a place or other entries.
 bool IsAside(const FieldDescriptor& field) {
   return field.name() == "children" ||
          (field.message_type() != nullptr && field.message_type()->name() == "SourceRef");

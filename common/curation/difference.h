@@ -14,14 +14,14 @@ struct Change {
   Sort sort = Sort::kChanged;
   std::string kind;  // "label", "check", "signal", "incident", "error code", "hardware model"
   std::string name;
-  // Of a changed entry, a line each: "title: old -> new", "+ confirm: check finding > 0",
-  // "- symptoms: ...".
+  // For a changed entry, one line each: "title: old -> new", "+ confirm: check finding > 0", "-
+  // symptoms: ...".
   std::vector<std::string> details;
-  knowledge::v1::SourceRef source;  // in the later version, or where it stood
+  knowledge::v1::SourceRef source;  // in the later version, or its former place
 };
 
-// By kind and then name. Where an entry stands, and what follows from other entries (children), is
-// no difference. Pure.
+// By kind and then name. The place of an entry, and what follows from other entries (children), is
+// not a difference. Pure.
 std::vector<Change> Difference(const knowledge::v1::KnowledgeBase& before,
                                const knowledge::v1::KnowledgeBase& after);
 

@@ -75,7 +75,7 @@ absl::StatusOr<CheckDraft> CallOf(const KnowledgeBase& base, const std::string& 
   return draft;
 }
 
-// Drafts a check of kind extract of a description whose source and condition are known.
+// Drafts a check of kind extract from a description whose source and condition are known.
 class Drafter {
  public:
   Drafter(const CheckRequest& request, Source source, Condition condition,
@@ -99,7 +99,7 @@ class Drafter {
   }
 
  private:
-  // The text that is to be there or not.
+  // The text that must be present or absent.
   void FindText(const std::vector<Quoted>& quoted) {
     for (const Quoted& each : quoted) {
       if (each.text == source_.words || each.at < condition_.at) continue;
@@ -131,8 +131,8 @@ class Drafter {
                                           " in the unit of the source"));
   }
 
-  // The first pattern that agrees with what was shown. Where none does and one finds the value, the
-  // machine's state being known, the condition was misread.
+  // Chooses the first pattern that agrees with the shown output. If none does, one finds the value
+  // and the machine's state is known, the condition was misread.
   void Choose() {
     chosen_ = patterns_.front();
     if (!drafting_.self_check || !request_.shown.has_value()) return;

@@ -11,10 +11,10 @@
 namespace galen::curation {
 namespace {
 
-// Longer queries are cut: each word is looked for in every entry.
+// Longer queries are cut: each word is searched for in every entry.
 constexpr std::size_t kMaxWords = 32;
 
-// A word counts for the most prominent place that holds it.
+// A word counts for the most prominent place that contains it.
 constexpr double kInName = 4;
 constexpr double kInTitle = 3;
 constexpr double kInShort = 2;
@@ -42,7 +42,7 @@ std::vector<std::string> WordsOf(absl::string_view query) {
   return words;
 }
 
-// Gathers where the words stand in one entry.
+// Collects the places of the words in one entry.
 class Look {
  public:
   explicit Look(const std::vector<std::string>& words) : words_(words), best_(words.size(), 0) {}

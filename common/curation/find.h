@@ -10,19 +10,19 @@
 
 namespace galen::curation {
 
-// An entry of the knowledge that holds words.
+// An entry of the knowledge that contains words of a query.
 struct Found {
   std::string kind;  // "label", "check", "signal", "incident"
   std::string name;
   std::string text;       // its title, pattern or description
-  std::size_t words = 0;  // of the query that it holds
+  std::size_t words = 0;  // words of the query that it contains
   double weight = 0;      // how prominently
   knowledge::v1::SourceRef source;
 };
 
-// The entries that hold most words of `query` (words of letters, digits, '_' and '.', without
+// The entries that contain most words of `query` (words of letters, digits, '_' and '.', without
 // regard to case, also as parts of words), the most prominent places first: a name counts more than
-// a title, and that more than the rest. At most `limit`; of `kind` alone unless that is "". Pure.
+// a title, and a title more than the rest. At most `limit`; only of `kind` unless it is "". Pure.
 std::vector<Found> Find(const knowledge::v1::KnowledgeBase& base, absl::string_view query,
                         absl::string_view kind, std::size_t limit);
 

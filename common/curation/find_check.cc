@@ -14,7 +14,7 @@
 namespace galen::curation {
 namespace {
 
-// Below this share of the question's weight nothing is meant. Judgement.
+// Below this share of the question's weight no check is meant. Judgement.
 constexpr double kLeastScore = 2.5;
 
 // Words without their endings, so that "errors" finds "error".
@@ -101,7 +101,7 @@ std::map<std::string, std::string> ParametersFrom(const knowledge::v1::Check& ch
       std::string unit = parameter.unit();
       if (unit == "s") unit = "seconds?|s|sec";
       if (unit.empty()) {
-        // "4 GPUs" for `gpus`, "level 3" was looked for above.
+        // "4 GPUs" for `gpus`; "level 3" was handled above.
         unit = absl::StrCat(name, "s?");
       } else if (unit == "MiB") {
         unit = "mib|mb|megabytes?";

@@ -10,14 +10,14 @@
 
 namespace galen::curation {
 
-// The check of the catalogue that `asked` asks for: by the words of its name, title and findings,
-// rare ones counting more and common ones not. Null when none has enough of them. Pure.
+// The check of the catalogue that `asked` describes: by the words of its name, title and findings,
+// where rare words count more and common ones not. Null if no check has enough of them. Pure.
 const knowledge::v1::Check* FindCheckByWords(const knowledge::v1::KnowledgeBase& base,
                                              absl::string_view asked,
                                              const DescriptionWords& words);
 
-// What `words` say of the parameters of `check`, by their names and units: "for 30 seconds",
-// "GPU 3", "device mlx5_0". Pure.
+// The parameters of `check` that `words` give, by their names and units: "for 30 seconds", "GPU 3",
+// "device mlx5_0". Pure.
 std::map<std::string, std::string> ParametersFrom(const knowledge::v1::Check& check,
                                                   absl::string_view words);
 

@@ -24,12 +24,12 @@ namespace {
 using How = Labelling::How;
 
 // Cosine from which two tickets are of one kind, two groups of one kind, and two texts the same
-// ticket reported again. Proposals err towards too few groups: a person splits more easily than
-// searches for what belongs together.
+// ticket reported again. Proposals err towards too few groups: a person splits a group more easily
+// than finding its parts.
 constexpr double kSameKind = 0.25;
 constexpr double kSameGroup = 0.35;
 constexpr double kSameTicket = 0.97;
-// Comparing every ticket with every other one takes time; what goes beyond waits for the next file.
+// Comparing every ticket with every other one takes time; further tickets wait for the next file.
 constexpr std::size_t kMaxGrouped = 5000;
 constexpr std::size_t kMaxIncidentsOfProposal = 20;
 constexpr std::size_t kNameWords = 3;
@@ -57,8 +57,8 @@ std::string OneSpaced(absl::string_view raw) {
 // Tickets that fit no leaf and are of one kind.
 struct Group {
   std::vector<std::size_t> members;  // indexes of tickets, in order
-  std::string name;                  // that the tickets themselves give; "" none
-  CommonCause words;                 // of a labeller that has any
+  std::string name;                  // given by the tickets themselves; "" none
+  CommonCause words;                 // of a labeller with words of its own
 };
 
 class Ingestion {
@@ -113,7 +113,7 @@ class Ingestion {
         result_.labellings.push_back({How::kNamed, ticket.label, 1, "the ticket names it"});
       } else {
         GALEN_ASSIGN_OR_RETURN(Labelling labelling, labeller_.Label(ticket));
-        // A name that the taxonomy does not have is what its writers meant: no other label.
+        // A name that is not in the taxonomy is deliberate: no other label replaces it.
         if (NamesNewLabel(ticket)) labelling.how = How::kNew;
         result_.labellings.push_back(std::move(labelling));
       }
@@ -140,7 +140,7 @@ class Ingestion {
     }
   }
 
-  // Second pass: what is new, brought together.
+  // Second pass: new tickets, grouped.
   std::vector<Group> GroupNew() {
     std::vector<Group> groups;
     std::map<std::string, std::size_t> by_name;
@@ -185,7 +185,7 @@ class Ingestion {
       for (std::size_t b = a + 1; b < groups.size(); ++b) {
         Group& into = groups[a];
         Group& from = groups[b];
-        // Names that people gave are theirs: two of them are two labels.
+        // Names given by people are kept: two names are two labels.
         if (into.members.empty() || from.members.empty() || !from.name.empty() ||
             SimilarTexts::Cosine(centres[a], centres[b]) < kSameGroup) {
           continue;
@@ -198,12 +198,12 @@ class Ingestion {
     }
   }
 
-  // A group says more than each of its tickets: together they may well be a known leaf.
+  // A group has more evidence than each of its tickets: together they may be a known leaf.
   absl::Status CompareAgain(std::vector<Group>& groups) {
     for (Group& group : groups) {
       if (group.members.empty() || !group.name.empty()) continue;
       if (group.members.size() < 2) {
-        // Alone it was labelled as a whole already; it may still be put into better words.
+        // A single ticket was labelled as a whole already; it may still get better words.
         Labelling labelling;
         if (Described(group, labelling)) {
           result_.labellings[group.members.front()] = std::move(labelling);
@@ -229,7 +229,7 @@ class Ingestion {
     return absl::OkStatus();
   }
 
-  // Has the group put into words; true when it turns out to be a known leaf.
+  // Has the group described; true if it turns out to be a known leaf.
   bool Described(Group& group, Labelling& labelling) const {
     std::vector<const Ticket*> members;
     for (const std::size_t member : group.members) members.push_back(&tickets_[member]);
@@ -241,7 +241,7 @@ class Ingestion {
     return true;
   }
 
-  // What the words of the ticket show, and what the labeller found besides that stands in it.
+  // The steps that the ticket's words show, and those of the labeller that occur in the ticket.
   std::vector<std::string> StepsOf(const Ticket& ticket) const {
     constexpr std::size_t kMostSteps = 12;
     std::vector<std::string> steps = verifier_.StepsOf(ticket);
@@ -289,7 +289,7 @@ class Ingestion {
     result_.proposals.push_back(std::move(proposal));
   }
 
-  // The sub-category of the leaf that is nearest to most of the group.
+  // The sub-category of the leaf nearest to most of the group.
   std::string ParentFor(const Group& group) const {
     std::map<std::string, double> votes;
     for (const std::size_t member : group.members) {
@@ -303,7 +303,7 @@ class Ingestion {
       most = std::max(most, count);
     }
     if (!parent.empty()) return parent;
-    // Nothing is near: the first place where leaves may hang.
+    // None is near: the first place that may have leaves.
     for (const knowledge::v1::Label& label : knowledge_.base().labels()) {
       if (knowledge::IsLeaf(label)) parent = label.parent();
     }
@@ -329,7 +329,7 @@ class Ingestion {
     knowledge::v1::Label& label = *base.add_labels();
     label.set_label(NameFor(group));
     label.set_title(first.title.empty() ? "Not yet named" : first.title);
-    // The clearest words for a cause are those of who resolved it.
+    // The clearest description of a cause is by the person who resolved it.
     for (const std::size_t member : group.members) {
       if (tickets_[member].resolution.size() > label.description().size()) {
         label.set_description(CleanText(tickets_[member].resolution, 1000));

@@ -12,49 +12,50 @@
 
 namespace galen::curation {
 
-// What a ticket was labelled with in the first pass, and why.
+// The label of a ticket in the first pass, and the reason.
 struct Labelling {
   enum class How {
     kNamed,   // the ticket names a leaf of the taxonomy
     kJudged,  // its words and messages point to one
-    kNew,     // to none: it takes part in the proposal of a label
-    kKnown,   // it stands in the history already
+    kNew,     // not any: it takes part in the proposal of a label
+    kKnown,   // it is already in the history
   };
   How how = How::kNew;
-  std::string label;      // the leaf; for kNew the one that is nearest
-  double confidence = 0;  // 0 to 1: how much of what speaks for any leaf speaks for this one
+  std::string label;      // the leaf; for kNew the nearest one
+  double confidence = 0;  // 0 to 1: the share of this leaf in the evidence for any leaf
   std::string reason;
 };
 
-// What tickets that are alike have in common, in words for the proposal of a label.
+// The common features of similar tickets, in words for the proposal of a label.
 struct CommonCause {
-  std::string known;  // a leaf that they report after all; "" none
-  std::string title;  // "" for want of better words than the tickets' own; so the next ones
+  std::string known;  // a leaf that they report according to the second pass; "" none
+  std::string title;  // "" if there are no better words than the tickets' own; so the next ones
   std::string description;
   std::vector<std::string> symptoms;
-  std::string by;  // whose words these are, for the reviewer
+  std::string by;  // origin of the words, for the reviewer
 };
 
-// Says what causes a ticket may have had: built in, or a model behind the same interface.
-// Thread-safe.
+// Names the likely cause of a ticket: built in, or a model behind the same interface. Thread-safe.
 class Labeller {
  public:
   virtual ~Labeller() = default;
-  // The answer is kJudged or kNew; `label` is a leaf of the taxonomy, or "" when nothing is near.
+  // The answer is kJudged or kNew; `label` is a leaf of the taxonomy, or "" if none is near.
   virtual absl::StatusOr<Labelling> Label(const Ticket& ticket) const = 0;
-  // Of tickets that fit no leaf (at least one). The built-in one has no words of its own.
+  // Describes tickets that fit no leaf (at least one). The built-in labeller adds no words of its
+  // own.
   virtual CommonCause Describe(const std::vector<const Ticket*>& tickets) const {
     static_cast<void>(tickets);
     return {};
   }
-  // Steps of the ticket that verified its cause, beside those that its words show; copied from it.
+  // Steps of the ticket that verified its cause, in addition to those that its words show; copied
+  // from it.
   virtual std::vector<std::string> Steps(const Ticket& ticket) const {
     static_cast<void>(ticket);
     return {};
   }
 };
 
-// Labels by the known messages in a ticket and by its likeness to past incidents and to the
+// Labels by the known messages in a ticket and by its similarity to past incidents and to the
 // descriptions of leaves. Deterministic, offline. `knowledge` must outlive it. INVALID_ARGUMENT: a
 // signal does not compile.
 absl::StatusOr<std::unique_ptr<const Labeller>> MakeBuiltinLabeller(
@@ -73,12 +74,12 @@ struct Ingested {
 };
 
 // Makes proposals of past tickets in two passes, as the paper AidAI builds its taxonomy (section
-// 4.1): each ticket is labelled by itself; then the tickets that fit no leaf are brought together,
-// groups that say the same are merged, compared with the taxonomy once more as a whole, and what is
-// still new becomes the proposal of a label with a description, symptoms, the steps that verified
-// it and, where checks do the same, rules. What a labeller says beyond the taxonomy is not taken: a
-// label has to be a leaf, a step has to stand in its ticket. Nothing is written. The labeller's own
-// errors.
+// 4.1): each ticket is labelled by itself. Then the tickets that fit no leaf are grouped,
+// equivalent groups are merged, and each group is compared with the taxonomy once more as a whole.
+// A group that is still new becomes the proposal of a label with a description, symptoms, the steps
+// that verified it and, where checks do the same, rules. Answers of a labeller outside the taxonomy
+// are ignored: a label has to be a leaf, a step has to occur in its ticket. Nothing is written.
+// Errors are the labeller's.
 absl::StatusOr<Ingested> Ingest(const std::vector<Ticket>& tickets,
                                 const knowledge::Knowledge& knowledge, const Labeller& labeller,
                                 const IngestOptions& options);

@@ -31,7 +31,7 @@ class JsonObject {
   std::string inside_;
 };
 
-// Of objects and the like: "[a, b]".
+// For objects and the like: "[a, b]".
 std::string JsonList(const std::vector<std::string>& json);
 
 }  // namespace galen::curation

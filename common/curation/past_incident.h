@@ -9,18 +9,18 @@
 
 namespace galen::curation {
 
-// The ticket as a past incident with the cause `label`; what is long is cut. Pure.
+// The ticket as a past incident with the cause `label`; long texts are cut. Pure.
 knowledge::v1::PastIncident PastIncidentOf(const Ticket& ticket, const std::string& label,
                                            const std::vector<std::string>& verification);
 
 struct Established {
   std::vector<knowledge::v1::PastIncident> incidents;
-  // "ticket 4711: ...": why one is left out.
+  // "ticket 4711: ...": why a ticket is left out.
   std::vector<std::string> left_out;
 };
 
-// The tickets whose cause is established, as a site's history takes them without a review: those
-// that name a leaf of the taxonomy. One whose id stood before is left out. Pure.
+// The tickets with an established cause, which a site's history accepts without a review: those
+// that name a leaf of the taxonomy. A ticket with a duplicate id is left out. Pure.
 Established EstablishedOf(const std::vector<Ticket>& tickets,
                           const knowledge::Knowledge& knowledge);
 

@@ -28,7 +28,7 @@ bool IsIdCharacter(char c) {
 }
 
 // The head runs from its key to the next line that begins in the first column. Comments that begin
-// there belong to what comes after them.
+// there belong to the text after them.
 std::string WithoutHead(absl::string_view text) {
   std::string rest;
   std::string comments;
@@ -56,8 +56,8 @@ std::string WithoutHead(absl::string_view text) {
   return rest;
 }
 
-// Whether `rest` has what `whole` has, but the head. A quotation that nobody closes may reach from
-// one into the other.
+// Whether `rest` equals `whole` without the head. An unclosed quotation may reach from one into the
+// other.
 bool IsWithoutHead(const knowledge::YamlNode& rest, const knowledge::YamlNode& whole) {
   if (rest.kind == knowledge::YamlNode::Kind::kScalar) return false;
   std::vector<absl::string_view> kept;
@@ -120,7 +120,7 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": has more than ", kMaxProposalBytes, " bytes; shorten it"));
   }
-  // The mark of its encoding, which some editors set, is one only where a text begins.
+  // A byte order mark, which some editors write, counts only at the beginning of a text.
   absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
   const std::optional<knowledge::YamlNode> root = knowledge::ReadYaml(text, name, problems);
   if (!root.has_value()) return ErrorOf(problems);
@@ -129,7 +129,7 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
   const knowledge::YamlNode* head = file.Find("proposal");
   if (head == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ":1: error: has no `proposal:`; this is no proposal"));
+        absl::StrCat(name, ":1: error: has no `proposal:`; this is not a proposal"));
   }
   const knowledge::Fields fields(context, *head, "proposal", kHeadKeys);
   Proposal proposal;
@@ -147,7 +147,7 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
   }
   if (!problems.empty()) return ErrorOf(problems);
   proposal.knowledge = WithoutHead(text);
-  // YAML can write the same in other ways, of which no line is the head.
+  // YAML can be written in other ways in which no line is the head.
   const std::optional<knowledge::YamlNode> rest =
       knowledge::ReadYaml(proposal.knowledge, name, problems);
   if (!rest.has_value() || !IsWithoutHead(*rest, *root)) {

@@ -9,29 +9,29 @@
 
 namespace galen::curation {
 
-// Entries of a knowledge file that wait for a person, and where they come from. Its file is a map
-// `proposal` followed by the entries as a knowledge file has them.
+// Entries of a knowledge file that wait for a person, with their origin. The file is a map
+// `proposal` followed by the entries in the form of a knowledge file.
 struct Proposal {
   std::string id;  // [a-z0-9][a-z0-9._-]{0,99}; also the name of its file
-  // What it is about, where several may be of one: its id begins with it. Of these one waits, the
-  // latest of its origin. Not in its file; "": it alone is about it.
+  // The subject, if several proposals may have the same one: the id begins with it. Only one of
+  // these waits, the latest of its origin. It is not in the file; "": the only proposal about it.
   std::string subject;
   std::string kind;                       // "incident" or "label"
   std::string made;                       // YYYY-MM-DD
   std::string origin;                     // "tickets.jsonl:12", "tenants/default/diagnoses/d1"
-  std::string reason;                     // why it is proposed, a sentence
-  std::vector<std::string> verification;  // what people ran and saw, for the reviewer
-  // The entries. Of a proposal that was read, the head stands as empty lines before them, so that
-  // line numbers are those of its file.
+  std::string reason;                     // the reason for the proposal, a sentence
+  std::vector<std::string> verification;  // commands and observations of people, for the reviewer
+  // The entries. If the proposal was read, empty lines replace the head before them, so that line
+  // numbers are those of its file.
   std::string knowledge;
 };
 
-// The most that the file of a proposal may have.
+// The maximum size of a proposal's file.
 inline constexpr std::size_t kMaxProposalBytes = 1 << 20;
 
 bool IsProposalId(absl::string_view id);
 
-// Lower case letters, digits, dots and dashes of `text`, at most 80; "" when nothing is left.
+// Lower case letters, digits, dots and dashes of `text`, at most 80; "" if nothing is left.
 std::string Slug(absl::string_view text);
 
 // The file of a proposal. Pure.

@@ -138,7 +138,7 @@ absl::Status WriteAtomically(const std::string& path, absl::string_view content)
   const fs::path target(path);
   std::error_code error;
   fs::create_directories(target.parent_path(), error);
-  // Hidden: nobody takes it for knowledge, even if it stays behind.
+  // Hidden: nobody takes it for knowledge, even if it is left behind.
   std::string temporary =
       (target.parent_path() / absl::StrCat(".", target.filename().string(), ".XXXXXX")).string();
   const int made = ::mkstemp(temporary.data());
@@ -216,8 +216,8 @@ absl::StatusOr<std::vector<Proposal>> ProposalStore::Pending() const {
 
 absl::StatusOr<Proposal> ProposalStore::Find(const std::string& id) const {
   if (!IsProposalId(id)) {
-    return absl::InvalidArgumentError(absl::StrCat("proposal \"", CleanText(id, 80),
-                                                   "\": this is no id; `galen kb review --list`"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "proposal \"", CleanText(id, 80), "\": this is not an id; `galen kb review --list`"));
   }
   const absl::StatusOr<std::string> text = ReadAll(PathOf(id));
   if (!text.ok()) {
@@ -285,7 +285,8 @@ absl::StatusOr<std::string> ProposalStore::Accept(const std::string& id, const s
                                                   absl::Time now) const {
   GALEN_ASSIGN_OR_RETURN(const std::string name, CheckedName(by));
   GALEN_ASSIGN_OR_RETURN(const Proposal proposal, Find(id));
-  // First as it stands, so that a mistake is told with the lines of the file that people edit.
+  // The unchanged proposal first, so that a mistake is reported with the lines of the file that
+  // people edit.
   absl::Status sound = LintCandidate(directories_, PathOf(id), proposal.knowledge);
   const std::string text = AcceptedText(proposal, name, now);
   if (sound.ok()) sound = LintCandidate(directories_, Accepted(id), text);
@@ -313,7 +314,7 @@ absl::Status ProposalStore::Undo(const std::string& id, const std::string& by,
   GALEN_ASSIGN_OR_RETURN(const std::string name, CheckedName(by));
   if (!IsProposalId(id)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("proposal \"", CleanText(id, 80), "\": this is no id"));
+        absl::StrCat("proposal \"", CleanText(id, 80), "\": this is not an id"));
   }
   const fs::path entry = fs::path(site()) / Accepted(id);
   const absl::StatusOr<std::string> text = ReadAll(entry);
@@ -328,7 +329,7 @@ absl::Status ProposalStore::Undo(const std::string& id, const std::string& by,
         absl::StrCat("proposal ", id, ": other knowledge rests on it:\n", sound.message()));
   }
   GALEN_RETURN_IF_ERROR(Record({id, "undone", name, now, CleanText(why, kMaxWhy)}, *text));
-  // The knowledge last: as long as it stands, this can be done again.
+  // The knowledge last: while it exists, this can be repeated.
   const fs::path pending = PathOf(id);
   const fs::path decided = pending.parent_path() / "accepted" / pending.filename();
   std::error_code error;

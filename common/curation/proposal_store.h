@@ -16,13 +16,13 @@ namespace galen::curation {
 // reason.
 absl::Status WriteAtomically(const std::string& path, absl::string_view content);
 
-// What `galen kb lint` would say of the knowledge with the file `name` of the last directory
+// The result of `galen kb lint` for the knowledge with the file `name` of the last directory
 // replaced by `content`: OK, or INVALID_ARGUMENT with each error. `content` of another file than
 // the one that has the mistake is refused too: programs would not load it.
 absl::Status LintCandidate(const std::vector<std::string>& directories, const std::string& name,
                            const std::string& content);
 
-// What a person decided.
+// A person's decision.
 struct Decision {
   std::string id;
   std::string decision;  // "accepted", "rejected", "undone"
@@ -47,26 +47,26 @@ class ProposalStore {
   const std::string& site() const { return directories_.back(); }
   const std::vector<std::string>& directories() const { return directories_; }
 
-  // By id. A file that is no proposal is an error.
+  // By id. A file that is not a proposal is an error.
   absl::StatusOr<std::vector<Proposal>> Pending() const;
   // NOT_FOUND: none with this id waits.
   absl::StatusOr<Proposal> Find(const std::string& id) const;
-  // Lets it wait; one of the same id, or of the same subject and origin, that waits is replaced.
-  // False: a person decided on this id before, which stands; or on one of the subject alone, as
-  // earlier releases wrote them, with the same label.
+  // Stores it as waiting; it replaces a waiting proposal with the same id, or with the same subject
+  // and origin. False if a person decided on this id before (the decision stands), or decided on
+  // the subject alone with the same label, as in earlier releases.
   absl::StatusOr<bool> Propose(const Proposal& proposal) const;
   // INVALID_ARGUMENT with every error that the knowledge would have with it: nothing is changed
-  // then. Gives the path of the knowledge file.
+  // then. Returns the path of the knowledge file.
   absl::StatusOr<std::string> Accept(const std::string& id, const std::string& by,
                                      absl::Time now) const;
   absl::Status Reject(const std::string& id, const std::string& by, const std::string& why,
                       absl::Time now) const;
-  // Takes what was accepted out of the knowledge again; like what was rejected, it is not proposed
-  // anew. NOT_FOUND: it is not accepted. INVALID_ARGUMENT with each error that the knowledge would
-  // have without it: nothing is changed then.
+  // Removes an accepted proposal from the knowledge; like a rejected one, it is not proposed again.
+  // NOT_FOUND: it is not accepted. INVALID_ARGUMENT with each error that the knowledge would have
+  // without it: nothing is changed then.
   absl::Status Undo(const std::string& id, const std::string& by, const std::string& why,
                     absl::Time now) const;
-  // Puts an edited text in the proposal's place. INVALID_ARGUMENT when it is no proposal of this
+  // Replaces the proposal by an edited text. INVALID_ARGUMENT if the text is not a proposal of this
   // id.
   absl::Status Replace(const std::string& id, const std::string& text) const;
   // In the order in which they were made; lines that cannot be read are left out.

@@ -21,7 +21,7 @@ SimilarTexts::Vector Normalised(SimilarTexts::Vector vector) {
   return vector;
 }
 
-// Said often counts more than said once, but not in proportion.
+// A repeated word counts more than a single one, but not in proportion.
 float Weight(int count, float rarity) { return (1 + std::log(static_cast<float>(count))) * rarity; }
 
 }  // namespace
@@ -105,7 +105,7 @@ SimilarTexts::Vector SimilarTexts::Centroid(const std::vector<std::size_t>& text
 std::vector<std::string> SimilarTexts::Distinctive(const std::vector<std::size_t>& texts,
                                                    std::size_t count) const {
   Vector centroid = Centroid(texts);
-  // What more of the texts say is more distinctive than what one of them says often.
+  // A word of many texts is more distinctive than a frequent word of one.
   std::map<std::uint32_t, int> said;
   for (const std::size_t text : texts) {
     for (const auto& entry : vectors_[text]) ++said[entry.first];

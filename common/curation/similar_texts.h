@@ -11,8 +11,8 @@
 
 namespace galen::curation {
 
-// Texts as vectors of their words, weighed by how rare a word is among the texts, of length 1.
-// Cosine of two of them is their similarity, 0 to 1. Built once, then immutable and thread-safe.
+// Texts as vectors of their words, weighted by how rare a word is among the texts, of length 1. The
+// cosine of two of them is their similarity, 0 to 1. Built once, then immutable and thread-safe.
 class SimilarTexts {
  public:
   using Vector = std::vector<std::pair<std::uint32_t, float>>;  // sorted by word
@@ -25,7 +25,7 @@ class SimilarTexts {
   static double Cosine(const Vector& a, const Vector& b);
   // Each text that shares a word with `query` and its similarity; by text.
   std::vector<std::pair<std::size_t, double>> Near(const Vector& query) const;
-  // The words that weigh most in the sum of these texts, without digits; at most `count`.
+  // The words with the largest weight in the sum of these texts, without digits; at most `count`.
   std::vector<std::string> Distinctive(const std::vector<std::size_t>& texts,
                                        std::size_t count) const;
   // Their sum, of length 1.

@@ -13,7 +13,7 @@ namespace {
 
 std::string MainOf(const std::string& label) { return label.substr(0, label.find('.')); }
 
-// A history of ten centuries is a typo: such months are not listed one by one.
+// A history of ten centuries is a typo: its months are not listed one by one.
 constexpr int kMaxMonths = 1200;
 
 std::string Next(const std::string& month) {

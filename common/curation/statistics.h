@@ -8,7 +8,7 @@
 
 namespace galen::curation {
 
-// Past incidents of one main category. Recurrence is what the paper AidAI calls so (its Table 1):
+// Past incidents of one main category. Recurrence is defined as in the paper AidAI (its Table 1):
 // incidents divided by the distinct fault types (leaves) among them.
 struct CategoryStatistics {
   std::string name;     // of the main category
@@ -32,7 +32,7 @@ struct Statistics {
   CategoryStatistics total;                    // named "total"
   std::vector<MonthStatistics> months;         // from the first to the last, none left out
   int undated_incidents = 0;
-  int undated_labels = 0;  // leaves without a day of their own or of an incident
+  int undated_labels = 0;  // leaves with neither a day nor an incident
 };
 
 // A leaf is new in the month of the day `added` that its entry names, or else of the first incident

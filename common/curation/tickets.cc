@@ -92,7 +92,7 @@ std::optional<Part> PartOf(absl::string_view member) {
   return it->second;
 }
 
-// Collects what one file gives.
+// Collects the content of one file.
 class TicketReader {
  public:
   explicit TicketReader(const std::string& name) : name_(name) {}
@@ -105,7 +105,7 @@ class TicketReader {
     result_.problems.push_back(absl::StrCat(name_, ":", line, ": ", text));
   }
 
-  // False: no further one is taken.
+  // False: no further ticket is accepted.
   bool Add(Ticket ticket) {
     if (result_.tickets.size() >= kMaxTickets) {
       Problem(ticket.line, absl::StrCat("only the first ", kMaxTickets, " tickets are read"));
@@ -184,8 +184,8 @@ class TicketReader {
   static void AddItem(std::vector<std::string>& items, absl::string_view raw, std::size_t most) {
     if (items.size() < kMaxItems) items.push_back(Clean(raw, most));
   }
-  // A day at the start: "2025-03-14", "2025-03-14T10:00:00Z". Other orders of the numbers mean
-  // different days in different countries.
+  // A date at the start: "2025-03-14", "2025-03-14T10:00:00Z". Other orders of the numbers mean
+  // different dates in different countries.
   void SetDate(Ticket& ticket, absl::string_view raw) {
     absl::CivilDay day;
     const absl::string_view text = absl::StripAsciiWhitespace(raw).substr(0, 10);
@@ -202,7 +202,7 @@ class TicketReader {
   Tickets result_;
 };
 
-// One line without its end, bounded: what is longer is passed over, and `cut` set.
+// Reads one line without its end, bounded: the rest of a longer line is skipped, and `cut` set.
 bool ReadLine(std::istream& in, std::string& line, bool& cut) {
   line.clear();
   cut = false;
@@ -218,7 +218,7 @@ bool ReadLine(std::istream& in, std::string& line, bool& cut) {
 }
 
 // Texts of a value: a text, a number, a list of them, or of objects such as {tool, observation} or
-// {author, body}, whose texts are put together.
+// {author, body}, whose texts are joined.
 void TextsOf(const Value& value, std::vector<std::string>& texts, int depth = 0) {
   if (value.has_string_value()) {
     texts.push_back(value.string_value());
@@ -228,7 +228,7 @@ void TextsOf(const Value& value, std::vector<std::string>& texts, int depth = 0)
     for (const Value& item : value.list_value().values()) TextsOf(item, texts, depth + 1);
   } else if (value.has_struct_value() && depth < 3) {
     const auto& fields = value.struct_value().fields();
-    // In a fixed order: that of a map is not.
+    // In a fixed order, unlike that of a map.
     const std::map<std::string, Value> sorted(fields.begin(), fields.end());
     std::string joined;
     const auto add = [&](const Value& part) {

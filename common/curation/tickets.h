@@ -18,8 +18,9 @@ struct Ticket {
   std::vector<std::string> logs;
   std::map<std::string, std::string> environment;
   std::string date;   // YYYY-MM-DD; "" unknown
-  std::string label;  // the cause as the ticket system names it; "" unknown
-  // What people said and did afterwards; never searched, as a new ticket does not have it.
+  std::string label;  // the cause in the ticket system's words; "" unknown
+  // Later statements and actions of people; never searched, because a new ticket does not have
+  // them.
   std::string resolution;
   std::vector<std::string> discussion;
   std::vector<std::string> verification;
@@ -33,19 +34,18 @@ struct Tickets {
   std::vector<std::string> problems;
 };
 
-// What a file may hold; what goes beyond is cut or left out, and told.
+// Limits of a file; everything beyond is cut or left out, and reported.
 inline constexpr std::size_t kMaxTickets = 200'000;
-inline constexpr std::size_t kMaxTicketBytes = 1 << 20;  // of one ticket as it stands in the file
+inline constexpr std::size_t kMaxTicketBytes = 1 << 20;  // of one ticket in the file
 
-// One JSON object a line. Members by any of these names (others are passed over):
-//   id, key, number, ticket · title, summary, subject, short_description · description, body, text
-//   · logs, log · environment · date, created, created_at, opened, opened_at, reported · label,
-//   root_cause_label, category, cause_label · resolution, fix, close_notes, root_cause ·
-//   discussion, comments, work_notes, notes · verification, steps · reference, url, link, source
-// `name` is for messages.
+// One JSON object a line. Members by any of these names (others are ignored): id, key, number,
+// ticket · title, summary, subject, short_description · description, body, text · logs, log ·
+// environment · date, created, created_at, opened, opened_at, reported · label, root_cause_label,
+// category, cause_label · resolution, fix, close_notes, root_cause · discussion, comments,
+// work_notes, notes · verification, steps · reference, url, link, source `name` is for messages.
 Tickets ReadJsonLines(std::istream& in, const std::string& name);
 
-// CSV (RFC 4180) with a head line of such names; spaces in them count as '_'.
+// CSV (RFC 4180) with a header line of such names; spaces in them count as '_'.
 Tickets ReadCsv(std::istream& in, const std::string& name);
 
 // By the ending of the path: .csv, or else JSON lines. NOT_FOUND.

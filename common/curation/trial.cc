@@ -19,8 +19,8 @@ using knowledge::v1::Rule;
 
 constexpr double kExact = 9007199254740992;  // 2^53
 
-// How many KiB a unit is; 0 for what is none of memory. Sources that say kB count in KiB, as
-// /proc/meminfo does.
+// The number of KiB in a unit; 0 if it is not a unit of memory. Sources that say kB count in KiB,
+// like /proc/meminfo.
 double KibOf(absl::string_view unit) {
   if (unit == "k" || unit == "kb" || unit == "kib") return 1;
   if (unit == "mb" || unit == "mib") return 1024;
@@ -46,7 +46,7 @@ bool Compares(double value, Rule::Op op, double limit) {
   }
 }
 
-// In plain digits: six significant ones would round it.
+// In plain digits: six significant ones would lose precision.
 std::string Digits(double bound) {
   if (bound == std::floor(bound) && std::abs(bound) < kExact) {
     return absl::StrCat(static_cast<std::int64_t>(bound));

@@ -11,14 +11,14 @@ namespace galen::curation {
 
 enum class Trial { kNoValue, kAgrees, kContradicts };
 
-// What a finding of `pattern`, at fault by `condition` with `bound` in place of its value, would
-// say of the shown output. Pure.
+// The result of a finding with `pattern` on the shown output, at fault by `condition` with `bound`
+// in place of its value. Pure.
 Trial Try(const std::string& pattern, const Condition& condition, const std::string& bound,
           const ShownOutput& shown);
 
-// The bound of `condition` in the unit of the source: "8388608" for 8 GiB where the source, by the
-// line of `field` in `shown`, or by `lower`, the description in lower case, counts in kB. As said
-// where no unit is told. Pure.
+// The bound of `condition` in the unit of the source: "8388608" for 8 GiB if the source counts in
+// kB, according to the line of `field` in `shown`, or to `lower`, the description in lower case.
+// Unchanged if no unit is given. Pure.
 std::string BoundInUnitOf(absl::string_view shown, const std::string& field,
                           const std::string& lower, const Condition& condition,
                           const DescriptionWords& words);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kNumberGroup[] = R"((-?[0-9]+(?:\.[0-9]+)?))";
 constexpr char kWordGroup[] = R"((\S+))";
-// The beginning of the line or text that a column is counted from.
+// The beginning of the line or text, from which columns are counted.
 constexpr char kFirstLine[] = R"(\A)";
 constexpr char kIndent[] = R"(^[ \t]*)";
 // Between a name and its value.
@@ -31,7 +31,7 @@ std::vector<std::string> InColumn(const std::string& key, int column, bool numbe
   }
   const absl::string_view value = number ? kNumberGroup : kWordGroup;
   if (!named) return {absl::StrCat(kFirstLine, R"(\s*)", ColumnsThen(column - 1, value))};
-  // The name itself is the first column of its line where it is a word of it.
+  // If the name is a word of its line, the name is the first column.
   const std::string start = absl::StrCat(kIndent, key, kIs);
   return {absl::StrCat(start, ColumnsThen(std::max(column - 2, 0), value)),
           absl::StrCat(start, ColumnsThen(column - 1, value))};

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxVerificationSteps = 12;
 constexpr std::size_t kMaxStep = 300;
 constexpr std::size_t kLeastStep = 6;
 constexpr std::size_t kMaxRules = 6;
-// A word of the English language that is also a program says nothing of what was run.
+// An English word that is also a program does not prove that it was run.
 constexpr absl::string_view kAlsoWords[] = {"cat", "free", "ip", "host", "mount", "who", "date",
                                             "env", "id",   "at", "df",   "ps",    "ls",  "sh"};
 
@@ -44,7 +44,7 @@ std::string ProgramOf(absl::string_view reads) {
   return absl::AsciiStrToLower(parts[0]);
 }
 
-// Lines, and within a line the parts that a full stop or a semicolon ends.
+// Lines, and within a line the parts between full stops or semicolons.
 std::vector<std::string> Sentences(absl::string_view text) {
   std::vector<std::string> sentences;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {

@@ -10,20 +10,20 @@
 
 namespace galen::curation {
 
-// Finds in past tickets what people ran and saw, and which checks do the same. Immutable and
-// thread-safe.
+// Finds in past tickets the commands and observations of people, and the checks that do the same.
+// Immutable and thread-safe.
 class Verifier {
  public:
-  // Which programs exist is taken from what the checks read.
+  // The known programs are those that the checks read.
   explicit Verifier(const knowledge::v1::KnowledgeBase& base);
 
   // The ticket's own steps, and the sentences of its resolution and discussion that name a program,
   // quote a command (`like this`) or begin as one ("$ "): at most 12, each once, in their order.
   std::vector<std::string> StepsOf(const Ticket& ticket) const;
 
-  // Rules that would confirm what the steps saw: for each passive check that reads what a step
-  // names, its findings whose value alone means a fault, where the step also names the finding. A
-  // person has to look at them. At most 6.
+  // Rules that would confirm the observations of the steps: for each passive check that reads what
+  // a step names, its findings whose value alone means a fault, if the step also names the finding.
+  // A person has to review them. At most 6.
   std::vector<knowledge::v1::Rule> RulesFor(const std::vector<std::string>& steps) const;
 
  private:

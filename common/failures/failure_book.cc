@@ -22,8 +22,8 @@ absl::StatusOr<NodeFailures> Parsed(const store::Record& record) {
   if (failures.ParseFromString(record.value)) return failures;
   return absl::DataLossError(
       absl::StrCat("records ", kFailures, ": ", CleanText(record.key, 200),
-                   ": is no list of a node's failures; take this record out of the "
-                   "store, and the node's history begins anew"));
+                   ": is not a list of a node's failures; remove this record from the "
+                   "store: the node's history then starts again"));
 }
 
 bool Older(const Failure& a, const Failure& b) {
@@ -31,7 +31,7 @@ bool Older(const Failure& a, const Failure& b) {
   return a.time().nanos() < b.time().nanos();
 }
 
-// With what this diagnosis found in place of what it had found before.
+// Replaces this diagnosis' earlier findings by the new ones.
 NodeFailures With(NodeFailures before, const std::string& diagnosis,
                   const std::vector<Failure>& found) {
   std::vector<Failure> all(found);

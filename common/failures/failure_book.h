@@ -11,10 +11,10 @@
 
 namespace galen::failures {
 
-// Of each node the latest so many are kept.
+// For each node this many of the latest failures are kept.
 inline constexpr int kMostFailures = 200;
 
-// What diagnoses found at fault on live machines, by node, in the records of the store: written
+// The faults that diagnoses found on live machines, by node, in the records of the store: written
 // when a diagnosis ends, read by checks of kind `history`. Thread-safe; calls touch the store, and
 // their errors are those of store::Records.
 class FailureBook {

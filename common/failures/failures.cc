@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostNode = 253;  // of a host name (RFC 1035)
 // Names as the kernel and drivers give them are far shorter.
 constexpr std::size_t kMostName = 200;
-// Of one diagnosis on one node.
+// For one diagnosis on one node.
 constexpr std::size_t kMostDevices = 16;
 
 absl::Time TimeOf(const Failure& failure) {
@@ -22,7 +22,7 @@ absl::Time TimeOf(const Failure& failure) {
          absl::Nanoseconds(failure.time().nanos());
 }
 
-// A link or engine of a GPU goes with the card; a process or a rank is no part of a machine.
+// A link or engine of a GPU belongs to the card; a process or a rank is not part of a machine.
 std::string DeviceOf(absl::string_view device) {
   if (absl::StartsWith(device, "gpu:")) device = device.substr(0, device.find('/'));
   if (absl::StartsWith(device, "process:") || absl::StartsWith(device, "rank:")) return "";

@@ -14,20 +14,20 @@ namespace galen::failures {
 
 using Failure = execution::v1::NodeFailures::Failure;
 
-// What a diagnosis found at fault, by node: its confirmed causes that are the provider's to mend,
-// on live machines. (A program that fails says nothing of the machine that it ran on, and machines
-// of a bundle are not told from others of the same name.) A node of its causes that none is held
-// against has an empty list: a person established another cause than Galen had. Pure.
+// The faults that a diagnosis found, by node: its confirmed causes that are the provider's to fix,
+// on live machines. (A failing program proves nothing about the machine that it ran on, and
+// machines of a bundle cannot be distinguished from others of the same name.) A node without any
+// remaining cause has an empty list: a person replaced Galen's cause by another. Pure.
 std::map<std::string, std::vector<Failure>> FailuresOf(const galen::v1::Diagnosis& diagnosis);
 
-// What of it counts.
+// Selects the failures that count.
 struct Window {
-  // Failures that were there by then; what comes within `apart` before it is the same failure.
+  // Failures until then; earlier ones within `apart` are the same failure.
   absl::Time until;
   // How far back.
   absl::Duration back;
-  // Failures that follow each other closer than this are one: a job that is started again on the
-  // same bad device fails again, and is asked about again.
+  // Failures that follow each other closer than this are one: a job that is restarted on the same
+  // bad device fails again, and is diagnosed again.
   absl::Duration apart;
 };
 
@@ -43,8 +43,9 @@ struct Counts {
   std::vector<Count> devices;  // by name, then serial; each failed at least once
 };
 
-// Failures of the node before this one, without those that `diagnosis` found itself. A device whose
-// serial number is known is told by that, as its name may have been another one's. Pure.
+// Failures of the node before this one, without those that `diagnosis` found itself. A device with
+// a known serial number is identified by it, because its name may have belonged to another one.
+// Pure.
 Counts CountEarlier(const execution::v1::NodeFailures& failures, absl::string_view diagnosis,
                     const Window& window);
 

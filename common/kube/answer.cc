@@ -59,7 +59,7 @@ absl::StatusOr<Json> ParseObject(absl::string_view text) {
         absl::StrCat("what the API server sent nests deeper than ", kMostNesting, " levels"));
   }
   Json object = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return absl::DataLossError("what the API server sent is no JSON object");
+  if (!object.is_object()) return absl::DataLossError("the answer is not a JSON object");
   return object;
 }
 
@@ -97,7 +97,7 @@ absl::Status StatusOfAnswer(absl::string_view asked, int code, absl::string_view
                             std::optional<absl::Duration> retry_after) {
   absl::StatusOr<Json> object = ParseObject(body);
   if (object.ok()) return StatusOfObject(asked, code, *object, retry_after);
-  // Something between us and the API server, or an early refusal, which is text.
+  // A proxy's answer, or an early refusal, which is text.
   return StatusOfObject(asked, code, Json{{"message", CleanText(body, kMostMessage)}}, retry_after);
 }
 

@@ -14,17 +14,16 @@ namespace galen::kube {
 
 using Json = nlohmann::json;
 
-// An object of the API: DATA_LOSS when it is no JSON object, or nests deeper than any is allowed
-// to.
+// An object of the API: DATA_LOSS if it is not a JSON object, or is nested too deeply.
 absl::StatusOr<Json> ParseObject(absl::string_view text);
 
 // The text at a path of keys; "" when there is none.
 std::string TextAt(const Json& object, std::initializer_list<const char*> path);
 
-// What an answer that is no success says, as a status with the hint of common/base/retry_hint.h
-// where the server gives one: by a Retry-After header or in its Status object.
+// Converts an answer that is not a success to a status, with the hint of common/base/retry_hint.h
+// if the server gives one: by a Retry-After header or in its Status object.
 //   400, 413, 415, 422 INVALID_ARGUMENT     409 ALREADY_EXISTS by its reason, else ABORTED
-//   401 UNAUTHENTICATED                     410 OUT_OF_RANGE: what was known is too old
+//   401 UNAUTHENTICATED                     410 OUT_OF_RANGE: the known version is too old
 //   403 PERMISSION_DENIED                   429 RESOURCE_EXHAUSTED
 //   404 NOT_FOUND                           5xx UNAVAILABLE
 // `asked` names the request: "get /api/v1/nodes/a".

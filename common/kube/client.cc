@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostBeginnings = 3;  // of one list
 constexpr int kMostPages = 10'000;
-// A watch that the server does not end in its time is ended by us so much later.
+// If the server does not end a watch in its time, we end it this much later.
 constexpr absl::Duration kGrace = absl::Seconds(30);
 
 double AnyChance() {
@@ -33,8 +33,8 @@ std::string NameOf(const HttpRequest& request) {
                       request.target.substr(0, request.target.find('?')));
 }
 
-// Whether the server says that it did nothing of it and will later. 500 it says of its own faults
-// too; only what does no harm twice is tried again then.
+// Whether the server says that it did nothing and will do it later. 500 can also be a fault of its
+// own; then only a harmless repeat is tried.
 bool WillPass(int code, bool asked_to_wait, bool twice_is_once) {
   return code == 429 || (code >= 500 && code <= 599 && (asked_to_wait || twice_is_once));
 }
@@ -123,7 +123,7 @@ absl::StatusOr<Json> Client::Ask(HttpRequest request, absl::Time deadline, const
     }
     if (!again || tries > options_.retry.most) return status;
     const absl::Duration pause = PauseBefore(tries, RetryAfter(status));
-    // Rather the server's own answer now than a deadline later.
+    // The server's own answer now is better than a deadline later.
     if (surroundings_.now() + pause >= deadline) return status;
     if (surroundings_.sleep(pause, cancellation)) {
       return absl::CancelledError("stopped by the caller");
@@ -155,7 +155,7 @@ absl::StatusOr<Listing> Client::ListOnce(const Selection& selection, const std::
     if (items != object.end() && items->is_array()) {
       for (Json& item : *items) {
         if (!item.is_object()) {
-          return absl::DataLossError(absl::StrCat("get ", path, ": an item is no JSON object"));
+          return absl::DataLossError(absl::StrCat("get ", path, ": an item is not a JSON object"));
         }
         bytes += item.dump(-1, ' ', false, Json::error_handler_t::replace).size();
         if (listing.items.size() >= options_.most_items || bytes > options_.most_list_bytes) {
@@ -166,7 +166,7 @@ absl::StatusOr<Listing> Client::ListOnce(const Selection& selection, const std::
         listing.items.push_back(std::move(item));
       }
     } else if (items == object.end() || !items->is_null()) {  // Go writes an empty list as null
-      return absl::DataLossError(absl::StrCat("get ", path, ": the answer is no list"));
+      return absl::DataLossError(absl::StrCat("get ", path, ": the answer is not a list"));
     }
     listing.resource_version = TextAt(object, {"metadata", "resourceVersion"});
     next = TextAt(object, {"metadata", "continue"});

@@ -21,7 +21,7 @@
 
 namespace galen::kube {
 
-// What a client has of the world; tests give their own.
+// The client's surroundings; tests give their own.
 struct Surroundings {
   std::unique_ptr<Transport> transport;  // null: libcurl
   std::function<absl::Time()> now;       // on SteadyNow()'s scale
@@ -30,13 +30,13 @@ struct Surroundings {
   std::function<double()> chance;  // in [0, 1); thread-safe
 };
 
-// How long a call may take with its pauses and repetitions, and who may end it.
+// Time limit of a call with its pauses and retries, and its cancellation.
 struct Call {
   absl::Duration timeout = absl::Seconds(30);
   const Cancellation* cancellation = nullptr;
 };
 
-// What of a kind: of one namespace or, with "", of all, narrowed by the server.
+// The selected objects of a kind: of one namespace or, with "", of all, narrowed by the server.
 struct Selection {
   Resource resource;
   std::string space;
@@ -53,7 +53,7 @@ struct Patch {
   enum class Kind {
     kMerge,      // RFC 7396: lists are replaced
     kStrategic,  // lists are merged by their key, as node conditions by type; not for custom ones
-    kApply,      // server-side apply: what `manager` wants, whole
+    kApply,      // server-side apply: the whole state that `manager` wants
   };
   Kind kind = Kind::kMerge;
   Json content;
@@ -62,33 +62,32 @@ struct Patch {
   bool force = false;  // kApply: takes fields over from other managers
 };
 
-// Requests to the Kubernetes API, as few a second as its options say. A refusal that will pass
-// (429, 5xx) is tried again, after what the server asks for and a pause that differs from client to
-// client; so is a request that was cut off, unless it creates: that may have been done. A refused
-// token is read again once. Errors are those of common/kube/answer.h and common/kube/http.h.
-// Thread-safe; calls block.
+// Requests to the Kubernetes API, limited to the rate in the options. A transient refusal (429,
+// 5xx) is retried, after the server's own delay and a pause that differs from client to client; so
+// is an interrupted request, unless it creates an object, which may have happened. A refused token
+// is read again once. Errors are those of common/kube/answer.h and common/kube/http.h. Thread-safe;
+// calls block.
 class Client {
  public:
   static absl::StatusOr<std::unique_ptr<Client>> Make(const Options& options,
                                                       Surroundings surroundings = {});
 
   absl::StatusOr<Json> Get(const Resource& resource, const ObjectName& object, const Call& call);
-  // All of it, page by page. When a page is gone because the list takes too long (410) it begins
-  // again, a few times.
+  // The whole list, page by page. If a page has expired because the list takes too long (410), it
+  // starts again, a few times.
   absl::StatusOr<Listing> List(const Selection& selection, const Call& call, int page = 500);
   absl::StatusOr<Json> Create(const Resource& resource, absl::string_view space, const Json& object,
                               const Call& call);
   absl::StatusOr<Json> Apply(const Resource& resource, const ObjectName& object, const Patch& patch,
                              const Call& call);
-  // One connection of a watch from a version on; its lines come as bytes. OK when the server ends
-  // it. Not tried again: common/kube/watch.h does that. `call.timeout` is how long the server may
-  // keep it.
+  // One connection of a watch from a version on; its lines come as bytes. OK if the server ends it.
+  // Not retried: common/kube/watch.h does that. `call.timeout` is how long the server may keep it.
   absl::Status WatchOnce(const Selection& selection, absl::string_view version,
                          const std::function<absl::Status(absl::string_view)>& on_bytes,
                          const Call& call);
 
   const Options& options() const { return options_; }
-  // For who repeats by himself: the pause before repetition `number`, its sleep, and a number in
+  // For callers that retry themselves: the pause before retry `number`, its sleep, and a number in
   // [0, 1).
   absl::Duration PauseBefore(int number, std::optional<absl::Duration> retry_after) const;
   bool Sleep(absl::Duration duration, const Cancellation& cancellation) const {
@@ -99,7 +98,7 @@ class Client {
  private:
   Client(const Options& options, Surroundings surroundings);
   absl::Status TakeTurn(absl::Time deadline, const Cancellation& cancellation);
-  // One request, two when the token was refused.
+  // One request, two if the token was refused.
   absl::StatusOr<HttpReply> SendOnce(const HttpRequest& request);
   absl::StatusOr<Json> Ask(HttpRequest request, absl::Time deadline, const Call& call);
   absl::StatusOr<Listing> ListOnce(const Selection& selection, const std::string& path, int page,

@@ -24,7 +24,7 @@ absl::Status Readable(const std::string& path, absl::string_view what) {
                                                     ": set automountServiceAccountToken for it"));
 }
 
-// Only on this machine may a request go unencrypted: `kubectl proxy`, tests.
+// Only on this machine may a request be unencrypted: `kubectl proxy`, tests.
 bool Loopback(absl::string_view authority) {
   for (const absl::string_view host : {"127.0.0.1", "localhost", "[::1]"}) {
     if (absl::StartsWith(authority, host) &&

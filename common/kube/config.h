@@ -12,11 +12,11 @@
 
 namespace galen::kube {
 
-// Where the API server is, who we are there, and how much of it we take.
+// The address of the API server, the client's identity, and its limits.
 struct Options {
   std::string server;      // "https://10.0.0.1:443"
   std::string ca_file;     // PEM; "": those of the system
-  std::string token_file;  // read anew whenever it changes; "": no token
+  std::string token_file;  // read again whenever it changes; "": no token
   absl::Duration connect = absl::Seconds(10);
 
   double requests_per_second = 5;  // of this client, over time
@@ -31,8 +31,9 @@ struct Options {
   std::size_t most_items = 500'000;         // of a list
 };
 
-// Those of a pod: its service account's token and CA below `folder`, the address from the variables
-// that the kubelet sets. FAILED_PRECONDITION when this is no pod, or one without a token.
+// The options of a pod: its service account's token and CA below `folder`, the address from the
+// variables that the kubelet sets. FAILED_PRECONDITION if this is not a pod, or a pod without a
+// token.
 inline constexpr char kServiceAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 using Variables = std::function<std::optional<std::string>(const char* name)>;
 absl::StatusOr<Options> InCluster(const Variables& variables,
@@ -40,7 +41,7 @@ absl::StatusOr<Options> InCluster(const Variables& variables,
 // The variables of this process.
 std::optional<std::string> ProcessVariable(const char* name);
 
-// INVALID_ARGUMENT when nothing can come of them: a token would go out unencrypted, say.
+// INVALID_ARGUMENT if the options cannot work: for example, a token would be sent unencrypted.
 absl::Status Check(const Options& options);
 
 }  // namespace galen::kube

@@ -7,13 +7,14 @@
 
 namespace galen::kube {
 
-// So many requests a second over time, and so many at once. Not thread-safe.
+// This many requests a second over time, and this many at once. Not thread-safe.
 class TokenBucket {
  public:
   TokenBucket(double per_second, double burst)
       : per_second_(per_second), burst_(burst), tokens_(burst) {}
 
-  // Takes a turn: how long to wait for it. Nothing, and no turn, when that is more than `longest`.
+  // Takes a turn and returns the wait until it. Nothing, and no turn, if the wait is more than
+  // `longest`.
   std::optional<absl::Duration> Take(absl::Time now, absl::Duration longest);
 
  private:

@@ -10,7 +10,7 @@
 namespace galen::kube {
 namespace {
 
-constexpr std::size_t kMostPart = 253;  // of a DNS name, which most names are
+constexpr std::size_t kMostPart = 253;  // length of a DNS name, which most names are
 
 std::string Escape(absl::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";

@@ -10,7 +10,7 @@
 
 namespace galen::kube {
 
-// A kind of object, as it stands in addresses.
+// A kind of object, as in addresses.
 struct Resource {
   std::string group;  // "": the core group
   std::string version = "v1";
@@ -22,13 +22,13 @@ struct ObjectName {
   std::string name;
 };
 
-// "/apis/GROUP/VERSION/namespaces/SPACE/PLURAL/NAME/SUBRESOURCE"; what is "" is left out.
-// INVALID_ARGUMENT when a part could not be one: an object's name never leads elsewhere.
+// "/apis/GROUP/VERSION/namespaces/SPACE/PLURAL/NAME/SUBRESOURCE"; empty parts are left out.
+// INVALID_ARGUMENT for an invalid part: an object's name never leads elsewhere.
 absl::StatusOr<std::string> PathOf(const Resource& resource, const ObjectName& object,
                                    absl::string_view subresource = "");
 
 using Query = std::vector<std::pair<std::string, std::string>>;
-// "?a=b&c=d", escaped, without what is ""; "" when nothing is left.
+// "?a=b&c=d", escaped, without empty values; "" if nothing is left.
 std::string QueryText(const Query& query);
 
 }  // namespace galen::kube

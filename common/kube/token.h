@@ -19,8 +19,8 @@ class TokenFile {
   // "": no token at all.
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
-  // What the file holds now; read again only when the file is another one than before. Should it
-  // be unreadable for a moment, the token read last. FAILED_PRECONDITION when there is none.
+  // The file's present content; read again only if the file changed. If it is unreadable for a
+  // moment, the token read last. FAILED_PRECONDITION if there is none.
   absl::StatusOr<llm::Secret> Get();
   // Reads the file at the next Get() even if it looks unchanged: the server refused the token.
   void Refused();

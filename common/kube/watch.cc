@@ -11,8 +11,8 @@ namespace galen::kube {
 namespace {
 
 constexpr absl::Duration kList = absl::Minutes(2);
-// The server is asked to end a connection after this and up to as much again, so that those of
-// many clients do not end together.
+// The server is asked to end a connection after this and up to as much again, so that connections
+// of many clients do not end together.
 constexpr absl::Duration kConnection = absl::Minutes(5);
 
 void Tell(const Watcher& watcher, const std::vector<Change>& changes) {

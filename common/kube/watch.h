@@ -11,21 +11,21 @@
 
 namespace galen::kube {
 
-// What a watch tells, on its thread, one call at a time.
+// The callbacks of a watch, on its thread, one call at a time.
 struct Watcher {
   std::function<void(const Change&)> on_change;
-  // After each whole list: what there is has been told. May be empty.
+  // After each whole list: all existing objects have been reported. May be empty.
   std::function<void()> on_synced;
-  // A list or connection failed; it goes on by itself. May be empty.
+  // A list or connection failed; the watch continues by itself. May be empty.
   std::function<void(const absl::Status&)> on_trouble;
 };
 
-// Watches until it is cancelled, through lost connections, restarts of the API server and versions
-// that are gone; also where the kind is not there yet, or not allowed yet.
+// Watches until it is cancelled, through lost connections, restarts of the API server and expired
+// versions; also while the kind does not exist or is not permitted yet.
 void RunWatch(Client& client, const Selection& selection, const Watcher& watcher,
               const Cancellation& cancellation);
 
-// The same on a thread of its own, which ends with it.
+// The same on a separate thread, which ends with it.
 class Watch {
  public:
   // `client` outlives it.

@@ -10,7 +10,7 @@
 namespace galen::kube {
 namespace {
 
-// After so many connections in a row that brought nothing but errors the version may be the reason.
+// After this many connections in a row with nothing but errors, the version may be the reason.
 constexpr int kListAfter = 5;
 constexpr int kMostFailures = 30;  // counted
 
@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<Change>> WatchState::Line(absl::string_view line) {
     }
   } else if (type != "BOOKMARK") {
     return absl::DataLossError(
-        absl::StrCat("the watch tells of \"", CleanText(type, 40), "\", which is unknown"));
+        absl::StrCat("the watch reports \"", CleanText(type, 40), "\", which is unknown"));
   }
   version_ = version;
   heard_ = true;
@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<Change>> WatchState::Line(absl::string_view line) {
 void WatchState::Ended(const absl::Status& status) {
   retry_after_ = RetryAfter(status);
   if (absl::IsOutOfRange(status)) {
-    // The list that this leads to is no failure; one after the other without a word would be.
+    // The list that follows is not a failure; several in a row without any event would be.
     failures_ = heard_ || list_ ? failures_ : failures_ + 1;
     list_ = true;
   } else if (!heard_ || !status.ok()) {

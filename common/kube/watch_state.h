@@ -21,31 +21,31 @@ namespace galen::kube {
 struct Change {
   enum class Kind { kAdded, kChanged, kDeleted };
   Kind kind = Kind::kAdded;
-  // As it is now; when deleted as it was last. One that a list no longer had is known by its
-  // metadata alone: namespace, name and uid.
+  // The present object; for a deleted one its last state. An object that is missing from a later
+  // list has only its metadata: namespace, name and uid.
   Json object;
 };
 
-// What a watch knows and does next, without doing it. It lists, watches from the version of the
-// list, goes on from the last version it saw when a connection ends, and lists again when that
-// version is gone (410); then it tells what is different. So whoever applies its changes has what
-// the server has, and no change twice. Of an object only its version is kept.
+// The state of a watch and its next step, without side effects. It lists, watches from the version
+// of the list, goes on from the last version it saw when a connection ends, and lists again when
+// that version is gone (410); then it reports the differences. So a caller that applies its changes
+// has the server's state, and no change twice. Only the version of an object is kept.
 class WatchState {
  public:
   struct Step {
     bool list = true;     // else watch
     std::string version;  // from which on
-    // How many times in a row nothing came of it, and what the server asked for: the pause before.
+    // The number of failures in a row, and the pause that the server asked for.
     int failures = 0;
     std::optional<absl::Duration> retry_after;
   };
   Step Next() const;
 
-  // What a list says.
+  // Takes the result of a list.
   absl::StatusOr<std::vector<Change>> Listed(Listing listing);
   // One line of a watch. An error ends its connection.
   absl::StatusOr<std::vector<Change>> Line(absl::string_view line);
-  // How the list failed, or the connection of the watch ended; OK when the server ended it.
+  // The error of the list or of the watch's connection; OK if the server ended it.
   void Ended(const absl::Status& status);
 
   std::size_t known() const { return known_.size(); }
@@ -71,7 +71,8 @@ class WatchState {
 class Lines {
  public:
   explicit Lines(std::size_t most) : most_(most) {}
-  // Calls `take` with each whole line. DATA_LOSS for one longer than allowed; what `take` returns.
+  // Calls `take` with each whole line. DATA_LOSS for a line longer than permitted; otherwise the
+  // error of `take`.
   absl::Status Add(absl::string_view bytes,
                    const std::function<absl::Status(absl::string_view)>& take);
 

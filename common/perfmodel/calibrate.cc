@@ -15,9 +15,9 @@ namespace galen::perfmodel {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-// What a collective takes beside its bytes where by the rates those alone take all of its time.
+// Latency of a collective whose bytes alone take all of its time by the rates.
 constexpr double kLeastLatency = 1e-6;
-// A model's own steps count so much against one step's worth of what all models' steps say.
+// The weight of a model's own steps, relative to one step's worth of all models' steps.
 constexpr double kPrior = 1;
 
 double Median(std::vector<double> values) {
@@ -26,7 +26,7 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// Values by the factor that they tell, and by what is more general.
+// Values by the factor that they determine, and by the more general one.
 using Told = std::map<std::string, std::vector<double>>;
 
 void Tell(Told& told, const std::string& factor, double value) {
@@ -67,7 +67,7 @@ void TellRates(absl::Span<const Measurement* const> all, Calibration& calibratio
 void TellLatencies(absl::Span<const Measurement* const> all, Calibration& calibration) {
   struct Small {
     const Measurement* measured;
-    double rest;  // seconds beside its bytes
+    double rest;  // seconds beyond its bytes
     double hops;
   };
   std::vector<double> within;
@@ -75,7 +75,7 @@ void TellLatencies(absl::Span<const Measurement* const> all, Calibration& calibr
   for (const Measurement* one : all) {
     if (one->kind != Measured::kTransfer || one->bytes >= kGiB) continue;
     const auto held = FactorOf(*one);
-    if (!held.ok()) continue;  // stands in `unused` by TellRates
+    if (!held.ok()) continue;  // TellRates adds it to `unused`
     const auto share = calibration.factors.At(held->factor);
     if (!share.ok()) {
       calibration.unused.push_back(
@@ -111,11 +111,11 @@ void TellLatencies(absl::Span<const Measurement* const> all, Calibration& calibr
   calibration.told_by["latency.net"] = hops.size();
 }
 
-// Shares of the rates of which one lets a measured step take its time; others are no answer.
+// The bounds of a plausible share of the rates for a measured step; other shares are rejected.
 constexpr double kLeastShare = 0.005;
 constexpr double kMostShare = 4.0;
 
-// The share at which the step takes as long as was measured; the time falls as the share grows.
+// The share at which the predicted time equals the measured one; the time falls as the share grows.
 // FAILED_PRECONDITION: no share from kLeastShare to kMostShare does.
 absl::StatusOr<double> ImpliedShare(const Measurement& one, Factors factors) {
   const std::string name = absl::StrCat("step.", one.machine.gpu);
@@ -161,7 +161,7 @@ double ShareOf(const Steps& steps, const std::string& gpu, std::size_t left_out)
   return (n * Median(own) + kPrior * general) / (n + kPrior);
 }
 
-// How far each step lies from what all others let expect of it.
+// The deviation of each step from the prediction of all others.
 std::vector<double> MissesOf(const Steps& steps, Factors factors) {
   std::vector<double> misses;
   if (steps.all.size() < 2) return misses;
@@ -174,14 +174,14 @@ std::vector<double> MissesOf(const Steps& steps, Factors factors) {
   return misses;
 }
 
-// What steps imply with one overlap.
+// The result of the steps with one overlap.
 struct Degree {
   double overlap = 0;
   Factors factors;
   std::map<const Measurement*, absl::StatusOr<double>> shares;  // logarithms
 };
 
-// The steps that imply a share with this overlap; with `common`, those that are in it alone.
+// The steps that imply a share with this overlap; with `common`, only those in it.
 Steps StepsOf(absl::Span<const Measurement* const> all, const Degree& degree,
               const std::set<const Measurement*>* common = nullptr) {
   Steps steps;
@@ -212,8 +212,8 @@ std::vector<Degree> Degrees(absl::Span<const Measurement* const> all, const Fact
 }
 
 // The overlap with the least mean error over the steps that imply a share with each, so that none
-// wins because a step that it does not explain drops out. Where there are no such steps, the one
-// that explains most.
+// wins because a step that it does not explain drops out. If there are no such steps, the one that
+// explains most.
 const Degree& BestOf(absl::Span<const Measurement* const> all, const std::vector<Degree>& degrees) {
   std::set<const Measurement*> common;
   for (const auto& [one, share] : degrees.front().shares) {
@@ -232,7 +232,7 @@ const Degree& BestOf(absl::Span<const Measurement* const> all, const std::vector
       const std::vector<double> misses = MissesOf(StepsOf(all, degree, &common), degree.factors);
       for (const double miss : misses) error += miss / static_cast<double>(misses.size());
     }
-    // The more hides the better a job is built: of equal errors the larger degree.
+    // More overlap means a better built job: among equal errors the larger degree.
     if (error <= least) {
       least = error;
       best = &degree;
@@ -292,7 +292,7 @@ absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements
   for (const Measurement& one : measurements) {
     if (!std::isfinite(one.value) || one.value <= 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(one.id, ": what was measured is no positive number"));
+          absl::StrCat(one.id, ": the measured value is not a positive number"));
     }
     if (!one.held_out) all.push_back(&one);
   }

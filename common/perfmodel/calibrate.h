@@ -16,40 +16,41 @@ namespace galen::perfmodel {
 
 inline constexpr std::size_t kMostMeasurements = 1024;
 
-// From where to where a value lies, and how sure that is.
+// The range of a value, and its confidence.
 struct Interval {
   double low = 0;
   double expected = 0;
   double high = 0;
-  // What the calibrating measurements allow to say: at most n / (n + 1) of n of them.
+  // The highest confidence that n calibrating measurements permit: n / (n + 1).
   double confidence = 0;
 };
 
-// Factors, and how far measurements lay from them that had no part in them.
+// Factors, and the deviation of measurements that they were not based on.
 struct Calibration {
   Factors factors;
-  std::map<std::string, std::size_t> told_by;  // how many measurements tell a factor
+  std::map<std::string, std::size_t> told_by;  // number of measurements behind a factor
   // |ln(measured / predicted)| of each measurement by all others, ascending, by KinOf.
   std::map<std::string, std::vector<double>> misses;
-  std::vector<std::string> unused;  // measurements that could not be used, and why
+  std::vector<std::string> unused;  // measurements that could not be used, with reasons
 };
 
-// Measurements that miss alike: "rate", "step", and "transfer" or, between nodes, "transfer.net".
+// Measurements with similar errors: "rate", "step", and "transfer" or, between nodes,
+// "transfer.net".
 std::string KinOf(const Measurement& measurement);
 
-// Factors are medians, so that a measurement of a broken machine does not move them: of rates and
-// of collectives from 1 GiB on the share of the data sheet; of smaller collectives the time beside
-// their bytes, at least 1 us; of steps the share of the rates at which the prediction is what was
-// measured, for each GPU model drawn to that of all by one measurement's weight; and the overlap
-// that leaves the least mean error of the steps that each overlap can explain. A factor that
-// nothing tells is not set. INVALID_ARGUMENT: more than kMostMeasurements, or a value that is no
-// positive number.
+// Factors are medians, so that a measurement of a broken machine does not move them. For rates, and
+// for collectives from 1 GiB on, the factor is the share of the data sheet; for smaller collectives
+// the time beyond their bytes, at least 1 us. For steps it is the share of the rates at which the
+// prediction equals the measurement; for each GPU model it is shrunk towards that of all models by
+// one measurement's weight. The overlap is the one with the least mean error over the steps that
+// each overlap can explain. A factor without measurements is not set. INVALID_ARGUMENT: more than
+// kMostMeasurements, or a value that is not a positive number.
 absl::StatusOr<Calibration> Calibrate(absl::Span<const Measurement> measurements);
 
-// The interval of a prediction by how far the others missed, leaving each out in turn (split
+// The interval of a prediction from the errors of the others, leaving each out in turn (split
 // conformal prediction over leave-one-out residuals: Lei et al., arXiv:1604.04173, section 2;
-// Barber et al., arXiv:1905.02928). It covers what is like the calibrating measurements,
-// and no more can be said of what is not. FAILED_PRECONDITION: no measurement of that kin.
+// Barber et al., arXiv:1905.02928). It holds for jobs that resemble the calibrating measurements;
+// for others nothing can be said. FAILED_PRECONDITION: no measurement of that kind.
 absl::StatusOr<Interval> IntervalOf(const Calibration& calibration, absl::string_view kin,
                                     double predicted, double confidence);
 

@@ -73,7 +73,7 @@ absl::StatusOr<Bottleneck> BottleneckOf(const Machine& machine, Collective kind,
     return absl::FailedPreconditionError(
         "machine: nics: is missing; traffic between nodes needs the adapters' rate (nics=8x400)");
   }
-  // The ranks of a group have their part of the node's adapters; a ring leaves the node once for
+  // The ranks of a group share the node's adapters in proportion; a ring leaves the node once for
   // each.
   const auto gpus = static_cast<double>(std::max<std::int64_t>(machine.gpus_per_node, 1));
   const double adapters = machine.nics * std::min(1.0, static_cast<double>(group.local) / gpus);
@@ -83,12 +83,12 @@ absl::StatusOr<Bottleneck> BottleneckOf(const Machine& machine, Collective kind,
   Bottleneck between = {net, adapters, volume, around};
   if (kind == Collective::kSendReceive) between = {net, machine.nics / gpus, volume, 1};
   if (all_to_all) {
-    // All that is for another node passes the adapters, which its ranks share.
+    // All traffic for another node passes the adapters, which its ranks share.
     const double abroad = 1 - static_cast<double>(group.local) / static_cast<double>(group.ranks);
     between = {net, adapters / static_cast<double>(group.local), abroad, 1};
   }
   if (switched) {
-    // Nodes add up within, then exchange what each has once.
+    // Nodes reduce internally, then exchange one copy each.
     const auto tree = static_cast<std::int64_t>(std::ceil(std::log2(static_cast<double>(nodes))));
     between.volume = BusFactor(kind, nodes);
     between.hops = 2 * tree;

@@ -24,29 +24,30 @@ enum class Collective {
 absl::string_view ToString(Collective kind);
 std::optional<Collective> CollectiveNamed(absl::string_view name);  // "all_reduce"
 
-// Who takes part: `local` ranks of a node, and so many nodes.
+// The participants: `local` ranks of a node, and this many nodes.
 struct Group {
   std::int64_t ranks = 1;
   std::int64_t local = 1;
   std::int64_t Nodes() const { return (ranks + local - 1) / local; }
 };
 
-// Bytes that cross a rank's link for each byte of the collective's size: 2 (n-1) / n of an
-// all-reduce, (n-1) / n of what gathers, scatters or exchanges, 1 of a broadcast (nccl-tests,
-// doc/PERFORMANCE.md). The size is what nccl-tests prints: all ranks' together where ranks gather.
+// Bytes that cross a rank's link for each byte of the collective's size: 2 (n-1) / n for an
+// all-reduce, (n-1) / n for gathering, scattering or exchanging, 1 for a broadcast (nccl-tests,
+// doc/PERFORMANCE.md). The size is the one that nccl-tests prints: all ranks' together for a
+// gather.
 double BusFactor(Collective kind, std::int64_t ranks);
 
-// Where a collective's bytes are held up.
+// The slowest part of a collective's path.
 struct Bottleneck {
-  std::string factor;     // whose share of `rate` is reached: "ring.nvlink"
+  std::string factor;     // the factor whose share of `rate` is reached: "ring.nvlink"
   double rate = 0;        // bytes a second of one rank, by the data sheet
   double volume = 0;      // bytes that cross there for each byte of size
   std::int64_t hops = 0;  // from node to node, one after another
 };
 
-// A ring of all ranks, or, where the switch of the links adds up, a tree of nodes over it: the one
-// that is sooner done by the data sheets (../shared/facts/hardware.yaml, rules: with NVLS and trees
-// the bus bandwidth exceeds the wire's). FAILED_PRECONDITION: the links or adapters are not known.
+// A ring of all ranks, or, if the switch of the links adds up, a tree of nodes over it: the faster
+// one by the data sheets (../shared/facts/hardware.yaml, rules: with NVLS and trees the bus
+// bandwidth exceeds the wire's). FAILED_PRECONDITION: the links or adapters are unknown.
 absl::StatusOr<Bottleneck> BottleneckOf(const Machine& machine, Collective kind,
                                         const Group& group);
 

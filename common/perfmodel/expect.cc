@@ -23,10 +23,10 @@ absl::StatusOr<Expectation> Expect(const Job& job, const Machine& machine,
                          (expected.parts.total * peak * static_cast<double>(job.shape.gpus));
   const auto share = calibration.factors.At(absl::StrCat("power.", machine.gpu));
   if (share.ok() && machine.power > 0) {
-    // A step that takes longer than it should works less in each second, and takes less power;
-    // within its interval a board takes what others took, as far off as steps are.
+    // A step that takes longer than it should does less work per second, and draws less power;
+    // within its interval a board draws what others drew, with the error of steps.
     const double watts = *share * machine.power;
-    // A board takes no more than it may, unless those measured took more.
+    // A board draws no more than its limit, unless the measured ones drew more.
     const double most = std::min(machine.power, watts * expected.step.expected / expected.step.low);
     expected.power = Interval{watts * expected.step.expected / expected.step.high, watts,
                               std::max(watts, most), expected.step.confidence};

@@ -11,28 +11,27 @@
 
 namespace galen::perfmodel {
 
-// What one job should do on one kind of machine that is healthy.
+// The expected performance of one job on one kind of healthy machine.
 struct Expectation {
   Interval step;        // seconds
   Interval throughput;  // tokens a second of all GPUs
-  // Watts of a board, mean over a step. Nothing where no measurement of a step told its power:
-  // unknown.
+  // Watts of a board, mean over a step. Nothing if no measured step has its power: unknown.
   std::optional<Interval> power;
   double utilization = 0;  // model FLOPs of the peak (MFU)
   StepTime parts;
 };
 
-// The one question of who watches jobs. Pure and thread-safe. `confidence` is how
-// often a healthy job of a kind that calibrated lies in the interval; it is as good as the
-// measurements in `calibration` are like the job, and says in Interval::confidence how much they
-// allow. FAILED_PRECONDITION: the machine lacks a rate, the calibration a factor, or measured
-// steps.
+// The question of programs that watch jobs. Pure and thread-safe. `confidence` is the share of
+// healthy jobs of a calibrating kind that lie in the interval. It is only as good as the
+// resemblance of the job to the measurements in `calibration`; Interval::confidence is the
+// confidence that they permit. FAILED_PRECONDITION: the machine lacks a rate, the calibration a
+// factor, or measured steps.
 absl::StatusOr<Expectation> Expect(const Job& job, const Machine& machine,
                                    const Calibration& calibration, double confidence = 0.9);
 
-// How a measured value stands to what was expected.
+// The position of a measured value relative to the expected one.
 enum class Standing { kAsExpected, kBelow, kAbove, kUnknown };
-// kUnknown: `measured` is no positive number (nothing was measured).
+// kUnknown: `measured` is not a positive number (nothing was measured).
 Standing StandingOf(const Interval& expected, double measured);
 
 }  // namespace galen::perfmodel

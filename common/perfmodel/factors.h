@@ -27,7 +27,7 @@ namespace galen::perfmodel {
 class Factors {
  public:
   void Set(absl::string_view name, double value) { values_[std::string(name)] = value; }
-  // FAILED_PRECONDITION: neither it nor what is more general is known.
+  // FAILED_PRECONDITION: neither it nor a more general one is known.
   absl::StatusOr<double> At(absl::string_view name) const;
   const std::map<std::string, double>& all() const { return values_; }
 

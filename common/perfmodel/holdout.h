@@ -12,29 +12,29 @@
 
 namespace galen::perfmodel {
 
-// What factors of other measurements let expect of one.
+// A measurement and its prediction from the factors of other measurements.
 struct Tested {
-  const Measurement* measurement = nullptr;  // lies in what was given
+  const Measurement* measurement = nullptr;  // whether it lies in the predicted interval
   Interval interval;
   double error = 0;  // predicted / measured - 1
   bool covered = false;
 };
 
-// Half of the measurements tested by factors of the other half.
+// Half of the measurements, tested by factors of the other half.
 struct Trial {
   Calibration calibration;
   std::vector<const Measurement*> calibrated;
-  std::vector<Tested> tested;         // those that are held out always stand last
-  std::vector<std::string> untested;  // what that half does not let predict, and why
+  std::vector<Tested> tested;         // held-out ones are always last
+  std::vector<std::string> untested;  // what cannot be predicted from that half, with reasons
 };
 
-// Of those that tell one factor (for steps: all of them) the first half, rounded up, calibrates: in
-// the order in which they stand, or, with a seed, in one drawn. What is held out is only tested.
-// Errors are those of Calibrate.
+// The first half of the measurements that determine one factor (for steps: of all), rounded up,
+// calibrates: in the given order, or, with a seed, in a random one. Held-out measurements are only
+// tested. Errors are those of Calibrate.
 absl::StatusOr<Trial> TryHalf(absl::Span<const Measurement> measurements, double confidence,
                               std::optional<std::uint32_t> seed = std::nullopt);
 
-// How far off predictions were.
+// Errors of predictions.
 struct Errors {
   std::size_t tested = 0;
   double median = 0;  // of |error|
@@ -42,7 +42,7 @@ struct Errors {
   std::size_t covered = 0;  // measured within their interval
 };
 
-// Of those of one kind, or of all; held-out ones, or the others.
+// For one kind, or for all; the held-out ones, or the others.
 Errors ErrorsOf(const Trial& trial, std::optional<Measured> kind, bool held_out);
 
 }  // namespace galen::perfmodel

@@ -87,7 +87,7 @@ absl::StatusOr<Job> ParseJob(absl::string_view text) {
     if (const auto number = numbers.find(name); number != numbers.end()) {
       if (!absl::SimpleAtoi(value, number->second) || *number->second < 1 ||
           *number->second > kMostOfAGroup) {
-        return Wrong(name, value, "is no whole number from 1");
+        return Wrong(name, value, "is not a whole number from 1");
       }
     } else if (name == "zero") {
       if (!absl::SimpleAtoi(value, &layout.zero) || layout.zero < 0 || layout.zero > 3) {

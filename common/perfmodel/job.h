@@ -9,18 +9,18 @@
 
 namespace galen::perfmodel {
 
-// What is computed a second time in the backward pass instead of being kept: nothing, what
-// attention makes of sequence times sequence, or all of a layer.
+// The part of the forward pass that is recomputed in the backward pass instead of being kept:
+// nothing, the attention parts quadratic in the sequence, or a whole layer.
 enum class Recompute { kNone, kSelective, kFull };
 
-// How a model is laid over GPUs. Groups lie in the order of Megatron: tensor parallel ranks are
-// neighbours, then context, then data, then pipeline.
+// The distribution of a model over GPUs. Groups are in the order of Megatron: tensor parallel ranks
+// are neighbours, then context, then data, then pipeline.
 struct Layout {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
   std::int64_t context = 1;
   std::int64_t expert = 1;  // a part of data parallel
-  std::int64_t data = 1;    // what the others leave of the GPUs
+  std::int64_t data = 1;    // the rest of the GPUs
   std::int64_t micro_batch = 1;
   std::int64_t chunks = 1;  // of a pipeline's stage, interleaved
   std::int64_t zero = 0;    // stage: 1 optimizer, 2 gradients, 3 weights are split over data
@@ -39,8 +39,8 @@ struct Job {
 };
 
 // The fields of ParseShape, and tp, pp, cp, ep, micro_batch, chunks, zero (0 to 3), recompute
-// (none, selective, full) and flash. gpus is needed. INVALID_ARGUMENT names the field: also where
-// the groups do not divide the GPUs, or the micro-batches not the batch.
+// (none, selective, full) and flash. gpus is required. INVALID_ARGUMENT names the field, also if
+// the groups do not divide the GPUs, or the micro-batches the batch.
 absl::StatusOr<Job> ParseJob(absl::string_view text);
 
 }  // namespace galen::perfmodel

@@ -10,7 +10,7 @@
 namespace galen::perfmodel {
 namespace {
 
-// GB/s of 16 lanes, one direction, without the frames' own bytes (../shared/facts/hardware.yaml,
+// GB/s of 16 lanes, one direction, without the framing bytes (../shared/facts/hardware.yaml,
 // pcie_rates).
 double PcieRate(double generation) {
   if (generation == 3) return 15.8e9;
@@ -63,9 +63,9 @@ absl::StatusOr<Machine> MachineOf(absl::string_view model,
     return absl::InvalidArgumentError(absl::StrCat(
         model, ": knowledge/hardware says neither peak_*_tflops nor memory_gb_s of it"));
   }
-  // Links are told with both directions added up.
+  // Data sheets add up both directions of a link.
   const double one_link = Fact(facts, "link_gb_s") * 1e9 / 2;
-  // A bridge joins two cards of PCIe, and no node.
+  // A bridge joins two PCIe cards, not a whole node.
   const bool bridged = absl::StrContains(model, "PCIe");
   if (const double links = Fact(facts, "nvlinks"); links > 0 && one_link > 0 && !bridged) {
     machine.links = "nvlink";
@@ -85,7 +85,7 @@ absl::StatusOr<Machine> MachineOf(absl::string_view model,
 
 absl::StatusOr<double> PeakOf(const Machine& machine, absl::string_view precision) {
   auto found = machine.peaks.find(std::string(precision));
-  // Units for matrices take both formats of 16 bits at one rate.
+  // Matrix units process both 16-bit formats at one rate.
   if (found == machine.peaks.end() && (precision == "fp16" || precision == "bf16")) {
     found = machine.peaks.find(precision == "fp16" ? "bf16" : "fp16");
   }

@@ -39,7 +39,7 @@ absl::StatusOr<Bottleneck> FactorOf(const Measurement& one) {
     held.rate = machine.links.empty() ? machine.host : machine.pair;
   } else {
     return absl::InvalidArgumentError(
-        absl::StrCat(one.id, ": is no rate of compute, memory, host or pair"));
+        absl::StrCat(one.id, ": is not a rate of compute, memory, host or pair"));
   }
   if (held.rate <= 0) {
     return absl::FailedPreconditionError(absl::StrCat(one.id, ": knowledge/hardware has no ",
@@ -65,7 +65,7 @@ absl::StatusOr<double> Predict(const Measurement& one, const Factors& factors) {
       return time.total;
     }
   }
-  return absl::InternalError("a kind of measurement that is none");
+  return absl::InternalError("an unknown kind of measurement");
 }
 
 }  // namespace galen::perfmodel

@@ -13,7 +13,8 @@
 
 namespace galen::perfmodel {
 
-// What was measured: the rate of one resource, the time of one collective, or a step of training.
+// The kind of a measurement: the rate of one resource, the time of one collective, or a step of
+// training.
 enum class Measured { kRate, kTransfer, kStep };
 
 absl::string_view ToString(Measured kind);
@@ -21,7 +22,7 @@ absl::string_view ToString(Measured kind);
 struct Measurement {
   std::string id;
   std::string source;
-  std::string place;  // where it is written, "file:line"; "" where it is not of a file
+  std::string place;  // its place, "file:line"; "" if it is not from a file
   Measured kind = Measured::kRate;
   Machine machine;
 
@@ -35,13 +36,14 @@ struct Measurement {
   // Operations or bytes a second of a rate; else seconds. Positive.
   double value = 0;
   double power = 0;       // watts of a board meanwhile; 0: not measured
-  bool held_out = false;  // never calibrates, only tests
+  bool held_out = false;  // never used for calibration, only for tests
 };
 
-// What the factors let expect, in the unit of `value`.
+// The value predicted from the factors, in the unit of `value`.
 absl::StatusOr<double> Predict(const Measurement& measurement, const Factors& factors);
 
-// The factor that a rate tells ("memory", "compute.nvidia.16bit"), and the rate by the data sheet.
+// The factor that a rate determines ("memory", "compute.nvidia.16bit"), and the rate by the data
+// sheet.
 absl::StatusOr<Bottleneck> FactorOf(const Measurement& measurement);
 
 }  // namespace galen::perfmodel

@@ -53,7 +53,7 @@ absl::StatusOr<ModelShape> ParseShape(absl::string_view text) {
       if (!absl::SimpleAtoi(value, number->second) || *number->second < 1 ||
           *number->second > kMost) {
         return absl::InvalidArgumentError(
-            absl::StrCat("shape: ", name, "=", value, ": is no whole number from 1"));
+            absl::StrCat("shape: ", name, "=", value, ": is not a whole number from 1"));
       }
     } else if (name == "gated" || name == "training") {
       bool flag = false;
@@ -115,7 +115,7 @@ double Weights(const ModelShape& shape) {
 }
 
 double ScoreFlopsPerToken(const ModelShape& shape) {
-  // Each token with each of the sequence: scores, and the sum that they weigh.
+  // Each token with each of the sequence: scores, and the weighted sum.
   return 2 * 2 * static_cast<double>(shape.heads) * static_cast<double>(shape.head_size) *
          static_cast<double>(shape.sequence);
 }

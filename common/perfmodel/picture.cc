@@ -171,7 +171,7 @@ std::string MixSvg(double overlap) {
           &out, Line(left, frame.Y(y), left + kPanel, frame.Y(y)),
           Text(left - 6, frame.Y(y) + 4, absl::StrFormat("%.0f %%", 100 * y), "q", "end"));
     }
-    // At `x` the second task is so much of both tasks' seconds.
+    // At `x` the second task has this share of both tasks' seconds.
     const auto used = [&](double x, bool second, double degree) {
       Demand demand;
       demand.*pair.one = 1 - x;

@@ -23,15 +23,14 @@ struct RoofPoint {
   double rate = 0;       // operations a second
 };
 
-// A roofline as SVG (Williams et al., CACM 52(4), 2009): both axes logarithmic. Beside it stands
-// what compute and memory reach when they take turns, which is what steps do. "" where a rate is no
-// positive number.
+// A roofline as SVG (Williams et al., CACM 52(4), 2009): both axes logarithmic. A second curve
+// shows the limit if compute and memory alternate, as in real steps. "" if a rate is not a positive
+// number.
 std::string RooflineSvg(const Roofs& roofs, absl::Span<const RoofPoint> points);
 
-// Tasks that are mixed of two single-resource tasks, as SVG: for each pair of resources the share
-// of either that is in use while the mix goes from one alone to the other alone, by the calibrated
-// overlap, and where all could work at once (../shared/papers/baai-cluster-diagnosis-agent.txt,
-// figure 3).
+// Mixtures of two single-resource tasks, as SVG: for each pair of resources the share of either
+// that is in use as the mix goes from one alone to the other alone, by the calibrated overlap, and
+// if all could work at once (../shared/papers/baai-cluster-diagnosis-agent.txt, figure 3).
 std::string MixSvg(double overlap);
 
 }  // namespace galen::perfmodel

@@ -13,8 +13,8 @@
 namespace galen::perfmodel {
 namespace {
 
-// Operations a second on matrices that do not suit the units for them: two values of 16 bits, or
-// one of 32, a lane of the vector units, or a quarter of the peak where those are not known.
+// Operations a second on matrices that do not suit the matrix units: two values of 16 bits, or one
+// of 32, per lane of the vector units, or a quarter of the peak if those are unknown.
 double OddRate(const Machine& machine, absl::string_view precision, double peak) {
   const auto vector = machine.peaks.find("fp32");
   const double lanes = 4 / KeptBytes(precision);
@@ -42,7 +42,7 @@ absl::StatusOr<StepTime> PredictStep(const Job& job, const Machine& machine,
   time.matrix_rate = peak * matrices * step;
   time.memory_rate = machine.memory * memory * step;
   const double odd = OddRate(machine, job.shape.precision, peak) * matrices * step;
-  Demand hides;  // traffic that may hide, beside all the work
+  Demand hides;  // traffic that may overlap with all the work
   hides.compute = work.flops / time.matrix_rate + work.odd_flops / odd;
   hides.memory = work.bytes / time.memory_rate;
   double stands = 0;  // traffic that the work waits for

@@ -11,25 +11,25 @@
 
 namespace galen::perfmodel {
 
-// Where the seconds of a step go on the busiest GPU; the parts add up to `total`.
+// The seconds of a step on the busiest GPU by part; the parts add up to `total`.
 struct StepTime {
   double compute = 0;       // products of matrices
-  double memory = 0;        // traffic of memory beside them
-  double interconnect = 0;  // what does not hide
+  double memory = 0;        // memory traffic in addition to them
+  double interconnect = 0;  // the part that does not overlap
   double bubble = 0;        // a pipeline that fills and drains
   double total = 0;
 
-  double hidden = 0;  // seconds of interconnect that hide behind the rest
-  // Of `interconnect` + `hidden`, by what it is for: in the order of StepWork.
+  double hidden = 0;  // seconds of interconnect that overlap with the rest
+  // The parts of `interconnect` + `hidden` by purpose, in the order of StepWork.
   std::vector<double> traffic;
-  // What the rates above are after all shares: operations and bytes a second.
+  // The rates above after all shares: operations and bytes a second.
   double matrix_rate = 0;
   double memory_rate = 0;
   StepWork work;
 };
 
 // FAILED_PRECONDITION: the machine or the factors lack what the job needs; INVALID_ARGUMENT:
-// numbers so large that the result is none.
+// numbers so large that the result is not finite.
 absl::StatusOr<StepTime> PredictStep(const Job& job, const Machine& machine,
                                      const Factors& factors);
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kBatches = 10;
 
-// The first sample from which on the standard error of the mean is least, sought in the first
-// three quarters.
+// The first sample after which the standard error of the mean is least, sought in the first three
+// quarters.
 std::size_t WarmUpOf(absl::Span<const double> samples) {
   const std::size_t n = samples.size();
   double sum = 0;
@@ -101,7 +101,7 @@ SteadyMean JudgeSamples(absl::Span<const double> samples, const StopRule& rule) 
   const absl::Span<const double> seen = samples.first(count);
   judged.warm_up = WarmUpOf(seen);
   judged.warm = judged.warm_up <= count / 2;
-  // Whole batches of what is left: the last samples, as the start is what is not believed.
+  // Whole batches of the rest: the last samples, because the start is not trusted.
   const std::size_t batch = (count - judged.warm_up) / kBatches;
   judged.used = batch * kBatches;
   const absl::Span<const double> used = seen.last(judged.used);
@@ -115,7 +115,7 @@ SteadyMean JudgeSamples(absl::Span<const double> samples, const StopRule& rule) 
   for (const double mean : means) {
     variance += (mean - judged.mean) * (mean - judged.mean) / (kN - 1);
   }
-  // Of all looks, number k may err with 1 / (k (k + 1)) of what all may: these add up to one.
+  // Look number k may err with 1 / (k (k + 1)) of the total error: these shares add up to one.
   const double may_err = std::clamp(1 - rule.confidence, 1e-9, 0.5) / (look * (look + 1));
   const double half = StudentQuantile(1 - may_err / 2, kN - 1) * std::sqrt(variance / kN);
   judged.low = judged.mean - half;

@@ -9,26 +9,26 @@
 namespace galen::perfmodel {
 namespace {
 
-// Rows of matrices that begin on multiples of 16 bytes are what units for matrices take (NVIDIA,
-// "Matrix Multiplication Background", docs.nvidia.com/deeplearning/performance, section 2.1).
+// Matrix units need rows that begin on multiples of 16 bytes (NVIDIA, "Matrix Multiplication
+// Background", docs.nvidia.com/deeplearning/performance, section 2.1).
 constexpr double kAlignedBytes = 16;
 
 double Of(std::int64_t value) { return static_cast<double>(value); }
 
-// Whether a row of `whole` values, split into parts, suits the units for matrices.
+// Whether a row of `whole` values, split into parts, suits the matrix units.
 bool Suits(std::int64_t whole, std::int64_t parts, absl::string_view precision) {
   const auto aligned = static_cast<std::int64_t>(kAlignedBytes / ProductBytes(precision));
   return whole % parts == 0 && (whole / parts) % aligned == 0;
 }
 
 // Adam for one weight: reads the gradient, and weight, mean and variance in four bytes or more;
-// writes these three, and the weight that products take where that is a narrower one.
+// writes these three, and the weight for products if that has a narrower type.
 double OptimizerBytes(double kept) {
   const double state = std::max(4.0, kept);
   return kept + 6 * state + (kept < state ? kept : 0);
 }
 
-// A group whose ranks are `stride` GPUs apart, on nodes of so many GPUs.
+// A group whose ranks are `stride` GPUs apart, on nodes of this many GPUs.
 Group GroupOf(std::int64_t ranks, std::int64_t stride, std::int64_t gpus_per_node) {
   const std::int64_t local = std::max<std::int64_t>(gpus_per_node / stride, 1);
   return {ranks, std::clamp<std::int64_t>(local, 1, ranks)};
@@ -49,13 +49,13 @@ std::pair<double, double> LayerFlops(const ModelShape& shape, std::int64_t tenso
   return {all - odd, odd};
 }
 
-// Bytes of memory that a layer's forward pass moves for one token, before it is split.
+// Bytes of memory that a layer's forward pass moves for one token, before splitting.
 double LayerBytes(const ModelShape& shape, bool flash) {
   const double hidden = Of(shape.hidden);
   const double kept = KeptBytes(shape.precision);
   // With values of two bytes, 34: attention 11, norms 4, and a network of four times the width 19,
-  // of which 16 by its width. Two masks of dropout in the rest, and one of the scores' 5, are bytes
-  // whatever a value has.
+  // of which 16 by its width. Two dropout masks in the rest, and one of the scores' 5, are bytes
+  // whatever the type of a value.
   const double rest = 8 * kept + 2;
   const double network =
       8 * kept * Of(shape.ffn) * (shape.gated ? 1.5 : 1.0) / (4 * hidden) * Of(shape.active);
@@ -69,10 +69,10 @@ struct Stage {
   bool head = false;  // that scores the vocabulary
 };
 
-// All stages have as many layers, and the last has the head beside them, of `head` layers' work
-// (../shared/fixtures/training-log/megatron-ds-3d-n16-dsoff.out and
-// megatron-gpt2-n4-v100-cancelled.out, "number of parameters on ... rank"). Where layers do not
-// divide, the last has the fewer.
+// All stages have the same number of layers, and the last also has the head, with the work of
+// `head` layers (../shared/fixtures/training-log/megatron-ds-3d-n16-dsoff.out and
+// megatron-gpt2-n4-v100-cancelled.out, "number of parameters on ... rank"). If layers do not divide
+// evenly, the last has fewer.
 Stage BusiestStage(std::int64_t layers, std::int64_t stages, double head) {
   const std::int64_t last = layers / stages;
   const std::int64_t others = (layers + stages - 1) / stages;
@@ -97,7 +97,7 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   const bool full = layout.recompute == Recompute::kFull && shape.training;
   const bool selective = layout.recompute == Recompute::kSelective && shape.training;
   const double passes = shape.training ? (full ? 4.0 : 3.0) : 1.0;
-  // Tokens of a step that pass one stage, and the part of each that one GPU of it has.
+  // Tokens of a step that pass one stage, and the part of each on one of its GPUs.
   const double tokens = Of(shape.batch) / replicas * Of(shape.sequence);
   const double share = tokens / (tensor * context);
   const auto [even, odd] = LayerFlops(shape, layout.tensor);
@@ -122,7 +122,7 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
   const double dense = work.weights - experts;
   const double held =
       dense / (tensor * pipeline) + experts / (tensor * pipeline * Of(layout.expert));
-  // Each micro-batch reads the weights that it meets once a pass.
+  // Each micro-batch reads its weights once per pass.
   const double kept = KeptBytes(shape.precision);
   work.bytes += held * kept * passes * work.micro_batches;
   if (shape.training) {
@@ -160,7 +160,7 @@ StepWork WorkOf(const Job& job, const Machine& machine) {
     const Group group = GroupOf(layout.data * layout.context, layout.tensor, gpus);
     const double bytes = held * kept;
     if (layout.zero == 3) {
-      // Weights come before each pass of a micro-batch, gradients go after it.
+      // Weights are gathered before each pass of a micro-batch, gradients are sent after it.
       work.traffic.push_back({"data", Collective::kAllGather, group, bytes,
                               (full ? 3.0 : 2.0) * work.micro_batches, true});
       work.traffic.push_back(

@@ -17,16 +17,16 @@ struct Traffic {
   Group group;
   double bytes = 0;    // of one
   double times = 0;    // in a step
-  bool hides = false;  // work goes on meanwhile: gradients, weights ahead of their layer
+  bool hides = false;  // work continues meanwhile: gradients, weights ahead of their layer
 };
 
-// What a step of a transformer demands of the busiest GPU. The parts that a micro-batch repeats are
-// those of a whole step; waiting for a pipeline to fill is not among them.
+// The work of a transformer's step on the busiest GPU. The parts that a micro-batch repeats are
+// those of a whole step; waiting for a pipeline to fill is not included.
 struct StepWork {
-  double model_flops = 0;  // of all GPUs, without what is computed again
-  double flops = 0;        // on matrices whose sizes suit the units for matrices
-  double odd_flops = 0;    // on such as do not
-  double bytes = 0;        // of memory: activations, and what the optimizer reads and writes
+  double model_flops = 0;  // of all GPUs, without recomputation
+  double flops = 0;        // on matrices whose sizes suit the matrix units
+  double odd_flops = 0;    // on other matrices
+  double bytes = 0;        // of memory: activations, and the optimizer's reads and writes
   std::vector<Traffic> traffic;
   double micro_batches = 0;
   double bubble = 0;   // share of the work that filling and draining a pipeline adds
@@ -36,10 +36,9 @@ struct StepWork {
 // Operations as in model_shape.h; bytes of activations after Korthikanti et al. (arXiv:2205.05198,
 // section 4: s b h (34 + 5 a s / h) a layer with values of two bytes, each written and read), of
 // Adam with weights as KeptBytes and its state in four or more (Rajbhandari et al.,
-// arXiv:1910.02054, section 3); collectives of
-// tensor and pipeline parallelism after Narayanan et al. (arXiv:2104.04473, sections 2.2 and 3.2)
-// and of ZeRO after Rajbhandari et al., section 7. Of a pipeline's stages the busiest counts:
-// layers stand whole, and the last stage has the head too.
+// arXiv:1910.02054, section 3); collectives of tensor and pipeline parallelism after Narayanan et
+// al. (arXiv:2104.04473, sections 2.2 and 3.2) and of ZeRO after Rajbhandari et al., section 7. The
+// busiest stage of a pipeline counts: layers are not divided, and the last stage has the head too.
 StepWork WorkOf(const Job& job, const Machine& machine);
 
 }  // namespace galen::perfmodel

@@ -30,7 +30,7 @@ constexpr double kNameLine = 14;
 constexpr std::size_t kMostPanels = 6;
 constexpr std::size_t kMostLines = 6;
 constexpr std::size_t kMaxText = 80;
-// Of throughput's best level: below it is low.
+// The share of throughput's best level below which it is low.
 constexpr double kLow = 0.96;
 constexpr std::array<absl::string_view, kMostLines> kDashes = {"",        "6 3", "2 2",
                                                                "8 2 2 2", "1 3", "10 4"};
@@ -57,7 +57,7 @@ std::string Number(double value) {
   return absl::StrFormat("%.4g", value);
 }
 
-// What the lines of a panel hold.
+// The range of the lines of a panel.
 struct Span {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -189,7 +189,7 @@ class Drawing {
       for (const float value : line->values()) span.Take(static_cast<double>(value));
     }
     if (span.empty()) span = {0, 1};
-    // What lies near zero is drawn from zero, what does not is drawn large.
+    // A range near zero starts at zero; any other is enlarged.
     if (span.low > 0 && span.low < 0.6 * span.high) span.low = 0;
     if (span.high <= span.low) span.high = span.low + std::max(1.0, std::abs(span.low) * 0.1);
     const double room = 0.06 * (span.high - span.low);
@@ -241,7 +241,7 @@ class Drawing {
   template <typename Y>
   void DrawLine(const Course& line, absl::string_view kind, absl::string_view dash, const Y& y) {
     std::string path;
-    bool pen = false;  // down: what is unknown leaves a gap
+    bool pen = false;  // last: an unknown value leaves a gap
     const double start = TimeOf(line.start_time());
     for (int i = 0; i < line.values_size(); ++i) {
       const auto value = static_cast<double>(line.values(i));

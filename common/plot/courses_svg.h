@@ -8,9 +8,9 @@
 
 namespace galen::plot {
 
-// Courses on one time axis as one SVG: throughput with its levels on top, and below a panel for
-// each quantity, the suspects in colour with their names, their peers in grey. Stretches in which
-// throughput is low are shaded through all panels. Readable on light and dark ground, and without
+// Time series on one axis as one SVG: throughput with its levels on top, and below a panel for each
+// quantity, the suspects in colour with their names, their peers in grey. Stretches of low
+// throughput are shaded through all panels. Readable on light and dark backgrounds, and without
 // colours. Texts are foreign and escaped. "": there is nothing to draw. Pure.
 std::string CoursesSvg(const google::protobuf::RepeatedPtrField<galen::v1::Course>& courses,
                        absl::string_view title);

@@ -8,7 +8,7 @@
 namespace galen::series {
 namespace {
 
-// A value that a float cannot hold is as unknown as one that nobody measured.
+// A value that a float cannot hold is as unknown as an unmeasured one.
 float Narrow(double value) {
   const auto narrow = static_cast<float>(value);
   return std::isfinite(narrow) ? narrow : kUnknown;
@@ -26,7 +26,7 @@ Series Align(absl::Span<const Sample> samples, const Grid& grid, const AlignOpti
     for (; next < samples.size() && samples[next].at <= at; ++next) {
       if (last == nullptr || samples[next].at > last->at) last = &samples[next];
     }
-    // (In doubles: times of a hostile author could overflow.)
+    // (In doubles: times from a hostile source could overflow.)
     if (last != nullptr && static_cast<double>(at) - static_cast<double>(last->at) <= most_age) {
       series.values[i] = Narrow(last->value);
     }
@@ -45,7 +45,7 @@ Rate RateOf(absl::Span<const Sample> samples, const Grid& grid, const RateOption
   const Sample* last = nullptr;
   for (const Sample& sample : samples) {
     if (!std::isfinite(sample.value)) {
-      last = nullptr;  // what happened around it is not known
+      last = nullptr;  // the growth around it is unknown
       continue;
     }
     if (last != nullptr && sample.at <= last->at) {
@@ -57,7 +57,7 @@ Rate RateOf(absl::Span<const Sample> samples, const Grid& grid, const RateOption
     if (from == nullptr) continue;
     double growth = sample.value - from->value;
     if (growth < 0) {
-      // A wrap leaves the counter less than half of its range behind.
+      // After a wrap the counter is less than half of its range behind.
       if (options.wraps_at > 0 && growth < -options.wraps_at / 2) {
         growth += options.wraps_at;
       } else {
@@ -67,7 +67,7 @@ Rate RateOf(absl::Span<const Sample> samples, const Grid& grid, const RateOption
     }
     const double gap = static_cast<double>(sample.at) - static_cast<double>(from->at);
     if (gap > most_gap || growth < 0) continue;
-    // Point i speaks for (begin + (i - 1) * step, begin + i * step].
+    // Point i covers (begin + (i - 1) * step, begin + i * step].
     double at = std::max((static_cast<double>(from->at) - begin) / step, -1.0);
     const double end = std::min((static_cast<double>(sample.at) - begin) / step,
                                 static_cast<double>(grid.size - 1));

@@ -29,8 +29,8 @@ std::vector<float> WithoutSpikes(absl::Span<const float> values, float noise) {
   return calm;
 }
 
-// Where phases begin, by PELT; the first is 0. The cost of a stretch is its squared distance from
-// its mean, in variances of the noise.
+// The beginnings of phases, by PELT; the first is 0. The cost of a stretch is its squared distance
+// from its mean, in variances of the noise.
 std::vector<std::size_t> Begins(absl::Span<const float> values, float noise, double penalty,
                                 std::size_t shortest) {
   const std::size_t n = values.size();
@@ -57,7 +57,7 @@ std::vector<std::size_t> Begins(absl::Span<const float> values, float noise, dou
         from[end] = begin;
       }
     }
-    // What cannot begin the last phase now never will.
+    // A begin that cannot start the last phase now never will.
     std::erase_if(open,
                   [&](std::size_t begin) { return best[begin] + cost(begin, end) > best[end]; });
     const std::size_t next = end + 1 - shortest;

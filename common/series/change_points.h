@@ -9,16 +9,16 @@
 namespace galen::series {
 
 struct ChangeOptions {
-  // What a further phase must gain, in noise variances times the logarithm of the length. 2 is the
-  // Bayesian information criterion of a level and its place (Yao, 1988); samples of real machines
-  // are not independent, so that it takes more.
+  // The gain that a further phase needs, in noise variances times the logarithm of the length. 2 is
+  // the Bayesian information criterion of a level and its place (Yao, 1988); samples of real
+  // machines are not independent, so the value is higher.
   double penalty = 4;
-  // A phase has at least so many samples: less is a spike.
+  // A phase has at least this many samples: a shorter one is a spike.
   std::size_t shortest = 5;
-  // Phases beside each other whose levels differ by less than so many of their own spreads are one:
-  // such a step cannot be told from how the value wanders anyway.
+  // Adjacent phases whose levels differ by less than this many of their own spreads are one: such a
+  // step cannot be distinguished from the usual variation.
   double least_shift = 1.0;
-  // Longer series are cut into blocks first, whose medians stand for them.
+  // Longer series are first cut into blocks, represented by their medians.
   std::size_t most_points = 2000;
 };
 
@@ -26,18 +26,18 @@ struct ChangeOptions {
 struct Phase {
   std::size_t begin = 0;
   std::size_t end = 0;  // one behind
-  float level = 0;      // median of what is known
+  float level = 0;      // median of the known values
   float spread = 0;     // as Center::spread
   std::size_t known = 0;
 };
 
 // The phases of a series, in order, without gaps between them; unknown samples belong to the phase
-// around them. None when nothing is known.
+// around them. None if nothing is known.
 //
 // PELT (Killick, Fearnhead, Eckley: "Optimal Detection of Changepoints With a Linear Computational
-// Cost", JASA 2012) over levels, with what is further than three noises from the median of its five
-// neighbours drawn to that edge first, so that single spikes make no phase. At most quadratic in
-// most_points.
+// Cost", JASA 2012) over levels. Values further than three noises from the median of their five
+// neighbours are first clamped to that bound, so that single spikes do not make a phase. At most
+// quadratic in most_points.
 std::vector<Phase> FindPhases(absl::Span<const float> values, const ChangeOptions& options = {});
 
 }  // namespace galen::series

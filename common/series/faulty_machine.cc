@@ -12,18 +12,19 @@
 namespace galen::series {
 namespace {
 
-// Scales are told from so many machines at most: their error is a tenth, and a selection among all
-// costs more than all the rest.
+// Scales are estimated from this many machines at most: their error is a tenth, and a selection
+// among all machines costs more than everything else.
 constexpr std::size_t kMostForScale = 128;
 constexpr std::size_t kMostForMedian = 125;
 
-// So many groups are passed over before nobody is looked for any more.
+// The search ends after this many rejected groups.
 constexpr std::size_t kMostGroups = 8;
 constexpr float kAlikeAtLeast = 12;  // noises
-// A stretch and its past each have so many parts: a blip that is shorter than one moves two of them
-// at most.
+// A stretch and its past each have this many parts: a blip shorter than one moves two of them at
+// most.
 constexpr std::size_t kParts = 4;
-// The parts are noisier than the whole: so many times what lies between all of them may count.
+// The parts are noisier than the whole: a part may deviate by this multiple of the spread over all
+// of them.
 constexpr float kGenerous = 2;
 
 // (Unlike std::min and std::max these become one instruction each.)
@@ -89,7 +90,7 @@ class Search {
         const std::uint8_t* const frozen = frozen_.data() + w * machines_;
         std::size_t count = 0;
         for (std::size_t i = 0; i < machines_; ++i) count += frozen[i];
-        // A metric that stands still everywhere is meant to.
+        // A metric that stands still everywhere is constant by design.
         if (count * 2 > machines_) continue;
         ++moving_metrics_[w];
         if (count == 0) continue;
@@ -98,8 +99,7 @@ class Search {
     }
   }
 
-  // One metric at a constant may be the fault itself; nearly all of them at once are a collector
-  // that hangs.
+  // One constant metric may be the fault itself; nearly all of them at once are a hung collector.
   void ForgetFrozen(FaultReport& report) {
     std::vector<std::size_t> windows(machines_, 0);
     for (std::size_t w = 0; w < windows_; ++w) {
@@ -135,11 +135,11 @@ class Search {
       const bool frozen = std::binary_search(report.frozen.begin(), report.frozen.end(), i);
       if (silent >= options_.after && !frozen) report.silent.push_back(i);
     }
-    // Where most are silent the source ended, not the machines.
+    // If most are silent, the source ended, not the machines.
     if (report.silent.size() * 2 > machines_) report.silent.clear();
   }
 
-  // From means to what is left of them beside the median of the machines.
+  // Subtracts the median of the machines from the means.
   void Center(std::size_t metric) {
     std::vector<float> known;
     known.reserve(machines_);
@@ -149,7 +149,7 @@ class Search {
       std::size_t unknown = 0;
       for (const float value : means) unknown += IsKnown(value) ? 0 : 1;
       gaps = gaps || unknown > 0;
-      // What a part of the machines errs by, it errs by for all alike: their differences stay.
+      // The sampling error of the median is the same for all machines: their differences stay.
       const std::size_t stride = std::max<std::size_t>(machines_ / kMostForMedian, 1);
       known.clear();
       for (std::size_t i = 0; i < machines_; i += stride) {
@@ -162,7 +162,7 @@ class Search {
     if (gaps) FillGaps(metric);
   }
 
-  // Prefix sums of a metric that is centered, and its noise.
+  // Prefix sums of a centered metric, and its noise.
   void AddUp(std::size_t metric) {
     sums_.resize((windows_ + 1) * machines_);
     std::fill_n(sums_.begin(), machines_, 0.0F);
@@ -186,16 +186,16 @@ class Search {
       for (float& noise : noises_) noise = std::max(noise, noise_);
       return;
     }
-    // Most machines stand still in this metric (errors, drops): its noise is what all of them do
-    // together.
+    // Most machines stand still in this metric (errors, drops): its noise is the common behaviour
+    // of all.
     double sum = 0;
     for (const float noise : noises_) sum += noise;
     noise_ = static_cast<float>(sum / static_cast<double>(machines_));
     for (float& noise : noises_) noise = std::max(noise, noise_);
   }
 
-  // A window that is not known says nothing for or against its machine: it gets the machine's own
-  // usual value. (A machine of which nothing is known differs in nothing.)
+  // An unknown window is evidence neither for nor against its machine: it gets the machine's own
+  // usual value. (A machine without any known value differs in nothing.)
   void FillGaps(std::size_t metric) {
     std::vector<float> known;
     for (std::size_t i = 0; i < machines_; ++i) {
@@ -213,8 +213,8 @@ class Search {
     }
   }
 
-  // How far each machine went in a stretch from its own past, into scaled_, in units of its noise;
-  // 0 where that is less than least_score.
+  // The shift of each machine in a stretch from its own past, into scaled_, in units of its noise;
+  // 0 if it is less than least_score.
   void Scale(const Stretch& stretch) {
     const auto row = [&](std::size_t w) { return sums_.data() + w * machines_; };
     // Borders of the four parts of the past, and of the four of the stretch.
@@ -248,7 +248,7 @@ class Search {
     for (std::size_t i = 0; i < machines_; ++i) {
       scaled_[i] = 0;
       const float scale = Most(usual, noises_[i] * spread);
-      // Hardly ever; so the parts need not be fast.
+      // Rarely needed, so the parts need not be fast.
       if (plain_[i] < least * scale) continue;
       float past_low = std::numeric_limits<float>::max();
       float past_high = std::numeric_limits<float>::lowest();
@@ -262,7 +262,7 @@ class Search {
         low = Least(low, part);
         high = Most(high, part);
       }
-      // A blip moves some parts of one side: a change lies between all of them.
+      // A blip moves some parts of one side; a change separates all of them.
       const float all = Most(Most(low - past_high, past_low - high), 0.0F);
       scaled_[i] = Least(plain_[i], kGenerous * all) / scale;
     }
@@ -300,9 +300,9 @@ class Search {
     return best;
   }
 
-  // Machines that went the same way in the metric in which `suspect` went furthest, as far or
-  // nearly, at the same time; itself among them. One that drifts with others may be ahead of them
-  // in some stretches: all that overlap count.
+  // Machines that moved the same way in the metric in which `suspect` moved furthest, as far or
+  // nearly, at the same time, including itself. One that drifts with others may be ahead of them in
+  // some stretches: all that overlap count.
   std::vector<std::size_t> LikesOf(const Candidate& candidate, const Suspect& suspect) {
     std::vector<std::size_t> likes;
     if (suspect.metrics.empty()) return likes;
@@ -318,7 +318,7 @@ class Search {
         if (sign * ShiftOf(i, stretch) > 0) most[i] = Most(most[i], scaled_[i]);
       }
     }
-    // What noise reaches somewhere is not alike.
+    // A shift that noise also reaches is not a resemblance.
     const float least =
         Most(std::fabs(change.noises), kAlikeAtLeast) * static_cast<float>(options_.alike);
     for (std::size_t i = 0; i < machines_; ++i) {
@@ -327,7 +327,7 @@ class Search {
     return likes;
   }
 
-  // How a machine's mean changed, of the metric that is centered.
+  // The change of a machine's mean in the centered metric.
   float ShiftOf(std::size_t machine, const Stretch& stretch) const {
     const float* const sums = sums_.data() + machine;
     const std::size_t before = stretch.begin - kParts * past_;
@@ -360,7 +360,7 @@ class Search {
     }
   }
 
-  // Which metrics it was, measured once more.
+  // The metrics of the change, measured once more.
   void Explain(std::size_t machine, const Stretch& stretch, Suspect& suspect) {
     for (std::size_t metric = 0; metric < metrics_.size(); ++metric) {
       AddUp(metric);

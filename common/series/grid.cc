@@ -11,7 +11,7 @@ absl::StatusOr<Grid> MakeGrid(absl::Time start, absl::Time end, absl::Duration s
   if (step < absl::Milliseconds(1) || step == absl::InfiniteDuration()) {
     return absl::InvalidArgumentError(absl::StrCat("time axis: a step of ",
                                                    absl::FormatDuration(step),
-                                                   " is none; take a millisecond or more"));
+                                                   " is invalid; use a millisecond or more"));
   }
   absl::Duration rest;
   const std::int64_t steps = absl::IDivDuration(end - start, step, &rest);

@@ -13,12 +13,12 @@
 
 namespace galen::series {
 
-// The value of what nobody measured. It is never zero: every function of this folder passes over
-// it, and says "unknown" where too little else is left. Infinite values count as unknown, too.
+// The value of an unmeasured point. It is never zero: every function of this folder skips it, and
+// returns "unknown" if too few other points are left. Infinite values count as unknown, too.
 inline constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 inline bool IsKnown(float value) { return std::isfinite(value); }
 
-// One time axis: sample i stands at start + i * step.
+// One time axis: sample i is at start + i * step.
 struct Grid {
   absl::Time start;
   absl::Duration step;
@@ -27,7 +27,7 @@ struct Grid {
   absl::Time At(std::size_t i) const { return start + static_cast<std::int64_t>(i) * step; }
 };
 
-// So that nobody asks for more memory than there is: a year at one sample every 32 seconds.
+// Bounds the memory: a year at one sample every 32 seconds.
 inline constexpr std::size_t kMostSamples = 1'000'000;
 
 // From `start` on, by `step`, up to and with `end`. INVALID_ARGUMENT: times that are not finite or

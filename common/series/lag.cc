@@ -9,7 +9,7 @@
 namespace galen::series {
 namespace {
 
-// Of a[i] and b[i + lag].
+// Correlation of a[i] and b[i + lag].
 std::optional<Correlation> AtLag(absl::Span<const float> a, absl::Span<const float> b, int lag) {
   const std::size_t skip_a = lag < 0 ? static_cast<std::size_t>(-lag) : 0;
   const std::size_t skip_b = lag > 0 ? static_cast<std::size_t>(lag) : 0;
@@ -49,7 +49,7 @@ std::optional<Correlation> Correlate(absl::Span<const float> a, absl::Span<const
     bb += db * db;
     ab += da * db;
   }
-  // Rounding alone leaves constants a hair of variance.
+  // Rounding alone leaves constants a tiny variance.
   const double tiny = 1e-12;
   if (aa <= tiny * mean_a * mean_a * pairs || bb <= tiny * mean_b * mean_b * pairs)
     return std::nullopt;

@@ -9,7 +9,7 @@
 namespace galen::series {
 namespace {
 
-// Scores of one window, unknown where nothing can be said.
+// Scores of one window, unknown if nothing can be said.
 bool Score(absl::Span<const float> values, const PeerOptions& options, float& median,
            std::vector<float>& scores) {
   std::fill(scores.begin(), scores.end(), kUnknown);
@@ -20,8 +20,8 @@ bool Score(absl::Span<const float> values, const PeerOptions& options, float& me
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!IsKnown(values[i])) continue;
     const float off = values[i] - center.median;
-    // Among few, the one that differs widens the spread of all: its peers' own is what it is
-    // measured by.
+    // In a small group, the outlier widens the spread of all: its distance is measured by its
+    // peers' own spread.
     float spread = center.spread;
     if (center.known <= 16 && std::fabs(off) > least) {
       std::vector<float> others;
@@ -33,7 +33,7 @@ bool Score(absl::Span<const float> values, const PeerOptions& options, float& me
     if (std::fabs(off) <= least) {
       scores[i] = 0;
     } else {
-      // Peers that are all equal: any difference that counts is a great one.
+      // Peers that are all equal: any difference that counts is large.
       scores[i] = spread > 0 ? off / spread : std::copysign(1000.0F, off);
     }
   }

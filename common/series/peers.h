@@ -10,16 +10,16 @@ namespace galen::series {
 
 struct PeerOptions {
   std::size_t window = 15;  // samples whose median is compared
-  // Further than so many spreads from the median of its peers: Iglewicz and Hoaglin take 3.5 of one
-  // sample; of all windows of a thousand entities noise alone passes 5.
+  // Further than this many spreads from the median of its peers: Iglewicz and Hoaglin use 3.5 for
+  // one sample; over all windows of a thousand entities noise alone exceeds 5.
   double least_score = 6;
-  // Nor does a difference count that is small beside the level: 2 % (judgement).
+  // A difference that is small relative to the level does not count either: 2 % (judgement).
   double least_relative = 0.02;
-  // So many windows in a row.
+  // This many windows in a row.
   std::size_t least_windows = 4;
-  // What so large a share of the entities does is a group's habit, not an outlier.
+  // A behaviour that this large a share of the entities shows is a group's habit, not an outlier.
   double most_share = 0.1;
-  std::size_t least_peers = 3;  // known beside it, below which nothing is said of a window
+  std::size_t least_peers = 3;  // peers with known values that a window needs
 };
 
 struct Outlier {
@@ -37,9 +37,9 @@ struct PeerReport {
   std::size_t compared = 0;       // in which enough peers were known
 };
 
-// Who differs from its peers. A shift that all make is nobody's: each window is measured from the
-// median of the others' windows. With four entities one can be told, with three none. Costs a
-// selection for each window: some 20 ns a sample.
+// Finds the entities that differ from their peers. A shift that all make is not attributed to any:
+// each window is measured from the median of the others' windows. With four entities one outlier
+// can be identified, with three none. Costs a selection for each window: some 20 ns a sample.
 PeerReport FindOutliers(const Panel& panel, const PeerOptions& options = {});
 
 }  // namespace galen::series

@@ -10,8 +10,8 @@
 namespace galen::series {
 namespace {
 
-// What is left of the known ones beside a straight line, in deviations; 0 for the unknown ones,
-// whose weight is 0. False: it does not move.
+// The residual of the known values after a straight line is removed, in deviations; 0 for the
+// unknown ones, whose weight is 0. False: the series does not move.
 bool Detrend(absl::Span<const float> values, std::vector<float>& rest, std::vector<float>& weight) {
   double n = 0;
   double st = 0;
@@ -84,7 +84,7 @@ std::optional<Period> PeriodOf(absl::Span<const float> all, const PeriodOptions&
     if (is_peak(lag)) highest = std::max(highest, like[lag]);
   }
   for (std::size_t lag = shortest; lag <= longest; ++lag) {
-    // A series that only wanders is like itself nearby: a period falls below its strength first.
+    // A series that only drifts resembles itself nearby: a period first falls below its strength.
     const bool fell = std::any_of(like.begin() + 1, like.begin() + static_cast<std::ptrdiff_t>(lag),
                                   [&](float value) { return value < 0.5F * like[lag]; });
     if (!is_peak(lag) || like[lag] < 0.9F * highest || (!fell && lag > 1)) continue;

@@ -19,12 +19,12 @@ std::vector<float> KnownOf(absl::Span<const float> values) {
 
 namespace {
 
-// From so many on it pays to look at a few first.
+// From this many on it pays to look at a few first.
 constexpr std::size_t kMany = 256;
 constexpr std::size_t kFew = 64;
 
-// Moves what lies in [low, high] to the front and says how many are below it. One pass without a
-// branch to guess wrong.
+// Moves values in [low, high] to the front and returns how many are below it. One pass without
+// mispredicted branches.
 std::size_t Gather(absl::Span<float> values, float low, float high, std::vector<float>& band) {
   band.resize(values.size());
   std::size_t below = 0;
@@ -53,8 +53,8 @@ float MedianInPlace(absl::Span<float> known) {
   const std::size_t rank = known.size() / 2;
   const bool two = known.size() % 2 == 0;
   if (known.size() >= kMany) {
-    // A sample tells a band that nearly always holds the median (Floyd and Rivest 1975); where it
-    // does not, the whole is searched.
+    // A sample gives a band that nearly always contains the median (Floyd and Rivest 1975); if it
+    // does not, all values are searched.
     std::array<float, kFew> few{};
     const std::size_t stride = known.size() / kFew;
     for (std::size_t i = 0; i < kFew; ++i) few[i] = known[i * stride];

@@ -8,26 +8,25 @@
 
 namespace galen::series {
 
-// A normal distribution's standard deviation is so many times its median absolute deviation, and
-// so many times its mean absolute deviation.
+// A normal distribution's standard deviation is this multiple of its median absolute deviation, and
+// this multiple of its mean absolute deviation.
 inline constexpr float kMadToSigma = 1.4826F;
 inline constexpr float kMeanAdToSigma = 1.2533F;
 
 // The known ones among `values`.
 std::vector<float> KnownOf(absl::Span<const float> values);
 
-// The value that `share` (0 to 1) of the known ones do not exceed; of 0.5 the median (for an even
-// number the mean of both in the middle). kUnknown when none is known. Linear on average.
+// The value that `share` (0 to 1) of the known ones do not exceed; for 0.5 the median (for an even
+// number the mean of both in the middle). kUnknown if none is known. Linear on average.
 float Quantile(absl::Span<const float> values, double share);
 inline float Median(absl::Span<const float> values) { return Quantile(values, 0.5); }
 
-// The median of values that are all known; puts them in another order. kUnknown when there are
-// none.
+// The median of values that are all known; reorders them. kUnknown if there are none.
 float MedianInPlace(absl::Span<float> known);
 
-// Middle and spread that up to half of the values cannot move.
+// Middle and spread that are robust against up to half of the values.
 struct Center {
-  float median = 0;  // NaN when nothing is known
+  float median = 0;  // NaN if nothing is known
   // A standard deviation's estimate: from the median absolute deviation or, where more than half of
   // the values are equal, from the mean absolute deviation (Iglewicz and Hoaglin, "How to Detect
   // and Handle Outliers", 1993). 0: all are equal.

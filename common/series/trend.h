@@ -8,13 +8,13 @@
 namespace galen::series {
 
 struct TrendOptions {
-  double most_chance = 0.01;     // a trend that noise makes more often than this is none
-  std::size_t least_points = 8;  // known ones, below which nothing is said
-  // Longer series are cut into blocks, whose medians stand for them: 200 points have 19,900 slopes.
+  double most_chance = 0.01;     // a trend that noise makes more often than this does not count
+  std::size_t least_points = 8;  // known values required for a result
+  // Longer series are cut into blocks, represented by their medians: 200 points have 19,900 slopes.
   std::size_t most_points = 200;
-  // What a leak takes. Memory that grew by less than a fiftieth of itself is no reason to look
-  // (judgement); and of neighbouring eighths of the time, whose lowest values are compared, no more
-  // than one pair may fall: what comes back is a period, a cache or a checkpoint.
+  // Criteria of a leak. Memory that grew by less than a fiftieth of itself is not suspicious
+  // (judgement). The lowest values of neighbouring eighths of the time are compared, and at most
+  // one pair may fall: a value that returns is a period, a cache or a checkpoint.
   double least_growth = 0.02;
   std::size_t floors = 8;
   std::size_t most_falls = 1;
@@ -27,17 +27,17 @@ struct Trend {
   double per_sample = 0;  // Theil and Sen's slope: the median of the slopes of all pairs
   double least = 0;       // its 95 % interval (Sen 1968)
   double most = 0;
-  double chance = 1;  // that noise alone does this (Mann-Kendall, both sides)
+  double chance = 1;  // that noise alone produces this (Mann-Kendall, both sides)
   double growth = 0;  // over the whole series, in units of the value
   // Grows, by least_growth of its level at the beginning, and its lowest values rise with it.
   bool leaks = false;
   std::size_t known = 0;  // points
 };
 
-// Where a series is going. Neither spikes nor up to a fourth of wild values move the answer. The
-// chance counts that neighbours go together: the variance of Mann-Kendall's statistic is widened by
-// (1 + r) / (1 - r), r the correlation of neighbours around the trend (as Yue and Wang 2004).
-// Quadratic in most_points.
+// Direction of a series. Neither spikes nor up to a fourth of wild values move the answer. The
+// chance accounts for the correlation of neighbours: the variance of Mann-Kendall's statistic is
+// widened by (1 + r) / (1 - r), r the correlation of neighbours around the trend (as Yue and Wang
+// 2004). Quadratic in most_points.
 Trend TrendOf(absl::Span<const float> values, const TrendOptions& options = {});
 
 }  // namespace galen::series

@@ -57,7 +57,7 @@ Window SumAny(const float* at, std::size_t size) {
 inline void Put(const Window& sums, std::size_t size, std::size_t at, const WindowSums& out) {
   const bool enough = static_cast<std::size_t>(sums.known) * 2 >= size;
   out.means[at] = enough ? sums.sum / static_cast<float>(sums.known) : kUnknown;
-  // (NaN differs from itself, so that what holds an unknown sample moves.)
+  // (NaN differs from itself, so a window with an unknown sample counts as moving.)
   out.frozen[at] = !sums.moves && sums.known > 1 ? 1 : 0;
 }
 

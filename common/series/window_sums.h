@@ -8,15 +8,15 @@
 
 namespace galen::series {
 
-// What the first reading of a row of samples leaves of each of its windows.
+// The result of the first reading of a row of samples for each of its windows.
 struct WindowSums {
   float* means = nullptr;          // of the known samples; unknown where fewer than half are
   std::uint8_t* frozen = nullptr;  // 1: all of them known, and equal to the last bit
-  std::size_t stride = 0;          // window w of the row stands at [w * stride]
+  std::size_t stride = 0;          // window w of the row is at [w * stride]
 };
 
 // The mean of each `window` samples, and whether they moved at all. The last window may be shorter.
-// One reading, as fast as memory gives where `window` is a multiple of 4.
+// One reading, as fast as memory permits if `window` is a multiple of 4.
 void SumWindows(absl::Span<const float> row, std::size_t window, const WindowSums& out);
 
 }  // namespace galen::series

@@ -9,7 +9,7 @@
 
 namespace galen::warning {
 
-// Against itself, or against a bound.
+// Compared with itself, or with a bound.
 void Detectors::StepAlone(RuleState& each, const Moment& moment, std::vector<Sign>& signs) {
   Fill(each, moment);
   const Rule& rule = *each.rule;

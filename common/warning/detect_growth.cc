@@ -10,15 +10,15 @@
 
 namespace galen::warning {
 
-// What a subject shares with its group: twice the median; of a few, thrice the lowest of the
-// others.
+// The growth that a subject shares with its group: twice the median; in a small group, three times
+// the lowest of the others.
 void Detectors::FindCommon(const std::vector<std::uint32_t>& group, std::vector<float>& common) {
   sorted_.clear();
   for (const std::uint32_t slot : group) {
     if (series::IsKnown(values_[slot])) sorted_.push_back(values_[slot]);
   }
   if (sorted_.size() < 2) {
-    // Of others nothing is known: nor is what one shares with them.
+    // Nothing is known about others, so the shared growth is unknown too.
     for (const std::uint32_t slot : group) {
       if (group.size() > 1) values_[slot] = series::kUnknown;
     }
@@ -38,7 +38,7 @@ void Detectors::FindCommon(const std::vector<std::uint32_t>& group, std::vector<
 void Detectors::StepGrowth(RuleState& each, const Moment& moment, std::vector<Sign>& signs) {
   Fill(each, moment);
   const Rule& rule = *each.rule;
-  std::vector<float> common;  // by slot, what half of its group sees as well
+  std::vector<float> common;  // by slot, the growth that half of its group sees as well
   if (rule.beyond_peers) {
     common.assign(values_.size(), 0);
     for (const std::vector<std::uint32_t>& group : peers_) {
@@ -54,7 +54,7 @@ void Detectors::StepGrowth(RuleState& each, const Moment& moment, std::vector<Si
     const float grown = std::max(values_[slot] - (common.empty() ? 0 : common[slot]), 0.0F);
     const float allowed = rule.slack + state.habit;
     Add(rule, std::min(grown, rule.cap) - allowed, state);
-    // The mean of all minutes so far, and of the last day later.
+    // The mean of all minutes so far, later of the last day.
     const float over = std::clamp(static_cast<float>(state.seen), 1.0F, kHabit);
     state.habit =
         std::min(state.habit + (std::min(grown, rule.cap) - state.habit) / over, rule.habit);

@@ -13,13 +13,13 @@ namespace galen::warning {
 namespace {
 
 constexpr std::size_t kLeastFloors = 8;
-// What is used of a whole has to have grown by a fiftieth of the whole (as series::TrendOptions).
+// The use has to have grown by a fiftieth of the whole (as series::TrendOptions).
 constexpr float kLeastLeak = 0.02F;
 
 }  // namespace
 
-// What is left of a whole, by the lowest use of each quarter of an hour: the score is the limit
-// over the hours that are left until there is nothing.
+// The remaining amount, by the lowest use of each quarter of an hour: the score is the limit
+// divided by the hours until nothing is left.
 void Detectors::StepLeak(RuleState& each, const Moment& moment, std::vector<Sign>& signs) {
   Fill(each, moment);
   const Rule& rule = *each.rule;

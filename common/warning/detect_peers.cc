@@ -30,7 +30,7 @@ void Detectors::StepPeers(RuleState& each, const Moment& moment, std::vector<Sig
       continue;
     }
     const float scale = sign / std::fabs(median);
-    // How far they lie apart beside what each always differs by.
+    // The distance from the peers, without the subject's constant difference.
     sorted_.clear();
     for (const std::uint32_t slot : group) {
       if (!series::IsKnown(values_[slot])) continue;

@@ -70,7 +70,7 @@ void Detectors::Forget(std::size_t slot) {
   }
 }
 
-// Of a quantity that nobody measures (any more).
+// For a quantity that is not measured (any more).
 void Detectors::Unknown(RuleState& each) const {
   for (std::size_t slot = 0; slot < each.states.size(); ++slot) {
     Unknown(each.states[slot]);
@@ -78,7 +78,7 @@ void Detectors::Unknown(RuleState& each) const {
   }
 }
 
-// So much time passed unseen that all began anew.
+// Resets everything after a long gap.
 void Detectors::Lose() {
   for (RuleState& each : each_) {
     std::fill(each.states.begin(), each.states.end(), State());
@@ -90,7 +90,7 @@ void Detectors::Lose() {
   }
 }
 
-// Who works for whom.
+// Updates which subjects belong to which job.
 void Detectors::Regroup(const Moment& moment) {
   bool changed = peers_.empty();
   for (std::size_t slot = 0; slot < moment.groups.size(); ++slot) {
@@ -102,7 +102,7 @@ void Detectors::Regroup(const Moment& moment) {
     }
     changed = true;
     for (RuleState& each : each_) {
-      // What needs no warm-up befalls the device, whoever works on it.
+      // Rules without warm-up are per device: their state is kept when the job changes.
       if (each.rule->warm_up > 0) each.states[slot] = {};
       if (!each.floors.empty()) each.floors[slot] = {};
     }
@@ -119,7 +119,7 @@ void Detectors::Regroup(const Moment& moment) {
   }
 }
 
-// What was planned says nothing, then or later.
+// Planned work raises no sign, then or later.
 void Detectors::Quieten(const Moment& moment) {
   for (std::size_t slot = 0; slot < moment.silent.size(); ++slot) {
     if (moment.silent[slot] == 0) continue;
@@ -130,7 +130,7 @@ void Detectors::Quieten(const Moment& moment) {
   }
 }
 
-// Who repeats itself to the last bit is an exporter's memory.
+// A value that repeats to the last bit is the exporter's cached value.
 void Detectors::FindFrozen(const Moment& moment) {
   frozen_.assign(subjects_.size(), 0);
   for (Freezing& freezing : freezing_) {
@@ -146,13 +146,13 @@ void Detectors::FindFrozen(const Moment& moment) {
 }
 
 bool Detectors::Counts(const RuleState& each, const Moment& moment, std::size_t slot) const {
-  // (A counter that stands still says nothing anyway, and an idle GPU may hold its watts.)
+  // (A counter that stands still is not informative anyway, and an idle GPU may hold its watts.)
   if ((frozen_[slot] != 0 && each.rule->test != Test::kGrowth) || IsSilent(moment, slot) ||
       subjects_[slot].in_group < each.rule->warm_up)
     return false;
   for (std::size_t i = 0; i < each.given.size(); ++i) {
     const absl::Span<const float> column = moment.columns[each.given[i]];
-    // What is unknown is not at least anything.
+    // An unknown value does not satisfy a bound.
     if (column.empty() || !(column[slot] >= each.rule->given[i].least)) return false;
   }
   return true;

@@ -12,37 +12,38 @@
 
 namespace galen::warning {
 
-// A fleet at one minute: all subjects of one kind, each at a slot that stays its own.
+// A fleet at one minute: all subjects of one kind, each at a slot that does not change.
 struct Moment {
   std::int64_t minute = 0;  // since 1970
-  // By slot: the group whose members do alike, a job mostly; negative: none is known.
+  // By slot: the group whose members behave alike, usually a job; negative: unknown.
   absl::Span<const std::int32_t> groups;
-  // By slot, or empty: 1 where something was planned, of which nothing is to be said.
+  // By slot, or empty: 1 during planned work, which raises no signs.
   absl::Span<const std::uint8_t> silent;
-  // By Detectors::measures(), then by slot. An empty one: nobody measures it. NaN: unknown.
+  // By Detectors::measures(), then by slot. Empty: not measured. NaN: unknown.
   std::vector<absl::Span<const float>> columns;
 };
 
-// That a rule has something to say of a subject.
+// A rule fired for a subject.
 struct Sign {
   std::size_t rule = 0;  // in Detectors::rules()
   std::size_t slot = 0;
-  float score = 0;         // of the rule's limit; 1 and more: it speaks
+  float score = 0;         // of the rule's limit; the rule fires from 1 on
   float value = 0;         // as measured (growth: events a minute)
-  float expected = 0;      // what it was held against
+  float expected = 0;      // the value that it was compared with
   std::int64_t since = 0;  // minute at which the sum began to rise
 };
 
-// The rules of a book about one kind of subject, minute by minute. What is kept of a subject has a
-// fixed size: 24 bytes a rule, and 140 more for one that looks for leaks. Pure; not thread-safe.
+// The rules of a book about one kind of subject, minute by minute. The state of a subject has a
+// fixed size: 24 bytes for each rule, and 140 more for one that looks for leaks. Pure; not
+// thread-safe.
 class Detectors {
  public:
-  // Signs from `least` of a limit on are given. A sum stops at `most` limits, so that what is over
-  // is soon over; or at as many as the book's policy may ask for, where that is more.
+  // Signs from `least` of a limit on are returned. A sum stops at `most` limits, so that it ends
+  // soon after the fault; or at as many as the book's policy may need, if that is more.
   struct Options {
     float least = 0.25F;
     float most = 4;
-    std::size_t least_peers = 4;  // known beside it, below which peers say nothing
+    std::size_t least_peers = 4;  // known beside it, below which `peers` rules do not apply
   };
   // `book` must outlive it.
   Detectors(const Book& book, Of of, Options options);
@@ -51,20 +52,20 @@ class Detectors {
   const std::vector<std::string>& measures() const { return measures_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
 
-  // The next minute. Minutes that are left out are unknown, as is what has no column; one that is
-  // not later than the last one is passed over. A subject that works for another job than before
-  // begins anew. Gives what has reached `least`, by rule and slot.
+  // Processes the next minute. Skipped minutes and quantities without a column are unknown; a
+  // minute that is not later than the last one is ignored. A subject that works for another job
+  // than before is reset. Returns the subjects that reached `least`, by rule and slot.
   std::vector<Sign> Step(const Moment& moment);
 
-  // A subject is gone, and its slot may be another's.
+  // A subject is gone, and its slot may be reused.
   void Forget(std::size_t slot);
 
-  // What is known of a subject, to go on with after a restart; empty when nothing is. Restore()
-  // takes what Save() of the same book and kind gave, and the subject's group as it is numbered
-  // now: INVALID_ARGUMENT when it is not that, and the subject begins anew.
+  // The state of a subject, to continue after a restart; empty if there is none. Restore() takes
+  // the result of Save() from the same book and kind, and the subject's group by its present
+  // number: INVALID_ARGUMENT for anything else, and the subject is reset.
   std::vector<float> Save(std::size_t slot) const;
   absl::Status Restore(std::size_t slot, std::int32_t group, absl::Span<const float> saved);
-  // Of these rules, what they measure and in which order: of another one, numbers are not to be
+  // Digest of the rules, their quantities and their order: numbers of other rules must not be
   // restored.
   std::uint64_t Digest() const;
   std::int64_t minute() const { return minute_; }
@@ -74,8 +75,8 @@ class Detectors {
   struct State {
     float sum = 0;
     float habit = 0;
-    std::int32_t since = 0;    // minutes ago that the sum left zero
-    std::int32_t seen = 0;     // known minutes in this group, to the most that matters
+    std::int32_t since = 0;    // minutes since the sum left zero
+    std::int32_t seen = 0;     // known minutes in this group, up to the number that matters
     std::int32_t unknown = 0;  // minutes in a row
   };
   // The lowest values of quarters of an hour.
@@ -99,7 +100,7 @@ class Detectors {
     std::int32_t in_group = 0;  // minutes
     bool known = false;
   };
-  // Of a column of which no value comes twice.
+  // For a column in which no value occurs twice.
   struct Freezing {
     std::size_t measure = 0;
     std::vector<float> last;

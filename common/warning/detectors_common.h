@@ -7,17 +7,17 @@
 
 #include "common/warning/detectors.h"
 
-// What the tests of Detectors share; nobody else needs it. Inline, for all of a fleet's samples
+// Shared parts of the tests of Detectors, for nobody else. Inline, because all samples of a fleet
 // pass through here.
 namespace galen::warning {
 
-// A subject that says nothing for so many minutes begins anew: what stood before is not now.
+// A subject without values for this many minutes is reset: its earlier state is outdated.
 inline constexpr std::int32_t kLost = 120;
 // Minutes over which a habit is learned at the beginning, and later.
 inline constexpr float kFirstHabit = 30;
 inline constexpr float kHabit = 1440;
-// Of a minute, in slacks: what lies far out counts no more than this where the rule has no cap of
-// its own, what is well no less.
+// Bounds of one minute, in slacks: an extreme value counts no more than this if the rule has no cap
+// of its own, a good one no less.
 inline constexpr float kMostExcess = 6;
 inline constexpr float kLeastExcess = -1;
 inline constexpr std::int32_t kQuarter = 15;
@@ -39,7 +39,7 @@ inline void Detectors::Unknown(State& state) const {
 
 inline void Detectors::Add(const Rule& rule, float excess, State& state) const {
   const float before = state.sum;
-  // After a gap one minute stands for itself, not for those that nobody saw.
+  // After a gap, one minute counts for itself, not for the missed ones.
   state.sum = std::clamp(before + excess, 0.0F, options_.most * rule.limit);
   state.since = state.sum > 0 && before > 0 ? state.since + passed_ : 0;
   state.unknown = 0;

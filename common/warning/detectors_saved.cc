@@ -12,7 +12,7 @@
 namespace galen::warning {
 namespace {
 
-// What was kept may be damaged, or of a rule that allowed more.
+// The stored state may be damaged, or from a rule that allowed more.
 float HabitOf(const Rule& rule, float kept) {
   switch (rule.test) {
     case Test::kPeers:

@@ -10,18 +10,18 @@ namespace {
 
 constexpr std::size_t kMostAlarms = 1000;
 constexpr std::size_t kMostNotices = 64;
-// What is kept is stored as one record (of at most 8 MiB), together with the requests of what is
-// told: these bound it.
+// The state is stored as one record (of at most 8 MiB), together with the requests for reported
+// causes: these bound it.
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;
 constexpr std::size_t kMostToldAtOnce = 16;
-constexpr std::size_t kMostRulesOfOne = 8;  // that are judged by one alarm
+constexpr std::size_t kMostRulesOfOne = 8;  // judged by one alarm
 constexpr std::size_t kMostFalse = 1000;
 constexpr std::size_t kMostUnjudged = 1000;
 constexpr absl::Duration kJudgedWithin = absl::Hours(14 * 24);
 constexpr absl::Duration kWeek = absl::Hours(7 * 24);
 
 bool IsOfJob(const Where& where) { return where.node.empty() && !where.job.empty(); }
-// As it is stored, roughly: names and numbers.
+// Approximate size when stored: names and numbers.
 std::size_t SizeOf(const Notice& notice) {
   const Where& where = notice.where;
   return 96 + notice.rule.size() + where.node.size() + where.device.size() + where.job.size() +
@@ -38,23 +38,23 @@ bool Policy::IsSilent(const Where& where, absl::Time now) const {
 
 double Policy::RaisedOf(const std::string& rule) const {
   const auto at = state_.raised.find(rule);
-  // (A site may have lowered the most since.)
+  // (A site may have lowered the maximum since.)
   return at == state_.raised.end() ? 1 : std::min(at->second, book_.policy.most_raised);
 }
 
 bool Policy::Joins(const Alarm& alarm, const Notice& notice, absl::Time now) const {
   const bool together = now - alarm.first <= book_.policy.together;
-  // Of a job that is slow nobody knows yet by what.
+  // For a slow job without a known cause.
   const bool unplaced = std::all_of(alarm.notices.begin(), alarm.notices.end(),
                                     [](const Notice& each) { return IsOfJob(each.where); });
   for (const Notice& other : alarm.notices) {
     const bool rule = other.rule == notice.rule;
     if (Same(other.where.node, notice.where.node)) {
-      // A device has one cause at a time; what else of a machine begins together is one as well.
+      // A device has one cause at a time; simultaneous signs of one machine are one cause as well.
       if (rule || together || Same(other.where.device, notice.where.device)) return true;
     }
     if (Same(other.where.job, notice.where.job)) {
-      // A job is slow by what befell its machines, for as long as that lasts.
+      // A job is slow because of a fault of its machines, for as long as that lasts.
       if (unplaced || IsOfJob(notice.where)) return true;
       if (rule && together) return true;
     }
@@ -127,7 +127,7 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
   std::vector<Alarm> told;
   for (Alarm& alarm : state_.alarms) {
     if (alarm.told != absl::InfinitePast() || now - alarm.first < book_.policy.gather) continue;
-    if (alarm.last < now) continue;  // was it a blip? It goes below, or comes back.
+    if (alarm.last < now) continue;  // was it a blip? It falls below, or returns.
     if (alarm.score < needed) {
       if (now - alarm.first < book_.policy.gather + absl::Minutes(1)) ++state_.withheld;
       continue;
@@ -145,7 +145,7 @@ std::vector<Alarm> Policy::Step(absl::Time now, absl::Span<const Notice> notices
     if (state_.unjudged.size() >= kMostUnjudged) state_.unjudged.erase(state_.unjudged.begin());
     state_.unjudged.push_back(std::move(judged));
   }
-  // What was not told and is not there any more was none.
+  // An alarm that was not reported and is gone was false.
   std::erase_if(state_.alarms, [&](const Alarm& each) {
     return each.told == absl::InfinitePast() && now - each.last > book_.policy.together;
   });

@@ -14,12 +14,12 @@
 
 namespace galen::warning {
 
-// Where something was noticed. "": not known, or not so narrow.
+// The place of a sign. "": unknown, or not that specific.
 struct Where {
   std::string node;
   std::string device;
   std::string job;
-  std::string network;  // the switch or rail that a node hangs on
+  std::string network;  // the switch or rail that connects a node
 
   bool operator==(const Where& other) const = default;
 };
@@ -34,7 +34,7 @@ struct Notice {
   absl::Time since;
 };
 
-// A cause, and who is seen to have it.
+// A cause, and the subjects that show it.
 struct Alarm {
   std::int64_t id = 0;
   std::vector<Notice> notices;  // each rule and place once, the first one first
@@ -44,50 +44,52 @@ struct Alarm {
   double score = 0;             // the highest
 };
 
-// One that was told, of which people may still say whether it was true.
+// A reported alarm that people may still judge.
 struct Unjudged {
   std::int64_t id = 0;
   std::vector<std::string> rules;
-  std::string diagnosis;  // that was opened for it, once it is known
+  std::string diagnosis;  // opened for it, once known
   absl::Time told;
 };
 
-// All that the policy knows: a value to be kept, so that another goes on as if it were the same.
+// The policy's complete state, as a value, so that another instance can continue with it.
 struct PolicyState {
   std::int64_t next_id = 1;
   std::vector<Alarm> alarms;
   std::vector<Unjudged> unjudged;        // of the last two weeks
   std::map<std::string, double> raised;  // of a rule's limit, by its name; 1 where there is none
   std::vector<absl::Time> false_alarms;  // of the last week
-  absl::Time forgiven;                   // when `raised` was last brought down
-  std::int64_t withheld = 0;             // alarms that the budget kept back, ever
+  absl::Time forgiven;                   // when `raised` was last reduced
+  std::int64_t withheld = 0;             // alarms that the budget withheld, ever
 };
 
-// What is told of what was noticed: each cause once, nothing that was planned, and no more false
-// alarms than people will bear. A function of its state, the notices and the time; not thread-safe.
+// Decides which signs are reported: each cause once, nothing that was planned, and no more false
+// alarms than the budget. A function of its state, the notices and the time; not thread-safe.
 //
-// - What the book's silences cover is not noticed.
-// - A cause is told when a rule reaches its limit and stays there for `gather`: what falls below
-//   `clear` of it meanwhile was none. What joins it by then (several GPUs of a node, nodes of a
-//   switch, the job that they slow down) is told with it; what joins later is told no more.
-// - A cause that was told is over when nothing of it was noticed for `rearm`; until then it is the
-//   same one.
-// - What is kept of causes has at most 2 MiB of names: what comes beyond joins none. Of many that
-//   are due in one minute some are told in the next.
-// - Each false alarm raises the limits of the rules that told it; half of that is forgotten in
-//   `forgive`. When as many were false in a week as the budget has, what does not pass twice its
-//   limit is kept back until it does. How often stands in `withheld`.
+// - Signs that the book's silences cover are ignored.
+// - A cause is reported if a rule reaches its limit and stays there for `gather`; if the value
+//   falls below `clear` of it meanwhile, it was a false alarm. Signs that join it by then (several
+//   GPUs of a node, nodes of a switch, the job that they slow down) are reported with it; later
+//   ones are not reported.
+// - A reported cause is over if nothing of it was noticed for `rearm`; until then it is the same
+//   one.
+// - The stored causes have at most 2 MiB of names; further signs join none. If many are due in one
+//   minute, some are reported in the next.
+// - Each false alarm raises the limits of the rules that fired; half of that is forgotten in
+//   `forgive`. When as many were false in a week as the budget has, signs below twice their limit
+//   are withheld until they pass it. `withheld` counts them.
 class Policy {
  public:
   // `book` must outlive it.
   explicit Policy(const Book& book) : book_(book) {}
   Policy(const Book& book, PolicyState state) : book_(book), state_(std::move(state)) {}
 
-  // The notices of one minute, from the least of the detectors on. Gives what is to be told now.
+  // The notices of one minute, from the least of the detectors on. Returns the alarms to report
+  // now.
   std::vector<Alarm> Step(absl::Time now, absl::Span<const Notice> notices);
 
-  // What people say of an alarm that was told, by its id: false when it is not known (any more),
-  // or was judged before.
+  // People's judgement of a reported alarm, by its id: false if it is unknown (or forgotten), or
+  // was judged before.
   bool Judge(std::int64_t id, bool was_true, absl::Time now);
 
   void SetDiagnosis(std::int64_t id, const std::string& name);

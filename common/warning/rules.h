@@ -11,31 +11,31 @@
 
 namespace galen::warning {
 
-// What a rule is about.
+// The subject of a rule.
 enum class Of { kGpu, kNode, kJob };
-// What a value is held against.
+// The value that a measurement is compared with.
 enum class Test {
   kPeers,   // the median of those that work for the same job, at the same minute
-  kOwn,     // what it was before
+  kOwn,     // its own past
   kBound,   // another quantity: the model's clock, the lower end of a prediction
-  kGrowth,  // a counter: how much it grows a minute, against what is allowed
-  kLeak,    // a share of a whole that goes to its end
+  kGrowth,  // a counter: its growth per minute, compared with the permitted growth
+  kLeak,    // a share of a whole that approaches its end
 };
 absl::string_view ToString(Of of);
 absl::string_view ToString(Test test);
 
-// One entry of knowledge/warning. What its numbers mean stands in docs/warning.md; in short, a sum
-// gathers what goes beyond the slack and loses what stays below it (Page, "Continuous inspection
-// schemes", Biometrika 1954), and the rule speaks when the sum reaches `limit`.
+// One entry of knowledge/warning. docs/warning.md explains its numbers. In short, a sum gathers the
+// excess over the slack and loses the shortfall (Page, "Continuous inspection schemes", Biometrika
+// 1954), and the rule fires when the sum reaches `limit`.
 struct Rule {
   std::string name;
   std::string title;
   Of of = Of::kGpu;
   std::string measure;
   Test test = Test::kPeers;
-  bool low = true;  // which way is bad
+  bool low = true;  // the bad direction
   std::string bound;
-  // The minute counts only while these are known and at least so much (a GPU that works).
+  // The minute counts only if these are known and at least this high (a GPU that works).
   struct Given {
     std::string measure;
     float least = 0;
@@ -43,45 +43,46 @@ struct Rule {
   std::vector<Given> given;
   // Relative differences, or for growth events a minute, up to which nothing counts.
   float slack = 0;
-  // Nor up to so many spreads of the peers (peers).
+  // Neither do differences of up to this many spreads of the peers (peers).
   float noises = 0;
-  // What a subject always differs by is its own habit and does not count, up to so much.
+  // A constant difference of a subject is its own habit and does not count, up to this much.
   float habit = 0;
-  // Of one minute no more counts than so many events, or slacks (6 where it is 0), so that one
-  // burst is none.
+  // The most that one minute counts, in events or slacks (6 if it is 0), so that one burst is not
+  // an alarm.
   float cap = 0;
-  // Growth: what half of its job sees as well is not the subject's (congestion).
+  // Growth that half of the job sees as well is not attributed to the subject (congestion).
   bool beyond_peers = false;
-  // Minutes at twice the slack; growth: events beyond what is allowed; leak: hours to the end.
+  // Minutes at twice the slack; growth: events beyond the permitted ones; leak: hours to the end.
   float limit = 0;
-  // Minutes at the beginning of a job that do not count. 0: it is about the device, and what was
-  // gathered outlives the job.
+  // Minutes at the beginning of a job that do not count. 0: the rule is about the device, and its
+  // sum outlives the job.
   int warm_up = 10;
   std::vector<std::string> points_to;
   std::string source;
 };
 
-// What the budget keeps back has to pass its limit so many times, whatever it was raised to.
+// With an exhausted budget a sign has to pass this multiple of its limit, whatever the limit was
+// raised to.
 inline constexpr double kBeyondDoubt = 2;
 
-// How warnings are told; see policy.h.
+// How warnings are reported; see policy.h.
 struct PolicyNumbers {
-  double clear = 0.5;                             // share of a limit below which it is over
-  absl::Duration gather = absl::Minutes(2);       // what comes meanwhile is the same cause
+  double clear = 0.5;                             // share of a limit below which the sign has ended
+  absl::Duration gather = absl::Minutes(2);       // signs meanwhile are the same cause
   absl::Duration together = absl::Minutes(30);    // and of the same job or switch
-  absl::Duration rearm = absl::Hours(6);          // quiet for so long: it may be told again
+  absl::Duration rearm = absl::Hours(6);          // quiet for this long: it may be reported again
   double budget_per_week = 1;                     // false alarms, of all rules
   double raise = 1.25;                            // of a rule's limit, by each false alarm
   double most_raised = 3;                         // and no further; at most 10
   absl::Duration forgive = absl::Hours(24 * 28);  // in which half of that is forgotten
 
-  // Limits that a sum has to be able to hold, so that what is beyond doubt can be told however
-  // often its rule was wrong.
+  // Limits that a sum has to be able to hold, so that clear signs can be reported however often the
+  // rule was wrong.
   double MostNeeded() const { return kBeyondDoubt * most_raised + 0.5; }
 };
 
-// Minutes in which nothing is told, of what is planned: maintenance, restarts, tests. Empty names
-// stand for all.
+// Minutes without reports, because of planned work: maintenance, restarts, tests. Empty names match
+// all.
 struct Silence {
   absl::Time from;
   absl::Time until;
@@ -94,8 +95,8 @@ struct Silence {
 
 struct Book {
   std::vector<Rule> rules;
-  // Quantities of which one value twice in a row, to the last bit, says that nobody measures any
-  // more: for so many minutes, and the subject is unknown.
+  // Quantities for which the same value twice in a row, to the last bit, shows that the measurement
+  // has stopped: after this many minutes the subject is unknown.
   std::vector<std::string> never_constant;
   int frozen_minutes = 5;
   std::vector<Silence> silences;
@@ -104,9 +105,9 @@ struct Book {
   const Rule* Find(absl::string_view name) const;
 };
 
-// INVALID_ARGUMENT "file:line: what; remedy". A rule of a name that `book` has replaces it.
+// INVALID_ARGUMENT "file:line: problem; remedy". A rule replaces one of the same name in `book`.
 absl::Status AddRules(absl::string_view text, absl::string_view file, Book& book);
-// All warning/*.yaml of the directories. NOT_FOUND: there is none.
+// All warning/*.yaml of the directories. NOT_FOUND if there is none.
 absl::StatusOr<Book> LoadRules(const std::vector<std::string>& directories);
 
 }  // namespace galen::warning

@@ -17,14 +17,14 @@ constexpr char kJournal[] = "advisor-runs";
 constexpr char kSpace[] = "advisor";
 constexpr char kKey[] = "patterns";
 constexpr int kMostRunsAtOnce = 1000;
-// So that what is read at once is at most 64 MiB.
+// Bounds one read to 64 MiB.
 constexpr int kReadAtOnce = 16;
 constexpr std::size_t kMostReportBytes = std::size_t{4} << 20;
 constexpr std::size_t kMostName = 512;
 constexpr double kDefaultHorizon = 24;
 constexpr std::size_t kMostPatterns = 1000;
 constexpr std::size_t kMostRevoked = 2000;
-// All of a set is one record of the store.
+// A whole set is one record of the store.
 constexpr std::size_t kMostSetBytes = store::kMaxRecordValue - (std::size_t{16} << 10);
 constexpr std::size_t kMostRevokedBytes = kMostSetBytes / 3;
 constexpr std::size_t kMostPatternBytes = kMostSetBytes - kMostRevokedBytes;
@@ -52,7 +52,7 @@ std::size_t BytesOfRevoked(const v1::PatternSet& set) {
   return bytes;
 }
 
-// Up to where the journal was read for the set; 0: it was never learned.
+// The position up to which the journal was read for the set; 0: nothing was learned.
 std::int64_t LearnedTo(const v1::PatternSet& set) {
   if (set.has_origin() || set.patterns().empty()) return set.origin().last_position();
   return set.patterns(0).origin().last_position();
@@ -149,7 +149,7 @@ void Advisor::TakeBook() {
   if (book == learner_book_) return;
   if (SamePlaces(book->signs, model_book_->signs)) model_book_ = book;
   if (!SamePlaces(book->signs, learner_book_->signs)) {
-    // Counts are by place, and the old ones would be taken for those of other signs.
+    // Counts are by place, and the old ones would be attributed to other signs.
     learner_ = std::make_unique<Learner>(options_.learner);
     retention_ = Retention({options_.keep, options_.keep_runs, options_.keep_bytes});
     unknown_signs_ = unusable_ = position_ = first_ = model_position_ = fresh_runs_ = 0;
@@ -193,7 +193,7 @@ absl::Status Advisor::ReadJournal() {
     }
   }
   if (retention_.trim() > trimmed_) {
-    // What is older is in the counts of who has read it, and lost to who starts anew.
+    // Running advisors have already counted trimmed records; a restarted one no longer sees them.
     if (store_.journal().Trim(kJournal, retention_.trim()).ok()) trimmed_ = retention_.trim();
   }
   return absl::OkStatus();
@@ -216,7 +216,7 @@ absl::Status Advisor::ReadPatterns() {
 absl::Status Advisor::Put(v1::PatternSet set) {
   const std::shared_ptr<const Served> before = served_.Get();
   set.set_version(before->set.version() + 1);
-  // (Who revoked a pattern stands beside them.)
+  // (The revocations are stored beside them.)
   for (v1::Pattern& pattern : *set.mutable_patterns()) pattern.clear_revoked();
   GALEN_ASSIGN_OR_RETURN(
       const std::int64_t record,
@@ -257,11 +257,11 @@ absl::Status Advisor::Follow() {
   if (runs > 0 &&
       (LearnedTo(served->set) == 0 || fresh_runs_ >= std::max(options_.learn_after, runs / 100))) {
     const absl::Status status = LearnLocked();
-    // Another advisor was faster: what it learned is as good.
+    // Another advisor was faster: its set is equally good.
     return absl::IsAborted(status) ? ReadPatterns() : status;
   }
-  // What is in the store stays; the model behind it is made again: after a start, after another
-  // advisor learned, and when signs have other places.
+  // The patterns in the store stay; the model behind them is made again: after a start, after
+  // another advisor learned, and when signs have other places.
   if ((runs > 0 && (model_position_ == 0 || model_position_ < LearnedTo(served->set))) ||
       model_book_ != learner_book_) {
     MakeModel();
@@ -306,7 +306,7 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
     return absl::InvalidArgumentError("hours, horizon_hours: are 0 to 100,000 and to 10,000");
   }
   const std::shared_ptr<const Served> served = served_.Get();
-  // Places of signs are those that the model was made with.
+  // Places of signs are those of the model.
   const std::shared_ptr<const Book> book = served->book;
   GALEN_ASSIGN_OR_RETURN(const Signs signs, SignsOf(request.signs(), book->signs));
   RunningJob job;
@@ -316,7 +316,7 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   job.gpus = request.gpus();
   job.hours = request.hours();
   job.signs = signs;
-  // A sign whose pattern was revoked raises nothing.
+  // A sign whose pattern was revoked has no effect.
   for (std::size_t i = 0; i < book->signs.all().size(); ++i) {
     if (served->set.revoked().contains(absl::StrCat("build-up-", book->signs.all()[i].name))) {
       job.signs[i] = 0;
@@ -338,7 +338,7 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   for (const Hazard::Because& because : hazard.because) {
     if (const BuildUpSign* sign = book->signs.Find(because.sign)) told.add_because(sign->name);
   }
-  // Where even a job that nothing was asked of is left alone, no store has to be asked.
+  // If even an unknown job would be left alone, the store need not be read.
   const absl::Time now = clock_.Now();
   Confirmation quiet;
   if (OnHazard(hazard, book->signs, now, options_.alarm, quiet).what == Step::Do::kNothing) {
@@ -397,7 +397,7 @@ absl::StatusOr<v1::ReportRunsResponse> Advisor::ReportRuns(const v1::ReportRunsR
     return absl::InvalidArgumentError("runs: they have more than 4 MiB: report fewer in a call");
   }
   const std::shared_ptr<const Book> book = book_.Get();
-  // Held against all rules before anything is written: a learner of its own says whether it takes
+  // Validated completely before anything is written: a separate learner checks whether it accepts
   // them.
   Learner trial;
   for (int i = 0; i < request.runs_size(); ++i) {

@@ -35,9 +35,9 @@ struct Book {
       const std::vector<std::string>& directories);
 };
 
-// What advisor.proto says, without gRPC. Recorded runs are a journal in the store, patterns and
-// what was revoked a record beside it, and so is how confirmations stand: any number of advisors
-// share a store, and each learns the same from it. Thread-safe. RegisterJob touches no store,
+// The methods of advisor.proto, without gRPC. Recorded runs are a journal in the store; patterns,
+// revocations and the state of confirmations are records beside it. Any number of advisors share a
+// store, and each learns the same from it. Thread-safe. RegisterJob touches no store,
 // ReportProgress only when a check may be due.
 class Advisor {
  public:
@@ -46,7 +46,7 @@ class Advisor {
     std::int64_t keep = 1'000'000;
     std::int64_t keep_runs = 10'000'000;
     std::int64_t keep_bytes = std::int64_t{4} << 30;
-    std::int64_t learn_after = 1000;  // new runs, and a hundredth of those that there are
+    std::int64_t learn_after = 1000;  // new runs, and a hundredth of the existing ones
     std::size_t most_jobs = 100'000;  // whose confirmation is remembered
     LearnerOptions learner;
     AlarmOptions alarm;
@@ -55,8 +55,8 @@ class Advisor {
   // `store` and `clock` must outlive the advisor.
   Advisor(store::Store& store, Current<Book> book, const Clock& clock, Options options);
 
-  // Reads what the journal has that was not read yet, and the patterns. To be called once before
-  // others, and now and then (other advisors write, too). UNAVAILABLE, DATA_LOSS: the store.
+  // Reads new records of the journal, and the patterns. Must be called once before other methods,
+  // and regularly (other advisors write, too). UNAVAILABLE, DATA_LOSS: the store.
   absl::Status Follow();
 
   absl::StatusOr<v1::RegisterJobResponse> RegisterJob(const v1::RegisterJobRequest& request) const;
@@ -70,28 +70,28 @@ class Advisor {
   absl::StatusOr<v1::Pattern> Restore(const v1::RestorePatternRequest& request);
 
  private:
-  // What jobs are answered by; replaced as a whole.
+  // The model that answers are based on; replaced as a whole.
   struct Served {
     v1::PatternSet set;
-    std::int64_t record = 0;  // the store's version of it; 0: there is none
+    std::int64_t record = 0;  // the store's version of it; 0: none
     // Mismatches in use by "archetype\ncontext".
     absl::flat_hash_map<std::string, std::vector<const v1::Pattern*>> mismatches;
     Learned learned;
-    std::shared_ptr<const Book> book;  // by the places of whose signs `learned` counts; never null
-    std::int64_t model = 0;            // up to where the journal was read for `learned`
+    std::shared_ptr<const Book> book;  // by the sign places that `learned` uses; never null
+    std::int64_t model = 0;            // position of the journal up to which `learned` was read
   };
   // `set` with the model as it is.
   void Serve(v1::PatternSet set, std::int64_t record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Makes the model again of all runs that were read.
+  // Makes the model again from all runs that were read.
   void MakeModel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Takes the newest knowledge. Where its signs have other places all runs are to be read anew.
+  // Loads the newest knowledge. If its signs have other places, all runs are read again.
   void TakeBook() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Forgets the runs that the set in use was learned from as new ones.
+  // Forgets which runs were new to the set in use.
   void ForgetLearned() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadJournal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadPatterns() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status LearnLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Puts `set` in place of what is served, in the store first. ABORTED: another advisor was faster.
+  // Replaces the served set by `set`, in the store first. ABORTED: another advisor was faster.
   absl::Status Put(v1::PatternSet set) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   store::Store& store_;
@@ -108,13 +108,14 @@ class Advisor {
   std::int64_t first_ ABSL_GUARDED_BY(mu_) = 0;          // the first one that was read
   Retention retention_ ABSL_GUARDED_BY(mu_);
   std::int64_t trimmed_ ABSL_GUARDED_BY(mu_) = 0;
-  // Records that the set in use was not learned from, with their runs; and these together.
+  // Records that the set in use was not learned from, with their runs; and their sum.
   std::deque<std::pair<std::int64_t, std::int64_t>> fresh_ ABSL_GUARDED_BY(mu_);
   std::int64_t fresh_runs_ ABSL_GUARDED_BY(mu_) = 0;
 
   Learned learned_ ABSL_GUARDED_BY(mu_);                         // the model
   std::shared_ptr<const Book> model_book_ ABSL_GUARDED_BY(mu_);  // as in Served
-  std::int64_t model_position_ ABSL_GUARDED_BY(mu_) = 0;         // it is made up to; 0: never
+  // Position of the journal that the model includes; 0: never.
+  std::int64_t model_position_ ABSL_GUARDED_BY(mu_) = 0;
   Current<Served> served_;
 
   Confirmations confirmations_;

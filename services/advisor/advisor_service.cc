@@ -7,7 +7,7 @@
 namespace galen::advisor {
 namespace {
 
-// What takes microseconds and waits for nothing is answered where it came in.
+// Methods that take microseconds and never wait are answered on the calling thread.
 template <typename Answer, typename Response>
 grpc::ServerUnaryReactor* AnswerAtOnce(grpc::CallbackServerContext* context,
                                        const absl::Status& allowed, Answer answer,

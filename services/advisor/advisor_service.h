@@ -8,10 +8,10 @@
 
 namespace galen::advisor {
 
-// gRPC's side of Advisor: conversion only.
+// The gRPC adapter of Advisor: conversion only.
 class AdvisorServiceImpl final : public v1::AdvisorService::CallbackService {
  public:
-  // All must outlive the service. `guard`: null where tenants are not checked.
+  // All must outlive the service. `guard`: null if tenants are not checked.
   AdvisorServiceImpl(Advisor& advisor, Executor& executor, rpc::TenantGuard* guard)
       : advisor_(advisor), executor_(executor), guard_(guard) {}
 

@@ -13,22 +13,22 @@
 
 namespace galen::advisor {
 
-// How the confirmations of jobs stand, in the store: so that a check is asked for once, however
-// often advisors are started anew and however many there are. Bounded: jobs are kept in kBuckets
-// records by the digest of their names; one that is full forgets the job that nothing was heard of
-// for longest, and all forget what is older than kKeep. Thread-safe; calls touch the store.
+// The state of the confirmations of jobs, in the store: so a check is requested once, by any number
+// of advisors and after any restart. Bounded: jobs are kept in kBuckets records by the digest of
+// their names; a full record forgets the job with the oldest update, and all forget entries older
+// than kKeep. Thread-safe; calls touch the store.
 class Confirmations {
  public:
   static constexpr std::size_t kBuckets = 4096;
   static constexpr absl::Duration kKeep = absl::Hours(24 * 30);
 
-  // Both must outlive it. `most_jobs`: of all buckets together; at least one of each.
+  // Both must outlive it. `most_jobs`: of all buckets together; at least one for each.
   Confirmations(store::Records& records, const Clock& clock, std::size_t most_jobs);
 
-  // Calls `decide` with how the job stands (Stage::kQuiet: nothing is kept of it), and keeps what
-  // it made of that when it returns true: then it is in the store when this returns. `decide` is
-  // called anew, with what stands there then, when somebody else was faster. UNAVAILABLE,
-  // DATA_LOSS: the store; nothing that `decide` decided counts then.
+  // Calls `decide` with the state of the job (Stage::kQuiet: nothing is stored), and stores the new
+  // state if it returns true: then it is in the store when this returns. `decide` is called again,
+  // with the state of that moment, if another advisor was faster. UNAVAILABLE, DATA_LOSS: the
+  // store; the decision of `decide` does not count then.
   absl::Status Change(const std::string& job, absl::FunctionRef<bool(Confirmation&)> decide);
 
  private:

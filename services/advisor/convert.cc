@@ -79,9 +79,9 @@ absl::StatusOr<JobFacts> FactsOf(const v1::RegisterJobRequest& request) {
   }
   for (const std::string& need : request.needs()) {
     if (!IsNeed(need)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("needs: \"", absl::CHexEscape(need.substr(0, kMostWord)),
-                       "\" is no word of the list in docs/advisor.md"));
+      return absl::InvalidArgumentError(absl::StrCat("needs: \"",
+                                                     absl::CHexEscape(need.substr(0, kMostWord)),
+                                                     "\" is not in the list in docs/advisor.md"));
     }
     facts.needs.insert(need);
   }

@@ -17,22 +17,22 @@ namespace galen::advisor {
 
 absl::StatusOr<Hardware> HardwareOf(const v1::Hardware& hardware);
 
-// What a job's registration tells, held to its bounds: needs of the closed list, versions and words
-// of at most 64 bytes. The driver of the hardware is a version, too.
+// The facts of a job's registration, checked against their bounds: needs of the closed list,
+// versions and words of at most 64 bytes. The driver of the hardware is a version, too.
 absl::StatusOr<JobFacts> FactsOf(const v1::RegisterJobRequest& request);
 
 // INVALID_ARGUMENT unless both are tokens.
 absl::Status CheckSignature(const v1::Signature& signature);
 
-// Where `unknown` is given, a sign that `signs` does not have is left out and counted there; else
-// it is an error. (A site takes signs out, and replicas are not given new ones at the same time.)
+// If `unknown` is given, a sign that is missing from `signs` is left out and counted there; else it
+// is an error. (A site takes signs out, and replicas are not given new ones at the same time.)
 absl::StatusOr<Signs> SignsOf(const google::protobuf::RepeatedPtrField<v1::SignLevel>& levels,
                               const BuildUpSigns& signs, std::int64_t* unknown = nullptr);
 
 absl::StatusOr<RunRecord> RunOf(const v1::Run& run, const BuildUpSigns& signs,
                                 std::int64_t* unknown = nullptr);
 
-// All patterns of what was learned, in its order, without their origin.
+// All learned patterns, in order, without their origin.
 std::vector<v1::Pattern> PatternsOf(const Learned& learned, const BuildUpSigns& signs);
 
 }  // namespace galen::advisor

@@ -29,7 +29,7 @@ ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that keeps recorded runs and what was learned. "
           "Required; several galen-advisor share one.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, by comma; later ones overlay earlier ones.");
+          "Knowledge directories, separated by commas; later ones overlay earlier ones.");
 ABSL_FLAG(double, false_discoveries, 0.05,
           "Share of the patterns that may be false on average, between 0 and 0.5.");
 ABSL_FLAG(absl::Duration, follow, absl::Seconds(10), "How often recorded runs are read.");

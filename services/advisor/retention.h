@@ -8,9 +8,9 @@
 
 namespace galen::advisor {
 
-// Says which records of a journal are too many, by their number, by the runs in them and by their
-// bytes. Remembers blocks of records, at most some hundred: as much less than what may be kept is
-// kept at times. Not thread-safe.
+// Reports which records of a journal exceed the limits on their number, their runs and their bytes.
+// Tracks blocks of 1/64 of a limit, so trimming may keep up to one block less than the limit. Not
+// thread-safe.
 class Retention {
  public:
   struct Sum {
@@ -40,7 +40,7 @@ class Retention {
     }
   }
 
-  // Up to which position the journal is too long; 0: it is not.
+  // The position up to which the journal exceeds its limits; 0: it does not.
   std::int64_t trim() const { return trim_; }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace galen::watch {
 
-// The same grave thing, on one machine or many, at the same time.
+// The same serious event, on one machine or many, at the same time.
 struct Outbreak {
   std::string kind;        // "system.kernel_log xid 79"
   std::int64_t begin = 0;  // of its first event: position of the record in the journal,
@@ -22,42 +22,44 @@ struct Outbreak {
   int part = 0;            // of an outbreak of more machines than one incident may name
   absl::Time first;        // when its first and last event were received
   absl::Time last;
-  std::vector<v1::HealthEvent> events;  // of each machine the first, in the order they came
+  std::vector<v1::HealthEvent> events;  // the first of each machine, in order of arrival
 };
 
-// Brings together what belongs together. A pure function of the events, their positions and the
-// times at which they were received; not thread-safe.
+// Groups related events. A pure function of the events, their positions and the times at which they
+// were received; not thread-safe.
 //
-// An outbreak is told when nothing was added to it for `quiet`, and after `longest` in any case: a
-// switch or a power feed that fails is seen by its machines within a fraction of a second, and who
-// waits for a diagnosis does not want to wait for stragglers. Those are an outbreak of their own.
-// A machine that was told of is not told of again for the same kind until `repeat` has passed.
+// An outbreak is reported if nothing was added to it for `quiet`, and after `longest` in any case:
+// a switch or a power feed that fails is noticed by its machines within a fraction of a second, and
+// a diagnosis should not wait for stragglers. Those form another outbreak. A reported machine is
+// not reported again for the same kind until `repeat` has passed.
 class Correlator {
  public:
   struct Options {
     absl::Duration quiet = absl::Milliseconds(200);
     absl::Duration longest = absl::Milliseconds(700);
     absl::Duration repeat = absl::Minutes(10);
-    // Machines that one incident may name: an outbreak of more is told at once, in parts.
+    // Machines that one incident may name: a larger outbreak is reported at once, in parts.
     std::size_t most_machines = 10'000;
-    // Machines told of that are remembered; beyond it the ones whose time is over first go first.
+    // Reported machines that are remembered; beyond that the ones that expire first are dropped
+    // first.
     std::size_t most_remembered = 100'000;
   };
 
   explicit Correlator(Options options) : options_(options) {}
 
-  // A grave event: the one at place `index` of the record at `position`. Positions must not go
-  // down.
+  // A serious event: the one at place `index` of the record at `position`. Positions must not
+  // decrease.
   void Add(const std::string& kind, v1::HealthEvent event, std::int64_t position, int index,
            absl::Time received);
 
-  // The outbreaks to be told of at `now`, oldest first. They are told of from here on.
+  // The outbreaks due at `now`, oldest first. They count as reported from here on.
   std::vector<Outbreak> Due(absl::Time now);
-  // When Due() may have something next; InfiniteFuture when nothing is open.
+  // When Due() may next return something; InfiniteFuture if nothing is open.
   absl::Time NextDue() const;
 
-  // Where the journal has to be read on after a restart, when it was read up to `position`: what
-  // is open and was not told of must be met again. And whom was told of, to be given to Restore().
+  // The position from which the journal has to be read after a restart, if it was read up to
+  // `position`: open and unreported events must be read again. Also the reported machines, for
+  // Restore().
   v1::Progress Save(std::int64_t position) const;
   void Restore(const v1::Progress& progress);
 

@@ -22,7 +22,7 @@ constexpr char kLead[] = "watch.lead";
 constexpr int kReadAtATime = 64;
 constexpr std::size_t kRecordBytes = store::kMaxRecordBytes / 2;
 constexpr absl::Duration kSaveEvery = absl::Seconds(5);
-constexpr absl::Duration kLook = absl::Milliseconds(100);  // for what other desks wrote
+constexpr absl::Duration kLook = absl::Milliseconds(100);  // delay for records of other instances
 constexpr absl::Duration kAfterTrouble = absl::Seconds(1);
 
 }  // namespace
@@ -100,7 +100,7 @@ void HealthDesk::WriteLoop() {
   }
 }
 
-// Everybody who came while the disk was busy goes to it together.
+// All reports that arrive while the disk is busy are written together.
 void HealthDesk::Write(std::vector<Waiting> group) {
   std::vector<std::string> records;
   std::vector<std::size_t> record_of;  // by caller
@@ -155,7 +155,7 @@ void HealthDesk::FollowLoop() {
     }
     const absl::Status status = leads_ ? Follow() : Lead();
     if (!status.ok()) {
-      // Another one has the lead; anything else is tried again from where it stands.
+      // Another instance has the lead; any other error is retried from the same position.
       if (absl::IsFailedPrecondition(status)) leads_ = false;
       if (options_.on_problem) options_.on_problem(status);
       Pause(kAfterTrouble);
@@ -166,7 +166,7 @@ void HealthDesk::FollowLoop() {
     }
   }
   if (!leads_) return;
-  // Another may lead at once.
+  // Another instance may lead at once.
   SaveProgress().IgnoreError();
   store_.work().Finish(kLead, options_.owner, lead_).IgnoreError();
 }
@@ -190,7 +190,7 @@ absl::Status HealthDesk::Lead() {
       return absl::DataLossError(absl::StrCat(
           kProgress, ": record ", notes.back().position,
           " cannot be read: restore the store from a backup, or trim that journal, after which "
-          "grave events that were told of are told of again"));
+          "reported grave events are reported again"));
     }
     position_ = progress.position();
     correlator_->Restore(progress);
@@ -267,10 +267,10 @@ absl::Status HealthDesk::OpenPending() {
   if (pending_.empty()) return absl::OkStatus();
   if (!pending_noted_) GALEN_RETURN_IF_ERROR(SaveProgress());
   while (!pending_.empty()) {
-    // Who has lost the lead opens nothing: another does.
+    // A replica that has lost the lead opens nothing: another does.
     GALEN_RETURN_IF_ERROR(store_.work().Keep(kLead, options_.owner, lead_));
     const absl::StatusOr<std::string> name = open_(pending_.front());
-    // What the orchestrator never takes must not hold up all that follows.
+    // A request that the orchestrator never accepts must not block all that follow.
     const bool hopeless = absl::IsInvalidArgument(name.status());
     if (!name.ok() && !hopeless) {
       return absl::UnavailableError(

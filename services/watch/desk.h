@@ -28,30 +28,29 @@
 
 namespace galen::watch {
 
-// Where health events come in. Any number of desks share a store: each makes durable what it is
-// given, and one of them, the leader, reads the journal and has diagnoses opened. When the leader
-// is gone another goes on where it stood. Thread-safe.
+// Receives health events. Any number of instances share a store: each stores its events, and one of
+// them, the leader, reads the journal and has diagnoses opened. If the leader fails, another one
+// continues at its position. Thread-safe.
 class HealthDesk {
  public:
   struct Options {
-    std::string owner;                        // this desk, among all that share the store
-    std::string parent = "tenants/provider";  // for whom diagnoses are opened
+    std::string owner;                        // this instance, among all that share the store
+    std::string parent = "tenants/provider";  // tenant of the diagnoses
     absl::Duration leader_ttl = absl::Seconds(10);
     std::size_t most_waiting = 200'000;  // events that wait for the disk
     std::int64_t keep = 100'000;         // records of the journal that stay readable
     Correlator::Options correlator;
-    // Told of what does not work; the desk goes on trying.
+    // Receives problems; the instance keeps trying.
     std::function<void(const absl::Status& problem)> on_problem;
   };
-  // Opens a diagnosis and gives its name; a repeat of a request id gives the same. Called from a
-  // thread of the desk.
+  // Opens a diagnosis and returns its name; a repeated request id returns the same one. Called from
+  // a thread of this class.
   using Open = std::function<absl::StatusOr<std::string>(const galen::v1::CreateDiagnosisRequest&)>;
 
-  // `store` and `clock` must outlive the desk.
+  // `store` and `clock` must outlive it.
   HealthDesk(store::Store& store, Current<knowledge::Knowledge> knowledge, const Clock& clock,
              Open open, Options options);
-  // Everything that was reported is answered before; the lead is given back. Nothing may be
-  // reported any more.
+  // All earlier reports are answered first; the lead is released. Nothing may be reported any more.
   ~HealthDesk();
   HealthDesk(const HealthDesk&) = delete;
   HealthDesk& operator=(const HealthDesk&) = delete;
@@ -63,7 +62,7 @@ class HealthDesk {
 
   bool IsLeader() const { return leads_; }
 
-  // In numbers. Must not be asked when the desk is gone.
+  // Metrics. Must not be called after destruction.
   std::shared_ptr<const prometheus::Collectable> metrics();
 
  private:
@@ -75,7 +74,7 @@ class HealthDesk {
   void WriteLoop();
   void Write(std::vector<Waiting> group);
   void FollowLoop();
-  // Of the leader, or who wants to be.
+  // Only for the leader, or a candidate.
   absl::Status Lead();
   absl::Status Follow();
   absl::Status Keep();
@@ -109,11 +108,11 @@ class HealthDesk {
   // The leader's.
   store::WorkItem lead_;
   std::unique_ptr<Correlator> correlator_;
-  // Diagnoses to be opened, and whether the store knows of them all.
+  // Diagnoses to be opened, and whether all of them are stored.
   std::vector<galen::v1::CreateDiagnosisRequest> pending_;
   bool pending_noted_ = true;
   std::int64_t position_ = 0;  // up to which the journal was read
-  std::int64_t saved_ = 0;     // and that stands in the store
+  std::int64_t saved_ = 0;     // and that is in the store
   absl::Time kept_;            // when the lead was last confirmed
   absl::Time saved_at_;
 

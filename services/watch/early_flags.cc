@@ -23,13 +23,14 @@ ABSL_FLAG(
     std::string, prometheus_key_file, "",
     "File with what that server wants in the Authorization header: \"Bearer x\", \"Basic x\".");
 ABSL_FLAG(double, early_budget, 0,
-          "False alarms a week that early warning may make before it tells only what is beyond "
-          "doubt; 0: as the knowledge says.");
+          "False alarms a week after which early warning reports only clear signs; 0: the "
+          "knowledge's value.");
 
-ABSL_FLAG(std::string, early_jobs, "",
-          "Directory of job descriptions, LABEL.yaml for the job that telemetry calls LABEL, as "
-          "galen model predict --job reads them: what they should achieve by the performance model "
-          "is what their throughput is held against.");
+ABSL_FLAG(
+    std::string, early_jobs, "",
+    "Directory of job descriptions, LABEL.yaml for the job with label LABEL in telemetry, in the "
+    "format of galen model predict --job. Throughput is compared with the performance "
+    "model's prediction.");
 
 namespace galen::watch {
 namespace {

@@ -13,9 +13,8 @@
 
 namespace galen::watch {
 
-// Early warning as the program's flags ask for it (--early_warning, --prometheus); null when they
-// do not. It goes on by itself until it is gone. What it is given must outlive it.
-// `directories` of `knowledge`.
+// Early warning as set by the program's flags (--early_warning, --prometheus); null if it is off.
+// It runs until its destruction. Its arguments must outlive it. `directories` of `knowledge`.
 absl::StatusOr<std::unique_ptr<early::EarlyWarning>> OpenEarlyWarning(
     store::Store& store, const Clock& clock, const std::vector<std::string>& directories,
     const knowledge::Knowledge& knowledge, const std::string& owner, const std::string& parent,

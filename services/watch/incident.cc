@@ -38,7 +38,7 @@ const knowledge::v1::ErrorCode* CodeOf(const v1::HealthEvent& event,
   return knowledge.FindErrorCode(event.finding().name(), code);
 }
 
-// What was noticed, as a line of a log.
+// The event as a line of a log.
 std::string LineOf(const v1::HealthEvent& event) {
   const galen::v1::Finding& finding = event.finding();
   const std::string text = finding.has_event_value() && !finding.event_value().text().empty()

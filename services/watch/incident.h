@@ -11,19 +11,19 @@
 
 namespace galen::watch {
 
-// INVALID_ARGUMENT when a request is not as watch.proto says, with the field that is not.
+// INVALID_ARGUMENT if a request violates watch.proto, with the field.
 absl::Status CheckEvents(const v1::ReportHealthRequest& request);
 
-// What befell the machine, in the field's words: "system.kernel_log xid 79", "gpu.inventory
-// lost_gpus". Events of one kind are brought together.
+// The kind of event, in the field's words: "system.kernel_log xid 79", "gpu.inventory lost_gpus".
+// Events of one kind are grouped.
 std::string KindOf(const v1::HealthEvent& event);
 
-// Whether the machine or a device of it does not work on: as who noticed says, else whether the
-// catalogue has the code as critical.
+// Whether the machine or one of its devices has stopped working: as the reporter says, else whether
+// the catalogue lists the code as critical.
 bool IsGrave(const v1::HealthEvent& event, const knowledge::Knowledge& knowledge);
 
-// The incident of an outbreak, for `parent` ("tenants/t"): names every machine, and has what was
-// noticed as a log. Its request id is the same whenever it is made.
+// The incident of an outbreak, for `parent` ("tenants/t"): names every machine, and has the events
+// as a log. Its request id depends only on the outbreak.
 galen::v1::CreateDiagnosisRequest IncidentOf(const Outbreak& outbreak,
                                              const knowledge::Knowledge& knowledge,
                                              const std::string& parent);

@@ -27,9 +27,9 @@ ABSL_FLAG(std::string, kubernetes_server, "",
 ABSL_FLAG(std::string, kubernetes_ca, "",
           "With --kubernetes_server: PEM file of its authority; empty: those of the system.");
 ABSL_FLAG(std::string, kubernetes_token, "",
-          "With --kubernetes_server: file of the token, read anew when it changes.");
+          "With --kubernetes_server: file of the token, read again when it changes.");
 ABSL_FLAG(absl::Duration, kubernetes_hold, absl::Hours(24),
-          "How long a conclusion stands in a condition unless it is drawn again.");
+          "How long a condition shows a conclusion unless a diagnosis draws it again.");
 ABSL_FLAG(std::vector<std::string>, node_actions, {},
           "With --kubernetes: what is done to nodes once a person approved it, of the knowledge's "
           "kubernetes/actions.yaml, NAME,...; the gateway's --node_actions offers it.");

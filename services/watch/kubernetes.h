@@ -11,13 +11,13 @@
 
 namespace galen::watch {
 
-// What galen-watch does in a Kubernetes cluster (--kubernetes): says on its nodes what diagnoses
-// concluded, and does to them what persons approved. Ends with its destruction.
+// The Kubernetes part of galen-watch (--kubernetes): records conclusions on nodes, and carries out
+// approved actions on them. Ends with its destruction.
 class Kubernetes {
  public:
   virtual ~Kubernetes() = default;
-  // Null without --kubernetes. `own`: for whom galen-watch opens diagnoses. All must outlive it.
-  // Errors of the flags, of the pod's token, and of the knowledge.
+  // Null without --kubernetes. `own`: the tenant of diagnoses that galen-watch opens. All must
+  // outlive it. Errors of the flags, of the pod's token, and of the knowledge.
   static absl::StatusOr<std::unique_ptr<Kubernetes>> Open(store::Store& store, const Clock& clock,
                                                           const std::vector<std::string>& knowledge,
                                                           const std::string& own);

@@ -1,4 +1,4 @@
-// galen-watch: serves WatchService, and hears what the node executors notice.
+// galen-watch: serves WatchService, and receives the events of node executors.
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ ABSL_FLAG(std::string, execution, "",
           "reported.");
 ABSL_FLAG(std::string, parent, "tenants/provider", "For whom diagnoses are opened.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, by comma; later ones overlay earlier ones.");
+          "Knowledge directories, separated by commas; later ones overlay earlier ones.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
 namespace galen::watch {

@@ -33,7 +33,7 @@ NodeFollower::~NodeFollower() {
 }
 
 void NodeFollower::Begin(const std::shared_ptr<Call>& call) {
-  // Nothing here knows of the follower: the desk outlives it.
+  // The callbacks do not refer to the follower: the intake outlives it.
   clients::Cancel cancel = execution_.WatchNodes(
       execution::v1::WatchNodesRequest(),
       [&desk = desk_, tell = on_problem_, call](execution::v1::NodeEvent noticed) {

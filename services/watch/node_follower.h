@@ -13,13 +13,13 @@
 
 namespace galen::watch {
 
-// Hears from execution what the node executors notice, and hands it to the desk. Tries again, with
-// growing pauses, when execution is away; what the executors noticed meanwhile is in their own
-// checks, but not reported.
+// Receives the events of node executors from execution, and passes them to the health intake. It
+// retries, with growing pauses, while execution is unreachable. Events of that time are in the
+// executors' own checks, but are not reported.
 class NodeFollower {
  public:
-  // `execution` and `desk` must outlive the follower. `on_problem` hears why nothing is heard, once
-  // each time; from several threads.
+  // `execution` and `desk` must outlive the follower. `on_problem` gets the reason for lost
+  // contact, once each time; from several threads.
   NodeFollower(clients::ExecutionClient& execution, HealthDesk& desk,
                std::function<void(const absl::Status& problem)> on_problem);
   ~NodeFollower();
@@ -27,7 +27,7 @@ class NodeFollower {
   NodeFollower& operator=(const NodeFollower&) = delete;
 
  private:
-  // Of the call under way, which may outlast the follower's interest in it.
+  // State of the call in flight, which may outlast the follower.
   struct Call {
     std::mutex mu;
     std::condition_variable changed;
@@ -45,7 +45,7 @@ class NodeFollower {
   std::mutex mu_;
   std::condition_variable ended_;
   bool ending_ = false;
-  clients::Cancel cancel_;  // the call under way
+  clients::Cancel cancel_;  // the call in flight
   std::thread thread_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace galen::watch {
 
-// gRPC's side of HealthDesk: conversion only.
+// The gRPC adapter of the health intake: conversion only.
 class WatchServiceImpl final : public v1::WatchService::CallbackService {
  public:
   // `desk` must outlive the service.

@@ -9,8 +9,8 @@
 
 namespace galen::testing {
 
-// Stands for a file on a file system that does not answer: whoever opens or executes it waits until
-// the lease (fcntl(2), F_SETLEASE) is given back, at most for /proc/sys/fs/lease-break-time.
+// Simulates a file on a file system that does not answer: opening or executing it waits until the
+// lease (fcntl(2), F_SETLEASE) is released, at most for /proc/sys/fs/lease-break-time.
 class LeasedFile {
  public:
   // Nobody may have it open.
@@ -27,7 +27,7 @@ class LeasedFile {
   LeasedFile(const LeasedFile&) = delete;
   LeasedFile& operator=(const LeasedFile&) = delete;
 
-  // False where the file system knows no leases.
+  // False if the file system does not support leases.
   bool held() const { return held_; }
   void GiveBack() {
     if (held_) fcntl(fd_, F_SETLEASE, F_UNLCK);

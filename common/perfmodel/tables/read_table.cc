@@ -28,7 +28,7 @@ constexpr absl::string_view kFields[] = {
     "bytes",    "bus_gb_s",  "microseconds",  "shape", "seconds",    "tokens_per_gpu", "power_w",
     "held_out", "source"};
 
-// What was measured, of which an entry has one.
+// The measured values; an entry has one of them.
 constexpr absl::string_view kMeasured[] = {"tflops",       "gb_s",    "bus_gb_s",
                                            "microseconds", "seconds", "tokens_per_gpu"};
 
@@ -42,13 +42,13 @@ class Entry {
 
   absl::Status Wrong(absl::string_view what) const { return host::YamlError(map_, file_, what); }
   bool Has(absl::string_view name) const { return map_.Find(name) != nullptr; }
-  // "" where it is not there.
+  // "" if it is missing.
   absl::StatusOr<std::string> Text(absl::string_view name) const {
     const Yaml* value = map_.Find(name);
     if (value == nullptr) return "";
     return host::YamlText(*value, file_, name);
   }
-  // 0 where it is not there; else positive.
+  // 0 if it is missing; else positive.
   absl::StatusOr<double> Number(absl::string_view name) const {
     const Yaml* value = map_.Find(name);
     if (value == nullptr) return 0.0;
@@ -81,7 +81,7 @@ absl::Status ReadMachine(const Entry& entry, FactsOf facts, Machine& machine) {
   if (gpu.empty()) return entry.Wrong("needs gpu, a model of knowledge/hardware");
   const std::map<std::string, double>* known = facts(gpu);
   if (known == nullptr) {
-    return entry.Wrong(absl::StrCat("gpu: ", gpu, " is no model of knowledge/hardware"));
+    return entry.Wrong(absl::StrCat("gpu: ", gpu, " is not a model of knowledge/hardware"));
   }
   auto made = MachineOf(gpu, *known);
   if (!made.ok()) return entry.Wrong(made.status().message());
@@ -199,7 +199,7 @@ absl::Status Add(absl::string_view text, absl::string_view file, FactsOf facts,
   const Yaml* list = document.Find("measurements");
   if (document.kind != Yaml::Kind::kMap || list == nullptr || document.fields.size() != 1 ||
       list->kind != Yaml::Kind::kList) {
-    return host::YamlError(document, file, "is no list `measurements:`");
+    return host::YamlError(document, file, "is not a list `measurements:`");
   }
   for (const Yaml& item : list->items) {
     if (all.size() >= kMostMeasurements) {

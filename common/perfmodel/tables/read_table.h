@@ -14,25 +14,25 @@
 
 namespace galen::perfmodel {
 
-// The facts of knowledge/hardware about one GPU model; nullptr where it is none.
+// The facts of knowledge/hardware about one GPU model; nullptr for an unknown model.
 using FactsOf = absl::FunctionRef<const std::map<std::string, double>*(const std::string& model)>;
 
-// Measurements of a file of people (docs/perfmodel.md has its fields). INVALID_ARGUMENT "file:line:
-// what; remedy": an unknown field, a GPU without facts, a number that is none, an id that stands
-// twice, two values of one measurement, or more than kMostMeasurements.
+// Reads measurements from a file written by people (docs/perfmodel.md has its fields).
+// INVALID_ARGUMENT "file:line: what; remedy": an unknown field, a GPU without facts, an invalid
+// number, a duplicate id, two values of one measurement, or more than kMostMeasurements.
 absl::StatusOr<std::vector<Measurement>> ReadTable(absl::string_view text, absl::string_view file,
                                                    FactsOf facts);
 
-// INVALID_ARGUMENT that names both places: two have one id. A measurement that is there twice would
+// INVALID_ARGUMENT that names both places if two have one id. A duplicate measurement would
 // calibrate what it is compared with.
 absl::Status UniqueIds(absl::Span<const Measurement> measurements);
 
-// All of perfmodel/*.yaml in the knowledge's directories. NOT_FOUND: there is none.
+// All of perfmodel/*.yaml in the knowledge's directories. NOT_FOUND if there is none.
 absl::StatusOr<std::vector<Measurement>> LoadTables(const std::vector<std::string>& directories,
                                                     FactsOf facts);
 
-// A job that is to be predicted: gpu, gpus_per_node, nics, fabric and shape, as an entry has them.
-// `throughput_of` says what one series of its throughput covers in telemetry, for who watches it.
+// A job to predict: gpu, gpus_per_node, nics, fabric and shape, as in an entry. `throughput_of` is
+// the scope of one series of its throughput in telemetry, for programs that watch it.
 enum class Covers { kJob, kNode, kGpu };
 struct JobOnMachine {
   Job job;
@@ -42,7 +42,7 @@ struct JobOnMachine {
 absl::StatusOr<JobOnMachine> ReadJobFile(absl::string_view text, absl::string_view file,
                                          FactsOf facts);
 
-// "8x400": so many network adapters of so many Gbit/s, as bytes a second together.
+// "8x400": this many network adapters of this many Gbit/s, as bytes a second together.
 absl::StatusOr<double> ParseNics(absl::string_view text);
 
 }  // namespace galen::perfmodel

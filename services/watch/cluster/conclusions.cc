@@ -11,10 +11,10 @@ namespace galen::watch::cluster {
 namespace {
 
 constexpr int kNamesPage = 256;
-constexpr int kMostPages = 64;  // of names that are new at once
+constexpr int kMostPages = 64;  // new names at once
 constexpr int kMostEvents = 200;
 constexpr std::size_t kMostNames = 200'000;  // remembered
-// One that is over may be taken up again by what a person says; for so long it is looked at.
+// A person may resume a finished diagnosis with feedback; it is observed for this long.
 constexpr absl::Duration kAfterEnd = absl::Hours(1);
 
 absl::Time TimeOf(const google::protobuf::Timestamp& time) {
@@ -69,7 +69,7 @@ absl::Status Conclusions::FindNew() {
   std::string token;
   for (int i = 0; i < kMostPages; ++i) {
     GALEN_ASSIGN_OR_RETURN(const store::EventLog::Page page, events_.List("", kNamesPage, token));
-    // Names come newest first: what follows a page of known or old ones is known or old.
+    // Names come newest first: after a page of known or old ones, all are known or old.
     bool fresh = false;
     for (const std::string& name : page.names) {
       const auto [at, is_new] = followed_.try_emplace(name);
@@ -95,7 +95,7 @@ absl::Status Conclusions::Scan() {
     if (age > hold_) continue;
     GALEN_RETURN_IF_ERROR(Read(name, followed));
   }
-  // The names stay, which would be new in the next list otherwise; but not without end.
+  // The names are kept, because they would be new in the next list; but not without limit.
   for (auto at = followed_.begin(); at != followed_.end();) {
     const bool old = now - at->second.heard > hold_;
     if (old) at->second.conclusion.reset();

@@ -16,16 +16,16 @@
 
 namespace galen::watch::cluster {
 
-// What the diagnoses of the last while concluded, read from their event logs. It keeps nothing but
-// what it read: one that begins anew reads it again. Not thread-safe.
+// The conclusions of recent diagnoses, read from their event logs. It keeps only what it read;
+// after a restart it reads the logs again. Not thread-safe.
 class Conclusions {
  public:
-  // Both must outlive it. What is older than `hold` is forgotten. `own`: whose diagnoses are opened
-  // by us ("tenants/provider"), of what nodes reported.
+  // Both must outlive it. Conclusions older than `hold` are forgotten. `own`: the tenant of
+  // diagnoses that we open ("tenants/provider"), from reports of nodes.
   Conclusions(store::EventLog& events, const Clock& clock, absl::Duration hold, std::string own)
       : events_(events), clock_(clock), hold_(hold), own_(std::move(own)) {}
 
-  // Looks once at what is new. On an error it knows what it knew, and goes on with the next scan.
+  // Scans for new events once. After an error the state is unchanged, and the next scan continues.
   absl::Status Scan();
   std::vector<Conclusion> All() const;
 
@@ -34,7 +34,7 @@ class Conclusions {
     std::int64_t last = 0;  // event that was read
     absl::Time heard;       // its time
     bool over = false;
-    bool of_bundle = false;  // what somebody brought, of which it is not known whence it is
+    bool of_bundle = false;  // supplied by somebody, of unknown origin
     std::optional<Conclusion> conclusion;
   };
   absl::Status FindNew();

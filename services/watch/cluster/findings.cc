@@ -18,7 +18,7 @@ namespace {
 using kube::Json;
 using kube::TextAt;
 
-constexpr std::size_t kMostMessage = 1000;  // as the API has it for events
+constexpr std::size_t kMostMessage = 1000;  // as in the API for events
 constexpr std::size_t kMostReason = 128;
 constexpr std::size_t kMostDevices = 4;  // shown
 constexpr std::size_t kMostFaults = 1000;
@@ -36,7 +36,7 @@ std::string HashOf(absl::string_view text) {
   return absl::StrFormat("%016x", hash);
 }
 
-// Whether it may be the name of a node.
+// Whether it can be the name of a node.
 bool IsNodeName(absl::string_view name) {
   return !name.empty() && name.size() <= 200 && std::all_of(name.begin(), name.end(), [](char c) {
     return absl::ascii_islower(static_cast<unsigned char>(c)) ||
@@ -45,7 +45,7 @@ bool IsNodeName(absl::string_view name) {
 }
 
 void AddFaults(const galen::v1::Cause& cause, Witness witness, std::vector<Fault>& faults) {
-  // What the customer mends says nothing of the machine.
+  // A cause that the customer repairs proves nothing about the machine.
   if (cause.label().empty() || cause.owner() == "customer") return;
   std::set<absl::string_view> checked;
   for (const std::string& id : cause.evidence_ids()) checked.insert(NodeOfCheckId(id));
@@ -87,7 +87,7 @@ Conclusion ConclusionOf(const std::string& name, absl::Time time, const galen::v
     AddFaults(cause, witness, conclusion.faults);
   }
   for (const galen::v1::Cause& cause : report.ruled_out()) {
-    // It sits nowhere, so what tells the nodes is the checks that spoke against it: "CHECK@NODE".
+    // It has no place, so the nodes follow from the checks that spoke against it: "CHECK@NODE".
     for (const std::string& id : cause.evidence_ids()) {
       const absl::string_view node = NodeOfCheckId(id);
       if (!node.empty()) conclusion.ruled_out.emplace(node, cause.label());
@@ -203,7 +203,7 @@ Json EventOf(const Conclusion& conclusion, const Fault& fault) {
          absl::StrCat(fault.node, ".galen-",
                       HashOf(absl::StrCat(conclusion.diagnosis, "/", fault.label, "/", time)))},
         {"namespace", "default"}}},
-      // As kubelets write it: the name is what tells nodes apart there.
+      // As kubelets write it: the name identifies nodes there.
       {"involvedObject",
        {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", fault.node}, {"uid", fault.node}}},
       {"type", "Warning"},

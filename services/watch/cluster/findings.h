@@ -15,7 +15,7 @@
 #include "galen/v1/diagnosis.pb.h"
 #include "services/watch/cluster/node_rules.h"
 
-// What concluded diagnoses say of the nodes of a Kubernetes cluster. All pure.
+// The findings of concluded diagnoses about the nodes of a Kubernetes cluster. All pure.
 namespace galen::watch::cluster {
 
 // A confirmed cause on one node.
@@ -25,21 +25,20 @@ struct Fault {
   std::string text;  // "Uncorrectable ECC on gpu:1 (probability 0.97)"
 };
 
-// What a diagnosis concluded.
+// The conclusion of a diagnosis.
 struct Conclusion {
-  std::string
-      diagnosis;  // the last part of its name: not whose it is, which is no cluster's to know
+  std::string diagnosis;  // id only: the tenant must not leak into cluster events
   absl::Time time;
   std::vector<Fault> faults;
   std::set<std::pair<std::string, std::string>> ruled_out;  // node and label
 };
-// Whose word counts for what is said of a node.
+// The kind of evidence that counts for a conclusion about a node.
 enum class Witness {
   kChecks,  // checks of that node: the logs of a customer's incident may name any machine
-  kAll,     // also signals of logs: those of an incident of our own are what nodes reported to us
+  kAll,     // also signals of logs: in our own incidents these are reports of nodes
 };
-// Of a report: its confirmed causes that are not for the customer to mend, on each node that they
-// sit on and that a witness speaks of; and what was ruled out by checks of nodes.
+// For a report: its confirmed causes that are not the customer's to repair, on each affected node
+// that a witness supports; and the causes that checks of nodes ruled out.
 Conclusion ConclusionOf(const std::string& name, absl::Time time, const galen::v1::Report& report,
                         Witness witness);
 
@@ -53,24 +52,24 @@ struct Problem {
   absl::Time since;  // the first conclusion that says so
   absl::Time seen;   // the last one
 };
-// By node and type of condition: what the conclusions of the last `hold` say, of several the last.
-// One that a later conclusion rules out on that node is none.
+// By node and type of condition: the conclusions of the last `hold`, the last one if there are
+// several. A conclusion that a later one rules out on that node does not count.
 using Problems = std::map<std::string, std::map<std::string, Problem>>;
 Problems ProblemsOf(absl::Span<const Conclusion> conclusions, const NodeRules& rules,
                     absl::Duration hold, absl::Time now);
 
-// The strategic merge patch of a node's status that makes our conditions say this: True for each
-// problem; False for one that is True no longer. Nothing when they do already: a node that nobody
-// looked at gets no condition, since unknown is not healthy. Conditions of others stay.
+// The strategic merge patch that sets our conditions in a node's status: True for each problem;
+// False for a condition that is no longer True. Nothing if they are set already: an unexamined node
+// gets no condition, since unknown is not healthy. Other conditions stay.
 std::optional<kube::Json> PatchOf(const kube::Json& node,
                                   const std::map<std::string, Problem>& problems,
                                   const NodeRules& rules, absl::Time now);
 
-// The event that tells of a fault, in namespace "default", as events of nodes are. Its name follows
-// from what it tells, so it is made once.
+// The event that reports a fault, in namespace "default", as events of nodes are. Its name follows
+// from its content, so it is made once.
 kube::Json EventOf(const Conclusion& conclusion, const Fault& fault);
 
-// Whether a node ought to have a node executor.
+// Whether a node should have a node executor.
 bool HasGpu(const kube::Json& node, const NodeRules& rules);
 
 }  // namespace galen::watch::cluster

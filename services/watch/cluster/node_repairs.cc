@@ -17,7 +17,7 @@ constexpr absl::Duration kRepairCall = absl::Seconds(20);
 
 const kube::Resource kRepairNodes{"", "v1", "nodes"};
 
-// Whether to try again makes sense.
+// Whether a retry makes sense.
 bool WillPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) ||
          absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status) ||
@@ -64,7 +64,7 @@ absl::Status NodeRepairs::Round() {
   GALEN_ASSIGN_OR_RETURN(const actions::ActionBook::Entries due, book_.Due(clock_.Now()));
   absl::Status failed = due.unreadable;
   for (const galen::v1::Action& action : due.actions) {
-    // One that cannot be done holds up no other.
+    // An action that cannot be done does not block the others.
     if (const absl::Status status = Serve(action); !status.ok()) failed = status;
     if (cancellation_.cancelled()) return absl::OkStatus();
   }
@@ -85,7 +85,7 @@ absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
   }
   const absl::StatusOr<galen::v1::Action> taken =
       book_.Consume(action.name(), action.content_hash(), kRun, clock_.Now());
-  if (absl::IsPermissionDenied(taken.status())) return absl::OkStatus();  // taken back, or expired
+  if (absl::IsPermissionDenied(taken.status())) return absl::OkStatus();  // withdrawn, or expired
   GALEN_RETURN_IF_ERROR(taken.status());
   if (how != nullptr) {
     absl::StatusOr<Outcome> done = Do(*taken, *how);
@@ -100,7 +100,8 @@ absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
                      "): ", outcome.text));
   const absl::Status finished =
       book_.Finish(action.name(), kRun, {outcome.began, outcome.succeeded, outcome.text});
-  return absl::IsAborted(finished) ? absl::OkStatus() : finished;  // another of us said so first
+  // Another instance recorded it first.
+  return absl::IsAborted(finished) ? absl::OkStatus() : finished;
 }
 
 absl::StatusOr<NodeRepairs::Outcome> NodeRepairs::Do(const galen::v1::Action& action,

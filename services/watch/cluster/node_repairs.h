@@ -16,18 +16,18 @@
 
 namespace galen::watch::cluster {
 
-// Does to the nodes of a cluster what persons approved: each approval is taken once, for exactly
-// what was approved, and what came of it is written beside it. Two of them at once, or one that is
-// killed in between, do nothing twice: both take the approval as one run, and what is there already
-// is not done again. Ends with its destruction.
+// Carries out approved actions on the nodes of a cluster: each approval is consumed once, for
+// exactly the approved content, and the result is recorded with it. Two instances at once, or one
+// that is killed in between, do nothing twice: both consume the approval as one run, and completed
+// steps are not repeated. Ends with its destruction.
 class NodeRepairs {
  public:
   struct Options {
     absl::Duration every = absl::Seconds(2);
-    // How long an action that was begun is tried while the API server cannot be reached.
+    // How long a begun action is retried while the API server is unreachable.
     absl::Duration patience = absl::Minutes(15);
   };
-  // All must outlive it. `tell` gets a sentence about each thing that was done, or not.
+  // All must outlive it. `tell` gets a sentence about each action, done or not.
   NodeRepairs(kube::Client& client, actions::ActionBook& book, actions::NodeActions known,
               const Clock& clock, Options options, std::function<void(const std::string&)> tell);
   ~NodeRepairs();
@@ -43,7 +43,7 @@ class NodeRepairs {
   void Loop();
   absl::Status Round();
   absl::Status Serve(const galen::v1::Action& action);
-  // UNAVAILABLE, ABORTED and the like: to be tried again.
+  // UNAVAILABLE, ABORTED and the like: to be retried.
   absl::StatusOr<Outcome> Do(const galen::v1::Action& action, const actions::NodeAction& how);
 
   kube::Client& client_;

@@ -21,7 +21,7 @@ constexpr std::size_t kMostShown = 20;
 const kube::Resource kNodes{"", "v1", "nodes"};
 const kube::Resource kEvents{"", "v1", "events"};
 
-// What is looked at of a node: a cluster has thousands, each with lists of its images.
+// The parts of a node that are read: a cluster has thousands, each with lists of its images.
 Json Lean(const Json& node) {
   Json lean = {{"metadata", Json::object()}, {"status", Json::object()}};
   for (const char* field : {"name", "labels"}) {
@@ -103,7 +103,7 @@ absl::Status NodeReporter::Round() {
   std::vector<std::string> names;
   {
     const MutexLock lock(mu_);
-    if (!synced_) return absl::OkStatus();  // nothing is known of the cluster yet
+    if (!synced_) return absl::OkStatus();  // the cluster is still unknown
     for (const auto& [name, node] : nodes_) names.push_back(name);
   }
   const std::vector<Conclusion> conclusions = conclusions_.All();
@@ -113,7 +113,7 @@ absl::Status NodeReporter::Round() {
   for (const std::string& name : names) {
     const auto found = problems.find(name);
     const absl::Status status = Report(name, found == problems.end() ? kNone : found->second);
-    // One node that cannot be written holds up no other.
+    // A node that cannot be written does not block the others.
     if (!status.ok()) failed = status;
     if (cancellation_.cancelled()) return absl::OkStatus();
   }
@@ -161,7 +161,7 @@ absl::Status NodeReporter::TellEvents(const std::vector<Conclusion>& conclusions
           client_
               .Create(kEvents, "default", event, {.timeout = kCall, .cancellation = &cancellation_})
               .status();
-      // (There already: another one told it, or this one before it began anew.)
+      // (It exists already: another reporter made it, or this one before a restart.)
       if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
       if (told_.size() >= kMostTold) told_.clear();
       told_.insert(name);
@@ -171,7 +171,7 @@ absl::Status NodeReporter::TellEvents(const std::vector<Conclusion>& conclusions
 }
 
 absl::Status NodeReporter::LookForExecutors() {
-  // Executors and pods begin in any order.
+  // Executors and pods start in any order.
   if (clock_.Now() - began_ < options_.settle) return absl::OkStatus();
   GALEN_ASSIGN_OR_RETURN(const std::vector<store::NodeEntry> entries,
                          store_.nodes().List(clock_.Now()));

@@ -22,19 +22,19 @@
 
 namespace galen::watch::cluster {
 
-// Keeps the conditions of a cluster's nodes at what diagnoses concluded, tells of each conclusion
-// by an event, and says which nodes with GPUs have no node executor. It starts from what is there
-// each time, so several of them, and one that begins anew, write the same. Thread-safe.
+// Sets the conditions of a cluster's nodes to the conclusions of diagnoses, makes an event for each
+// conclusion, and reports which nodes with GPUs have no node executor. It always starts from the
+// present state, so several of them, also after a restart, write the same. Thread-safe.
 class NodeReporter {
  public:
   struct Options {
-    absl::Duration hold = absl::Hours(24);  // how long a conclusion is good for
-    std::string own = "tenants/provider";   // whose diagnoses are of what nodes reported
+    absl::Duration hold = absl::Hours(24);  // how long a conclusion is valid
+    std::string own = "tenants/provider";   // tenant of diagnoses about nodes' own reports
     absl::Duration every = absl::Seconds(10);
     absl::Duration events_of = absl::Minutes(30);  // conclusions older than that get no event
-    absl::Duration settle = absl::Minutes(5);      // before it is said that executors are missing
+    absl::Duration settle = absl::Minutes(5);      // delay before missing executors are reported
   };
-  // All must outlive it. `tell` gets a sentence about what goes wrong, or is missing.
+  // All must outlive it. `tell` gets a sentence about each problem.
   NodeReporter(kube::Client& client, store::Store& store, NodeRules rules, const Clock& clock,
                Options options, std::function<void(const std::string&)> tell);
   ~NodeReporter();
@@ -56,14 +56,14 @@ class NodeReporter {
   const Options options_;
   const std::function<void(const std::string&)> tell_;
   const absl::Time began_;
-  // Of the loop's thread alone:
+  // Only for the loop's thread:
   Conclusions conclusions_;
   std::set<std::string> told_;     // names of events
-  std::set<std::string> missing_;  // nodes that were said to have no executor
-  // Of the watch's thread alone:
+  std::set<std::string> missing_;  // nodes that were reported to have no executor
+  // Only for the watch's thread:
   bool deaf_ = false;
   Mutex mu_;
-  std::map<std::string, kube::Json> nodes_ ABSL_GUARDED_BY(mu_);  // what is looked at of each
+  std::map<std::string, kube::Json> nodes_ ABSL_GUARDED_BY(mu_);  // the parts that are read of each
   bool synced_ ABSL_GUARDED_BY(mu_) = false;
   Cancellation cancellation_;
   std::unique_ptr<kube::Watch> watch_;

@@ -9,10 +9,10 @@
 
 namespace galen::watch::cluster {
 
-// Which causes become which condition of a node.
+// Maps causes to conditions of a node.
 struct ConditionRule {
   std::string type;                 // begins with "Galen"
-  std::vector<std::string> labels;  // or what they begin with
+  std::vector<std::string> labels;  // or their prefixes
   std::string title;
 };
 
@@ -22,7 +22,7 @@ struct NodeRules {
   std::vector<std::string> gpu_labels;  // "name=value"
   std::vector<std::string> gpu_resources;
 
-  // The first that fits; null: such a cause is none.
+  // The first matching rule; null: such a cause has no condition.
   const ConditionRule* For(absl::string_view label) const;
   // Whether a condition of this type is one that we write.
   bool IsOurs(absl::string_view type) const;
@@ -30,7 +30,7 @@ struct NodeRules {
 
 // INVALID_ARGUMENT with file and line.
 absl::StatusOr<NodeRules> ParseNodeRules(absl::string_view text, absl::string_view file);
-// That of the last of the directories that has kubernetes/conditions.yaml; NOT_FOUND when none has.
+// The rules of the last directory that has kubernetes/conditions.yaml; NOT_FOUND if none has.
 absl::StatusOr<NodeRules> LoadNodeRules(const std::vector<std::string>& directories);
 
 }  // namespace galen::watch::cluster

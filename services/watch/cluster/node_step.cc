@@ -38,8 +38,8 @@ bool IsOut(const Json& node) {
          });
 }
 
-// Whether a label of ours can be the value of a taint as it is: what the approved text says is what
-// is written, and not a part of it.
+// Whether a label of ours can be a taint's value unchanged: the written value must be the one in
+// the approved text, not a part of it.
 bool IsTaintValue(absl::string_view label) {
   return label.size() <= 63 && !label.empty() &&
          absl::ascii_isalnum(static_cast<unsigned char>(label.front())) &&
@@ -50,13 +50,13 @@ bool IsTaintValue(absl::string_view label) {
          });
 }
 
-// "diagnoses/D/actions/A": whose it was is no cluster's to know.
+// "diagnoses/D/actions/A": without the tenant, which must not leak into the cluster.
 std::string ByOf(const std::string& name) {
   const std::size_t at = name.find("/diagnoses/");
   return at == std::string::npos ? name : name.substr(at + 1);
 }
 
-// Nothing is left to do: by this very action, before its end was written down, or by somebody else.
+// Nothing is left to do: this action did it before its end was recorded, or somebody else did.
 NodeStep Already(const galen::v1::Action& action, const Json& node, const std::string& what) {
   NodeStep step;
   const std::string name = TextAt(node, {"metadata", "name"});
@@ -77,7 +77,8 @@ NodeStep StepFor(const galen::v1::Action& action, const NodeAction& how, const J
   const std::string version = TextAt(node, {"metadata", "resourceVersion"});
   if (name != action.target().node() || version.empty()) {
     step.refused = true;
-    step.text = absl::StrCat("the API server told of another node than ", action.target().node());
+    step.text =
+        absl::StrCat("the API server answered with another node than ", action.target().node());
     return step;
   }
   Json spec = Json::object();

@@ -10,21 +10,22 @@
 #include "common/kube/answer.h"
 #include "galen/v1/action_service.pb.h"
 
-// What is done to a node for an approved action. All pure.
+// The steps of an approved action on a node. All pure.
 namespace galen::watch::cluster {
 
-// On nodes that are out by Galen's hand, so that they are found; its value is what was done.
+// Marks nodes that are out of service because of Galen; its value is the action.
 inline constexpr char kOutLabel[] = "galen.io/taken-out";
 
-// One of three: a patch, nothing to do, or a refusal; the sentence says which, for people.
+// One of three: a patch, nothing to do, or a refusal; the sentence explains it, for people.
 struct NodeStep {
-  std::optional<kube::Json> patch;  // RFC 7396, for the very version of the node that was looked at
+  // RFC 7396, for the exact version of the node that was inspected.
+  std::optional<kube::Json> patch;
   bool refused = false;
-  bool done_before = false;  // nothing to do, as this very action did it
+  bool done_before = false;  // nothing to do, because this action did it already
   std::string text;
 };
-// `node` as it is, `out` the nodes with kOutLabel. The node is refused when `most` others are still
-// out: something may be wrong with the diagnoses.
+// `node` in its present state, `out` the nodes with kOutLabel. The node is refused if `most` others
+// are still out: something may be wrong with the diagnoses.
 NodeStep StepFor(const galen::v1::Action& action, const actions::NodeAction& how,
                  const kube::Json& node, absl::Span<const kube::Json> out, int most);
 

@@ -21,12 +21,12 @@ namespace {
 constexpr char kLead[] = "watch.early.lead";
 constexpr char kState[] = "watch.early.state";
 constexpr char kSubjects[] = "watch.early.subjects";
-// Minutes of one question: of ten thousand GPUs that are scraped four times a minute, 600,000
-// samples of a counter (with those before and after).
+// Minutes of one query: for ten thousand GPUs that are scraped four times a minute, 600,000 samples
+// of a counter (with those before and after).
 constexpr std::int64_t kChunk = 10;
 constexpr int kSubjectsAPiece = 10'000;
 constexpr std::size_t kBytesAPiece = std::size_t{8} << 20;  // the store takes twice that
-// Diagnoses that are opened before more are decided on: a record of the journal has 8 MiB.
+// Open diagnoses at which no more are decided: a record of the journal has 8 MiB.
 constexpr std::size_t kMostPending = 16;
 constexpr int kMostPieces = 100;
 constexpr int kMostEvents = 1000;
@@ -51,7 +51,7 @@ EarlyWarning::EarlyWarning(store::Store& store, std::shared_ptr<telemetry::Sourc
 EarlyWarning::~EarlyWarning() {
   cancellation_.Cancel();
   if (thread_.joinable()) thread_.join();
-  // (Another one may have the lead by now, and knows more.)
+  // (Another instance may have the lead by now, and know more.)
   if (!leads_ || !Keep().ok()) return;
   KeepSubjects().IgnoreError();
   store_.work().Finish(kLead, options_.owner, lead_).IgnoreError();
@@ -117,7 +117,7 @@ absl::Status EarlyWarning::Lead() {
 
 absl::Status EarlyWarning::Keep() {
   const absl::Status kept = store_.work().Keep(kLead, options_.owner, lead_);
-  // Another one has the lead, and what is known here is old.
+  // Another instance has the lead, and the state here is outdated.
   if (absl::IsFailedPrecondition(kept)) leads_ = false;
   return kept;
 }
@@ -142,7 +142,7 @@ absl::Status EarlyWarning::Restore() {
       return absl::DataLossError(absl::StrCat(
           kState, ": record ", notes.back().position,
           " cannot be read: restore the store from a backup, or trim that journal, after which "
-          "causes that were told of are told of again"));
+          "reported causes are reported again"));
     }
     decided_ = stored.minute();
     policy_ = std::make_unique<warning::Policy>(book_, FromStored(stored));
@@ -151,7 +151,7 @@ absl::Status EarlyWarning::Restore() {
   return RestoreSubjects();
 }
 
-// What the detectors knew. Without it they begin anew, which costs what they had learned.
+// Restores the state of the detectors. Without it they start again, and lose what they had learned.
 absl::Status EarlyWarning::RestoreSubjects() {
   for (int piece = 0; piece < kMostPieces; ++piece) {
     GALEN_ASSIGN_OR_RETURN(const std::optional<std::string> value,
@@ -167,12 +167,12 @@ absl::Status EarlyWarning::RestoreSubjects() {
       read_ = subjects.minute();
       for (FleetView* view : Views()) view->detectors().SetMinute(read_);
     }
-    // Pieces that were written by different rounds do not go together.
+    // Pieces written in different rounds do not match.
     if (subjects.minute() != read_) break;
     FleetView& view = subjects.kind() == "gpu"    ? *gpus_
                       : subjects.kind() == "node" ? *nodes_
                                                   : *jobs_;
-    // Of other rules the numbers mean something else: these begin anew.
+    // With other rules the numbers mean something else: these are reset.
     if (subjects.rules() != view.detectors().Digest()) continue;
     for (const v1::EarlySubjects::Subject& each : subjects.subjects()) {
       view.Restore({{each.node(), each.device(), each.job(), ""},
@@ -230,7 +230,7 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
   std::map<std::string, telemetry::Measured> measured;
   for (FleetView* view : Views()) {
     for (const std::string& measure : view->detectors().measures()) {
-      // A quantity that the site's knowledge does not have is unknown.
+      // A quantity that is missing from the site's knowledge is unknown.
       if (rules_.Find(measure) == nullptr || measured.contains(measure)) continue;
       telemetry::Call call;
       call.deadline = SteadyNow() + options_.call;
@@ -262,7 +262,7 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
     }
     read_ = minute;
     minutes_.Add();
-    // What was decided by another one, or before, is only learned from.
+    // Decisions of another instance, or earlier ones, only update the detectors.
     if (minute <= decided_) continue;
     decided_ = minute;
     for (const warning::Alarm& alarm : policy_->Step(TimeOf(minute), notices)) {
@@ -271,10 +271,11 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
       *pending.mutable_request() = RequestOf(alarm, book_, jobs, options_.parent);
       pending_noted_ = false;
     }
-    if (pending_.size() >= kMostPending) break;  // the rest when these are opened
+    if (pending_.size() >= kMostPending) break;  // the rest after these are opened
   }
   withheld_ = policy_->state().withheld;
-  // Who lost the lead while the source took its time must not overwrite what the next one knows.
+  // An instance that lost the lead while the source was slow must not overwrite its successor's
+  // state.
   GALEN_RETURN_IF_ERROR(Keep());
   return Save();
 }
@@ -283,7 +284,7 @@ absl::Status EarlyWarning::OpenPending() {
   if (pending_.empty()) return absl::OkStatus();
   if (!pending_noted_) GALEN_RETURN_IF_ERROR(Save());
   while (!pending_.empty()) {
-    // Who has lost the lead opens nothing: another does.
+    // An instance that has lost the lead opens nothing: another does.
     GALEN_RETURN_IF_ERROR(Keep());
     const absl::StatusOr<std::string> name = open_(pending_.front().request());
     const bool hopeless = absl::IsInvalidArgument(name.status());
@@ -301,7 +302,7 @@ absl::Status EarlyWarning::OpenPending() {
   return Save();
 }
 
-// What people say of alarms.
+// Reads people's judgements of alarms.
 absl::Status EarlyWarning::Hear() {
   bool judged = false;
   const std::vector<warning::Unjudged> all = policy_->state().unjudged;
@@ -309,7 +310,7 @@ absl::Status EarlyWarning::Hear() {
     if (each.diagnosis.empty()) continue;
     std::int64_t& seen = seen_[each.diagnosis];
     const auto events = store_.events().Read(each.diagnosis, seen, kMostEvents);
-    // The orchestrator may have a store of its own.
+    // The orchestrator may have a separate store.
     if (absl::IsNotFound(events.status())) continue;
     GALEN_RETURN_IF_ERROR(events.status());
     for (const galen::v1::DiagnosisEvent& event : *events) {

@@ -30,53 +30,53 @@
 
 namespace galen::watch::early {
 
-// Reads telemetry minute by minute and opens a diagnosis for what people do not notice yet, once
-// for each cause. Any number of them share a store; one of them, the leader, reads and decides.
-// What is decided is in the store before it is done, so that when the leader is gone the next one
-// opens what was not opened, under the same request id, and decides nothing twice. People's word
+// Reads telemetry minute by minute and opens a diagnosis for problems that people do not notice
+// yet, once for each cause. Any number of them share a store; one of them, the leader, reads and
+// decides. A decision is stored before it is carried out. So if the leader fails, the next one
+// opens the unopened diagnoses, under the same request id, and decides nothing twice. People's word
 // about an alarm is taken from its diagnosis, where the store has it: one that was cancelled was a
 // false alarm, one whose cause was established a true one.
 class EarlyWarning {
  public:
   struct Options {
-    std::string owner;                        // this one, among all that share the store
-    std::string parent = "tenants/provider";  // for whom diagnoses are opened
+    std::string owner;                        // this instance, among all that share the store
+    std::string parent = "tenants/provider";  // tenant of the diagnoses
     absl::Duration leader_ttl = absl::Minutes(2);
     absl::Duration every = absl::Seconds(30);
-    // Samples of a minute are asked for so long after it: scrapes take their time, and how much a
-    // counter grew is known once the scrape after it has come.
+    // Delay before the samples of a minute are requested: scrapes take time, and the growth of a
+    // counter is known one scrape later.
     absl::Duration behind = absl::Seconds(60);
-    // Minutes that nobody read are read later, up to so many; what is older stays unknown.
+    // Unread minutes are read later, up to this many; older ones stay unknown.
     absl::Duration catch_up = absl::Hours(2);
-    absl::Duration most_age = absl::Minutes(2);    // of a sample that still speaks
+    absl::Duration most_age = absl::Minutes(2);    // of a sample that is still valid
     absl::Duration keep_every = absl::Minutes(5);  // what detectors know, in the store
     absl::Duration call = absl::Seconds(60);       // of one question
     absl::Duration hear_every = absl::Minutes(10);
-    // What jobs should achieve; null: of none it is known but by telemetry.
+    // Expected performance of jobs; null: known only from telemetry.
     std::shared_ptr<JobFiles> jobs;
-    // Told of what does not work, once each time; it goes on trying.
+    // Receives each problem once; the instance keeps trying.
     std::function<void(const absl::Status& problem)> on_problem;
   };
-  // Opens a diagnosis and gives its name; a repeat of a request id gives the same.
+  // Opens a diagnosis and returns its name; a repeated request id returns the same one.
   using Open = std::function<absl::StatusOr<std::string>(const galen::v1::CreateDiagnosisRequest&)>;
 
   // `store` and `clock` must outlive it.
   EarlyWarning(store::Store& store, std::shared_ptr<telemetry::Source> source,
                telemetry::Rules rules, warning::Book book, const Clock& clock, Open open,
                Options options);
-  // Gives the lead back.
+  // Releases the lead.
   ~EarlyWarning();
   EarlyWarning(const EarlyWarning&) = delete;
   EarlyWarning& operator=(const EarlyWarning&) = delete;
 
-  // Goes on by itself from here, on a thread of its own; Round() is not to be called then.
+  // Runs on its own thread from here; Round() must not be called then.
   void Start();
-  // All that is due: takes the lead where nobody has it, reads what came since, decides, opens.
-  // Errors of the store, of telemetry and of opening; the next call goes on where this one stopped.
+  // Does everything that is due: takes a free lead, reads new minutes, decides, opens. Errors of
+  // the store, of telemetry and of opening; the next call continues where this one stopped.
   absl::Status Round();
 
   bool IsLeader() const { return leads_; }
-  // In numbers. Must not be asked when it is gone.
+  // Metrics. Must not be called after destruction.
   std::shared_ptr<const prometheus::Collectable> metrics();
 
  private:
@@ -113,12 +113,12 @@ class EarlyWarning {
   std::vector<v1::EarlyState::Pending> pending_;
   bool pending_noted_ = true;
   std::int64_t read_ = 0;                     // minute up to which telemetry was read
-  std::int64_t decided_ = 0;                  // and up to which it was decided: never twice
+  std::int64_t decided_ = 0;                  // and up to which decisions were made: never twice
   absl::Time kept_;                           // when subjects were last kept
-  absl::Time heard_;                          // when people's word was last sought
+  absl::Time heard_;                          // when people's judgements were last read
   std::map<std::string, std::int64_t> seen_;  // by diagnosis: event up to which it was read
   std::string problem_;                       // that ended the last round
-  std::set<std::string> incomplete_;          // quantities of which not all came: told once
+  std::set<std::string> incomplete_;          // quantities that were incomplete: reported once
   Cancellation cancellation_;
   std::thread thread_;
 };

@@ -18,10 +18,10 @@ constexpr std::size_t kMostSubjects = 200'000;
 constexpr std::int64_t kDay = 1440;  // minutes
 constexpr float kSecondsAMinute = 60;
 
-// Longer than any machine may be called, so that what is cut is none's name.
+// Longer than any machine's name, so a cut label never equals one.
 constexpr std::size_t kMostLabel = 320;
 
-// What is stored must have an end, and be text.
+// A stored text must be bounded, and be valid text.
 std::string LabelOf(const std::string& label) {
   if (label.size() <= kMostLabel && IsUtf8(label)) return label;
   return CleanText(label, kMostLabel);
@@ -37,7 +37,7 @@ std::map<std::string, std::string> JobsOf(const std::map<std::string, Measured>&
     for (std::size_t row = 0; row < each.rows.size(); ++row) {
       const telemetry::Place& place = each.rows[row].place;
       if (place.job.empty() || place.node.empty()) continue;
-      // A series that ended before the window's last minutes is a job that ended.
+      // A series that ended before the window's last minutes is a finished job.
       const absl::Span<const float> values = each.values.Row(row);
       const bool lives = std::any_of(values.end() - std::min<std::ptrdiff_t>(3, values.size()),
                                      values.end(), series::IsKnown);
@@ -96,7 +96,8 @@ void FleetView::Expire(std::int64_t minute) {
   }
 }
 
-// Jobs are numbered as they come; GPUs of no known job are held against those of their machine.
+// Jobs are numbered in order of arrival; GPUs of an unknown job are compared with those of their
+// machine.
 std::int32_t FleetView::GroupOf(const Where& where) {
   std::string group = where.job;
   if (group.empty() && of_ == Of::kGpu) group = absl::StrCat("\n", where.node);
@@ -115,7 +116,8 @@ void FleetView::Take(const std::map<std::string, Measured>& measured,
     column.measured = &found->second;
     grid_ = found->second.grid;
     const telemetry::Quantity& quantity = *found->second.quantity;
-    // Of a counter growth a second comes: a minute's is wanted; of one in seconds, the share.
+    // A counter gives growth per second, but a minute's growth is wanted; a counter in seconds
+    // gives the share.
     if (quantity.counter && quantity.unit != "s") column.scale = kSecondsAMinute;
     if (of_ == Of::kNode) {
       column.join = quantity.counter ? Column::Join::kSum : Column::Join::kHighest;

@@ -17,27 +17,27 @@
 
 namespace galen::watch::early {
 
-// What is taken for a job's where no series says it, by quantity and then by job.
+// Values assumed for a job if no series gives them, by quantity and then by job.
 using Assumed = std::map<std::string, std::map<std::string, float>>;
 
-// The subjects of one kind as telemetry names them, each at a slot of its own for as long as it is
-// heard of. Not thread-safe.
+// The subjects of one kind by their names in telemetry, each at its own slot while it has values.
+// Not thread-safe.
 class FleetView {
  public:
   // `book` must outlive it.
   FleetView(const warning::Book& book, warning::Of of);
 
-  // What was measured in a window, by quantity, all on one grid; `jobs`: whose job a node works
-  // for. Who was not heard of for a day loses its slot. `assumed` speaks for jobs alone, and of a
-  // job of which the window has a series of that quantity not at all.
+  // Takes the measurements of a window, by quantity, all on one grid; `jobs`: the job of each node.
+  // A subject without values for a day loses its slot. `assumed` applies only to jobs, and not if
+  // the window has a series of that quantity for the job.
   void Take(const std::map<std::string, telemetry::Measured>& measured,
             const std::map<std::string, std::string>& jobs, const Assumed& assumed = {});
   // The signs of minute `sample` of that window, with names.
   std::vector<warning::Notice> Step(std::size_t sample);
 
   warning::Detectors& detectors() { return detectors_; }
-  // What is kept of each subject, with its names; and the way back, which passes over what is not
-  // of these rules.
+  // Converts the state of each subject, with its names, to its stored form and back; state of other
+  // rules is ignored.
   struct Kept {
     warning::Where where;
     std::vector<float> numbers;
@@ -51,7 +51,7 @@ class FleetView {
     std::int64_t heard = 0;  // minute
     bool used = false;
   };
-  // The rows of a column that are of one subject.
+  // The rows of a column that belong to one subject.
   struct Column {
     const telemetry::Measured* measured = nullptr;
     float scale = 1;
@@ -81,7 +81,7 @@ class FleetView {
   series::Grid grid_;
 };
 
-// Which job each node works for, by what jobs say of themselves. A node of two is nobody's.
+// The job of each node, by the jobs' own labels. A node of two jobs belongs to none.
 std::map<std::string, std::string> JobsOf(
     const std::map<std::string, telemetry::Measured>& measured);
 

@@ -16,7 +16,7 @@
 namespace galen::watch::early {
 namespace {
 
-// Names that are looked at, so that a directory of millions takes no more memory than this.
+// Names that are read, to bound the memory for a directory of millions.
 constexpr std::size_t kMostNames = 100'000;
 constexpr char kSuffix[] = ".yaml";
 
@@ -88,7 +88,7 @@ std::vector<std::string> JobFiles::Refresh() {
             static_cast<std::int64_t>(seen.st_mtim.tv_sec) * 1'000'000'000 + seen.st_mtim.tv_nsec};
       }
       const auto old = known_.find(name);
-      // What could not be read is tried again.
+      // A file that could not be read is tried again.
       if (old != known_.end() && old->second.look == look && old->second.job.ok()) {
         known.emplace(name, old->second);
       } else {

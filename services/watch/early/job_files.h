@@ -16,9 +16,10 @@
 
 namespace galen::watch::early {
 
-// Follows a directory of job descriptions, LABEL.yaml for the job that telemetry calls LABEL.
-// Hidden files are passed over (Kubernetes keeps its own in what it mounts); all else that cannot
-// be predicted is a problem with a name. Refresh() is one thread's; the rest is thread-safe.
+// Follows a directory of job descriptions, LABEL.yaml for the job with that label in telemetry.
+// Hidden files are ignored (Kubernetes keeps its own in mounted volumes); every other file that
+// cannot be predicted is a problem with a name. Refresh() is for one thread; the rest is
+// thread-safe.
 class JobFiles {
  public:
   struct Options {
@@ -26,14 +27,14 @@ class JobFiles {
     std::size_t most_files = 1000;    // the first by name
     std::size_t most_bytes = 65'536;  // of a file
   };
-  // Reads all there is. INVALID_ARGUMENT: there is no such directory.
+  // Reads all files. INVALID_ARGUMENT if the directory does not exist.
   static absl::StatusOr<std::unique_ptr<JobFiles>> Open(Options options, HardwareFacts facts,
                                                         perfmodel::Calibration calibration);
 
-  // Reads what changed since. Gives the problems that were not there before.
+  // Reads changed files. Returns the new problems.
   std::vector<std::string> Refresh();
 
-  // By job label; and why what is not there is not, by file.
+  // By job label; and the problem of each file without a job.
   struct Read {
     std::map<std::string, PredictedJob> jobs;
     std::map<std::string, std::string> problems;
@@ -41,7 +42,7 @@ class JobFiles {
   std::shared_ptr<const Read> read() const { return read_.Get(); }
 
  private:
-  // How a file looks from outside.
+  // Size and times of a file, to detect changes.
   struct Look {
     std::uint64_t inode = 0;
     std::int64_t size = 0;

@@ -6,8 +6,8 @@
 
 namespace galen::watch::early {
 
-// The policy's state as it is stored. What is stored may be damaged: numbers that cannot be are
-// put where they can.
+// Converts the policy's state to its stored form and back. Stored state may be damaged: impossible
+// numbers are clamped.
 v1::EarlyState ToStored(const warning::PolicyState& state);
 warning::PolicyState FromStored(const v1::EarlyState& stored);
 

@@ -15,7 +15,7 @@ using perfmodel::Covers;
 constexpr char kThroughput[] = "throughput";
 constexpr char kPredictedLow[] = "throughput_predicted_low";
 
-// What the metric says of itself; nothing: it depends on who writes it.
+// The scope that the metric itself declares; nothing: it depends on the writer.
 Covers CoversOf(const telemetry::Measured& throughput, Covers otherwise) {
   if (throughput.rows.empty() || throughput.quantity == nullptr) return otherwise;
   for (const telemetry::MetricOf& metric : throughput.quantity->metrics) {

@@ -16,7 +16,7 @@ namespace galen::watch::early {
 // By GPU model: the facts of knowledge/hardware.
 using HardwareFacts = std::map<std::string, std::map<std::string, double>>;
 
-// What a job should achieve at the least while its machines are healthy.
+// The least performance that a job should achieve while its machines are healthy.
 struct PredictedJob {
   double low = 0;  // tokens a second of all of its GPUs: the lower end of the model's interval
   double gpus = 1;
@@ -24,15 +24,15 @@ struct PredictedJob {
   perfmodel::Covers covers = perfmodel::Covers::kJob;  // a series of its throughput
 };
 
-// Of a job's file (docs/perfmodel.md). INVALID_ARGUMENT "file:line: what", FAILED_PRECONDITION:
-// what the model lacks. Pure.
+// From a job's file (docs/perfmodel.md). INVALID_ARGUMENT "file:line: what", FAILED_PRECONDITION:
+// data that the model lacks. Pure.
 absl::StatusOr<PredictedJob> PredictJob(absl::string_view text, absl::string_view file,
                                         const HardwareFacts& facts,
                                         const perfmodel::Calibration& calibration);
 
-// What a series of each job's throughput is held against, where nothing is measured that says it:
-// `measured` tells which metric throughput comes from, and so whether a series is of one GPU
-// whatever the job's file says. Pure.
+// The values that each job's throughput is compared with, if no series gives them. `measured` shows
+// which metric throughput comes from, and so whether a series is of one GPU whatever the job's file
+// says. Pure.
 Assumed LowEndsOf(const std::map<std::string, PredictedJob>& jobs,
                   const std::map<std::string, telemetry::Measured>& measured);
 

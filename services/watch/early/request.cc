@@ -19,7 +19,7 @@ constexpr std::size_t kMostNodes = 256;
 constexpr std::size_t kMostName = 256;
 constexpr std::size_t kMostTelling = 512;
 constexpr std::size_t kMostLog = 32 << 10;
-// Of a DNS name: the orchestrator takes no longer one.
+// Length of a DNS name: the orchestrator refuses longer ones.
 constexpr std::size_t kMostNodeName = 253;
 
 std::string PlaceOf(const warning::Where& where) {
@@ -72,7 +72,7 @@ galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const w
   std::vector<std::string> nodes;
   std::vector<std::string> unfit;
   const auto add = [&](const std::string& node) {
-    // One bad name must not cost the diagnosis.
+    // An invalid name must not cost the diagnosis.
     if (node.size() > kMostNodeName) {
       if (std::find(unfit.begin(), unfit.end(), node) == unfit.end()) unfit.push_back(node);
       return;
@@ -112,7 +112,7 @@ galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const w
   }
   incident.set_description(what);
   *incident.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(since));
-  // When it was seen: the minute in which it is told.
+  // When it was noticed: the minute in which it is reported.
   if (alarm.told > since) {
     *incident.mutable_end_time() =
         TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(alarm.told));

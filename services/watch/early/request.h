@@ -10,9 +10,9 @@
 
 namespace galen::watch::early {
 
-// The diagnosis of an alarm, for `parent` ("tenants/t"): names the machines (of a job those that
-// work for it, by `jobs`, node to job), and has what was noticed as a log. Its request id is the
-// same whenever it is made of the same alarm.
+// The diagnosis of an alarm, for `parent` ("tenants/t"): names the machines (for a job those that
+// work for it, by `jobs`, node to job), and has the signs as a log. Its request id depends only on
+// the alarm.
 galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const warning::Book& book,
                                             const std::map<std::string, std::string>& jobs,
                                             const std::string& parent);

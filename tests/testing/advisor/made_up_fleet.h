@@ -23,17 +23,17 @@ struct FleetShape {
   // factor.
   std::size_t mismatches = 0;
   double mismatch_factor = 5;
-  // Signs that go before failures, of the kSigns that are followed, and by what factor a level.
+  // Signs that precede failures, of the kSigns that are followed, and the factor of a level.
   std::size_t build_ups = 0;
   double build_up_factor = 3;
   std::size_t lemons = 0;  // nodes that fail `lemon_factor` times as often
   double lemon_factor = 25;
 };
 
-// Recorded runs of a fleet that is made up. Also where nothing is planted:
+// Recorded runs of a synthetic fleet. Even if nothing is planted:
 // - archetypes, versions, contexts, numbers of GPUs and months fail with rates of their own (by up
-// to a factor of 3 each), and all of
-//   these multiply: so whatever fails often is no mismatch;
+//   to a factor of 3 each), and all of these multiply: so a frequent failure is not a mismatch by
+//   itself;
 // - which workload runs where, how large and when is far from even, so that rates that are not
 // matched would mislead;
 // - signs come and go, some on some contexts more than on others, and raise nothing;

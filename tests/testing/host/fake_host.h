@@ -16,7 +16,7 @@
 
 namespace galen::testing {
 
-// A machine made of what a test says of it. What it was not told is UNAVAILABLE, as in a bundle
+// A machine with the content that a test gives it. Everything else is UNAVAILABLE, as in a bundle
 // that did not capture it. Fill it first: reading is thread-safe, filling is not.
 class FakeHost final : public host::Host {
  public:

@@ -17,7 +17,7 @@
 
 namespace galen::testing {
 
-// What answers the requests of a client, and its time: a pause takes none of the test's.
+// Answers the requests of a client and provides its clock: a pause takes no real time.
 class ScriptedCluster {
  public:
   struct Seen {

@@ -20,7 +20,7 @@ class Authority {
   explicit Authority(const std::string& name);
   ~Authority();
 
-  // Of this authority: what a client has to trust, PEM.
+  // The certificate of this authority, which a client has to trust, PEM.
   const std::string& certificate() const { return own_.certificate; }
 
   // For a server at `host` (a name or an IPv4 address), valid since yesterday and for `valid_for`

@@ -109,7 +109,7 @@ ScriptedEndpoint::ScriptedEndpoint(std::vector<Scripted> replies)
 
 ScriptedEndpoint::ScriptedEndpoint(Script script, const Certificate& certificate)
     : context_(std::make_unique<Context>()), script_(std::move(script)) {
-  // What OpenSSL writes to a client that has gone away.
+  // OpenSSL may write to a client that has disconnected.
   std::signal(SIGPIPE, SIG_IGN);
   context_->tls = SSL_CTX_new(TLS_server_method());
   BIO* const chain = BIO_new_mem_buf(certificate.certificate.data(), -1);

@@ -27,11 +27,11 @@ struct Recorded {
   std::string body;
 };
 
-// What the endpoint does with a request.
+// The endpoint's behaviour for a request.
 struct Scripted {
   enum class Then {
     kFinish,  // all is sent, and the connection is kept
-    kReset,   // what there is of the body is sent, and the connection reset
+    kReset,   // the available part of the body is sent, and the connection reset
     kHang,    // the same, and nothing more until the client goes away
     kClose,   // the same, and the connection closed as if that were all
   };

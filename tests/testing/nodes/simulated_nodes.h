@@ -22,8 +22,8 @@ class Server;
 
 namespace galen::testing {
 
-// What simulated hosts do. Hosts are SIM-0, SIM-1, ...; of the first ones so many misbehave, in
-// the order of the fields.
+// Behaviour of simulated hosts. Hosts are SIM-0, SIM-1, ...; the first ones misbehave, as many as
+// the fields say, in the order of the fields.
 struct Behaviour {
   int hosts = 10000;
   int slow = 0;  // answer after `slow_by`
@@ -34,7 +34,7 @@ struct Behaviour {
 };
 
 std::string HostName(int host);
-// What a host that is well says of a check.
+// The result of a check on a healthy host.
 v1::CheckResult ResultOf(absl::string_view check, absl::string_view node, int bytes);
 
 // The node executors of many hosts, behind one port of the loopback interface: at 127.0.0.1, and at
@@ -46,7 +46,7 @@ class SimulatedNodes {
   ~SimulatedNodes();
 
   int port() const { return port_; }
-  // Where a host is: all at one address, or each at its own.
+  // The address of a host: the same for all, or its own.
   std::string AddressOf(int host, bool own) const;
 
  private:

@@ -165,7 +165,7 @@ RedisSentinels::RedisSentinels() {
                              absl::StrCat("sentinel monitor main 127.0.0.1 ", servers_[0]->port(),
                                           " 2\n", "sentinel down-after-milliseconds main 500\n",
                                           "sentinel failover-timeout main 1500\n")}));
-    // Of the order of ten seconds by themselves: how often a sentinel looks and speaks.
+    // By default these take some ten seconds: how often a sentinel polls and publishes.
     sentinels_.back()->Ask({"SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PUBLISH-PERIOD", "200",
                             "ASK-PERIOD", "100", "ELECTION-TIMEOUT", "1000",
                             "MIN-LINK-RECONNECT-PERIOD", "200"});

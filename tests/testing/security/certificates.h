@@ -38,7 +38,7 @@ inline security::Issued IssueFor(const security::Issued& authority, security::Ro
       .value();
 }
 
-// What a program would have read of files with this content.
+// The credentials that a program reads from files with this content.
 inline security::Credentials CredentialsOf(const security::Issued& authority,
                                            const security::Issued& own, security::Role role,
                                            const std::string& domain = kDomain) {

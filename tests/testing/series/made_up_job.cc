@@ -136,7 +136,7 @@ class Maker {
     }
   }
 
-  // What all machines of a stage do.
+  // The common behaviour of all machines of a stage.
   void Common() {
     common_.assign(count_ * stages_ * seconds_, 0);
     const double period = chance_.Between(3, 20);

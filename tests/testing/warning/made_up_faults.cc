@@ -1,4 +1,4 @@
-// The faults of a fleet that is made up: when they begin, what they do, and when they show.
+// The faults of a synthetic fleet: their beginning, their effects, and when they show.
 #include <algorithm>
 #include <cmath>
 
@@ -257,7 +257,7 @@ void MadeUpFleet::SeeFaults() {
       fault.end = std::min(fault.end, minute_ + Int(60, 360));
     }
     if (minute_ - fault.begin > fault.ramp + 4 * 1440) fault.end = minute_ + 1;
-    if (minute_ + 1 == fault.end && job != nullptr) job->dies = true;  // and begins anew
+    if (minute_ + 1 == fault.end && job != nullptr) job->dies = true;  // and restarts
   }
 }
 

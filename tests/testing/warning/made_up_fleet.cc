@@ -293,7 +293,7 @@ void MadeUpFleet::StepNodes() {
   }
 }
 
-// What a monitor makes of it.
+// Distorts the values as a monitor does.
 void MadeUpFleet::Spoil() {
   ecc_ = counted_ecc_;
   nvlink_ = counted_nvlink_;
@@ -314,7 +314,7 @@ void MadeUpFleet::Spoil() {
   for (std::size_t node = 0; node < memory_.size(); ++node) {
     if (Chance(1.0 / 20000)) silent_until_[node] = minute_ + Int(5, 90);
     if (Chance(1.0 / 60000)) ghost_until_[node] = minute_ + Int(30, 240);
-    if (Chance(1.0 / 40000)) {  // a driver starts anew
+    if (Chance(1.0 / 40000)) {  // a driver restarts
       for (std::size_t i = node * per_node; i < (node + 1) * per_node; ++i) {
         counted_ecc_[i] = counted_nvlink_[i] = counted_pcie_[i] = 0;
       }

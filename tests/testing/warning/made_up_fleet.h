@@ -44,7 +44,7 @@ struct PlantedFault {
   double depth = 0;  // of its kind's own measure
   int steps = 0;     // 0: smoothly
   int end = 0;       // when somebody repaired it, or the job that had it ended
-  int job = -1;      // that it befell first
+  int job = -1;      // that it affected first
   // When the job's throughput has been a tenth below what it should be for ten minutes, and for
   // thirty (when people notice); or when the job died of it.
   int visible10 = -1;
@@ -67,8 +67,8 @@ struct PlannedWork {
 //   more to do than others, always or for hours; noise that remembers; racks that grow warmer for
 //   hours; jobs whose throughput changes by their own doing;
 // - single errors of memory and links, and a few GPUs that have many; congestion of a job's
-//   network; memory that fills and empties; counters that begin anew; values that are missing,
-//   for a minute or an hour; exporters that hang and repeat what they said (ghosts);
+//   network; memory that fills and empties; counters that are reset; values that are missing, for a
+//   minute or an hour; exporters that hang and repeat what they said (ghosts);
 // - planned work, that is announced.
 // The numbers are ours, not measured: what a detector reaches on them says how it takes these, and
 // no more. Equal seeds give equal fleets.
@@ -167,12 +167,12 @@ class MadeUpFleet {
   std::vector<PlantedFault> faults_;
   std::vector<PlannedWork> planned_;
 
-  // What the faults do now, by GPU and node.
+  // The present effects of the faults, by GPU and node.
   std::vector<float> clock_ratio_, cap_, heat_, ecc_rate_, nvlink_rate_;
   std::vector<float> retransmit_rate_, leaked_, io_;
   std::vector<float> gpu_speed_, node_speed_;
   std::vector<int> slow_for_;  // by fault
-  // What a GPU is always, and what remembers.
+  // The constant properties of each GPU, and state that persists.
   std::vector<float> power_habit_, clock_habit_, heat_habit_, ecc_habit_, wander_, slow_wander_;
   std::vector<float> rack_heat_, rack_goal_;
   std::vector<int> silent_until_, ghost_until_;  // by node

@@ -37,7 +37,7 @@ std::unique_ptr<Store> Open(const std::string& where) {
   return *std::move(store);
 }
 
-// docs/store.md, "What is promised": a crash of Redis, appendfsync always.
+// docs/store.md, "Guarantees": a crash of Redis, appendfsync always.
 TEST(RedisSingleFaultsTest, KilledWithFsyncAlwaysItLosesNothingAcknowledgedAndDoublesNothing) {
   RedisServer server({{"--appendonly", "yes", "--appendfsync", "always"}});
   const auto store = Open(server.url() + "?timeout=30s");
