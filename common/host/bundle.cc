@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -107,10 +108,11 @@ absl::Status Bundle::Load() {
   }
   GALEN_ASSIGN_OR_RETURN(incident_, ParseIncident(*text, "incident.yaml", remarks_));
   incident_.set_bundle(root());
+  if (nodes_.empty()) NameNodesByLogs();
   std::vector<std::string> bare;
   for (const std::string& node : nodes_) {
     GALEN_ASSIGN_OR_RETURN(CapturedNode captured, LoadNode(node));
-    if (!captured.host.captured) bare.push_back(node);
+    if (!captured.host.captured && node != kReportedMachine) bare.push_back(node);
     captured_.emplace(node, std::move(captured));
   }
   if (!bare.empty()) {
@@ -141,6 +143,16 @@ absl::Status Bundle::LoadNodes() {
   GALEN_RETURN_IF_ERROR(names.status());
   std::copy_if(names->begin(), names->end(), std::back_inserter(nodes_), IsNodeName);
   return absl::OkStatus();
+}
+
+// Checks run on a node, and those of logs need no more of it.
+void Bundle::NameNodesByLogs() {
+  std::set<std::string> named;
+  for (const v1::LogSource& log : incident_.logs()) {
+    if (IsNodeName(log.node())) named.insert(log.node());
+  }
+  if (named.empty() && !incident_.logs().empty()) named.emplace(kReportedMachine);
+  nodes_.assign(named.begin(), named.end());
 }
 
 absl::StatusOr<CapturedNode> Bundle::LoadNode(const std::string& node) const {

@@ -50,7 +50,8 @@ class Bundle : public std::enable_shared_from_this<Bundle> {
   // What was reported. `bundle` is root(); the paths of its logs are relative to logs/.
   const v1::Incident& incident() const { return incident_; }
 
-  // Names of the nodes, in the order of bundle.yaml.
+  // Names of the nodes, in the order of bundle.yaml. A bundle of logs alone has the machines that
+  // they are listed for, or kReportedMachine.
   const std::vector<std::string>& nodes() const { return nodes_; }
 
   // Absolute path of the directory that holds bundle.yaml.
@@ -71,6 +72,7 @@ class Bundle : public std::enable_shared_from_this<Bundle> {
 
   absl::Status Load();
   absl::Status LoadNodes();
+  void NameNodesByLogs();
   absl::StatusOr<CapturedNode> LoadNode(const std::string& node) const;
 
   BundleFiles files_;

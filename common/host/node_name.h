@@ -6,6 +6,9 @@
 
 namespace galen::host {
 
+// The machine that evidence is of which names none: there is one, and nobody told its name.
+inline constexpr absl::string_view kReportedMachine = "reported-machine";
+
 // True when `name` may name a node and so a directory below nodes/: letters, digits, ".", "_" and
 // "-", at most 253 of them, a letter or digit first.
 inline bool IsNodeName(absl::string_view name) {

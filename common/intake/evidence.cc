@@ -13,6 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -55,7 +56,7 @@ bool IsOfCluster(const Artefact& artefact) {
 
 // What tells of the software that a person's shell sees: the job's own, wherever that is.
 bool IsOfTheJob(const std::vector<std::string>& argv) {
-  static constexpr absl::string_view kPrograms[] = {"python3", "ldconfig", "nvcc"};
+  static constexpr absl::string_view kPrograms[] = {"python3", "ldconfig", "nvcc", "id"};
   return std::find(std::begin(kPrograms), std::end(kPrograms), argv.front()) != std::end(kPrograms);
 }
 
@@ -111,6 +112,7 @@ class Writer {
     for (const Artefact& artefact : recognised.artefacts) Place(artefact);
     GALEN_RETURN_IF_ERROR(WriteCommands());
     GALEN_RETURN_IF_ERROR(WriteFiles());
+    GALEN_RETURN_IF_ERROR(WriteSamples());
     v1::Incident incident = reported;
     GALEN_RETURN_IF_ERROR(WriteLogs(incident));
     const absl::string_view prose = absl::StripAsciiWhitespace(recognised.prose);
@@ -131,9 +133,12 @@ class Writer {
   absl::Status FindNodes(const Recognised& recognised) {
     GALEN_ASSIGN_OR_RETURN(const auto bundle, host::Bundle::Open(directory_));
     nodes_.insert(bundle->nodes().begin(), bundle->nodes().end());
+    // It stands for a machine that nobody named.
+    nodes_.erase(std::string(kReportedMachine));
     std::set<std::string> named = nodes_;
     for (const Artefact& artefact : recognised.artefacts) {
-      if (IsMachine(artefact.host) && !IsOfCluster(artefact)) named.insert(Known(artefact.host));
+      const std::string& host = HostOf(artefact);
+      if (IsMachine(host)) named.insert(Known(host));
       for (const std::string& writer : artefact.writers) {
         if (!IsMachine(writer)) continue;
         named.insert(Known(writer));
@@ -158,8 +163,16 @@ class Writer {
     return found == nodes_.end() ? host : *found;
   }
 
+  // The machine that an artefact speaks of; "" where nothing tells.
+  static const std::string& HostOf(const Artefact& artefact) {
+    static const auto* const nobody = new std::string();
+    if (IsMachine(artefact.machine)) return artefact.machine;
+    return IsOfCluster(artefact) ? *nobody : artefact.host;
+  }
+
   std::string NodeOf(const Artefact& artefact) const {
-    return IsMachine(artefact.host) ? Known(artefact.host) : default_node_;
+    const std::string& host = HostOf(artefact);
+    return IsMachine(host) ? Known(host) : default_node_;
   }
 
   void Place(const Artefact& artefact) {
@@ -173,7 +186,7 @@ class Writer {
       told.set_unread(true);
       // Nobody knows what printed it: it is searched for messages of every program.
       const bool readable = !IsData(artefact.content);
-      AddLog(artefact, readable && !IsMachine(artefact.host) ? "" : node,
+      AddLog(artefact, readable && !IsMachine(HostOf(artefact)) ? "" : node,
              readable ? v1::LogSource::JOB : v1::LogSource::TOOL);
       return;
     }
@@ -186,8 +199,10 @@ class Writer {
       return;
     }
     if (kind.reads_as == Kind::ReadsAs::kLog) {
-      AddLog(artefact, kind.log == v1::LogSource::JOB && !IsMachine(artefact.host) ? "" : node,
+      AddLog(artefact,
+             kind.log != v1::LogSource::SYSTEM && !IsMachine(HostOf(artefact)) ? "" : node,
              kind.log);
+      if (!kind.form.empty()) AddFactsOfLog(artefact, kind, node);
       if (kind.log == v1::LogSource::SYSTEM)
         AddCommand({node, View::kHost, KernelLog()}, artefact.content, true);
       return;
@@ -213,6 +228,13 @@ class Writer {
       AddCommand({machine, View::kHost, KernelLog()}, text, true);
   }
 
+  // What a log tells beside its messages: the states of units, the events of a BMC.
+  void AddFactsOfLog(const Artefact& artefact, const Kind& kind, const std::string& node) {
+    const absl::StatusOr<Converted> made = Convert(kind.form, artefact.content, artefact.typed);
+    if (!made.ok() || made->argv.empty()) return;
+    AddCommand({node, View::kHost, made->argv}, made->text, artefact.excerpt || made->partial);
+  }
+
   // As the command, the file or the variables that checks read. False: nothing of it is read.
   bool AddFact(const Artefact& artefact, const Kind& kind, const std::string& node) {
     Converted converted;
@@ -223,17 +245,25 @@ class Writer {
     } else {
       converted.text = artefact.content;
     }
-    if (absl::StripAsciiWhitespace(converted.text).empty() && converted.files.empty()) return false;
+    for (Sample& sample : converted.samples) samples_[node].push_back(std::move(sample));
+    const bool sampled = !converted.samples.empty();
+    if (absl::StripAsciiWhitespace(converted.text).empty() && converted.files.empty()) {
+      return sampled;
+    }
     const View view = artefact.in_container ? View::kJob : View::kHost;
     const bool excerpt = artefact.excerpt || converted.partial;
     for (auto& [path, content] : converted.files) files_[{node, view, path}] = std::move(content);
     switch (kind.reads_as) {
       case Kind::ReadsAs::kCommand: {
-        if (artefact.argument.empty() && absl::StrContains(absl::StrJoin(kind.argv, " "), "<arg>"))
-          return false;
-        std::vector<std::string> argv;
-        for (const std::string& word : kind.argv) {
-          argv.push_back(word == "<node>" ? node : Filled(word, artefact.argument));
+        const std::string& argument =
+            artefact.argument.empty() ? converted.argument : artefact.argument;
+        if (argument.empty() && absl::StrContains(absl::StrJoin(kind.argv, " "), "<arg>"))
+          return sampled;
+        std::vector<std::string> argv = std::move(converted.argv);
+        if (argv.empty()) {
+          for (const std::string& word : kind.argv) {
+            argv.push_back(word == "<node>" ? node : Filled(word, argument));
+          }
         }
         if (IsOfTheJob(argv)) AddCommand({node, View::kJob, argv}, converted.text, excerpt);
         AddCommand({node, view, std::move(argv)}, converted.text, excerpt);
@@ -244,7 +274,7 @@ class Writer {
         AddCommand({node, view, artefact.command.argv}, converted.text, excerpt);
         return true;
       case Kind::ReadsAs::kFile: {
-        if (converted.text.empty()) return !converted.files.empty();
+        if (converted.text.empty()) return !converted.files.empty() || sampled;
         const std::string path = Filled(kind.path, artefact.argument);
         // The limits and the state of a shell are those of what it starts.
         if (absl::StartsWith(path, "/proc/self/"))
@@ -255,7 +285,7 @@ class Writer {
       case Kind::ReadsAs::kEnvironment:
         return AddVariables(node, converted.text);
       default:
-        return !converted.files.empty();
+        return !converted.files.empty() || sampled;
     }
   }
 
@@ -320,6 +350,23 @@ class Writer {
           content));
     }
     return absl::OkStatus();
+  }
+
+  // As a bundle has numbers over time (OpenMetrics).
+  absl::Status WriteSamples() {
+    if (samples_.empty()) return absl::OkStatus();
+    GALEN_ASSIGN_OR_RETURN(const host::BundleWriter writer, host::BundleWriter::Open(directory_));
+    std::string text;
+    for (const auto& [node, samples] : samples_) {
+      GALEN_RETURN_IF_ERROR(host::AddNode(directory_, node));
+      for (const Sample& sample : samples) {
+        absl::StrAppend(&text, sample.metric, "{Hostname=\"", node, "\"");
+        if (!sample.device.empty()) absl::StrAppend(&text, ",gpu=\"", sample.device, "\"");
+        absl::StrAppend(&text, "} ", absl::StrFormat("%.10g %.3f", sample.value, sample.time),
+                        "\n");
+      }
+    }
+    return writer.Write("telemetry/pasted.om", absl::StrCat(text, "# EOF\n"));
   }
 
   absl::Status WriteLogs(v1::Incident& incident) {
@@ -392,6 +439,7 @@ class Writer {
   std::map<Place3, Captured> commands_;
   std::map<std::tuple<std::string, View, std::string>, std::string> files_;
   std::map<std::string, std::map<std::string, std::string>> variables_;
+  std::map<std::string, std::vector<Sample>> samples_;
   std::map<LogKey, Log> logs_;
   std::set<LogKey> files_as_logs_;
   std::vector<v1::Artefact> artefacts_;

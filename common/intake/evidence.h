@@ -6,13 +6,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/host/node_name.h"
 #include "common/intake/recognise.h"
 #include "galen/v1/incident.pb.h"
 
 namespace galen::intake {
 
-// The machine that artefacts are of which name none: there is one, and nobody told its name.
-inline constexpr absl::string_view kReportedMachine = "reported-machine";
+using host::kReportedMachine;
 
 // Puts what was recognised into the bundle at `directory` (common/host/edit.h), each artefact under
 // the command, file or log that checks read and on the node that it is of, and gives the incident:

@@ -21,6 +21,9 @@ namespace {
 constexpr std::size_t kLookedOfLine = 512;
 // Below it "half of the lines" is chance.
 constexpr double kShare = 0.5;
+// Groups of expressions.
+constexpr char kArgument[] = "arg";
+constexpr char kHost[] = "host";
 
 absl::Status Wrong(const knowledge::v1::ArtefactKind& spec, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(spec.source().file(), ":", spec.source().line(),
@@ -61,13 +64,13 @@ absl::Status ReadReadsAs(const knowledge::v1::ArtefactKind& spec, Kind& kind) {
   return absl::OkStatus();
 }
 
-// What the group `arg` of one of the expressions takes of the first line that has one.
-std::string Argument(const std::vector<std::string>& expressions,
-                     absl::Span<const absl::string_view> lines) {
+// What a group of one of the expressions takes of the first line that has one.
+std::string Group(const std::vector<std::string>& expressions,
+                  absl::Span<const absl::string_view> lines, const std::string& name) {
   for (const std::string& text : expressions) {
-    if (!absl::StrContains(text, "(?P<arg>")) continue;
+    if (!absl::StrContains(text, absl::StrCat("(?P<", name, ">"))) continue;
     const RE2 expression(text, ByteOptions());
-    const int group = expression.NamedCapturingGroups().at("arg");
+    const int group = expression.NamedCapturingGroups().at(name);
     std::vector<re2::StringPiece> taken(static_cast<std::size_t>(group) + 1);
     for (const absl::string_view line : lines) {
       if (expression.Match(Piece(line), 0, line.size(), RE2::UNANCHORED, taken.data(),
@@ -179,9 +182,12 @@ KindMatch Kinds::ByCommand(const Command& command,
   const Kind& kind =
       all_[static_cast<std::size_t>(typed_members_[static_cast<std::size_t>(matches.front())])];
   const absl::string_view words = typed;
-  std::string argument = Argument(kind.typed, {&words, 1});
-  if (argument.empty()) argument = Argument(kind.header, lines);
-  return {&kind, std::move(argument)};
+  KindMatch match = {.kind = &kind,
+                     .argument = Group(kind.typed, {&words, 1}, kArgument),
+                     .host = Group(kind.typed, {&words, 1}, kHost)};
+  if (match.argument.empty()) match.argument = Group(kind.header, lines, kArgument);
+  if (match.host.empty()) match.host = Group(kind.header, lines, kHost);
+  return match;
 }
 
 KindMatch Kinds::ByPath(absl::string_view path) const {
@@ -190,7 +196,7 @@ KindMatch Kinds::ByPath(absl::string_view path) const {
   if (matches.empty()) return {};
   const Kind& kind =
       all_[static_cast<std::size_t>(file_members_[static_cast<std::size_t>(matches.front())])];
-  return {&kind, Argument(kind.file, {&path, 1})};
+  return {.kind = &kind, .argument = Group(kind.file, {&path, 1}, kArgument), .host = ""};
 }
 
 KindMatch Kinds::Recognise(absl::Span<const absl::string_view> lines,
@@ -236,10 +242,12 @@ KindMatch Kinds::ByText(absl::Span<const absl::string_view> lines,
   if (by_header != nullptr && by_lines != nullptr && by_header != by_lines) {
     const auto index = static_cast<std::size_t>(by_header - all_.data());
     if (by_lines->reads_as == Kind::ReadsAs::kLog && shaped[index] * 4 < *best)
-      return {by_lines, ""};
+      return {.kind = by_lines, .argument = "", .host = ""};
   }
-  if (by_header != nullptr) return {by_header, Argument(by_header->header, lines)};
-  return {by_lines, ""};
+  if (by_header == nullptr) return {.kind = by_lines, .argument = "", .host = ""};
+  return {.kind = by_header,
+          .argument = Group(by_header->header, lines, kArgument),
+          .host = Group(by_header->header, lines, kHost)};
 }
 
 }  // namespace galen::intake

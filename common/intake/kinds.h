@@ -48,6 +48,7 @@ struct LineShape {
 struct KindMatch {
   const Kind* kind = nullptr;  // nullptr: nothing that is known
   std::string argument;        // what the group `arg` took
+  std::string host;            // what the group `host` took: the machine that the text is of
 };
 
 // All kinds. Thread-safe.
@@ -67,6 +68,8 @@ class Kinds {
   // Takes what was typed first, if the kind that it tells is one; then a header, the earliest one;
   // then the shapes of most lines, if they are at least half of those that are not empty; then the
   // path. `command` and `path` may be empty. `shapes` are those of `lines`.
+  //
+  // The groups are sought in the expressions of what was typed, and in those of headers.
   KindMatch Recognise(absl::Span<const absl::string_view> lines, absl::Span<const LineShape> shapes,
                       const Command& command, absl::string_view path) const;
 

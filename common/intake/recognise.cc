@@ -13,6 +13,7 @@
 #include "common/base/re2_piece.h"
 #include "common/intake/blocks.h"
 #include "common/intake/line.h"
+#include "common/intake/repeated.h"
 #include "common/intake/text.h"
 #include "common/intake/writer.h"
 #include "re2/re2.h"
@@ -116,13 +117,50 @@ class Reader {
       Add({0, lines.size()}, std::nullopt, 0);
       return;
     }
-    for (const Block& block : CutBlocks(lines)) {
+    for (const Block& block : Joined(CutBlocks(lines))) {
       if (block.kind == Block::Kind::kBare) {
         ReadBare(block);
       } else {
         ReadBlock(block);
       }
     }
+  }
+
+  // Lines that are indented behind a blank one are code to Markdown; behind lines of the same kind
+  // of output they are its next part, as those of nfsiostat are.
+  std::vector<Block> Joined(const std::vector<Block>& blocks) const {
+    std::vector<Block> joined;
+    for (const Block& block : blocks) {
+      const bool follows = !joined.empty() && joined.back().kind == Block::Kind::kBare &&
+                           joined.back().lines.end == block.lines.first;
+      if (follows && (block.kind == Block::Kind::kBare ||
+                      (block.kind == Block::Kind::kIndented && GoesOn(block.lines)))) {
+        joined.back().lines.end = block.lines.end;
+      } else {
+        joined.push_back(block);
+      }
+    }
+    return joined;
+  }
+
+  // The last line before these is a program's, and one of these has the same shape.
+  bool GoesOn(LineRange range) const {
+    std::size_t before = range.first;
+    while (before > 0 && IsBlank(lines_[before - 1])) --before;
+    if (before == 0 || range.end > shapes_.size()) return false;
+    const LineShape& last = shapes_[before - 1];
+    if (last.headers.empty() && LooksLikeProse(lines_[before - 1])) return false;
+    for (std::size_t i = range.first; i < range.end; ++i) {
+      for (const std::vector<int>* own : {&shapes_[i].headers, &shapes_[i].shapes}) {
+        for (const int kind : *own) {
+          if (std::binary_search(last.headers.begin(), last.headers.end(), kind) ||
+              std::binary_search(last.shapes.begin(), last.shapes.end(), kind)) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
   }
 
   // What follows the lines that were looked at goes on from the last artefact; nobody writes
@@ -373,6 +411,7 @@ class Reader {
         kinds_.Recognise(lines, shapes, artefact.command, text_.attached ? text_.name : "");
     artefact.kind = match.kind;
     artefact.argument = match.argument;
+    artefact.machine = match.host;
     if (artefact.kind == nullptr && code) artefact.kind = kinds_.Find("code");
     artefact.writers = WritersOf(lines);
     if (artefact.host.empty() && artefact.writers.size() == 1) {
@@ -419,6 +458,7 @@ bool IsOnlyWords(const Recognised& recognised) {
 Recognised Recognise(const Kinds& kinds, absl::Span<const Text> texts) {
   Recognised recognised;
   for (std::size_t i = 0; i < texts.size(); ++i) Reader(kinds, texts[i], i, recognised).Read();
+  DropRepeated(recognised);
   return recognised;
 }
 

@@ -32,6 +32,7 @@ struct Artefact {
   std::string content;               // without the prompt, and without the indentation of the block
   std::string host;                  // as a prompt, ssh, or the lines themselves tell; "" unknown
   std::vector<std::string> writers;  // all machines that its lines name, of a log of several
+  std::string machine;  // that it says it is of, wherever it was typed; "" where it names none
   std::string user;
   Command command;  // as typed; empty where no prompt was there
   std::string typed;
@@ -51,8 +52,9 @@ bool IsOnlyWords(const Recognised& recognised);
 
 // Parts texts into prose and artefacts, and says of each artefact what it is and of which machine.
 // Fences, indented blocks, prompts and the shapes of lines part them; a text that is one log as a
-// whole is one artefact. Time is linear in the text; a text is looked at closely as far as
-// kLookedAt bytes, what follows belongs to its last artefact. Pure.
+// whole is one artefact. A message that a sentence quotes, and that is in an output as well, is no
+// artefact of its own. Time is linear in the text; a text is looked at closely as far as kLookedAt
+// bytes, what follows belongs to its last artefact. Pure.
 inline constexpr std::size_t kLookedAt = std::size_t{4} << 20;
 Recognised Recognise(const Kinds& kinds, absl::Span<const Text> texts);
 

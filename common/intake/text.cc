@@ -5,11 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/intake/line.h"
 #include "common/logs/line_text.h"
 
 namespace galen::intake {
@@ -146,8 +151,22 @@ std::string Plain(absl::string_view given) {
                                       {"\xE2\x80\x8C", ""},
                                       {"\xE2\x80\x8D", ""}});
   }
-  ResolveEntities(text);
+  // Those of an XML document are its own.
+  if (!absl::StartsWith(text, "<?xml")) ResolveEntities(text);
   return text;
+}
+
+std::string PlainOutput(absl::string_view given) {
+  if (IsData(given)) return std::string(given);
+  std::string text = Plain(given);
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const bool quoted = std::all_of(lines.begin(), lines.end(), [](absl::string_view line) {
+    return IsBlank(line) || Unquoted(line).size() < line.size();
+  });
+  if (!quoted) return text;
+  return absl::StrJoin(lines, "\n", [](std::string* out, absl::string_view line) {
+    absl::StrAppend(out, Unquoted(line));
+  });
 }
 
 bool IsData(absl::string_view text) {

@@ -14,6 +14,10 @@ namespace galen::intake {
 // Pure; takes any bytes.
 std::string Plain(absl::string_view text);
 
+// What a program printed, as somebody sent it: made plain, and without the signs of a quotation
+// where each of its lines has them. Data stays as it is. Pure; takes any bytes.
+std::string PlainOutput(absl::string_view text);
+
 // True for a text that is data: NUL bytes or control characters in most of its first lines, and not
 // UTF-16.
 bool IsData(absl::string_view text);

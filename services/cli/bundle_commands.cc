@@ -16,6 +16,7 @@
 #include "common/host/edit.h"
 #include "common/host/live_host.h"
 #include "common/intake/kinds.h"
+#include "common/intake/text.h"
 #include "common/knowledge/load.h"
 #include "services/cli/bundle_evidence.h"
 #include "services/cli/local_mesh.h"
@@ -154,7 +155,8 @@ absl::Status Add(const AddArguments& arguments, Console& console) {
                      "or --absent"));
   }
   host::CommandOutput output;
-  GALEN_ASSIGN_OR_RETURN(output.out, Slurp(arguments.output, console.in));
+  GALEN_ASSIGN_OR_RETURN(const std::string given, Slurp(arguments.output, console.in));
+  output.out = intake::PlainOutput(given);
   output.exit_code = arguments.exit_code;
   GALEN_RETURN_IF_ERROR(
       host::AddCommand(arguments.directory, arguments.node, view, arguments.command, output));

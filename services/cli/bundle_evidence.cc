@@ -48,16 +48,19 @@ absl::StatusOr<std::string> AddAsChecksRead(const AddArguments& arguments,
   recognised.prose.clear();
   for (intake::Artefact& artefact : recognised.artefacts) {
     if (artefact.host.empty() || !arguments.log.empty()) artefact.host = arguments.node;
+    if (!arguments.node.empty()) artefact.machine = arguments.node;
     artefact.in_container = arguments.in_job;
   }
   if (!arguments.command.empty()) {
     // What was typed is known, and tells more than what the lines look like.
     intake::Artefact artefact;
-    artefact.first_line = artefact.content_line = 1;
+    artefact.first_line = 1;
+    artefact.content_line = 2;
+    artefact.typed = shown;
     artefact.last_line =
-        static_cast<std::int64_t>(std::count(content.begin(), content.end(), '\n'));
+        static_cast<std::int64_t>(std::count(content.begin(), content.end(), '\n')) + 1;
     artefact.content = std::string(content);
-    artefact.host = arguments.node;
+    artefact.host = artefact.machine = arguments.node;
     artefact.in_container = arguments.in_job;
     artefact.command.argv = arguments.command;
     const std::vector<absl::string_view> lines = absl::StrSplit(content, '\n');

@@ -99,9 +99,12 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
         };
       }
       absl::StatusOr<CheckOutput> output = RunGuarded(spec, native, context);
-      if (output.ok() && host.saw_excerpt()) DropWhatNoExcerptTells(*output);
+      if (output.ok() && (host.saw_excerpt() || host.told_nothing())) {
+        DropWhatNoExcerptTells(*output);
+      }
       CheckResult result = knowledge::MakeResult(spec, call.node, std::move(output));
       if (host.saw_excerpt()) NeverPassByExcerpt(result);
+      if (host.told_nothing()) NeverPassByNothing(result);
       // Reading a bundle takes no time on the node.
       if (call.host->live()) SetDuration(result, SteadyNow() - begun);
       // The next one has the device before anybody hears of this result.

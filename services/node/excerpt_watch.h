@@ -15,13 +15,16 @@
 
 namespace galen::node {
 
-// A host that notes whether anything that was read of it is an excerpt. Thread-safe.
+// A host that notes whether anything that was read of it is an excerpt, and whether anything told
+// something at all. An output that was captured and ends within a line is cut. Thread-safe.
 class ExcerptWatch final : public host::Host {
  public:
   // `host` must outlive this.
   explicit ExcerptWatch(const host::Host& host) : host_(host) {}
 
   bool saw_excerpt() const { return saw_excerpt_.load(); }
+  // All that was read is empty, or data that nobody can read. False where nothing was read.
+  bool told_nothing() const { return read_.load() && !told_.load(); }
 
   const std::string& name() const override { return host_.name(); }
   bool live() const override { return host_.live(); }
@@ -36,19 +39,21 @@ class ExcerptWatch final : public host::Host {
     return Noted(host_.RunWithin(argv, limits, cancelled, on_output));
   }
   absl::StatusOr<std::string> ReadFile(absl::string_view path, host::View view) const override {
-    return host_.ReadFile(path, view);
+    absl::StatusOr<std::string> content = host_.ReadFile(path, view);
+    if (content.ok()) Note(*content);
+    return content;
   }
   absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
                                                 host::View view) const override {
-    return host_.Glob(pattern, view);
+    return Told(host_.Glob(pattern, view));
   }
   absl::StatusOr<host::Space> SpaceAt(absl::string_view target, host::View view) const override {
-    return host_.SpaceAt(target, view);
+    return Told(host_.SpaceAt(target, view));
   }
   absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const override {
-    return host_.JobEnvironment();
+    return Told(host_.JobEnvironment());
   }
-  absl::StatusOr<std::vector<host::JobLog>> JobLogs() const override { return host_.JobLogs(); }
+  absl::StatusOr<std::vector<host::JobLog>> JobLogs() const override;
   std::vector<std::vector<std::string>> Captured(absl::Span<const std::string> prefix,
                                                  host::View view) const override {
     return host_.Captured(prefix, view);
@@ -56,12 +61,33 @@ class ExcerptWatch final : public host::Host {
 
  private:
   absl::StatusOr<host::CommandResult> Noted(absl::StatusOr<host::CommandResult> result) const {
-    if (result.ok() && result->excerpt) saw_excerpt_.store(true);
+    if (!result.ok()) return result;
+    if (result->excerpt || (!live() && IsCut(result->out))) saw_excerpt_.store(true);
+    // That a program failed is a word of it, too.
+    if (result->exit_code != 0) told_.store(true);
+    Note(result->out);
+    Note(result->err);
     return result;
   }
 
+  template <typename Answer>
+  absl::StatusOr<Answer> Told(absl::StatusOr<Answer> answer) const {
+    if (answer.ok()) told_.store(true);
+    return answer;
+  }
+
+  void Note(absl::string_view text) const {
+    read_.store(true);
+    if (TellsSomething(text)) told_.store(true);
+  }
+
+  static bool TellsSomething(absl::string_view text);
+  static bool IsCut(absl::string_view output);
+
   const host::Host& host_;
   mutable std::atomic<bool> saw_excerpt_ = false;
+  mutable std::atomic<bool> read_ = false;
+  mutable std::atomic<bool> told_ = false;
 };
 
 // Takes out of a check's output what an excerpt cannot tell: that something is not there, and how
@@ -70,6 +96,8 @@ void DropWhatNoExcerptTells(knowledge::CheckOutput& output);
 
 // A check that found no fault in an excerpt has not passed.
 void NeverPassByExcerpt(galen::v1::CheckResult& result);
+// Nor has one that saw nothing.
+void NeverPassByNothing(galen::v1::CheckResult& result);
 
 }  // namespace galen::node
 

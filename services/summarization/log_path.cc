@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -111,27 +112,46 @@ std::vector<std::string> NodesOfBundle(const std::string& bundle) {
   return nodes;
 }
 
-std::vector<galen::v1::LogSource> KernelLogsOfBundle(const std::string& bundle) {
-  std::vector<galen::v1::LogSource> logs;
+namespace {
+
+// Programs that print a log of events. What shows a state is for the checks: a counter or a port
+// that is down is on many sound machines.
+bool PrintsEvents(const std::vector<std::string>& argv) {
+  const std::string& program = argv.front();
+  if (program == "ipmitool") return std::find(argv.begin(), argv.end(), "sel") != argv.end();
+  return program == "journalctl" || program == "ipmi-sel" || program == "racadm";
+}
+
+}  // namespace
+
+std::vector<Capture> CapturesOf(const std::string& bundle, const std::string& node) {
+  std::vector<Capture> captures;
   const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(bundle);
-  if (!files.ok()) return logs;
-  for (const std::string& node : NodesOfBundle(bundle)) {
-    const std::string folder = absl::StrCat("nodes/", node, "/");
+  if (!files.ok()) return captures;
+  bool kernel_log = false;
+  for (const absl::string_view view : {"", "job/"}) {
+    const std::string folder = absl::StrCat("nodes/", node, "/", view);
     const absl::StatusOr<std::string> listed =
         files->Read(absl::StrCat(folder, "commands.yaml"), kMostCommandBytes);
     if (!listed.ok()) continue;
     const auto commands = host::ParseCommands(*listed, "commands.yaml");
     if (!commands.ok()) continue;
     for (const host::CapturedCommand& command : *commands) {
-      if (command.argv.front() != "dmesg" || command.stdout_file.empty()) continue;
-      galen::v1::LogSource& log = logs.emplace_back();
-      log.set_path(absl::StrCat("../", folder, command.stdout_file));
-      log.set_node(node);
-      log.set_kind(galen::v1::LogSource::SYSTEM);
-      break;
+      if (command.stdout_file.empty()) continue;
+      const bool is_kernel_log = command.argv.front() == "dmesg";
+      if (!is_kernel_log && !PrintsEvents(command.argv)) continue;
+      // Of several forms of the kernel log each holds all of its messages.
+      if (is_kernel_log && std::exchange(kernel_log, true)) continue;
+      Capture& capture = captures.emplace_back();
+      capture.name = absl::StrCat(is_kernel_log ? "dmesg" : absl::StrJoin(command.argv, " "),
+                                  view.empty() ? "" : " in the job");
+      capture.log.set_path(absl::StrCat("../", folder, command.stdout_file));
+      capture.log.set_node(node);
+      capture.log.set_kind(is_kernel_log ? galen::v1::LogSource::SYSTEM
+                                         : galen::v1::LogSource::TOOL);
     }
   }
-  return logs;
+  return captures;
 }
 
 }  // namespace galen::summarization

@@ -28,10 +28,15 @@ absl::StatusOr<std::string> ResolveLog(const std::string& path, const std::strin
 // Names of the machines that a bundle holds, sorted, at most 10,000.
 std::vector<std::string> NodesOfBundle(const std::string& bundle);
 
-// The kernel logs that a bundle (as ResolveBundle gave it) has captured of its machines, as logs of
-// kind SYSTEM with paths relative to logs/. A machine whose list of commands cannot be read has
+// The logs of events that were captured of a machine of a bundle (as ResolveBundle gave it), with
+// paths relative to logs/: its kernel log, of kind SYSTEM, and those that other programs print
+// (`journalctl`, `ipmitool sel`), of kind TOOL. A machine whose list of commands cannot be read has
 // none.
-std::vector<galen::v1::LogSource> KernelLogsOfBundle(const std::string& bundle);
+struct Capture {
+  std::string name;  // "dmesg", "ipmitool sel elist"
+  galen::v1::LogSource log;
+};
+std::vector<Capture> CapturesOf(const std::string& bundle, const std::string& node);
 
 }  // namespace galen::summarization
 

@@ -149,17 +149,22 @@ class Reading {
     return absl::OkStatus();
   }
 
-  // Messages of a kernel log that was captured of a machine: those of the incident's day, and those
-  // that a kernel writes. The checks of the machine read its events.
-  void ReadKernelLog(const LogSource& log) {
-    const absl::StatusOr<std::string> path = ResolveLog(log.path(), bundle_, {});
-    if (!path.ok()) return;
-    const absl::StatusOr<std::unique_ptr<logs::LogReader>> reader = Open(*path);
-    if (!reader.ok()) return;
-    Source source = SourceOf(log);
-    source.name = absl::StrCat("dmesg of ", CleanText(log.node(), 256));
-    source.capture = true;
-    ReadFile(**reader, source);
+  // Messages of the logs of events that were captured of the machines of a bundle, of the
+  // incident's day. The checks of the machine read its state.
+  void ReadCaptures(const std::vector<std::string>& nodes, std::size_t max_signals) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (clock_.Now() >= read_until_) {
+        Note("captures",
+             absl::StrCat(
+                 "those of ",
+                 Counted(static_cast<std::int64_t>(nodes.size() - i), "machine", "machines"),
+                 " were not searched for messages: half of the time for the answer was "
+                 "used up"));
+        return;
+      }
+      for (const Capture& capture : CapturesOf(bundle_, nodes[i])) ReadCapture(capture);
+      Trim(max_signals);
+    }
   }
 
   // What was found, without words. At most `max_signals` signals.
@@ -183,6 +188,18 @@ class Reading {
   }
 
  private:
+  void ReadCapture(const Capture& capture) {
+    const absl::StatusOr<std::string> path = ResolveLog(capture.log.path(), bundle_, {});
+    if (!path.ok()) return;
+    const absl::StatusOr<std::unique_ptr<logs::LogReader>> reader = Open(*path);
+    if (!reader.ok()) return;
+    Source source = SourceOf(capture.log);
+    source.name =
+        absl::StrCat(CleanText(capture.name, 128), " of ", CleanText(capture.log.node(), 256));
+    source.capture = true;
+    ReadFile(**reader, source);
+  }
+
   // The path as given, made unique so that evidence ids are.
   Source SourceOf(const LogSource& log) {
     Source source;
@@ -242,7 +259,7 @@ class Reading {
         break;
       }
       if (chunk->empty()) {
-        if (read == 0) Note(source.name, "empty");
+        if (read == 0 && !source.capture) Note(source.name, "empty");
         break;
       }
       read += static_cast<std::int64_t>(chunk->size());
@@ -259,7 +276,7 @@ class Reading {
     summary_.set_lines_read(summary_.lines_read() + result.lines);
     summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
     for (const logs::Hit& hit : result.hits) {
-      if (source.capture && (!BelongsToIncident(hit) || IsKnown(hit, source))) continue;
+      if (source.capture && (!BelongsToIncident(hit, source) || IsKnown(hit, source))) continue;
       Signal signal = MakeSignal(scanner_.patterns()[static_cast<int>(hit.pattern)], hit, source);
       if (signal.node().empty() && !source.description) {
         std::string host = logs::FindHost(hit.excerpt);
@@ -282,10 +299,12 @@ class Reading {
     });
   }
 
-  bool BelongsToIncident(const logs::Hit& hit) const {
+  bool BelongsToIncident(const logs::Hit& hit, const Source& source) const {
     constexpr absl::Duration kBefore = absl::Hours(24);
     const auto& where = scanner_.patterns()[static_cast<int>(hit.pattern)].where();
-    if (std::find(where.begin(), where.end(), galen::v1::KERNEL_LOG) == where.end()) return false;
+    const auto own =
+        source.kind == LogSource::SYSTEM ? galen::v1::KERNEL_LOG : galen::v1::TOOL_OUTPUT;
+    if (std::find(where.begin(), where.end(), own) == where.end()) return false;
     return !time_.near.has_value() || !hit.last_time.has_value() ||
            *hit.last_time >= *time_.near - kBefore;
   }
@@ -359,12 +378,12 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   GALEN_RETURN_IF_ERROR(Validate(request));
   const Incident& incident = request.incident();
   std::string bundle;
-  std::vector<LogSource> kernel_logs;
+  std::vector<std::string> captured;
   std::vector<std::string> nodes(incident.nodes().begin(), incident.nodes().end());
   if (!incident.bundle().empty()) {
     GALEN_ASSIGN_OR_RETURN(bundle, ResolveBundle(incident.bundle(), options_.roots));
-    for (std::string& node : NodesOfBundle(bundle)) nodes.push_back(std::move(node));
-    kernel_logs = KernelLogsOfBundle(bundle);
+    captured = NodesOfBundle(bundle);
+    nodes.insert(nodes.end(), captured.begin(), captured.end());
   }
 
   Reading reading(scanner_, clock_, incident, std::move(bundle), std::move(nodes),
@@ -377,10 +396,7 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
     GALEN_RETURN_IF_ERROR(reading.ReadLog(log, options_.roots));
     reading.Trim(options_.max_signals);
   }
-  for (const LogSource& log : kernel_logs) {
-    reading.ReadKernelLog(log);
-    reading.Trim(options_.max_signals);
-  }
+  reading.ReadCaptures(captured, options_.max_signals);
 
   reasoner::v1::SummarizeQuestion question;
   *question.mutable_found() = std::move(reading).Finish(options_.max_signals);

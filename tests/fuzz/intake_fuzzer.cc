@@ -25,15 +25,19 @@ const intake::Kinds& Shipped() {
   return **kinds;
 }
 
-// Every line of the text is in at most one artefact, in order.
+// Every line of the text is in at most one artefact, in order; sentences may quote several
+// messages on one.
 void Recognise(absl::string_view content, bool attached) {
   const intake::Text text = {
       .name = attached ? "a.log" : "a.md", .content = std::string(content), .attached = attached};
   const intake::Recognised recognised = intake::Recognise(Shipped(), {&text, 1});
   std::int64_t last = 0;
+  bool quoted = false;
   for (const intake::Artefact& artefact : recognised.artefacts) {
-    if (artefact.first_line <= last || artefact.last_line < artefact.first_line) __builtin_trap();
+    const std::int64_t least = quoted && artefact.quoted ? last : last + 1;
+    if (artefact.first_line < least || artefact.last_line < artefact.first_line) __builtin_trap();
     last = artefact.last_line;
+    quoted = artefact.quoted;
     if (artefact.kind != nullptr && !artefact.kind->form.empty()) {
       Use(intake::Convert(artefact.kind->form, artefact.content, artefact.typed));
     }

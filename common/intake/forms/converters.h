@@ -36,6 +36,21 @@ Converter GidList;          // rdma.cc
 Converter RdmaLinks;        // rdma.cc
 Converter EnvironmentList;  // environment.cc
 Converter RocmSmi;          // rocm.cc
+Converter AmdSmiText;       // amd_smi.cc
+Converter BmcEvents;        // bmc.cc
+Converter ClockTracking;    // services.cc
+Converter DeviceInfo;       // rdma.cc
+Converter DeviceMonitor;    // series.cc
+Converter IptablesRules;    // iptables.cc
+Converter KernelRelease;    // services.cc
+Converter KubePod;          // kubernetes.cc
+Converter LinkTables;       // mlxlink.cc
+Converter NvidiaSmiApps;    // nvidia_smi_lists.cc
+Converter SelinuxMode;      // services.cc
+Converter TimedTable;       // series.cc
+Converter TimeStatus;       // services.cc
+Converter UnitStates;       // services.cc
+Converter UserGroups;       // services.cc
 
 }  // namespace galen::intake
 

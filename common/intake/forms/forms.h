@@ -10,12 +10,28 @@
 
 namespace galen::intake {
 
+// A reading of a quantity at a time, under the name that an exporter gives it
+// (knowledge/telemetry).
+struct Sample {
+  std::string metric;
+  std::string device;  // the number of the GPU; "" where it is of the machine
+  double value = 0;
+  double time = 0;  // seconds since 1970
+};
+
 // The facts of a pasted text, in the form that checks read.
 struct Converted {
   // Content of the command's output or of the file.
-  std::string text;
+  std::string text = {};
   // Absolute path to content, for forms that become files.
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string> files = {};
+  // Of a table that was sampled over time.
+  std::vector<Sample> samples = {};
+  // The command whose output `text` is, where the kind is a log that tells facts, too.
+  std::vector<std::string> argv = {};
+  // What the command that checks ask for has in place of <arg>: the name of a pod. "" where the
+  // text does not tell.
+  std::string argument = {};
   // The text visibly holds less than the program prints: grep or head selected lines, the command
   // asked for one device, an end is cut off, or columns are missing. Missing lines and columns are
   // unknown, so a check must not conclude anything from their absence.

@@ -2,9 +2,11 @@
 // too (nvidia-smi --help-query-gpu). Its heading, or else the command, names the columns.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,9 +19,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/re2_piece.h"
+#include "common/base/status_macros.h"
 #include "common/intake/forms/converters.h"
 #include "common/intake/forms/nvidia_smi.h"
 #include "common/intake/forms/pasted.h"
+#include "common/intake/forms/series.h"
 #include "re2/re2.h"
 
 namespace galen::intake {
@@ -253,7 +257,9 @@ class SmiCsvReader {
     for (absl::string_view& field : fields) field = absl::StripAsciiWhitespace(field);
     if (!IsRow(fields)) return;
     // A repeated GPU is another reading of -l or another machine: the first one counts.
-    const std::string key = KeyOf(fields);
+    const std::optional<double> time = TimeOf(fields);
+    const std::string key = KeyOf(fields, time);
+    if (time.has_value()) Read(fields, key, *time);
     if (!key.empty() && !seen_.insert(key).second) {
       log_.set_partial();
       return;
@@ -268,6 +274,8 @@ class SmiCsvReader {
     });
   }
   bool has_heading() const { return has_heading_; }
+  // What was read of each GPU over time.
+  std::vector<Sample> TakeSamples() && { return std::move(readings_).Take(); }
 
  private:
   static bool IsIdentity(absl::string_view column) {
@@ -284,11 +292,40 @@ class SmiCsvReader {
     return any;
   }
 
-  std::string KeyOf(const std::vector<absl::string_view>& fields) const {
+  std::optional<double> TimeOf(const std::vector<absl::string_view>& fields) const {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (columns_[i] == "timestamp") return TimeOfTable(fields[i]);
+    }
+    return std::nullopt;
+  }
+
+  // Which GPU a row is of: as a column tells, else by its place among those read at one time; ""
+  // unknown.
+  std::string KeyOf(const std::vector<absl::string_view>& fields,
+                    const std::optional<double>& time) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (columns_[i] == "index" || IsIdentity(columns_[i])) return std::string(fields[i]);
     }
-    return "";
+    if (!time.has_value()) return "";
+    // A loop waits for a second at least; the GPUs of one reading follow within milliseconds.
+    constexpr double kBetweenReadings = 0.9;
+    place_ =
+        last_time_.has_value() && std::abs(*time - *last_time_) < kBetweenReadings ? place_ + 1 : 0;
+    last_time_ = time;
+    return absl::StrCat("#", place_);
+  }
+
+  void Read(const std::vector<absl::string_view>& fields, const std::string& key, double time) {
+    const std::size_t place = devices_.try_emplace(key, devices_.size()).first->second;
+    std::string device = absl::StrCat(place);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (columns_[i] == "index") device = std::string(fields[i]);
+    }
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const std::string metric =
+          MetricOfColumn(columns_[i] == "memory.used" ? "memory.used [MiB]" : columns_[i]);
+      if (!metric.empty()) readings_.Add(metric, device, fields[i], time);
+    }
   }
 
   void Row(const std::vector<absl::string_view>& fields) {
@@ -330,6 +367,10 @@ class SmiCsvReader {
   SmiLog& log_;
   std::vector<std::string> columns_;
   std::set<std::string> seen_;
+  std::map<std::string, std::size_t> devices_;
+  std::optional<double> last_time_;
+  std::size_t place_ = 0;
+  Readings readings_;
   bool has_heading_ = false;
   bool ended_ = false;
 };
@@ -352,7 +393,9 @@ absl::StatusOr<Converted> NvidiaSmiCsv(absl::string_view text, absl::string_view
   }
   if (typed.filtered() || (!typed.known() && !reader.has_heading())) log.set_partial();
   NumberByCommand(command, &log);
-  return std::move(log).Finish("nvidia_smi_csv", text);
+  GALEN_ASSIGN_OR_RETURN(Converted converted, std::move(log).Finish("nvidia_smi_csv", text));
+  converted.samples = std::move(reader).TakeSamples();
+  return converted;
 }
 
 }  // namespace galen::intake

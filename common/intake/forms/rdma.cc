@@ -1,6 +1,11 @@
 // ibstatus: `ibstatus` of infiniband-diags, as `ibstat` prints it.
 // rdma_link: `rdma link` of iproute2, as `rdma -j link show` prints it.
 // show_gids: `show_gids` of mlnx-tools, as the files of /sys/class/infiniband that it reads.
+// ibv_devinfo: `ibv_devinfo` of rdma-core (libibverbs/examples/devinfo.c) as it is, and the GIDs
+// that it prints with -v as those files.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "common/base/re2_piece.h"
 #include "common/intake/forms/converters.h"
@@ -25,6 +31,18 @@ namespace {
 absl::string_view BehindNumber(absl::string_view value) {
   const std::size_t colon = value.find(": ");
   return colon == absl::string_view::npos ? value : value.substr(colon + 2);
+}
+
+// "::ffff:192.0.2.7" with all its digits, as the kernel writes a GID; "" for another text.
+std::string WholeGid(const std::string& text) {
+  in6_addr address = {};
+  if (inet_pton(AF_INET6, text.c_str(), &address) != 1) return "";
+  std::string gid;
+  for (int i = 0; i < 16; i += 2) {
+    absl::StrAppendFormat(&gid, "%s%02x%02x", gid.empty() ? "" : ":", address.s6_addr[i],
+                          address.s6_addr[i + 1]);
+  }
+  return gid;
 }
 
 // "Active" of ACTIVE, and "Initializing" of INIT, as ibstat writes them.
@@ -116,6 +134,48 @@ absl::StatusOr<Converted> GidList(absl::string_view text, absl::string_view /*co
   }
   if (converted.files.empty()) return Unreadable("show_gids", "no line tells of a GID");
   converted.partial = !end;
+  return converted;
+}
+
+absl::StatusOr<Converted> DeviceInfo(absl::string_view text, absl::string_view command) {
+  static const LazyRE2 kDevice = {R"(^\s*hca_id:\s+([A-Za-z0-9_-][A-Za-z0-9_.-]{0,63})$)"};
+  static const LazyRE2 kPort = {R"(^\s*port:\s+(\d{1,3})$)"};
+  static const LazyRE2 kGid = {
+      R"(^\s*GID\[\s*(\d{1,4})\]:\s+([0-9a-fA-F:.]{2,45})(?:,\s*(?:IB/)?(RoCE v[12]))?$)"};
+  Converted converted;
+  const TypedCommand typed(command, "ibv_devinfo");
+  // People paste the end alone: it is of one device, which the command may name.
+  std::string device = typed.ValueOf({"-d", "--ib-dev"}).value_or("unnamed");
+  if (!RE2::FullMatch(device, R"([A-Za-z0-9_-][A-Za-z0-9_.-]{0,63})")) device = "unnamed";
+  std::string port = "1";
+  bool named = false;
+  for (const absl::string_view line : PastedLines(text)) {
+    absl::StrAppend(&converted.text, line, "\n");
+    std::string found;
+    std::string gid;
+    std::string type;
+    const absl::string_view bare = absl::StripTrailingAsciiWhitespace(line);
+    if (RE2::FullMatch(Piece(bare), *kDevice, &found)) {
+      device = found;
+      named = true;
+      port.clear();
+    } else if (RE2::FullMatch(Piece(bare), *kPort, &found)) {
+      port = found;
+    } else if (!port.empty() && RE2::FullMatch(Piece(bare), *kGid, &found, &gid, &type)) {
+      const std::string folder = absl::StrCat("/sys/class/infiniband/", device, "/ports/", port);
+      gid = WholeGid(gid);
+      if (gid.empty()) continue;
+      converted.files[absl::StrCat(folder, "/gids/", found)] = gid + "\n";
+      // The kernel calls the first type so, and prints it of InfiniBand, too.
+      converted.files[absl::StrCat(folder, "/gid_attrs/types/", found)] =
+          type == "RoCE v2" ? "RoCE v2\n" : "IB/RoCE v1\n";
+    }
+  }
+  if (!named && converted.files.empty()) {
+    return Unreadable("ibv_devinfo", "no line names a device or tells an address");
+  }
+  converted.partial = !named || typed.filtered() || typed.ValueOf({"-d", "--ib-dev"}).has_value() ||
+                      !(typed.HasLetter('v') || absl::StrContains(text, "max_mr_size"));
   return converted;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -176,15 +177,48 @@ std::optional<std::int64_t> WholeFact(const knowledge::Knowledge& knowledge,
   return static_cast<std::int64_t>(*fact);
 }
 
+// The number of a GPU that no driver numbered.
+constexpr int kUnnumbered = -1;
+
+// The GPUs whose links lspci shows. It tells neither what they are doing nor their numbers.
+GpuState GpusOfBus(const std::vector<PciDevice>& devices) {
+  GpuState state;
+  for (const PciDevice& device : devices) {
+    const bool nvidia = IsNvidiaGpu(device);
+    if ((!nvidia && !IsAmdGpu(device)) || BelongsToGuest(device) || device.dead ||
+        !device.link_width.has_value()) {
+      continue;
+    }
+    Gpu& gpu = state.gpus.emplace_back();
+    gpu.index = kUnnumbered;
+    gpu.vendor = nvidia ? "NVIDIA" : "AMD";
+    // Cards of one model are compared with each other.
+    gpu.product = device.device_id.empty() ? device.address
+                                           : absl::StrCat(device.vendor, ":", device.device_id);
+    gpu.pci_address = device.address;
+    gpu.pcie.gen_current = device.link_gen;
+    gpu.pcie.gen_max = device.link_gen_max;
+    gpu.pcie.width_current = device.link_width;
+    gpu.pcie.width_max = device.link_width_max;
+  }
+  return state;
+}
+
 }  // namespace
 
 absl::StatusOr<CheckOutput> CheckGpuPcieLink(const CheckContext& context) {
-  GALEN_ASSIGN_OR_RETURN(GpuState state, QueryGpus(context.host));
+  absl::StatusOr<GpuState> asked = QueryGpus(context.host);
   const absl::StatusOr<std::vector<PciDevice>> devices = ListPciDevices(context.host);
+  if (!asked.ok() && devices.ok()) {
+    GpuState of_bus = GpusOfBus(*devices);
+    if (!of_bus.gpus.empty()) asked = std::move(of_bus);
+  }
+  GALEN_ASSIGN_OR_RETURN(GpuState state, std::move(asked));
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
   for (Gpu& gpu : state.gpus) {
-    const v1::Device subject = findings.Of(gpu);
+    const bool numbered = gpu.index != kUnnumbered;
+    const v1::Device subject = numbered ? findings.Of(gpu) : findings.OfPci(gpu.pci_address);
     const std::vector<PciDevice> chain =
         devices.ok() ? ChainOf(context.host, gpu, *devices) : std::vector<PciDevice>();
     const std::optional<Bottleneck> bottleneck = FindBottleneck(chain);
@@ -212,14 +246,18 @@ absl::StatusOr<CheckOutput> CheckGpuPcieLink(const CheckContext& context) {
     findings.Bool("upstream_downgraded", subject, narrow).set_expected("false");
     findings.Bool("peers_differ", subject, differs).set_expected("false");
     if (downgraded.value_or(false) || differs.value_or(false)) {
-      sentence.Special(
-          gpu, absl::StrCat(LinkText(gpu.pcie),
-                            bottleneck.has_value()
-                                ? absl::StrCat(", the link from ", bottleneck->upper, " to ",
-                                               bottleneck->lower, " is x", bottleneck->width,
-                                               " of x", bottleneck->width_max)
-                                : std::string(),
-                            differs.value_or(false) ? ", unlike its siblings" : ""));
+      const std::string text = absl::StrCat(
+          LinkText(gpu.pcie),
+          bottleneck.has_value()
+              ? absl::StrCat(", the link from ", bottleneck->upper, " to ", bottleneck->lower,
+                             " is x", bottleneck->width, " of x", bottleneck->width_max)
+              : std::string(),
+          differs.value_or(false) ? ", unlike its siblings" : "");
+      if (numbered) {
+        sentence.Special(gpu, text);
+      } else {
+        sentence.Special(gpu.pci_address, text);
+      }
     }
   }
   if (!findings.any_known()) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "re2/re2.h"
 #include "services/node/checks/job/gpu_ranks.h"
 #include "services/node/checks/job/launch.h"
 #include "services/node/checks/system/capture.h"
@@ -33,41 +34,6 @@ std::optional<std::int64_t> IntAt(const host::Host& host, const std::string& pat
   if (!line.ok()) return std::nullopt;
   if (*line == "max") return kUnlimited;
   return LeadingInt(*line);
-}
-
-struct DeviceNodes {
-  int nvidia = 0;
-  bool control = false;
-  bool kfd = false;
-  bool infiniband = false;
-  bool caps_channels = false;
-  bool closed_to_others = false;
-  std::set<std::string> groups;
-};
-
-DeviceNodes ParseDev(absl::string_view listing) {
-  DeviceNodes nodes;
-  for (const absl::string_view line : Lines(listing)) {
-    const std::vector<absl::string_view> words = Words(line);
-    if (words.size() < 9) continue;
-    const absl::string_view name = words[0][0] == 'c' && words.size() > 9 ? words[9] : words[8];
-    absl::string_view number = name;
-    const bool gpu = absl::ConsumePrefix(&number, "nvidia") && !number.empty() &&
-                     std::all_of(number.begin(), number.end(), [](char c) {
-                       return absl::ascii_isdigit(static_cast<unsigned char>(c));
-                     });
-    nodes.nvidia += gpu;
-    nodes.control |= name == "nvidiactl";
-    nodes.kfd |= name == "kfd";
-    nodes.infiniband |= name == "infiniband";
-    nodes.caps_channels |= name == "nvidia-caps-imex-channels";
-    if ((gpu || name == "nvidiactl" || name == "kfd") && words[0].size() >= 10 &&
-        words[0].substr(7, 2) != "rw") {
-      nodes.closed_to_others = true;
-      nodes.groups.emplace(words[3]);
-    }
-  }
-  return nodes;
 }
 
 // Ranks of the job on this node: its processes that were captured. On a live machine /proc holds
@@ -322,58 +288,34 @@ absl::StatusOr<CheckOutput> CheckContainerShm(const CheckContext& context) {
   return output;
 }
 
-absl::StatusOr<CheckOutput> CheckContainerDevices(const CheckContext& context) {
-  const host::Host& host = context.host;
-  const std::string& node = host.name();
-  GALEN_ASSIGN_OR_RETURN(const std::string listing,
-                         Output(host, {"ls", "-l", "/dev"}, host::View::kJob));
-  const DeviceNodes nodes = ParseDev(listing);
-  CheckOutput output;
-  const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
-  const bool nvidia_host = host.ReadFile("/proc/driver/nvidia/version").ok();
-  const auto modules = host.ReadFile("/proc/modules");
-  const bool amd_host = modules.ok() && absl::StrContains(*modules, "amdgpu ");
-  // What the host does not have the job cannot be missing.
-  add(nvidia_host || nodes.nvidia > 0 ? IntFinding("nvidia_nodes", node, "", nodes.nvidia)
-                                      : UnknownFinding("nvidia_nodes", node, ""));
-  add(amd_host && !nvidia_host ? BoolFinding("kfd_present", node, "", nodes.kfd)
-                               : UnknownFinding("kfd_present", node, ""));
-  const bool rdma_host = host.Glob("/sys/class/infiniband/*/ports/*/state").ok();
-  add(rdma_host || nodes.infiniband ? IntFinding("rdma_nodes", node, "", nodes.infiniband ? 1 : 0)
-                                    : UnknownFinding("rdma_nodes", node, ""));
-  std::optional<bool> denied;
-  if (const auto smi = host.Run(std::vector<std::string>{"nvidia-smi", "-L"}, host::View::kJob);
-      smi.ok()) {
-    const std::string said = absl::StrCat(smi->out, smi->err);
-    denied = smi->exit_code != 0 && (absl::StrContains(said, "Unknown Error") ||
-                                     absl::StrContains(said, "Operation not permitted") ||
-                                     absl::StrContains(said, "Insufficient Permissions"));
-    output.excerpt = said;
+namespace {
+
+// How many GPUs the job sees; where it was not looked at itself, those of its machine, of which it
+// sees no more.
+std::optional<std::int64_t> GpusOfJob(const host::Host& host) {
+  for (const host::View view : {host::View::kJob, host::View::kHost}) {
+    const auto smi = host.Run(std::vector<std::string>{"nvidia-smi", "-L"}, view);
+    // A driver that does not answer is complained of on standard output too.
+    if (smi.ok()) {
+      if (smi->exit_code != 0 || smi->excerpt) return std::nullopt;
+      return ListedDevices(smi->out);
+    }
+    if (!absl::IsUnavailable(smi.status())) return std::nullopt;
   }
-  add(denied.has_value() ? BoolFinding("open_denied", node, "", *denied)
-                         : UnknownFinding("open_denied", node, ""));
-  const auto devices = host.ReadFile("/proc/devices");
-  const bool imex_host = devices.ok() && absl::StrContains(*devices, "nvidia-caps-imex-channels");
-  // Every driver that knows IMEX registers it.
-  add(nodes.caps_channels || (imex_host && UsesImex(host))
-          ? BoolFinding("imex_channel_present", node, "", nodes.caps_channels)
-          : UnknownFinding("imex_channel_present", node, ""));
-  // Open to all: no group matters. Otherwise the job's user would have to be known.
-  add(nodes.closed_to_others ? UnknownFinding("group_mismatch", node, "")
-                             : BoolFinding("group_mismatch", node, "", false));
-  output.message =
-      absl::StrCat("the job has ", nodes.nvidia, " NVIDIA device nodes",
-                   nodes.infiniband ? ", RDMA devices" : "", nodes.kfd ? ", /dev/kfd" : "",
-                   denied.value_or(false) ? ", and may not open them" : "");
-  return output;
+  return std::nullopt;
 }
+
+}  // namespace
 
 absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   const auto environment = host.JobEnvironment();
   const std::vector<std::string> pids = ProcessesOfJob(host, "status");
-  if (!environment.ok() && pids.empty()) return environment.status();
+  const std::shared_ptr<const LaunchReports> launch = ReadLaunch(context);
+  const std::optional<std::int64_t> gpus = GpusOfJob(host);
+  const bool launched = launch != nullptr && launch->RanksPerNode().has_value() && gpus.has_value();
+  if (!environment.ok() && pids.empty() && !launched) return environment.status();
   CheckOutput output;
   for (const std::string& pid : pids) {
     const auto status = host.ReadFile(absl::StrCat("/proc/", pid, "/status"), host::View::kJob);
@@ -394,14 +336,7 @@ absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
       if (!ranks.has_value()) ranks = IntOf(*environment, name);
     }
   }
-  const std::shared_ptr<const LaunchReports> launch = ReadLaunch(context);
   if (!ranks.has_value() && launch != nullptr) ranks = launch->RanksPerNode();
-  std::optional<std::int64_t> gpus;
-  // A driver that does not answer is complained of on standard output too.
-  if (const auto smi = host.Run(std::vector<std::string>{"nvidia-smi", "-L"}, host::View::kJob);
-      smi.ok() && smi->exit_code == 0) {
-    gpus = ListedDevices(smi->out);
-  }
   if (ranks.has_value() && gpus.has_value()) {
     output.findings.push_back(BoolFinding("ranks_gt_gpus", node, "", *ranks > *gpus));
     output.message = absl::StrCat(*ranks, " ranks on ", *gpus, " GPUs");

@@ -26,7 +26,8 @@ constexpr absl::string_view kStepKeys[] = {
     "global step", "global_step", "global steps", "global_steps", "iteration",
     "iterations",  "iter",        "iters",        "step",         "steps"};
 constexpr absl::string_view kLossKeys[] = {
-    "loss", "lm loss", "lm_loss", "reduced_train_loss", "train loss", "train_loss", "trainloss"};
+    "loss",       "lm loss",    "lm_loss",    "reduced_train_loss", "total loss",
+    "total_loss", "train loss", "train_loss", "trainloss"};
 constexpr absl::string_view kNormKeys[] = {"grad norm",     "grad_norm",     "gradnorm",
                                            "gradient norm", "gradient_norm", "gradientnorm",
                                            "gnorm"};

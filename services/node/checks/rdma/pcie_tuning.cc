@@ -66,9 +66,10 @@ struct SlotLink {
 };
 
 // The lesser of the card and the bridge above it, as a slot may be built smaller than its card;
-// where lspci does not show the bridge, what most cards of the kind run at.
+// where lspci does not show the bridge, what most cards of the kind run at. `chosen`: somebody
+// chose what is shown.
 SlotLink BestOf(const PciDevice& adapter, const std::vector<const PciDevice*>& adapters,
-                const std::vector<PciDevice>& devices) {
+                const std::vector<PciDevice>& devices, bool chosen) {
   const std::vector<const PciDevice*> above = BridgesAbove(adapter.address, devices);
   if (!above.empty() && adapter.link_width_max.has_value() &&
       above.front()->link_width_max.has_value()) {
@@ -89,8 +90,12 @@ SlotLink BestOf(const PciDevice& adapter, const std::vector<const PciDevice*>& a
   const auto usual = std::max_element(
       links.begin(), links.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   // Cards that do not agree by majority show nothing, nor does a card alone.
-  if (usual == links.end() || usual->second < 2) return {};
-  return {usual->first.first, usual->first.second};
+  if (usual != links.end() && usual->second >= 2) return {usual->first.first, usual->first.second};
+  // Of a card that somebody picked out its own width is what he misses.
+  const bool lacks_lanes = adapter.link_width.has_value() && adapter.link_width_max.has_value() &&
+                           *adapter.link_width < *adapter.link_width_max;
+  if (!chosen || devices.size() > 1 || !lacks_lanes) return {};
+  return {std::nullopt, adapter.link_width_max};
 }
 
 }  // namespace
@@ -118,8 +123,11 @@ absl::StatusOr<CheckOutput> CheckRdmaPcie(const CheckContext& context) {
   CheckOutput output;
   std::vector<std::string> wrong;
   GALEN_RETURN_IF_ERROR(AddOutstandingReads(context, output.findings, wrong));
-  const auto lspci = Output(host, {"lspci", "-vvv", "-nn"});
+  const std::vector<std::string> list = {"lspci", "-vvv", "-nn"};
+  const auto lspci = Output(host, list);
   if (!lspci.ok() && output.findings.empty()) return lspci.status();
+  const auto listed = host.Run(list);
+  const bool chosen = listed.ok() && listed->excerpt;
   const std::vector<PciDevice> devices = ParseLspci(lspci.value_or(""));
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "rdma.pcie"));
   const std::vector<CheckData::Pattern> patterns = data.Patterns("adapter");
@@ -144,7 +152,7 @@ absl::StatusOr<CheckOutput> CheckRdmaPcie(const CheckContext& context) {
                                   ? IntFinding("gen_current", node, device, *adapter->link_gen)
                                   : UnknownFinding("gen_current", node, device));
     output.findings.push_back(IntFinding("width_current", node, device, *adapter->link_width));
-    const SlotLink best = BestOf(*adapter, adapters, devices);
+    const SlotLink best = BestOf(*adapter, adapters, devices, chosen);
     if (!best.width.has_value()) {
       output.findings.push_back(UnknownFinding("downgraded", node, device));
       continue;

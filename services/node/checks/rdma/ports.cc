@@ -243,6 +243,77 @@ absl::StatusOr<std::vector<RdmaPort>> ParseRdmaLink(absl::string_view json) {
   return ports;
 }
 
+std::vector<RdmaPort> ParseDevinfo(absl::string_view text) {
+  std::vector<RdmaPort> ports;
+  RdmaPort adapter;
+  for (const absl::string_view line : Lines(text)) {
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(absl::StripAsciiWhitespace(line), absl::MaxSplits(':', 1));
+    const absl::string_view value = absl::StripAsciiWhitespace(field.second);
+    if (field.first == "hca_id") {
+      adapter = RdmaPort();
+      adapter.hca = std::string(value);
+    } else if (field.first == "board_id") {
+      adapter.board = std::string(value);
+    } else if (field.first == "port" && !adapter.hca.empty()) {
+      ports.push_back(adapter);
+      ports.back().number = static_cast<int>(LeadingInt(value).value_or(1));
+    } else if (ports.empty() || ports.back().hca != adapter.hca) {
+      continue;
+    } else if (field.first == "state") {
+      // "PORT_ACTIVE (4)"
+      absl::string_view state = value.substr(0, value.find(' '));
+      absl::ConsumePrefix(&state, "PORT_");
+      ports.back().state = NormalState(state);
+    } else if (field.first == "phys_state") {
+      ports.back().phys_state = PhysicalState(value.substr(0, value.find(' ')));
+    } else if (field.first == "sm_lid") {
+      ports.back().sm_lid = Lid(value);
+    } else if (field.first == "link_layer") {
+      ports.back().link_layer = std::string(value == "IB" ? "InfiniBand" : value);
+    }
+  }
+  return ports;
+}
+
+namespace {
+
+// Ports of which nothing but their addresses is known: those with a RoCE address are of Ethernet.
+std::vector<RdmaPort> PortsOfAddresses(const host::Host& host) {
+  std::vector<RdmaPort> ports;
+  const auto paths = host.Glob(absl::StrCat(kRoot, "*/ports/*/gid_attrs/types/*"));
+  if (!paths.ok()) return ports;
+  for (const std::string& path : *paths) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+    int number = 0;
+    if (parts.size() < 10 || !absl::SimpleAtoi(parts[6], &number)) continue;
+    if (ports.empty() || ports.back().hca != parts[4] || ports.back().number != number) {
+      RdmaPort& port = ports.emplace_back();
+      port.hca = std::string(parts[4]);
+      port.number = number;
+    }
+    if (Read(host, path) == "RoCE v2") ports.back().link_layer = "Ethernet";
+  }
+  return ports;
+}
+
+// What programs tell of the ports, where the files of the kernel are not at hand.
+absl::StatusOr<std::vector<RdmaPort>> PortsOfTools(const host::Host& host,
+                                                   const absl::Status& files) {
+  const auto text = Output(host, {"ibstat"});
+  if (text.ok()) return ParseIbstat(*text);
+  if (const auto links = Output(host, {"rdma", "-j", "link", "show"}); links.ok()) {
+    return ParseRdmaLink(*links);
+  }
+  if (const auto info = Output(host, {"ibv_devinfo", "-v"}); info.ok()) {
+    if (std::vector<RdmaPort> ports = ParseDevinfo(*info); !ports.empty()) return ports;
+  }
+  if (std::vector<RdmaPort> ports = PortsOfAddresses(host); !ports.empty()) return ports;
+  return IsAbsent(text.status()) ? files : text.status();
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host) {
   std::vector<RdmaPort> ports;
   const auto paths = host.Glob(absl::StrCat(kRoot, "*/ports/*/state"));
@@ -253,14 +324,7 @@ absl::StatusOr<std::vector<RdmaPort>> ReadPorts(const host::Host& host) {
       }
     }
   } else {
-    const auto text = Output(host, {"ibstat"});
-    if (text.ok()) {
-      ports = ParseIbstat(*text);
-    } else {
-      const auto links = Output(host, {"rdma", "-j", "link", "show"});
-      if (!links.ok()) return IsAbsent(text.status()) ? paths.status() : text.status();
-      GALEN_ASSIGN_OR_RETURN(ports, ParseRdmaLink(*links));
-    }
+    GALEN_ASSIGN_OR_RETURN(ports, PortsOfTools(host, paths.status()));
   }
   if (ports.empty()) return absl::NotFoundError("the host has no RDMA device");
   std::sort(ports.begin(), ports.end(), [](const RdmaPort& a, const RdmaPort& b) {

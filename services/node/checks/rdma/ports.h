@@ -65,6 +65,9 @@ std::vector<RdmaPort> ParseIbstat(absl::string_view text);
 // INVALID_ARGUMENT: not such JSON. Pure.
 absl::StatusOr<std::vector<RdmaPort>> ParseRdmaLink(absl::string_view json);
 
+// Parser of `ibv_devinfo -v`, which tells no rates that it names as one number. Pure.
+std::vector<RdmaPort> ParseDevinfo(absl::string_view text);
+
 // "ACTIVE" of "4: ACTIVE", "INITIALIZING" of "2: INIT" and of "Initializing". Pure.
 std::string NormalState(absl::string_view state);
 

@@ -177,6 +177,7 @@ absl::StatusOr<CheckOutput> CheckBmc(const CheckContext& context) {
   flag("fan_fault", log.ok() || fans_known);
   flag("power_brake_asserted", log.ok());
   flag("input_voltage_low", log.ok() || sensors_known);
+  flag("pcie_fault", log.ok());
   const std::string board = absl::StrJoin(faults["power_on_fault"], "; ");
   output.findings.push_back(
       log.ok() || !board.empty()

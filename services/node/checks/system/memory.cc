@@ -177,14 +177,17 @@ absl::StatusOr<CheckOutput> CheckStuckProcesses(const CheckContext& context) {
     if (pid == 2 || words[1] == "2") continue;
     ++stuck;
     const std::string process = absl::StrCat("process:", pid);
-    output.findings.push_back(TextFinding("wchan", node, process, words[4]));
-    output.findings.push_back(BoolFinding(
-        "waits_for_network_fs", node, process,
-        std::any_of(network_fs.begin(), network_fs.end(), [&](const std::string& function) {
-          return absl::StartsWith(words[4], function);
-        })));
+    // The kernel tells others than root no function, and `ps aux` has no such column.
+    const bool told = words[4] != "-" && words[4] != "0" && words[4] != "?";
+    const bool network = std::any_of(
+        network_fs.begin(), network_fs.end(),
+        [&](const std::string& function) { return absl::StartsWith(words[4], function); });
+    output.findings.push_back(told ? TextFinding("wchan", node, process, words[4])
+                                   : UnknownFinding("wchan", node, process));
+    output.findings.push_back(told ? BoolFinding("waits_for_network_fs", node, process, network)
+                                   : UnknownFinding("waits_for_network_fs", node, process));
     absl::StrAppend(&output.message, output.message.empty() ? "" : "; ", words[8], " (", pid,
-                    ") waits in ", words[4]);
+                    ") waits in ", told ? words[4] : absl::string_view("an unknown place"));
     absl::StrAppend(&output.excerpt, line, "\n");
   }
   output.findings.push_back(IntFinding("d_state", node, "", stuck));

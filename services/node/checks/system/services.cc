@@ -65,6 +65,7 @@ struct Journal {
   bool any = false;
   std::vector<std::string> errors;  // of the service's present run, the first ones
   std::optional<absl::Time> last_start;
+  std::optional<bool> active;  // by systemd's last word on the unit
 };
 
 Journal ReadJournal(absl::string_view text) {
@@ -83,6 +84,12 @@ Journal ReadJournal(absl::string_view text) {
       } else if (absl::StrContains(line, ": Started ")) {
         if (!std::exchange(starting, false)) journal.errors.clear();
         journal.last_start = parsed.time;
+        journal.active = true;
+      } else if (absl::StrContains(line, ": Stopped ") ||
+                 absl::StrContains(line, ": Failed to start ") ||
+                 absl::StrContains(line, ": Failed with result ") ||
+                 absl::StrContains(line, ": Main process exited")) {
+        journal.active = false;
       }
     }
     const std::string lower = absl::AsciiStrToLower(parsed.message);
@@ -213,21 +220,29 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   const host::Host& host = context.host;
   const std::string& node = host.name();
   const auto units = ReadUnits(host);
-  if (!units.ok()) return units.status();
+  const auto text = Output(host, {"journalctl", "-u", "nvidia-fabricmanager", "-n", "200",
+                                  "--no-pager", "-o", "short-iso"});
+  const Journal journal = text.ok() ? ReadJournal(*text) : Journal();
+  if (!units.ok() && !journal.any) return units.status();
   GALEN_ASSIGN_OR_RETURN(const CheckData data,
                          CheckData::Of(context.knowledge, "system.fabric_manager"));
   const std::string driver = FirstLine(host, "/sys/module/nvidia/version").value_or("");
   const std::string packages = Packages(host);
   std::string version = PackageVersion(packages, "nvidia-fabricmanager", driver);
   if (version.empty()) version = PackageVersion(packages, "nvidia-fabric-manager", driver);
-  const auto it = units->find("nvidia-fabricmanager");
   std::optional<bool> installed;
   std::optional<bool> active;
-  if (it != units->end()) {
-    installed = Installed(it->second) || !version.empty();
-    active = it->second.active == "active";
-  } else if (!version.empty()) {
-    installed = true;
+  std::string state;
+  if (units.ok() && units->contains("nvidia-fabricmanager")) {
+    const Unit& unit = units->at("nvidia-fabricmanager");
+    if (!unit.load.empty()) installed = Installed(unit) || !version.empty();
+    active = unit.active == "active";
+    state = unit.active;
+  } else {
+    // Its journal is that of a unit that is there.
+    if (!version.empty() || journal.any) installed = true;
+    active = journal.active;
+    state = "not running by its journal";
   }
   const std::optional<bool> needed = HasNvSwitch(host, data);
   if (needed.has_value() && !*needed && !installed.value_or(false)) {
@@ -249,10 +264,7 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   output.findings.push_back(FlagOrUnknown("version_equals_driver", node, equal));
   if (equal.has_value()) output.findings.back().set_expected("true");
 
-  const auto text = Output(host, {"journalctl", "-u", "nvidia-fabricmanager", "-n", "200",
-                                  "--no-pager", "-o", "short-iso"});
   std::optional<bool> restarted;
-  const Journal journal = text.ok() ? ReadJournal(*text) : Journal();
   if (journal.any) {
     const std::optional<absl::Time> boot = BootTime(host);
     if (journal.last_start.has_value() && boot.has_value()) {
@@ -273,7 +285,7 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
                    !installed.value_or(true) ? "not installed"
                    : !active.has_value()     ? "in an unknown state"
                    : *active                 ? "active"
-                                             : it->second.active,
+                                             : state,
                    version.empty() ? "" : absl::StrCat(", version ", version),
                    equal.value_or(true) ? "" : absl::StrCat(", the driver is ", driver),
                    restarted.value_or(false) ? ", started again long after boot" : "");

@@ -193,6 +193,27 @@ TEST(Bundle, ANodeThatIsListedWithoutADirectoryKnowsNothing) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("n2 was not captured")));
 }
 
+TEST(Bundle, ABundleOfLogsAloneHasTheMachinesThatTheyName) {
+  Scratch scratch;
+  scratch.Write("bundle.yaml", "format: galen.bundle/v1\n");
+  scratch.Write("incident.yaml", "description: x\nlogs:\n  - {path: a.log}\n");
+  scratch.Write("logs/a.log", "RuntimeError\n");
+  const auto bundle = Bundle::Open(scratch.path());
+  ASSERT_THAT(bundle, IsOk());
+  EXPECT_THAT((*bundle)->nodes(), ElementsAre("reported-machine"));
+  EXPECT_THAT((*bundle)->remarks(), IsEmpty());
+  const auto node = (*bundle)->OpenNode("reported-machine");
+  ASSERT_THAT(node, IsOk());
+  EXPECT_EQ((*node)->JobLogs()->size(), 1u);
+  scratch.Write(
+      "incident.yaml",
+      "description: x\nlogs:\n  - {path: a.log, node: n2}\n  - {path: b.log, node: n1}\n");
+  EXPECT_THAT((*Bundle::Open(scratch.path()))->nodes(), ElementsAre("n1", "n2"));
+  // Without a log there is nothing that a check could read.
+  scratch.Write("incident.yaml", "description: x\n");
+  EXPECT_THAT((*Bundle::Open(scratch.path()))->nodes(), IsEmpty());
+}
+
 TEST(Bundle, FindsItsNodesByDirectoryWhenItDoesNotListThem) {
   Scratch scratch;
   WriteBundle(scratch);

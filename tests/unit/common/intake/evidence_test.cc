@@ -92,6 +92,50 @@ TEST_F(AddEvidenceTest, LinesKeepTheirNumbers) {
   EXPECT_EQ(scratch_.Read("bundle/logs/issue.md").substr(0, 12), "\n\n\nTraceback");
 }
 
+TEST_F(AddEvidenceTest, APodIsOfTheNodeThatRunsIt) {
+  Add({{.name = "pod.txt",
+        .content = "Name:             trainer-0\nNode:             gpu-7/10.0.0.7\n"
+                   "Status:           Failed\nContainers:\n  main:\n    Image: x\n",
+        .attached = true}});
+  EXPECT_THAT(bundle_->nodes(), ElementsAre("gpu-7"));
+  EXPECT_THAT(Output("gpu-7", {"kubectl", "describe", "pod", "trainer-0"}), HasSubstr("Failed"));
+}
+
+TEST_F(AddEvidenceTest, TheMachineThatAsksAClusterIsNotTheOneThatItAsksAbout) {
+  Add({{.name = "issue.md",
+        .content = "```\n[root@login ~]# scontrol show node gpu-7\n"
+                   "NodeName=gpu-7 Arch=x86_64 CoresPerSocket=32\n   State=DOWN\n```\n"}});
+  EXPECT_THAT(bundle_->nodes(), ElementsAre("gpu-7"));
+}
+
+TEST_F(AddEvidenceTest, AStatusOfAServiceIsALogAndAState) {
+  const v1::Incident incident =
+      Add({{.name = "issue.md",
+            .content = "```\n[root@gpu07 ~]# systemctl status nvidia-fabricmanager\n"
+                       "x nvidia-fabricmanager.service - NVIDIA fabric manager service\n"
+                       "     Loaded: loaded (/usr/lib/x.service; enabled)\n"
+                       "     Active: failed (Result: exit-code) since Mon\n```\n"}});
+  ASSERT_EQ(incident.logs_size(), 1);
+  EXPECT_EQ(incident.logs(0).kind(), v1::LogSource::SYSTEM);
+  EXPECT_THAT(Output("gpu07", {"systemctl", "show", "-p",
+                               "Id,LoadState,ActiveState,SubState,Result,ExecMainStatus",
+                               "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex",
+                               "nvidia-mps", "opensm", "opensmd", "firewalld", "ufw", "chronyd",
+                               "systemd-timesyncd", "kubelet", "containerd", "docker", "slurmd"}),
+              HasSubstr("ActiveState=failed"));
+}
+
+TEST_F(AddEvidenceTest, ATableOverTimeBecomesNumbersOverTime) {
+  Add({{.name = "gpu.csv",
+        .content = "timestamp, index, temperature.gpu\n2024/03/01 10:00:00.000, 3, 60\n"
+                   "2024/03/01 10:00:05.000, 3, 95\n",
+        .attached = true}});
+  EXPECT_EQ(scratch_.Read("bundle/telemetry/pasted.om"),
+            "DCGM_FI_DEV_GPU_TEMP{Hostname=\"reported-machine\",gpu=\"3\"} 60 1709287200.000\n"
+            "DCGM_FI_DEV_GPU_TEMP{Hostname=\"reported-machine\",gpu=\"3\"} 95 1709287205.000\n"
+            "# EOF\n");
+}
+
 TEST_F(AddEvidenceTest, NothingIsDroppedWithoutAWord) {
   const v1::Incident incident = Add(
       {{.name = "strange.bin", .content = std::string("\x00\x01\x02\x03", 4), .attached = true}});

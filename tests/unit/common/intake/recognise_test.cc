@@ -122,6 +122,51 @@ TEST(Recognise, ReadsQuotedAndForeignEncodings) {
   EXPECT_EQ(Shown(Read(absl::StrReplaceAll(text, {{"NVRM", "\x1b[31mNVRM\x1b[0m"}}))), plain);
 }
 
+TEST(Recognise, AQuotationNeedsNoBlank) {
+  const Recognised quoted = Read(absl::StrCat(">", kXid, ">[ 1235.000001] nvme nvme0: I/O\n"));
+  EXPECT_THAT(Shown(quoted), ElementsAre("kernel.log 1-2"));
+  EXPECT_EQ(quoted.artefacts[0].content.substr(0, 6), "[ 1234");
+  // That is the prompt of Python.
+  const Recognised python = Read("```\n>>> import torch\n```\n");
+  ASSERT_EQ(python.artefacts.size(), 1u);
+  EXPECT_EQ(python.artefacts[0].content, ">>> import torch\n");
+}
+
+TEST(Recognise, TablesBelowBlankLinesAreOfTheirProgram) {
+  constexpr char kNfs[] =
+      "nas1:/export mounted on /data:\n\n           ops/s       rpc bklog\n"
+      "         812.000        14.200\n\nread:              ops/s            kB/s\n"
+      "                 10.000        5120.000\n";
+  EXPECT_THAT(Shown(Read(absl::StrCat("root@gpu07:~# nfsiostat 5 1\n\n", kNfs))),
+              ElementsAre("nfsiostat 1-9 of gpu07"));
+  EXPECT_THAT(Shown(Read(kNfs)), ElementsAre("nfsiostat 1-7"));
+  // What a person indents below his own words is code.
+  EXPECT_THAT(Shown(Read("This is what the mount point shows on the bad one:\n\n"
+                         "    nas1:/export mounted on /data:\n")),
+              ElementsAre("nfsiostat 3-3"));
+}
+
+TEST(Recognise, AMessageThatATitleCutsIsThatOfTheLog) {
+  constexpr char kLine[] =
+      "RuntimeError: CUDA error: an illegal memory access was encountered at step 12";
+  const Recognised recognised =
+      Read(absl::StrCat("It dies with `RuntimeError: CUDA error: an illegal memory access...`\n\n"
+                        "```\n",
+                        kLine, "\n```\n"));
+  ASSERT_EQ(recognised.artefacts.size(), 1u);
+  EXPECT_FALSE(recognised.artefacts[0].quoted);
+}
+
+TEST(Recognise, ADescriptionOfAPodTellsItsMachine) {
+  const Recognised recognised = Read(
+      "Name:             trainer-0\nNamespace:        ml\nNode:             gpu-7/10.0.0.7\n"
+      "Status:           Failed\nContainers:\n  main:\n    Image: x\nQoS Class: Burstable\n",
+      true, "pod.txt");
+  ASSERT_EQ(recognised.artefacts.size(), 1u);
+  EXPECT_EQ(recognised.artefacts[0].kind->id, "kubectl.pod");
+  EXPECT_EQ(recognised.artefacts[0].machine, "gpu-7");
+}
+
 TEST(Recognise, AnEmptyOrBinaryTextHoldsNothingKnown) {
   EXPECT_THAT(Read("").artefacts, IsEmpty());
   EXPECT_THAT(Read("\n\n \n").artefacts, IsEmpty());

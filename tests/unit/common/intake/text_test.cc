@@ -48,6 +48,19 @@ TEST(Plain, TakesAnyBytes) {
   EXPECT_EQ(Plain(std::string("\xFF\xFE\x00\xD8", 4)), "\xEF\xBF\xBD");  // half of a pair
 }
 
+TEST(PlainOutput, ReadsUtf16AndMailsAndLeavesDocuments) {
+  EXPECT_EQ(PlainOutput(absl::string_view("\xFF\xFE"
+                                          "a\0\n\0",
+                                          6)),
+            "a\n");
+  EXPECT_EQ(PlainOutput(">one\n> two\n"), "one\ntwo\n");
+  EXPECT_EQ(PlainOutput("> one\ntwo\n"), "> one\ntwo\n");
+  EXPECT_EQ(PlainOutput("<?xml version=\"1.0\" ?>\n<a>&lt;x&gt;</a>\n"),
+            "<?xml version=\"1.0\" ?>\n<a>&lt;x&gt;</a>\n");
+  const std::string data("\x01\x02\0\x03", 4);
+  EXPECT_EQ(PlainOutput(data), data);
+}
+
 TEST(IsData, TellsAProgramFromALog) {
   EXPECT_TRUE(
       IsData(std::string("\x7f"

@@ -266,7 +266,15 @@ TEST_F(NodeExecutorTest, AToolThatIsMissingOrWasNotCapturedSkipsAndNeverPasses) 
   EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
   host_->AddCommandError("tool", absl::PermissionDeniedError("tool: not as this user"));
   EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
+  // It printed nothing, or what nobody can read.
   host_->AddCommand("tool", "");
+  EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
+  host_->AddCommand("tool", "\x01\x02\x7f\x03\n");
+  EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
+  // It was cut within a line.
+  host_->AddCommand("tool", "fine\nand wel");
+  EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
+  host_->AddCommand("tool", "fine\n");
   EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::PASS);
 }
 

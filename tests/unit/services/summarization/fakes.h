@@ -102,6 +102,11 @@ inline std::unique_ptr<const logs::Scanner> SmallCatalogue() {
   slow.set_pattern("slow");
   slow.add_where(galen::v1::DESCRIPTION);
   slow.set_strength(galen::v1::WEAK);
+  knowledge::v1::SignalPattern& power = *patterns.Add();
+  power.set_id("power");
+  power.set_pattern("AC lost");
+  power.add_where(galen::v1::TOOL_OUTPUT);
+  power.set_strength(galen::v1::STRONG);
   return *logs::Scanner::Create(patterns, "");
 }
 

@@ -94,19 +94,30 @@ TEST(NodesOfBundle, AreItsNodeDirectories) {
   EXPECT_THAT(NodesOfBundle(directory.path() + "/none"), ElementsAre());
 }
 
-TEST(KernelLogsOfBundle, AreTheCapturedOnesOfEachMachine) {
+TEST(CapturesOf, AreTheLogsOfEvents) {
   const TestDirectory directory;
   directory.Write("nodes/a/commands.yaml",
-                  "- {argv: [\"uname\"], exit: 0, stdout: c/1.txt}\n"
-                  "- {argv: [\"dmesg\", \"--time-format\", \"iso\"], exit: 0, stdout: c/2.txt}\n");
+                  "- {argv: [\"ibstat\"], exit: 0, stdout: c/0.txt}\n"
+                  "- {argv: [\"ipmitool\", \"sensor\"], exit: 0, stdout: c/4.txt}\n"
+                  "- {argv: [\"ipmitool\", \"sel\", \"elist\"], exit: 0, stdout: c/1.txt}\n"
+                  "- {argv: [\"dmesg\", \"--time-format\", \"iso\"], exit: 0, stdout: c/2.txt}\n"
+                  "- {argv: [\"dmesg\", \"-T\"], exit: 0, stdout: c/3.txt}\n");
+  directory.Write("nodes/a/job/commands.yaml",
+                  "- {argv: [\"journalctl\"], exit: 0, stdout: c/1.txt}\n");
   directory.Write("nodes/b/commands.yaml", "- {argv: [\"dmesg\"], absent: true}\n");
   directory.Write("nodes/c/commands.yaml", "no list of commands\n");
-  const auto logs = KernelLogsOfBundle(directory.path());
-  ASSERT_EQ(logs.size(), 1U);
-  EXPECT_EQ(logs[0].path(), "../nodes/a/c/2.txt");
-  EXPECT_EQ(logs[0].node(), "a");
-  EXPECT_EQ(logs[0].kind(), galen::v1::LogSource::SYSTEM);
-  EXPECT_TRUE(KernelLogsOfBundle(directory.path() + "/none").empty());
+  const auto captures = CapturesOf(directory.path(), "a");
+  ASSERT_EQ(captures.size(), 3U);
+  EXPECT_EQ(captures[0].name, "ipmitool sel elist");
+  EXPECT_EQ(captures[0].log.path(), "../nodes/a/c/1.txt");
+  EXPECT_EQ(captures[0].log.kind(), galen::v1::LogSource::TOOL);
+  EXPECT_EQ(captures[1].name, "dmesg");
+  EXPECT_EQ(captures[1].log.path(), "../nodes/a/c/2.txt");
+  EXPECT_EQ(captures[1].log.node(), "a");
+  EXPECT_EQ(captures[1].log.kind(), galen::v1::LogSource::SYSTEM);
+  EXPECT_EQ(captures[2].name, "journalctl in the job");
+  EXPECT_EQ(captures[2].log.path(), "../nodes/a/job/c/1.txt");
+  for (const char* node : {"b", "c", "d"}) EXPECT_TRUE(CapturesOf(directory.path(), node).empty());
 }
 
 }  // namespace

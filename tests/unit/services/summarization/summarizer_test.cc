@@ -324,6 +324,36 @@ TEST_F(SummarizerTest, TheKernelLogThatABundleCapturedIsSearchedForWhatAKernelWr
   EXPECT_EQ(Get().signals_size(), 0);
 }
 
+TEST_F(SummarizerTest, MachinesAreLookedAtAsLongAsThereIsTime) {
+  for (int i = 10; i < 40; ++i) {
+    const std::string folder = absl::StrCat("nodes/gpu", i);
+    directory_.Write(folder + "/commands.yaml",
+                     "- {argv: [\"dmesg\"], exit: 0, stdout: c/1.txt}\n");
+    directory_.Write(folder + "/c/1.txt", "NVRM: Xid (PCI:0000:3b:00): 79\n");
+  }
+  Describe("it stopped");
+  request_.mutable_incident()->set_bundle(directory_.path());
+  // The clock goes on by a second a look.
+  const Summary summary = Get(clock_.Now() + absl::Seconds(20));
+  EXPECT_LT(summary.signals_size(), 20);
+  ASSERT_FALSE(summary.notes().empty());
+  EXPECT_THAT(summary.notes(summary.notes_size() - 1),
+              AllOf(HasSubstr("machines were not searched"), HasSubstr("half of the time")));
+}
+
+TEST_F(SummarizerTest, EventsThatABmcLoggedAreSearchedAndStatesAreNot) {
+  directory_.Write("nodes/gpu07/commands.yaml",
+                   "- {argv: [\"ipmitool\", \"sel\", \"elist\"], exit: 0, stdout: c/1.txt}\n"
+                   "- {argv: [\"ibstat\"], exit: 0, stdout: c/1.txt}\n");
+  directory_.Write("nodes/gpu07/c/1.txt",
+                   "1 | 01/02/2026 | 10:00:00 | PSU 1 | AC lost | Asserted\n");
+  Describe("it stopped");
+  request_.mutable_incident()->set_bundle(directory_.path());
+  const Summary summary = Get();
+  ASSERT_EQ(summary.signals_size(), 1);
+  EXPECT_EQ(summary.signals(0).source(), "ipmitool sel elist of gpu07");
+}
+
 TEST_F(SummarizerTest, ALineThatWasPastedIsNotCountedAgainFromTheCapture) {
   directory_.Write("nodes/gpu07/commands.yaml",
                    "- {argv: [\"dmesg\"], exit: 0, stdout: c/1.txt}\n");

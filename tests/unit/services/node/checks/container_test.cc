@@ -99,6 +99,37 @@ TEST(ContainerLimits, ARealControlGroupIsRead) {
   }
 }
 
+TEST(ContainerDevices, AUserMayOpenWhatIsHisOrOfHisGroups) {
+  const auto mismatch = [](const std::string& nodes, const std::string& id) {
+    FakeHost host;
+    host.AddCommand("ls -l /dev", nodes, 0, "", host::View::kJob);
+    if (!id.empty()) host.AddCommand("id", id, 0, "", host::View::kJob);
+    return ValueOf(*CheckContainerDevices(Context(host)), "group_mismatch");
+  };
+  constexpr char kOpen[] = "crw-rw-rw- 1 root root 195, 0 Jan 8 04:47 nvidia0\n";
+  constexpr char kRender[] = "crw-rw---- 1 root render 241, 0 Feb 4 08:52 kfd\n";
+  constexpr char kRoot[] = "crw------- 1 root root 241, 0 Feb 4 08:52 kfd\n";
+  EXPECT_EQ(mismatch(kOpen, ""), "false");
+  EXPECT_EQ(mismatch(kRender, ""), "?");
+  EXPECT_EQ(mismatch(kRender, "uid=1000(mk) gid=1000(mk) groups=1000(mk),44(video)\n"), "true");
+  EXPECT_EQ(mismatch(kRender, "uid=1000(mk) gid=1000(mk) groups=1000(mk),110(render)\n"), "false");
+  EXPECT_EQ(mismatch(kRender, "groups=(mk),(render)\n"), "false");
+  // The group has no right, whoever is in it.
+  EXPECT_EQ(mismatch(kRoot, "groups=(mk),(video),(render)\n"), "true");
+  EXPECT_EQ(mismatch(kRoot, "uid=0(root) gid=0(root) groups=0(root)\n"), "false");
+}
+
+TEST(ContainerDevices, OfAUserOnTheMachineOnlyHisRightsAreTold) {
+  FakeHost host;
+  host.AddCommand("ls -l /dev", "crw------- 1 root root 241, 0 Feb 4 08:52 kfd\n");
+  EXPECT_FALSE(CheckContainerDevices(Context(host)).ok());
+  host.AddCommand("id", "groups=(mk),(video)\n", 0, "", host::View::kJob);
+  const auto output = CheckContainerDevices(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(ValueOf(*output, "group_mismatch"), "true");
+  EXPECT_EQ(ValueOf(*output, "kfd_present"), "?");
+}
+
 TEST(ContainerDevices, AJobMissesAnImexChannelOnlyWhereItsNodeUsesThem) {
   FakeHost host;
   host.AddCommand("ls -l /dev", "crw-rw-rw- 1 root root 195, 0 Jan 8 04:47 nvidia0\n", 0, "",

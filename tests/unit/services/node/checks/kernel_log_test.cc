@@ -166,6 +166,18 @@ TEST(KernelLog, ALimitOfAnotherPodBesideTheJobsIsNotItsOwn) {
   EXPECT_FALSE(LimitsJob("/system.slice/docker-2.scope", {"/system.slice/docker-1.scope"}));
 }
 
+TEST(KernelLog, AGpuThatRocmLeavesOutAndAnAdapterThatRefusesACommandAreErrors) {
+  FakeHost host;
+  host.AddCommand(
+      kDmesg,
+      "[    4.412345] kfd kfd: amdgpu: skipped device 1002:7550, PCI rejects atomics 730<0\n"
+      "[ 8123.119988] efa 0000:00:06.0 efa_0: Failed to process command ALLOC_PD (opcode 14) "
+      "comp_status 1 err -12\n");
+  const CheckOutput output = *CheckKernelLog({host, RealKnowledge()});
+  EXPECT_EQ(ValueOf(output, "amdgpu", ""), "no_pcie_atomics*1");
+  EXPECT_EQ(ValueOf(output, "nic", "nic:efa_0"), "command_failed*1");
+}
+
 std::string Fixture(const std::string& name) {
   std::ifstream file(std::string(GALEN_SOURCE_DIR) + "/../shared/fixtures/" + name);
   std::ostringstream text;

@@ -43,6 +43,29 @@ TEST(FabricManager, AStoppedServiceOnANodeWithSwitchesIsSeen) {
   EXPECT_EQ(ValueOf(*output, "journal_errors"), "?");
 }
 
+TEST(FabricManager, ItsJournalTellsWhereNobodyAskedSystemd) {
+  const auto active = [](const std::string& journal) {
+    FakeHost host;
+    host.AddCommand("lspci -vvv -nn", kSwitch);
+    host.AddCommand(kJournal, journal);
+    const auto output = CheckFabricManager({host, RepositoryKnowledge()});
+    EXPECT_TRUE(output.ok()) << output.status();
+    return output.ok() ? ValueOf(*output, "active") : "";
+  };
+  const std::string started =
+      "2024-05-06T09:00:00+0000 n systemd[1]: Starting NVIDIA fabric manager service...\n"
+      "2024-05-06T09:00:02+0000 n systemd[1]: Started NVIDIA fabric manager service.\n";
+  EXPECT_EQ(active(started), "true");
+  EXPECT_EQ(active(started +
+                   "2024-05-06T10:00:00+0000 n systemd[1]: nvidia-fabricmanager.service: Failed "
+                   "with result 'exit-code'.\n"),
+            "false");
+  EXPECT_EQ(active("2024-05-06T09:00:01+0000 n nv-fabricmanager[9]: connected\n"), "?");
+  FakeHost nothing;
+  nothing.AddCommand("lspci -vvv -nn", kSwitch);
+  EXPECT_FALSE(CheckFabricManager({nothing, RepositoryKnowledge()}).ok());
+}
+
 TEST(FabricManager, AStartLongAfterBootAndItsErrorsAreSeen) {
   FakeHost host;
   host.AddCommand(kShow, FabricManager("active"));

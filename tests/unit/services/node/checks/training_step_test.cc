@@ -38,7 +38,7 @@ std::optional<TrainingStep> ByExpressions(const std::string& line) {
       R"((?i)\b(?:global[_ ]step|iteration|iter|step)s?['"]?\s*[:= ]\s*\[?(\d{1,12})\b)",
       RE2::Latin1);
   static const RE2 loss(
-      R"((?i)\b(?:lm[_ ]loss|reduced_train_loss|train[_ ]?loss|loss)['"]?\s*[:=]\s*\(?([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf)))",
+      R"((?i)\b(?:lm[_ ]loss|reduced_train_loss|total[_ ]loss|train[_ ]?loss|loss)['"]?\s*[:=]\s*\(?([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf)))",
       RE2::Latin1);
   static const RE2 norm(
       R"((?i)\b(?:grad(?:ient)?[_ ]?norm|gnorm)['"]?\s*(?:\([^)]{0,64}\))?\s*[:=]\s*([-+]?(?:\d[\d,]*\.?\d*(?:e[-+]?\d+)?|nan|inf)))",
@@ -78,6 +78,7 @@ TEST(TrainingStep, IsWhatTheExpressionsSayOfAnyLine) {
                                           "train_loss",
                                           "trainloss",
                                           "reduced_train_loss",
+                                          "total_loss",
                                           "val_loss",
                                           "grad norm",
                                           "gnorm",

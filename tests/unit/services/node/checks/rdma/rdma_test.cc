@@ -480,6 +480,22 @@ TEST(RdmaPcie, WhereTheSlotIsNotShownCardsOfTheKindTell) {
   EXPECT_EQ(Downgraded("", card("3c", "x16") + card("5d", "x16")), "true");
 }
 
+TEST(RdmaPcie, OfACardThatSomebodyPickedOutItsOwnWidthCounts) {
+  host::CommandResult shown;
+  shown.out =
+      "3c:00.0 Ethernet controller [0200]: Mellanox MT2892 [15b3:101d]\n"
+      "\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n\tLnkSta:\tSpeed 16GT/s, Width x8\n";
+  for (const bool excerpt : {true, false}) {
+    shown.excerpt = excerpt;
+    FakeHost host;
+    host.AddCommandResult("lspci -vvv -nn", shown);
+    const auto output = CheckRdmaPcie({host, RealKnowledge()});
+    ASSERT_TRUE(output.ok()) << output.status();
+    ASSERT_FALSE(output->findings.empty());
+    EXPECT_EQ(Shown(output->findings.back()), excerpt ? "true" : "?");
+  }
+}
+
 TEST(RdmaPcie, ReadsUnderWayAreHeldAgainstWhatTheModelNeeds) {
   FakeHost host;
   AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "InfiniBand", "MT4123");
