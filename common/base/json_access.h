@@ -15,11 +15,12 @@ namespace galen {
 
 // Access to JSON of unknown origin: what is not there, or of another type, reads as nothing.
 
-// A value that is_discarded() when `text` is no JSON, or nests deeper than 64 levels: what writes
-// or copies a value calls itself once a level.
-inline nlohmann::json ParseJson(absl::string_view text) {
-  if (JsonNestsDeeperThan(text, 64)) return nlohmann::json(nlohmann::json::value_t::discarded);
-  return nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+// The one parser of all JSON (tests/lint/json.py). A value that is_discarded() when `text` is no
+// JSON, or does not keep to the limits: what writes or copies a value calls itself once a level.
+template <typename Json = nlohmann::json>
+Json ParseJson(absl::string_view text, const JsonLimits& limits = {}) {
+  if (!JsonKeepsTo(limits, text)) return Json(Json::value_t::discarded);
+  return Json::parse(text.begin(), text.end(), nullptr, false);
 }
 
 inline const nlohmann::json* At(const nlohmann::json& value,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/llm/wire.h"
@@ -119,8 +120,7 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
   // The words about the schema go to the instructions at the beginning, before all foreign text.
   std::string words;
   if (request.schema.has_value()) {
-    OrderedJson schema =
-        OrderedJson::parse(request.schema->schema, nullptr, /*allow_exceptions=*/false);
+    OrderedJson schema = ParseJson<OrderedJson>(request.schema->schema);
     if (!schema.is_object()) {
       return absl::InvalidArgumentError(
           absl::StrCat("schema ", request.schema->name, ": is no JSON object"));

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_depth.h"
 
 namespace galen::gateway {
 namespace {
@@ -29,10 +30,10 @@ bool IsBase64Url(absl::string_view text) {
 absl::StatusOr<json> ObjectOf(absl::string_view part) {
   std::string text;
   if (!IsBase64Url(part) || !absl::WebSafeBase64Unescape(part, &text)) return NoToken();
+  if (!JsonKeepsTo({.depth = 16, .values = 10'000}, text)) return NoToken();
   bool twice = false;
   std::vector<std::vector<std::string>> names;
-  const auto look = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > 16) twice = true;
+  const auto look = [&](int, json::parse_event_t event, json& parsed) {
     if (event == json::parse_event_t::object_start) names.emplace_back();
     if (event == json::parse_event_t::object_end && !names.empty()) names.pop_back();
     if (event == json::parse_event_t::key && !names.empty()) {
