@@ -7,6 +7,7 @@
 #include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/host/secrets.h"
 #include "common/llm/wire.h"
 
 namespace galen::llm {
@@ -138,9 +139,10 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
       return absl::InvalidArgumentError("a message is not UTF-8; clean foreign text first");
     }
     const bool add = !words.empty() && has_system && &message == &request.messages.front();
-    messages.push_back(
-        {{"role", std::string(NameOf(message.role))},
-         {"content", add ? absl::StrCat(message.content, "\n\n", words) : message.content}});
+    // Whoever made the text: what goes to a model goes to another party.
+    const std::string content = host::WithoutSecrets(message.content);
+    messages.push_back({{"role", std::string(NameOf(message.role))},
+                        {"content", add ? absl::StrCat(content, "\n\n", words) : content}});
   }
   body["messages"] = std::move(messages);
   return Dump(body);
@@ -156,7 +158,7 @@ absl::StatusOr<std::string> EmbedBody(const EmbedRequest& request, absl::string_
     if (text.empty() || !IsUtf8(text)) {
       return absl::InvalidArgumentError("a text to embed is empty or not UTF-8");
     }
-    input.push_back(text);
+    input.push_back(host::WithoutSecrets(text));
   }
   body["input"] = std::move(input);
   return Dump(body);
