@@ -344,7 +344,9 @@ absl::Status Serve() {
   http::Front front(api);
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
   const std::unique_ptr<ReadableKnowledge> readable =
-      ReadableKnowledge::Open(directories, [](const std::string& news) { log::Info(news); });
+      ReadableKnowledge::Open(
+          directories, [](const std::string& news) { log::Info(news); },
+          [&audience](const knowledge::Knowledge& knowledge) { audience.Use(knowledge.base()); });
   Browse browse(access, (*store)->nodes(), clock, *executor,
                 readable == nullptr ? nullptr : &readable->shown(), uploads != nullptr);
   for (const char* const path : {"/v1/whoami/", "/v1/knowledge/", "/v1/nodes/"}) {

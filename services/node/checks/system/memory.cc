@@ -10,7 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
@@ -185,7 +187,8 @@ absl::StatusOr<CheckOutput> CheckStuckProcesses(const CheckContext& context) {
         })));
     absl::StrAppend(&output.message, output.message.empty() ? "" : "; ", words[8], " (", pid,
                     ") waits in ", words[4]);
-    absl::StrAppend(&output.excerpt, line, "\n");
+    // Of the command line the name alone: its arguments may be a password, or another's business.
+    absl::StrAppend(&output.excerpt, absl::StrJoin(absl::MakeConstSpan(words).first(9), " "), "\n");
   }
   output.findings.push_back(IntFinding("d_state", node, "", stuck));
   if (const auto events = KernelEvents(context); events.ok()) {
