@@ -53,6 +53,12 @@ ABSL_FLAG(std::string, store, ":memory:",
           "(docs/store.md), an SQLite file, or memory, which is enough for one replica.");
 ABSL_FLAG(std::string, advertise, "",
           "HOST:PORT where the other replicas reach this one; empty: that of --listen.");
+ABSL_FLAG(bool, shared_node_certificates, false,
+          "Take a certificate of role node that names no host for that of any node. Whoever gets "
+          "at it on one machine then speaks for all of them (docs/security.md).");
+ABSL_FLAG(std::vector<std::string>, node_networks, {},
+          "Networks that nodes may register addresses of besides the one that they call from, by "
+          "comma: 10.4.0.0/16.");
 ABSL_FLAG(int, max_channels, 1024,
           "Connections to node executors that are kept open although no call uses them.");
 ABSL_FLAG(int, max_node_calls, 1024,
@@ -127,6 +133,27 @@ absl::StatusOr<std::unique_ptr<Repairs>> OpenRepairs(store::Records& records,
   return repairs;
 }
 
+absl::StatusOr<RegistrationRules> RulesFromFlags(const rpc::Security& security) {
+  RegistrationRules rules;
+  rules.shared_certificates = absl::GetFlag(FLAGS_shared_node_certificates);
+  if (rules.shared_certificates && security.tls()) {
+    log::Warning(
+        "--shared_node_certificates: whoever gets at the certificate of one node speaks for every "
+        "node that has none of its own");
+  }
+  for (const std::string& text : absl::GetFlag(FLAGS_node_networks)) {
+    const absl::StatusOr<Network> network = ParseNetwork(text);
+    if (!network.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--node_networks: ", network.status().message()));
+    }
+    rules.networks.push_back(*network);
+  }
+  rules.audit = security.audit();
+  rules.tell = [](const std::string& news) { log::Warning(news); };
+  return rules;
+}
+
 absl::Status Serve() {
   const std::vector<std::string> roots = absl::GetFlag(FLAGS_bundle_root);
   if (roots.empty() && !absl::GetFlag(FLAGS_bundle_readers).empty()) {
@@ -145,12 +172,14 @@ absl::Status Serve() {
   if (absl::GetFlag(FLAGS_max_channels) < 1 || absl::GetFlag(FLAGS_max_node_calls) < 1) {
     return absl::InvalidArgumentError("--max_channels and --max_node_calls: must be 1 or more");
   }
+  GALEN_ASSIGN_OR_RETURN(const RegistrationRules rules, RulesFromFlags(**security));
   // `host`: the node that must answer there, "" no matter which.
   const auto connect =
-      [&security](const std::string& address,
-                  const std::string& host) -> absl::StatusOr<std::unique_ptr<clients::NodeClient>> {
-    GALEN_ASSIGN_OR_RETURN(auto channel,
-                           rpc::Connect(address, **security, {security::Role::kNode, host}));
+      [&security, shared = rules.shared_certificates](
+          const std::string& address,
+          const std::string& host) -> absl::StatusOr<std::unique_ptr<clients::NodeClient>> {
+    GALEN_ASSIGN_OR_RETURN(
+        auto channel, rpc::Connect(address, **security, {security::Role::kNode, host, shared}));
     return clients::MakeGrpcNodeClient(std::move(channel));
   };
   NodeRegistry::Addresses nodes;
@@ -234,7 +263,8 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(const std::vector<actions::RunAction> offered, LoadOffered(*directories));
   DryRuns dry_runs(offered, clock, SeeNodes(runner), AskNodesAtOnce(registry),
                    CheckNodesAtOnce(runner), DryRuns::Options());
-  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &roster, &dry_runs);
+  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &roster, &dry_runs,
+                               rules);
   knowledge::Reloader reloader({.directories = *directories,
                                 .cache_directory = knowledge::DefaultCacheDirectory(),
                                 .apply =

@@ -138,7 +138,7 @@ class Repair(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.certs = f"{cls.scratch.name}/certs"
-        made = galen.galen("certs", "new", cls.certs)
+        made = galen.galen("certs", "new", cls.certs, *[word for name in ("gpu-07", "gpu-08", "gpu-09") for word in ("--node", name)])
         assert made.returncode == 0, made.stderr
         certs = cls.certs
         cls.machines = {}
@@ -148,7 +148,7 @@ class Repair(unittest.TestCase):
             file.write(OTHER)
         for name, allowed, site in (("gpu-07", "node.reset_gpu_clocks", ""), ("gpu-08", "node.load_module", ""),
                                     ("gpu-09", "node.reset_gpu_clocks", f",{other}")):
-            cls.machines[name] = Machine(cls.scratch.name, name, certs, allowed, site)
+            cls.machines[name] = Machine(cls.scratch.name, name, f"{certs}/node-{name}", allowed, site)
         cls.store = store = f"{cls.scratch.name}/galen.db"
         cls.site = f"{cls.scratch.name}/site"
         os.mkdir(cls.site)
