@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/file_limit.h"
 #include "common/base/status_macros.h"
 #include "common/base/timers.h"
 #include "common/clients/grpc_clients.h"
@@ -142,7 +143,14 @@ absl::StatusOr<http::ServerOptions> HttpOptions() {
     return absl::InvalidArgumentError(
         "--max_connections, --http_threads, --threads: must be 1 or more");
   }
-  options.max_connections = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_connections));
+  const auto wanted = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_connections));
+  const int files = RaiseFileLimit();
+  options.max_connections = http::ConnectionsWithin(wanted, files);
+  if (options.max_connections < wanted) {
+    log::Warning(absl::StrCat("--max_connections: ", options.max_connections, " instead of ",
+                              wanted, ", as this process may have ", files,
+                              " files open (ulimit -n, LimitNOFILE=)"));
+  }
   options.threads = absl::GetFlag(FLAGS_http_threads);
   options.tell = [](const std::string& news) { log::Info(news); };
   return options;

@@ -157,6 +157,13 @@ http::Response Api::Refuse(int status, const std::string& why) {
   return ErrorResponse(error, status);
 }
 
+http::HeadVerdict Api::LookAtHead(const http::Request& head) {
+  const absl::StatusOr<Principal> principal = access_.Authenticate(head);
+  if (!principal.ok()) return {.refusal = ErrorResponse(principal.status())};
+  return {.payer = principal->tenant == "*" ? absl::StrCat("key ", principal->id)
+                                            : absl::StrCat("tenant ", principal->tenant)};
+}
+
 void Api::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
   const auto inquiry = std::make_shared<Inquiry>(std::move(request), std::move(exchange));
   const trace::Scope scope(inquiry->work);

@@ -43,6 +43,8 @@ class Api final : public http::Handler {
       const Audience& audience, std::string openapi, const Options& options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
+  // Who has no key has no body read.
+  http::HeadVerdict LookAtHead(const http::Request& head) override;
   http::Response Refuse(int status, const std::string& why) override;
 
   // Ends the streams; their clients go on elsewhere.

@@ -305,6 +305,17 @@ Mcp::Mcp(http::Handler& api, Executor& executor, Timers& timers, Options options
       options_(std::move(options)),
       origins_(options_.origins.begin(), options_.origins.end()) {}
 
+http::HeadVerdict Mcp::LookAtHead(const http::Request& head) {
+  constexpr std::size_t kMostOfStrangers = 64 << 10;
+  // As the API would see it, whose requests these become.
+  http::Request inner = head;
+  inner.target = "/v1/";
+  http::HeadVerdict verdict = api_.LookAtHead(inner);
+  const bool has_credential = head.headers.Has("Authorization") || head.headers.Has("X-API-Key");
+  if (!verdict.refusal || has_credential) return verdict;
+  return {.most_body = kMostOfStrangers};
+}
+
 void Mcp::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
   const std::string origin(request.headers.Get("Origin"));
   if (!origin.empty() && !origins_.contains(origin) && !origins_.contains("*")) {
@@ -320,6 +331,13 @@ void Mcp::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange
     response.headers.Add("Allow", "POST");
     return exchange->Respond(std::move(response));
   }
+  // A message of megabytes takes a while to read: not here, where all connections are served.
+  const auto shared = std::make_shared<http::Request>(std::move(request));
+  if (executor_.TrySchedule([this, shared, exchange] { Answer(*shared, exchange); })) return;
+  exchange->Respond(api_.Refuse(503, "too many requests are being answered: try again"));
+}
+
+void Mcp::Answer(const http::Request& request, std::shared_ptr<http::Exchange> exchange) {
   std::variant<Ask, http::Response> read = Read(request);
   if (auto* refused = std::get_if<http::Response>(&read)) {
     return exchange->Respond(std::move(*refused));
