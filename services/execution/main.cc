@@ -1,6 +1,7 @@
 // galen-execution: serves ExecutionService.
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
+#include "common/store/seal.h"
 #include "common/store/store.h"
 #include "services/execution/execution_service.h"
 #include "services/execution/history_checks.h"
@@ -86,6 +88,11 @@ ABSL_FLAG(std::vector<std::string>, node_actions, {},
           "What is carried out on nodes by their executors once a person approved it, of the "
           "knowledge's actions/*.yaml, NAME,...; the gateway's --node_actions offers it, and "
           "galen-node's --repairs allows it (docs/repair.md).");
+ABSL_FLAG(std::string, store_seal, "",
+          "The gateway's --store_seal: the key that decisions about actions are sealed with. "
+          "Required with --node_actions and a Redis (docs/security.md).");
+ABSL_FLAG(bool, unsealed_store, false,
+          "Believe decisions about actions that stand in a Redis without a seal.");
 ABSL_FLAG(int, repairs_at_once, 2, "Nodes of the whole fleet that are repaired at the same time.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
@@ -275,8 +282,18 @@ absl::Status Serve() {
                                 .tell = [](const std::string& news) { log::Info(news); }},
                                **knowledge);
   reloader.Start();
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Seal> seal,
+                         store::OpenSeal(absl::GetFlag(FLAGS_store_seal), (*store)->IsShared(),
+                                         absl::GetFlag(FLAGS_unsealed_store) || offered.empty()));
+  const std::unique_ptr<store::Records> sealed =
+      seal ? store::SealRecords((*store)->records(), *seal,
+                                [](const std::string& what) {
+                                  log::Warning(absl::StrCat("not believed: ", what));
+                                })
+           : nullptr;
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Repairs> repairs,
-                         OpenRepairs((*store)->records(), offered, registry, runner, clock));
+                         OpenRepairs(sealed == nullptr ? (*store)->records() : *sealed, offered,
+                                     registry, runner, clock));
   metrics::Registry numbers;
   numbers.Add(metrics::QueueNumbers("calls", executor));
   numbers.Add(runner.metrics());

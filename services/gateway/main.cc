@@ -1,4 +1,5 @@
 // galen-gateway: serves the public API over HTTP, and calls galen-orchestrator for it.
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 #include "common/security/audit/audit_log.h"
 #include "common/security/loopback.h"
 #include "common/security/warrants/signer.h"
+#include "common/store/seal.h"
 #include "common/store/store.h"
 #include "galen/v1/action_service.pb.h"
 #include "galen/v1/check_service.pb.h"
@@ -81,6 +83,13 @@ ABSL_FLAG(std::string, execution, "",
 ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
           "Required; several gateways share one.");
+ABSL_FLAG(std::string, store_seal, "",
+          "File with the key that API keys and decisions about actions are sealed with in the "
+          "store, which does not hold it; the same one for galen-execution, galen-watch and galen "
+          "keys (docs/security.md). Required with a Redis.");
+ABSL_FLAG(bool, unsealed_store, false,
+          "Believe what stands in a Redis without a seal: whoever may write there may then make "
+          "keys and approve actions.");
 ABSL_FLAG(
     std::vector<std::string>, knowledge, {},
     "Knowledge directories, by comma; later ones overlay earlier ones. For people to read; and "
@@ -210,11 +219,11 @@ galen::actions::ActionBook::Sign SignBy(const security::WarrantSigner* signer) {
 
 // What is proposed to be done, and who approved it.
 struct Actions {
-  Actions(Upstream& mesh, store::Store& store, const galen::actions::NodeActions& offered,
+  Actions(Upstream& mesh, store::Records& records, const galen::actions::NodeActions& offered,
           const Clock& clock, security::AuditLog* audit, const security::WarrantSigner* signer,
           clients::ExecutionClient* execution)
-      : book(store.records(), offered, nullptr, SignBy(signer)),
-        outcomes(store.records()),
+      : book(records, offered, nullptr, SignBy(signer)),
+        outcomes(records),
         source(mesh),
         pool(std::in_place, /*threads=*/2, /*max_queued=*/1000),
         upstream(mesh, book, *pool, clock, audit, execution) {
@@ -297,7 +306,18 @@ absl::Status Serve() {
                          knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
   GALEN_ASSIGN_OR_RETURN(const Audience audience, Audience::Load(directories));
   const SystemClock clock;
-  KeyBook keys((*store)->journal());
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Seal> seal,
+                         store::OpenSeal(absl::GetFlag(FLAGS_store_seal), (*store)->IsShared(),
+                                         absl::GetFlag(FLAGS_unsealed_store)));
+  std::atomic<std::uint64_t> unsealed = 0;
+  const auto refused = [&unsealed](const std::string& what) {
+    unsealed.fetch_add(1, std::memory_order_relaxed);
+    log::Warning(absl::StrCat("not believed: ", what));
+  };
+  const std::unique_ptr<store::Records> sealed =
+      seal ? store::SealRecords((*store)->records(), *seal, refused) : nullptr;
+  store::Records& records = sealed == nullptr ? (*store)->records() : *sealed;
+  KeyBook keys((*store)->journal(), seal ? &*seal : nullptr, refused);
   GALEN_RETURN_IF_ERROR(keys.Refresh());
   if (keys.List().empty()) log::Warning("there is no API key yet: galen keys create makes one");
   KeyAccess key_access(keys, clock, [](const std::string& news) { log::Warning(news); });
@@ -321,7 +341,7 @@ absl::Status Serve() {
       galen::actions::LoadNodeActions(directories, absl::GetFlag(FLAGS_node_actions)));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<clients::ExecutionClient> execution,
                          OpenExecution(**security));
-  Actions actions(*upstream, **store, offered, clock, audit->get(), (*security)->warrant_signer(),
+  Actions actions(*upstream, records, offered, clock, audit->get(), (*security)->warrant_signer(),
                   execution.get());
   CheckUpstream mesh(actions.upstream, execution.get());
   const auto* service = galen::v1::CreateDiagnosisRequest::descriptor()->file()->FindServiceByName(
@@ -351,10 +371,9 @@ absl::Status Serve() {
   Api api(std::move(routes), mesh, access, rates, audience, std::move(openapi), api_options);
   http::Front front(api);
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
-  const std::unique_ptr<ReadableKnowledge> readable =
-      ReadableKnowledge::Open(
-          directories, [](const std::string& news) { log::Info(news); },
-          [&audience](const knowledge::Knowledge& knowledge) { audience.Use(knowledge.base()); });
+  const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open(
+      directories, [](const std::string& news) { log::Info(news); },
+      [&audience](const knowledge::Knowledge& knowledge) { audience.Use(knowledge.base()); });
   Browse browse(access, (*store)->nodes(), clock, *executor,
                 readable == nullptr ? nullptr : &readable->shown(), uploads != nullptr);
   for (const char* const path : {"/v1/whoami/", "/v1/knowledge/", "/v1/nodes/"}) {
