@@ -1,8 +1,10 @@
 // galen-gateway: serves the public API over HTTP, and calls galen-orchestrator for it.
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +40,7 @@
 #include "services/gateway/access/key_access.h"
 #include "services/gateway/access/key_book.h"
 #include "services/gateway/access/store_rate_gate.h"
+#include "services/gateway/access/watched_access.h"
 #include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/actions/outcome_desk.h"
 #include "services/gateway/api/api.h"
@@ -328,7 +331,8 @@ absl::Status Serve() {
         issuers, key_access, clock, [](const std::string& news) { log::Warning(news); },
         OidcAccess::Options());
   }
-  Access& access = oidc == nullptr ? static_cast<Access&>(key_access) : *oidc;
+  WatchedAccess access(oidc == nullptr ? static_cast<Access&>(key_access) : *oidc, clock,
+                       [](const std::string& news) { log::Warning(news); });
   auto executor = std::make_unique<ThreadPool>(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
   StoreRateGate rates(
       (*store)->rates(), clock, *executor, rate_options, [](const absl::Status& problem) {
@@ -357,7 +361,14 @@ absl::Status Serve() {
                                                         !absl::GetFlag(FLAGS_uploads).empty()));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads,
                          Uploads::Open(UploadOptions(), access, rates, clock));
+  // Null until the knowledge is read.
+  using Causes = std::set<std::string, std::less<>>;
+  Current<Causes> causes{std::shared_ptr<const Causes>()};
   Api::Options api_options;
+  api_options.is_cause = [&causes](absl::string_view label) {
+    const std::shared_ptr<const Causes> known = causes.Get();
+    return known == nullptr || known->contains(label);
+  };
   if (uploads != nullptr) {
     api_options.fill_in = [&uploads](const std::string& tenant,
                                      google::protobuf::Message& request) {
@@ -373,7 +384,14 @@ absl::Status Serve() {
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
   const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open(
       directories, [](const std::string& news) { log::Info(news); },
-      [&audience](const knowledge::Knowledge& knowledge) { audience.Use(knowledge.base()); });
+      [&audience, &causes](const knowledge::Knowledge& knowledge) {
+        audience.Use(knowledge.base());
+        auto leaves = std::make_shared<Causes>();
+        for (const auto& label : knowledge.base().labels()) {
+          if (knowledge::IsLeaf(label)) leaves->insert(label.label());
+        }
+        causes.Set(std::move(leaves));
+      });
   Browse browse(access, (*store)->nodes(), clock, *executor,
                 readable == nullptr ? nullptr : &readable->shown(), uploads != nullptr);
   for (const char* const path : {"/v1/whoami/", "/v1/knowledge/", "/v1/nodes/"}) {
@@ -414,6 +432,8 @@ absl::Status Serve() {
   registry.Add(api.calls());
   if (hooks != nullptr) registry.Add(webhooks::NumbersOf(*hooks));
   registry.Add(HttpNumbers([&server] { return server->counts(); }));
+  registry.Add(AccessNumbers([&access] { return access.refused(); },
+                             [&unsealed] { return unsealed.load(std::memory_order_relaxed); }));
   auto metrics_server = program::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   log::Info(absl::StrCat("serving ", http_options.tls.certificate.empty() ? "HTTP" : "HTTPS",

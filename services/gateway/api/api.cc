@@ -237,6 +237,10 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
       audience_.ForCustomer(tenant, answer);
     };
   }
+  if (absl::Status status = SignConfirmation(inquiry->principal, options_.is_cause, *made->request);
+      !status.ok()) {
+    return inquiry->Fail(status);
+  }
   if (options_.fill_in != nullptr) {
     if (absl::Status status = options_.fill_in(tenant, *made->request); !status.ok()) {
       return inquiry->Fail(status);

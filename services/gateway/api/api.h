@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "common/metrics/calls.h"
 #include "services/gateway/api/access.h"
+#include "services/gateway/api/confirmation.h"
 #include "services/gateway/api/routes.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/api/watch_stream.h"
@@ -34,7 +35,9 @@ class Api final : public http::Handler {
     // May block for the disk. Without it requests go out as they are.
     std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>
         fill_in;
-    // The reverse, in what customers of the tenant are answered. Must not block.
+    // Which causes people may confirm; null: any.
+    IsCause is_cause = nullptr;
+    // The reverse of `fill_in`, in what customers of the tenant are answered. Must not block.
     std::function<void(const std::string& tenant, google::protobuf::Message& answer)> name_again;
   };
   // `audience`: what customers are not shown. `openapi`: the description of all routes, as JSON.

@@ -9,6 +9,8 @@
 #include "services/gateway/access/api_key.h"
 #include "services/gateway/access/key_access.h"
 #include "services/gateway/access/key_book.h"
+#include "services/gateway/access/watched_access.h"
+#include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::gateway {
@@ -209,6 +211,42 @@ TEST_F(SealedKeys, RecordsThatWereTakenAwayAreTold) {
                 [&told](const std::string& what) { told.push_back(what); });
   ASSERT_THAT(later.Refresh(), IsOk());
   EXPECT_THAT(told, ElementsAre(HasSubstr("were taken away")));
+}
+
+// A source of requests, whose credential is never good.
+class NoAccess final : public Access {
+ public:
+  absl::StatusOr<Principal> Authenticate(const http::Request& request) override {
+    if (request.headers.Get("X-API-Key") == "good") return Principal{};
+    return absl::UnauthenticatedError("this API key is not known");
+  }
+};
+
+TEST(WatchedAccess, WrongCredentialsAreCountedAndToldByTheirSource) {
+  galen::testing::FakeClock clock;
+  NoAccess none;
+  std::vector<std::string> told;
+  WatchedAccess access(none, clock, [&told](const std::string& news) { told.push_back(news); });
+  const auto ask = [&](const std::string& peer, const std::string& key) {
+    http::Request request;
+    request.peer = peer;
+    if (!key.empty()) request.headers.Add("X-API-Key", key);
+    return access.Authenticate(request).ok();
+  };
+  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(ask("10.0.0.9", "guess"));
+  EXPECT_FALSE(ask("10.0.0.8", ""));  // has not found out yet that it needs one
+  EXPECT_TRUE(ask("10.0.0.8", "good"));
+  EXPECT_EQ(access.refused(), 2001u);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], HasSubstr("10.0.0.9"));
+  clock.Advance(absl::Minutes(2));
+  EXPECT_FALSE(ask("10.0.0.9", "guess"));
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_THAT(told[1], HasSubstr("2000 of the requests"));
+  // From a thousand places: lines are few, whatever is counted.
+  for (int i = 0; i < 5000; ++i) EXPECT_FALSE(ask(absl::StrCat("10.1.", i), "guess"));
+  EXPECT_LT(told.size(), 40u);
+  EXPECT_EQ(access.refused(), 7002u);
 }
 
 }  // namespace
