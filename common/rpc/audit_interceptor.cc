@@ -4,6 +4,7 @@
 #include <grpcpp/server_context.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -78,9 +79,11 @@ class AuditInterceptor final : public grpc::experimental::Interceptor {
     record_.address = info_.server_context()->peer();
     const auto connection = info_.server_context()->auth_context();
     grpc::string_ref uri;
-    if (connection != nullptr && PeerOf(*connection, uri).has_value()) {
-      record_.peer.assign(uri.data(), uri.size());
-    }
+    if (connection == nullptr) return;
+    const std::optional<security::Identity> peer = PeerOf(*connection, uri);
+    if (!peer.has_value()) return;
+    record_.peer.assign(uri.data(), uri.size());
+    record_.asker = AskerOf(peer->role, metadata);
   }
 
   security::AuditLog& audit_;
