@@ -8,7 +8,6 @@ import sys
 OWNERS = {
     "common/base/json_access.h": "it is the one",
     "common/telemetry/prometheus_answer.cc": "reads event by event, and keeps no tree",
-    "services/gateway/oidc/id_token.cc": "asks JsonKeepsTo() before, and looks at each name on the way",
 }
 CALL = re.compile(r"\b(?:[Jj]son|ordered_json|OrderedJson)::(?:parse|sax_parse|accept)\(|\bjson_reader\b|\brapidjson::")
 

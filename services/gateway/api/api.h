@@ -31,6 +31,8 @@ class Api final : public http::Handler {
     absl::Duration timeout = absl::Seconds(30);
     absl::Duration most_timeout = absl::Seconds(120);
     WatchStreams::Options watch;
+    // Streams that one key has open at a time.
+    int streams_per_key = 64;
     // What is put into a request of a tenant before it goes out: uploads in place of their names.
     // May block for the disk. Without it requests go out as they are.
     std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>
@@ -58,6 +60,7 @@ class Api final : public http::Handler {
 
  private:
   class Inquiry;
+  class StreamsOfKeys;
   void Find(const std::shared_ptr<Inquiry>& inquiry);
   void Admit(const std::shared_ptr<Inquiry>& inquiry);
   void Ask(const std::shared_ptr<Inquiry>& inquiry);
@@ -70,6 +73,7 @@ class Api final : public http::Handler {
   const std::string openapi_;
   const Options options_;
   const std::shared_ptr<metrics::Calls> calls_;
+  const std::shared_ptr<StreamsOfKeys> of_keys_;
   WatchStreams streams_;
 };
 

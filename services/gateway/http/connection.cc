@@ -189,6 +189,11 @@ class Connection final : public Closable,
     if (head.version() == 11 && head.count(beast::http::field::host) != 1) {
       return Refuse(400, "the request must have one Host field");
     }
+    // Of any other coding the end of the body is not known.
+    if (head.count(beast::http::field::transfer_encoding) > 0 &&
+        !absl::EqualsIgnoreCase(View(head[beast::http::field::transfer_encoding]), "chunked")) {
+      return Refuse(400, "the only Transfer-Encoding is chunked");
+    }
     request_ = Request();
     request_.method = std::string(View(head.method_string()));
     request_.target = std::string(View(head.target()));
@@ -197,6 +202,7 @@ class Connection final : public Closable,
     }
     request_.peer = peer_;
     form_ = AnswerForm();
+    form_.tls = kTls;
     form_.head = request_.method == "HEAD";
     form_.http_1_0 = head.version() == 10;
     form_.keep_alive = parser_->keep_alive();

@@ -181,7 +181,8 @@ TEST_F(ServerTest, RefusesWhatCanBeReadInTwoWays) {
   for (const char* head : {
            "Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n",
            "Host: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n", "Host: x\r\nHost: y\r\n",
-           "Host : x\r\n",
+           "Host : x\r\n", "Host: x\r\nTransfer-Encoding: xchunked\r\n",
+           "Host: x\r\nTransfer-Encoding: chunked, identity\r\n",
            "Content-Length: 0\r\n",  // no host
        }) {
     RawClient client(port());
