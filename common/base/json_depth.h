@@ -1,9 +1,23 @@
 #ifndef COMMON_BASE_JSON_DEPTH_H_
 #define COMMON_BASE_JSON_DEPTH_H_
 
+#include <cstddef>
+
 #include "absl/strings/string_view.h"
 
 namespace galen {
+
+// What a JSON text of a stranger may take of the parser that reads it: of the stack, which goes
+// down a level for each that the text nests, and of memory, of which a value takes up to eighty
+// bytes however short it is written.
+struct JsonLimits {
+  int depth = 64;
+  std::size_t values = std::size_t{1} << 18;
+};
+
+// Whether a text keeps to them, told before a parser sees it. Of a text that is no JSON it says no
+// less than a parser would find. Pure.
+bool JsonKeepsTo(const JsonLimits& limits, absl::string_view text);
 
 // Whether the brackets of a JSON text, outside of its strings, nest deeper than `most`. Told before
 // a parser, which calls itself once a level, sees what a stranger sent. Of a text that is no JSON

@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "common/base/text.h"
+#include "common/host/secrets.h"
 #include "common/knowledge/files.h"
 #include "common/knowledge/rules.h"
 #include "common/knowledge/write_yaml.h"
+#include "common/security/identity.h"
 
 namespace galen::curation {
 namespace {
@@ -23,7 +29,9 @@ constexpr std::size_t kMaxTitle = 120;
 constexpr std::size_t kMaxLine = 400;
 constexpr int kMaxLogs = 20;
 constexpr int kMaxSteps = 12;
+constexpr std::size_t kMaxMeanings = 20;
 constexpr std::size_t kDigest = 8;  // characters of a label
+constexpr std::size_t kIdDigest = 16;
 
 std::string Day(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%d", absl::FromUnixSeconds(time.seconds()), absl::UTCTimeZone());
@@ -35,12 +43,19 @@ std::string FirstSentence(const std::string& text) {
   return CleanText(stop == std::string::npos ? line : line.substr(0, stop), kMaxTitle);
 }
 
-void AddEnvironment(const galen::v1::Incident& reported, knowledge::v1::PastIncident& incident) {
+// A text of the tenant as it is kept: a reviewer reads it, and it stands in a file for years.
+std::string Kept(absl::string_view text, std::size_t most) {
+  return host::WithoutSecrets(CleanText(text, most));
+}
+
+void AddEnvironment(const galen::v1::Incident& reported, knowledge::v1::TenantTexts& texts) {
   const galen::v1::Environment& environment = reported.environment();
   const auto add = [&](const std::string& key, const std::string& value) {
-    if (!value.empty()) {
-      (*incident.mutable_environment())[CleanText(key, 64)] = CleanText(value, kMaxLine);
-    }
+    if (value.empty()) return;
+    const std::string name = CleanText(key, 64);
+    // The name tells what a value is that has no form of its own.
+    (*texts.mutable_environment())[name] =
+        host::IsSecretVariable(name, value) ? std::string(host::kRedacted) : Kept(value, kMaxLine);
   };
   for (const auto& [key, value] : environment.attributes()) add(key, value);
   add("gpu", environment.gpu());
@@ -51,33 +66,80 @@ void AddEnvironment(const galen::v1::Incident& reported, knowledge::v1::PastInci
   add("framework", reported.workload().framework());
 }
 
-// The evidence of the verdict on the cause; without a verdict, the abnormal findings.
-void AddVerification(const Diagnosis& diagnosis, knowledge::v1::PastIncident& incident) {
-  const auto add = [&](const std::string& step) {
-    const auto& steps = incident.verification();
-    if (incident.verification_size() >= kMaxSteps ||
-        std::find(steps.begin(), steps.end(), step) != steps.end()) {
-      return;
-    }
-    incident.add_verification(step);
-  };
+// The reasons of the verdict on the cause. Reasons quote logs and names of machines.
+void AddReasons(const Diagnosis& diagnosis, knowledge::v1::TenantTexts& texts) {
   for (const auto& hypothesis : diagnosis.hypotheses()) {
-    if (hypothesis.label() != incident.label()) continue;
+    if (hypothesis.label() != diagnosis.confirmation().label()) continue;
     for (const auto& reason : hypothesis.verdict().reasons()) {
-      if (reason.direction() == galen::v1::Reason::SUPPORTS) {
-        add(CleanText(reason.text(), kMaxLine));
+      if (reason.direction() != galen::v1::Reason::SUPPORTS) continue;
+      std::string step = Kept(reason.text(), kMaxLine);
+      const auto& steps = texts.verification();
+      if (texts.verification_size() == kMaxSteps) return;
+      if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
+        texts.add_verification(std::move(step));
       }
     }
   }
-  if (incident.verification_size() > 0) return;
+}
+
+// A value that cannot carry words of whoever made it.
+bool IsMeasured(const galen::v1::Finding& finding) {
+  return finding.has_bool_value() || finding.has_int_value() || finding.has_double_value();
+}
+
+// What the checks found abnormal, each kind once: names that a check declares, and numbers.
+std::set<std::string> AbnormalOf(const Diagnosis& diagnosis, bool values) {
+  std::set<std::string> found;
   for (const auto& result : diagnosis.check_results()) {
     for (const auto& finding : result.findings()) {
-      if (!finding.abnormal()) continue;
-      add(CleanText(
-          absl::StrCat(result.check(), ": ", finding.name(), " is ", knowledge::ValueText(finding)),
-          kMaxLine));
+      if (!finding.abnormal() || found.size() == kMaxSteps) continue;
+      const std::string name =
+          CleanText(absl::StrCat(result.check(), ": ", finding.name()), kMaxLine);
+      found.insert(!values || !IsMeasured(finding)
+                       ? absl::StrCat(name, values ? " is abnormal" : "")
+                       : absl::StrCat(name, " is ", knowledge::ValueText(finding)));
     }
   }
+  return found;
+}
+
+// All of it in Galen's own words: the taxonomy's, the checks' and those of the catalogue of
+// messages. Of the tenant's there is not one, and nothing that names its diagnosis.
+void AddOwnWords(const Diagnosis& diagnosis, knowledge::v1::PastIncident& incident) {
+  incident.set_id(
+      absl::StrCat("learned-", knowledge::Sha256(diagnosis.name()).substr(0, kIdDigest)));
+  incident.set_date(Day(diagnosis.create_time()));
+  incident.set_label(diagnosis.confirmation().label());
+  const std::set<std::string> abnormal = AbnormalOf(diagnosis, /*values=*/false);
+  incident.set_title(CleanText(absl::StrCat(incident.label(), abnormal.empty() ? "" : " with ",
+                                            absl::StrJoin(abnormal, ", ")),
+                               kMaxTitle));
+  std::set<std::string> meanings;
+  for (const auto& signal : diagnosis.summary().signals()) {
+    if (meanings.size() == kMaxMeanings) break;
+    if (!signal.meaning().empty()) meanings.insert(CleanText(signal.meaning(), kMaxLine));
+  }
+  incident.set_description(absl::StrJoin(meanings, "\n"));
+  for (const std::string& step : AbnormalOf(diagnosis, /*values=*/true)) {
+    incident.add_verification(step);
+  }
+}
+
+void AddTenantTexts(const Diagnosis& diagnosis, knowledge::v1::TenantTexts& texts) {
+  texts.set_tenant(std::string(security::TenantOf(diagnosis.name())));
+  texts.set_description(Kept(diagnosis.incident().description(), kMaxDescription));
+  texts.set_title(FirstSentence(texts.description()));
+  for (const auto& signal : diagnosis.summary().signals()) {
+    if (texts.logs_size() >= kMaxLogs) break;
+    // What the description says stands there already.
+    if (!signal.excerpt().empty() && signal.where() != galen::v1::DESCRIPTION) {
+      texts.add_logs(Kept(signal.excerpt(), kMaxLine));
+    }
+  }
+  AddEnvironment(diagnosis.incident(), texts);
+  AddReasons(diagnosis, texts);
+  texts.set_resolution(Kept(diagnosis.confirmation().note(), 2000));
+  texts.set_reference(diagnosis.name());
 }
 
 }  // namespace
@@ -92,25 +154,8 @@ absl::StatusOr<Proposal> ProposalOf(const Diagnosis& diagnosis) {
       Slug(absl::StrCat("diagnosis-", diagnosis.name().substr(diagnosis.name().rfind('/') + 1)));
   knowledge::v1::KnowledgeBase base;
   knowledge::v1::PastIncident& incident = *base.add_incidents();
-  incident.set_id(subject);
-  incident.set_date(Day(diagnosis.create_time()));
-  incident.set_title(FirstSentence(diagnosis.incident().description()));
-  incident.set_description(CleanText(diagnosis.incident().description(), kMaxDescription));
-  for (const auto& signal : diagnosis.summary().signals()) {
-    if (incident.logs_size() >= kMaxLogs) break;
-    // Lines from the description are there already.
-    if (!signal.excerpt().empty() && signal.where() != galen::v1::DESCRIPTION) {
-      incident.add_logs(CleanText(signal.excerpt(), kMaxLine));
-    }
-  }
-  AddEnvironment(diagnosis.incident(), incident);
-  if (incident.title().empty()) {
-    incident.set_title(absl::StrCat("Incident of ", diagnosis.name()));
-  }
-  incident.set_label(confirmation.label());
-  AddVerification(diagnosis, incident);
-  incident.set_resolution(CleanText(confirmation.note(), 2000));
-  incident.set_reference(diagnosis.name());
+  AddOwnWords(diagnosis, incident);
+  AddTenantTexts(diagnosis, *incident.mutable_tenant_texts());
 
   Proposal proposal;
   proposal.id =

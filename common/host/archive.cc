@@ -8,7 +8,9 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
 #include "common/host/bundle_files.h"
 #include "common/host/file_descriptor.h"
@@ -30,6 +33,8 @@ namespace fs = std::filesystem;
 
 constexpr absl::string_view kRemedy = "pack the bundle anew";
 constexpr std::size_t kReadBlock = 65536;
+// As many as Linux follows (path_resolution(7)).
+constexpr int kMostLinks = 40;
 
 struct FreeArchive {
   void operator()(archive* reader) const { archive_read_free(reader); }
@@ -74,7 +79,8 @@ class Unpacker {
       : reader_(reader),
         name_(std::move(name)),
         directory_(std::move(directory)),
-        limits_(limits) {}
+        limits_(limits),
+        until_(SteadyNow() + limits.time) {}
 
   absl::Status Run() {
     while (true) {
@@ -88,7 +94,13 @@ class Unpacker {
       if (link(target.c_str(), path.c_str()) != 0) return WriteError(errno, name_);
     }
     for (const auto& [path, target] : symbolic_links_) {
-      if (symlink(target.c_str(), path.c_str()) != 0) return WriteError(errno, name_);
+      GALEN_RETURN_IF_ERROR(StaysInside(path));
+    }
+    for (const auto& [path, target] : symbolic_links_) {
+      const std::string place = absl::StrCat(directory_, "/", path);
+      if (symlink(target.c_str(), place.c_str()) == 0) continue;
+      if (errno == EEXIST) return Refused(path, "is there twice");
+      return WriteError(errno, name_);
     }
     return absl::OkStatus();
   }
@@ -108,6 +120,11 @@ class Unpacker {
     }
     std::vector<absl::string_view> parts;
     Normalize(path, parts);
+    if (parts.size() > static_cast<std::size_t>(limits_.depth)) {
+      return absl::ResourceExhaustedError(absl::StrCat(name_, ": entry \"", CleanText(path, 160),
+                                                       "\" lies more than ", limits_.depth,
+                                                       " directories deep; ", kRemedy));
+    }
     return parts.empty() ? std::string() : absl::StrCat(directory_, "/", absl::StrJoin(parts, "/"));
   }
 
@@ -116,31 +133,26 @@ class Unpacker {
     if (raw == nullptr) raw = archive_entry_pathname(entry);
     if (raw == nullptr) return Refused("", "has no readable name");
     const std::string path = raw;
-    if (++files_ > limits_.files) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(name_, ": holds more than ", limits_.files,
-                       " files; leave out what the incident does not need"));
-    }
+    GALEN_RETURN_IF_ERROR(InTime());
     GALEN_ASSIGN_OR_RETURN(const std::string place, Place(path));
     if (place.empty()) return absl::OkStatus();
-    std::error_code error;
     std::string parent = fs::path(place).parent_path().string();
     if (parent != last_parent_) {
-      fs::create_directories(parent, error);
-      if (error) return MadeDirectory(path, error);
+      GALEN_RETURN_IF_ERROR(MakeDirectory(path, parent));
       last_parent_ = std::move(parent);
     }
     if (const char* const target = archive_entry_hardlink(entry)) {
+      GALEN_RETURN_IF_ERROR(Charge());
       GALEN_ASSIGN_OR_RETURN(std::string source, Place(target));
       hard_links_.emplace_back(place, std::move(source));
       return absl::OkStatus();
     }
     switch (archive_entry_filetype(entry)) {
       case AE_IFDIR:
-        fs::create_directories(place, error);
-        return error ? MadeDirectory(path, error) : absl::OkStatus();
+        return MakeDirectory(path, place);
       case AE_IFLNK:
-        return TakeLink(path, place, archive_entry_symlink(entry));
+        GALEN_RETURN_IF_ERROR(Charge());
+        return TakeLink(path, archive_entry_symlink(entry));
       case AE_IFREG:
         return TakeFile(path, place, entry);
       default:
@@ -148,21 +160,77 @@ class Unpacker {
     }
   }
 
-  absl::Status MadeDirectory(absl::string_view path, const std::error_code& error) const {
-    if (error == std::errc::not_a_directory || error == std::errc::file_exists) {
-      return Refused(path, "lies below a file");
+  // One more file, directory or link.
+  absl::Status Charge() {
+    bytes_ += kInodeBytes;
+    if (++files_ > limits_.files) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(name_, ": holds more than ", limits_.files,
+                       " files, links and directories; leave out what the incident does not need"));
     }
-    return WriteError(error.value(), name_);
+    return bytes_ > limits_.bytes ? TooLarge() : absl::OkStatus();
   }
 
-  absl::Status TakeLink(const std::string& path, const std::string& place, const char* target) {
+  absl::Status InTime() const {
+    if (SteadyNow() < until_) return absl::OkStatus();
+    return absl::ResourceExhaustedError(
+        absl::StrCat(name_, ": takes longer to unpack than ", absl::FormatDuration(limits_.time),
+                     "; leave out what the incident does not need"));
+  }
+
+  // Makes `place`, and what lies between it and the top; `path` is the entry that wants it. There
+  // are no links yet that it could lead through.
+  absl::Status MakeDirectory(absl::string_view path, const std::string& place) {
+    if (place.size() <= directory_.size()) return absl::OkStatus();
+    int made = mkdir(place.c_str(), 0700);
+    if (made != 0 && errno == ENOENT) {
+      GALEN_RETURN_IF_ERROR(MakeDirectory(path, fs::path(place).parent_path().string()));
+      made = mkdir(place.c_str(), 0700);
+    }
+    if (made == 0) return Charge();
+    if (errno == ENAMETOOLONG) return Refused(path, "has too long a name");
+    struct stat there {};
+    if (errno == ENOTDIR ||
+        (errno == EEXIST && lstat(place.c_str(), &there) == 0 && !S_ISDIR(there.st_mode))) {
+      return Refused(path, "lies below a file");
+    }
+    return errno == EEXIST ? absl::OkStatus() : WriteError(errno, name_);
+  }
+
+  absl::Status TakeLink(const std::string& path, const char* target) {
+    std::vector<absl::string_view> parts;
+    Normalize(path, parts);
+    std::string link = absl::StrJoin(parts, "/");
     if (target == nullptr || *target == '\0' || *target == '/') {
       return Refused(path, "is a link that leaves the archive");
     }
-    const std::string joined = absl::StrCat(fs::path(path).parent_path().string(), "/", target);
-    std::vector<absl::string_view> parts;
-    if (!Normalize(joined, parts)) return Refused(path, "is a link that leaves the archive");
-    symbolic_links_.emplace_back(place, target);
+    if (!symbolic_links_.emplace(std::move(link), target).second) {
+      return Refused(path, "is there twice");
+    }
+    return absl::OkStatus();
+  }
+
+  // Follows a link, and each that it leads through, as the kernel would once all are there.
+  absl::Status StaysInside(const std::string& link) const {
+    std::deque<std::string> ahead = absl::StrSplit(link, '/');
+    std::vector<std::string> at;
+    for (int links = 0; !ahead.empty();) {
+      const std::string part = std::move(ahead.front());
+      ahead.pop_front();
+      if (part.empty() || part == ".") continue;
+      if (part == "..") {
+        if (at.empty()) return Refused(link, "is a link that leaves the archive");
+        at.pop_back();
+        continue;
+      }
+      at.push_back(part);
+      const auto next = symbolic_links_.find(absl::StrJoin(at, "/"));
+      if (next == symbolic_links_.end()) continue;
+      if (++links > kMostLinks) return Refused(link, "is a link that leads through too many links");
+      at.pop_back();
+      const std::vector<std::string> parts = absl::StrSplit(next->second, '/');
+      ahead.insert(ahead.begin(), parts.begin(), parts.end());
+    }
     return absl::OkStatus();
   }
 
@@ -178,6 +246,7 @@ class Unpacker {
       if (errno == ENAMETOOLONG) return Refused(path, "has too long a name");
       return WriteError(errno, name_);
     }
+    GALEN_RETURN_IF_ERROR(Charge());
     std::int64_t end = 0;
     while (true) {
       const void* data = nullptr;
@@ -186,6 +255,7 @@ class Unpacker {
       const int code = archive_read_data_block(reader_, &data, &size, &offset);
       if (code == ARCHIVE_EOF) break;
       if (code < ARCHIVE_WARN) return Damaged(reader_, name_);
+      GALEN_RETURN_IF_ERROR(InTime());
       if (offset < 0 || offset > limits_.bytes) return TooLarge();
       end = std::max(end, static_cast<std::int64_t>(offset) + static_cast<std::int64_t>(size));
       if (end > limits_.bytes - bytes_) return TooLarge();
@@ -218,11 +288,13 @@ class Unpacker {
   const std::string name_;
   const std::string directory_;
   const ArchiveLimits limits_;
+  const absl::Time until_;
   std::int64_t files_ = 0;
   std::int64_t bytes_ = 0;
   std::string last_parent_;  // made already; entries of a directory follow each other
   std::vector<std::pair<std::string, std::string>> hard_links_;
-  std::vector<std::pair<std::string, std::string>> symbolic_links_;
+  // By where it stands, from the top, without "." and "..".
+  std::map<std::string, std::string> symbolic_links_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace galen::host {
 
@@ -25,18 +26,25 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// What an archive may hold at most.
+// What every file, directory and link takes of a disk besides its bytes, as it is counted here.
+inline constexpr std::int64_t kInodeBytes = 4096;
+
+// What an archive may hold at most, and what it may take.
 struct ArchiveLimits {
+  // Files, links and directories: also those that no entry names, because one lies below them.
   std::int64_t files = 200'000;
-  std::int64_t bytes = std::int64_t{32} << 30;
+  std::int64_t bytes = std::int64_t{32} << 30;  // with kInodeBytes for each of them
+  int depth = 64;                               // parts of a path
+  absl::Duration time = absl::Minutes(10);
 };
 
 // Unpacks a .tar, .tar.gz, .tar.zst or .zip of a hostile author into the empty directory
 // `directory`. What it has unpacked when it fails stays there.
 //
 // INVALID_ARGUMENT it is no such archive, is cut off or damaged, names a place outside, holds
-// links that leave it or anything but files, directories and links; RESOURCE_EXHAUSTED it holds
-// more than `limits`, or the disk is full; NOT_FOUND, PERMISSION_DENIED the archive itself.
+// links that leave it (alone, or one through another) or anything but files, directories and links;
+// RESOURCE_EXHAUSTED it holds or takes more than `limits`, or the disk is full; NOT_FOUND,
+// PERMISSION_DENIED the archive itself.
 absl::Status Unpack(const std::string& archive, const std::string& directory,
                     const ArchiveLimits& limits);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/text.h"
+#include "common/host/secrets.h"
 #include "common/knowledge/clean_result.h"
 #include "common/knowledge/limits.h"
 
@@ -19,6 +20,10 @@ using v1::FindingSpec;
 // The one word that stands for a number (see Compare).
 constexpr absl::string_view kUnlimited = "unlimited";
 
+// Of raw output, what is searched for secrets beyond what is kept of it: one that is cut in two is
+// found by its beginning.
+constexpr std::size_t kBeyondExcerpt = 4096;
+
 CheckResult::Status StatusOfError(const absl::Status& error) {
   switch (error.code()) {
     case absl::StatusCode::kNotFound:
@@ -29,6 +34,17 @@ CheckResult::Status StatusOfError(const absl::Status& error) {
     default:
       return CheckResult::ERROR;
   }
+}
+
+// Names and devices hold none.
+void TakeOutSecrets(Finding& finding) {
+  if (finding.has_text_value()) {
+    finding.set_text_value(host::WithoutSecrets(finding.text_value()));
+  } else if (finding.has_event_value()) {
+    std::string& text = *finding.mutable_event_value()->mutable_text();
+    text = host::WithoutSecrets(text);
+  }
+  if (!finding.expected().empty()) finding.set_expected(host::WithoutSecrets(finding.expected()));
 }
 
 bool HasDeclaredType(const Finding& finding, const FindingSpec& spec) {
@@ -61,7 +77,7 @@ CheckResult ResultWithoutFindings(absl::string_view check, absl::string_view nod
   result.set_check(std::string(check));
   result.set_node(std::string(node));
   result.set_status(status);
-  result.set_message(CleanText(message, kMaxMessageBytes));
+  result.set_message(host::WithoutSecrets(CleanText(message, kMaxMessageBytes)));
   return result;
 }
 
@@ -96,10 +112,13 @@ CheckResult MakeResult(const v1::Check& spec, absl::string_view node,
     if (finding.unit().empty()) finding.set_unit(found->second->unit());
     finding.mutable_subject();  // there is always one, if only an empty one
     CleanFinding(finding);
+    TakeOutSecrets(finding);
     *result.add_findings() = std::move(finding);
   }
-  result.set_excerpt(CleanText(output->excerpt, kMaxExcerptBytes));
-  for (std::string& wanted : output->wanted) result.add_wanted(std::move(wanted));
+  result.set_excerpt(
+      CleanText(host::WithoutSecrets(CleanText(output->excerpt, kMaxExcerptBytes + kBeyondExcerpt)),
+                kMaxExcerptBytes));
+  for (const std::string& wanted : output->wanted) result.add_wanted(host::WithoutSecrets(wanted));
   for (galen::v1::Course& course : output->courses) *result.add_courses() = std::move(course);
   CleanCourses(result);
   CleanWanted(result);

@@ -6,6 +6,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/knowledge/files.h"
 #include "common/knowledge/parse.h"
 
 namespace galen::knowledge {
@@ -23,7 +25,53 @@ constexpr absl::string_view kBaseRateKeys[] = {"of", "seen", "asked"};
 constexpr absl::string_view kComplaintsKeys[] = {"label", "told"};
 constexpr absl::string_view kIncidentKeys[] = {
     "id",           "title",      "description", "logs", "environment", "label", "labels_secondary",
-    "verification", "resolution", "reference",   "date"};
+    "verification", "resolution", "reference",   "date", "tenant_texts"};
+constexpr std::size_t kLearnedId = 16;  // characters of a digest
+constexpr absl::string_view kTenantTextsKeys[] = {"tenant",     "title",       "description",
+                                                  "logs",       "environment", "verification",
+                                                  "resolution", "reference"};
+
+void ReadEnvironment(const FileContext& context, const Fields& fields,
+                     google::protobuf::Map<std::string, std::string>& words) {
+  const YamlNode* const environment = fields.Find("environment");
+  if (environment == nullptr) return;
+  std::vector<absl::string_view> names;
+  for (const YamlNode& key : environment->keys) names.push_back(key.scalar);
+  const Fields values(context, *environment, "map of the environment", names);
+  for (absl::string_view name : names) words[std::string(name)] = values.Text(name);
+}
+
+void ReadTenantTexts(const FileContext& context, const YamlNode& node, v1::TenantTexts& texts) {
+  const Fields fields(context, node, "texts of a tenant", kTenantTextsKeys);
+  texts.set_tenant(fields.RequiredText("tenant"));
+  texts.set_title(fields.Text("title"));
+  texts.set_description(fields.Text("description"));
+  fields.Texts("logs", *texts.mutable_logs());
+  ReadEnvironment(context, fields, *texts.mutable_environment());
+  fields.Texts("verification", *texts.mutable_verification());
+  texts.set_resolution(fields.Text("resolution"));
+  texts.set_reference(fields.Text("reference"));
+}
+
+// Earlier releases learned from a diagnosis in the words of its tenant, for all to see.
+void KeepForItsTenant(v1::PastIncident& incident) {
+  absl::string_view tenant = incident.reference();
+  if (!absl::ConsumePrefix(&tenant, "tenants/")) return;
+  v1::TenantTexts& texts = *incident.mutable_tenant_texts();
+  texts.set_tenant(std::string(tenant.substr(0, tenant.find('/'))));
+  texts.set_title(incident.title());
+  texts.set_description(incident.description());
+  texts.mutable_logs()->Swap(incident.mutable_logs());
+  texts.mutable_environment()->swap(*incident.mutable_environment());
+  texts.mutable_verification()->Swap(incident.mutable_verification());
+  texts.set_resolution(incident.resolution());
+  texts.set_reference(incident.reference());
+  incident.clear_description();
+  incident.clear_resolution();
+  incident.clear_reference();
+  incident.set_title(incident.label());
+  incident.set_id(absl::StrCat("learned-", Sha256(texts.reference()).substr(0, kLearnedId)));
+}
 
 void ReadWhere(const Fields& fields, v1::SignalPattern& signal) {
   const YamlNode* where = fields.Find("where");
@@ -194,20 +242,17 @@ void ParseIncidents(const FileContext& context, const Fields& file, Entries& ent
     incident.set_title(fields.Text("title"));
     incident.set_description(fields.Text("description"));
     fields.Texts("logs", *incident.mutable_logs());
-    if (const YamlNode* environment = fields.Find("environment"); environment != nullptr) {
-      std::vector<absl::string_view> names;
-      for (const YamlNode& key : environment->keys) names.push_back(key.scalar);
-      const Fields words(context, *environment, "map of the environment", names);
-      for (absl::string_view name : names) {
-        (*incident.mutable_environment())[std::string(name)] = words.Text(name);
-      }
-    }
+    ReadEnvironment(context, fields, *incident.mutable_environment());
     incident.set_label(fields.RequiredText("label"));
     fields.Texts("labels_secondary", *incident.mutable_labels_secondary());
     fields.Texts("verification", *incident.mutable_verification());
     incident.set_resolution(fields.Text("resolution"));
     incident.set_reference(fields.Text("reference"));
     incident.set_date(fields.Date("date"));
+    if (const YamlNode* own = fields.Find("tenant_texts"); own != nullptr) {
+      ReadTenantTexts(context, *own, *incident.mutable_tenant_texts());
+    }
+    if (!incident.has_tenant_texts()) KeepForItsTenant(incident);
     SetSource(context, node->line, *incident.mutable_source());
     if (!incident.id().empty()) entries.incidents.push_back(std::move(incident));
   }

@@ -11,9 +11,9 @@ namespace galen::knowledge {
 namespace {
 
 constexpr absl::string_view kCheckKeys[] = {
-    "name",     "title",      "kind",    "reads",   "needs",  "intrusive",
-    "cost",     "findings",   "command", "file",    "in_job", "parameters",
-    "occupies", "time_limit", "exec",    "compare", "data",   "family"};
+    "name",     "title",   "kind", "reads",  "needs",        "intrusive", "cost",
+    "findings", "command", "file", "in_job", "parameters",   "occupies",  "time_limit",
+    "exec",     "compare", "data", "family", "customer_sees"};
 constexpr absl::string_view kParameterKeys[] = {"name",    "type", "unit", "description",
                                                 "default", "min",  "max",  "choices"};
 constexpr absl::string_view kExecKeys[] = {"argv",      "time",   "memory_mib", "output_kib",
@@ -160,6 +160,8 @@ void ParseChecks(const FileContext& context, const Fields& file, Entries& entrie
     }
     check.set_occupies(fields.Text("occupies"));
     check.set_family(fields.Text("family"));
+    check.set_customer_sees(
+        fields.OneOf("customer_sees", AudienceWords()).value_or(v1::Check::AUDIENCE_UNSPECIFIED));
     for (const YamlNode* parameter : fields.Entries("parameters")) {
       ReadParameter(context, *parameter, check);
     }

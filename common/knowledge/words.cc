@@ -19,6 +19,8 @@ constexpr Word<Rule::Op> kOps[] = {
 constexpr Word<Check::Kind> kKinds[] = {{"native", Check::NATIVE}, {"extract", Check::EXTRACT},
                                         {"promql", Check::PROMQL}, {"log", Check::LOG},
                                         {"exec", Check::EXEC},     {"history", Check::HISTORY}};
+constexpr Word<Check::Audience> kAudiences[] = {
+    {"verdict", Check::VERDICT}, {"findings", Check::FINDINGS}, {"excerpt", Check::EXCERPT}};
 constexpr Word<galen::v1::Where> kWheres[] = {{"description", galen::v1::DESCRIPTION},
                                               {"job_log", galen::v1::JOB_LOG},
                                               {"kernel_log", galen::v1::KERNEL_LOG},
@@ -82,6 +84,7 @@ std::size_t Distance(absl::string_view a, absl::string_view b) {
 
 absl::Span<const Word<Rule::Op>> OpWords() { return kOps; }
 absl::Span<const Word<Check::Kind>> KindWords() { return kKinds; }
+absl::Span<const Word<Check::Audience>> AudienceWords() { return kAudiences; }
 absl::Span<const Word<galen::v1::Where>> WhereWords() { return kWheres; }
 absl::Span<const Word<galen::v1::Strength>> StrengthWords() { return kStrengths; }
 absl::Span<const Word<galen::v1::SignalRole>> RoleWords() { return kRoles; }

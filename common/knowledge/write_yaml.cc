@@ -299,7 +299,9 @@ std::string CheckText(const v1::Check& check) {
   }
   if (check.intrusive()) absl::StrAppend(&out, Spaces(kIn), "intrusive: true\n");
   absl::StrAppend(&out, TextLine(kIn, "occupies", check.occupies()),
-                  TextLine(kIn, "family", check.family()), TextLine(kIn, "file", check.file()));
+                  TextLine(kIn, "family", check.family()),
+                  TextLine(kIn, "customer_sees", WordOf(AudienceWords(), check.customer_sees())),
+                  TextLine(kIn, "file", check.file()));
   if (!check.command().empty()) {
     absl::StrAppend(&out, Spaces(kIn), "command: ", FlowList(check.command()), "\n");
   }
@@ -312,25 +314,39 @@ std::string CheckText(const v1::Check& check) {
   return out;
 }
 
+std::string EnvironmentText(int indent,
+                            const google::protobuf::Map<std::string, std::string>& environment) {
+  if (environment.empty()) return "";
+  std::string out = absl::StrCat(Spaces(indent), "environment:\n");
+  const std::map<std::string, std::string> sorted(environment.begin(), environment.end());
+  for (const auto& [key, value] : sorted) {
+    absl::StrAppend(&out, YamlText(indent + 2, YamlScalar(key), value));
+  }
+  return out;
+}
+
 std::string IncidentText(const v1::PastIncident& incident) {
   constexpr int kIn = 4;
   std::string out = absl::StrCat("  - id: ", YamlScalar(incident.id()), "\n");
   absl::StrAppend(
       &out, TextLine(kIn, "date", incident.date()), TextLine(kIn, "title", incident.title()),
       TextLine(kIn, "description", incident.description()), List(kIn, "logs", incident.logs()));
-  if (!incident.environment().empty()) {
-    absl::StrAppend(&out, Spaces(kIn), "environment:\n");
-    const std::map<std::string, std::string> sorted(incident.environment().begin(),
-                                                    incident.environment().end());
-    for (const auto& [key, value] : sorted) {
-      absl::StrAppend(&out, YamlText(kIn + 2, YamlScalar(key), value));
-    }
-  }
+  absl::StrAppend(&out, EnvironmentText(kIn, incident.environment()));
   absl::StrAppend(&out, TextLine(kIn, "label", incident.label()),
                   List(kIn, "labels_secondary", incident.labels_secondary()),
                   List(kIn, "verification", incident.verification()),
                   TextLine(kIn, "resolution", incident.resolution()),
                   TextLine(kIn, "reference", incident.reference()));
+  if (!incident.has_tenant_texts()) return out;
+  const v1::TenantTexts& own = incident.tenant_texts();
+  constexpr int kBelow = kIn + 2;
+  absl::StrAppend(&out, Spaces(kIn), "tenant_texts:\n", TextLine(kBelow, "tenant", own.tenant()),
+                  TextLine(kBelow, "title", own.title()),
+                  TextLine(kBelow, "description", own.description()),
+                  List(kBelow, "logs", own.logs()), EnvironmentText(kBelow, own.environment()),
+                  List(kBelow, "verification", own.verification()),
+                  TextLine(kBelow, "resolution", own.resolution()),
+                  TextLine(kBelow, "reference", own.reference()));
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "common/kube/answer.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/json_depth.h"
 #include "common/base/retry_hint.h"
 #include "common/base/text.h"
@@ -9,6 +10,8 @@ namespace galen::kube {
 namespace {
 
 constexpr int kMostNesting = 200;
+// Of all pods of a large cluster, as its own server tells them.
+constexpr std::size_t kMostValues = std::size_t{1} << 23;
 constexpr std::size_t kMostMessage = 1000;
 
 absl::StatusCode CodeOf(int code, absl::string_view reason) {
@@ -58,7 +61,7 @@ absl::StatusOr<Json> ParseObject(absl::string_view text) {
     return absl::DataLossError(
         absl::StrCat("what the API server sent nests deeper than ", kMostNesting, " levels"));
   }
-  Json object = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  Json object = ParseJson(text, {.depth = kMostNesting, .values = kMostValues});
   if (!object.is_object()) return absl::DataLossError("the answer is not a JSON object");
   return object;
 }

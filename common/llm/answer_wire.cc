@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/llm/wire.h"
@@ -22,16 +23,11 @@ constexpr std::size_t kMostModels = 1000;
 constexpr std::size_t kMostDimensions = 65536;
 // Deeper than any answer of the protocol; what is deeper is cut off by the parser, unread.
 constexpr int kMostDepth = 32;
+constexpr std::size_t kMostValues = std::size_t{1} << 22;
 
-// A document whose depth is bounded. Discarded when it is no JSON.
+// Discarded when it is no JSON. Embeddings are many numbers.
 Json Parse(absl::string_view text) {
-  bool too_deep = false;
-  const auto watch = [&too_deep](int depth, Json::parse_event_t, const Json&) {
-    if (depth > kMostDepth) too_deep = true;
-    return !too_deep;
-  };
-  Json parsed = Json::parse(text.begin(), text.end(), watch, /*allow_exceptions=*/false);
-  return too_deep ? Json(Json::value_t::discarded) : parsed;
+  return ParseJson(text, {.depth = kMostDepth, .values = kMostValues});
 }
 
 const Json* Find(const Json& object, const char* name) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/llm/http_client.h"
@@ -31,7 +32,7 @@ constexpr Structured kWays[] = {Structured::kJsonSchema, Structured::kStructured
                                 Structured::kWords};
 
 bool KeepsToSchema(const std::string& text) {
-  const Json answer = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json answer = ParseJson(text);
   if (!answer.is_object() || answer.size() != 1) return false;
   const auto verdict = answer.find("verdict");
   return verdict != answer.end() && (*verdict == "alpha-17" || *verdict == "beta-29");

@@ -4,8 +4,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/host/secrets.h"
 #include "common/llm/wire.h"
 
 namespace galen::llm {
@@ -119,8 +121,7 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
   // The words about the schema go to the instructions at the beginning, before all foreign text.
   std::string words;
   if (request.schema.has_value()) {
-    OrderedJson schema =
-        OrderedJson::parse(request.schema->schema, nullptr, /*allow_exceptions=*/false);
+    OrderedJson schema = ParseJson<OrderedJson>(request.schema->schema);
     if (!schema.is_object()) {
       return absl::InvalidArgumentError(
           absl::StrCat("schema ", request.schema->name, ": is no JSON object"));
@@ -138,9 +139,10 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
       return absl::InvalidArgumentError("a message is not UTF-8; clean foreign text first");
     }
     const bool add = !words.empty() && has_system && &message == &request.messages.front();
-    messages.push_back(
-        {{"role", std::string(NameOf(message.role))},
-         {"content", add ? absl::StrCat(message.content, "\n\n", words) : message.content}});
+    // Whoever made the text: what goes to a model goes to another party.
+    const std::string content = host::WithoutSecrets(message.content);
+    messages.push_back({{"role", std::string(NameOf(message.role))},
+                        {"content", add ? absl::StrCat(content, "\n\n", words) : content}});
   }
   body["messages"] = std::move(messages);
   return Dump(body);
@@ -156,7 +158,7 @@ absl::StatusOr<std::string> EmbedBody(const EmbedRequest& request, absl::string_
     if (text.empty() || !IsUtf8(text)) {
       return absl::InvalidArgumentError("a text to embed is empty or not UTF-8");
     }
-    input.push_back(text);
+    input.push_back(host::WithoutSecrets(text));
   }
   body["input"] = std::move(input);
   return Dump(body);

@@ -82,6 +82,15 @@ inline constexpr Description kHttpRefused = {
     "galen_http_refused_total", MetricType::Counter,
     "Requests that were refused before they were read whole: too large, or not HTTP", "", kGateway};
 
+inline constexpr Description kHttpUnauthenticated = {
+    "galen_http_unauthenticated_total", MetricType::Counter,
+    "Requests whose credential was refused, or that brought none", "", kGateway};
+inline constexpr Description kUnsealed = {
+    "galen_store_unsealed_total", MetricType::Counter,
+    "Records of the store (API keys, decisions about actions) that Galen did not write, and that "
+    "were refused",
+    "", kGateway};
+
 inline constexpr Description kWebhookDeliveries = {
     "galen_webhook_deliveries_total", MetricType::Counter,
     "Deliveries of webhooks, by what became of them", "endpoint,outcome", kGateway};

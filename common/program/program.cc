@@ -7,6 +7,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/file_limit.h"
 #include "common/base/locks.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
@@ -25,6 +26,7 @@ namespace galen::program {
 
 int Run(absl::string_view name, absl::FunctionRef<absl::Status()> serve) {
   ForgetLockOrders();
+  RaiseFileLimit();
   const absl::StatusOr<log::Format> format =
       log::ParseFormat(absl::GetFlag(FLAGS_log_format), STDERR_FILENO);
   log::Configure(std::string(name), format.value_or(log::Format::kText));

@@ -94,6 +94,7 @@ absl::StatusOr<v1::PresumeAnswer> BuiltinReasoner::Presume(const v1::PresumeQues
   LentEvidence<v1::HistoryQuestion> history(question.evidence());
   *history->mutable_incident() = question.incident();
   history->set_max_causes(kSimilarCauses);
+  history->set_tenant(question.tenant());
   GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer similar, ProposeFromHistory(*history, deadline));
   const Asked asked(*this, question);
   return reasoner::Presume(asked.the_case(), question, similar);

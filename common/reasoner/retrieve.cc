@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,6 +31,29 @@ std::string TextOf(const PastIncident& incident) {
   return text;
 }
 
+// In memory; empty where there is none.
+retrieval::View ViewOf(const std::vector<retrieval::Document>& documents,
+                       const retrieval::HashedEmbedder& embedder) {
+  const auto builder = retrieval::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
+  for (const retrieval::Document& document : documents) {
+    // Fails only for one without an id, and lint refuses that.
+    builder->Add(document, embedder).IgnoreError();
+  }
+  if (!builder->Finish({}).ok()) return {};
+  auto segment = retrieval::Segment::FromBytes(builder->bytes(), "the history of the knowledge");
+  if (!segment.ok()) return {};
+  return retrieval::View({*std::move(segment)}, {}, 0);
+}
+
+// Of the knowledge. Tickets that a site loaded are the words of whoever filed them.
+std::string TitleOf(const knowledge::Knowledge& knowledge, const retrieval::Document& document) {
+  const auto& incidents = knowledge.base().incidents();
+  const bool known =
+      std::any_of(incidents.begin(), incidents.end(),
+                  [&](const PastIncident& incident) { return incident.id() == document.id; });
+  return known ? absl::StrCat(" (", IncidentOf(document).title(), ")") : "";
+}
+
 }  // namespace
 
 retrieval::Document DocumentOf(const PastIncident& incident) {
@@ -41,6 +65,7 @@ retrieval::Document DocumentOf(const PastIncident& incident) {
     document.text.resize(retrieval::kMaxTextBytes);  // no more of it is read
   }
   PastIncident rest = incident;
+  rest.clear_tenant_texts();
   rest.clear_description();
   rest.clear_logs();
   rest.clear_environment();
@@ -55,24 +80,52 @@ PastIncident IncidentOf(const retrieval::Document& document) {
   return incident;
 }
 
+retrieval::Document TenantDocumentOf(const PastIncident& incident) {
+  const knowledge::v1::TenantTexts& own = incident.tenant_texts();
+  PastIncident told = incident;
+  told.clear_tenant_texts();
+  told.set_title(own.title());
+  told.set_description(own.description());
+  *told.mutable_logs() = own.logs();
+  *told.mutable_environment() = own.environment();
+  *told.mutable_verification() = own.verification();
+  told.set_resolution(own.resolution());
+  told.set_reference(own.reference());
+  return DocumentOf(told);
+}
+
 HistoryIndex::HistoryIndex(absl::Span<const PastIncident* const> incidents,
                            const retrieval::Store* confirmed)
     : confirmed_(confirmed) {
-  const auto builder =
-      retrieval::SegmentBuilder::ToMemory(embedder_.name(), embedder_.dimensions());
+  std::map<std::string, std::vector<retrieval::Document>> of_tenants;
+  std::vector<retrieval::Document> of_all;
   for (const PastIncident* incident : incidents) {
-    // Fails only for one without an id, and lint refuses that.
-    builder->Add(DocumentOf(*incident), embedder_).IgnoreError();
+    of_all.push_back(DocumentOf(*incident));
+    if (!incident->has_tenant_texts()) continue;
+    of_tenants[incident->tenant_texts().tenant()].push_back(TenantDocumentOf(*incident));
   }
-  if (!builder->Finish({}).ok()) return;
-  auto segment = retrieval::Segment::FromBytes(builder->bytes(), "the history of the knowledge");
-  if (segment.ok()) known_ = retrieval::View({*std::move(segment)}, {}, 0);
+  known_ = ViewOf(of_all, embedder_);
+  for (const auto& [tenant, documents] : of_tenants) {
+    of_tenants_.emplace(tenant, ViewOf(documents, embedder_));
+  }
 }
 
-std::vector<retrieval::Hit> HistoryIndex::Search(absl::string_view query, size_t limit) const {
-  const retrieval::View view =
+std::vector<retrieval::Hit> HistoryIndex::Search(absl::string_view query, absl::string_view tenant,
+                                                 size_t limit) const {
+  retrieval::View view =
       confirmed_ == nullptr ? known_ : retrieval::View::Join(known_, confirmed_->view());
-  return retrieval::Search(view, embedder_, query, {.limit = limit}).hits;
+  const auto own = of_tenants_.find(tenant);
+  const bool has_own = own != of_tenants_.end();
+  if (has_own) view = retrieval::View::Join(view, own->second);
+  std::vector<retrieval::Hit> hits =
+      retrieval::Search(view, embedder_, query, {.limit = has_own ? 2 * limit : limit}).hits;
+  if (!has_own) return hits;
+  // In Galen's words and in the tenant's it is one incident.
+  std::set<std::string> seen;
+  std::erase_if(hits,
+                [&](const retrieval::Hit& hit) { return !seen.insert(hit.document.id).second; });
+  if (hits.size() > limit) hits.resize(limit);
+  return hits;
 }
 
 std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
@@ -114,7 +167,8 @@ std::string QueryText(const galen::v1::Incident& incident, const galen::v1::Evid
 v1::HistoryAnswer ProposeCauses(const knowledge::Knowledge& knowledge, const HistoryIndex& index,
                                 const v1::HistoryQuestion& question) {
   return CausesOf(knowledge,
-                  index.Search(QueryText(question.incident(), question.evidence()), kCandidates),
+                  index.Search(QueryText(question.incident(), question.evidence()),
+                               question.tenant(), kCandidates),
                   question);
 }
 
@@ -153,7 +207,7 @@ v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge, std::vector<re
     cause.set_probability(std::min(0.5, found.score));
     const retrieval::Document& nearest = hits[found.hits[0]].document;
     cause.set_reason(absl::StrCat(
-        "resembles ", nearest.id, " (", IncidentOf(nearest).title(), ")",
+        "resembles ", nearest.id, TitleOf(knowledge, nearest),
         found.hits.size() > 1 ? absl::StrCat(" and ", found.hits.size() - 1, " more") : "",
         bonus.contains(found.label) ? ", and messages in the texts speak for it" : ""));
     for (const size_t hit : found.hits) cause.add_incidents(hits[hit].document.id);

@@ -1,6 +1,8 @@
 #ifndef COMMON_REASONER_RETRIEVE_H_
 #define COMMON_REASONER_RETRIEVE_H_
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,10 @@ namespace galen::reasoner {
 // environment; the payload is the rest of it, as a PastIncident. Pure.
 retrieval::Document DocumentOf(const knowledge::v1::PastIncident& incident);
 
+// What a tenant said of a past incident, as such a document: for diagnoses of that tenant alone.
+// Pure.
+retrieval::Document TenantDocumentOf(const knowledge::v1::PastIncident& incident);
+
 // What the payload of such a document says; empty when it is none.
 knowledge::v1::PastIncident IncidentOf(const retrieval::Document& document);
 
@@ -32,13 +38,16 @@ class HistoryIndex {
   explicit HistoryIndex(absl::Span<const knowledge::v1::PastIncident* const> incidents,
                         const retrieval::Store* confirmed = nullptr);
 
-  // The incidents that resemble `query`, best first, at most `limit`.
-  std::vector<retrieval::Hit> Search(absl::string_view query, size_t limit) const;
+  // The incidents that resemble `query`, best first, at most `limit`, each once. What a tenant said
+  // of its own is searched for `tenant` alone.
+  std::vector<retrieval::Hit> Search(absl::string_view query, absl::string_view tenant,
+                                     size_t limit) const;
 
  private:
   const retrieval::HashedEmbedder embedder_;
   const retrieval::Store* const confirmed_;
   retrieval::View known_;
+  std::map<std::string, retrieval::View, std::less<>> of_tenants_;
 };
 
 // The same of a site's incidents alone.

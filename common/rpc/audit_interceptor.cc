@@ -4,9 +4,11 @@
 #include <grpcpp/server_context.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "common/rpc/authorizer.h"
@@ -44,12 +46,11 @@ class AuditInterceptor final : public grpc::experimental::Interceptor {
       SeeCaller(*methods->GetRecvInitialMetadata());
     }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE) &&
-        rule_ != nullptr && !rule_->tenant_field.empty()) {
+        rule_ != nullptr) {
       // The request as the method will get it. It is a generated message, whose one base class is
       // Message: both have the same address.
       if (const void* request = methods->GetRecvMessage()) {
-        record_.resource =
-            FieldOf(*static_cast<const google::protobuf::Message*>(request), rule_->tenant_field);
+        record_.resource = ResourceOf(*static_cast<const google::protobuf::Message*>(request));
       }
     }
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
@@ -62,6 +63,14 @@ class AuditInterceptor final : public grpc::experimental::Interceptor {
   }
 
  private:
+  // The tenant's; else the node that the request is of, and where that says to be.
+  std::string ResourceOf(const google::protobuf::Message& request) const {
+    if (!rule_->tenant_field.empty()) return FieldOf(request, rule_->tenant_field);
+    const std::string node = FieldOf(request, "node");
+    const std::string address = FieldOf(request, "address");
+    return address.empty() ? node : absl::StrCat(node, " at ", address);
+  }
+
   void SeeCaller(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
     const auto trace = metadata.find("traceparent");
     if (trace != metadata.end()) {
@@ -70,9 +79,11 @@ class AuditInterceptor final : public grpc::experimental::Interceptor {
     record_.address = info_.server_context()->peer();
     const auto connection = info_.server_context()->auth_context();
     grpc::string_ref uri;
-    if (connection != nullptr && PeerOf(*connection, uri).has_value()) {
-      record_.peer.assign(uri.data(), uri.size());
-    }
+    if (connection == nullptr) return;
+    const std::optional<security::Identity> peer = PeerOf(*connection, uri);
+    if (!peer.has_value()) return;
+    record_.peer.assign(uri.data(), uri.size());
+    record_.asker = AskerOf(peer->role, metadata);
   }
 
   security::AuditLog& audit_;

@@ -87,12 +87,22 @@ grpc::Status Authorizer::Refuse(grpc::StatusCode code, const InputMetadata& meta
     const auto trace = metadata.find("traceparent");
     if (trace != metadata.end()) record.trace = TraceIdOf(View(trace->second));
     record.peer = std::string(peer);
+    if (const auto identity = security::ParseIdentity(peer)) {
+      record.asker = AskerOf(identity->role, metadata);
+    }
     record.method = std::string(method);
     record.outcome = absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
     record.reason = reason;
     audit_->Put(record);
   }
   return {code, reason};
+}
+
+std::string AskerOf(security::Role peer,
+                    const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
+  if (peer != security::Role::kGateway) return "";
+  const auto found = metadata.find(security::kAskerKey);
+  return found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
 }
 
 std::string TraceIdOf(absl::string_view traceparent) {

@@ -4,6 +4,7 @@
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/security/auth_metadata_processor.h>
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -45,6 +46,10 @@ class Authorizer final : public grpc::AuthMetadataProcessor {
   Mutex mu_;
   absl::flat_hash_map<std::string, absl::Time> expiries_ ABSL_GUARDED_BY(mu_);  // by certificate
 };
+
+// For whom a gateway asks, by the call's metadata (security::kAskerKey); "" of any other peer.
+std::string AskerOf(security::Role peer,
+                    const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
 
 // The trace id of a W3C `traceparent` header (https://www.w3.org/TR/trace-context/), "" when it is
 // none.

@@ -43,8 +43,8 @@ class PeerVerifier final : public grpc::experimental::ExternalCertificateVerifie
     if (uris.size() == 1) {
       const auto found = security::ParseIdentity({uris[0].data(), uris[0].size()});
       if (found.has_value() && found->domain == domain_ && found->role == peer_.role &&
-          (found->instance.empty() || peer_.instance.empty() ||
-           found->instance == peer_.instance)) {
+          (peer_.instance.empty() || found->instance == peer_.instance ||
+           (peer_.or_any && found->instance.empty()))) {
         return grpc::Status::OK;
       }
     }
@@ -182,6 +182,8 @@ std::string Security::ClaimFor(absl::string_view resource, security::Role audien
 }
 
 TenantGuard* Security::guard() const { return tls() ? &parts_->guard : nullptr; }
+
+security::AuditLog* Security::audit() const { return parts_->audit.get(); }
 
 const security::WarrantSigner* Security::warrant_signer() const {
   return tls() ? &parts_->warrant_signer : nullptr;

@@ -22,6 +22,7 @@ class ServerInterceptorFactoryInterface;
 }  // namespace grpc
 
 namespace galen::security {
+class AuditLog;
 class WarrantSigner;
 class WarrantVerifier;
 }  // namespace galen::security
@@ -51,8 +52,10 @@ struct SecurityOptions {
 // Whom a channel must find at the other end.
 struct Peer {
   security::Role role;
-  // The instance that its identity must have if it has any; "" no matter which.
+  // The instance that its identity must have; "" no matter which.
   std::string instance = "";
+  // Whether one without an instance will do as well: then it may be any of its role.
+  bool or_any = false;
 };
 
 // How a program proves who it is and decides whom to talk to; one for all its servers and channels,
@@ -86,6 +89,9 @@ class Security {
 
   // For the services of this program that act for tenants; null without certificates.
   TenantGuard* guard() const;
+
+  // Where who did what is written down besides calls; null without one.
+  security::AuditLog* audit() const;
 
   // For who signs approvals, and who believes them; null without certificates.
   const security::WarrantSigner* warrant_signer() const;

@@ -1,6 +1,7 @@
 #include "common/store/names.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/text.h"
 
 namespace galen::store {
 
@@ -40,7 +41,7 @@ absl::Status MovedOnError(absl::string_view name, std::int64_t last, std::int64_
 
 absl::Status BadPageTokenError(absl::string_view token) {
   return absl::InvalidArgumentError(
-      absl::StrCat("page_token: \"", token, "\" was not given by this store"));
+      absl::StrCat("page_token: \"", CleanText(token, 200), "\" was not given by this store"));
 }
 
 }  // namespace galen::store

@@ -213,13 +213,18 @@ absl::StatusOr<std::vector<bool>> RedisEventLog::Exist(const std::vector<std::st
 absl::StatusOr<EventLog::Page> RedisEventLog::List(absl::string_view parent, int page_size,
                                                    absl::string_view page_token) {
   std::int64_t before = INT64_MAX;
-  if (!page_token.empty() && (!absl::SimpleAtoi(page_token, &before) || before < 1)) {
-    return BadPageTokenError(page_token);
-  }
   const std::string key = keys_.Listing(parent);
+  if (!page_token.empty()) {
+    // The last name of the page before: its place among all tenants' diagnoses would tell how many
+    // the others have.
+    const std::string name(page_token);
+    GALEN_ASSIGN_OR_RETURN(const redis::Reply place,
+                           client_.Run(redis::Read(key, {"ZSCORE", key, name})));
+    if (!place.IsText()) return BadPageTokenError(page_token);
+    GALEN_ASSIGN_OR_RETURN(before, Number(name, place.text));
+  }
   const std::size_t wanted = static_cast<std::size_t>(page_size);
   Page page;
-  std::int64_t last = 0;
   for (;;) {
     // One more tells whether there is another page.
     GALEN_ASSIGN_OR_RETURN(
@@ -239,10 +244,9 @@ absl::StatusOr<EventLog::Page> RedisEventLog::List(absl::string_view parent, int
       GALEN_ASSIGN_OR_RETURN(before, Number(names[i], reply.elements[2 * i + 1].text));
       if (!exist[i]) continue;  // its creation never came to an end
       if (page.names.size() == wanted) {
-        page.next_page_token = absl::StrCat(last);
+        page.next_page_token = page.names.back();
         return page;
       }
-      last = before;
       page.names.push_back(std::move(names[i]));
     }
     if (names.size() <= wanted) return page;

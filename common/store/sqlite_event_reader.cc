@@ -115,24 +115,28 @@ absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventReader::ReadNow(
 absl::StatusOr<EventLog::Page> SqliteEventReader::List(absl::string_view parent, int page_size,
                                                        absl::string_view page_token) {
   std::int64_t before = INT64_MAX;
-  if (!page_token.empty() && (!absl::SimpleAtoi(page_token, &before) || before < 1)) {
-    return BadPageTokenError(page_token);
-  }
   MutexLock lock(*mu_);
+  if (!page_token.empty()) {
+    // The last name of the page before: its number would tell how many diagnoses others have.
+    if (!parent.empty() && ParentOf(page_token) != parent) return BadPageTokenError(page_token);
+    Statement::Run find(statements_->find);
+    find.Bind(1, page_token);
+    GALEN_ASSIGN_OR_RETURN(const bool found, find.Next());
+    if (!found) return BadPageTokenError(page_token);
+    before = find.Int(0);
+  }
   Statement::Run run(parent.empty() ? statements_->list_all : statements_->list);
   if (!parent.empty()) run.Bind(1, parent);
   run.Bind(2, before);
   run.Bind(3, std::int64_t{page_size} + 1);  // one more tells whether there is another page
   EventLog::Page page;
-  std::int64_t last = 0;
   for (;;) {
     GALEN_ASSIGN_OR_RETURN(const bool more, run.Next());
     if (!more) return page;
     if (static_cast<int>(page.names.size()) == page_size) {
-      page.next_page_token = absl::StrCat(last);
+      page.next_page_token = page.names.back();
       return page;
     }
-    last = run.Int(0);
     page.names.push_back(run.Text(1));
   }
 }

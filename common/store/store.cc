@@ -1,5 +1,9 @@
 #include "common/store/store.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -13,11 +17,30 @@
 namespace galen::store {
 namespace {
 
+// What tenants sent is for the owner of the file alone. One that is there already keeps its mode.
+std::vector<std::string> KeepPrivate(const std::string& file) {
+  if (file.empty() || file[0] == ':') return {};  // in memory
+  // (Only of a new file: to close a descriptor of one that is in use gives up SQLite's locks.)
+  const int made = open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (made >= 0) close(made);
+  struct stat there {};
+  if (made >= 0 || stat(file.c_str(), &there) != 0 || !S_ISREG(there.st_mode) ||
+      (there.st_mode & (S_IRWXG | S_IRWXO)) == 0) {
+    return {};
+  }
+  return {
+      "others of this machine may read what tenants sent: chmod 600 it, and what stands beside "
+      "it under its name"};
+}
+
 class SqliteStore final : public Store {
  public:
   SqliteStore(std::string file, std::unique_ptr<EventLog> events,
-              std::unique_ptr<SqliteTables> tables)
-      : file_(std::move(file)), events_(std::move(events)), tables_(std::move(tables)) {}
+              std::unique_ptr<SqliteTables> tables, std::vector<std::string> warnings)
+      : file_(std::move(file)),
+        events_(std::move(events)),
+        tables_(std::move(tables)),
+        warnings_(std::move(warnings)) {}
 
   EventLog& events() override { return *events_; }
   WorkQueue& work() override { return *work_; }
@@ -85,9 +108,11 @@ absl::StatusOr<std::unique_ptr<Store>> OpenStore(absl::string_view where) {
     return store;
   }
   const std::string file(where);
+  std::vector<std::string> warnings = KeepPrivate(file);
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<EventLog> events, SqliteEventLog::Open(file));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<SqliteTables> tables, SqliteTables::Open(file));
-  return std::make_unique<SqliteStore>(file, std::move(events), std::move(tables));
+  return std::make_unique<SqliteStore>(file, std::move(events), std::move(tables),
+                                       std::move(warnings));
 }
 
 std::string DescribeStore(absl::string_view where) {

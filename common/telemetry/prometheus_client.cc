@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/json_access.h"
 #include "common/base/json_depth.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
@@ -258,7 +259,7 @@ absl::StatusOr<std::string> PrometheusClient::Status(const std::string& page, co
 
 absl::StatusOr<std::string> PrometheusClient::Flag(const std::string& flag, const Call& call) {
   GALEN_ASSIGN_OR_RETURN(const std::string text, Status("flags", call));
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = ParseJson(text);
   const auto pointer = nlohmann::json::json_pointer("/data") / flag;
   if (json.is_discarded() || !json.contains(pointer) || !json[pointer].is_string()) {
     return absl::DataLossError(absl::StrCat(name(), ": its flags cannot be read"));
@@ -268,7 +269,7 @@ absl::StatusOr<std::string> PrometheusClient::Flag(const std::string& flag, cons
 
 absl::StatusOr<PrometheusClient::Head> PrometheusClient::HeadTimes(const Call& call) {
   GALEN_ASSIGN_OR_RETURN(const std::string text, Status("tsdb", call));
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = ParseJson(text);
   const nlohmann::json::json_pointer first("/data/headStats/minTime");
   const nlohmann::json::json_pointer last("/data/headStats/maxTime");
   if (json.is_discarded() || !json.contains(first) || !json.contains(last) ||

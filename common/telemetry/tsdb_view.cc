@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/json_depth.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 
@@ -43,8 +43,7 @@ bool ReadTimes(const std::string& path, absl::Time& first, absl::Time& last) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
-  if (JsonNestsDeeperThan(text.str(), 32)) return false;
-  const auto meta = nlohmann::json::parse(text.str(), nullptr, false);
+  const auto meta = ParseJson(text.str());
   if (!meta.is_object() || !meta.contains("minTime") || !meta.contains("maxTime")) return false;
   if (!meta["minTime"].is_number_integer() || !meta["maxTime"].is_number_integer()) return false;
   first = absl::FromUnixMillis(meta["minTime"].get<std::int64_t>());

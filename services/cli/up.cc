@@ -1,9 +1,12 @@
 #include "services/cli/up.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/file_limit.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
 #include "common/metrics/process.h"
@@ -44,6 +47,13 @@ absl::Status Serve(const LocalMesh::Options& mesh_options, const UpOptions& opti
 ExitCode ServeMesh(const LocalMesh::Options& mesh, const UpOptions& options,
                    metrics::Registry& numbers) {
   log::Configure("galen", options.log_format);
+  RaiseFileLimit();
+  if (geteuid() == 0) {
+    log::Warning(absl::StrCat(
+        "this runs as root: whoever reaches ", options.address,
+        " has files of root read and quoted; start it as another user where others use the "
+        "machine (docs/security.md)"));
+  }
   LocalMesh::Options with_reload = mesh;
   with_reload.reload = true;
   with_reload.log = true;

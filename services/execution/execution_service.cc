@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/rpc/authorizer.h"
@@ -19,6 +20,7 @@
 #include "common/trace/trace.h"
 #include "services/execution/cancel_list.h"
 #include "services/execution/flow.h"
+#include "services/execution/mesh_view.h"
 
 namespace galen::execution {
 namespace {
@@ -54,17 +56,45 @@ rpc::ServerStream<galen::v1::CheckResult>* StreamResults(grpc::CallbackServerCon
   return stream.get();
 }
 
-// A node speaks for the host of its certificate alone, where that names one.
-absl::Status CheckSpeaker(const grpc::CallbackServerContext& context, const std::string& node) {
+// Who it is that speaks for a node.
+enum class Speaker { kTheNode, kAnyNode, kWithoutTls };
+
+// A node speaks for the host of its certificate alone. One that names no host could be any node:
+// whoever takes it from one machine speaks for all of them.
+absl::StatusOr<Speaker> SpeakerOf(const grpc::CallbackServerContext& context,
+                                  const std::string& node, bool shared_certificates) {
+  grpc::string_ref uri;
+  const std::shared_ptr<const grpc::AuthContext> connection = context.auth_context();
+  if (connection == nullptr) return Speaker::kWithoutTls;
+  const std::optional<security::Identity> peer = rpc::PeerOf(*connection, uri);
+  if (!peer.has_value()) return Speaker::kWithoutTls;
+  if (peer->instance == node && !node.empty()) return Speaker::kTheNode;
+  if (!peer->instance.empty()) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "node ", CleanText(node, 64), ": the caller's certificate is of node ", peer->instance));
+  }
+  if (shared_certificates) return Speaker::kAnyNode;
+  return absl::PermissionDeniedError(
+      absl::StrCat("node ", CleanText(node, 64),
+                   ": the caller's certificate names no node, so it could be any; give it one of "
+                   "its own (galen certs new DIR --node HOST), or start execution with "
+                   "--shared_node_certificates (docs/security.md)"));
+}
+
+// The gateway speaks for people beyond the edge, and is the one program that the internet reaches:
+// of single checks it has those that only read, and has them look where the catalogue says.
+absl::Status CheckGateway(const grpc::CallbackServerContext& context,
+                          const v1::RunChecksRequest& request) {
+  if (!request.allow_intrusive() && !request.allow_busy() && request.parameters().empty()) {
+    return absl::OkStatus();
+  }
   grpc::string_ref uri;
   const std::shared_ptr<const grpc::AuthContext> connection = context.auth_context();
   if (connection == nullptr) return absl::OkStatus();
   const std::optional<security::Identity> peer = rpc::PeerOf(*connection, uri);
-  if (!peer.has_value() || peer->instance.empty() || peer->instance == node) {
-    return absl::OkStatus();
-  }
-  return absl::PermissionDeniedError(absl::StrCat(
-      "node ", CleanText(node, 64), ": the caller's certificate is of node ", peer->instance));
+  if (!peer.has_value() || peer->role != security::Role::kGateway) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      "a caller of role gateway has checks that only read run, without parameters");
 }
 
 absl::Status NoRoster() {
@@ -75,13 +105,15 @@ absl::Status NoRoster() {
 
 ExecutionServiceImpl::ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch,
                                            Executor& executor, rpc::TenantGuard* guard,
-                                           Roster* roster, DryRuns* dry_runs)
+                                           Roster* roster, DryRuns* dry_runs,
+                                           RegistrationRules rules)
     : runner_(runner),
       watch_(watch),
       executor_(executor),
       guard_(guard),
       roster_(roster),
-      dry_runs_(dry_runs) {}
+      dry_runs_(dry_runs),
+      rules_(std::move(rules)) {}
 
 grpc::ServerUnaryReactor* ExecutionServiceImpl::ResolveNodes(grpc::CallbackServerContext* context,
                                                              const v1::ResolveNodesRequest* request,
@@ -96,7 +128,8 @@ grpc::ServerUnaryReactor* ExecutionServiceImpl::ResolveNodes(grpc::CallbackServe
 grpc::ServerWriteReactor<galen::v1::CheckResult>* ExecutionServiceImpl::RunChecks(
     grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
   const trace::Scope scope(rpc::WorkOf(*context));
-  const absl::Status allowed = rpc::CheckTenant(guard_, *context, request->diagnosis());
+  absl::Status allowed = CheckGateway(*context, *request);
+  if (allowed.ok()) allowed = rpc::CheckTenant(guard_, *context, request->diagnosis());
   return StreamResults(
       context, allowed, [&](absl::Time deadline, auto on_result, auto done, const auto& flow) {
         return runner_.RunChecks(*request, deadline, std::move(on_result), std::move(done), flow);
@@ -155,16 +188,49 @@ grpc::ServerUnaryReactor* ExecutionServiceImpl::DryRunRepair(grpc::CallbackServe
   return reactor;
 }
 
+void ExecutionServiceImpl::TellMoved(const grpc::CallbackServerContext& context,
+                                     const std::string& node, const std::string& from,
+                                     const std::string& to) const {
+  const std::string news = absl::StrCat("node ", node, " moved from ", from, " to ", to);
+  rules_.tell(news);
+  if (rules_.audit == nullptr) return;
+  security::AuditRecord record;
+  record.time = absl::Now();
+  grpc::string_ref uri;
+  if (const auto connection = context.auth_context();
+      connection != nullptr && rpc::PeerOf(*connection, uri).has_value()) {
+    record.peer.assign(uri.data(), uri.size());
+  }
+  record.address = context.peer();
+  record.method = "/galen.execution.v1.ExecutionService/RegisterNode";
+  record.resource = node;
+  record.outcome = "OK";
+  record.reason = news;
+  rules_.audit->Put(record);
+}
+
 grpc::ServerUnaryReactor* ExecutionServiceImpl::RegisterNode(grpc::CallbackServerContext* context,
                                                              const v1::RegisterNodeRequest* request,
                                                              v1::RegisterNodeResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
     if (roster_ == nullptr) return NoRoster();
-    GALEN_RETURN_IF_ERROR(CheckSpeaker(*context, request->node()));
+    GALEN_RETURN_IF_ERROR(CheckRegistration(request->node(), request->address()));
+    GALEN_ASSIGN_OR_RETURN(const Speaker speaker,
+                           SpeakerOf(*context, request->node(), rules_.shared_certificates));
+    GALEN_ASSIGN_OR_RETURN(const std::string address,
+                           OwnAddress(request->address(), context->peer(), rules_.networks));
     const absl::Duration ttl =
         absl::Seconds(request->ttl().seconds()) + absl::Nanoseconds(request->ttl().nanos());
-    GALEN_ASSIGN_OR_RETURN(const absl::Duration again,
-                           roster_->Register(request->node(), request->address(), ttl));
+    const absl::StatusOr<Roster::Registered> registered =
+        roster_->Register(request->node(), address, ttl, speaker != Speaker::kAnyNode);
+    if (absl::IsAlreadyExists(registered.status())) {
+      rules_.tell(absl::StrCat("refused: ", registered.status().message()));
+    }
+    GALEN_RETURN_IF_ERROR(registered.status());
+    if (!registered->moved_from.empty()) {
+      TellMoved(*context, request->node(), registered->moved_from, address);
+    }
+    const absl::Duration again = registered->again_in;
     const std::int64_t seconds = absl::ToInt64Seconds(again);
     response->mutable_again_in()->set_seconds(seconds);
     response->mutable_again_in()->set_nanos(
@@ -178,8 +244,13 @@ grpc::ServerUnaryReactor* ExecutionServiceImpl::WithdrawNode(grpc::CallbackServe
                                                              v1::WithdrawNodeResponse*) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
     if (roster_ == nullptr) return NoRoster();
-    GALEN_RETURN_IF_ERROR(CheckSpeaker(*context, request->node()));
-    return roster_->Withdraw(request->node(), request->address());
+    GALEN_RETURN_IF_ERROR(CheckRegistration(request->node(), request->address()));
+    GALEN_RETURN_IF_ERROR(
+        SpeakerOf(*context, request->node(), rules_.shared_certificates).status());
+    // By whom it registered: what stands elsewhere is another's.
+    GALEN_ASSIGN_OR_RETURN(const std::string address,
+                           OwnAddress(request->address(), context->peer(), rules_.networks));
+    return roster_->Withdraw(request->node(), address);
   });
 }
 

@@ -2,11 +2,16 @@
 #define SERVICES_EXECUTION_EXECUTION_SERVICE_H_
 
 #include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "common/base/executor.h"
 #include "common/rpc/tenant_guard.h"
+#include "common/security/audit/audit_log.h"
 #include "galen/execution/v1/execution.grpc.pb.h"
 #include "services/execution/check_runner.h"
+#include "services/execution/own_address.h"
 #include "services/execution/repairs/dry_runs.h"
 #include "services/execution/roster.h"
 #include "services/execution/watch_nodes.h"
@@ -23,6 +28,18 @@ inline constexpr std::size_t kMaxQueuedResults = 200000;
 // Events of nodes that may wait for a slow caller.
 inline constexpr std::size_t kMaxQueuedEvents = 4096;
 
+// Who may register which node.
+struct RegistrationRules {
+  // Whether a certificate of role node without an instance is taken for that of any node.
+  bool shared_certificates = false;
+  // Where nodes may be besides where they call from (own_address.h).
+  std::vector<Network> networks;
+  // Where it is written down that a node moved; null nowhere.
+  security::AuditLog* audit = nullptr;
+  // Gets the same as a sentence.
+  std::function<void(const std::string& news)> tell = [](const std::string&) {};
+};
+
 // gRPC's side of CheckRunner, NodeWatch, Roster and DryRuns: conversion only.
 class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService {
  public:
@@ -31,7 +48,7 @@ class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService 
   // `dry_runs` null: there are none.
   ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch, Executor& executor,
                        rpc::TenantGuard* guard = nullptr, Roster* roster = nullptr,
-                       DryRuns* dry_runs = nullptr);
+                       DryRuns* dry_runs = nullptr, RegistrationRules rules = {});
   grpc::ServerUnaryReactor* ResolveNodes(grpc::CallbackServerContext* context,
                                          const v1::ResolveNodesRequest* request,
                                          v1::ResolveNodesResponse* response) override;
@@ -52,12 +69,16 @@ class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService 
                                          v1::WithdrawNodeResponse* response) override;
 
  private:
+  void TellMoved(const grpc::CallbackServerContext& context, const std::string& node,
+                 const std::string& from, const std::string& to) const;
+
   const CheckRunner& runner_;
   NodeWatch& watch_;
   Executor& executor_;
   rpc::TenantGuard* const guard_;
   Roster* const roster_;
   DryRuns* const dry_runs_;
+  const RegistrationRules rules_;
 };
 
 }  // namespace galen::execution

@@ -1,6 +1,7 @@
 // galen-execution: serves ExecutionService.
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
+#include "common/store/seal.h"
 #include "common/store/store.h"
 #include "services/execution/execution_service.h"
 #include "services/execution/history_checks.h"
@@ -53,6 +55,12 @@ ABSL_FLAG(std::string, store, ":memory:",
           "(docs/store.md), an SQLite file, or memory, which is enough for one replica.");
 ABSL_FLAG(std::string, advertise, "",
           "HOST:PORT where the other replicas reach this one; empty: that of --listen.");
+ABSL_FLAG(bool, shared_node_certificates, false,
+          "Take a certificate of role node that names no host for that of any node. Whoever gets "
+          "at it on one machine then speaks for all of them (docs/security.md).");
+ABSL_FLAG(std::vector<std::string>, node_networks, {},
+          "Networks that nodes may register addresses of besides the one that they call from, by "
+          "comma: 10.4.0.0/16.");
 ABSL_FLAG(int, max_channels, 1024,
           "Connections to node executors that are kept open although no call uses them.");
 ABSL_FLAG(int, max_node_calls, 1024,
@@ -80,6 +88,11 @@ ABSL_FLAG(std::vector<std::string>, node_actions, {},
           "What is carried out on nodes by their executors once a person approved it, of the "
           "knowledge's actions/*.yaml, NAME,...; the gateway's --node_actions offers it, and "
           "galen-node's --repairs allows it (docs/repair.md).");
+ABSL_FLAG(std::string, store_seal, "",
+          "The gateway's --store_seal: the key that decisions about actions are sealed with. "
+          "Required with --node_actions and a Redis (docs/security.md).");
+ABSL_FLAG(bool, unsealed_store, false,
+          "Believe decisions about actions that stand in a Redis without a seal.");
 ABSL_FLAG(int, repairs_at_once, 2, "Nodes of the whole fleet that are repaired at the same time.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
@@ -127,6 +140,27 @@ absl::StatusOr<std::unique_ptr<Repairs>> OpenRepairs(store::Records& records,
   return repairs;
 }
 
+absl::StatusOr<RegistrationRules> RulesFromFlags(const rpc::Security& security) {
+  RegistrationRules rules;
+  rules.shared_certificates = absl::GetFlag(FLAGS_shared_node_certificates);
+  if (rules.shared_certificates && security.tls()) {
+    log::Warning(
+        "--shared_node_certificates: whoever gets at the certificate of one node speaks for every "
+        "node that has none of its own");
+  }
+  for (const std::string& text : absl::GetFlag(FLAGS_node_networks)) {
+    const absl::StatusOr<Network> network = ParseNetwork(text);
+    if (!network.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--node_networks: ", network.status().message()));
+    }
+    rules.networks.push_back(*network);
+  }
+  rules.audit = security.audit();
+  rules.tell = [](const std::string& news) { log::Warning(news); };
+  return rules;
+}
+
 absl::Status Serve() {
   const std::vector<std::string> roots = absl::GetFlag(FLAGS_bundle_root);
   if (roots.empty() && !absl::GetFlag(FLAGS_bundle_readers).empty()) {
@@ -145,12 +179,14 @@ absl::Status Serve() {
   if (absl::GetFlag(FLAGS_max_channels) < 1 || absl::GetFlag(FLAGS_max_node_calls) < 1) {
     return absl::InvalidArgumentError("--max_channels and --max_node_calls: must be 1 or more");
   }
+  GALEN_ASSIGN_OR_RETURN(const RegistrationRules rules, RulesFromFlags(**security));
   // `host`: the node that must answer there, "" no matter which.
   const auto connect =
-      [&security](const std::string& address,
-                  const std::string& host) -> absl::StatusOr<std::unique_ptr<clients::NodeClient>> {
-    GALEN_ASSIGN_OR_RETURN(auto channel,
-                           rpc::Connect(address, **security, {security::Role::kNode, host}));
+      [&security, shared = rules.shared_certificates](
+          const std::string& address,
+          const std::string& host) -> absl::StatusOr<std::unique_ptr<clients::NodeClient>> {
+    GALEN_ASSIGN_OR_RETURN(
+        auto channel, rpc::Connect(address, **security, {security::Role::kNode, host, shared}));
     return clients::MakeGrpcNodeClient(std::move(channel));
   };
   NodeRegistry::Addresses nodes;
@@ -234,7 +270,8 @@ absl::Status Serve() {
   GALEN_ASSIGN_OR_RETURN(const std::vector<actions::RunAction> offered, LoadOffered(*directories));
   DryRuns dry_runs(offered, clock, SeeNodes(runner), AskNodesAtOnce(registry),
                    CheckNodesAtOnce(runner), DryRuns::Options());
-  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &roster, &dry_runs);
+  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &roster, &dry_runs,
+                               rules);
   knowledge::Reloader reloader({.directories = *directories,
                                 .cache_directory = knowledge::DefaultCacheDirectory(),
                                 .apply =
@@ -245,8 +282,18 @@ absl::Status Serve() {
                                 .tell = [](const std::string& news) { log::Info(news); }},
                                **knowledge);
   reloader.Start();
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Seal> seal,
+                         store::OpenSeal(absl::GetFlag(FLAGS_store_seal), (*store)->IsShared(),
+                                         absl::GetFlag(FLAGS_unsealed_store) || offered.empty()));
+  const std::unique_ptr<store::Records> sealed =
+      seal ? store::SealRecords((*store)->records(), *seal,
+                                [](const std::string& what) {
+                                  log::Warning(absl::StrCat("not believed: ", what));
+                                })
+           : nullptr;
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Repairs> repairs,
-                         OpenRepairs((*store)->records(), offered, registry, runner, clock));
+                         OpenRepairs(sealed == nullptr ? (*store)->records() : *sealed, offered,
+                                     registry, runner, clock));
   metrics::Registry numbers;
   numbers.Add(metrics::QueueNumbers("calls", executor));
   numbers.Add(runner.metrics());

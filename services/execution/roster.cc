@@ -60,8 +60,9 @@ void Roster::Loop() {
   }
 }
 
-absl::StatusOr<absl::Duration> Roster::Register(absl::string_view node, absl::string_view address,
-                                                absl::Duration ttl) {
+absl::StatusOr<Roster::Registered> Roster::Register(absl::string_view node,
+                                                    absl::string_view address, absl::Duration ttl,
+                                                    bool may_move) {
   GALEN_RETURN_IF_ERROR(CheckRegistration(node, address));
   const absl::Duration life = TimeToLive(ttl);
   const std::string name(node);
@@ -72,8 +73,23 @@ absl::StatusOr<absl::Duration> Roster::Register(absl::string_view node, absl::st
                                                      ": as many nodes as execution keeps (",
                                                      options_.max_nodes, ") are registered"));
   }
-  pending_[name] = {name, std::string(address), clock_.Now() + life};
-  return life / 3;
+  Registered registered{.again_in = life / 3};
+  const absl::Time now = clock_.Now();
+  for (const Entries* entries : {&pending_, &known_}) {
+    const auto there = entries->find(name);
+    if (there == entries->end()) continue;
+    if (there->second.record != address && there->second.expires > now) {
+      registered.moved_from = there->second.record;
+    }
+    break;
+  }
+  if (!registered.moved_from.empty() && !may_move) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "node ", name, ": is at ", registered.moved_from, ", and does not move to ", address,
+        " before it is gone there: the caller's certificate does not say that it is this node"));
+  }
+  pending_[name] = {name, std::string(address), now + life};
+  return registered;
 }
 
 absl::Status Roster::Withdraw(absl::string_view node, absl::string_view address) {

@@ -50,9 +50,15 @@ class Roster {
   // Withdraws this replica, and does nothing more by itself.
   void Stop();
 
-  // Gives when to register again. Errors as of ExecutionService.RegisterNode.
-  absl::StatusOr<absl::Duration> Register(absl::string_view node, absl::string_view address,
-                                          absl::Duration ttl);
+  struct Registered {
+    absl::Duration again_in;
+    std::string moved_from;  // where it was until now, if that is elsewhere
+  };
+  // Errors as of ExecutionService.RegisterNode. `may_move`: whoever asks is known to be the node,
+  // so it may say that it is elsewhere now; else ALREADY_EXISTS while it is believed to be where it
+  // was.
+  absl::StatusOr<Registered> Register(absl::string_view node, absl::string_view address,
+                                      absl::Duration ttl, bool may_move = true);
   // Errors as of ExecutionService.WithdrawNode.
   absl::Status Withdraw(absl::string_view node, absl::string_view address);
 

@@ -21,4 +21,15 @@ std::shared_ptr<const prometheus::Collectable> HttpNumbers(
   });
 }
 
+std::shared_ptr<const prometheus::Collectable> AccessNumbers(
+    std::function<std::uint64_t()> unauthenticated, std::function<std::uint64_t()> unsealed) {
+  return metrics::SourceOf(
+      [unauthenticated = std::move(unauthenticated), unsealed = std::move(unsealed)] {
+        return std::vector<prometheus::MetricFamily>{
+            metrics::FamilyWith(metrics::kHttpUnauthenticated,
+                                {{{}, static_cast<double>(unauthenticated())}}),
+            metrics::FamilyWith(metrics::kUnsealed, {{{}, static_cast<double>(unsealed())}})};
+      });
+}
+
 }  // namespace galen::gateway

@@ -1,6 +1,7 @@
 #ifndef SERVICES_GATEWAY_GATEWAY_METRICS_H_
 #define SERVICES_GATEWAY_GATEWAY_METRICS_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -8,6 +9,10 @@
 #include "services/gateway/http/server.h"
 
 namespace galen::gateway {
+
+// Who was refused, and how many records of the store were not believed.
+std::shared_ptr<const prometheus::Collectable> AccessNumbers(
+    std::function<std::uint64_t()> unauthenticated, std::function<std::uint64_t()> unsealed);
 
 // What the HTTP server tells of its connections, under the names of common/metrics/catalogue.h.
 std::shared_ptr<const prometheus::Collectable> HttpNumbers(

@@ -1,7 +1,10 @@
 // galen-gateway: serves the public API over HTTP, and calls galen-orchestrator for it.
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "common/base/clock.h"
 #include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/file_limit.h"
 #include "common/base/status_macros.h"
 #include "common/base/timers.h"
 #include "common/clients/grpc_clients.h"
@@ -28,6 +32,7 @@
 #include "common/security/audit/audit_log.h"
 #include "common/security/loopback.h"
 #include "common/security/warrants/signer.h"
+#include "common/store/seal.h"
 #include "common/store/store.h"
 #include "galen/v1/action_service.pb.h"
 #include "galen/v1/check_service.pb.h"
@@ -35,6 +40,7 @@
 #include "services/gateway/access/key_access.h"
 #include "services/gateway/access/key_book.h"
 #include "services/gateway/access/store_rate_gate.h"
+#include "services/gateway/access/watched_access.h"
 #include "services/gateway/actions/action_upstream.h"
 #include "services/gateway/actions/outcome_desk.h"
 #include "services/gateway/api/api.h"
@@ -80,6 +86,13 @@ ABSL_FLAG(std::string, execution, "",
 ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
           "Required; several gateways share one.");
+ABSL_FLAG(std::string, store_seal, "",
+          "File with the key that API keys and decisions about actions are sealed with in the "
+          "store, which does not hold it; the same one for galen-execution, galen-watch and galen "
+          "keys (docs/security.md). Required with a Redis.");
+ABSL_FLAG(bool, unsealed_store, false,
+          "Believe what stands in a Redis without a seal: whoever may write there may then make "
+          "keys and approve actions.");
 ABSL_FLAG(
     std::vector<std::string>, knowledge, {},
     "Knowledge directories, by comma; later ones overlay earlier ones. For people to read; and "
@@ -142,7 +155,14 @@ absl::StatusOr<http::ServerOptions> HttpOptions() {
     return absl::InvalidArgumentError(
         "--max_connections, --http_threads, --threads: must be 1 or more");
   }
-  options.max_connections = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_connections));
+  const auto wanted = static_cast<std::size_t>(absl::GetFlag(FLAGS_max_connections));
+  const int files = RaiseFileLimit();
+  options.max_connections = http::ConnectionsWithin(wanted, files);
+  if (options.max_connections < wanted) {
+    log::Warning(absl::StrCat("--max_connections: ", options.max_connections, " instead of ",
+                              wanted, ", as this process may have ", files,
+                              " files open (ulimit -n, LimitNOFILE=)"));
+  }
   options.threads = absl::GetFlag(FLAGS_http_threads);
   options.tell = [](const std::string& news) { log::Info(news); };
   return options;
@@ -202,11 +222,11 @@ galen::actions::ActionBook::Sign SignBy(const security::WarrantSigner* signer) {
 
 // What is proposed to be done, and who approved it.
 struct Actions {
-  Actions(Upstream& mesh, store::Store& store, const galen::actions::NodeActions& offered,
+  Actions(Upstream& mesh, store::Records& records, const galen::actions::NodeActions& offered,
           const Clock& clock, security::AuditLog* audit, const security::WarrantSigner* signer,
           clients::ExecutionClient* execution)
-      : book(store.records(), offered, nullptr, SignBy(signer)),
-        outcomes(store.records()),
+      : book(records, offered, nullptr, SignBy(signer)),
+        outcomes(records),
         source(mesh),
         pool(std::in_place, /*threads=*/2, /*max_queued=*/1000),
         upstream(mesh, book, *pool, clock, audit, execution) {
@@ -289,7 +309,18 @@ absl::Status Serve() {
                          knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
   GALEN_ASSIGN_OR_RETURN(const Audience audience, Audience::Load(directories));
   const SystemClock clock;
-  KeyBook keys((*store)->journal());
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Seal> seal,
+                         store::OpenSeal(absl::GetFlag(FLAGS_store_seal), (*store)->IsShared(),
+                                         absl::GetFlag(FLAGS_unsealed_store)));
+  std::atomic<std::uint64_t> unsealed = 0;
+  const auto refused = [&unsealed](const std::string& what) {
+    unsealed.fetch_add(1, std::memory_order_relaxed);
+    log::Warning(absl::StrCat("not believed: ", what));
+  };
+  const std::unique_ptr<store::Records> sealed =
+      seal ? store::SealRecords((*store)->records(), *seal, refused) : nullptr;
+  store::Records& records = sealed == nullptr ? (*store)->records() : *sealed;
+  KeyBook keys((*store)->journal(), seal ? &*seal : nullptr, refused);
   GALEN_RETURN_IF_ERROR(keys.Refresh());
   if (keys.List().empty()) log::Warning("there is no API key yet: galen keys create makes one");
   KeyAccess key_access(keys, clock, [](const std::string& news) { log::Warning(news); });
@@ -300,7 +331,8 @@ absl::Status Serve() {
         issuers, key_access, clock, [](const std::string& news) { log::Warning(news); },
         OidcAccess::Options());
   }
-  Access& access = oidc == nullptr ? static_cast<Access&>(key_access) : *oidc;
+  WatchedAccess access(oidc == nullptr ? static_cast<Access&>(key_access) : *oidc, clock,
+                       [](const std::string& news) { log::Warning(news); });
   auto executor = std::make_unique<ThreadPool>(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
   StoreRateGate rates(
       (*store)->rates(), clock, *executor, rate_options, [](const absl::Status& problem) {
@@ -313,7 +345,7 @@ absl::Status Serve() {
       galen::actions::LoadNodeActions(directories, absl::GetFlag(FLAGS_node_actions)));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<clients::ExecutionClient> execution,
                          OpenExecution(**security));
-  Actions actions(*upstream, **store, offered, clock, audit->get(), (*security)->warrant_signer(),
+  Actions actions(*upstream, records, offered, clock, audit->get(), (*security)->warrant_signer(),
                   execution.get());
   CheckUpstream mesh(actions.upstream, execution.get());
   const auto* service = galen::v1::CreateDiagnosisRequest::descriptor()->file()->FindServiceByName(
@@ -329,7 +361,14 @@ absl::Status Serve() {
                                                         !absl::GetFlag(FLAGS_uploads).empty()));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<Uploads> uploads,
                          Uploads::Open(UploadOptions(), access, rates, clock));
+  // Null until the knowledge is read.
+  using Causes = std::set<std::string, std::less<>>;
+  Current<Causes> causes{std::shared_ptr<const Causes>()};
   Api::Options api_options;
+  api_options.is_cause = [&causes](absl::string_view label) {
+    const std::shared_ptr<const Causes> known = causes.Get();
+    return known == nullptr || known->contains(label);
+  };
   if (uploads != nullptr) {
     api_options.fill_in = [&uploads](const std::string& tenant,
                                      google::protobuf::Message& request) {
@@ -343,8 +382,16 @@ absl::Status Serve() {
   Api api(std::move(routes), mesh, access, rates, audience, std::move(openapi), api_options);
   http::Front front(api);
   if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
-  const std::unique_ptr<ReadableKnowledge> readable =
-      ReadableKnowledge::Open(directories, [](const std::string& news) { log::Info(news); });
+  const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open(
+      directories, [](const std::string& news) { log::Info(news); },
+      [&audience, &causes](const knowledge::Knowledge& knowledge) {
+        audience.Use(knowledge.base());
+        auto leaves = std::make_shared<Causes>();
+        for (const auto& label : knowledge.base().labels()) {
+          if (knowledge::IsLeaf(label)) leaves->insert(label.label());
+        }
+        causes.Set(std::move(leaves));
+      });
   Browse browse(access, (*store)->nodes(), clock, *executor,
                 readable == nullptr ? nullptr : &readable->shown(), uploads != nullptr);
   for (const char* const path : {"/v1/whoami/", "/v1/knowledge/", "/v1/nodes/"}) {
@@ -385,6 +432,8 @@ absl::Status Serve() {
   registry.Add(api.calls());
   if (hooks != nullptr) registry.Add(webhooks::NumbersOf(*hooks));
   registry.Add(HttpNumbers([&server] { return server->counts(); }));
+  registry.Add(AccessNumbers([&access] { return access.refused(); },
+                             [&unsealed] { return unsealed.load(std::memory_order_relaxed); }));
   auto metrics_server = program::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   log::Info(absl::StrCat("serving ", http_options.tls.certificate.empty() ? "HTTP" : "HTTPS",

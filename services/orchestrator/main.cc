@@ -33,6 +33,7 @@
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
 #include "common/trace/trace.h"
+#include "services/orchestrator/byte_quota.h"
 #include "services/orchestrator/orchestrator.h"
 #include "services/orchestrator/orchestrator_service.h"
 
@@ -87,6 +88,10 @@ ABSL_FLAG(
     int, max_running, 10'000,
     "Diagnoses that run here at the same time. More wait in the store, where any orchestrator "
     "may start them; of the tenants that wait, the one of which the fewest run is next.");
+ABSL_FLAG(
+    double, tenant_bytes_per_day, 512.0 * 1024 * 1024,
+    "Bytes that incidents of one tenant may take of the store in a day, by whatever door they "
+    "come; they come back evenly. Uploads are not in it. 0: no limit.");
 ABSL_FLAG(int, tenant_running, 1'000, "The same, of one tenant.");
 ABSL_FLAG(
     int, max_calls, 256,
@@ -222,6 +227,16 @@ absl::Status Serve() {
   options->on_cause = [&failure_book](const v1::Diagnosis& diagnosis) {
     return failure_book.Note(diagnosis);
   };
+  const double bytes_a_day = absl::GetFlag(FLAGS_tenant_bytes_per_day);
+  if (bytes_a_day < 0) {
+    return absl::InvalidArgumentError("--tenant_bytes_per_day: must be 0 (no limit) or more");
+  }
+  if (bytes_a_day > 0) {
+    options->take_bytes =
+        MakeByteQuota((*store)->rates(), clock, bytes_a_day, [](const absl::Status& problem) {
+          log::Warning(absl::StrCat("bytes of tenants are not counted: ", problem.message()));
+        });
+  }
   Orchestrator orchestrator((*store)->events(),
                             {*summarization, *planning, *execution, *reflection, *conclusion},
                             clock, executor, *options);

@@ -66,6 +66,9 @@ struct Options {
   // and logs are searched for messages only. An error refuses the request.
   std::function<absl::StatusOr<v1::Incident>(const v1::Incident& incident, const std::string& id)>
       take_evidence;
+  // Whether so many bytes more may be kept for a tenant ("tenants/acme"), and counts them; an error
+  // refuses the request. Missing: they may.
+  std::function<absl::Status(const std::string& parent, std::size_t bytes)> take_bytes;
   // Told of what becomes of a diagnosis: that it was accepted, and how it came to rest. Called on
   // any thread, which then works on that diagnosis (common/trace).
   std::function<void(absl::string_view news)> on_news;

@@ -142,6 +142,14 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
             " diagnoses wait, which is the limit: try again in ", absl::FormatDuration(kFullFor))),
         kFullFor);
   }
+  if (core_->options.take_bytes) {
+    if (absl::Status taken =
+            core_->options.take_bytes(request.parent(), request.diagnosis().ByteSizeLong());
+        !taken.ok()) {
+      tenant.shed.Add();
+      return taken;
+    }
+  }
   v1::DiagnosisEvent event;
   *event.mutable_event_time() = TimestampOf(core_->clock.Now());
   event.set_sequence(1);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/base/lent_evidence.h"
+#include "common/security/identity.h"
 #include "services/orchestrator/shared_evidence.h"
 #include "services/orchestrator/strategy.h"
 
@@ -70,12 +71,14 @@ execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state) {
 clients::Shared<planning::v1::ProposeFromHistoryRequest> HistoryRequestOf(const State& state) {
   auto request = WithEvidence<planning::v1::ProposeFromHistoryRequest>(state);
   request->set_max_causes(kHistoryCauses);
+  request->set_tenant(std::string(security::TenantOf(state.name)));
   return request;
 }
 
 clients::Shared<planning::v1::ProposeAtOnceRequest> AtOnceRequestOf(const State& state) {
   auto request = WithEvidence<planning::v1::ProposeAtOnceRequest>(state);
   request->set_max_causes(kHistoryCauses);
+  request->set_tenant(std::string(security::TenantOf(state.name)));
   return request;
 }
 

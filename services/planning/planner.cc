@@ -83,6 +83,7 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   question->set_max_causes(CausesWanted(request.max_causes()));
+  question->set_tenant(request.tenant());
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::HistoryAnswer answer,
                          reasoner_.ProposeFromHistory(*question, deadline));
   v1::ProposeFromHistoryResponse response;
@@ -112,6 +113,7 @@ absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   question->set_max_causes(CausesWanted(request.max_causes()));
+  question->set_tenant(request.tenant());
   std::map<std::string, const Label*> offered;
   for (const Label& label : knowledge_.base().labels()) {
     if (!knowledge::IsLeaf(label)) continue;

@@ -13,6 +13,7 @@
 #include "common/kube/client.h"
 #include "common/kube/config.h"
 #include "common/log/log.h"
+#include "common/store/seal.h"
 #include "services/watch/cluster/node_repairs.h"
 #include "services/watch/cluster/node_reporter.h"
 #include "services/watch/cluster/node_rules.h"
@@ -34,6 +35,12 @@ ABSL_FLAG(std::vector<std::string>, node_actions, {},
           "With --kubernetes: what is done to nodes once a person approved it, of the knowledge's "
           "kubernetes/actions.yaml, NAME,...; the gateway's --node_actions offers it.");
 
+ABSL_FLAG(std::string, store_seal, "",
+          "The gateway's --store_seal: the key that decisions about actions are sealed with. "
+          "Required with --node_actions and a Redis (docs/security.md).");
+ABSL_FLAG(bool, unsealed_store, false,
+          "Believe decisions about actions that stand in a Redis without a seal.");
+
 namespace galen::watch {
 namespace {
 
@@ -52,9 +59,15 @@ class Reporter final : public Kubernetes {
  public:
   Reporter(std::unique_ptr<kube::Client> client, store::Store& store, cluster::NodeRules rules,
            actions::NodeActions known, const Clock& clock,
-           const cluster::NodeReporter::Options& options)
+           const cluster::NodeReporter::Options& options, std::optional<store::Seal> seal)
       : client_(std::move(client)),
-        book_(store.records(), known),
+        seal_(std::move(seal)),
+        sealed_(seal_ ? store::SealRecords(store.records(), *seal_,
+                                           [](const std::string& what) {
+                                             Tell(absl::StrCat("not believed: ", what));
+                                           })
+                      : nullptr),
+        book_(sealed_ == nullptr ? store.records() : *sealed_, known),
         reporter_(*client_, store, std::move(rules), clock, options, &Tell) {
     if (known.actions.empty()) return;
     repairs_.emplace(*client_, book_, std::move(known), clock, cluster::NodeRepairs::Options(),
@@ -65,6 +78,8 @@ class Reporter final : public Kubernetes {
   static void Tell(const std::string& news) { log::Warning(news); }
 
   const std::unique_ptr<kube::Client> client_;
+  const std::optional<store::Seal> seal_;
+  const std::unique_ptr<store::Records> sealed_;  // null: there is no seal
   actions::ActionBook book_;
   cluster::NodeReporter reporter_;
   std::optional<cluster::NodeRepairs> repairs_;
@@ -87,8 +102,12 @@ absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(
   GALEN_ASSIGN_OR_RETURN(cluster::NodeRules rules, cluster::LoadNodeRules(knowledge));
   GALEN_ASSIGN_OR_RETURN(actions::NodeActions known,
                          actions::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
+  GALEN_ASSIGN_OR_RETURN(
+      std::optional<store::Seal> seal,
+      store::OpenSeal(absl::GetFlag(FLAGS_store_seal), store.IsShared(),
+                      absl::GetFlag(FLAGS_unsealed_store) || known.actions.empty()));
   return std::make_unique<Reporter>(std::move(client), store, std::move(rules), std::move(known),
-                                    clock, options);
+                                    clock, options, std::move(seal));
 }
 
 }  // namespace galen::watch

@@ -211,7 +211,7 @@ class Mesh:
         if tickets:
             config = tickets.config(self.scratch.name)
             gateways = [
-                start("gateway", f"gateway{i}", "galen-gateway", knowledge, f"--store={keeps(f'gateway {i}')}", f"--tickets={config}",
+                start("gateway", f"gateway{i}", "galen-gateway", knowledge, f"--store={keeps(f'gateway {i}')}", "--unsealed_store", f"--tickets={config}",
                       "--orchestrator=" + ",".join(way(f"gateway {i}", f"o{o}", orchestrator)
                                                    for o, orchestrator in enumerate(self.orchestrators)))
                 for i in range(2)]

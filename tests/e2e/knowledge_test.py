@@ -19,6 +19,11 @@ def documented_example():
         return re.search(r"```yaml\n(.*?)```\n", page.read(), re.DOTALL).group(1)
 
 
+def learned_of(diagnosis):
+    """The id of the past incident that is learned from a diagnosis."""
+    return "learned-" + hashlib.sha256(diagnosis.encode()).hexdigest()[:16]
+
+
 def proposal_of(diagnosis, label):
     """The id of the proposal that a diagnosis becomes when a person confirms that cause."""
     digest = hashlib.sha256(label.encode()).hexdigest()[:8]
@@ -281,7 +286,7 @@ class Curation(Site):
                                if hypothesis["origin"] == "HISTORY"
                                for similar in hypothesis["similarIncidents"]]
         first, before = history()
-        self.assertFalse([name for name in before if name.startswith("diagnosis-")])
+        self.assertFalse([name for name in before if name.startswith("learned-")])
         name = first["name"]
         nonsense = galen.galen("feedback", name, "--confirm", "NO.SUCH.CAUSE", "--by", "ada",
                                "--store", store, *knowledge)
@@ -290,7 +295,7 @@ class Curation(Site):
                               "Found water below the rack", "--store", store, "--site", self.site,
                               *knowledge)
         self.assertIn(f"its cause is {LEAK}, says ada", told.stdout)
-        incident = "diagnosis-" + name.rsplit("/", 1)[1]
+        incident = learned_of(name)
         _, unreviewed = history()
         self.assertNotIn(incident, unreviewed)
         self.kb("review", "--accept", proposal_of(name, LEAK), "--by", "bob")

@@ -89,7 +89,8 @@ class SecureMesh(unittest.TestCase):
         cls.certs = f"{cls.scratch.name}/certs"
         cls.audit = f"{cls.scratch.name}/audit.jsonl"
         certs("new", cls.certs)
-        cls.mesh = galen.Mesh(everywhere=(f"--certs={cls.certs}", f"--audit_log={cls.audit}"))
+        cls.mesh = galen.Mesh(everywhere=(f"--certs={cls.certs}", f"--audit_log={cls.audit}"),
+                              execution_arguments=("--shared_node_certificates",))
         cls.server = ("--server", cls.mesh.orchestrator.address)
 
     @classmethod

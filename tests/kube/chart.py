@@ -46,7 +46,9 @@ def helm(*arguments, **more):
 @functools.lru_cache(maxsize=None)
 def text(*arguments, chart=CHART, release="galen"):
     """The manifests, as helm prints them."""
-    run = helm("template", release, chart, "--namespace", NAMESPACE, "--kube-version", VERSIONS[0], *arguments)
+    # What has to be said, where a set of values does not say it.
+    said = () if "--values" in arguments or any("tenancy=" in one for one in arguments) else ("--set", "tenancy=single")
+    run = helm("template", release, chart, "--namespace", NAMESPACE, "--kube-version", VERSIONS[0], *said, *arguments)
     if run.returncode != 0:
         raise AssertionError(f"helm template {' '.join(arguments)}: {run.stderr}")
     return run.stdout

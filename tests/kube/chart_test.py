@@ -1,5 +1,6 @@
 """The chart helm/galen over every set of values in helm/galen/ci: it is what Kubernetes takes, what linters ask, and what the programs
 understand. Skipped where helm, kubeconform or kube-score are not there: `make kube-tools` gets them."""
+import hashlib
 import json
 import os
 import re
@@ -95,9 +96,10 @@ class WhatPodsMay(unittest.TestCase):
                 self.assertEqual(container["securityContext"]["capabilities"],
                                  {"drop": ["ALL"], "add": ["SYSLOG", "IPC_LOCK", "SYS_PTRACE"] if more else ["SYSLOG"]})
                 paths = {volume["hostPath"]["path"] for volume in spec["volumes"] if "hostPath" in volume}
-                self.assertEqual(paths, {"/sys", "/run/nvidia/driver"} if more else {"/sys"}, name)
+                certificates = {"/etc/galen/certs"} if name == "provider" else set()
+                self.assertEqual(paths, {"/sys", *certificates, *({"/run/nvidia/driver"} if more else ())}, name)
                 for mount in container["volumeMounts"]:
-                    if mount["name"] in ("sys", "nvidia-driver"):
+                    if mount["name"] in ("sys", "nvidia-driver", "certs"):
                         self.assertTrue(mount["readOnly"])
                 self.assertEqual(spec.get("hostNetwork", False), name == "host-network")
                 environment = {variable["name"]: variable.get("value") for variable in container["env"]}
@@ -182,7 +184,7 @@ class WhatPodsMay(unittest.TestCase):
 class WhatHangsTogether(unittest.TestCase):
     def test_every_reference_leads_somewhere(self):
         """Secrets are the site's, made by cert-manager, or by the chart: all else is made by the chart."""
-        given = {"registry", "audit", "galen-https", "galen-redis", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token", "training-jobs"}
+        given = {"registry", "audit", "galen-https", "galen-redis", "galen-seal", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token", "training-jobs"}
         for name, objects in every():
             there = {key(one) for one in objects}
             there |= {f"Secret/{one['metadata']['namespace']}/{one['spec']['secretName']}" for one in of(objects, "Certificate")}
@@ -212,7 +214,9 @@ class WhatHangsTogether(unittest.TestCase):
             for owner, pod in pods(objects):
                 for container in pod["spec"]["containers"]:
                     mounts = [mount["mountPath"] for mount in container["volumeMounts"]] + ["/usr/share/galen/knowledge"]
-                    for path in re.findall(r"(?<=[=,])/[a-z/._-]+", " ".join(container.get("args", []))):
+                    # --log_root is where alone files may be read: without uploads there are none.
+                    arguments = [argument for argument in container.get("args", []) if not argument.startswith("--log_root=")]
+                    for path in re.findall(r"(?<=[=,])/[a-z/._-]+", " ".join(arguments)):
                         self.assertTrue(any(path == mount or path.startswith(mount + "/") for mount in mounts), f"{name}: {key(owner)}: {path}")
 
     def test_selectors_choose_the_pods_of_their_component_alone(self):
@@ -274,7 +278,7 @@ class WhatHangsTogether(unittest.TestCase):
         [container] = named(objects, "Deployment", "galen-advisor")["spec"]["template"]["spec"]["containers"]
         given = flags(container)
         self.assertEqual((given["false_discoveries"], given["keep"]), ("0.01", "10000"))
-        self.assertTrue(given["store"].startswith("redis://galen@galen-redis."))
+        self.assertTrue(given["store"].startswith("redis://galen-advisor@galen-redis."))
         policy = named(objects, "NetworkPolicy", "galen-advisor")["spec"]
         asked = [rule["from"] for rule in policy["ingress"] if {"protocol": "TCP", "port": 50060} in rule["ports"]]
         self.assertEqual([one for peers in asked for one in peers if "ipBlock" in one], [{"ipBlock": {"cidr": "10.1.0.4/32"}}])
@@ -462,17 +466,89 @@ class WhatIsRefused(unittest.TestCase):
         "minimum: got 7, want 1,024": ["advisor.keep=7"],
         "does not match pattern": ["image.digests.node=latest"],
     }
+    # Against ci/provider.yaml.
+    OF_A_PROVIDER = {
+        "execution.tenantNodes must say": "execution.tenantNodes=null",
+        "customers' keys need TLS": "gateway.httpsSecret=",
+        "networkPolicy.gatewayFrom must say": "gateway.httpsSecret=,gateway.ingress.enabled=true,gateway.ingress.tlsSecret=a",
+        "networkPolicy.enabled must stay true": "networkPolicy.enabled=false",
+        "seal.existingSecret must name": "seal.existingSecret=",
+        "node.certificates.hostPath: with one certificate": "node.certificates.hostPath=",
+        "gateway.auditLog": "gateway.auditLog.enabled=false",
+        "orchestrator.auditLog": "orchestrator.auditLog.volume.emptyDir.sizeLimit=1Gi",
+    }
 
     def test_what_contradicts_itself_is_refused_with_what_to_do(self):
         for told, values in self.CASES.items():
-            run = chart.helm("template", "galen", CHART, "--kube-version", VERSIONS[0], *[f"--set={value}" for value in values])
+            run = chart.helm("template", "galen", CHART, "--kube-version", VERSIONS[0], "--set=tenancy=single", *[f"--set={value}" for value in values])
             self.assertNotEqual(run.returncode, 0, values)
             self.assertIn(told, run.stderr, values)
+
+    def test_a_provider_has_to_say_what_keeps_its_customers_apart(self):
+        self.assertIn("tenancy: say single", chart.helm("template", "galen", CHART, "--kube-version", VERSIONS[0]).stderr)
+        whole = ("--values", f"{CHART}/ci/provider.yaml")
+        self.assertTrue(render(*whole))
+        for told, value in self.OF_A_PROVIDER.items():
+            run = chart.helm("template", "galen", CHART, "--kube-version", VERSIONS[0], *whole, "--set", value)
+            self.assertNotEqual(run.returncode, 0, value)
+            self.assertIn(told, run.stderr, value)
+
+    def test_each_service_has_a_user_of_its_own_in_redis_and_no_others_password(self):
+        objects = render("--values", f"{CHART}/ci/model.yaml")
+        passwords = {}
+        for owner, pod in pods(objects):
+            text = json.dumps(pod["spec"]["containers"][0])
+            users = set(re.findall(r"redis://galen-([a-z]+)@", text))
+            mounted = [item["key"] for volume in pod["spec"]["volumes"] if volume["name"] == "redis" for item in volume["secret"]["items"]]
+            self.assertLessEqual(len(users), 1, key(owner))
+            self.assertEqual(set(mounted), users, key(owner))
+            passwords[component(owner)] = mounted
+        self.assertEqual(passwords["gateway"], ["gateway"])
+        self.assertEqual(passwords["planning"], ["cache"])
+        self.assertEqual(passwords["node"], [])
+        config = named(objects, "ConfigMap", "galen-redis")["data"]
+        self.assertIn("maxmemory 3072mb", config["redis.conf"])
+        for user in ("gateway", "cache"):
+            self.assertRegex(config["users.txt"], rf"(?m)^{user} +~galen:")
+
+    def test_redis_starts_only_with_a_password_for_each_user(self):
+        config = named(render(), "ConfigMap", "galen-redis")["data"]
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/users.txt", "w", encoding="utf-8") as file:
+                file.write(config["users.txt"])
+            names = re.findall(r"(?m)^([a-z]+) +~", config["users.txt"])
+            for name in names:
+                with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
+                    file.write(f"secret-of-{name}")
+            script = (config["start.sh"].replace("/etc/redis/users.txt", f"{folder}/users.txt").replace("/run/secrets/redis", folder)
+                      .replace("/run/redis/users.acl", f"{folder}/users.acl").replace("exec redis-server", "echo started"))
+            self.assertIn("started", subprocess.run(["sh", "-c", script], text=True, capture_output=True, check=True).stdout)
+            with open(f"{folder}/users.acl", encoding="utf-8") as file:
+                made = dict(line.split()[1:4:2] for line in file if " on #" in line)
+            self.assertEqual(made, {f"galen-{name}": "#" + hashlib.sha256(f"secret-of-{name}".encode()).hexdigest() for name in names})
+            with open(f"{folder}/{names[-1]}", "w", encoding="utf-8"):
+                pass  # empty
+            run = subprocess.run(["sh", "-c", script], text=True, capture_output=True, check=False)
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertIn(f"the secret has no password for {names[-1]}", run.stderr)
+
+    def test_the_key_of_the_seal_is_with_those_who_believe_in_it_and_not_with_redis(self):
+        has = {component(owner) for owner, pod in pods(render()) if any(volume["name"] == "seal" for volume in pod["spec"]["volumes"])}
+        self.assertEqual(has, {"gateway", "execution", "watch", "toolbox"})
+
+    def test_node_executors_share_a_certificate_only_where_that_is_said(self):
+        for arguments, shared in (((), True), (("--values", f"{CHART}/ci/provider.yaml"), False)):
+            objects = render(*arguments)
+            [execution] = named(objects, "Deployment", "galen-execution")["spec"]["template"]["spec"]["containers"]
+            self.assertEqual("--shared_node_certificates" in execution["args"], shared)
+            certs = [one for one in named(objects, "DaemonSet", "galen-node")["spec"]["template"]["spec"]["volumes"] if one["name"] == "certs"]
+            self.assertEqual("hostPath" in certs[0], not shared)
 
     def test_every_refusal_of_the_chart_is_among_them(self):
         with open(f"{CHART}/templates/_validation.tpl", encoding="utf-8") as file:
             for message in re.findall(r'fail "([^"]+)"', file.read()):
-                self.assertTrue(any(told in message for told in self.CASES), message)
+                told = ["tenancy: say single", *self.CASES, *self.OF_A_PROVIDER]
+                self.assertTrue(any(part in message.replace("%s", "gateway") for part in told), message)
 
     def test_an_older_kubernetes_is_refused(self):
         run = chart.helm("template", "galen", CHART, "--kube-version", "1.29.0")

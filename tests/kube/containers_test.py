@@ -84,14 +84,16 @@ class Containers(unittest.TestCase):
                                "--set", f"redis.image={REDIS}", "--set", "gateway.limits.diagnosesPerSecond=1000",
                                "--set", "gateway.limits.requestsPerSecond=10000",
                                "--set-json", "knowledge.overlay=" + json.dumps({"leak.yaml": check_of_a_site("site.leak")}))
-        made = certificates(cls.scratch.name, "new") | {"galen-redis": {"password": b"s3cret-of-the-test"}}
+        made = certificates(cls.scratch.name, "new") | {
+            "galen-redis": {user: b"s3cret-of-the-test" for user in ("gateway", "orchestrator", "execution", "watch", "advisor", "toolbox", "cache")},
+            "galen-seal": {"key": b"5" * 64}}
         cls.cluster = Cluster(objects, made, cls.scratch.name)
         cls.addClassCleanup(cls.cluster.close)
         # In one go, as `kubectl apply` does: who is early waits or is started again.
         started = [cls.cluster.start(one) for one in (*AGENTS, *AGENTS, "orchestrator", "orchestrator", "gateway", "gateway", "watch", "advisor", "bundles", "node",
                                                       "toolbox", "redis")]
         cls.cluster.await_ready(*started)
-        cls.key = cls.toolbox("galen keys create --store $STORE --tenant acme").stdout.strip()
+        cls.key = cls.toolbox("galen keys create --store $STORE --store-seal /etc/galen/seal/key --tenant acme").stdout.strip()
         for pod in cls.cluster.of("gateway"):  # which hear of it within about a second
             while subprocess.run(["curl", "-sf", "-H", f"Authorization: Bearer {cls.key}", f"http://{pod.address}:8080/v1/whoami"],
                                  capture_output=True, check=False).returncode != 0:
@@ -283,10 +285,10 @@ class Containers(unittest.TestCase):
         def ask(words, password=""):
             return docker("exec", redis.name, "sh", "-c", f"REDISCLI_AUTH={password} redis-cli {words}", check=False).stdout.strip()
 
-        for password, words in (("", "ping"), ("", "--user default ping"), ("s3cret-of-the-test", "--user default ping"), ("wrong", "--user galen ping")):
+        for password, words in (("", "ping"), ("", "--user default ping"), ("s3cret-of-the-test", "--user default ping"), ("wrong", "--user galen-gateway ping")):
             self.assertIn("NOAUTH", ask(words, password), words)
         for words in ("get other:key", "config set dir /tmp", "flushall", "keys '*'"):
-            self.assertIn("NOPERM", ask(f"--user galen {words}", "s3cret-of-the-test"), words)
+            self.assertIn("NOPERM", ask(f"--user galen-gateway {words}", "s3cret-of-the-test"), words)
 
     def test_y_redis_is_replaced_and_nothing_is_lost(self):
         upload = self.upload("cublas-ecc")

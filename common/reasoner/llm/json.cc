@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/json_depth.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -63,7 +64,7 @@ absl::StatusOr<Json> ParseObject(absl::string_view text) {
   if (text.empty()) return absl::InvalidArgumentError("the answer is empty");
   if (JsonNestsDeeperThan(text, kMaxDepth))
     return absl::InvalidArgumentError("the answer is nested too deeply");
-  Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
+  Json json = ParseJson(text);
   if (json.is_discarded()) return absl::InvalidArgumentError("the answer is not JSON");
   if (!json.is_object()) return absl::InvalidArgumentError("the answer is not a JSON object");
   return json;

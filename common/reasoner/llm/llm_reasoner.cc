@@ -46,6 +46,14 @@ void Keep(Causes& causes, int most) {
   if (causes.size() > most) causes.DeleteSubrange(most, causes.size() - most);
 }
 
+std::vector<const knowledge::v1::PastIncident*> Learned(const knowledge::Knowledge& knowledge) {
+  std::vector<const knowledge::v1::PastIncident*> learned;
+  for (const auto& incident : knowledge.base().incidents()) {
+    if (incident.has_tenant_texts()) learned.push_back(&incident);
+  }
+  return learned;
+}
+
 }  // namespace
 
 LlmReasoner::LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model,
@@ -57,6 +65,7 @@ LlmReasoner::LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& 
       history_(model.embedding == nullptr ? nullptr
                                           : std::make_unique<const EmbeddedHistory>(
                                                 knowledge, *model.embedding, model.cancellation)),
+      learned_(Learned(knowledge)),
       name_(absl::StrCat(rules.name(), " with ", asker_.ModelOf("conclude"))) {}
 
 template <typename Q>
@@ -128,10 +137,23 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::Past(const v1::HistoryQuestion& q
       history_->Search(query, kCandidates, question.spending(), deadline, embedded);
   v1::HistoryAnswer answer;
   if (hits.has_value()) {
+    std::vector<retrieval::Hit> by_words = learned_.Search(query, question.tenant(), kCandidates);
     if (confirmed_ != nullptr) {
       for (retrieval::Hit& hit : SearchConfirmed(*confirmed_, query, kCandidates)) {
-        hits->push_back(std::move(hit));
+        by_words.push_back(std::move(hit));
       }
+    }
+    for (retrieval::Hit& hit : by_words) {
+      const auto same = std::find_if(hits->begin(), hits->end(), [&](const retrieval::Hit& one) {
+        return one.document.id == hit.document.id;
+      });
+      if (same == hits->end()) {
+        hits->push_back(std::move(hit));
+      } else if (same->similarity < hit.similarity) {
+        *same = std::move(hit);
+      }
+    }
+    if (!by_words.empty()) {
       std::stable_sort(hits->begin(), hits->end(),
                        [](const retrieval::Hit& a, const retrieval::Hit& b) {
                          return a.similarity > b.similarity;
@@ -151,6 +173,7 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::ProposeFromHistory(
   LentEvidence<v1::HistoryQuestion> wider(question.evidence());
   *wider->mutable_incident() = question.incident();
   wider->set_max_causes(std::max(wanted, kOfferedCauses));
+  wider->set_tenant(question.tenant());
   *wider->mutable_spending() = question.spending();
   GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer offered, Past(*wider, deadline));
   v1::HistoryAnswer answer = offered;
@@ -179,6 +202,7 @@ absl::StatusOr<v1::PresumeAnswer> LlmReasoner::Presume(const v1::PresumeQuestion
   *wider->mutable_incident() = question.incident();
   *wider->mutable_choices() = question.choices();
   wider->set_max_causes(std::max(wanted, static_cast<int>(kOfferedLeaves)));
+  wider->set_tenant(question.tenant());
   GALEN_ASSIGN_OR_RETURN(const v1::PresumeAnswer offered, rules_.Presume(*wider, deadline));
   v1::PresumeAnswer answer = offered;
   Keep(*answer.mutable_causes(), wanted);

@@ -7,6 +7,7 @@
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/reasoner/reasoner.h"
+#include "common/reasoner/retrieve.h"
 #include "common/retrieval/store.h"
 
 namespace galen::reasoner::llm {
@@ -65,6 +66,9 @@ class LlmReasoner final : public Reasoner {
   const retrieval::Store* const confirmed_;
   const Asker asker_;
   const std::unique_ptr<const EmbeddedHistory> history_;  // null: that of the rules
+  // What was learned from diagnoses, found by words: what a tenant said of its own is embedded
+  // nowhere.
+  const HistoryIndex learned_;
   const std::string name_;
 };
 

@@ -86,6 +86,7 @@ void AuditLog::Put(const AuditRecord& record) {
   std::string line = absl::StrCat("{\"time\":\"", TimeText(record.time), "\"");
   AppendField("trace", record.trace, line);
   AppendField("peer", record.peer, line);
+  AppendField("asker", record.asker, line);
   AppendField("address", record.address, line);
   AppendField("method", record.method, line);
   AppendField("resource", record.resource, line);

@@ -25,6 +25,8 @@ struct AuditRecord {
   std::string resource;  // what the request names: "tenants/t/diagnoses/d", or ""
   std::string outcome;   // "OK", "PERMISSION_DENIED", ...
   std::string reason;    // why it was refused or failed; "" when it was OK
+  // For whom a gateway asks, as it says: "key/ID (ROLE)".
+  std::string asker = {};
 };
 
 // Appends records to a file, one JSON object a line. Each field is cut to 256 bytes and its text is

@@ -12,6 +12,10 @@ namespace galen::security {
 // The metadata key that a claim travels under.
 inline constexpr char kClaimKey[] = "galen-claim-bin";
 
+// The metadata key of the one for whom a gateway asks, "key/ID (ROLE)". It opens nothing: it stands
+// in the audit logs of those who are asked, who believe it of gateways alone.
+inline constexpr char kAskerKey[] = "galen-asker-bin";
+
 // What is signed begins with this, so that no signature made for anything else passes for one of a
 // claim; its final NUL is signed too.
 inline constexpr char kClaimContext[] = "galen-claim-v1";

@@ -11,13 +11,21 @@
 {{- if .Values.llm.endpoint }}
 - --llm=/etc/galen/llm-endpoint/llm.yaml
 {{- if .Values.llm.cache }}
-- --llm_cache={{ include "galen.store" . }}
+- --llm_cache={{ include "galen.store" (dict "root" . "component" "cache") }}
 {{- end }}
 {{- end }}
 {{- end }}
 
+{{- define "galen.seal.flag" -}}
+{{- if .Values.seal.existingSecret }}
+- --store_seal=/etc/galen/seal/key
+{{- else }}
+- --unsealed_store
+{{- end }}
+{{- end }}
+
 {{- define "galen.orchestrator.args" -}}
-- --store={{ include "galen.store" .root }}
+- --store={{ include "galen.store" (dict "root" .root "component" "orchestrator") }}
 - --owner=$(POD_NAME)
 - --strategy={{ .settings.strategy }}
 {{- if .root.Values.uploads.enabled }}
@@ -32,9 +40,8 @@
 {{- define "galen.summarization.args" -}}
 {{- include "galen.knowledge.flag" .root }}
 {{- include "galen.llm.flags" .root }}
-{{- if .root.Values.uploads.enabled }}
+# Without uploads there is nothing below it, and no other file of the pod is read.
 - --log_root=/var/lib/galen/uploads
-{{- end }}
 {{- end }}
 
 {{- define "galen.planning.args" -}}
@@ -47,7 +54,11 @@
 
 {{- define "galen.execution.args" -}}
 {{- include "galen.knowledge.flag" .root }}
-- --store={{ include "galen.store" .root }}
+{{- include "galen.seal.flag" .root }}
+{{- if not .root.Values.node.certificates.hostPath }}
+- --shared_node_certificates
+{{- end }}
+- --store={{ include "galen.store" (dict "root" .root "component" "execution") }}
 - --advertise={{ include "galen.self" (dict "root" .root "component" "execution") }}
 {{- if .settings.tenantNodes }}
 - --tenant_nodes=/etc/galen/config/tenant_nodes.yaml
@@ -78,7 +89,8 @@
 
 {{- define "galen.watch.args" -}}
 {{- include "galen.knowledge.flag" .root }}
-- --store={{ include "galen.store" .root }}
+{{- include "galen.seal.flag" .root }}
+- --store={{ include "galen.store" (dict "root" .root "component" "watch") }}
 - --owner=$(POD_NAME)
 - --orchestrator={{ include "galen.address" (dict "root" .root "component" "orchestrator") }}
 - --execution={{ include "galen.address" (dict "root" .root "component" "execution") }}
@@ -111,7 +123,7 @@
 
 {{- define "galen.advisor.args" -}}
 {{- include "galen.knowledge.flag" .root }}
-- --store={{ include "galen.store" .root }}
+- --store={{ include "galen.store" (dict "root" .root "component" "advisor") }}
 - --false_discoveries={{ .settings.falseDiscoveries }}
 - --keep={{ int64 .settings.keep }}
 {{- end }}
@@ -133,7 +145,8 @@
 
 {{- define "galen.gateway.args" -}}
 {{- include "galen.knowledge.flag" .root }}
-- --store={{ include "galen.store" .root }}
+{{- include "galen.seal.flag" .root }}
+- --store={{ include "galen.store" (dict "root" .root "component" "gateway") }}
 - --orchestrator={{ include "galen.address" (dict "root" .root "component" "orchestrator") }}
 - --execution={{ include "galen.address" (dict "root" .root "component" "execution") }}
 - --console={{ .settings.console }}
@@ -171,6 +184,7 @@
 {{- if .root.Values.uploads.enabled }}
 - --uploads=/var/lib/galen/uploads
 - --uploads_keep={{ .root.Values.uploads.keep }}
+- --uploads_tenant_bytes={{ int64 .root.Values.uploads.tenantBytes }}
 {{- end }}
 {{- end }}
 
@@ -182,7 +196,12 @@
 certs:
   mountPath: /etc/galen/certs
   readOnly: true
+  {{- if and (eq $component "node") $root.Values.node.certificates.hostPath }}
+  # The machine's own: whoever gets at it speaks for this machine alone.
+  source: {hostPath: {path: {{ $root.Values.node.certificates.hostPath }}, type: Directory}}
+  {{- else }}
   source: {secret: {secretName: {{ include "galen.certificateSecret" . }}, defaultMode: 0440}}
+  {{- end }}
 tmp:
   mountPath: /tmp
   source: {emptyDir: {sizeLimit: 64Mi}}
@@ -190,7 +209,13 @@ tmp:
 redis:
   mountPath: /etc/galen/redis
   readOnly: true
-  source: {secret: {secretName: {{ $root.Values.redis.existingSecret }}, defaultMode: 0440, items: [{key: {{ $root.Values.redis.secretKey }}, path: password}]}}
+  source: {secret: {secretName: {{ $root.Values.redis.existingSecret }}, defaultMode: 0440, items: [{key: {{ ternary (include "galen.redis.user" .) $root.Values.redis.secretKey $root.Values.redis.enabled }}, path: password}]}}
+{{- end }}
+{{- if and $root.Values.seal.existingSecret (has $component (list "gateway" "execution" "watch" "toolbox")) }}
+seal:
+  mountPath: /etc/galen/seal
+  readOnly: true
+  source: {secret: {secretName: {{ $root.Values.seal.existingSecret }}, defaultMode: 0440, items: [{key: {{ $root.Values.seal.secretKey }}, path: key}]}}
 {{- end }}
 {{- if or $root.Values.knowledge.overlay $root.Values.knowledge.existingConfigMap }}
 knowledge:

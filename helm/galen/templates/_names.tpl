@@ -125,13 +125,32 @@ node: {{ .Values.node.port }}
 {{- default (printf "%s-%s-tls" (include "galen.fullname" .root) $role) (index .root.Values.tls.secrets $role) -}}
 {{- end }}
 
-{{/* The store. The password is in no URL, but in the file that it names. */}}
-{{- define "galen.store" -}}
-{{- $url := .Values.redis.external.url -}}
-{{- if .Values.redis.enabled -}}
-{{- $url = printf "redis://galen@%s-redis.%s.svc.%s.:6379" (include "galen.fullname" .) .Release.Namespace .Values.clusterDomain -}}
+{{/* Whom Redis knows a component as: (dict "root" $ "component" "planning"). Those that keep answers of models there are one. */}}
+{{- define "galen.redis.user" -}}
+{{- ternary .component "cache" (has .component (list "gateway" "orchestrator" "execution" "watch" "advisor" "toolbox")) -}}
+{{- end }}
+{{- define "galen.redis.users" -}}
+[gateway, orchestrator, execution, watch, advisor, toolbox, cache]
+{{- end }}
+{{- define "galen.redis.maxmemory" -}}
+{{- $limit := toString .Values.redis.resources.limits.memory -}}
+{{- if hasSuffix "Gi" $limit -}}
+{{- div (mul (trimSuffix "Gi" $limit | int64) 1024 75) 100 -}}
+{{- else if hasSuffix "Mi" $limit -}}
+{{- div (mul (trimSuffix "Mi" $limit | int64) 75) 100 -}}
+{{- else -}}
+{{- fail "redis.resources.limits.memory: say it in Mi or Gi, whole, so that Redis can be told to keep within it" -}}
 {{- end -}}
-{{- if .Values.redis.existingSecret -}}
+{{- end }}
+
+{{/* The store of a component, likewise. The password is in no URL, but in the file that it names. */}}
+{{- define "galen.store" -}}
+{{- $root := .root -}}
+{{- $url := $root.Values.redis.external.url -}}
+{{- if $root.Values.redis.enabled -}}
+{{- $url = printf "redis://galen-%s@%s-redis.%s.svc.%s.:6379" (include "galen.redis.user" .) (include "galen.fullname" $root) $root.Release.Namespace $root.Values.clusterDomain -}}
+{{- end -}}
+{{- if $root.Values.redis.existingSecret -}}
 {{- $url = printf "%s%spassword_file=/etc/galen/redis/password" $url (ternary "&" "?" (contains "?" $url)) -}}
 {{- end -}}
 {{- $url -}}

@@ -171,7 +171,7 @@ spec:
         {{- if eq $component "toolbox" }}
         - {name: GALEN_CERTS, value: /etc/galen/certs}
         - {name: GALEN_KNOWLEDGE, value: {{ ternary "/usr/share/galen/knowledge:/etc/galen/knowledge" "/usr/share/galen/knowledge" (hasKey $volumes "knowledge") | quote }}}
-        - {name: STORE, value: {{ include "galen.store" $root | quote }}}
+        - {name: STORE, value: {{ include "galen.store" (dict "root" $root "component" "toolbox") | quote }}}
         - {name: ORCHESTRATOR, value: {{ include "galen.address" (dict "root" $root "component" "orchestrator") | quote }}}
         - {name: EXECUTION, value: {{ include "galen.address" (dict "root" $root "component" "execution") | quote }}}
         {{- if $root.Values.advisor.enabled }}

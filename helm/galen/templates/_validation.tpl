@@ -1,5 +1,34 @@
 {{/* What contradicts itself is refused before anything is made. */}}
 {{- define "galen.validate" -}}
+{{- if not .Values.tenancy }}
+{{- fail "tenancy: say single (one team's cluster: every tenant sees every machine) or provider (customers who may not see each other)" }}
+{{- end }}
+{{- if eq .Values.tenancy "provider" }}
+{{- if not .Values.execution.tenantNodes }}
+{{- fail "tenancy=provider: execution.tenantNodes must say whose machines are whose; without it every tenant sees every machine" }}
+{{- end }}
+{{- if and .Values.gateway.enabled (not .Values.gateway.httpsSecret) (not (and .Values.gateway.ingress.enabled .Values.gateway.ingress.tlsSecret)) (not .Values.gateway.gatewayApi.enabled) }}
+{{- fail "tenancy=provider: customers' keys need TLS; set gateway.httpsSecret, or gateway.ingress with a tlsSecret, or gateway.gatewayApi" }}
+{{- end }}
+{{- if and .Values.gateway.enabled (not .Values.gateway.httpsSecret) (not .Values.networkPolicy.gatewayFrom) }}
+{{- fail "tenancy=provider: behind what ends TLS the gateway speaks plain HTTP; networkPolicy.gatewayFrom must say from where alone" }}
+{{- end }}
+{{- if not .Values.networkPolicy.enabled }}
+{{- fail "tenancy=provider: networkPolicy.enabled must stay true" }}
+{{- end }}
+{{- if not .Values.seal.existingSecret }}
+{{- fail "tenancy=provider: seal.existingSecret must name the key that API keys and approvals are sealed with" }}
+{{- end }}
+{{- if and .Values.node.enabled (not .Values.node.certificates.hostPath) }}
+{{- fail "tenancy=provider: node.certificates.hostPath: with one certificate for all machines, who has root on one speaks for all" }}
+{{- end }}
+{{- range $component := list "gateway" "orchestrator" "execution" }}
+{{- $audit := (include "galen.settings" (dict "root" $ "component" $component) | fromYaml).auditLog }}
+{{- if or (not $audit.enabled) (not $audit.volume) (hasKey $audit.volume "emptyDir") }}
+{{- fail (printf "tenancy=provider: %s.auditLog (or defaults.auditLog): enable it, on a volume that outlives the pod" $component) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and (not .Values.redis.enabled) (not .Values.redis.external.url) }}
 {{- fail "redis.enabled is false: redis.external.url must name the Redis that keeps the diagnoses" }}
 {{- end }}

@@ -87,6 +87,13 @@ void TellDecisions(const ProposalStore& store, bool json, Console& console) {
   console.out.flush();
 }
 
+// What of a proposal others than its author see.
+std::string SharedWith(const Proposal& proposal) {
+  return absl::StrContains(proposal.knowledge, "\n    tenant_texts:")
+             ? "this, but for what stands under tenant_texts: that is for its tenant alone"
+             : "this, word for word";
+}
+
 void ShowProposal(const ProposalStore& store, const Proposal& proposal, Console& console) {
   const Terminal& terminal = console.terminal;
   console.out << Paint(terminal, Colour::kBold, absl::StrCat(proposal.kind, " ", proposal.id))
@@ -95,6 +102,9 @@ void ShowProposal(const ProposalStore& store, const Proposal& proposal, Console&
   for (const std::string& step : proposal.verification) {
     console.out << Paint(terminal, Colour::kDim, absl::StrCat("  verified by: ", step)) << '\n';
   }
+  console.out << Paint(terminal, Colour::kYellow,
+                       absl::StrCat("Once accepted, all tenants see ", SharedWith(proposal), "."))
+              << '\n';
   // Tickets are foreign text, and this goes to a terminal.
   console.out << '\n'
               << CleanText(absl::StripLeadingAsciiWhitespace(proposal.knowledge),
@@ -111,12 +121,16 @@ void ShowProposal(const ProposalStore& store, const Proposal& proposal, Console&
 
 absl::Status TellAccepted(const ProposalStore& store, const std::string& id, const std::string& by,
                           Console& console) {
+  const absl::StatusOr<Proposal> proposal = store.Find(id);
   const absl::StatusOr<std::string> path = store.Accept(id, by, absl::Now());
   if (!path.ok()) {
     return absl::Status(path.status().code(), absl::StrCat("proposal ", id, " is not accepted:\n",
                                                            path.status().message()));
   }
   console.out << "accepted " << id << ": " << *path << std::endl;
+  if (proposal.ok()) {
+    console.out << "all tenants see " << SharedWith(*proposal) << std::endl;
+  }
   return absl::OkStatus();
 }
 

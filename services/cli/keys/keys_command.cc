@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/store/seal.h"
 #include "common/store/store.h"
 #include "services/cli/kb/table.h"
 #include "services/gateway/access/key_book.h"
@@ -57,7 +58,10 @@ void List(const gateway::KeyBook& book, Console& console) {
 absl::Status Run(const CLI::App& keys, const KeysArguments& arguments, Console& console) {
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                          store::OpenStore(arguments.store));
-  gateway::KeyBook book(store->journal());
+  GALEN_ASSIGN_OR_RETURN(const std::optional<store::Seal> seal,
+                         store::OpenSeal(arguments.seal, store->IsShared(), arguments.unsealed));
+  gateway::KeyBook book(store->journal(), seal ? &*seal : nullptr,
+                        [&console](const std::string& news) { console.err << news << std::endl; });
   GALEN_RETURN_IF_ERROR(book.Refresh());
   if (keys.got_subcommand("create")) return Create(arguments, book, console);
   if (keys.got_subcommand("revoke")) {
@@ -94,6 +98,10 @@ CLI::App* DeclareKeys(CLI::App& app, KeysArguments& arguments) {
         ->add_option("--store", arguments.store,
                      "The store of the gateway: an SQLite file or a Redis URL (docs/store.md)")
         ->required();
+    command->add_option("--store-seal", arguments.seal,
+                        "The gateway's --store_seal: the key that its store's records are sealed "
+                        "with (docs/security.md)");
+    command->add_flag("--unsealed-store", arguments.unsealed, "The gateway has --unsealed_store");
   }
   return keys;
 }

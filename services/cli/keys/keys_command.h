@@ -13,6 +13,8 @@ namespace galen::cli {
 // `galen keys` as it was called.
 struct KeysArguments {
   std::string store;
+  std::string seal;
+  bool unsealed = false;
   std::string tenant;
   std::string role = "customer";
   std::vector<std::string> scopes;

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
@@ -61,7 +62,7 @@ std::string OneLine(absl::string_view text, std::size_t most = kMostLine) {
 }
 
 absl::Status ErrorOf(const http::Reply& reply) {
-  const auto json = nlohmann::json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const auto json = ParseJson(reply.body);
   const auto error = json.is_object() ? json.find("error") : json.end();
   if (error == json.end() || !error->is_object() || !error->contains("message") ||
       !error->at("message").is_string()) {

@@ -14,6 +14,7 @@ namespace galen::gateway {
 namespace {
 
 constexpr absl::string_view kJournal = "gateway.keys";
+constexpr absl::string_view kPlace = "journal/gateway.keys";  // of its seals
 constexpr int kBatch = 1000;
 constexpr std::size_t kMaxNote = 256;
 
@@ -82,7 +83,9 @@ absl::Status KeyBook::Revoke(const std::string& id) {
 
 absl::Status KeyBook::Append(const v1::KeyRecord& record) {
   // (Made twice by an attempt whose answer got lost, a record says the same twice.)
-  GALEN_RETURN_IF_ERROR(journal_.Append(kJournal, {record.SerializeAsString()}).status());
+  std::string text = record.SerializeAsString();
+  if (seal_ != nullptr) text = seal_->Put(kPlace, text);
+  GALEN_RETURN_IF_ERROR(journal_.Append(kJournal, {text}).status());
   return Refresh();
 }
 
@@ -98,17 +101,40 @@ absl::Status KeyBook::Refresh() {
                            journal_.Read(kJournal, after, kBatch));
     const MutexLock lock(mu_);
     for (const store::JournalEntry& entry : entries) {
+      if (seal_ != nullptr && entry.position != position_ + 1) {
+        Refuse(entry.position, "records before it were taken away");
+      }
       v1::KeyRecord record;
-      if (!record.ParseFromString(entry.record)) {
+      const std::optional<std::string> text =
+          seal_ == nullptr ? entry.record : seal_->Take(kPlace, entry.record);
+      if (!text) {
+        Refuse(entry.position, "it was not written by Galen");
+      } else if (!record.ParseFromString(*text)) {
         return absl::DataLossError(absl::StrCat("journal ", kJournal, ", position ", entry.position,
                                                 ": is no record of a key"));
+      } else {
+        Apply(record);
       }
-      if (record.has_created()) keys_[record.created().id()] = record.created();
-      if (record.has_revoked()) keys_.erase(record.revoked());
       position_ = entry.position;
     }
     if (entries.size() < static_cast<std::size_t>(kBatch)) return absl::OkStatus();
   }
+}
+
+void KeyBook::Apply(const v1::KeyRecord& record) {
+  if (record.has_created() && !revoked_.contains(record.created().id())) {
+    keys_[record.created().id()] = record.created();
+  }
+  if (record.has_revoked()) {
+    keys_.erase(record.revoked());
+    revoked_.insert(record.revoked());
+  }
+}
+
+void KeyBook::Refuse(std::int64_t position, absl::string_view why) const {
+  if (!refused_) return;
+  refused_(absl::StrCat("API keys, record ", position, " of journal ", kJournal, ": ", why,
+                        "; somebody else writes to the store"));
 }
 
 std::vector<v1::ApiKey> KeyBook::List() const {

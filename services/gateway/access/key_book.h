@@ -1,14 +1,18 @@
 #ifndef SERVICES_GATEWAY_ACCESS_KEY_BOOK_H_
 #define SERVICES_GATEWAY_ACCESS_KEY_BOOK_H_
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/store/journal.h"
+#include "common/store/seal.h"
 #include "galen/gateway/v1/keys.pb.h"
 #include "services/gateway/api/access.h"
 
@@ -18,8 +22,11 @@ namespace galen::gateway {
 // as of the last Refresh(). Thread-safe.
 class KeyBook {
  public:
-  // `journal` must outlive it.
-  explicit KeyBook(store::Journal& journal) : journal_(journal) {}
+  // `journal` must outlive it. With a `seal`, which must too, records that do not bear it are not
+  // believed, and `refused` gets a sentence about each, once.
+  explicit KeyBook(store::Journal& journal, const store::Seal* seal = nullptr,
+                   std::function<void(const std::string&)> refused = nullptr)
+      : journal_(journal), seal_(seal), refused_(std::move(refused)) {}
 
   struct NewKey {
     std::string tenant;
@@ -44,12 +51,17 @@ class KeyBook {
 
  private:
   absl::Status Append(const v1::KeyRecord& record);
+  void Apply(const v1::KeyRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Refuse(std::int64_t position, absl::string_view why) const;
 
   store::Journal& journal_;
+  const store::Seal* const seal_;
+  const std::function<void(const std::string&)> refused_;
   Mutex refreshing_;  // one reads at a time; before mu_
   mutable Mutex mu_;
   std::int64_t position_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, v1::ApiKey> keys_ ABSL_GUARDED_BY(mu_);
+  std::set<std::string> revoked_ ABSL_GUARDED_BY(mu_);  // for good, whatever comes after
 };
 
 }  // namespace galen::gateway

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -133,6 +136,29 @@ class Api::Inquiry {
   std::atomic<metrics::Calls::Method*> counted_ = nullptr;
 };
 
+// How many streams each key has open. Thread-safe.
+class Api::StreamsOfKeys {
+ public:
+  explicit StreamsOfKeys(int most) : most_(most) {}
+  bool Take(const std::string& key) {
+    const std::lock_guard lock(mu_);
+    int& open = open_[key];
+    if (open >= most_) return false;
+    ++open;
+    return true;
+  }
+  void GiveBack(const std::string& key) {
+    const std::lock_guard lock(mu_);
+    const auto it = open_.find(key);
+    if (--it->second == 0) open_.erase(it);
+  }
+
+ private:
+  const int most_;
+  std::mutex mu_;
+  std::map<std::string, int> open_;
+};
+
 Api::Api(std::vector<gateway::Route> routes, Upstream& upstream, Access& access, RateGate& rates,
          const Audience& audience, std::string openapi, const Options& options)
     : table_(std::move(routes)),
@@ -144,6 +170,7 @@ Api::Api(std::vector<gateway::Route> routes, Upstream& upstream, Access& access,
       options_(options),
       calls_(std::make_shared<metrics::Calls>(metrics::Calls::Names{
           metrics::kHttpRequests, metrics::kHttpInFlight, metrics::kHttpSeconds})),
+      of_keys_(std::make_shared<StreamsOfKeys>(options.streams_per_key)),
       streams_(upstream, options.watch) {}
 
 http::Response Api::Refuse(int status, const std::string& why) {
@@ -155,6 +182,13 @@ http::Response Api::Refuse(int status, const std::string& why) {
   if (status == 431) error = WithReason(std::move(error), "HEADERS_TOO_LARGE");
   if (status == 503) error = WithRetryAfter(std::move(error), absl::Seconds(1));
   return ErrorResponse(error, status);
+}
+
+http::HeadVerdict Api::LookAtHead(const http::Request& head) {
+  const absl::StatusOr<Principal> principal = access_.Authenticate(head);
+  if (!principal.ok()) return {.refusal = ErrorResponse(principal.status())};
+  return {.payer = principal->tenant == "*" ? absl::StrCat("key ", principal->id)
+                                            : absl::StrCat("tenant ", principal->tenant)};
 }
 
 void Api::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
@@ -230,6 +264,10 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
       audience_.ForCustomer(tenant, answer);
     };
   }
+  if (absl::Status status = SignConfirmation(inquiry->principal, options_.is_cause, *made->request);
+      !status.ok()) {
+    return inquiry->Fail(status);
+  }
   if (options_.fill_in != nullptr) {
     if (absl::Status status = options_.fill_in(tenant, *made->request); !status.ok()) {
       return inquiry->Fail(status);
@@ -243,6 +281,14 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
     if (inquiry->request.method != "GET") {
       return inquiry->Fail(absl::UnimplementedError("a stream is read with GET"));
     }
+    const std::string key = inquiry->principal.id;
+    if (!of_keys_->Take(key)) {
+      return inquiry->Fail(WithRetryAfter(
+          WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                         options_.streams_per_key, " streams of this key are open: end one first")),
+                     "TOO_MANY_STREAMS"),
+          absl::Seconds(5)));
+    }
     ResumeFrom(inquiry->request.headers.Get("Last-Event-ID"), *made->request);
     call.request = std::move(made->request);
     streams_.Start({.exchange = inquiry->Take(),
@@ -250,7 +296,10 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
                     .filter = std::move(made->filter),
                     .view = std::move(view),
                     .headers = inquiry->headers,
-                    .on_end = [inquiry](const absl::Status& status) { inquiry->End(status); }});
+                    .on_end = [inquiry, key, of_keys = of_keys_](const absl::Status& status) {
+                      of_keys->GiveBack(key);
+                      inquiry->End(status);
+                    }});
     return;
   }
   absl::Duration timeout = options_.timeout;

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "common/metrics/calls.h"
 #include "services/gateway/api/access.h"
+#include "services/gateway/api/confirmation.h"
 #include "services/gateway/api/routes.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/api/watch_stream.h"
@@ -30,11 +31,15 @@ class Api final : public http::Handler {
     absl::Duration timeout = absl::Seconds(30);
     absl::Duration most_timeout = absl::Seconds(120);
     WatchStreams::Options watch;
+    // Streams that one key has open at a time.
+    int streams_per_key = 64;
     // What is put into a request of a tenant before it goes out: uploads in place of their names.
     // May block for the disk. Without it requests go out as they are.
     std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>
         fill_in;
-    // The reverse, in what customers of the tenant are answered. Must not block.
+    // Which causes people may confirm; null: any.
+    IsCause is_cause = nullptr;
+    // The reverse of `fill_in`, in what customers of the tenant are answered. Must not block.
     std::function<void(const std::string& tenant, google::protobuf::Message& answer)> name_again;
   };
   // `audience`: what customers are not shown. `openapi`: the description of all routes, as JSON.
@@ -43,6 +48,8 @@ class Api final : public http::Handler {
       const Audience& audience, std::string openapi, const Options& options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
+  // Who has no key has no body read.
+  http::HeadVerdict LookAtHead(const http::Request& head) override;
   http::Response Refuse(int status, const std::string& why) override;
 
   // Ends the streams; their clients go on elsewhere.
@@ -53,6 +60,7 @@ class Api final : public http::Handler {
 
  private:
   class Inquiry;
+  class StreamsOfKeys;
   void Find(const std::shared_ptr<Inquiry>& inquiry);
   void Admit(const std::shared_ptr<Inquiry>& inquiry);
   void Ask(const std::shared_ptr<Inquiry>& inquiry);
@@ -65,6 +73,7 @@ class Api final : public http::Handler {
   const std::string openapi_;
   const Options options_;
   const std::shared_ptr<metrics::Calls> calls_;
+  const std::shared_ptr<StreamsOfKeys> of_keys_;
   WatchStreams streams_;
 };
 

@@ -14,6 +14,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/retry_hint.h"
 #include "common/base/text.h"
 #include "google/rpc/error_details.pb.h"
@@ -62,7 +63,7 @@ nlohmann::ordered_json DetailOf(const google::protobuf::Message& message) {
   any.PackFrom(message);
   std::string json;
   if (!google::protobuf::util::MessageToJsonString(any, &json).ok()) return {};
-  return nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
+  return ParseJson<nlohmann::ordered_json>(json);
 }
 
 }  // namespace

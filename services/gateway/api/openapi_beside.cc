@@ -1,5 +1,7 @@
 #include "services/gateway/api/openapi_beside.h"
 
+#include "common/base/json_access.h"
+
 namespace galen::gateway {
 namespace {
 
@@ -80,9 +82,9 @@ constexpr char kSchemas[] = R"json({
 }  // namespace
 
 BesideProtos DescribeBesideProtos(bool uploads) {
-  BesideProtos beside{Json::parse(kBrowse), Json::parse(kSchemas)};
+  BesideProtos beside{ParseJson<Json>(kBrowse), ParseJson<Json>(kSchemas)};
   if (uploads) {
-    beside.paths.update(Json::parse(kUploads));
+    beside.paths.update(ParseJson<Json>(kUploads));
   } else {
     beside.schemas.erase("Upload");
     beside.schemas.erase("ListUploadsResponse");

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "services/gateway/api/errors.h"
@@ -79,7 +80,14 @@ absl::Status ParseBody(const Route& route, const http::Request& request, Message
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = false;
   const auto parsed = google::protobuf::util::JsonStringToMessage(request.body, target, options);
-  if (parsed.ok()) return absl::OkStatus();
+  if (parsed.ok()) {
+    // That reader takes more than JSON, and the last of two values for one name, where another
+    // takes the first.
+    if (!ParseStrictJson(request.body).is_discarded()) return absl::OkStatus();
+    return FieldError(route.body == "*" ? "" : route.body,
+                      "the body is no JSON (RFC 8259), or has a name twice in one object",
+                      "INVALID_JSON");
+  }
   const auto message_text = parsed.message();
   return JsonError({message_text.data(), message_text.size()}, route.body);
 }

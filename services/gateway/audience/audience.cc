@@ -12,20 +12,33 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "galen/v1/diagnosis.pb.h"
+#include "galen/v1/evidence.pb.h"
 
 namespace galen::gateway {
 namespace {
 
+using galen::v1::Cause;
+using galen::v1::CheckResult;
+using galen::v1::Evidence;
+using galen::v1::Reason;
+using galen::v1::Report;
 using google::protobuf::DescriptorPool;
+using google::protobuf::DynamicCastToGenerated;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
+using knowledge::v1::Check;
 
 constexpr absl::string_view kTenants = "tenants/";
 constexpr std::size_t kLeastNoted = 6;
+constexpr absl::string_view kSignals = "signal/";
+constexpr absl::string_view kForTheProvider = "the provider is shown what it saw";
 
 bool IsNameChar(char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; }
 
@@ -100,9 +113,46 @@ absl::StatusOr<Audience> Audience::Load(const std::vector<std::string>& knowledg
       "knowledge: no directory holds audience.txt, which says what customers are not shown");
 }
 
+void Audience::Use(const knowledge::v1::KnowledgeBase& knowledge) const {
+  auto levels = std::make_shared<Levels>();
+  for (const Check& check : knowledge.checks()) {
+    (*levels)[check.name()] = check.customer_sees() == Check::AUDIENCE_UNSPECIFIED
+                                  ? Check::FINDINGS
+                                  : check.customer_sees();
+  }
+  levels_->Set(std::move(levels));
+}
+
 class Audience::Pass {
  public:
-  Pass(const Audience& rules, absl::string_view tenant) : rules_(rules), tenant_(tenant) {}
+  Pass(const Audience& rules, absl::string_view tenant)
+      : rules_(rules), tenant_(tenant), levels_(rules.levels_->Get()) {}
+
+  // Takes out of what checks saw all but what each of them shows a customer.
+  void Reduce(Message& message) {
+    if (rules_.own_.count(std::string(message.GetDescriptor()->full_name())) > 0) return;
+    if (auto* result = DynamicCastToGenerated<CheckResult>(&message)) return Reduce(*result);
+    if (auto* evidence = DynamicCastToGenerated<Evidence>(&message)) return Reduce(*evidence);
+    if (auto* reason = DynamicCastToGenerated<Reason>(&message)) return Reduce(*reason);
+    if (auto* cause = DynamicCastToGenerated<Cause>(&message)) return Reduce(*cause);
+    const Reflection& reflection = *message.GetReflection();
+    std::vector<const FieldDescriptor*> fields;
+    reflection.ListFields(message, &fields);
+    for (const FieldDescriptor* field : fields) {
+      if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
+          rules_.own_.count(std::string(field->full_name())) > 0) {
+        continue;
+      }
+      if (!field->is_repeated()) {
+        Reduce(*reflection.MutableMessage(&message, field));
+        continue;
+      }
+      for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+        Reduce(*reflection.MutableRepeatedMessage(&message, field, i));
+      }
+    }
+    if (auto* report = DynamicCastToGenerated<Report>(&message)) CutQuotes(*report);
+  }
 
   // Takes out the withheld fields, and notes what they said.
   void Withhold(Message& message) {
@@ -135,6 +185,94 @@ class Audience::Pass {
   }
 
  private:
+  // Of "net.firewall@n1", or of a check's name.
+  Check::Audience LevelOf(absl::string_view id) const {
+    const auto found = levels_->find(id.substr(0, id.find('@')));
+    return found == levels_->end() ? Check::VERDICT : found->second;
+  }
+  static bool IsCheck(absl::string_view id) {
+    return absl::StrContains(id, '@') && !absl::StartsWith(id, kSignals);
+  }
+  template <typename Ids>
+  std::string FirstHidden(const Ids& ids) const {
+    for (const std::string& id : ids) {
+      if (IsCheck(id) && LevelOf(id) == Check::VERDICT) return id;
+    }
+    return "";
+  }
+
+  void Reduce(CheckResult& result) {
+    const Check::Audience level = LevelOf(result.check());
+    if (level != Check::EXCERPT) result.clear_excerpt();
+    if (level != Check::VERDICT) return;
+    // Why a check did not run is not what it saw.
+    if (result.status() == CheckResult::PASS || result.status() == CheckResult::FAIL) {
+      Note(result.message());
+      result.set_message(std::string(kForTheProvider));
+    }
+    result.clear_courses();
+    result.clear_wanted();
+    for (galen::v1::Finding& finding : *result.mutable_findings()) Reduce(finding);
+  }
+  void Reduce(galen::v1::Finding& finding) {
+    if (finding.has_text_value()) Note(finding.text_value());
+    if (finding.has_event_value()) Note(finding.event_value().text());
+    finding.clear_value();
+    finding.clear_expected();
+    Reduce(*finding.mutable_subject());
+  }
+  static void Reduce(galen::v1::Device& device) {
+    std::string node = std::move(*device.mutable_node());
+    device.Clear();
+    device.set_node(std::move(node));
+  }
+  void Reduce(Evidence& evidence) {
+    if (!IsCheck(evidence.id())) return;
+    const Check::Audience level = LevelOf(evidence.id());
+    if (level != Check::EXCERPT) {
+      for (const absl::string_view line : absl::StrSplit(evidence.excerpt(), '\n')) {
+        hidden_lines_.insert(absl::StrReplaceAll(line, {{"<", "&lt;"}}));
+      }
+      evidence.clear_excerpt();
+    }
+    if (level != Check::VERDICT) return;
+    Note(evidence.text());
+    evidence.set_text(std::string(kForTheProvider));
+    Reduce(*evidence.mutable_subject());
+  }
+  void Reduce(Reason& reason) {
+    const std::string id = FirstHidden(reason.evidence_ids());
+    if (id.empty()) return;
+    Note(reason.text());
+    reason.set_text(absl::StrCat(
+        id, reason.direction() == Reason::OPPOSES ? " speaks against it; " : " speaks for it; ",
+        kForTheProvider));
+    reason.clear_finding();
+  }
+  void Reduce(Cause& cause) {
+    const std::string id = FirstHidden(cause.evidence_ids());
+    if (id.empty()) return;
+    Note(cause.explanation());
+    cause.set_explanation(absl::StrCat("it rests on ", id, "; ", kForTheProvider));
+  }
+
+  // A ticket quotes the excerpts of its evidence, a line each, the last of them cut.
+  void CutQuotes(Report& report) const {
+    if (hidden_lines_.empty() || report.ticket().empty()) return;
+    std::vector<absl::string_view> kept;
+    for (const absl::string_view line : absl::StrSplit(report.ticket(), '\n')) {
+      if (!IsHiddenQuote(line)) kept.push_back(line);
+    }
+    report.set_ticket(absl::StrJoin(kept, "\n"));
+  }
+  bool IsHiddenQuote(absl::string_view line) const {
+    if (!absl::ConsumePrefix(&line, "> ")) return false;
+    if (hidden_lines_.count(line) > 0) return true;
+    if (!absl::ConsumeSuffix(&line, "...")) return false;
+    const auto next = hidden_lines_.lower_bound(line);
+    return next != hidden_lines_.end() && absl::StartsWith(*next, line);
+  }
+
   // `visit` gets every field that is set and not the customer's own; true: goes on below it.
   void Walk(Message& message, const std::function<bool(Message&, const FieldDescriptor&)>& visit) {
     if (rules_.own_.count(std::string(message.GetDescriptor()->full_name())) > 0) return;
@@ -157,9 +295,11 @@ class Audience::Pass {
 
   void Note(const Message& holder, const FieldDescriptor& field) {
     if (field.type() != FieldDescriptor::TYPE_STRING || field.is_repeated()) return;
-    std::string said = holder.GetReflection()->GetString(holder, &field);
+    Note(holder.GetReflection()->GetString(holder, &field));
+  }
+  void Note(const std::string& said) {
     // What is shorter may as well be a word of its own.
-    if (said.size() >= kLeastNoted) said_.emplace(std::move(said), host::kRedacted);
+    if (said.size() >= kLeastNoted) said_.emplace(said, host::kRedacted);
   }
 
   std::string Cleaned(const std::string& text) const {
@@ -170,11 +310,14 @@ class Audience::Pass {
 
   const Audience& rules_;
   const absl::string_view tenant_;
+  const std::shared_ptr<const Levels> levels_;
   std::map<std::string, std::string> said_;  // of withheld fields, and what stands for it
+  std::set<std::string, std::less<>> hidden_lines_;
 };
 
 void Audience::ForCustomer(absl::string_view tenant, Message& message) const {
   Pass pass(*this, tenant);
+  pass.Reduce(message);
   pass.Withhold(message);
   pass.Clean(message);
 }

@@ -81,8 +81,9 @@ void Browse::Handle(http::Request request, std::shared_ptr<http::Exchange> excha
     }
     return exchange->Respond(knowledge_->Get()->AnswerTo(request));
   }
-  if (principal->role < UserRole::kOperator) {
-    return fail(absl::PermissionDeniedError("nodes are shown to operators"));
+  // The list is of all tenants' nodes.
+  if (principal->role < UserRole::kOperator || principal->tenant != "*") {
+    return fail(absl::PermissionDeniedError("nodes are shown to operators of all tenants"));
   }
   const bool taken = executor_.TrySchedule([this, exchange] {
     const absl::StatusOr<std::string> nodes = NodesJson();

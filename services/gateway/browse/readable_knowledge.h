@@ -16,10 +16,14 @@ namespace galen::gateway {
 // What people may read of the knowledge (KnowledgeJson), kept as new as its files. Thread-safe.
 class ReadableKnowledge {
  public:
-  // `tell` gets what was read anew, and what could not be. Null where the knowledge cannot be read,
-  // which is told: what is shown of it is then missing, and no more.
+  using OnKnowledge = std::function<void(const knowledge::Knowledge&)>;
+
+  // `tell` gets what was read anew, and what could not be; `on_knowledge` the knowledge, at once
+  // and each time that it was read anew. Null where the knowledge cannot be read, which is told:
+  // what is shown of it is then missing.
   static std::unique_ptr<ReadableKnowledge> Open(const std::vector<std::string>& directories,
-                                                 std::function<void(const std::string&)> tell);
+                                                 std::function<void(const std::string&)> tell,
+                                                 OnKnowledge on_knowledge = nullptr);
 
   Current<http::Asset>& shown() { return shown_; }
 

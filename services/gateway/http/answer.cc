@@ -23,6 +23,7 @@ std::string HeadOf(const Response& response, const AnswerForm& form) {
   std::string head =
       absl::StrCat("HTTP/1.1 ", response.status, " ", ReasonPhrase(response.status), "\r\n");
   for (const auto& [name, value] : response.headers.all()) AppendField(name, value, head);
+  if (form.tls) AppendField("Strict-Transport-Security", "max-age=31536000", head);
   if (!form.keep_alive) {
     AppendField("Connection", "close", head);
   } else if (form.http_1_0) {

@@ -14,6 +14,7 @@ struct AnswerForm {
   bool http_1_0 = false;    // no chunks: a streamed body ends with the connection
   bool keep_alive = false;  // wanted by the client
   bool gzip = false;        // taken by the client
+  bool tls = false;         // browsers are told to come by HTTPS alone (RFC 6797)
 };
 
 // A whole answer as bytes: compresses the body where that is worth it, and adds what frames it.

@@ -189,6 +189,11 @@ class Connection final : public Closable,
     if (head.version() == 11 && head.count(beast::http::field::host) != 1) {
       return Refuse(400, "the request must have one Host field");
     }
+    // Of any other coding the end of the body is not known.
+    if (head.count(beast::http::field::transfer_encoding) > 0 &&
+        !absl::EqualsIgnoreCase(View(head[beast::http::field::transfer_encoding]), "chunked")) {
+      return Refuse(400, "the only Transfer-Encoding is chunked");
+    }
     request_ = Request();
     request_.method = std::string(View(head.method_string()));
     request_.target = std::string(View(head.target()));
@@ -197,6 +202,7 @@ class Connection final : public Closable,
     }
     request_.peer = peer_;
     form_ = AnswerForm();
+    form_.tls = kTls;
     form_.head = request_.method == "HEAD";
     form_.http_1_0 = head.version() == 10;
     form_.keep_alive = parser_->keep_alive();
@@ -204,13 +210,23 @@ class Connection final : public Closable,
     continue_ = absl::EqualsIgnoreCase(View(head[beast::http::field::expect]), "100-continue");
     const std::optional<BodyRules> rules =
         parser_->is_done() ? std::nullopt : shared_->handler.TakesPieces(request_);
+    payer_.clear();
     most_body_ = rules ? rules->max_bytes : shared_->options.max_body_bytes;
+    if (!rules && !parser_->is_done()) {
+      // Who it is, before anything of the body is held: strangers share little.
+      HeadVerdict verdict = shared_->handler.LookAtHead(request_);
+      if (verdict.refusal) return RefuseWith(*std::move(verdict.refusal));
+      payer_ = std::move(verdict.payer);
+      most_body_ = std::min<std::uint64_t>(most_body_, verdict.most_body);
+    }
     if (const auto length = parser_->content_length(); length && *length > most_body_) {
       return RefuseRead(make_error_code(beast::http::error::body_limit));
     }
     parser_->body_limit(most_body_);
     if (rules) return HandlePieces(*rules);
-    Limit(read_timer_, shared_->options.body_timeout);
+    Limit(read_timer_, payer_.empty() ? std::min(shared_->options.unknown_body_timeout,
+                                                 shared_->options.body_timeout)
+                                      : shared_->options.body_timeout);
     parser_->eager(true);
     if (parser_->is_done() || !std::exchange(continue_, false)) return ReadBody();
     SendContinue([this] { ReadBody(); });
@@ -231,7 +247,7 @@ class Connection final : public Closable,
 
   void ReadBody() {
     const std::size_t bytes = parser_->get().body().size();
-    if (!shared_->TakeBody(bytes - body_bytes_)) {
+    if (!shared_->TakeBody(payer_, bytes - body_bytes_)) {
       return Refuse(503, "too many requests are being read: try again");
     }
     body_bytes_ = bytes;
@@ -358,19 +374,22 @@ class Connection final : public Closable,
   }
 
   void Refuse(int status, const std::string& why) {
+    RefuseWith(shared_->handler.Refuse(status, why));
+  }
+  void RefuseWith(Response response) {
     shared_->refused.fetch_add(1, std::memory_order_relaxed);
     NoLimit(read_timer_);
     GiveBody();
     parser_.reset();
     state_ = State::kAnswering;
     outbox_ = std::make_shared<Outbox>(shared_->options.max_stream_bytes);
-    outbox_->BeginAnswer(WholeAnswer(shared_->handler.Refuse(status, why), AnswerForm(),
-                                     shared_->options.gzip_from_bytes),
-                         /*ended=*/true, /*keep_alive=*/false);
+    outbox_->BeginAnswer(
+        WholeAnswer(std::move(response), AnswerForm(), shared_->options.gzip_from_bytes),
+        /*ended=*/true, /*keep_alive=*/false);
     SendNext();
   }
 
-  void GiveBody() { shared_->GiveBody(std::exchange(body_bytes_, 0)); }
+  void GiveBody() { shared_->GiveBody(payer_, std::exchange(body_bytes_, 0)); }
 
   // ---- the answer
   void SendNext() {
@@ -477,7 +496,8 @@ class Connection final : public Closable,
   std::optional<Parser> parser_;
   std::size_t body_bytes_ = 0;  // of the request that is being read
   std::uint64_t most_body_ = 0;
-  Request request_;  // until it is handed on
+  std::string payer_;  // of that body
+  Request request_;    // until it is handed on
   AnswerForm form_;
   bool continue_ = false;              // the client waits for "100 Continue"
   std::optional<PieceParser> pieces_;  // until the end of its body

@@ -115,6 +115,17 @@ std::optional<BodyRules> Cors::TakesPieces(const Request& head) {
   return behind_.TakesPieces(head);
 }
 
+HeadVerdict Cors::LookAtHead(const Request& head) {
+  HeadVerdict verdict = behind_.LookAtHead(head);
+  const std::string origin(head.headers.Get("Origin"));
+  if (verdict.refusal && IsOrigin(origin) && Allows(origin)) {
+    verdict.refusal->headers.Set("Access-Control-Allow-Origin", origin);
+    verdict.refusal->headers.Set("Access-Control-Expose-Headers", kAnswerHeaders);
+    Vary(verdict.refusal->headers);
+  }
+  return verdict;
+}
+
 Response Cors::Refuse(int status, const std::string& why) { return behind_.Refuse(status, why); }
 
 }  // namespace galen::gateway::http

@@ -25,6 +25,7 @@ class Cors final : public Handler {
 
   void Handle(Request request, std::shared_ptr<Exchange> exchange) override;
   std::optional<BodyRules> TakesPieces(const Request& head) override;
+  HeadVerdict LookAtHead(const Request& head) override;
   Response Refuse(int status, const std::string& why) override;
 
  private:

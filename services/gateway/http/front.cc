@@ -55,6 +55,8 @@ std::optional<BodyRules> Front::TakesPieces(const Request& head) {
   return PartOf(head).TakesPieces(head);
 }
 
+HeadVerdict Front::LookAtHead(const Request& head) { return PartOf(head).LookAtHead(head); }
+
 Response Front::Refuse(int status, const std::string& why) { return rest_.Refuse(status, why); }
 
 }  // namespace galen::gateway::http

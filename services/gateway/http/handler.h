@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,17 @@ struct BodyRules {
   absl::Duration timeout;
 };
 
+// What a handler makes of a request whose body is not read yet.
+struct HeadVerdict {
+  // Answers it, and its body is never read.
+  std::optional<Response> refusal = std::nullopt;
+  // On whose account the body is held, until the handler has it; "": nobody knows who it is, so it
+  // shares what little there is for all of those.
+  std::string payer = "";
+  // Bytes of the body, at most; the server's own limit holds besides.
+  std::size_t most_body = std::numeric_limits<std::size_t>::max();
+};
+
 // What answers requests.
 class Handler {
  public:
@@ -67,6 +79,9 @@ class Handler {
   // pieces, and how much of it: Handle() then comes before the body, and the connection closes
   // behind the answer. Nothing: the body is read whole first, within the server's own limits.
   virtual std::optional<BodyRules> TakesPieces(const Request& /*head*/) { return std::nullopt; }
+  // Of a request with a body that is to be read whole, before it is. On a thread of the server:
+  // must not block.
+  virtual HeadVerdict LookAtHead(const Request& /*head*/) { return {}; }
   // The answer to a request that the server itself refuses, which then closes the connection:
   // 400, 408, 413, 431, 503 with a sentence why.
   virtual Response Refuse(int status, const std::string& why) = 0;

@@ -1,5 +1,6 @@
 #include "services/gateway/http/server.h"
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -123,6 +124,12 @@ struct Server::Parts {
   int port = 0;
   std::vector<std::thread> threads;
 };
+
+std::size_t ConnectionsWithin(std::size_t wanted, int files) {
+  constexpr int kForAllElse = 256;
+  const int left = std::max({files - kForAllElse, files / 2, 1});
+  return std::min(wanted, static_cast<std::size_t>(left));
+}
 
 Server::Server(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
 

@@ -30,14 +30,19 @@ struct ServerOptions {
   std::size_t max_connections = 10'000;
   std::size_t max_header_bytes = 16 << 10;
   std::size_t max_body_bytes = 4 << 20;
-  // Bodies of all requests together, from their first byte to the handler; beyond it 503.
+  // Bodies of all requests together, from their first byte to the handler; beyond it 503. Of those
+  // that one payer sends (HeadVerdict), and of those whose payer is not known.
   std::size_t max_bodies_bytes = 256 << 20;
+  std::size_t max_payer_bytes = 64 << 20;
+  std::size_t max_unknown_bytes = 32 << 20;
   // What may wait for a slow client in a streamed answer.
   std::size_t max_stream_bytes = 1 << 20;
   // From the first byte of a request to the end of its head, and on to the end of its body; with
   // TLS also the handshake. These are whole times: a byte now and then does not stretch them.
   absl::Duration header_timeout = absl::Seconds(10);
   absl::Duration body_timeout = absl::Seconds(60);
+  // The same of a body whose payer is not known.
+  absl::Duration unknown_body_timeout = absl::Seconds(15);
   // Between two requests, and before the first.
   absl::Duration idle_timeout = absl::Seconds(75);
   // For each 64 KiB of an answer, or less, to be taken by the client's side.
@@ -56,6 +61,10 @@ struct ServerCounts {
   std::uint64_t timed_out = 0;    // too slow to send or to take
   std::uint64_t refused = 0;      // requests that no handler saw
 };
+
+// How many connections there may be of those that are wanted where the process may have `files`
+// open: some it needs for all else, the store, the mesh, uploads, certificates. Pure.
+std::size_t ConnectionsWithin(std::size_t wanted, int files);
 
 // An HTTP/1.1 server. One instance has a few threads for all its connections.
 class Server {

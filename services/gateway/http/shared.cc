@@ -52,14 +52,25 @@ bool Shared::MakeRoom() {
   return true;
 }
 
-bool Shared::TakeBody(std::size_t bytes) {
-  const std::size_t now = bodies_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (now <= options.max_bodies_bytes) return true;
-  GiveBody(bytes);
-  return false;
+bool Shared::TakeBody(const std::string& payer, std::size_t bytes) {
+  if (bytes == 0) return true;
+  const std::size_t most = payer.empty() ? options.max_unknown_bytes : options.max_payer_bytes;
+  const std::lock_guard lock(bodies_mu_);
+  const auto own = bodies_of_.find(payer);
+  const std::size_t held = own == bodies_of_.end() ? 0 : own->second;
+  if (bodies_ + bytes > options.max_bodies_bytes || held + bytes > most) return false;
+  bodies_ += bytes;
+  bodies_of_[payer] = held + bytes;
+  return true;
 }
 
-void Shared::GiveBody(std::size_t bytes) { bodies_.fetch_sub(bytes, std::memory_order_relaxed); }
+void Shared::GiveBody(const std::string& payer, std::size_t bytes) {
+  if (bytes == 0) return;
+  const std::lock_guard lock(bodies_mu_);
+  bodies_ -= bytes;
+  const auto own = bodies_of_.find(payer);
+  if ((own->second -= bytes) == 0) bodies_of_.erase(own);
+}
 
 std::vector<std::shared_ptr<Closable>> Shared::All() const {
   const std::lock_guard lock(mu_);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -40,9 +41,9 @@ class Shared {
   // Whether one more connection may come; closes the one that waits longest where it must.
   bool MakeRoom();
 
-  // Room for so many bytes more of a body; false when there is none.
-  bool TakeBody(std::size_t bytes);
-  void GiveBody(std::size_t bytes);
+  // Room for so many bytes more of a body that `payer` sends; false when there is none.
+  bool TakeBody(const std::string& payer, std::size_t bytes);
+  void GiveBody(const std::string& payer, std::size_t bytes);
 
   bool draining() const { return draining_.load(std::memory_order_acquire); }
   void Drain();
@@ -71,7 +72,9 @@ class Shared {
   std::map<std::int64_t, Entry> entries_;
   std::map<std::int64_t, std::int64_t> waiting_;  // since: id
   std::atomic<bool> draining_ = false;
-  std::atomic<std::size_t> bodies_ = 0;
+  std::mutex bodies_mu_;
+  std::size_t bodies_ = 0;
+  std::map<std::string, std::size_t> bodies_of_;  // by payer
 };
 
 }  // namespace galen::gateway::http

@@ -28,12 +28,15 @@ class Mcp final : public http::Handler {
   Mcp(http::Handler& api, Executor& executor, Timers& timers, Options options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
+  // Without a credential one may ask what there is, which takes little.
+  http::HeadVerdict LookAtHead(const http::Request& head) override;
   http::Response Refuse(int status, const std::string& why) override {
     return api_.Refuse(status, why);
   }
 
  private:
   class Call;
+  void Answer(const http::Request& request, std::shared_ptr<http::Exchange> exchange);
   nlohmann::json Discovered(const Ask& ask) const;
   void CallTool(Ask ask, const http::Request& request, std::shared_ptr<http::Exchange> exchange);
 

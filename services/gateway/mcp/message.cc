@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/base/json_depth.h"
+#include "common/base/json_access.h"
 #include "common/base/text.h"
 
 namespace galen::gateway::mcp {
@@ -34,8 +34,7 @@ bool IsLegacy(absl::string_view version) {
 }
 
 std::optional<json> ParseBounded(const std::string& text) {
-  if (JsonNestsDeeperThan(text, kMostDepth)) return std::nullopt;
-  json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json document = ParseJson(text, {.depth = kMostDepth});
   if (document.is_discarded()) return std::nullopt;
   return document;
 }

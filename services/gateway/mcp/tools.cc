@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 
@@ -193,7 +194,7 @@ std::string TextArgument(const json& arguments, const char* name) {
 }  // namespace
 
 const json& Tools() {
-  static const auto* const tools = new json(json::parse(kTools));
+  static const auto* const tools = new json(ParseJson(kTools));
   return *tools;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_access.h"
 
 namespace galen::gateway {
 namespace {
@@ -29,23 +30,8 @@ bool IsBase64Url(absl::string_view text) {
 absl::StatusOr<json> ObjectOf(absl::string_view part) {
   std::string text;
   if (!IsBase64Url(part) || !absl::WebSafeBase64Unescape(part, &text)) return NoToken();
-  bool twice = false;
-  std::vector<std::vector<std::string>> names;
-  const auto look = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > 16) twice = true;
-    if (event == json::parse_event_t::object_start) names.emplace_back();
-    if (event == json::parse_event_t::object_end && !names.empty()) names.pop_back();
-    if (event == json::parse_event_t::key && !names.empty()) {
-      std::string name = parsed.get<std::string>();
-      if (std::find(names.back().begin(), names.back().end(), name) != names.back().end()) {
-        twice = true;
-      }
-      names.back().push_back(std::move(name));
-    }
-    return !twice;
-  };
-  json object = json::parse(text, look, /*allow_exceptions=*/false);
-  if (twice || !object.is_object()) return NoToken();
+  json object = ParseStrictJson(text, {.depth = 16, .values = 10'000});
+  if (!object.is_object()) return NoToken();
   return object;
 }
 
@@ -117,6 +103,11 @@ absl::Status CheckToken(const TokenParts& token, const JwkSet& keys, absl::strin
   const std::optional<absl::Time> expires = TimeOf(token.claims, "exp");
   if (!expires.has_value() || now >= *expires + kTokenLeeway) {
     return absl::UnauthenticatedError("the token has expired");
+  }
+  // What has no end worth the name cannot be taken back.
+  if (*expires - now > kLongestToken) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the token is good for longer than ", absl::FormatDuration(kLongestToken)));
   }
   for (const char* name : {"nbf", "iat"}) {
     if (!token.claims.contains(name)) continue;

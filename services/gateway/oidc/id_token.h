@@ -15,6 +15,8 @@ namespace galen::gateway {
 
 // How much the clocks of the provider and this machine may differ.
 inline constexpr absl::Duration kTokenLeeway = absl::Seconds(60);
+// How far ahead the end of a token may lie.
+inline constexpr absl::Duration kLongestToken = absl::Hours(24 * 7);
 
 // Three parts, not yet believed.
 struct TokenParts {

@@ -12,6 +12,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "nlohmann/json.hpp"
 
 namespace galen::gateway {
@@ -187,7 +188,7 @@ absl::StatusOr<JwkSet::Key> JwkSet::ParseKey(const void* pointer) {
 absl::StatusOr<JwkSet> JwkSet::Parse(absl::string_view text) {
   if (text.size() > kMostKeySetBytes)
     return absl::InvalidArgumentError("the key set is over 256 KiB");
-  const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json document = ParseJson(text);
   const auto keys = document.is_object() ? document.find("keys") : document.end();
   if (!document.is_object() || keys == document.end() || !keys->is_array()) {
     return absl::InvalidArgumentError("is no key set: there is no list \"keys\"");

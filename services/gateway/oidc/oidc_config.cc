@@ -108,12 +108,15 @@ absl::StatusOr<OidcIssuer> ReadIssuer(const Yaml& value, absl::string_view file)
 }
 
 // What a claim holds: one text, several words in one (scopes), or a list.
-std::set<std::string> WordsOf(const json& claims, const std::string& name) {
+// `separated`: a text holds several, with blanks between, as of `scope` (RFC 8693 4.2). What groups
+// and roles are called may hold blanks: "my gpu-leads team" is not gpu-leads.
+std::set<std::string> WordsOf(const json& claims, const std::string& name, bool separated) {
   std::set<std::string> words;
   const auto it = claims.find(name);
   if (it == claims.end()) return words;
   if (it->is_string()) {
     words.insert(it->get<std::string>());
+    if (!separated) return words;
     for (const absl::string_view word : absl::StrSplit(it->get_ref<const std::string&>(), ' ')) {
       words.emplace(word);
     }
@@ -159,7 +162,8 @@ absl::StatusOr<std::vector<OidcIssuer>> LoadOidcConfig(const std::string& path) 
 
 absl::StatusOr<Principal> PrincipalOf(const OidcIssuer& issuer, const json& claims) {
   Principal principal;
-  const std::set<std::string> held = WordsOf(claims, issuer.role_claim);
+  const std::set<std::string> held =
+      WordsOf(claims, issuer.role_claim, issuer.role_claim == "scope");
   std::optional<UserRole> best;
   for (const auto& [role, worth] : issuer.roles) {
     const bool has = std::any_of(worth.begin(), worth.end(), [&](const std::string& word) {
@@ -181,7 +185,8 @@ absl::StatusOr<Principal> PrincipalOf(const OidcIssuer& issuer, const json& clai
     principal.tenant = it->get<std::string>();
   }
   const std::set<std::string> scopes =
-      issuer.scope_claim.empty() ? std::set<std::string>() : WordsOf(claims, issuer.scope_claim);
+      issuer.scope_claim.empty() ? std::set<std::string>()
+                                 : WordsOf(claims, issuer.scope_claim, /*separated=*/true);
   for (const absl::string_view scope : {kScopeRead, kScopeWrite}) {
     if (issuer.scope_claim.empty() || scopes.count(std::string(scope)) > 0) {
       principal.scopes.emplace_back(scope);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "common/base/json_access.h"
 #include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
 #include "common/llm/http.h"
@@ -22,7 +23,7 @@ absl::StatusOr<std::string> KeysUrl(const OidcIssuer& issuer, const FetchDocumen
   const std::string url =
       absl::StrCat(absl::StripSuffix(issuer.issuer, "/"), "/.well-known/openid-configuration");
   GALEN_ASSIGN_OR_RETURN(const std::string text, fetch(issuer, url));
-  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto document = ParseJson(text);
   const auto text_of = [&](const char* name) {
     const auto it = document.is_object() ? document.find(name) : document.end();
     return document.is_object() && it != document.end() && it->is_string() ? it->get<std::string>()

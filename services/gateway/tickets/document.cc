@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "common/base/text.h"
 #include "common/digest/sha256.h"
+#include "common/host/secrets.h"
 
 namespace galen::gateway::tickets {
 namespace {
@@ -24,9 +25,18 @@ constexpr int kMostReasons = 3;
 constexpr int kMostSteps = 12;
 constexpr std::size_t kLine = 500;
 constexpr std::size_t kExcerpt = 1500;
+constexpr std::size_t kReported = 2000;
+// Of a text, what is searched for secrets beyond what is shown of it.
+constexpr std::size_t kBeyond = 4096;
 
+// Secrets go before it is cut: of half a secret nobody knows that it is one.
 std::string Line(absl::string_view text, std::size_t most = kLine) {
-  return CleanText(absl::StrReplaceAll(text, {{"\n", " "}, {"\t", " "}}), most);
+  return CleanText(absl::StrReplaceAll(host::WithoutSecrets(text), {{"\n", " "}, {"\t", " "}}),
+                   most);
+}
+
+std::string Lines(absl::string_view text, std::size_t most) {
+  return CleanText(host::WithoutSecrets(CleanText(text, most + kBeyond)), most);
 }
 
 std::string NameOf(const galen::v1::Device& device, Reader audience) {
@@ -163,7 +173,7 @@ void AddEvidence(const galen::v1::Report& report, std::vector<Block>& body) {
     body.push_back({Kind::kText, Line(evidence[i]->text()),
                     absl::StrCat(Line(evidence[i]->id(), 120), ":"), ""});
     if (!evidence[i]->excerpt().empty()) {
-      body.push_back({Kind::kCode, CleanText(evidence[i]->excerpt(), kExcerpt), "", ""});
+      body.push_back({Kind::kCode, Lines(evidence[i]->excerpt(), kExcerpt), "", ""});
     }
   }
   if (evidence.size() > kMostEvidence) {
@@ -292,7 +302,7 @@ TicketDocument DocumentOf(const galen::v1::Diagnosis& diagnosis, absl::string_vi
     AddVerdicts(diagnosis, body);
   }
   body.push_back({Kind::kHeading, "As reported", "", ""});
-  body.push_back({Kind::kCode, CleanText(diagnosis.incident().description(), 2000), "", ""});
+  body.push_back({Kind::kCode, Lines(diagnosis.incident().description(), kReported), "", ""});
   body.push_back({Kind::kText, absl::StrCat("Galen, ", name), "", ""});
 
   document.comment.push_back(

@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "services/gateway/tickets/signature.h"
@@ -161,7 +162,7 @@ Outcome ReadAnswer(const Target& target, absl::string_view step, const RequestFo
   }
   const bool must_parse = step == "find" || !target.system.ok_at.empty() ||
                           (step == "open" && absl::StartsWith(form.id, "/"));
-  const Json tree = Json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
+  const Json tree = ParseJson(answer->body);
   if (must_parse && tree.is_discarded()) {
     outcome.kind = Outcome::Kind::kAgain;
     outcome.may_have_happened = true;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "services/gateway/tickets/yaml_map.h"
 
@@ -48,7 +49,7 @@ RequestForm ReadRequest(const host::Yaml& node, absl::string_view file, absl::st
   std::string body;
   map.Text("body", body);
   if (!body.empty()) {
-    request.body = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+    request.body = ParseJson(body);
     if (request.body->is_discarded()) {
       map.Wrong("body", "is no JSON; write it as a block (\"body: |\")");
       request.body = std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "common/base/json_access.h"
 
 namespace galen::gateway {
 namespace {
@@ -46,7 +47,7 @@ std::string RecordOf(const Upload& upload) {
 }
 
 absl::StatusOr<Upload> ParseRecord(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = ParseJson(text);
   try {
     Upload upload;
     upload.name = json.at("name").get<std::string>();

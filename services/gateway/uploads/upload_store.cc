@@ -1,6 +1,7 @@
 #include "services/gateway/uploads/upload_store.h"
 
 #include <fcntl.h>
+#include <fts.h>
 #include <google/protobuf/util/json_util.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -33,6 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr absl::string_view kIncoming = ".incoming";
+constexpr absl::string_view kGone = ".gone";
 constexpr absl::string_view kMeta = "upload.json";
 constexpr absl::string_view kIncident = "incident.json";
 constexpr std::size_t kIdBytes = 16;
@@ -97,16 +100,30 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return text;
 }
 
-std::int64_t SizeOf(const std::string& place) {
+// What it takes of the disk, its files and directories as well as what they hold. An error where
+// that cannot be told: what is not counted is not limited.
+absl::StatusOr<std::int64_t> SizeOf(const std::string& place) {
+  std::string start = place;
+  char* const roots[] = {start.data(), nullptr};
+  const std::unique_ptr<FTS, int (*)(FTS*)> tree(
+      fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, nullptr), &fts_close);
+  if (tree == nullptr) return WriteError(errno);
   std::int64_t bytes = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(place, error), end; !error && at != end;
-       at.increment(error)) {
-    std::error_code ignored;
-    if (at->is_regular_file(ignored) && !at->is_symlink(ignored)) {
-      const std::uintmax_t size = at->file_size(ignored);
-      if (!ignored) bytes += static_cast<std::int64_t>(size);
+  while (FTSENT* const entry = fts_read(tree.get())) {
+    switch (entry->fts_info) {
+      case FTS_DP:  // a directory, on the way back
+        continue;
+      case FTS_DNR:
+      case FTS_ERR:
+      case FTS_NS:
+        return WriteError(entry->fts_errno);
+      case FTS_F:
+        bytes += entry->fts_statp->st_size;
+        break;
+      default:
+        break;
     }
+    bytes += host::kInodeBytes;
   }
   return bytes;
 }
@@ -264,11 +281,18 @@ absl::Status UploadStore::Incoming::Unpack(Upload& upload) {
   std::error_code error;
   fs::create_directory(directory, error);
   if (error) return WriteError(error.value());
+  // Others of the tenant may have been unpacked while this one came.
+  GALEN_ASSIGN_OR_RETURN(const std::vector<Upload> there, store_.List(tenant_));
+  std::int64_t left = options.tenant_bytes;
+  for (const Upload& one : there) left -= one.disk_bytes;
+  if (left <= written_) return NoShareLeft(options.tenant_bytes);
   const std::int64_t by_ratio = written_ > options.tenant_bytes / options.unpacked_ratio
                                     ? options.tenant_bytes
                                     : written_ * options.unpacked_ratio;
   const host::ArchiveLimits limits{
-      .files = options.files, .bytes = std::min(left_, std::max(by_ratio, options.unpacked_floor))};
+      .files = options.files,
+      .bytes = std::min(left, std::max(by_ratio, options.unpacked_floor)),
+      .time = options.unpack_time};
   // What our disk calls it is nothing to the customer.
   const auto told = [&](const absl::Status& status) {
     std::string why(status.message());
@@ -290,7 +314,7 @@ absl::Status UploadStore::Incoming::Unpack(Upload& upload) {
                                              : absl::InvalidArgumentError(status.message());
   }
   fs::remove_all(place_ + "/file", error);
-  upload.disk_bytes = SizeOf(place_);
+  GALEN_ASSIGN_OR_RETURN(upload.disk_bytes, SizeOf(place_));
   upload.root = std::string(absl::StripPrefix((*bundle)->root(), place_ + "/"));
   galen::v1::Incident incident = (*bundle)->incident();
   incident.clear_bundle();
@@ -337,7 +361,7 @@ absl::Status UploadStore::Delete(const std::string& tenant, absl::string_view id
   const absl::StatusOr<Upload> upload = Read(tenant, id);
   if (!upload.ok()) return upload.status();
   std::error_code error;
-  const std::string away = absl::StrCat(options_.directory, "/", kIncoming, "/", id, ".gone");
+  const std::string away = absl::StrCat(options_.directory, "/", kIncoming, "/", id, kGone);
   fs::rename(PlaceOf(tenant, id), away, error);
   if (error) return absl::NotFoundError("there is no upload of that name");
   fs::remove_all(away, error);
@@ -404,8 +428,11 @@ void UploadStore::Sweep() {
       std::error_code ignored;
       if (tenant == kIncoming) {
         const auto written = fs::last_write_time(in->path(), ignored);
-        if (!ignored &&
-            fs::file_time_type::clock::now() - written > absl::ToChronoNanoseconds(kStale)) {
+        // What was deleted and is still there could not be removed then.
+        if (absl::EndsWith(id, kGone)) {
+          over.push_back(in->path());
+        } else if (!ignored &&
+                   fs::file_time_type::clock::now() - written > absl::ToChronoNanoseconds(kStale)) {
           over.push_back(in->path());
         }
         continue;

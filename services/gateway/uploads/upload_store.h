@@ -40,7 +40,8 @@ class UploadStore {
     // A bundle may unpack to so many times its size, or to `unpacked_floor` where that is more.
     std::int64_t unpacked_ratio = 100;
     std::int64_t unpacked_floor = std::int64_t{256} << 20;
-    std::int64_t files = 200'000;
+    std::int64_t files = 200'000;  // and directories
+    absl::Duration unpack_time = absl::Minutes(10);
     absl::Duration sweep = absl::Minutes(10);
   };
   // Makes the directory where there is none. INVALID_ARGUMENT, PERMISSION_DENIED it cannot be used.

@@ -15,7 +15,9 @@ absl::StatusOr<std::unique_ptr<Uploads>> Uploads::Open(const UploadStore::Option
   auto uploads = std::make_unique<Uploads>();
   GALEN_ASSIGN_OR_RETURN(uploads->store, UploadStore::Open(options, clock));
   uploads->disk = std::make_unique<ThreadPool>(/*threads=*/4, /*max_queued=*/1000);
-  uploads->api = std::make_unique<UploadsApi>(*uploads->store, access, rates, *uploads->disk);
+  uploads->unpacking = std::make_unique<ThreadPool>(/*threads=*/4, /*max_queued=*/1000);
+  uploads->api = std::make_unique<UploadsApi>(*uploads->store, access, rates, *uploads->disk,
+                                              *uploads->unpacking);
   return uploads;
 }
 

@@ -22,7 +22,8 @@ struct Uploads {
 
   std::unique_ptr<UploadStore> store;
   std::unique_ptr<UploadsApi> api;
-  std::unique_ptr<ThreadPool> disk;  // ends what it has to do before the others go
+  std::unique_ptr<ThreadPool> unpacking;
+  std::unique_ptr<ThreadPool> disk;  // both end what they have to do before the others go
 };
 
 }  // namespace galen::gateway

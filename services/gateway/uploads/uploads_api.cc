@@ -78,11 +78,13 @@ class UploadsApi::Call {
   const std::shared_ptr<http::Exchange> exchange_;
 };
 
-UploadsApi::UploadsApi(UploadStore& store, Access& access, RateGate& rates, Executor& executor)
+UploadsApi::UploadsApi(UploadStore& store, Access& access, RateGate& rates, Executor& executor,
+                       Executor& unpacking)
     : store_(store),
       access_(access),
       rates_(rates),
       executor_(executor),
+      unpacking_(unpacking),
       collection_(PathTemplate::Parse("/v1/{parent=tenants/*}/uploads").value()),
       one_(PathTemplate::Parse("/v1/{name=tenants/*/uploads/*}").value()) {}
 
@@ -200,7 +202,46 @@ void UploadsApi::Next(const std::shared_ptr<Call>& call) {
   });
 }
 
+// A bundle is unpacked, which may take minutes: of each tenant one at a time, and never where the
+// pieces of others are written.
 void UploadsApi::End(const std::shared_ptr<Call>& call) {
+  if (call->kind != UploadKind::kBundle) return Finish(call);
+  {
+    const MutexLock lock(mu_);
+    std::deque<std::shared_ptr<Call>>& waiting = ending_[call->tenant];
+    waiting.push_back(call);
+    if (waiting.size() > 1) return;
+  }
+  EndNext(call->tenant);
+}
+
+void UploadsApi::EndNext(const std::string& tenant) {
+  std::shared_ptr<Call> first;
+  {
+    const MutexLock lock(mu_);
+    first = ending_[tenant].front();
+  }
+  const auto end = [this, tenant](const std::shared_ptr<Call>& call, bool taken) {
+    if (taken) {
+      Finish(call);
+    } else {
+      call->Fail(absl::UnavailableError("too many uploads wait to be unpacked; try again"));
+    }
+    {
+      const MutexLock lock(mu_);
+      std::deque<std::shared_ptr<Call>>& waiting = ending_[tenant];
+      waiting.pop_front();
+      if (waiting.empty()) {
+        ending_.erase(tenant);
+        return;
+      }
+    }
+    EndNext(tenant);
+  };
+  if (!unpacking_.TrySchedule([end, first] { end(first, true); })) end(first, false);
+}
+
+void UploadsApi::Finish(const std::shared_ptr<Call>& call) {
   const absl::StatusOr<Upload> upload = call->incoming->Finish();
   if (!upload.ok()) return call->Fail(upload.status());
   call->Answer(JsonResponse(Text(ToJson(*upload))));

@@ -1,11 +1,15 @@
 #ifndef SERVICES_GATEWAY_UPLOADS_UPLOADS_API_H_
 #define SERVICES_GATEWAY_UPLOADS_UPLOADS_API_H_
 
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "common/base/executor.h"
+#include "common/base/mutex.h"
 #include "services/gateway/api/access.h"
 #include "services/gateway/api/path_template.h"
 #include "services/gateway/http/handler.h"
@@ -17,8 +21,10 @@ namespace galen::gateway {
 // as it comes. Thread-safe.
 class UploadsApi final : public http::Handler {
  public:
-  // All must outlive it. `executor` waits for the disk.
-  UploadsApi(UploadStore& store, Access& access, RateGate& rates, Executor& executor);
+  // All must outlive it. `executor` waits for the disk; `unpacking` does what takes long, of each
+  // tenant one at a time.
+  UploadsApi(UploadStore& store, Access& access, RateGate& rates, Executor& executor,
+             Executor& unpacking);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
   std::optional<http::BodyRules> TakesPieces(const http::Request& head) override;
@@ -30,6 +36,9 @@ class UploadsApi final : public http::Handler {
   void Begin(const std::shared_ptr<Call>& call);
   void Next(const std::shared_ptr<Call>& call);
   void End(const std::shared_ptr<Call>& call);
+  void Finish(const std::shared_ptr<Call>& call);
+  // Ends the first of the tenant's that wait to be unpacked, and then the next.
+  void EndNext(const std::string& tenant);
   void Later(const std::shared_ptr<Call>& call,
              void (UploadsApi::*work)(const std::shared_ptr<Call>&));
 
@@ -37,6 +46,10 @@ class UploadsApi final : public http::Handler {
   Access& access_;
   RateGate& rates_;
   Executor& executor_;
+  Executor& unpacking_;
+  Mutex mu_;
+  // By tenant, those that are whole and wait to be unpacked; the first is being so.
+  std::map<std::string, std::deque<std::shared_ptr<Call>>> ending_ ABSL_GUARDED_BY(mu_);
   const PathTemplate collection_;
   const PathTemplate one_;
 };

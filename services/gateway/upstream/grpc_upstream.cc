@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/steady.h"
+#include "common/base/text.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
 #include "common/trace/trace.h"
@@ -29,6 +30,10 @@ void Prepare(const Upstream::Call& call, const ClaimFor& claim_for, grpc::Client
   }
   const std::string claim = claim_for ? claim_for(call.resource) : "";
   if (!claim.empty()) context.AddMetadata(security::kClaimKey, claim);
+  if (!call.asker.id.empty()) {
+    context.AddMetadata(security::kAskerKey, absl::StrCat("key/", CleanText(call.asker.id, 128),
+                                                          " (", NameOf(call.asker.role), ")"));
+  }
 }
 
 Upstream::Answer NewAnswer(const google::protobuf::MethodDescriptor& method) {

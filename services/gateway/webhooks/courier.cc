@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "common/base/retry_hint.h"
 #include "common/base/steady.h"
+#include "common/security/identity.h"
 
 namespace galen::gateway::webhooks {
 namespace {
@@ -39,10 +40,11 @@ bool IsFinal(const absl::Status& status) {
 
 }  // namespace
 
-Courier::Courier(Ledger& ledger, Upstream& upstream, Options options,
+Courier::Courier(Ledger& ledger, Upstream& upstream, RateGate& rates, Options options,
                  std::function<void(const std::string&)> tell)
     : ledger_(ledger),
       upstream_(upstream),
+      rates_(rates),
       options_(options),
       tell_(std::move(tell)),
       thread_([this] { Loop(); }) {}
@@ -176,6 +178,44 @@ void Courier::SendWhatIsDue() {
 }
 
 void Courier::Send(const State::Waiting& waiting) {
+  bool counted = false;
+  {
+    const std::lock_guard lock(mu_);
+    const std::string& id = waiting.request.diagnosis_id();
+    counted = attempts_[id].counted;
+  }
+  if (counted) return Ask(waiting);
+  rates_.Take(std::string(security::TenantOf(waiting.request.parent())), /*starts=*/true,
+              [this, waiting](const absl::StatusOr<Allowance>& allowance) {
+                Landing landing{waiting.endpoint, waiting.request.parent(),
+                                waiting.request.diagnosis_id(), allowance.status()};
+                if (allowance.ok() && allowance->wait > absl::ZeroDuration()) {
+                  landing.status = WithRetryAfter(
+                      absl::ResourceExhaustedError(
+                          allowance->is_quota ? "the tenant's diagnoses of a day are used up"
+                                              : "the tenant starts too many at a time"),
+                      allowance->wait);
+                }
+                if (!landing.status.ok()) return Land(std::move(landing));
+                {
+                  const std::lock_guard lock(mu_);
+                  attempts_[landing.id].counted = true;
+                  if (stopping_) landing.status = absl::CancelledError("stopped");
+                }
+                if (!landing.status.ok()) return Land(std::move(landing));
+                Ask(waiting);
+              });
+}
+
+void Courier::Land(Landing landing) {
+  const std::lock_guard lock(mu_);
+  cancels_.erase(landing.id);
+  landed_.push_back(std::move(landing));
+  --flying_;
+  changed_.notify_all();
+}
+
+void Courier::Ask(const State::Waiting& waiting) {
   const std::string& id = waiting.request.diagnosis_id();
   Upstream::Call call;
   call.method = CreateMethod();
@@ -188,11 +228,7 @@ void Courier::Send(const State::Waiting& waiting) {
       [this, landing = Landing{waiting.endpoint, waiting.request.parent(), id, absl::OkStatus()}](
           const absl::StatusOr<Upstream::Answer>& answer) mutable {
         landing.status = answer.status();
-        const std::lock_guard lock(mu_);
-        cancels_.erase(landing.id);
-        landed_.push_back(std::move(landing));
-        --flying_;
-        changed_.notify_all();
+        Land(std::move(landing));
       });
   bool stopping = false;
   {

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "services/gateway/api/access.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/webhooks/ledger.h"
 
@@ -32,8 +33,10 @@ class Courier {
     absl::Duration look = absl::Seconds(1);  // for what others left
     absl::Duration trim = absl::Hours(1);
   };
-  // Both must outlive it. `tell` gets a sentence about what goes wrong.
-  Courier(Ledger& ledger, Upstream& upstream, Options options,
+  // All must outlive it, and the tasks of `rates` must end before it does. Each diagnosis counts as
+  // one that its tenant starts: what is over its limits waits, stored as it is. `tell` gets a
+  // sentence about what goes wrong.
+  Courier(Ledger& ledger, Upstream& upstream, RateGate& rates, Options options,
           std::function<void(const std::string&)> tell);
   ~Courier();
   Courier(const Courier&) = delete;
@@ -51,6 +54,7 @@ class Courier {
     absl::Time due;
     absl::Duration pause;
     bool flying = false;
+    bool counted = false;  // as one that the tenant started: once, however often it is asked for
   };
   struct Landing {
     std::string endpoint;
@@ -62,10 +66,15 @@ class Courier {
   void WriteDown();
   void SendWhatIsDue();
   void Send(const State::Waiting& waiting);
+  // Once the tenant may start it.
+  void Ask(const State::Waiting& waiting);
+  // It is over, or not begun.
+  void Land(Landing landing);
   void Ended(const Landing& landing);
 
   Ledger& ledger_;
   Upstream& upstream_;
+  RateGate& rates_;
   const Options options_;
   const std::function<void(const std::string&)> tell_;
   mutable std::mutex mu_;  // galen::Mutex cannot wait until a time

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_access.h"
 #include "common/base/json_depth.h"
 #include "common/base/text.h"
 
@@ -79,7 +80,7 @@ absl::StatusOr<Document> Document::FromJson(absl::string_view body) {
     return absl::InvalidArgumentError(
         absl::StrCat("body: is nested deeper than ", kMostDepth, " levels"));
   }
-  json read = json::parse(body.begin(), body.end(), nullptr, /*allow_exceptions=*/false);
+  json read = ParseJson(body);
   if (read.is_discarded()) return absl::InvalidArgumentError("body: is no JSON");
   return Document(std::make_shared<const json>(std::move(read)));
 }

@@ -24,7 +24,8 @@ Webhooks::Webhooks(Site site, const Needs& needs)
 
 absl::Status Webhooks::Begin(const Needs& needs) {
   GALEN_RETURN_IF_ERROR(ledger_.Open());
-  courier_ = std::make_unique<Courier>(ledger_, needs.upstream, Courier::Options(), needs.tell);
+  courier_ = std::make_unique<Courier>(ledger_, needs.upstream, needs.rates, Courier::Options(),
+                                       needs.tell);
   ledger_.OnOpened(
       [courier = courier_.get()](const std::vector<std::string>& names) { courier->Wake(names); });
   poller_ =

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/text.h"
 #include "nlohmann/json.hpp"
 #include "services/node/exec/parsers.h"
@@ -74,7 +75,7 @@ absl::StatusOr<CheckOutput> ParseFio(const ProgramOutput& output) {
   const std::size_t begin = text.find('{');
   if (begin == absl::string_view::npos) return NotOutputOf("fio", text);
   text.remove_prefix(begin);
-  const json document = json::parse(text.begin(), text.end(), nullptr, false);
+  const json document = ParseJson(text);
   if (!document.is_object() || !document.contains("jobs") || !document["jobs"].is_array()) {
     return NotOutputOf("fio", output.result.out);
   }

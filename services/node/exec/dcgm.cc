@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_access.h"
 #include "common/base/text.h"
 #include "nlohmann/json.hpp"
 #include "services/node/exec/parsers.h"
@@ -29,7 +30,7 @@ json ObjectOf(absl::string_view text) {
   const std::size_t begin = text.find('{');
   if (begin == absl::string_view::npos) return json(json::value_t::discarded);
   text.remove_prefix(begin);
-  return json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  return ParseJson(text);
 }
 
 const json* Member(const json& object, const char* name) {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "nlohmann/json.hpp"
@@ -28,7 +29,7 @@ constexpr std::size_t kMaxNameBytes = 128;
 
 // The object of a line; discarded when it is none. nlohmann's parser does not recurse.
 json ParseLine(absl::string_view line) {
-  json object = json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
+  json object = ParseJson(line);
   return object.is_object() ? object : json(json::value_t::discarded);
 }
 

@@ -66,12 +66,14 @@ std::string RequestOf(const MethodDescriptor& method, const std::string& field,
 }
 
 grpc::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                        const std::string& request, const std::string& claim) {
+                        const std::string& request, const std::string& claim,
+                        const std::string& asker) {
   grpc::GenericStub stub(channel);
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kHangs);
   if (!claim.empty()) context.AddMetadata(security::kClaimKey, claim);
+  if (!asker.empty()) context.AddMetadata(security::kAskerKey, asker);
   const auto call = stub.PrepareCall(&context, method, &queue);
   const auto done = [&queue] {
     void* tag = nullptr;

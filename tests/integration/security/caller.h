@@ -22,9 +22,11 @@ std::map<std::string, const google::protobuf::MethodDescriptor*> AllMethods();
 std::string RequestOf(const google::protobuf::MethodDescriptor& method, const std::string& field,
                       const std::string& value);
 
-// Makes the call, whatever its kind, and waits for how it ends. `claim` goes along unless it is "".
+// Makes the call, whatever its kind, and waits for how it ends. `claim` and `asker` go along unless
+// they are "".
 grpc::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                        const std::string& request, const std::string& claim = "");
+                        const std::string& request, const std::string& claim = "",
+                        const std::string& asker = "");
 
 // A caller that is put together by hand, as a stranger would: shows `own` (nothing when it is
 // empty), trusts `authority`, and does not care whom it meets.

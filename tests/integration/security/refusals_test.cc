@@ -20,6 +20,7 @@ using security::FindRule;
 using security::Role;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class RefusalsTest : public ::testing::Test {
  protected:
@@ -94,6 +95,56 @@ TEST_F(RefusalsTest, ANodeRegistersTheHostOfItsCertificateAndNoOther) {
   EXPECT_EQ(code("gpu-2", "RegisterNode", comes), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(code("gpu-2", "WithdrawNode", goes), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(code("gpu-1", "WithdrawNode", goes), grpc::StatusCode::OK);
+}
+
+// Of one node, with all that its pod holds: what it may say of itself and of others.
+TEST_F(RefusalsTest, ANodeIsWhereItCallsFromAndACertificateThatNamesNoneIsNoNode) {
+  const std::string service = "/galen.execution.v1.ExecutionService/";
+  const auto call = [&](const std::string& instance, const std::string& method,
+                        const std::string& address) {
+    execution::v1::RegisterNodeRequest request;  // the other's fields are the same
+    request.set_node("gpu-1");
+    request.set_address(address);
+    return CallMethod(
+        StrangersChannel(mesh_.ServerOf(service + method), mesh_.authority().certificate,
+                         IssueFor(mesh_.authority(), Role::kNode, GoodNow(), kDomain, instance)),
+        service + method, request.SerializeAsString());
+  };
+  for (const char* method : {"RegisterNode", "WithdrawNode"}) {
+    const grpc::Status unnamed = call("", method, "127.0.0.1:50054");
+    EXPECT_EQ(unnamed.error_code(), grpc::StatusCode::PERMISSION_DENIED) << method;
+    EXPECT_THAT(unnamed.error_message(), HasSubstr("--shared_node_certificates"));
+    for (const char* elsewhere : {"169.254.169.254:80", "10.0.0.9:6379", "[fe80::1]:50054",
+                                  "[::ffff:10.0.0.9]:22", "0.0.0.0:22", "224.0.0.1:9"}) {
+      const grpc::Status status = call("gpu-1", method, elsewhere);
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED)
+          << method << " " << elsewhere;
+      EXPECT_THAT(status.error_message(), HasSubstr("--node_networks")) << elsewhere;
+    }
+    // A name is not looked up: it stands for the caller's own address.
+    EXPECT_EQ(call("gpu-1", method, "redis.galen.svc:6379").error_code(), grpc::StatusCode::OK);
+  }
+}
+
+TEST_F(RefusalsTest, TheGatewayHasNoCheckRunThatLoadsAMachineOrLooksWhereItIsTold) {
+  const std::string method = "/galen.execution.v1.ExecutionService/RunChecks";
+  execution::v1::RunChecksRequest intrusive;
+  intrusive.set_allow_intrusive(true);
+  execution::v1::RunChecksRequest busy;
+  busy.set_allow_busy(true);
+  execution::v1::RunChecksRequest told;
+  told.add_parameters()->set_check("net.reachability");
+  for (execution::v1::RunChecksRequest* request : {&intrusive, &busy, &told}) {
+    request->add_checks("net.reachability");
+    const auto status = [&](Role role) {
+      return CallMethod(StrangersChannel(mesh_.ServerOf(method), mesh_.authority().certificate,
+                                         IssueFor(mesh_.authority(), role)),
+                        method, request->SerializeAsString());
+    };
+    EXPECT_EQ(status(Role::kGateway).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_THAT(status(Role::kGateway).error_message(), HasSubstr("checks that only read"));
+    EXPECT_THAT(status(Role::kOperator).error_message(), Not(HasSubstr("checks that only read")));
+  }
 }
 
 TEST_F(RefusalsTest, WithoutTls) {

@@ -167,5 +167,34 @@ TEST(Audit, EveryCallIsWrittenAndWhoWasRefusedToo) {
   std::filesystem::remove(path);
 }
 
+TEST(Audit, SaysForWhomAGatewayAsksAndBelievesItOfNobodyElse) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/galen-asker-", getpid(), ".jsonl");
+  constexpr char kGet[] = "/galen.v1.DiagnosisService/GetDiagnosis";
+  constexpr char kNodes[] = "/galen.execution.v1.ExecutionService/RegisterNode";  // not a gateway's
+  {
+    SecureMesh mesh(path);
+    for (const Role role : {Role::kGateway, Role::kOperator}) {
+      for (const std::string& name : {std::string(kGet), std::string(kNodes)}) {
+        const std::string field(FindRule(name)->tenant_field);
+        const std::string claim =
+            field.empty() ? "" : mesh.Of(role).ClaimFor(kOurs, mesh.RoleOf(name));
+        CallMethod(mesh.ChannelOf(role, name), name,
+                   RequestOf(*AllMethods().at(name), field, kOurs), claim, "key/7 (customer)");
+      }
+    }
+  }
+  std::ifstream file(path);
+  int lines = 0;
+  for (std::string line; std::getline(file, line); ++lines) {
+    const nlohmann::json record = nlohmann::json::parse(line);
+    const auto peer = security::ParseIdentity(record["peer"].get_ref<const std::string&>());
+    ASSERT_TRUE(peer.has_value()) << line;
+    EXPECT_EQ(record.value("asker", ""), peer->role == Role::kGateway ? "key/7 (customer)" : "")
+        << line;
+  }
+  EXPECT_EQ(lines, 4);
+  std::filesystem::remove(path);
+}
+
 }  // namespace
 }  // namespace galen::testing

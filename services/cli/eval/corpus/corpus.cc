@@ -12,6 +12,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/node_name.h"
@@ -27,6 +28,7 @@ constexpr std::size_t kMaxCases = 100'000;
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 30;
 constexpr std::size_t kMaxLineBytes = 16 << 20;
 constexpr int kMaxDepth = 32;
+constexpr std::size_t kMaxValues = std::size_t{1} << 23;
 
 // One line of a file that holds an object a line.
 struct Record {
@@ -72,18 +74,11 @@ bool IsCaseId(absl::string_view id) {
 }
 
 absl::StatusOr<json> ParseObject(const std::string& where, const std::string& line) {
-  bool too_deep = false;
-  const json object = json::parse(
-      line,
-      [&](int depth, json::parse_event_t, json&) {
-        too_deep = too_deep || depth > kMaxDepth;
-        return !too_deep;
-      },
-      /*allow_exceptions=*/false);
-  if (too_deep) {
+  if (JsonNestsDeeperThan(line, kMaxDepth)) {
     return absl::InvalidArgumentError(
         absl::StrCat(where, ": nested deeper than ", kMaxDepth, " levels; no case needs that"));
   }
+  const json object = ParseJson(line, {.depth = kMaxDepth, .values = kMaxValues});
   if (!object.is_object()) {
     return absl::InvalidArgumentError(
         absl::StrCat(where, ": is no JSON object; write one case a line"));

@@ -41,7 +41,7 @@ function Frame() {
           {link("#/diagnoses", "Diagnoses", at.view === "list" || at.view === "diagnosis")}
           {link("#/new", "New", at.view === "new")}
           {link("#/knowledge", "Knowledge", at.view === "knowledge")}
-          {who.role !== "customer" && link("#/nodes", "Nodes", at.view === "nodes")}
+          {who.role !== "customer" && who.tenant === "*" && link("#/nodes", "Nodes", at.view === "nodes")}
         </nav>}
         {who && <div class="who">
           {who.tenant === "*"

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/checks/gpu/amd_state.h"
@@ -27,17 +28,6 @@ constexpr std::size_t kMaxReadingBytes = 2000;
 constexpr double kMib = 1024.0 * 1024.0;
 
 using Path = std::initializer_list<const char*>;
-
-// Values that lie deeper are left out: printing goes as deep as the value, on the stack.
-constexpr int kMaxDepth = 32;
-
-// A value that is_discarded() when `text` is no JSON.
-json ParseJson(absl::string_view text) {
-  const auto shallow = [](int depth, json::parse_event_t, const json&) {
-    return depth <= kMaxDepth;
-  };
-  return json::parse(text.begin(), text.end(), shallow, false);
-}
 
 const json* At(const json& value, Path path) {
   const json* at = &value;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "nlohmann/json.hpp"
@@ -242,7 +243,7 @@ NcclEnvFaults JudgeNcclEnv(const Environment& environment, const NetworkDevices&
 }
 
 std::optional<std::vector<Interface>> ParseIpAddr(absl::string_view json) {
-  const nlohmann::json links = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+  const nlohmann::json links = ParseJson(json);
   if (!links.is_array()) return std::nullopt;
   std::vector<Interface> interfaces;
   for (const auto& link : links) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "nlohmann/json.hpp"
@@ -172,7 +173,7 @@ const LogWant kVersionsWant = {
 
 std::map<std::string, std::string> ParsePipList(absl::string_view json) {
   Versions versions;
-  const nlohmann::json list = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+  const nlohmann::json list = ParseJson(json);
   if (!list.is_array()) return versions;
   for (const auto& entry : list) {
     if (!entry.is_object()) continue;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/system/capture.h"
@@ -37,7 +38,7 @@ std::string Word(const json& entry, const char* name) {
 }  // namespace
 
 absl::StatusOr<std::map<std::string, GroupPolicy>> ParseSecurityGroupRules(absl::string_view text) {
-  const json root = json::parse(text, nullptr, false);
+  const json root = ParseJson(text);
   if (!root.is_object() || !root.contains("SecurityGroupRules") ||
       !root["SecurityGroupRules"].is_array()) {
     return absl::InvalidArgumentError("aws ec2: the output lists no SecurityGroupRules");

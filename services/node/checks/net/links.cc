@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "nlohmann/json.hpp"
@@ -92,7 +93,7 @@ std::optional<double> SpeedOf(const host::Host& host, const std::string& netdev)
 }  // namespace
 
 absl::StatusOr<std::vector<NetLink>> ParseIpLinkJson(absl::string_view text) {
-  const json list = json::parse(text, nullptr, false);
+  const json list = ParseJson(text);
   if (!list.is_array()) return absl::InvalidArgumentError("ip link: the output is no JSON list");
   std::vector<NetLink> links;
   for (const json& entry : list) {

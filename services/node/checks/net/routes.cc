@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/system/capture.h"
@@ -73,7 +74,7 @@ std::optional<std::uint32_t> ParseIpv4(absl::string_view text) {
 }
 
 absl::StatusOr<std::vector<Route>> ParseIpRoutes(absl::string_view text) {
-  const json list = json::parse(text, nullptr, false);
+  const json list = ParseJson(text);
   if (!list.is_array()) return absl::InvalidArgumentError("ip route: the output is no JSON list");
   std::vector<Route> routes;
   for (const json& entry : list) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/check_data.h"
@@ -145,7 +146,7 @@ absl::StatusOr<std::map<std::string, int>> BondMembers(const host::Host& host) {
   if (bonds.empty()) {
     GALEN_ASSIGN_OR_RETURN(const std::string text,
                            Output(host, {"ip", "-j", "-s", "link", "show"}));
-    const nlohmann::json links = nlohmann::json::parse(text, nullptr, false);
+    const nlohmann::json links = ParseJson(text);
     if (!links.is_array()) return absl::InvalidArgumentError("ip link: the output is not JSON");
     for (const auto& link : links) {
       if (!link.is_object()) continue;

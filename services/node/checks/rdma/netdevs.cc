@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/json_access.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/rdma/gid_table.h"
 #include "services/node/checks/system/capture.h"
@@ -25,7 +26,7 @@ bool IsName(absl::string_view name) {
 
 std::map<std::string, std::string> NetdevsOfRdmaLink(absl::string_view json) {
   std::map<std::string, std::string> names;
-  const nlohmann::json list = nlohmann::json::parse(json, nullptr, false);
+  const nlohmann::json list = ParseJson(json);
   if (!list.is_array()) return names;
   for (const nlohmann::json& entry : list) {
     if (!entry.is_object()) continue;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/rdma/hca_list.h"
@@ -218,7 +219,7 @@ std::vector<RdmaPort> ParseIbstat(absl::string_view text) {
 }
 
 absl::StatusOr<std::vector<RdmaPort>> ParseRdmaLink(absl::string_view json) {
-  const nlohmann::json list = nlohmann::json::parse(json, nullptr, false);
+  const nlohmann::json list = ParseJson(json);
   if (!list.is_array()) return absl::InvalidArgumentError("rdma link: the output is no JSON list");
   std::vector<RdmaPort> ports;
   for (const nlohmann::json& entry : list) {

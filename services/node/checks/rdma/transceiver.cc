@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/rdma/netdevs.h"
@@ -128,7 +129,7 @@ void AddFindings(const std::string& node, const std::string& device, const Trans
 }  // namespace
 
 absl::StatusOr<Transceiver> ParseMlxlink(absl::string_view text) {
-  const json root = json::parse(text, nullptr, false);
+  const json root = ParseJson(text);
   if (!root.is_object() || !root.contains("result") || !root["result"].is_object() ||
       !root["result"].contains("output") || !root["result"]["output"].is_object()) {
     return absl::InvalidArgumentError("mlxlink: the output is not its JSON");

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/json_access.h"
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
@@ -25,7 +26,7 @@ std::map<std::string, std::string> GpusOfSmiXml(absl::string_view xml) {
 
 std::map<std::string, std::string> GpusOfRocmSmi(absl::string_view json) {
   std::map<std::string, std::string> names;
-  const nlohmann::json cards = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+  const nlohmann::json cards = ParseJson(json);
   if (!cards.is_object()) return names;
   for (const auto& [card, fields] : cards.items()) {
     absl::string_view index = card;

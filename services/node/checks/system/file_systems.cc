@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "services/node/checks/check_data.h"
@@ -46,7 +47,7 @@ std::optional<std::set<std::string>> ReadOnlyTargets(const host::Host& host) {
   }
   const auto text = Output(host, {"findmnt", "-J"});
   if (!text.ok()) return std::nullopt;
-  const nlohmann::json tree = nlohmann::json::parse(*text, nullptr, false);
+  const nlohmann::json tree = ParseJson(*text);
   if (!tree.is_object() || !tree.contains("filesystems")) return std::nullopt;
   std::vector<const nlohmann::json*> open = {&tree["filesystems"]};
   while (!open.empty()) {

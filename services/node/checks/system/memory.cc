@@ -10,7 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
@@ -188,7 +190,13 @@ absl::StatusOr<CheckOutput> CheckStuckProcesses(const CheckContext& context) {
                                    : UnknownFinding("waits_for_network_fs", node, process));
     absl::StrAppend(&output.message, output.message.empty() ? "" : "; ", words[8], " (", pid,
                     ") waits in ", told ? words[4] : absl::string_view("an unknown place"));
-    absl::StrAppend(&output.excerpt, line, "\n");
+    // Only the name of the command: its arguments may hold a password, or another tenant's
+    // business.
+    absl::StrAppend(
+        &output.excerpt,
+        absl::StrJoin(absl::MakeConstSpan(words).first(std::min<std::size_t>(words.size(), 9)),
+                      " "),
+        "\n");
   }
   output.findings.push_back(IntFinding("d_state", node, "", stuck));
   if (const auto events = KernelEvents(context); events.ok()) {

@@ -1,6 +1,7 @@
 #include "services/node/checks/system/nccl_release.h"
 
 #include "absl/strings/match.h"
+#include "common/base/json_access.h"
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
 #include "services/node/checks/system/capture.h"
@@ -17,7 +18,7 @@ std::string OfPackages(const host::Host& host) {
   const auto text =
       Output(host, {"python3", "-m", "pip", "list", "--format=json"}, host::View::kJob);
   if (!text.ok()) return "";
-  const nlohmann::json list = nlohmann::json::parse(*text, nullptr, false);
+  const nlohmann::json list = ParseJson(*text);
   if (!list.is_array()) return "";
   for (const auto& entry : list) {
     if (!entry.is_object()) continue;

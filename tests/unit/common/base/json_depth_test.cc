@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string>
+
+#include "common/base/json_access.h"
 
 namespace galen {
 namespace {
@@ -17,6 +21,32 @@ TEST(JsonDepth, CountsBracketsOutsideOfStrings) {
   EXPECT_TRUE(JsonNestsDeeperThan(R"(["\\", [1]])", 1));
   EXPECT_TRUE(JsonNestsDeeperThan(std::string(1'000'000, '['), 64));
   EXPECT_FALSE(JsonNestsDeeperThan(std::string(1'000'000, ']'), 64));
+}
+
+TEST(JsonDepth, CountsValuesHoweverShortTheyAreWritten) {
+  const auto keeps = [](std::size_t values, const std::string& text) {
+    return JsonKeepsTo({.depth = 64, .values = values}, text);
+  };
+  EXPECT_TRUE(keeps(1, "7"));
+  EXPECT_TRUE(keeps(4, R"([1,2,"a,b,[{"])"));
+  EXPECT_FALSE(keeps(3, "[1,2,3]"));
+  EXPECT_FALSE(keeps(4, R"({"a":[1],"b":2,"c":3})"));
+  std::string empties = "[";
+  for (int i = 0; i < 300'000; ++i) empties += "{},";
+  EXPECT_FALSE(JsonKeepsTo({}, empties + "{}]"));
+  EXPECT_FALSE(JsonKeepsTo({}, empties));  // cut off
+}
+
+TEST(ParseJson, GivesNothingOfWhatDoesNotKeepToItsLimits) {
+  std::string empties = "[";
+  for (int i = 0; i < 1000; ++i) empties += "{},";
+  empties += "{}]";
+  EXPECT_TRUE(ParseJson(empties).is_array());
+  EXPECT_TRUE(ParseJson(empties, {.values = 1000}).is_discarded());
+  EXPECT_TRUE(ParseJson("[[1]]", {.depth = 1}).is_discarded());
+  // As captured output that takes a gigabyte of a parser which begins to read it.
+  EXPECT_TRUE(ParseJson(std::string(8 << 20, '[')).is_discarded());
+  EXPECT_TRUE(ParseJson<nlohmann::ordered_json>(R"({"b":1,"a":2})").is_object());
 }
 
 }  // namespace

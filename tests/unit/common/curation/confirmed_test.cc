@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/curation/proposal_store.h"
@@ -57,14 +59,89 @@ TEST(Confirmed, ADiagnosisThatAPersonConfirmedIsAPastIncident) {
   const auto base = ParsedText(proposal->knowledge);
   ASSERT_EQ(base.incidents_size(), 1);
   const auto& incident = base.incidents(0);
-  EXPECT_EQ(incident.id(), "diagnosis-d-17");
   EXPECT_EQ(incident.date(), "2025-03-14");
-  EXPECT_EQ(incident.title(), "Training stops at night");
   EXPECT_EQ(incident.label(), "GPU.MEMORY.ECC");
-  EXPECT_THAT(incident.logs(), ElementsAre("uncorrectable ECC error encountered"));
-  EXPECT_THAT(incident.verification(), ElementsAre("gpu.memory: 3 errors on GPU 2"));
-  EXPECT_EQ(incident.environment().at("gpu"), "H100");
-  EXPECT_EQ(incident.resolution(), "Card replaced.");
+  const auto& own = incident.tenant_texts();
+  EXPECT_EQ(own.tenant(), "default");
+  EXPECT_EQ(own.title(), "Training stops at night");
+  EXPECT_THAT(own.logs(), ElementsAre("uncorrectable ECC error encountered"));
+  EXPECT_THAT(own.verification(), ElementsAre("gpu.memory: 3 errors on GPU 2"));
+  EXPECT_EQ(own.environment().at("gpu"), "H100");
+  EXPECT_EQ(own.resolution(), "Card replaced.");
+  EXPECT_EQ(own.reference(), "tenants/default/diagnoses/d-17");
+}
+
+// Every text that a tenant can put into a diagnosis, each with a word of its own.
+galen::v1::Diagnosis FullOfWords(std::vector<std::string>& words) {
+  const auto word = [&words] {
+    words.push_back(absl::StrCat("NIGHTHAWK", words.size(), "SECRETPROJECT"));
+    return words.back();
+  };
+  galen::v1::Diagnosis diagnosis = Diagnosed();
+  diagnosis.set_name(absl::StrCat("tenants/acme/diagnoses/", word()));
+  galen::v1::Incident& incident = *diagnosis.mutable_incident();
+  incident.set_description(absl::StrCat(word(), ". ", word()));
+  incident.mutable_environment()->set_gpu(word());
+  incident.mutable_environment()->set_os(word());
+  (*incident.mutable_environment()->mutable_attributes())[word()] = word();
+  incident.mutable_workload()->set_framework(word());
+  galen::v1::Signal& signal = *diagnosis.mutable_summary()->mutable_signals(0);
+  signal.set_excerpt(word());
+  signal.set_source(word());
+  signal.set_node(word());
+  signal.set_meaning("a memory error");
+  diagnosis.mutable_summary()->add_keywords(word());
+  diagnosis.mutable_hypotheses(0)->mutable_verdict()->mutable_reasons(0)->set_text(word());
+  galen::v1::CheckResult& result = *diagnosis.add_check_results();
+  result.set_check("gpu.ecc");
+  result.set_node(word());
+  result.set_message(word());
+  result.set_excerpt(word());
+  galen::v1::Finding& counted = *result.add_findings();
+  counted.set_name("dram_uncorrectable");
+  counted.set_int_value(3);
+  counted.set_abnormal(true);
+  galen::v1::Finding& told = *result.add_findings();
+  told.set_name("board");
+  told.set_text_value(word());
+  told.set_abnormal(true);
+  told.mutable_subject()->set_device(word());
+  diagnosis.mutable_confirmation()->set_by(word());
+  diagnosis.mutable_confirmation()->set_note(word());
+  return diagnosis;
+}
+
+TEST(Confirmed, WhatAllTenantsSeeHoldsNoWordOfTheOneThatSentIt) {
+  std::vector<std::string> words;
+  const auto proposal = ProposalOf(FullOfWords(words));
+  ASSERT_THAT(proposal, IsOk());
+  auto shared = ParsedText(proposal->knowledge).incidents(0);
+  EXPECT_THAT(shared.tenant_texts().description(), HasSubstr(words[1]));
+  shared.clear_tenant_texts();
+  const std::string seen = absl::StrCat(shared.DebugString(), shared.id());
+  for (const std::string& word : words) {
+    for (std::size_t i = 0; i + 12 <= word.size(); ++i) {
+      EXPECT_FALSE(absl::StrContains(absl::AsciiStrToUpper(seen), word.substr(i, 12))) << seen;
+    }
+  }
+  EXPECT_THAT(shared.title(), HasSubstr("gpu.ecc: dram_uncorrectable"));
+  EXPECT_THAT(shared.description(), HasSubstr("a memory error"));
+  EXPECT_THAT(shared.verification(),
+              ElementsAre("gpu.ecc: board is abnormal", "gpu.ecc: dram_uncorrectable is 3"));
+}
+
+TEST(Confirmed, SecretsDoNotReachTheReviewer) {
+  auto diagnosis = Diagnosed();
+  const std::string token = absl::StrCat("hf_", std::string(34, 'q'));
+  diagnosis.mutable_incident()->set_description(absl::StrCat("export HF_TOKEN=", token, " fails"));
+  diagnosis.mutable_summary()->mutable_signals(0)->set_excerpt(
+      absl::StrCat("Authorization: Bearer ", token));
+  (*diagnosis.mutable_incident()->mutable_environment()->mutable_attributes())["WANDB_API_KEY"] =
+      "0123456789abcdef0123456789abcdef01234567";
+  const auto proposal = ProposalOf(diagnosis);
+  ASSERT_THAT(proposal, IsOk());
+  EXPECT_FALSE(absl::StrContains(proposal->knowledge, token)) << proposal->knowledge;
+  EXPECT_FALSE(absl::StrContains(proposal->knowledge, "0123456789abcdef")) << proposal->knowledge;
 }
 
 TEST(Confirmed, TheCauseIsThePersonsWhateverTheDiagnosisHadNamed) {
@@ -103,7 +180,8 @@ class ConfirmedAgain : public ::testing::Test {
     std::vector<std::string> causes;
     const auto base = Parsed({shipped_.path(), site_.path()});
     for (const auto& incident : base.incidents()) {
-      if (incident.reference() == Diagnosed().name()) causes.push_back(incident.label());
+      if (incident.tenant_texts().reference() == Diagnosed().name())
+        causes.push_back(incident.label());
     }
     return causes;
   }
@@ -140,7 +218,7 @@ TEST_F(ConfirmedAgain, TwoCausesOfOneDiagnosisAreNeverKnowledgeTogether) {
   ASSERT_THAT(store_.Accept(Says("GPU.MEMORY.ECC").id, "ada", now_), IsOk());
   ASSERT_TRUE(Proposed(Says("NET.LINK.DOWN")));
   EXPECT_THAT(store_.Accept(Says("NET.LINK.DOWN").id, "bob", now_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("diagnosis-d-17")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("learned-")));
   EXPECT_THAT(Causes(), ElementsAre("GPU.MEMORY.ECC"));
 }
 

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/host/bundle.h"
 #include "scratch.h"
 #include "tests/testing/status_matchers.h"
@@ -164,6 +165,80 @@ TEST(Archive, StopsAtItsLimits) {
     EXPECT_THAT(
         Unpack(scratch / name, inside, ArchiveLimits{.files = 0, .bytes = 8 << 20}),
         StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("holds more than 0 files")));
+  }
+}
+
+std::string DeepPath(int depth, const std::string& name) {
+  std::string path;
+  for (int i = 0; i < depth; ++i) path += name + "/";
+  return path;
+}
+
+std::int64_t FilesIn(const std::string& directory) {
+  std::int64_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    count += entry.exists() || entry.is_symlink() ? 1 : 0;
+  }
+  return count;
+}
+
+// 200 entries of 1,900 parts each, in 8 KB, made 372,000 directories.
+TEST(Archive, DirectoriesThatNoEntryNamesAreCounted) {
+  Scratch scratch;
+  std::vector<Entry> entries;
+  for (int i = 0; i < 200; ++i) {
+    entries.push_back({DeepPath(50, absl::StrCat("d", i)) + "f", "x", "", ""});
+  }
+  Pack(scratch / "b.tar.gz", entries);
+  const std::string inside = scratch / "inside";
+  std::filesystem::create_directories(inside);
+  EXPECT_THAT(Unpack(scratch / "b.tar.gz", inside, ArchiveLimits{.files = 1000}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("holds more than 1000")));
+  EXPECT_LE(FilesIn(inside), 1001);
+  // Each takes room of the disk besides what it holds: 200 bytes here.
+  const std::string again = scratch / "again";
+  std::filesystem::create_directories(again);
+  EXPECT_THAT(Unpack(scratch / "b.tar.gz", again, ArchiveLimits{.bytes = 1000 * kInodeBytes}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("unpacks to more than")));
+  EXPECT_LE(FilesIn(again), 1001);
+}
+
+TEST(Archive, PathsThatAreTooDeepAreRefused) {
+  for (const unsigned type : {AE_IFREG, AE_IFDIR}) {
+    Scratch scratch;
+    Pack(scratch / "b.tar", {{DeepPath(1900, "d") + "f", "", "", "", type}});
+    const std::string inside = scratch / "inside";
+    std::filesystem::create_directories(inside);
+    EXPECT_THAT(Unpack(scratch / "b.tar", inside, ArchiveLimits{}),
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("directories deep")));
+    EXPECT_EQ(FilesIn(inside), 0);
+  }
+}
+
+TEST(Archive, UnpackingEndsWhenItsTimeIsOver) {
+  Scratch scratch;
+  Pack(scratch / "b.tar", SmallBundle(""));
+  const std::string inside = scratch / "inside";
+  std::filesystem::create_directories(inside);
+  EXPECT_THAT(Unpack(scratch / "b.tar", inside, ArchiveLimits{.time = absl::ZeroDuration()}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("takes longer to unpack")));
+}
+
+TEST(Archive, LinksDoNotLeadOutOneThroughAnother) {
+  const std::vector<std::vector<Entry>> chains = {
+      // up is the top's own "..", by way of a directory that is a link.
+      {{"a/b/c/f", "x", "", ""}, {"d", "", "a/b/c", ""}, {"e", "", "d/../../../../evil", ""}},
+      {{"one/f", "x", "", ""}, {"one/two", "", "..", ""}, {"three", "", "one/two/../evil", ""}},
+      {{"x", "", "y", ""}, {"y", "", "x", ""}},
+  };
+  for (const std::vector<Entry>& entries : chains) {
+    Scratch scratch;
+    Pack(scratch / "b.tar", entries);
+    scratch.Write("in/evil", "secret");
+    const std::string inside = scratch / "in/side";
+    std::filesystem::create_directories(inside);
+    EXPECT_THAT(Unpack(scratch / "b.tar", inside, ArchiveLimits{}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is a link that")));
   }
 }
 

@@ -44,6 +44,31 @@ TEST(MakeResult, PassesWithoutAbnormalFindingsAndFillsUnitAndId) {
   EXPECT_FALSE(result.findings(0).abnormal());
 }
 
+TEST(MakeResult, NoSecretLeavesTheMachine) {
+  v1::Check spec = Spec();
+  for (const char* type : {"text", "event"}) {
+    v1::FindingSpec& finding = *spec.add_findings();
+    finding.set_name(type);
+    finding.set_type(type);
+  }
+  const std::string token = absl::StrCat("hf_", std::string(34, 'q'));
+  galen::v1::LogEvent event;
+  event.set_text(absl::StrCat("curl https://u:", token, "@host/"));
+  CheckOutput output;
+  output.findings.push_back(TextFinding("text", "n1", "job", absl::StrCat("HF_TOKEN=", token)));
+  output.findings.push_back(EventFinding("event", "n1", "", event));
+  output.message = absl::StrCat("--token ", token);
+  // The last one is cut where the excerpt ends.
+  output.excerpt = absl::StrCat("password=", token, "\n", std::string(4070, 'x'), " ", token);
+  output.wanted = {absl::StrCat("try --token ", token)};
+  const CheckResult result = MakeResult(spec, "n1", output);
+  EXPECT_EQ(result.DebugString().find("qqqqqqqq"), std::string::npos) << result.DebugString();
+  EXPECT_THAT(result.excerpt(), HasSubstr("password=[redacted]"));
+  const CheckResult failed =
+      MakeResult(spec, "n1", absl::InternalError(absl::StrCat("Authorization: Bearer ", token)));
+  EXPECT_EQ(failed.DebugString().find("qqqqqqqq"), std::string::npos) << failed.DebugString();
+}
+
 TEST(MakeResult, FailsByTheLimitsOfTheCatalogue) {
   CheckOutput output;
   output.findings.push_back(IntFinding("errors", "n1", "gpu:0", 0));

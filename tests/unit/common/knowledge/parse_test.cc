@@ -156,6 +156,44 @@ incidents:
   EXPECT_EQ(base.incidents(0).source().line(), 6);
 }
 
+TEST(Parse, WhatATenantSaidOfAPastIncidentStandsApart) {
+  const v1::KnowledgeBase base = MustParse(R"(incidents:
+  - id: learned-1
+    title: A.B.C with gpu.ecc
+    label: A.B.C
+    tenant_texts:
+      tenant: acme
+      title: Own words
+      logs: [a line]
+      environment: {gpu: X1}
+      reference: tenants/acme/diagnoses/d1
+  - id: diagnosis-d2
+    title: Words of an earlier release
+    description: More of them
+    logs: [a line]
+    environment: {gpu: X1}
+    label: A.B.C
+    verification: [seen]
+    resolution: Repaired.
+    reference: tenants/globex/diagnoses/d2
+)");
+  EXPECT_EQ(base.incidents(0).title(), "A.B.C with gpu.ecc");
+  EXPECT_EQ(base.incidents(0).tenant_texts().tenant(), "acme");
+  EXPECT_THAT(base.incidents(0).tenant_texts().logs(), ElementsAre("a line"));
+  EXPECT_EQ(base.incidents(0).tenant_texts().environment().at("gpu"), "X1");
+  const v1::PastIncident& old = base.incidents(1);
+  EXPECT_EQ(old.tenant_texts().tenant(), "globex");
+  EXPECT_EQ(old.tenant_texts().title(), "Words of an earlier release");
+  EXPECT_EQ(old.tenant_texts().resolution(), "Repaired.");
+  EXPECT_EQ(old.title(), "A.B.C");
+  EXPECT_EQ(absl::StrCat(old.description(), old.logs_size(), old.environment().size(),
+                         old.verification_size(), old.resolution(), old.reference()),
+            "0"
+            "0"
+            "0");
+  EXPECT_EQ(old.id().find("d2"), std::string::npos);
+}
+
 TEST(Parse, LaysALaterDirectoryOverTheEarlier) {
   KnowledgeFiles base;
   base.Write("x.yaml", R"(labels:

@@ -54,6 +54,24 @@ TEST(ChatBody, AsksAsTheProtocolSays) {
     "messages":[{"role":"system","content":"be exact"},{"role":"user","content":"why?"}]})"));
 }
 
+TEST(ChatBody, HoldsNoSecretOfWhoeverWroteTheTexts) {
+  const std::string token = absl::StrCat("ghp_", std::string(36, 'q'));
+  ChatRequest request = Question(absl::StrCat("log: git clone https://u:", token, "@host\n",
+                                              "export AWS_SECRET_ACCESS_KEY=", token, "ää"));
+  request.messages.push_back({Message::Role::kAssistant, absl::StrCat("you said ", token)});
+  const auto body = ChatBody(Local(), request, false);
+  ASSERT_THAT(body, IsOk());
+  EXPECT_THAT(*body, Not(HasSubstr("qqqqqqqq")));
+  EXPECT_THAT(*body, HasSubstr("AWS_SECRET_ACCESS_KEY=[redacted]"));
+}
+
+TEST(EmbedBody, HoldsNoSecretOfWhoeverWroteTheTexts) {
+  const std::string token = absl::StrCat("ghp_", std::string(36, 'q'));
+  const auto body = EmbedBody({.texts = {absl::StrCat("password: ", token), token}}, "m");
+  ASSERT_THAT(body, IsOk());
+  EXPECT_THAT(*body, Not(HasSubstr("qqqqqqqq")));
+}
+
 TEST(ChatBody, KeepsTheOrderInWhichTheSchemaIsWritten) {
   EXPECT_THAT(*ChatBody(Local(), Question("why?"), false), HasSubstr(kSchema));
 }

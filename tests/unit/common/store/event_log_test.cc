@@ -216,8 +216,22 @@ TEST_P(EventLogTest, ListsATenantNewestFirstPageByPage) {
   EXPECT_THAT(log_->List("tenants/none", 10, "").value().names, IsEmpty());
 }
 
+TEST_P(EventLogTest, APageTokenTellsNothingOfOtherTenants) {
+  const auto token = [&] { return log_->List("tenants/acme", 1, "").value().next_page_token; };
+  for (const char* id : {"a", "b"}) Create(absl::StrCat("tenants/acme/diagnoses/", id));
+  const std::string before = token();
+  EXPECT_FALSE(before.empty());
+  for (int i = 0; i < 5; ++i) Create(absl::StrCat("tenants/other/diagnoses/d", i));
+  EXPECT_EQ(token(), before);
+  EXPECT_EQ(before.find_first_of("0123456789"), std::string::npos) << before;
+  // And is good for one tenant's list alone.
+  EXPECT_THAT(log_->List("tenants/other", 1, before),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("page_token")));
+}
+
 TEST_P(EventLogTest, RefusesAPageTokenThatItDidNotGive) {
-  for (const char* token : {"x", "-1", "0", "1 OR 1"}) {
+  Create("tenants/acme/diagnoses/a");
+  for (const char* token : {"x", "-1", "0", "1", "1 OR 1", "tenants/acme/diagnoses/none"}) {
     EXPECT_THAT(log_->List("", 10, token),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("page_token")));
   }

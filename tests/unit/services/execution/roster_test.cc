@@ -17,6 +17,7 @@ namespace roster_test {
 
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -129,7 +130,7 @@ class RosterTest : public ::testing::Test {
 TEST_F(RosterTest, ANodeThatRegistersWithOneReplicaIsKnownToAll) {
   const auto again = a_.roster.Register("n1", "10.0.0.1:50054", absl::Seconds(30));
   ASSERT_THAT(again, IsOk());
-  EXPECT_EQ(*again, absl::Seconds(10));
+  EXPECT_EQ(again->again_in, absl::Seconds(10));
   ASSERT_THAT(a_.roster.Turn(/*read=*/false), IsOk());
   EXPECT_THAT(a_.view.nodes, ElementsAre(Pair("n1", "10.0.0.1:50054")));
   EXPECT_THAT(b_.view.nodes, IsEmpty());
@@ -229,6 +230,29 @@ TEST_F(RosterTest, ReplicasFindEachOtherAndOneThatStopsIsGone) {
   EXPECT_THAT(replicas(), ElementsAre("10.0.0.1:50053", "10.0.0.2:50053"));
   b_.roster.Stop();
   EXPECT_THAT(replicas(), ElementsAre("10.0.0.1:50053"));
+}
+
+TEST_F(RosterTest, WhoMayBeAnyNodeTakesNoNameThatIsHeldElsewhere) {
+  const auto held = a_.roster.Register("n1", "10.0.0.1:50054", absl::Seconds(30));
+  ASSERT_THAT(held, IsOk());
+  EXPECT_EQ(held->moved_from, "");
+  const auto taken = a_.roster.Register("n1", "10.0.0.9:50054", absl::Seconds(30), false);
+  EXPECT_THAT(taken, StatusIs(absl::StatusCode::kAlreadyExists,
+                              AllOf(HasSubstr("10.0.0.1:50054"), HasSubstr("10.0.0.9:50054"))));
+  // Where it is, it may say so again.
+  EXPECT_THAT(a_.roster.Register("n1", "10.0.0.1:50054", absl::Seconds(30), false), IsOk());
+  // Whoever is known to be the node moves, and that is told.
+  const auto moved = a_.roster.Register("n1", "10.0.0.2:50054", absl::Seconds(30), true);
+  ASSERT_THAT(moved, IsOk());
+  EXPECT_EQ(moved->moved_from, "10.0.0.1:50054");
+  // The other replica learns it from the store.
+  ASSERT_THAT(a_.roster.Turn(true), IsOk());
+  ASSERT_THAT(b_.roster.Turn(true), IsOk());
+  EXPECT_THAT(b_.roster.Register("n1", "10.0.0.9:50054", absl::Seconds(30), false),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("10.0.0.2:50054")));
+  // What is not heard of any more holds nothing.
+  clock_.Advance(absl::Seconds(31));
+  EXPECT_THAT(b_.roster.Register("n1", "10.0.0.9:50054", absl::Seconds(30), false), IsOk());
 }
 
 }  // namespace roster_test

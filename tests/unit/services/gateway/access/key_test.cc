@@ -9,6 +9,8 @@
 #include "services/gateway/access/api_key.h"
 #include "services/gateway/access/key_access.h"
 #include "services/gateway/access/key_book.h"
+#include "services/gateway/access/watched_access.h"
+#include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::gateway {
@@ -150,6 +152,101 @@ TEST_F(KeyTest, AKeyThatIsMadeElsewhereIsTakenUp) {
   while (!access.Authenticate(request).ok()) std::this_thread::yield();
   ASSERT_THAT(elsewhere.Revoke(ParseKey(text)->id), IsOk());
   while (access.Authenticate(request).ok()) std::this_thread::yield();
+}
+
+// Whoever may write to the store: with the seal's key missing, what can be made of keys?
+class SealedKeys : public KeyTest {
+ protected:
+  std::string RecordOf(const std::string& id, const std::string& secret) {
+    v1::KeyRecord record;
+    record.mutable_created()->set_id(id);
+    record.mutable_created()->set_tenant("*");
+    record.mutable_created()->set_role("admin");
+    record.mutable_created()->set_secret_sha256(HashSecret(secret));
+    return record.SerializeAsString();
+  }
+  std::vector<store::JournalEntry> Entries() {
+    return store_->journal().Read("gateway.keys", 0, 100).value();
+  }
+  void Write(const std::string& record) {
+    ASSERT_THAT(store_->journal().Append("gateway.keys", {record}), IsOk());
+  }
+
+  const store::Seal seal_{std::string(32, 'k')};
+  std::vector<std::string> refused_;
+  KeyBook sealed_{store_->journal(), &seal_,
+                  [this](const std::string& what) { refused_.push_back(what); }};
+};
+
+TEST_F(SealedKeys, ARecordThatGalenDidNotWriteIsNoKeyAndIsToldOnce) {
+  const std::string good = sealed_.Create({.tenant = "acme"}, kNow).value();
+  const KeyText forged = NewKeyText().value();
+  Write(RecordOf(forged.id, forged.secret));
+  Write(store::Seal(std::string(32, 'x'))
+            .Put("journal/gateway.keys", RecordOf(forged.id, forged.secret)));
+  Write(seal_.Put("another place", RecordOf(forged.id, forged.secret)));
+  ASSERT_THAT(sealed_.Refresh(), IsOk());
+  ASSERT_THAT(sealed_.Refresh(), IsOk());
+  EXPECT_THAT(sealed_.Find(FormatKey(forged), kNow), StatusIs(kUnauthenticated, _));
+  EXPECT_EQ(refused_.size(), 3u);
+  EXPECT_THAT(sealed_.Find(good, kNow), IsOk());
+  EXPECT_EQ(sealed_.List().size(), 1u);
+}
+
+TEST_F(SealedKeys, AKeyThatWasRevokedDoesNotComeBackWithItsOldRecord) {
+  const std::string text = sealed_.Create({.tenant = "acme"}, kNow).value();
+  const std::string record = Entries().front().record;
+  ASSERT_THAT(sealed_.Revoke(ParseKey(text)->id), IsOk());
+  Write(record);
+  ASSERT_THAT(sealed_.Refresh(), IsOk());
+  EXPECT_THAT(sealed_.Find(text, kNow), StatusIs(kUnauthenticated, _));
+}
+
+TEST_F(SealedKeys, RecordsThatWereTakenAwayAreTold) {
+  const std::string text = sealed_.Create({.tenant = "acme"}, kNow).value();
+  ASSERT_THAT(sealed_.Create({.tenant = "acme"}, kNow), IsOk());
+  ASSERT_THAT(store_->journal().Trim("gateway.keys", 1), IsOk());
+  std::vector<std::string> told;
+  KeyBook later(store_->journal(), &seal_,
+                [&told](const std::string& what) { told.push_back(what); });
+  ASSERT_THAT(later.Refresh(), IsOk());
+  EXPECT_THAT(told, ElementsAre(HasSubstr("were taken away")));
+}
+
+// A source of requests, whose credential is never good.
+class NoAccess final : public Access {
+ public:
+  absl::StatusOr<Principal> Authenticate(const http::Request& request) override {
+    if (request.headers.Get("X-API-Key") == "good") return Principal{};
+    return absl::UnauthenticatedError("this API key is not known");
+  }
+};
+
+TEST(WatchedAccess, WrongCredentialsAreCountedAndToldByTheirSource) {
+  galen::testing::FakeClock clock;
+  NoAccess none;
+  std::vector<std::string> told;
+  WatchedAccess access(none, clock, [&told](const std::string& news) { told.push_back(news); });
+  const auto ask = [&](const std::string& peer, const std::string& key) {
+    http::Request request;
+    request.peer = peer;
+    if (!key.empty()) request.headers.Add("X-API-Key", key);
+    return access.Authenticate(request).ok();
+  };
+  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(ask("10.0.0.9", "guess"));
+  EXPECT_FALSE(ask("10.0.0.8", ""));  // has not found out yet that it needs one
+  EXPECT_TRUE(ask("10.0.0.8", "good"));
+  EXPECT_EQ(access.refused(), 2001u);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], HasSubstr("10.0.0.9"));
+  clock.Advance(absl::Minutes(2));
+  EXPECT_FALSE(ask("10.0.0.9", "guess"));
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_THAT(told[1], HasSubstr("2000 of the requests"));
+  // From a thousand places: lines are few, whatever is counted.
+  for (int i = 0; i < 5000; ++i) EXPECT_FALSE(ask(absl::StrCat("10.1.", i), "guess"));
+  EXPECT_LT(told.size(), 40u);
+  EXPECT_EQ(access.refused(), 7002u);
 }
 
 }  // namespace

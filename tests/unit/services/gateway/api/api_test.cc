@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/retry_hint.h"
 #include "tests/unit/services/gateway/api/fakes.h"
@@ -13,7 +15,9 @@ namespace galen::gateway {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // Each word is a key of its own.
 class FakeAccess final : public Access {
@@ -107,6 +111,47 @@ TEST_F(ApiTest, AnswersWithTheResourceAsJson) {
   ASSERT_EQ(upstream_.calls.size(), 1u);
   EXPECT_EQ(upstream_.calls[0].resource, "tenants/acme/diagnoses/d");
   EXPECT_EQ(json::parse(Ask("GET", std::string(kOne) + "?fields=name").body).size(), 1u);
+}
+
+TEST_F(ApiTest, AConfirmationSaysWhoseKeyItIs) {
+  constexpr char kFeedback[] = "/v1/tenants/acme/diagnoses/d:submitFeedback";
+  const auto by = [&](const std::string& body) {
+    upstream_.calls.clear();
+    EXPECT_EQ(Ask("POST", kFeedback, "customer", body).status, 200);
+    return static_cast<const galen::v1::SubmitFeedbackRequest&>(*upstream_.calls.at(0).request)
+        .confirmed_by();
+  };
+  const std::string said = by(
+      R"json({"confirmedLabel": "A.B.C", "confirmedBy": "NAME, principal engineer (approved)"})json");
+  EXPECT_THAT(said, StartsWith("key/"));
+  EXPECT_THAT(said, HasSubstr(" (customer): NAME, principal engineer (approved)"));
+  EXPECT_EQ(by(R"json({"text": "it is hot", "confirmedBy": "me"})json"), "me");  // confirms nothing
+}
+
+TEST_F(ApiTest, ACauseThatIsNoneIsRefusedAtOnce) {
+  Api api(PublicRoutes(), upstream_, access_, rates_, audience_, "{}",
+          {.is_cause = [](absl::string_view label) { return label == "A.B.C"; }});
+  for (const auto& [label, status] : {std::pair{"A.B.C", 200}, std::pair{"NO.SUCH.CAUSE", 400}}) {
+    http::Request request;
+    request.method = "POST";
+    request.target = "/v1/tenants/acme/diagnoses/d:submitFeedback";
+    request.body = absl::StrCat(R"({"confirmedLabel": ")", label, R"(", "confirmedBy": "ana"})");
+    request.headers.Add("Authorization", "customer");
+    const auto exchange = std::make_shared<FakeExchange>();
+    api.Handle(std::move(request), exchange);
+    EXPECT_EQ(exchange->AwaitResponse().status, status) << label;
+  }
+}
+
+TEST_F(ApiTest, WhoHasNoKeyIsRefusedBeforeItsBodyIsRead) {
+  http::Request head;
+  head.method = "POST";
+  head.target = kAll;
+  ASSERT_TRUE(api_.LookAtHead(head).refusal.has_value());
+  EXPECT_EQ(api_.LookAtHead(head).refusal->status, 401);
+  head.headers.Add("Authorization", "customer");
+  EXPECT_FALSE(api_.LookAtHead(head).refusal.has_value());
+  EXPECT_EQ(api_.LookAtHead(head).payer, "tenant acme");
 }
 
 TEST_F(ApiTest, PassesOnWhatTheMeshSaysOfARequest) {
@@ -285,6 +330,33 @@ TEST_F(ApiTest, AStreamGoesOnBehindTheLastEventThatWasSeen) {
   // Of another server, or made up: beyond every log, which begins anew.
   EXPECT_EQ(after({{"Last-Event-ID", "0xff"}}), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(after({{"Last-Event-ID", "-1"}}), std::numeric_limits<std::int64_t>::max());
+}
+
+TEST_F(ApiTest, AKeyHasSoManyStreamsOpenAndNoMore) {
+  const std::string watch = std::string(kOne) + ":watch";
+  std::vector<std::shared_ptr<FakeExchange>> open;
+  for (int i = 0; i < 64; ++i) open.push_back(Begin("GET", watch));
+  const http::Response refused = Ask("GET", watch);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(ReasonOf(refused), "TOO_MANY_STREAMS");
+  EXPECT_EQ(upstream_.streams.size(), 64u);
+  Begin("GET", watch, "operator");  // another key
+  EXPECT_EQ(upstream_.streams.size(), 65u);
+  open.back()->HangUp();
+  Begin("GET", watch);
+  EXPECT_EQ(upstream_.streams.size(), 66u);
+}
+
+TEST_F(ApiTest, WhatParsersDisagreeAboutIsNoBody) {
+  for (const char* body :
+       {R"({"incident": {"description": "slow", "description": "fast"}})",
+        R"({"incident": {"description": "slow"}, "incident": {}})",
+        R"({'incident': {'description': 'slow'}})", R"({incident: {description: "slow"}})"}) {
+    const http::Response response = Ask("POST", kAll, "customer", body);
+    EXPECT_EQ(response.status, 400) << body;
+    EXPECT_EQ(ReasonOf(response), "INVALID_JSON") << body;
+  }
+  EXPECT_TRUE(upstream_.calls.empty());
 }
 
 TEST_F(ApiTest, CountsRequestsByMethodAndCode) {

@@ -78,7 +78,10 @@ TEST_F(BrowseTest, NodesAreForOperators) {
                               .expires = clock_.Now() + absl::Seconds(30)}})
                   .ok());
   EXPECT_EQ(Ask("/v1/nodes").status, 403);
+  // The list is of all tenants' nodes.
   key_.principal->role = UserRole::kOperator;
+  EXPECT_EQ(Ask("/v1/nodes").status, 403);
+  key_.principal->tenant = "*";
   const auto nodes = nlohmann::json::parse(Ask("/v1/nodes").body);
   ASSERT_EQ(nodes["nodes"].size(), 1);
   EXPECT_EQ(nodes["nodes"][0]["name"], "n1");

@@ -181,7 +181,8 @@ TEST_F(ServerTest, RefusesWhatCanBeReadInTwoWays) {
   for (const char* head : {
            "Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n",
            "Host: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n", "Host: x\r\nHost: y\r\n",
-           "Host : x\r\n",
+           "Host : x\r\n", "Host: x\r\nTransfer-Encoding: xchunked\r\n",
+           "Host: x\r\nTransfer-Encoding: chunked, identity\r\n",
            "Content-Length: 0\r\n",  // no host
        }) {
     RawClient client(port());
@@ -222,6 +223,81 @@ TEST_F(ServerTest, RefusesBodiesWhenAllTogetherAreTooMuch) {
   RawClient after(port());
   after.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n" + std::string(900, 'x'));
   EXPECT_THAT(after.ReadUntil("POST / 900"), EndsWith("POST / 900"));
+}
+
+// Answers like the others; who asks with "Key: NAME" is known.
+class Knowing final : public Handler {
+ public:
+  void Handle(Request request, std::shared_ptr<Exchange> exchange) override {
+    Response response;
+    response.body = absl::StrCat(request.method, " ", request.body.size());
+    exchange->Respond(std::move(response));
+  }
+  HeadVerdict LookAtHead(const Request& head) override {
+    if (head.headers.Get("Key") == "wrong") return {.refusal = Refuse(401, "who are you?")};
+    return {.payer = std::string(head.headers.Get("Key")), .most_body = 5000};
+  }
+  Response Refuse(int status, const std::string& why) override {
+    Response response;
+    response.status = status;
+    response.body = why;
+    return response;
+  }
+};
+
+TEST(Bodies, AreNotReadOfWhoIsRefusedAtTheHead) {
+  Knowing handler;
+  const auto server = Server::Start({.address = "127.0.0.1:0"}, handler).value();
+  RawClient client(server->port());
+  client.Send("POST / HTTP/1.1\r\nHost: x\r\nKey: wrong\r\nContent-Length: 4000\r\n\r\n");
+  EXPECT_THAT(client.ReadAll(), StartsWith("HTTP/1.1 401 "));
+  RawClient large(server->port());
+  large.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5001\r\n\r\n");
+  EXPECT_THAT(large.ReadAll(), StartsWith("HTTP/1.1 413 "));
+}
+
+TEST(Bodies, OfStrangersLeaveRoomForThoseWhoAreKnown) {
+  Knowing handler;
+  const auto server = Server::Start({.address = "127.0.0.1:0",
+                                     .max_bodies_bytes = 4000,
+                                     .max_payer_bytes = 2000,
+                                     .max_unknown_bytes = 1000},
+                                    handler)
+                          .value();
+  const auto send = [&](RawClient& client, const std::string& key, int length, int bytes) {
+    client.Send(absl::StrCat("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n",
+                             key.empty() ? "" : absl::StrCat("Key: ", key, "\r\n"),
+                             "Content-Length: ", length, "\r\n\r\n",
+                             std::string(static_cast<std::size_t>(bytes), 'x')));
+  };
+  // As many strangers as one likes hold their small share, and no more.
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  while (server->counts().refused < 3) {
+    strangers.push_back(std::make_unique<RawClient>(server->port()));
+    send(*strangers.back(), "", 900, 899);
+    ASSERT_LT(strangers.size(), 1000u);
+  }
+  // One who is known uses up its own.
+  RawClient holds(server->port());
+  send(holds, "acme", 1900, 1899);
+  for (;;) {
+    RawClient more(server->port());
+    send(more, "acme", 1900, 1900);
+    const std::string answer = more.ReadAll();
+    if (absl::StartsWith(answer, "HTTP/1.1 503 ")) break;
+    ASSERT_THAT(answer, EndsWith("POST 1900"));  // before the first was read
+  }
+  // Another has its own.
+  RawClient other(server->port());
+  send(other, "globex", 1900, 1900);
+  EXPECT_THAT(other.ReadAll(), EndsWith("POST 1900"));
+}
+
+TEST(Connections, AreFewerThanTheFilesThatTheProcessMayHave) {
+  EXPECT_EQ(ConnectionsWithin(10'000, 65'536), 10'000u);
+  EXPECT_EQ(ConnectionsWithin(10'000, 1'024), 768u);
+  EXPECT_EQ(ConnectionsWithin(10'000, 200), 100u);
+  EXPECT_EQ(ConnectionsWithin(5, 1'024), 5u);
 }
 
 TEST_F(ServerTest, ClosesAConnectionThatSendsItsHeadTooSlowly) {

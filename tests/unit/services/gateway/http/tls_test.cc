@@ -131,6 +131,7 @@ TEST_F(TlsTest, AnswersOverTls) {
   const std::string answer = Get((*server)->port(), authority_).answer;
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK"));
   EXPECT_THAT(answer, HasSubstr("hello 100000"));
+  EXPECT_THAT(answer, HasSubstr("\r\nStrict-Transport-Security: max-age=31536000\r\n"));
 }
 
 TEST_F(TlsTest, SpeaksNothingOlderThanTls12) {

@@ -49,6 +49,12 @@ class FakeApi final : public http::Handler {
     if (absl::StrContains(request.target, ":watch")) return on_watch(exchange);
     exchange->Respond(answer(request));
   }
+  http::HeadVerdict LookAtHead(const http::Request& head) override {
+    // Of what is asked under another path, another part would be asked in turn.
+    EXPECT_TRUE(absl::StartsWith(head.target, "/v1/")) << head.target;
+    if (head.headers.Get("Authorization") != "Bearer good") return {.refusal = Json({}, 401)};
+    return {.payer = "tenant acme"};
+  }
   http::Response Refuse(int status, const std::string& /*why*/) override {
     return Json({}, status);
   }
@@ -502,6 +508,21 @@ TEST_F(McpTest, APageOfAnotherSiteIsRefused) {
   const auto client = std::make_shared<Client>();
   mcp_.Handle(std::move(get), client);
   EXPECT_EQ(client->answer.status, 405);
+}
+
+TEST_F(McpTest, OfStrangersLittleIsReadAndOfWrongCredentialsNothing) {
+  http::Request head;
+  head.method = "POST";
+  head.target = "/mcp";
+  const http::HeadVerdict stranger = mcp_.LookAtHead(head);
+  EXPECT_FALSE(stranger.refusal.has_value());
+  EXPECT_EQ(stranger.payer, "");
+  EXPECT_LE(stranger.most_body, 64u << 10);
+  head.headers.Set("Authorization", "Bearer good");
+  EXPECT_EQ(mcp_.LookAtHead(head).payer, "tenant acme");
+  head.headers.Set("Authorization", "Bearer wrong");
+  ASSERT_TRUE(mcp_.LookAtHead(head).refusal.has_value());
+  EXPECT_EQ(mcp_.LookAtHead(head).refusal->status, 401);
 }
 
 }  // namespace

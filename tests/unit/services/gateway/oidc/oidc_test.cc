@@ -244,6 +244,8 @@ TEST(IdToken, EachClaimThatCountsIsHeld) {
       {"exp", nullptr, false},
       {"exp", "never", false},
       {"exp", -1, false},
+      {"exp", now + 7 * 24 * 3600, true},
+      {"exp", now + 7 * 24 * 3600 + 1, false},
       {"nbf", now + 60, true},
       {"nbf", now + 61, false},
       {"nbf", "later", false},
@@ -317,7 +319,10 @@ TEST(OidcConfig, TheHighestRoleThatTheClaimGivesCounts) {
   EXPECT_EQ(PrincipalOf((*issuers)[0], claims)->role, UserRole::kApprover);
   claims["groups"] = "everybody";
   EXPECT_EQ(PrincipalOf((*issuers)[0], claims)->role, UserRole::kCustomer);
-  for (const json& groups : {json("nobody"), json(7), json::array({7}), json()}) {
+  // What a group is called may hold blanks and another's name.
+  for (const json& groups :
+       {json("nobody"), json("my gpu-leads team"), json::array({"my gpu-leads team"}), json(7),
+        json::array({7}), json()}) {
     claims["groups"] = groups;
     EXPECT_THAT(PrincipalOf((*issuers)[0], claims).status(),
                 StatusIs(absl::StatusCode::kPermissionDenied, _));

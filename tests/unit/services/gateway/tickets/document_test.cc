@@ -49,6 +49,24 @@ TEST(TicketDocument, SerialNumbersAreForProvidersAlone) {
   EXPECT_THAT(TextOf(ADiagnosis(kName), Form::kPlain, Reader::kProvider), HasSubstr("SERIAL-4711"));
 }
 
+TEST(TicketDocument, HoldsNoSecretWhoeverWroteIt) {
+  const std::string token = absl::StrCat("hf_", std::string(34, 'q'));
+  galen::v1::Diagnosis diagnosis = ADiagnosis(kName);
+  galen::v1::Report& report = *diagnosis.mutable_report();
+  report.set_headline(absl::StrCat("export HF_TOKEN=", token));
+  report.mutable_primary_cause()->set_explanation(absl::StrCat("--token ", token));
+  report.mutable_evidence(0)->set_excerpt(absl::StrCat("curl https://u:", token, "@host/"));
+  report.mutable_evidence(0)->set_text(absl::StrCat(std::string(480, 'x'), " ", token));  // cut
+  report.add_next_steps(absl::StrCat("login with password=", token));
+  diagnosis.mutable_incident()->set_description(token);
+  const TicketDocument document = DocumentOf(diagnosis, "", Reader::kProvider);
+  std::string all = TextOf(diagnosis, Form::kPlain, Reader::kProvider);
+  for (const auto& [name, value] : document.values) absl::StrAppend(&all, "\n", value);
+  for (const Block& block : document.comment) absl::StrAppend(&all, "\n", block.text);
+  EXPECT_THAT(all, Not(HasSubstr("qqqqqqqq")));
+  EXPECT_THAT(all, HasSubstr("HF_TOKEN=[redacted]"));
+}
+
 TEST(TicketDocument, NamesADiagnosisTheSameWayEverywhereAndNoOtherSo) {
   const auto mark = [](const std::string& name) {
     return DocumentOf(ADiagnosis(name), "", Reader::kCustomer).values.at("mark");

@@ -135,6 +135,34 @@ TEST_F(UploadStoreTest, ALogTakesThePlaceOfItsName) {
   EXPECT_EQ(store_->WithNames("acme", "/var/log/acme/x"), "/var/log/acme/x");
 }
 
+TEST_F(UploadStoreTest, ABundleTakesMoreThanItsBytesSay) {
+  std::string entries = BundleEntries();
+  for (int i = 0; i < 40; ++i) entries += Entry(absl::StrCat("a", i, "/b/c/d/e/f"), "x");
+  const Upload upload = SendBundle(Tar(entries)).value();
+  EXPECT_GE(upload.disk_bytes, 40 * 6 * 4096);
+  // And that counts against the tenant's share.
+  options_.tenant_bytes = 40 * 6 * 4096;
+  Open();
+  EXPECT_THAT(Send(UploadKind::kLog, "x"), StatusIs(kExhausted, HasSubstr("more than")));
+}
+
+TEST_F(UploadStoreTest, DirectoriesThatNobodyNamedAreLimited) {
+  options_.files = 100;
+  Open();
+  std::string entries = BundleEntries();
+  for (int i = 0; i < 40; ++i) entries += Entry(absl::StrCat("a", i, "/b/c/d/e/f"), "x");
+  EXPECT_THAT(SendBundle(Tar(entries)), StatusIs(kExhausted, HasSubstr("more than 100")));
+  EXPECT_THAT(Files(), SizeIs(0));
+}
+
+TEST_F(UploadStoreTest, WhatWasDeletedAndCouldNotBeRemovedGoesWithTheNextSweep) {
+  fs::create_directories(directory_ + "/.incoming/0123.gone/bundle");
+  fs::create_directories(directory_ + "/.incoming/4567/bundle");  // comes in
+  store_->Sweep();
+  EXPECT_FALSE(fs::exists(directory_ + "/.incoming/0123.gone"));
+  EXPECT_TRUE(fs::exists(directory_ + "/.incoming/4567"));
+}
+
 TEST_F(UploadStoreTest, AnotherTenantsUploadIsNotThere) {
   const Upload upload = Send(UploadKind::kLog, "text").value();
   galen::v1::Incident incident = WithLog(upload.name);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/store/store.h"
 #include "services/gateway/webhooks/hook_metrics.h"
 #include "services/gateway/webhooks/webhooks.h"
@@ -76,11 +77,38 @@ class Orchestrator final : public Upstream {
 
 class Rates final : public RateGate {
  public:
-  void Take(const std::string& /*tenant*/, bool /*starts*/,
+  void Take(const std::string& tenant, bool starts,
             absl::AnyInvocable<void(absl::StatusOr<Allowance>) &&> done) override {
-    std::move(done)(allowance);
+    Allowance given;
+    {
+      const MutexLock lock(mu_);
+      if (starts && quota_ >= 0) {
+        started_.push_back(tenant);
+        if (quota_ == 0) {
+          given.wait = absl::Milliseconds(20);
+          given.is_quota = true;
+        } else {
+          --quota_;
+        }
+      }
+    }
+    std::move(done)(starts ? given : allowance);
   }
-  Allowance allowance;
+  // Of diagnoses; below 0: none.
+  void SetQuota(int quota) {
+    const MutexLock lock(mu_);
+    quota_ = quota;
+  }
+  std::vector<std::string> started() {
+    const MutexLock lock(mu_);
+    return started_;
+  }
+  Allowance allowance;  // of requests
+
+ private:
+  Mutex mu_;
+  int quota_ ABSL_GUARDED_BY(mu_) = -1;
+  std::vector<std::string> started_ ABSL_GUARDED_BY(mu_);
 };
 
 class HooksTest : public ::testing::Test {
@@ -105,7 +133,7 @@ class HooksTest : public ::testing::Test {
     executor_ = std::make_unique<ThreadPool>(2, most_queued_);
     ledger_ = std::make_unique<Ledger>((*store_)->journal(), clock_, *executor_, Ledger::Options());
     ASSERT_THAT(ledger_->Open(), IsOk());
-    courier_ = std::make_unique<Courier>(*ledger_, orchestrator_,
+    courier_ = std::make_unique<Courier>(*ledger_, orchestrator_, rates_,
                                          Courier::Options{.first_pause = absl::Milliseconds(1),
                                                           .leave_to_others = absl::ZeroDuration(),
                                                           .look = absl::Milliseconds(5)},
@@ -200,6 +228,44 @@ TEST_F(HooksTest, WhatIsAboutATicketOfOursIsHeardAndOpensNothing) {
   answer = false;
   EXPECT_EQ(json::parse(Send(Signed("jira", kOpened)).body)["events"][0]["outcome"], "opened");
   orchestrator_.AwaitAsked(1);
+}
+
+std::string Firing(int number) {
+  json alert = json::parse(kFiring);
+  alert["alerts"] = json::array({alert["alerts"][0]});
+  alert["alerts"][0]["fingerprint"] = absl::StrCat("f", number);
+  alert["alerts"][0]["labels"]["alertname"] = absl::StrCat("A", number);
+  alert["alerts"][0]["labels"]["instance"] = absl::StrCat("n", number);
+  return alert.dump();
+}
+
+// Whatever door it comes through, a diagnosis is one that its tenant starts.
+TEST_F(HooksTest, DiagnosesCountAgainstTheQuotaAndWaitWhereItIsUsedUp) {
+  rates_.SetQuota(3);
+  Start({"alertmanager"});
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(Send(Signed("alertmanager", Firing(i))).status, 202);
+    Send(Signed("alertmanager", Firing(i)));  // a repeat starts nothing
+  }
+  orchestrator_.AwaitAsked(3);
+  while (rates_.started().size() < 8) absl::SleepFor(absl::Milliseconds(1));  // asked and refused
+  EXPECT_EQ(orchestrator_.AwaitAsked(3).size(), 3u);
+  EXPECT_EQ(rates_.started().front(), "acme");
+  // What was over it is not lost.
+  rates_.SetQuota(7);
+  EXPECT_EQ(orchestrator_.AwaitAsked(10).size(), 10u);
+}
+
+TEST_F(HooksTest, WhatIsAskedForAgainCountsOnce) {
+  rates_.SetQuota(1);
+  orchestrator_.SetStatus(absl::UnavailableError("away"));
+  Start({"alertmanager"});
+  ASSERT_EQ(Send(Signed("alertmanager", Firing(1))).status, 202);
+  orchestrator_.AwaitAsked(3);
+  orchestrator_.SetStatus(absl::OkStatus());
+  orchestrator_.AwaitAsked(4);
+  Stop();
+  EXPECT_EQ(rates_.started().size(), 1u);
 }
 
 TEST_F(HooksTest, ARepeatHasTheSameAnswerAndMakesNothing) {

@@ -1,0 +1,50 @@
+#ifndef COMMON_STORE_SEAL_H_
+#define COMMON_STORE_SEAL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/store/records.h"
+
+namespace galen::store {
+
+// Marks what Galen wrote, with a key that the store does not hold: whoever may write to the store
+// can then take records away, and put old ones back, but make none. Thread-safe.
+class Seal {
+ public:
+  // The key is a file of 64 hexadecimal digits ("openssl rand -hex 32"). NOT_FOUND,
+  // INVALID_ARGUMENT name the file and what to do.
+  static absl::StatusOr<Seal> FromFile(const std::string& path);
+  // `key` of 32 bytes.
+  explicit Seal(std::string key) : key_(std::move(key)) {}
+
+  // `value` with the seal before it, good in just this place.
+  std::string Put(absl::string_view place, absl::string_view value) const;
+  // The value; nothing when it does not bear the seal of this place.
+  std::optional<std::string> Take(absl::string_view place, absl::string_view sealed) const;
+
+ private:
+  std::string key_;
+};
+
+// The seal of a program whose store is `shared` or a file of its own. None without a path; for a
+// shared store that is FAILED_PRECONDITION unless `unsealed` says that it is meant so: there,
+// others may write.
+absl::StatusOr<std::optional<Seal>> OpenSeal(const std::string& path, bool shared, bool unsealed);
+
+// Records whose values bear a seal of their space, key and version, so that none can be moved to
+// another place, or be put over a later one of the same key. One that does not verify is DATA_LOSS,
+// in a list it is left out, and `refused` is told of it each time that it is met. `records` and
+// `seal` must outlive it.
+std::unique_ptr<Records> SealRecords(Records& records, const Seal& seal,
+                                     std::function<void(const std::string& what)> refused);
+
+}  // namespace galen::store
+
+#endif  // COMMON_STORE_SEAL_H_
