@@ -48,6 +48,12 @@ void LintSignals(LintContext& context) {
       context.Error(signal.source(), absl::StrCat(who, " has no role or no strength"),
                     "add `role:` and `strength:`");
     }
+    const bool only_told = signal.where_size() == 1 && signal.where(0) == galen::v1::DESCRIPTION;
+    if (signal.outcome() != v1::OUTCOME_UNSPECIFIED && !only_told) {
+      context.Error(signal.source(),
+                    absl::StrCat(who, " has an outcome and is not for words alone"),
+                    "write `where: description`: programs do not tell what cured them");
+    }
     for (const std::string& label : signal.labels()) {
       context.RequireLabel(signal.source(), label, who);
     }

@@ -11,8 +11,8 @@
 namespace galen::knowledge {
 namespace {
 
-constexpr absl::string_view kSignalKeys[] = {"id",   "pattern", "where",  "strength",
-                                             "role", "labels",  "meaning"};
+constexpr absl::string_view kSignalKeys[] = {"id",   "pattern", "where",   "strength",
+                                             "role", "labels",  "meaning", "outcome"};
 constexpr absl::string_view kErrorCodeKeys[] = {"family", "code", "name", "meaning", "severity"};
 constexpr absl::string_view kHardwareKeys[] = {"model", "match", "facts", "reference"};
 constexpr absl::string_view kKernelLineKeys[] = {
@@ -54,6 +54,7 @@ void ReadSignal(const FileContext& context, const Fields& fields, v1::SignalPatt
   signal.set_strength(fields.OneOf("strength", StrengthWords()).value_or(galen::v1::WEAK));
   signal.set_role(fields.OneOf("role", RoleWords()).value_or(galen::v1::PRIMARY));
   signal.set_meaning(fields.Text("meaning"));
+  signal.set_outcome(fields.OneOf("outcome", OutcomeWords()).value_or(v1::OUTCOME_UNSPECIFIED));
   SetSource(context, fields.line(), *signal.mutable_source());
 }
 

@@ -17,8 +17,8 @@ constexpr absl::string_view kLabelKeys[] = {
 constexpr absl::string_view kRuleKeys[] = {"check",       "finding", "op",       "value",
                                            "observation", "context", "defining", "with"};
 constexpr absl::string_view kWithKeys[] = {"check", "finding", "op", "value", "log"};
-constexpr absl::string_view kLabelSignalKeys[] = {"id",       "pattern", "where",
-                                                  "strength", "role",    "meaning"};
+constexpr absl::string_view kLabelSignalKeys[] = {"id",   "pattern", "where",  "strength",
+                                                  "role", "meaning", "outcome"};
 
 // What must hold beside a rule: another condition, or a message in a log.
 void ReadWith(const FileContext& context, const Fields& rule_fields, v1::Rule& rule) {

@@ -29,6 +29,8 @@ constexpr Word<galen::v1::SignalRole> kRoles[] = {{"primary", galen::v1::PRIMARY
                                                   {"secondary", galen::v1::SECONDARY},
                                                   {"wrapper", galen::v1::WRAPPER},
                                                   {"context", galen::v1::CONTEXT}};
+constexpr Word<v1::Outcome> kOutcomes[] = {
+    {"works", v1::WORKS}, {"fails", v1::FAILS}, {"differs", v1::DIFFERS}};
 constexpr Word<v1::KernelFamily> kKernelFamilies[] = {{"xid", v1::KERNEL_XID},
                                                       {"sxid", v1::KERNEL_SXID},
                                                       {"amdgpu", v1::KERNEL_AMDGPU},
@@ -83,6 +85,7 @@ absl::Span<const Word<Check::Kind>> KindWords() { return kKinds; }
 absl::Span<const Word<galen::v1::Where>> WhereWords() { return kWheres; }
 absl::Span<const Word<galen::v1::Strength>> StrengthWords() { return kStrengths; }
 absl::Span<const Word<galen::v1::SignalRole>> RoleWords() { return kRoles; }
+absl::Span<const Word<v1::Outcome>> OutcomeWords() { return kOutcomes; }
 absl::Span<const Word<v1::KernelFamily>> KernelFamilyWords() { return kKernelFamilies; }
 absl::Span<const absl::string_view> Owners() { return kOwners; }
 absl::Span<const absl::string_view> Severities() { return kSeverities; }

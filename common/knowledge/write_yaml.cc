@@ -207,6 +207,9 @@ void AddSignal(const v1::SignalPattern& signal, Flow& flow) {
   flow.AddRaw("where", where.size() == 1 ? where[0] : FlowList(where));
   flow.Add("strength", WordOf(StrengthWords(), signal.strength()));
   flow.Add("role", WordOf(RoleWords(), signal.role()));
+  if (signal.outcome() != v1::OUTCOME_UNSPECIFIED) {
+    flow.Add("outcome", WordOf(OutcomeWords(), signal.outcome()));
+  }
 }
 
 std::string Signals(int indent, const std::vector<const v1::SignalPattern*>& signals) {

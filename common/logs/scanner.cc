@@ -148,6 +148,7 @@ void LogScan::ScanPiece(bool line_ends, bool text_ends) {
   Line line;
   line.text = absl::string_view(line_.data(), normalized.size);
   if (line_ends) line.text.remove_suffix(1);
+  line.around = line.text;
   line.number = lines_ + 1;
   line.from_start = !continued_;
   ScanLine(scanner_.common_, common_scratch_, std::move(line));
@@ -187,6 +188,8 @@ void LogScan::ScanCleanLines(absl::string_view block) {
     Line line;
     line.text = block.substr(begin, end - begin);
     line.number = number;
+    line.around = block;
+    line.begin = begin;
     ScanLine(group, scratch, std::move(line));
   };
   const Scanner::Group& all = scanner_.common_;
@@ -250,9 +253,53 @@ void LogScan::Collect(const Scanner::Group& group, PatternDatabase::Scratch& scr
                       const Line& line) {
   group->Scan(line.text, scratch, [&](std::size_t member, std::size_t end) {
     const std::size_t pattern = group.members[member];
+    if (scanner_.patterns_[static_cast<int>(pattern)].outcome() !=
+            knowledge::v1::OUTCOME_UNSPECIFIED &&
+        !TellsOutcome(line, pattern, end)) {
+      return;
+    }
     if (ends_[pattern] == kNowhere) matched_.push_back(pattern);
     ends_[pattern] = std::min(ends_[pattern], end);
   });
+}
+
+// Whether the words around the match tell the outcome that the pattern wants. What differs is known
+// at the end of the text.
+bool LogScan::TellsOutcome(const Line& line, std::size_t pattern, std::size_t end) {
+  constexpr std::size_t kMostNames = 64;
+  if (!options_.mention) return false;
+  const knowledge::v1::Outcome wanted = scanner_.patterns_[static_cast<int>(pattern)].outcome();
+  const Mention mention = options_.mention(line.around, line.begin + end);
+  if (wanted != knowledge::v1::DIFFERS) return mention.outcome == wanted;
+  std::map<std::string, Told>& names = told_[pattern];
+  if (names.size() >= kMostNames && !names.contains(mention.name)) return false;
+  Told& told = names[mention.name];
+  if (told.line == 0) {
+    told.line = line.number;
+    told.excerpt = Excerpt(line.text, end, kExcerptBytes);
+  }
+  told.works = told.works || mention.outcome == knowledge::v1::WORKS;
+  told.fails = told.fails || mention.outcome == knowledge::v1::FAILS;
+  return false;
+}
+
+// One name works, and another does not: the fault follows it. A name of which both is told does not
+// tell them apart.
+void LogScan::RecordDifferences() {
+  for (const auto& [pattern, names] : told_) {
+    const Told* works = nullptr;
+    bool other = false;
+    for (const auto& [name, told] : names) {
+      if (told.works && !told.fails && works == nullptr) works = &told;
+      if (!told.works) other = true;
+    }
+    if (works == nullptr || !other) continue;
+    Hit& hit = hits_[pattern];
+    hit.pattern = pattern;
+    hit.count = 1;
+    hit.first_line = works->line;
+    hit.excerpt = works->excerpt;
+  }
 }
 
 void LogScan::Record(Line& line, std::size_t pattern, std::size_t end) {
@@ -293,6 +340,7 @@ ScanResult LogScan::Finish() {
   if (unfinished) ScanPiece(/*line_ends=*/false, /*text_ends=*/true);
   result_.lines = lines_ + (unfinished ? 1 : 0);
   if (in_binary_) ++result_.binary_lines;
+  RecordDifferences();
   for (Hit& hit : hits_) {
     if (hit.count > 0) result_.hits.push_back(std::move(hit));
   }

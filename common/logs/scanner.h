@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +51,12 @@ struct ScanResult {
 enum class TextKind {
   kDescription,  // words of a person: all patterns apply
   kLog,          // written by a program: all but those for descriptions only
+};
+
+// What a description tells of something that a pattern names.
+struct Mention {
+  knowledge::v1::Outcome outcome = knowledge::v1::OUTCOME_UNSPECIFIED;  // WORKS, FAILS or neither
+  std::string name;  // what tells it from others that the pattern names: "2.19.1"
 };
 
 // Finds all known messages in one pass. Immutable and thread-safe; a LogScan holds what one text
@@ -106,6 +114,9 @@ class LogScan {
     // A line longer than this is scanned in pieces that overlap by kOverlap; '^' and '$' hold at
     // the ends of a piece too.
     std::size_t block_bytes = 1 << 20;
+    // Reads what a description tells of the mention that ends at byte `end`. Without it no pattern
+    // with an outcome is found.
+    std::function<Mention(absl::string_view text, std::size_t end)> mention;
   };
   static constexpr std::size_t kOverlap = 4096;
   static constexpr std::size_t kExcerptBytes = 512;
@@ -127,6 +138,9 @@ class LogScan {
     absl::string_view text;
     std::int64_t number = 0;
     bool from_start = true;
+    // The text around it, and where the line begins there.
+    absl::string_view around;
+    std::size_t begin = 0;
     // Read when the first pattern asks.
     bool timed = false;
     std::optional<TimeStamp> stamp;
@@ -139,6 +153,8 @@ class LogScan {
   void FindAlways(absl::string_view block);
   void ScanLine(const Scanner::Group& group, PatternDatabase::Scratch& scratch, Line line);
   void Collect(const Scanner::Group& group, PatternDatabase::Scratch& scratch, const Line& line);
+  bool TellsOutcome(const Line& line, std::size_t pattern, std::size_t end);
+  void RecordDifferences();
   void Record(Line& line, std::size_t pattern, std::size_t end);
   void NoteTime(Line& line, Hit& hit);
 
@@ -155,9 +171,17 @@ class LogScan {
   std::vector<std::size_t> ends_;        // per pattern: where its first match ends, kNowhere
   std::vector<Hit> hits_;                // per pattern; count 0: not found
   std::vector<std::int64_t> last_line_;  // per pattern: line that was counted last, 0 for none
-  std::int64_t lines_ = 0;               // that are finished
-  bool continued_ = false;               // line_ began in a piece that was scanned
-  bool in_binary_ = false;               // and has NUL bytes there
+  // Of patterns with outcome DIFFERS, by name: what was told of it, and where first.
+  struct Told {
+    bool works = false;
+    bool fails = false;
+    std::int64_t line = 0;
+    std::string excerpt;
+  };
+  std::map<std::size_t, std::map<std::string, Told>> told_;
+  std::int64_t lines_ = 0;  // that are finished
+  bool continued_ = false;  // line_ began in a piece that was scanned
+  bool in_binary_ = false;  // and has NUL bytes there
   ScanResult result_;
 };
 

@@ -64,6 +64,15 @@ absl::StatusOr<TalkWords> TalkWords::From(const words::Vocabulary& vocabulary) {
       {"bare_no", &words.bare_no},
       {"asks_leave", &words.asks_leave},
       {"request", &words.request},
+      {"not_tried", &words.not_tried},
+      {"in_vain", &words.in_vain},
+      {"put_right", &words.put_right},
+      {"no_failure", &words.no_failure},
+      {"went_wrong", &words.went_wrong},
+      {"came_right", &words.came_right},
+      {"turn", &words.turn},
+      {"without", &words.without},
+      {"refers_back", &words.refers_back},
   }));
   return words;
 }

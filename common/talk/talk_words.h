@@ -79,6 +79,16 @@ struct TalkWords {
   words::Phrases bare_no;
   words::Phrases asks_leave;
   words::Phrases request;
+  // outcomes.yaml
+  words::Phrases not_tried;
+  words::Phrases in_vain;
+  words::Phrases put_right;
+  words::Phrases no_failure;
+  words::Phrases went_wrong;
+  words::Phrases came_right;
+  words::Phrases turn;
+  words::Phrases without;
+  words::Phrases refers_back;
 };
 
 }  // namespace galen::talk

@@ -14,6 +14,7 @@
 #include "common/logs/entities.h"
 #include "common/logs/line_facts.h"
 #include "common/logs/reader.h"
+#include "common/talk/outcome.h"
 #include "common/talk/talk.h"
 #include "services/summarization/log_path.h"
 #include "services/summarization/signals.h"
@@ -79,6 +80,22 @@ std::string Counted(std::int64_t count, absl::string_view one, absl::string_view
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
 
+logs::Mention MentionAt(absl::string_view text, std::size_t end, const talk::TalkWords& words) {
+  logs::Mention mention;
+  mention.name = std::string(talk::NameAt(text, end));
+  switch (talk::OutcomeOf(text, end, words)) {
+    case talk::Outcome::kWorks:
+      mention.outcome = knowledge::v1::WORKS;
+      break;
+    case talk::Outcome::kFails:
+      mention.outcome = knowledge::v1::FAILS;
+      break;
+    case talk::Outcome::kUnknown:
+      break;
+  }
+  return mention;
+}
+
 // One summary in the making.
 class Reading {
  public:
@@ -100,8 +117,17 @@ class Reading {
     source.name = std::string(name);
     source.description = true;
     entities_.Add(text, source.name, 1);
-    logs::LogScan scan(scanner_, {logs::TextKind::kDescription, time_});
-    scan.Feed(text);
+    logs::LogScan::Options options;
+    options.kind = logs::TextKind::kDescription;
+    options.time = time_;
+    if (words_ != nullptr) {
+      options.mention = [this](absl::string_view said, std::size_t end) {
+        return MentionAt(said, end, *words_);
+      };
+    }
+    logs::LogScan scan(scanner_, options);
+    // Whole lines are read with those around them.
+    scan.Feed(absl::StrCat(text, "\n"));
     Take(scan.Finish(), source);
     NoteWishes(source.name, text);
   }

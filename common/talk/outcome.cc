@@ -1,0 +1,157 @@
+#include "common/talk/outcome.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
+
+namespace galen::talk {
+namespace {
+
+using words::Span;
+
+// A sentence that only says what came of the one before is short.
+constexpr std::size_t kShortSentence = 90;
+
+bool IsOfName(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_' ||
+         c == '+';
+}
+
+bool IsSpace(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
+
+// A line break ends a sentence before an item of a list, a heading, a table or an empty line, and
+// behind a line that is no full one.
+bool LineEndsSentence(absl::string_view text, std::size_t newline) {
+  constexpr std::size_t kFullLine = 60;
+  std::size_t begin = text.rfind('\n', newline == 0 ? 0 : newline - 1);
+  begin = begin == absl::string_view::npos || newline == 0 ? 0 : begin + 1;
+  if (newline - begin < kFullLine) return true;
+  const absl::string_view next = absl::StripLeadingAsciiWhitespace(text.substr(newline + 1));
+  if (next.empty() || (newline + 1 < text.size() && text[newline + 1] == '\n')) return true;
+  return absl::string_view("-*+#>|`").find(next[0]) != absl::string_view::npos;
+}
+
+bool EndsSentence(absl::string_view text, std::size_t i, const TalkWords& words) {
+  const char c = text[i];
+  if (c == '\n') return LineEndsSentence(text, i);
+  if (c != '.' && c != '!' && c != '?') return false;
+  if (i + 1 < text.size() && !IsSpace(text[i + 1]) && text[i + 1] != ')' && text[i + 1] != '"') {
+    return false;
+  }
+  return c != '.' || !words.abbreviation.In(text.substr(i < 8 ? 0 : i - 8, i < 8 ? i : 8));
+}
+
+// Where the sentence that holds byte `at` begins and ends.
+Span SentenceAt(absl::string_view text, std::size_t at, const TalkWords& words) {
+  Span sentence{0, text.size()};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!EndsSentence(text, i, words)) continue;
+    if (i < at) {
+      sentence.begin = i + 1;
+    } else {
+      sentence.end = i + 1;
+      break;
+    }
+  }
+  return sentence;
+}
+
+absl::string_view Of(absl::string_view text, Span span) {
+  return text.substr(span.begin, span.end - span.begin);
+}
+
+// A clause ends at a mark between clauses, and before a word that begins another one.
+std::vector<Span> ClausesOf(absl::string_view text, Span sentence, const TalkWords& words) {
+  constexpr absl::string_view kMarks = ",;:()";
+  std::vector<Span> clauses;
+  std::size_t begin = sentence.begin;
+  const auto end_at = [&](std::size_t end) {
+    if (end > begin) clauses.push_back({begin, end});
+    begin = end;
+  };
+  std::optional<Span> turn = words.turn.Find(text.substr(0, sentence.end), sentence.begin);
+  for (std::size_t i = sentence.begin; i < sentence.end; ++i) {
+    if (turn.has_value() && i == turn->begin) {
+      end_at(i);
+      turn = words.turn.Find(text.substr(0, sentence.end), turn->end);
+      continue;
+    }
+    const bool before_space = i + 1 >= sentence.end || IsSpace(text[i + 1]);
+    const bool dash = (text[i] == '-' && i > 0 && IsSpace(text[i - 1]) && before_space) ||
+                      text.substr(i, 3) == "\xe2\x80\x94" || text.substr(i, 3) == "\xe2\x80\x93" ||
+                      text.substr(i, 2) == "->";
+    const bool bracket = text[i] == '(' || text[i] == ')';
+    if (dash || bracket || (kMarks.find(text[i]) != absl::string_view::npos && before_space)) {
+      end_at(i + 1);
+    }
+  }
+  end_at(sentence.end);
+  return clauses;
+}
+
+Outcome OfClause(absl::string_view clause, const TalkWords& words) {
+  const bool untried = words.not_tried.In(clause);
+  if (words.in_vain.In(clause)) return Outcome::kFails;
+  if (words.put_right.In(clause) || words.no_failure.In(clause)) {
+    return untried ? Outcome::kUnknown : Outcome::kWorks;
+  }
+  if (words.went_wrong.In(clause)) return Outcome::kFails;
+  if (words.came_right.In(clause) && !untried) return Outcome::kWorks;
+  return Outcome::kUnknown;
+}
+
+Outcome Inverse(Outcome outcome) {
+  if (outcome == Outcome::kWorks) return Outcome::kFails;
+  if (outcome == Outcome::kFails) return Outcome::kWorks;
+  return outcome;
+}
+
+}  // namespace
+
+Outcome OutcomeOf(absl::string_view text, std::size_t end, const TalkWords& words) {
+  if (end == 0 || end > text.size()) return Outcome::kUnknown;
+  const std::size_t from = end > kOutcomeReach ? end - kOutcomeReach : 0;
+  const std::string lower = absl::AsciiStrToLower(text.substr(from, end - from + kOutcomeReach));
+  const std::size_t at = end - from - 1;
+  const Span sentence = SentenceAt(lower, at, words);
+  if (sentence.end > 0 && lower[sentence.end - 1] == '?') return Outcome::kUnknown;
+  const std::vector<Span> clauses = ClausesOf(lower, sentence, words);
+  const auto own =
+      std::find_if(clauses.begin(), clauses.end(), [&](Span clause) { return at < clause.end; });
+  if (own == clauses.end()) return Outcome::kUnknown;
+  const bool absent =
+      words.without.In(absl::string_view(lower).substr(own->begin, at + 1 - own->begin));
+  const auto tell = [&](Outcome outcome) { return absent ? Inverse(outcome) : outcome; };
+  for (auto clause = own; clause != clauses.end(); ++clause) {
+    const Outcome outcome = OfClause(Of(lower, *clause), words);
+    if (outcome != Outcome::kUnknown) return tell(outcome);
+    if (words.not_tried.In(Of(lower, *clause))) return Outcome::kUnknown;
+  }
+  for (auto clause = own; clause != clauses.begin();) {
+    const Outcome outcome = OfClause(Of(lower, *--clause), words);
+    if (outcome != Outcome::kUnknown) return tell(outcome);
+  }
+  if (sentence.end >= lower.size()) return Outcome::kUnknown;
+  std::size_t next = sentence.end;
+  while (next < lower.size() && IsSpace(lower[next])) ++next;
+  const absl::string_view answer = Of(lower, SentenceAt(lower, next, words));
+  if (next >= lower.size() || answer.size() > kShortSentence || answer.back() == '?' ||
+      !words.refers_back.In(answer)) {
+    return Outcome::kUnknown;
+  }
+  return tell(OfClause(answer, words));
+}
+
+absl::string_view NameAt(absl::string_view text, std::size_t end) {
+  end = std::min(end, text.size());
+  std::size_t begin = end;
+  while (begin > 0 && IsOfName(text[begin - 1])) --begin;
+  while (end < text.size() && IsOfName(text[end])) ++end;
+  const absl::string_view name = text.substr(begin, end - begin);
+  return absl::StripSuffix(absl::StripSuffix(name, "."), "-");
+}
+
+}  // namespace galen::talk
