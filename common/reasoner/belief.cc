@@ -50,7 +50,7 @@ constexpr double kWrapper = 0.3;
 constexpr double kOfWords = 0.4;
 constexpr double kOfQuoted = 0.8;
 // Something was tried, and its outcome is told: a person reports instead of guessing.
-constexpr double kOfTried = 1.0;
+constexpr double kOfTried = 0.6;
 // Words that make a leaf less likely take this share of what they tell.
 constexpr double kOfUnlike = 0.4;
 // Each further observation of one witness tells this share of the one before.
