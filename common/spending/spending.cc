@@ -61,6 +61,11 @@ Refusal Over(const knowledge::v1::LlmBudget& budget, const v1::Spent& spent,
             absl::StrCat(line.spent, " of ", line.limit, " ", line.what, " ", whose,
                          " are spent and the question takes up to ", line.wanted)};
   }
+  // How long an answer takes nobody knows before: what is spent counts.
+  if (budget.seconds() > 0 && spent.took_millis() >= budget.seconds() * 1000) {
+    return {Reasoned::BUDGET_SPENT, absl::StrCat("models took ", spent.took_millis() / 1000,
+                                                 " of the ", budget.seconds(), " seconds ", whose)};
+  }
   const std::int64_t money = ToNanos(budget.money());
   if (money > 0 && Sum(spent.cost_nanos(), wanted.cost_nanos()) > money) {
     return {Reasoned::BUDGET_SPENT,
@@ -78,6 +83,7 @@ void Add(const v1::Spent& more, v1::Spent& spent) {
   spent.set_input_tokens(Sum(spent.input_tokens(), more.input_tokens()));
   spent.set_output_tokens(Sum(spent.output_tokens(), more.output_tokens()));
   spent.set_cost_nanos(Sum(spent.cost_nanos(), more.cost_nanos()));
+  spent.set_took_millis(Sum(spent.took_millis(), more.took_millis()));
 }
 
 void Add(const Reasoned& reasoned, v1::Spent& spent) {
@@ -86,6 +92,7 @@ void Add(const Reasoned& reasoned, v1::Spent& spent) {
   more.set_input_tokens(reasoned.input_tokens());
   more.set_output_tokens(reasoned.output_tokens());
   more.set_cost_nanos(reasoned.cost_nanos());
+  more.set_took_millis(reasoned.took_millis());
   Add(more, spent);
 }
 
@@ -103,6 +110,16 @@ void Add(const Reasoned& reasoned, v1::Spending& spending) {
   if (reasoned.fallback() == Reasoned::BAD_ANSWER) {
     spending.set_bad_answers(spending.bad_answers() + 1);
   }
+  if (reasoned.fallback() == Reasoned::NONE) {
+    spending.set_failures(0);
+    spending.set_bad_answers(0);
+  }
+}
+
+void BeginRound(v1::Spending& spending) {
+  spending.clear_answered();
+  spending.clear_failures();
+  spending.clear_bad_answers();
 }
 
 std::int64_t CostNanos(const knowledge::v1::KnowledgeBase& base, absl::string_view model,
@@ -121,7 +138,8 @@ std::int64_t EstimateTokens(absl::string_view text) {
 Refusal Refuse(const knowledge::Knowledge& knowledge, const v1::Spending& spending,
                const Wanted& wanted) {
   if (spending.failures() >= kMostFailures) {
-    return {Reasoned::GAVE_UP, "the model failed this diagnosis before"};
+    return {Reasoned::GAVE_UP, absl::StrCat("the model failed this diagnosis ", spending.failures(),
+                                            " times one after the other")};
   }
   if (spending.bad_answers() >= kMostBadAnswers) {
     return {Reasoned::GAVE_UP,
