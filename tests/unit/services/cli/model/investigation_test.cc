@@ -23,7 +23,7 @@ namespace {
 using ::galen::testing::DraftOf;
 using ::galen::testing::FakeLlmClient;
 using reasoner::llm::Dump;
-using reasoner::llm::Json;
+using Ordered = reasoner::llm::Json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -38,9 +38,9 @@ struct Call {
   int line = 0;
 };
 std::string Asking(const std::vector<Call>& calls) {
-  Json json = {{"calls", Json::array()}, {"verdicts", Json::array()}};
+  Ordered json = {{"calls", Ordered::array()}, {"verdicts", Ordered::array()}};
   for (const Call& call : calls) {
-    json["calls"].push_back(Json{{"tool", call.tool},
+    json["calls"].push_back(Ordered{{"tool", call.tool},
                                  {"of", call.of},
                                  {"node", call.node},
                                  {"text", call.text},
@@ -57,14 +57,14 @@ struct Said {
   std::string quote;
 };
 std::string Concluding(const std::vector<Said>& verdicts, const std::string& explanation = "") {
-  Json json = {{"calls", Json::array()},
-               {"verdicts", Json::array()},
+  Ordered json = {{"calls", Ordered::array()},
+               {"verdicts", Ordered::array()},
                {"explanation", explanation},
-               {"suggestions", Json::array()}};
+               {"suggestions", Ordered::array()}};
   for (const Said& said : verdicts) {
-    Json citations = Json::array();
-    citations.push_back(Json{{"of", said.of}, {"line", said.line}, {"quote", said.quote}});
-    json["verdicts"].push_back(Json{{"label", said.label},
+    Ordered citations = Ordered::array();
+    citations.push_back(Ordered{{"of", said.of}, {"line", said.line}, {"quote", said.quote}});
+    json["verdicts"].push_back(Ordered{{"label", said.label},
                                     {"citations", std::move(citations)},
                                     {"reason", "the line says so"},
                                     {"verdict", said.verdict},
@@ -310,7 +310,7 @@ TEST(Investigation, ByToolsOfTheProtocolIsTheSame) {
     } else if (request.messages.size() == 2) {
       answer.tool_uses = {{"x", "search", R"({"artefact": "", "pattern": "step time"})"}};
     } else {
-      Json said = Json::parse(Concluding({{"GPU.DUST", "confirm", "job.log", 1, kLine}}));
+      Ordered said = Ordered::parse(Concluding({{"GPU.DUST", "confirm", "job.log", 1, kLine}}));
       said.erase("calls");
       answer.tool_uses = {{"y", "conclude", Dump(said)}};
     }
