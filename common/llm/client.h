@@ -106,6 +106,9 @@ struct Embeddings {
   int attempts = 1;
 };
 
+// An endpoint with less context than this gets the short form of prompts.
+inline constexpr int kRoomForLongForm = 16'000;
+
 // What the configuration gives a question.
 struct Settings {
   std::string model;

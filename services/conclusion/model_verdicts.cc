@@ -103,6 +103,15 @@ void PutFirst(Cause cause, Report& report) {
   report.mutable_suspects()->Assign(suspects.begin(), suspects.end());
 }
 
+// What is named among the suspects is not told once more as undecided or ruled out.
+void TellOnce(const std::string& label, Report& report) {
+  for (auto* causes : {report.mutable_undecided(), report.mutable_ruled_out()}) {
+    causes->erase(std::remove_if(causes->begin(), causes->end(),
+                                 [&](const Cause& each) { return each.label() == label; }),
+                  causes->end());
+  }
+}
+
 // What the built-in reasoner confirmed stands as a suspect beside what the model judged.
 void TakeConfirmationBack(Report& report) {
   std::vector<Cause> causes(report.other_causes().begin(), report.other_causes().end());
@@ -182,6 +191,7 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
       }
       for (auto other = others.rbegin(); other != others.rend(); ++other) {
         (*other)->set_effect("named beside the confirmed cause");
+        TellOnce((*other)->label(), report);
         PutFirst(CauseOf(knowledge, request, **other), report);
       }
       return;
@@ -217,6 +227,7 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
   for (auto each = named.rbegin(); each != named.rend(); ++each) {
     PutFirst(CauseOf(knowledge, request, **each), report);
     (*each)->set_effect("named among the suspects");
+    TellOnce((*each)->label(), report);
   }
   named.front()->set_effect("leads: presumed");
   *report.mutable_presumed_cause() = report.suspects(0);

@@ -32,8 +32,6 @@ using galen::v1::Verdict;
 using knowledge::v1::Label;
 
 constexpr char kQuestion[] = "investigate";
-// With less room a model gets the short form.
-constexpr int kRoomForLongForm = 16'000;
 // Of the room for a prompt, what is left for what estimates miss.
 constexpr double kShareOfRoom = 0.8;
 // How many times likelier than by chance a line has to make a cause to bear on it.
@@ -399,7 +397,7 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
   Look look(question, asker_.redactor());
   const galen::llm::Settings settings = asker_.SettingsOf(kQuestion);
   look.model = settings.model;
-  if (settings.context < kRoomForLongForm) look.sizes = kShortForm;
+  if (settings.context < galen::llm::kRoomForLongForm) look.sizes = kShortForm;
   look.nodes.insert(question.incident().nodes().begin(), question.incident().nodes().end());
   for (const auto& result : question.evidence().results()) look.nodes.insert(result.node());
   for (const auto& signal : question.evidence().summary().signals()) {

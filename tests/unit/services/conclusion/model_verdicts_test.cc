@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 namespace galen::conclusion {
@@ -18,8 +19,8 @@ constexpr char kProven[] = "GPU.FAN.STUCK";
 constexpr char kOther[] = "NET.LINK.DOWN";
 
 // A fan whose stand-still is the fault itself, and a link whose message is not.
-struct Scene {
-  explicit Scene(bool defining) {
+struct Judged {
+  explicit Judged(bool defining) {
     knowledge::v1::KnowledgeBase base;
     for (const char* name : {kProven, kOther}) {
       knowledge::v1::Label& label = *base.add_labels();
@@ -84,7 +85,7 @@ struct Scene {
 };
 
 TEST(WhoLeads, ADefiningFactDoesWhateverTheModelSays) {
-  Scene scene(/*defining=*/true);
+  Judged scene(/*defining=*/true);
   scene.Confirmed();
   scene.Says(ModelVerdict::REJECTED, kProven);
   scene.Says(ModelVerdict::CONFIRMED, kOther);
@@ -98,7 +99,7 @@ TEST(WhoLeads, ADefiningFactDoesWhateverTheModelSays) {
 }
 
 TEST(WhoLeads, TwoThatDisagreeConvictNobody) {
-  Scene scene(/*defining=*/false);
+  Judged scene(/*defining=*/false);
   scene.Confirmed();
   scene.Says(ModelVerdict::REJECTED, kProven);
   scene.Says(ModelVerdict::CONFIRMED, kOther);
@@ -114,7 +115,7 @@ TEST(WhoLeads, TwoThatDisagreeConvictNobody) {
 
 TEST(WhoLeads, AConfirmationIsTakenBackOnlyForAnotherCauseAndByARejection) {
   for (const bool confirms : {false, true}) {
-    Scene scene(/*defining=*/false);
+    Judged scene(/*defining=*/false);
     scene.Confirmed();
     scene.Says(confirms ? ModelVerdict::CONFIRMED : ModelVerdict::REJECTED,
                confirms ? kOther : kProven);
@@ -123,7 +124,7 @@ TEST(WhoLeads, AConfirmationIsTakenBackOnlyForAnotherCauseAndByARejection) {
 }
 
 TEST(WhoLeads, TheModelDoesWhereNothingIsConfirmed) {
-  Scene scene(/*defining=*/false);
+  Judged scene(/*defining=*/false);
   scene.Presumed();
   scene.Says(ModelVerdict::CONFIRMED, kOther);
   const Report& report = scene.Counted();
@@ -134,7 +135,7 @@ TEST(WhoLeads, TheModelDoesWhereNothingIsConfirmed) {
 }
 
 TEST(WhoLeads, ARejectionTakesAPresumptionAway) {
-  Scene scene(/*defining=*/false);
+  Judged scene(/*defining=*/false);
   scene.Presumed();
   scene.Says(ModelVerdict::REJECTED, kProven);
   const Report& report = scene.Counted();
@@ -144,7 +145,7 @@ TEST(WhoLeads, ARejectionTakesAPresumptionAway) {
 
 TEST(WhoLeads, WhatDoesNotStandCountsForNothing) {
   for (const ModelVerdict::Outcome outcome : {ModelVerdict::CONFIRMED, ModelVerdict::REJECTED}) {
-    Scene scene(/*defining=*/false);
+    Judged scene(/*defining=*/false);
     scene.Presumed();
     scene.Says(outcome, outcome == ModelVerdict::CONFIRMED ? kOther : kProven, "it cites nothing");
     const Report& report = scene.Counted();
@@ -156,7 +157,7 @@ TEST(WhoLeads, WhatDoesNotStandCountsForNothing) {
 }
 
 TEST(WhoLeads, AFactThatCameLaterExcludesTheModelsCauseToo) {
-  Scene scene(/*defining=*/false);
+  Judged scene(/*defining=*/false);
   knowledge::v1::KnowledgeBase base = scene.book->base();
   knowledge::v1::Rule& rule = *base.mutable_labels(1)->add_refute();
   rule.set_check("gpu.fan");
@@ -179,11 +180,12 @@ TEST(WhoLeads, AFactThatCameLaterExcludesTheModelsCauseToo) {
 }
 
 TEST(WhoLeads, ACauseInWordsIsAHeadlineWhereThereIsNoOther) {
-  Scene scene(/*defining=*/false);
+  Judged scene(/*defining=*/false);
   scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
   scene.Says(ModelVerdict::CONFIRMED, "");
-  EXPECT_THAT(HeadlineOfModel(scene.Counted()),
-              HasSubstr("a cause that the taxonomy does not have, in the words of the model m: so"));
+  EXPECT_THAT(
+      HeadlineOfModel(scene.Counted()),
+      HasSubstr("a cause that the taxonomy does not have, in the words of the model m: so"));
 }
 
 }  // namespace
