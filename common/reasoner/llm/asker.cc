@@ -94,11 +94,44 @@ void AccountForLate(const knowledge::Knowledge& knowledge, const ChatRequest& re
   AddTokens(knowledge, EstimateInput(request), request.max_tokens, reasoned);
 }
 
+// Secrets are looked for in what a text says, not in how sections write it: a quotation mark that
+// became an entity would hide one. What holds none stays as it is.
+std::string MaskedPiece(const host::Redactor& redactor, absl::string_view piece) {
+  std::map<std::string, int> counts;
+  const std::string masked = redactor.Redact(Unescape(piece), counts);
+  return counts.empty() ? std::string(piece) : Escape(masked);
+}
+
+// The same of a prompt: between tags, and between the quotation marks within one, which no foreign
+// text can hold.
+std::string MaskedSections(const host::Redactor& redactor, absl::string_view text) {
+  std::string masked;
+  while (!text.empty()) {
+    const std::size_t tag = text.find('<');
+    absl::StrAppend(&masked, MaskedPiece(redactor, text.substr(0, tag)));
+    if (tag == absl::string_view::npos) break;
+    const std::size_t end = std::min(text.find('>', tag), text.size() - 1);
+    absl::string_view inside = text.substr(tag, end - tag + 1);
+    for (bool value = false; !inside.empty(); value = !value) {
+      const std::size_t mark = inside.find('"');
+      const absl::string_view part = inside.substr(0, mark);
+      absl::StrAppend(&masked, value ? MaskedPiece(redactor, part) : std::string(part),
+                      mark == absl::string_view::npos ? "" : "\"");
+      if (mark == absl::string_view::npos) break;
+      inside.remove_prefix(mark + 1);
+    }
+    text.remove_prefix(end + 1);
+  }
+  return masked;
+}
+
 void Mask(const host::Redactor* redactor, ChatRequest& request) {
   if (redactor == nullptr) return;
   std::map<std::string, int> counts;
   for (galen::llm::Message& message : request.messages) {
-    message.content = redactor->Redact(message.content, counts);
+    const bool own = message.role == galen::llm::Message::Role::kAssistant;
+    message.content = own ? redactor->Redact(message.content, counts)
+                          : MaskedSections(*redactor, message.content);
     for (galen::llm::ToolUse& use : message.tool_uses) {
       use.arguments = redactor->Redact(use.arguments, counts);
     }

@@ -1,6 +1,7 @@
 #include "common/reasoner/llm/llm_reasoner.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -100,7 +101,11 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::Past(const v1::HistoryQuestion& q
                                                     absl::Time deadline) const {
   if (history_ == nullptr) return rules_.ProposeFromHistory(question, deadline);
   Reasoned embedded;
-  const std::string query = QueryText(question.incident(), question.evidence());
+  std::string query = QueryText(question.incident(), question.evidence());
+  if (asker_.redactor() != nullptr) {
+    std::map<std::string, int> counts;
+    query = asker_.redactor()->Redact(query, counts);
+  }
   std::optional<std::vector<retrieval::Hit>> hits =
       history_->Search(query, kCandidates, question.spending(), deadline, embedded);
   v1::HistoryAnswer answer;

@@ -11,6 +11,7 @@
 #include "common/host/redact.h"
 #include "common/llm/client.h"
 #include "common/reasoner/llm/prompt.h"
+#include "common/reasoner/llm/section.h"
 #include "common/store/answer_cache.h"
 #include "prompts_book.h"
 #include "tests/testing/reasoner/fake_llm_client.h"
@@ -271,17 +272,26 @@ TEST(Asker, CountsWhatACallTookThatCameTooLate) {
 TEST(Asker, MasksSecretsInEverythingThatItSends) {
   host::Redactor redactor;
   ASSERT_TRUE(redactor.AddPattern("token", "(hf_[A-Za-z0-9]{20,})").ok());
+  ASSERT_TRUE(redactor.AddPattern("password", R"(password="([^"]{6,})")").ok());
   Bench bench(Always(R"({"word": "yes"})"));
   const Asker asker(*bench.book, {&bench.client, nullptr, nullptr, nullptr, &redactor, nullptr});
   Asker::Question question;
   question.name = "presume";
-  question.case_text = "token hf_abcdefghijklmnopqrstuvwxyz in the report\n";
+  // As a section writes it: in its text and in an attribute.
+  question.case_text = absl::StrCat(
+      "token hf_abcdefghijklmnopqrstuvwxyz in the report\n",
+      Section(TextKind::kLog, {{"of", "n1: mysql password=\"hunter2hunter2\""}},
+              "login password=\"secret-of-mine\" <ok>", 200));
   question.schema = {{"type", "object"}};
   asker.Ask(
-      question, [](const Json&) { return absl::OkStatus(); }, absl::InfiniteFuture());
+      question, [](const Json&) {
+    return absl::OkStatus(); }, absl::InfiniteFuture());
   const std::string sent = bench.client.requests().at(0).messages[1].content;
   EXPECT_THAT(sent, HasSubstr("token [redacted] in the report"));
-  EXPECT_THAT(sent, ::testing::Not(HasSubstr("hf_abc")));
+  for (const char* secret : {"hf_abc", "secret-of-mine", "hunter2"}) {
+    EXPECT_THAT(sent, ::testing::Not(HasSubstr(secret)));
+  }
+  EXPECT_THAT(sent, HasSubstr("login password=&quot;[redacted]&quot; &lt;ok&gt;</log>"));
 }
 
 TEST(Asker, AModelHasAPrice) {
