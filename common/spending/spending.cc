@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,14 @@ constexpr double kMillion = 1e6;
 std::int64_t Count(std::int64_t number) { return std::max<std::int64_t>(number, 0); }
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   return Count(a) > kMost - Count(b) ? kMost : Count(a) + Count(b);
+}
+
+// Before the name of a question: how often it was asked in earlier rounds.
+constexpr absl::string_view kEarlier = "earlier ";
+
+int Asked(const v1::Spending& spending, const std::string& question) {
+  const auto found = spending.answered().find(question);
+  return found == spending.answered().end() ? 0 : found->second;
 }
 
 const knowledge::v1::LlmPrice* PriceOf(const knowledge::v1::KnowledgeBase& base,
@@ -117,7 +126,15 @@ void Add(const Reasoned& reasoned, v1::Spending& spending) {
 }
 
 void BeginRound(v1::Spending& spending) {
-  spending.clear_answered();
+  // The count goes on, as steps of the reasoning are numbered by it; what was before counts no more
+  // against what a prompt allows.
+  std::map<std::string, std::int32_t> asked;
+  for (const auto& [question, times] : spending.answered()) {
+    if (!absl::StartsWith(question, kEarlier)) asked[question] = times;
+  }
+  for (const auto& [question, times] : asked) {
+    (*spending.mutable_answered())[absl::StrCat(kEarlier, question)] = times;
+  }
   spending.clear_failures();
   spending.clear_bad_answers();
 }
@@ -147,10 +164,11 @@ Refusal Refuse(const knowledge::Knowledge& knowledge, const v1::Spending& spendi
                          " answers that could not be used")};
   }
   const knowledge::v1::Prompt* const prompt = knowledge.FindPrompt(wanted.question);
-  const auto asked = spending.answered().find(wanted.question);
-  if (prompt != nullptr && asked != spending.answered().end() && asked->second >= prompt->most()) {
+  const int asked =
+      Asked(spending, wanted.question) - Asked(spending, absl::StrCat(kEarlier, wanted.question));
+  if (prompt != nullptr && asked >= prompt->most()) {
     return {Reasoned::NOT_NEEDED,
-            absl::StrCat("it was asked ", asked->second, " times, as often as its prompt allows")};
+            absl::StrCat("it was asked ", asked, " times, as often as its prompt allows")};
   }
   v1::Spent more;
   more.set_calls(1);

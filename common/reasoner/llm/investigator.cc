@@ -381,7 +381,9 @@ void Investigator::AddSteps(const Look& look, Reasoned& reasoned) const {
   const InvestigationTurn& turn = transcript[transcript.size() - 1];
   for (int i = 0; i < turn.calls_size(); ++i) {
     galen::v1::ReasoningStep& step = *reasoned.add_steps();
-    step.set_id(absl::StrCat("look/", transcript.size(), "/", i + 1));
+    const int round = look.question.evidence().feedback_size() + 1;
+    step.set_id(absl::StrCat("look/", round > 1 ? absl::StrCat("round-", round, "/") : "",
+                             transcript.size(), "/", i + 1));
     step.set_kind(galen::v1::ReasoningStep::VERIFICATION);
     const int lines = i < turn.results_size() ? turn.results(i).lines_size() : 0;
     step.set_text(absl::StrCat(DescribeCall(turn.calls(i)), ": ",

@@ -220,8 +220,19 @@ TEST(Account, OfFailuresBeginsAnewAfterAnAnswerAndWithARound) {
   Add(failed, spending);
   BeginRound(spending);
   EXPECT_EQ(spending.failures(), 0);
-  EXPECT_TRUE(spending.answered().empty());
-  EXPECT_EQ(spending.diagnosis().calls(), 3);  // what was spent is spent
+  EXPECT_EQ(spending.answered().at("rank"), 3);  // steps of the reasoning are numbered on
+  EXPECT_EQ(spending.diagnosis().calls(), 3);    // what was spent is spent
+  knowledge::v1::KnowledgeBase base;
+  base.add_prompts()->set_name("rank");
+  base.mutable_prompts(0)->set_most(2);
+  const knowledge::Knowledge book{base};
+  const Wanted wanted = {"rank", "x", 1, 1};
+  EXPECT_EQ(Refuse(book, spending, wanted).fallback, Reasoned::NONE);
+  Add(answered, spending);
+  Add(answered, spending);
+  EXPECT_EQ(Refuse(book, spending, wanted).fallback, Reasoned::NOT_NEEDED);
+  BeginRound(spending);
+  EXPECT_EQ(Refuse(book, spending, wanted).fallback, Reasoned::NONE);
 }
 
 TEST(Budget, WithoutLimitsNothingIsRefused) {

@@ -41,10 +41,10 @@ std::string Asking(const std::vector<Call>& calls) {
   Ordered json = {{"calls", Ordered::array()}, {"verdicts", Ordered::array()}};
   for (const Call& call : calls) {
     json["calls"].push_back(Ordered{{"tool", call.tool},
-                                 {"of", call.of},
-                                 {"node", call.node},
-                                 {"text", call.text},
-                                 {"line", call.line}});
+                                    {"of", call.of},
+                                    {"node", call.node},
+                                    {"text", call.text},
+                                    {"line", call.line}});
   }
   return Dump(json);
 }
@@ -58,18 +58,18 @@ struct Said {
 };
 std::string Concluding(const std::vector<Said>& verdicts, const std::string& explanation = "") {
   Ordered json = {{"calls", Ordered::array()},
-               {"verdicts", Ordered::array()},
-               {"explanation", explanation},
-               {"suggestions", Ordered::array()}};
+                  {"verdicts", Ordered::array()},
+                  {"explanation", explanation},
+                  {"suggestions", Ordered::array()}};
   for (const Said& said : verdicts) {
     Ordered citations = Ordered::array();
     citations.push_back(Ordered{{"of", said.of}, {"line", said.line}, {"quote", said.quote}});
     json["verdicts"].push_back(Ordered{{"label", said.label},
-                                    {"citations", std::move(citations)},
-                                    {"reason", "the line says so"},
-                                    {"verdict", said.verdict},
-                                    {"node", "n1"},
-                                    {"device", ""}});
+                                       {"citations", std::move(citations)},
+                                       {"reason", "the line says so"},
+                                       {"verdict", said.verdict},
+                                       {"node", "n1"},
+                                       {"device", ""}});
   }
   return Dump(json);
 }
@@ -138,8 +138,9 @@ TEST(Investigation, AVerdictThatStandsLeadsWhereNothingIsProven) {
 }
 
 TEST(Investigation, ADefiningFactLeadsWhateverTheModelSays) {
-  FakeLlmClient client(Turns({Concluding({{"GPU.FAN_STUCK", "reject", "gpu.fan@n1", 2, "speed 0"},
-                                          {"GPU.DUST", "confirm", "job.log", 1, kLine}})}));
+  FakeLlmClient client(
+      Turns({Concluding({{"GPU.FAN_STUCK", "reject", "gpu.fan@n1", 2, "speed 0, abnormal"},
+                         {"GPU.DUST", "confirm", "job.log", 1, kLine}})}));
   World::Options options = Undecided(client);
   options.fan = 0;
   World world(options);
