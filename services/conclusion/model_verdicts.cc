@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/knowledge/rules.h"
-#include "common/reasoner/llm/investigator.h"
+#include "common/reasoner/llm/contradiction.h"
 #include "services/conclusion/causes.h"
 
 namespace galen::conclusion {

@@ -13,8 +13,7 @@
 #include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/knowledge/rules.h"
-#include "common/reasoner/entry.h"
+#include "common/reasoner/llm/contradiction.h"
 #include "common/reasoner/llm/lines.h"
 #include "common/reasoner/llm/prompt.h"
 #include "common/reasoner/llm/section.h"
@@ -89,27 +88,6 @@ std::string WhyEnded(const Reasoned& reasoned) {
 }
 
 }  // namespace
-
-std::string Contradiction(const knowledge::Knowledge& knowledge,
-                          const galen::v1::EvidenceSet& evidence, const Verdict& verdict) {
-  const Label* const label = knowledge.FindLabel(verdict.label());
-  if (label == nullptr || verdict.outcome() != Verdict::REJECTED) return "";
-  for (const galen::v1::Reason& reason : verdict.reasons()) {
-    if (reason.direction() != galen::v1::Reason::OPPOSES || !reason.has_finding()) continue;
-    for (const std::string& id : reason.evidence_ids()) {
-      const auto result = std::find_if(evidence.results().begin(), evidence.results().end(),
-                                       [&](const auto& each) { return each.id() == id; });
-      if (result == evidence.results().end()) continue;
-      for (const knowledge::v1::Rule& rule : label->refute()) {
-        if (rule.check() != result->check() || rule.finding() != reason.finding().name()) continue;
-        if (knowledge::Compare(rule, reason.finding(), *result) == knowledge::Truth::kTrue) {
-          return absl::StrCat(rule.observation(), " (", result->id(), ")");
-        }
-      }
-    }
-  }
-  return "";
-}
 
 struct Investigator::Look {
   Look(const v1::InvestigateQuestion& asked, const host::Redactor* redactor)

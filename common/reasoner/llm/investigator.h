@@ -19,12 +19,6 @@
 
 namespace galen::reasoner::llm {
 
-// The fact that excludes a cause: a refute rule of its label that is true, where the built-in
-// reasoner rejects it. "" where there is none. Pure.
-std::string Contradiction(const knowledge::Knowledge& knowledge,
-                          const galen::v1::EvidenceSet& evidence,
-                          const galen::v1::Verdict& verdict);
-
 // Has a language model investigate an incident, one turn at a time. What a model says counts as far
 // as this class lets it: a quote has to stand where it says, of the machine and the time in
 // question, and to bear on the cause; no fact may exclude the cause. Thread-safe.
