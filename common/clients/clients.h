@@ -26,6 +26,12 @@ class SummarizationClient {
   virtual ~SummarizationClient() = default;
   virtual void Summarize(const summarization::v1::SummarizeRequest& request, absl::Time deadline,
                          Done<summarization::v1::SummarizeResponse> done) = 0;
+  virtual void Look(Shared<summarization::v1::LookRequest> request, absl::Time deadline,
+                    Done<summarization::v1::LookResponse> done) {
+    static_cast<void>(request);
+    static_cast<void>(deadline);
+    std::move(done)(absl::UnimplementedError("this summarization agent shows nothing"));
+  }
 };
 
 class PlanningClient {
@@ -45,6 +51,12 @@ class PlanningClient {
                           Done<planning::v1::ListCausesResponse> done) = 0;
   virtual void Explore(Shared<planning::v1::ExploreRequest> request, absl::Time deadline,
                        Done<planning::v1::ExploreResponse> done) = 0;
+  virtual void Consult(Shared<planning::v1::ConsultRequest> request, absl::Time deadline,
+                       Done<planning::v1::ConsultResponse> done) {
+    static_cast<void>(request);
+    static_cast<void>(deadline);
+    std::move(done)(absl::UnimplementedError("this planning agent cannot be consulted"));
+  }
 };
 
 class ExecutionClient {
@@ -126,6 +138,12 @@ class ReflectionClient {
                      Done<reflection::v1::JudgeResponse> done) = 0;
   virtual void Critique(Shared<reflection::v1::CritiqueRequest> request, absl::Time deadline,
                         Done<reflection::v1::CritiqueResponse> done) = 0;
+  virtual void Investigate(Shared<reflection::v1::InvestigateRequest> request, absl::Time deadline,
+                           Done<reflection::v1::InvestigateResponse> done) {
+    static_cast<void>(request);
+    static_cast<void>(deadline);
+    std::move(done)(absl::UnimplementedError("this reflection agent has no model"));
+  }
 };
 
 class ConclusionClient {

@@ -240,6 +240,13 @@ class GrpcSummarizationClient final : public SummarizationClient {
                      stub.async()->Summarize(context, sent, response, std::move(callback));
                    });
   }
+  void Look(Shared<summarization::v1::LookRequest> request, absl::Time deadline,
+            Done<summarization::v1::LookResponse> done) override {
+    Unary<Service>(*replicas_, std::move(request), deadline, std::move(done),
+                   [](auto& stub, auto* context, auto* sent, auto* response, auto callback) {
+                     stub.async()->Look(context, sent, response, std::move(callback));
+                   });
+  }
 
  private:
   const std::unique_ptr<rpc::Replicas> replicas_;
@@ -291,6 +298,13 @@ class GrpcPlanningClient final : public PlanningClient {
     Unary<Service>(*replicas_, std::move(request), deadline, std::move(done),
                    [](auto& stub, auto* context, auto* sent, auto* response, auto callback) {
                      stub.async()->Explore(context, sent, response, std::move(callback));
+                   });
+  }
+  void Consult(Shared<planning::v1::ConsultRequest> request, absl::Time deadline,
+               Done<planning::v1::ConsultResponse> done) override {
+    Unary<Service>(*replicas_, std::move(request), deadline, std::move(done),
+                   [](auto& stub, auto* context, auto* sent, auto* response, auto callback) {
+                     stub.async()->Consult(context, sent, response, std::move(callback));
                    });
   }
 
@@ -446,6 +460,13 @@ class GrpcReflectionClient final : public ReflectionClient {
     Unary<Service>(*replicas_, std::move(request), deadline, std::move(done),
                    [](auto& stub, auto* context, auto* sent, auto* response, auto callback) {
                      stub.async()->Critique(context, sent, response, std::move(callback));
+                   });
+  }
+  void Investigate(Shared<reflection::v1::InvestigateRequest> request, absl::Time deadline,
+                   Done<reflection::v1::InvestigateResponse> done) override {
+    Unary<Service>(*replicas_, std::move(request), deadline, std::move(done),
+                   [](auto& stub, auto* context, auto* sent, auto* response, auto callback) {
+                     stub.async()->Investigate(context, sent, response, std::move(callback));
                    });
   }
 

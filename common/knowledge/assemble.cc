@@ -13,9 +13,9 @@ namespace galen::knowledge {
 namespace {
 
 constexpr absl::string_view kSections[] = {
-    "labels",         "checks",     "signals",    "incidents",   "error_codes",
-    "hardware",       "prompts",    "llm_prices", "llm_budgets", "kernel_lines",
-    "artefact_kinds", "base_rates", "complaints", "off"};
+    "labels",         "checks",     "signals",    "incidents",        "error_codes",
+    "hardware",       "prompts",    "llm_prices", "llm_budgets",      "kernel_lines",
+    "artefact_kinds", "base_rates", "complaints", "llm_calibrations", "off"};
 
 template <typename Entry, typename NameOf>
 void OverlayList(std::vector<Entry>& earlier, std::vector<Entry> later, NameOf name_of) {
@@ -100,6 +100,7 @@ void ParseFile(absl::string_view text, const FileContext& context, Entries& entr
   ParsePrompts(context, file, entries);
   ParsePrices(context, file, entries);
   ParseBudgets(context, file, entries);
+  ParseCalibrations(context, file, entries);
   ParseSwitchedOff(context, file, entries);
 }
 
@@ -133,6 +134,8 @@ void Overlay(Entries& earlier, Entries later, std::vector<Problem>& problems) {
               [](const v1::LlmPrice& price) { return price.model(); });
   OverlayList(earlier.llm_budgets, std::move(later.llm_budgets),
               [](const v1::LlmBudget& budget) { return budget.scope(); });
+  OverlayList(earlier.llm_calibrations, std::move(later.llm_calibrations),
+              [](const v1::LlmCalibration& one) { return one.model() + " " + one.built_in(); });
 }
 
 v1::KnowledgeBase Assemble(Entries entries) {
@@ -154,6 +157,7 @@ v1::KnowledgeBase Assemble(Entries entries) {
   MoveInto(entries.prompts, *base.mutable_prompts());
   MoveInto(entries.llm_prices, *base.mutable_llm_prices());
   MoveInto(entries.llm_budgets, *base.mutable_llm_budgets());
+  MoveInto(entries.llm_calibrations, *base.mutable_llm_calibrations());
   return base;
 }
 

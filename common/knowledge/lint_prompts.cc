@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxText = 16 * 1024;
 constexpr absl::string_view kScopes[] = {"diagnosis", "tenant_day"};
+constexpr absl::string_view kBuiltIn[] = {"first", "likely", "unlikely"};
 
 std::string Slot(absl::string_view name) { return absl::StrCat("{{", name, "}}"); }
 
@@ -72,6 +73,18 @@ void LintPrompts(LintContext& context) {
   for (const v1::LlmBudget& budget : context.base.llm_budgets()) {
     context.RequireWord(budget.source(), "a budget of models", "scope", budget.scope(), kScopes,
                         /*optional=*/false);
+  }
+  LintDuplicates(
+      context, "calibration of model", context.base.llm_calibrations(),
+      [](const v1::LlmCalibration& one) { return absl::StrCat(one.model(), " ", one.built_in()); });
+  for (const v1::LlmCalibration& one : context.base.llm_calibrations()) {
+    context.RequireWord(one.source(), "a calibration of models", "built_in", one.built_in(),
+                        kBuiltIn, /*optional=*/false);
+    if (one.right() <= one.of()) continue;
+    context.Error(one.source(),
+                  absl::StrCat("a calibration of model ", one.model(), " has ", one.right(),
+                               " right of ", one.of()),
+                  "write how many verdicts there were as `of`, and how many of them were right");
   }
 }
 

@@ -43,6 +43,7 @@ struct Entries {
   std::vector<v1::Prompt> prompts;
   std::vector<v1::LlmPrice> llm_prices;
   std::vector<v1::LlmBudget> llm_budgets;
+  std::vector<v1::LlmCalibration> llm_calibrations;
   std::vector<SwitchedOff> off;
   // Labels that stay switched off after Overlay(); Assemble() takes them and what hangs on them
   // out.
@@ -67,6 +68,7 @@ void ParseIncidents(const FileContext& context, const Fields& file, Entries& ent
 void ParsePrompts(const FileContext& context, const Fields& file, Entries& entries);
 void ParsePrices(const FileContext& context, const Fields& file, Entries& entries);
 void ParseBudgets(const FileContext& context, const Fields& file, Entries& entries);
+void ParseCalibrations(const FileContext& context, const Fields& file, Entries& entries);
 void ParseSwitchedOff(const FileContext& context, const Fields& file, Entries& entries);
 
 // The fields that every signal has, in a catalogue or inside a label.

@@ -15,8 +15,9 @@ constexpr absl::string_view kPromptKeys[] = {"name", "version", "text", "most",
                                              "max_output_tokens"};
 constexpr absl::string_view kPriceKeys[] = {"model", "input_per_million", "output_per_million",
                                             "currency", "reference"};
-constexpr absl::string_view kBudgetKeys[] = {"scope", "calls", "input_tokens", "output_tokens",
-                                             "money"};
+constexpr absl::string_view kBudgetKeys[] = {"scope",         "calls", "input_tokens",
+                                             "output_tokens", "money", "seconds"};
+constexpr absl::string_view kCalibrationKeys[] = {"model", "built_in", "right", "of"};
 constexpr double kMostWhole = 1e15;  // what a double counts exactly, and more than any budget
 
 // A number of things; 0 when absent, and a problem when it is none.
@@ -90,7 +91,20 @@ void ParseBudgets(const FileContext& context, const Fields& file, Entries& entri
               budget.set_input_tokens(Whole(fields, "input_tokens"));
               budget.set_output_tokens(Whole(fields, "output_tokens"));
               budget.set_money(Amount(fields, "money"));
+              budget.set_seconds(Whole(fields, "seconds"));
               return budget.scope();
+            });
+}
+
+void ParseCalibrations(const FileContext& context, const Fields& file, Entries& entries) {
+  ParseEach(context, file.Entries("llm_calibrations"), "calibration of models", kCalibrationKeys,
+            entries.llm_calibrations,
+            [](const Fields& fields, v1::LlmCalibration& one) -> const std::string& {
+              one.set_model(fields.RequiredText("model"));
+              one.set_built_in(fields.RequiredText("built_in"));
+              one.set_right(Whole(fields, "right"));
+              one.set_of(Whole(fields, "of"));
+              return one.model();
             });
 }
 

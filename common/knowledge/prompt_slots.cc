@@ -7,9 +7,8 @@ constexpr absl::string_view kPreamble[] = {"categories"};
 constexpr absl::string_view kRepair[] = {"error"};
 constexpr absl::string_view kDraft[] = {"draft"};
 constexpr absl::string_view kChoices[] = {"choices", "draft"};
-constexpr absl::string_view kHypothesis[] = {"hypothesis", "draft"};
-constexpr absl::string_view kJudged[] = {"judged", "draft"};
-constexpr absl::string_view kJudgedAndChoices[] = {"judged", "choices", "draft"};
+constexpr absl::string_view kInvestigate[] = {"checks", "causes", "history", "draft"};
+constexpr absl::string_view kSentBack[] = {"objections"};
 constexpr absl::string_view kTicketAndChoices[] = {"choices", "ticket"};
 constexpr absl::string_view kTicket[] = {"ticket"};
 
@@ -18,13 +17,10 @@ constexpr PromptSlots kPrompts[] = {
     {"repair", kRepair},
     // The questions of the reasoner.
     {"summarize", kDraft},
-    {"history", kChoices},
-    {"rank", kChoices},
     {"presume", kChoices},
-    {"judge", kHypothesis},
-    {"critique", kJudgedAndChoices},
-    {"explore", kJudged},
-    {"conclude", kJudged},
+    {"investigate", kInvestigate},
+    {"investigate_again", kSentBack},
+    {"investigate_last", {}},
     // Those of the curation of past tickets.
     {"ticket_label", kTicketAndChoices},
     {"ticket_group", kTicketAndChoices},

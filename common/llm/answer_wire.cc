@@ -24,6 +24,7 @@ constexpr std::size_t kMostDimensions = 65536;
 // Deeper than any answer of the protocol; what is deeper is cut off by the parser, unread.
 constexpr int kMostDepth = 32;
 constexpr std::size_t kMostValues = std::size_t{1} << 22;
+constexpr std::size_t kMostToolUses = 16;
 
 // Discarded when it is no JSON. Embeddings are many numbers.
 Json Parse(absl::string_view text) {
@@ -60,7 +61,7 @@ Usage UsageOf(const Json& body) {
 }
 
 Finish FinishOf(const std::string& reason) {
-  if (reason == "stop") return Finish::kStop;
+  if (reason == "stop" || reason == "tool_calls") return Finish::kStop;
   if (reason == "length") return Finish::kLength;
   if (reason == "content_filter") return Finish::kContentFilter;
   return Finish::kOther;
@@ -71,9 +72,42 @@ std::string ModelOf(const Json& body) {
   return model == nullptr ? "" : CleanText(*model, kMostName);
 }
 
+// Adds what a list of tool calls says, or a piece of one: what comes under the same index belongs
+// together.
+void AddToolUses(const Json& message, ChatAnswer& answer) {
+  const Json* const uses = Find(message, "tool_calls");
+  if (uses == nullptr || !uses->is_array()) return;
+  std::size_t place = 0;
+  for (const Json& one : *uses) {
+    std::size_t at = place++;
+    if (const Json* const index = Find(one, "index"); index != nullptr) {
+      if (!index->is_number_unsigned()) continue;
+      at = index->get<std::size_t>();
+    }
+    if (at >= kMostToolUses) return;
+    if (answer.tool_uses.size() <= at) answer.tool_uses.resize(at + 1);
+    ToolUse& use = answer.tool_uses[at];
+    if (const std::string* const id = FindText(one, "id")) use.id = CleanText(*id, kMostName);
+    const Json* const function = Find(one, "function");
+    if (function == nullptr) continue;
+    if (const std::string* const name = FindText(*function, "name")) {
+      use.name = CleanText(*name, kMostName);
+    }
+    if (const std::string* const arguments = FindText(*function, "arguments")) {
+      use.arguments += *arguments;
+    }
+  }
+}
+
+std::size_t SizeOf(const ChatAnswer& answer) {
+  std::size_t size = answer.text.size();
+  for (const ToolUse& use : answer.tool_uses) size += use.arguments.size();
+  return size;
+}
+
 absl::StatusOr<ChatAnswer> Checked(ChatAnswer answer, bool json) {
   if (json) answer.text = UnwrapJson(answer.text);
-  if (absl::StripAsciiWhitespace(answer.text).empty()) {
+  if (absl::StripAsciiWhitespace(answer.text).empty() && answer.tool_uses.empty()) {
     return absl::DataLossError(answer.finish == Finish::kContentFilter
                                    ? "the answer was withheld by the endpoint's content filter"
                                    : "the answer is empty");
@@ -119,6 +153,7 @@ absl::StatusOr<ChatAnswer> ParseChatAnswer(absl::string_view body, bool json) {
   if (message == nullptr) return absl::DataLossError("the answer's choice has no message");
   ChatAnswer answer;
   if (const std::string* const text = FindText(*message, "content")) answer.text = *text;
+  AddToolUses(*message, answer);
   const std::string* const reason = FindText(choice, "finish_reason");
   answer.finish = reason == nullptr ? Finish::kOther : FinishOf(*reason);
   answer.usage = UsageOf(parsed);
@@ -160,6 +195,11 @@ absl::Status StreamedAnswer::TakeEvent(absl::string_view data) {
     finished_ = true;
   }
   const Json* const delta = Find(choice, "delta");
+  if (delta != nullptr) AddToolUses(*delta, answer_);
+  if (SizeOf(answer_) > most_bytes_) {
+    return absl::DataLossError(
+        absl::StrCat("the answer is longer than the ", most_bytes_, " bytes of most_bytes"));
+  }
   const std::string* const piece = delta == nullptr ? nullptr : FindText(*delta, "content");
   if (piece == nullptr || piece->empty()) return absl::OkStatus();
   if (answer_.text.size() + piece->size() > most_bytes_) {

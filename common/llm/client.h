@@ -18,10 +18,26 @@
 // they are asked.
 namespace galen::llm {
 
+// A tool that the model wants to be used.
+struct ToolUse {
+  std::string id;         // as the model calls it; the answer names it again
+  std::string name;       // of the tool
+  std::string arguments;  // JSON text, or whatever the model takes for it
+};
+
 struct Message {
-  enum class Role { kSystem, kUser, kAssistant };
+  enum class Role { kSystem, kUser, kAssistant, kTool };
   Role role = Role::kUser;
-  std::string content;  // UTF-8
+  std::string content;             // UTF-8
+  std::vector<ToolUse> tool_uses;  // of the assistant
+  std::string tool_use_id;         // kTool: whose answer this is
+};
+
+// A tool that the model may use.
+struct Tool {
+  std::string name;  // as that of a schema
+  std::string description;
+  std::string parameters;  // a JSON Schema of an object, as JSON text
 };
 
 // What the answer's text has to be.
@@ -39,6 +55,8 @@ struct ChatRequest {
   std::vector<Message> messages;
   // Without one the answer is free text. An endpoint that cannot enforce it is told in words.
   std::optional<JsonSchema> schema;
+  // With some the answer has to use one of them, and the schema says nothing.
+  std::vector<Tool> tools;
   int max_tokens = 0;                 // of the answer; 0: what the configuration says
   std::optional<double> temperature;  // instead of the configuration's
   // Instead of the configuration's; not sent where that says that the model refuses it.
@@ -56,8 +74,9 @@ struct Usage {
 enum class Finish { kStop, kLength, kContentFilter, kOther };
 
 struct ChatAnswer {
-  std::string text;  // UTF-8, bounded by the configuration, not empty; else nothing is promised:
-                     // whether it keeps to the schema is for the caller to see
+  std::string text;  // UTF-8, bounded by the configuration, not empty unless tools are used; else
+                     // nothing is promised: whether it keeps to the schema is for the caller to see
+  std::vector<ToolUse> tool_uses;  // at most 16
   Finish finish = Finish::kStop;
   Usage usage;
   std::string model;       // that answered, by its own word
@@ -87,12 +106,17 @@ struct Embeddings {
   int attempts = 1;
 };
 
+// An endpoint with less context than this gets the short form of prompts.
+inline constexpr int kRoomForLongForm = 16'000;
+
 // What the configuration gives a question.
 struct Settings {
   std::string model;
   std::optional<double> temperature;
   std::optional<std::int64_t> seed;
   int max_tokens = 0;
+  bool tools = false;   // it is asked with tools, in place of a schema
+  int context = 32768;  // tokens that a prompt and its answer may have together
 };
 
 // How long requests took that were answered.

@@ -32,15 +32,10 @@ constexpr std::array<std::pair<absl::string_view, Structured>, 5> kStructured = 
 }};
 
 // Questions by the agent that asks them; docs/llm.md has the same table.
-constexpr std::array<std::pair<absl::string_view, absl::string_view>, 11> kAgents = {{
+constexpr std::array<std::pair<absl::string_view, absl::string_view>, 6> kAgents = {{
     {"summarize", "summarization"},
-    {"rank", "planning"},
-    {"history", "planning"},
     {"presume", "planning"},
-    {"explore", "planning"},
-    {"judge", "reflection"},
-    {"critique", "reflection"},
-    {"conclude", "conclusion"},
+    {"investigate", "reflection"},
     {"ticket_label", "curation"},
     {"ticket_group", "curation"},
     {"ticket_steps", "curation"},
@@ -226,6 +221,11 @@ absl::Status ReadModels(SettingsReader& root, Endpoint& endpoint) {
   int structured = 0;
   GALEN_RETURN_IF_ERROR(root.Choice("structured", names, structured));
   endpoint.structured = kStructured[static_cast<std::size_t>(structured)].second;
+  int tools = 0;
+  GALEN_RETURN_IF_ERROR(root.Choice("tools", {"json", "openai"}, tools));
+  endpoint.tools = tools == 1;
+  GALEN_RETURN_IF_ERROR(root.Bool("schema_bounds", endpoint.schema_bounds));
+  GALEN_RETURN_IF_ERROR(root.Integer("context", 4096, 1 << 24, endpoint.context));
   GALEN_ASSIGN_OR_RETURN(SettingsReader agents, root.Map("agents"));
   GALEN_ASSIGN_OR_RETURN(endpoint.overrides, ReadOverrides(agents));
 
@@ -319,7 +319,8 @@ absl::StatusOr<Secret> ReadKey(const Endpoint& endpoint) {
 }
 
 Settings SettingsFor(const Endpoint& endpoint, absl::string_view purpose) {
-  Settings settings{endpoint.model, endpoint.temperature, endpoint.seed, endpoint.max_tokens};
+  Settings settings{endpoint.model,      endpoint.temperature, endpoint.seed,
+                    endpoint.max_tokens, endpoint.tools,       endpoint.context};
   for (const absl::string_view name : {AgentOf(purpose), purpose}) {
     const auto found = endpoint.overrides.find(std::string(name));
     if (found == endpoint.overrides.end()) continue;

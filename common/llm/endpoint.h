@@ -62,6 +62,9 @@ struct Endpoint {
   // By question ("rank") or by agent ("planning"); a question goes first.
   std::map<std::string, Override> overrides;
   Structured structured = Structured::kJsonSchema;
+  bool tools = false;         // who investigates uses tools of the protocol, in place of a schema
+  bool schema_bounds = true;  // schemas bound texts and lists (maxLength, maxItems)
+  int context = 32768;        // tokens that a prompt and its answer may have together
   bool stream = false;  // answers are streamed although nobody watches, so that first_byte holds
 
   std::string embedding_model;   // "": the endpoint embeds nothing

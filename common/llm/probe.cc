@@ -23,6 +23,9 @@ using State = Probed::State;
 constexpr char kSchema[] =
     R"({"type":"object","properties":{"verdict":{"type":"string","enum":["alpha-17","beta-29"]}},)"
     R"("required":["verdict"],"additionalProperties":false})";
+constexpr char kBounded[] =
+    R"({"type":"object","properties":{"why":{"type":"array","items":{"type":"string","maxLength":40},)"
+    R"("maxItems":2}},"required":["why"],"additionalProperties":false})";
 // Room for models that think before they answer.
 constexpr int kMostTokens = 512;
 
@@ -62,6 +65,9 @@ class Prober {
     report_.chat = Chat();
     if (report_.chat.ok()) {
       for (const Structured way : kWays) Structure(way);
+      Bounds();
+      Tools();
+      Room();
       Stream();
       PrefixCache();
     }
@@ -148,6 +154,67 @@ class Prober {
       if (kept && !report_.best.has_value()) report_.best = way;
       if (kept && way == endpoint_.structured) report_.usable = true;
     }
+    Add(std::move(probed));
+  }
+
+  // Some servers refuse a schema with bounds of texts and lists.
+  void Bounds() {
+    Probed probed{.ability = "schema bounds"};
+    if (!report_.best.has_value() || *report_.best == Structured::kJsonObject ||
+        *report_.best == Structured::kWords) {
+      probed.detail = "no way of structured answers is enforced";
+      Add(std::move(probed));
+      return;
+    }
+    Endpoint endpoint = endpoint_;
+    endpoint.structured = *report_.best;
+    endpoint.schema_bounds = true;
+    ChatRequest request = Question("Choose a verdict, whichever you like, and say why.");
+    request.schema = JsonSchema{"galen_probe", kBounded};
+    const auto client = HttpClient::Make(endpoint);
+    const auto answer =
+        client.ok() ? (*client)->Chat(request, {}) : absl::StatusOr<ChatAnswer>(client.status());
+    if (answer.ok()) {
+      probed.state = State::kYes;
+      probed.detail = "accepted";
+      probed.latency = answer->latency;
+      probed.usage = answer->usage;
+    } else {
+      probed.state = StateOf(answer.status());
+      probed.detail = absl::StrCat("set schema_bounds: false; ", Said(answer.status()));
+    }
+    Add(std::move(probed));
+  }
+
+  void Tools() {
+    ChatRequest request = Question("Look up what the check gpu.ecc said.");
+    request.tools.push_back(
+        {"show_check", "What a check said",
+         R"({"type":"object","properties":{"check":{"type":"string"}},"required":["check"]})"});
+    const auto answer = client_->Chat(request, {});
+    Probed probed{.ability = "tool calls"};
+    if (!answer.ok()) {
+      probed.state = StateOf(answer.status());
+      probed.detail = Said(answer.status());
+    } else {
+      const bool used =
+          answer->tool_uses.size() == 1 && answer->tool_uses[0].name == "show_check" &&
+          Json::parse(answer->tool_uses[0].arguments, nullptr, /*allow_exceptions=*/false)
+              .is_object();
+      probed.state = used ? State::kYes : State::kNo;
+      probed.detail = used ? (endpoint_.tools ? "used" : "tools: openai would work, too")
+                           : "not used; investigations take JSON turns (tools: json)";
+      probed.latency = answer->latency;
+      probed.usage = answer->usage;
+    }
+    Add(std::move(probed));
+  }
+
+  void Room() {
+    Probed probed{.ability = "prompts", .state = State::kYes};
+    probed.detail =
+        absl::StrCat(endpoint_.context < kRoomForLongForm ? "the short form" : "the long form",
+                     ", by context: ", endpoint_.context);
     Add(std::move(probed));
   }
 

@@ -24,6 +24,8 @@ absl::string_view NameOf(Message::Role role) {
       return "user";
     case Message::Role::kAssistant:
       return "assistant";
+    case Message::Role::kTool:
+      return "tool";
   }
   return "user";
 }
@@ -76,6 +78,59 @@ void Constrain(Structured structured, const JsonSchema& schema, OrderedJson pars
   }
 }
 
+// Without the bounds of texts and lists, for endpoints that refuse them.
+void TakeBoundsOut(OrderedJson& schema) {
+  if (schema.is_object()) {
+    for (const char* bound : {"maxLength", "maxItems"}) {
+      if (const auto at = schema.find(bound); at != schema.end() && at->is_number()) {
+        schema.erase(at);
+      }
+    }
+  }
+  if (!schema.is_structured()) return;
+  for (OrderedJson& part : schema) TakeBoundsOut(part);
+}
+
+absl::StatusOr<OrderedJson> SchemaOf(const Endpoint& endpoint, const std::string& text,
+                                     absl::string_view name) {
+  OrderedJson schema = ParseJson<OrderedJson>(text);
+  if (!schema.is_object()) {
+    return absl::InvalidArgumentError(absl::StrCat("schema ", name, ": is not a JSON object"));
+  }
+  if (!endpoint.schema_bounds) TakeBoundsOut(schema);
+  return schema;
+}
+
+absl::Status AddTools(const Endpoint& endpoint, const std::vector<Tool>& tools, OrderedJson& body) {
+  OrderedJson list = OrderedJson::array();
+  for (const Tool& tool : tools) {
+    GALEN_ASSIGN_OR_RETURN(OrderedJson parameters, SchemaOf(endpoint, tool.parameters, tool.name));
+    list.push_back({{"type", "function"},
+                    {"function",
+                     {{"name", tool.name},
+                      {"description", tool.description},
+                      {"parameters", std::move(parameters)}}}});
+  }
+  body["tools"] = std::move(list);
+  body["tool_choice"] = "required";
+  return absl::OkStatus();
+}
+
+OrderedJson MessageJson(const Message& message, const std::string& content) {
+  OrderedJson json = {{"role", std::string(NameOf(message.role))}, {"content", content}};
+  if (!message.tool_use_id.empty()) json["tool_call_id"] = message.tool_use_id;
+  if (message.tool_uses.empty()) return json;
+  if (content.empty()) json["content"] = nullptr;
+  OrderedJson uses = OrderedJson::array();
+  for (const ToolUse& use : message.tool_uses) {
+    uses.push_back({{"id", use.id},
+                    {"type", "function"},
+                    {"function", {{"name", use.name}, {"arguments", use.arguments}}}});
+  }
+  json["tool_calls"] = std::move(uses);
+  return json;
+}
+
 bool SaidInWords(Structured structured) {
   return structured == Structured::kJsonObject || structured == Structured::kWords;
 }
@@ -120,12 +175,11 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
   }
   // The words about the schema go to the instructions at the beginning, before all foreign text.
   std::string words;
-  if (request.schema.has_value()) {
-    OrderedJson schema = ParseJson<OrderedJson>(request.schema->schema);
-    if (!schema.is_object()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("schema ", request.schema->name, ": is no JSON object"));
-    }
+  if (!request.tools.empty()) {
+    GALEN_RETURN_IF_ERROR(AddTools(endpoint, request.tools, body));
+  } else if (request.schema.has_value()) {
+    GALEN_ASSIGN_OR_RETURN(OrderedJson schema,
+                           SchemaOf(endpoint, request.schema->schema, request.schema->name));
     if (SaidInWords(endpoint.structured)) words = InWords(*request.schema);
     Constrain(endpoint.structured, *request.schema, std::move(schema), body);
   }
@@ -139,10 +193,9 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
       return absl::InvalidArgumentError("a message is not UTF-8; clean foreign text first");
     }
     const bool add = !words.empty() && has_system && &message == &request.messages.front();
-    // Whoever made the text: what goes to a model goes to another party.
+    // The last border: text that goes to a model goes to another party, whoever made it.
     const std::string content = host::WithoutSecrets(message.content);
-    messages.push_back({{"role", std::string(NameOf(message.role))},
-                        {"content", add ? absl::StrCat(content, "\n\n", words) : content}});
+    messages.push_back(MessageJson(message, add ? absl::StrCat(content, "\n\n", words) : content));
   }
   body["messages"] = std::move(messages);
   return Dump(body);

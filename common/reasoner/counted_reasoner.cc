@@ -10,8 +10,8 @@ namespace galen::reasoner {
 namespace {
 
 constexpr std::array<absl::string_view, ReasonerNumbers::kQuestions> kQuestionNames = {
-    "summarize", "rank",     "screen",  "history", "presume",
-    "judge",     "critique", "explore", "conclude"};
+    "summarize", "rank",     "screen",  "history",  "presume",
+    "judge",     "critique", "explore", "conclude", "investigate"};
 constexpr std::array<absl::string_view, ReasonerNumbers::kBys> kByNames = {"rules", "model",
                                                                            "none"};
 
@@ -27,14 +27,8 @@ ReasonerNumbers::By ByOf(const absl::StatusOr<Answer>& answer) {
 ReasonerNumbers::By ByOf(const absl::StatusOr<v1::ScreenAnswer>& answer) {
   return answer.ok() ? ReasonerNumbers::kRules : ReasonerNumbers::kNone;
 }
-
-// A model is asked about some of the labels.
 ReasonerNumbers::By ByOf(const absl::StatusOr<v1::JudgeAnswer>& answer) {
-  if (!answer.ok()) return ReasonerNumbers::kNone;
-  for (const galen::v1::Reasoned& reasoned : answer->reasoned()) {
-    if (reasoned.fallback() == galen::v1::Reasoned::NONE) return ReasonerNumbers::kModel;
-  }
-  return ReasonerNumbers::kRules;
+  return answer.ok() ? ReasonerNumbers::kRules : ReasonerNumbers::kNone;
 }
 
 template <typename Ask>
@@ -131,6 +125,12 @@ absl::StatusOr<v1::ConcludeAnswer> CountedReasoner::Conclude(const v1::ConcludeQ
                                                              absl::Time deadline) const {
   return Counted(numbers_, ReasonerNumbers::kConclude,
                  [&] { return counted_.Conclude(question, deadline); });
+}
+
+absl::StatusOr<v1::InvestigateAnswer> CountedReasoner::Investigate(
+    const v1::InvestigateQuestion& question, absl::Time deadline) const {
+  return Counted(numbers_, ReasonerNumbers::kInvestigate,
+                 [&] { return counted_.Investigate(question, deadline); });
 }
 
 }  // namespace galen::reasoner

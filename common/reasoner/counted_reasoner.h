@@ -23,6 +23,7 @@ class ReasonerNumbers {
     kCritique,
     kExplore,
     kConclude,
+    kInvestigate,
     kQuestions
   };
   enum By { kRules, kModel, kNone, kBys };
@@ -70,6 +71,9 @@ class CountedReasoner final : public Reasoner {
                                             absl::Time deadline) const override;
   absl::StatusOr<v1::ConcludeAnswer> Conclude(const v1::ConcludeQuestion& question,
                                               absl::Time deadline) const override;
+  bool investigates() const override { return counted_.investigates(); }
+  absl::StatusOr<v1::InvestigateAnswer> Investigate(const v1::InvestigateQuestion& question,
+                                                    absl::Time deadline) const override;
 
  private:
   const Reasoner& counted_;

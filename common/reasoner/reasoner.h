@@ -36,6 +36,16 @@ class Reasoner {
                                                     absl::Time deadline) const = 0;
   virtual absl::StatusOr<v1::ConcludeAnswer> Conclude(const v1::ConcludeQuestion& question,
                                                       absl::Time deadline) const = 0;
+
+  // Whether a language model stands behind it that Investigate() asks.
+  virtual bool investigates() const { return false; }
+  // One turn of it. FAILED_PRECONDITION where there is none.
+  virtual absl::StatusOr<v1::InvestigateAnswer> Investigate(const v1::InvestigateQuestion& question,
+                                                            absl::Time deadline) const {
+    static_cast<void>(question);
+    static_cast<void>(deadline);
+    return absl::FailedPreconditionError("no language model is there to investigate");
+  }
 };
 
 }  // namespace galen::reasoner

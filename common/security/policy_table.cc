@@ -21,14 +21,17 @@ constexpr MethodRule kTable[] = {
     {"/galen.v1.DiagnosisService/EscalateDiagnosis", kPeople, "name"},
 
     {"/galen.summarization.v1.SummarizationService/Summarize", kOrchestrator},
+    {"/galen.summarization.v1.SummarizationService/Look", kOrchestrator},
     {"/galen.planning.v1.PlanningService/ProposeFromHistory", kOrchestrator},
     {"/galen.planning.v1.PlanningService/RankChildren", kOrchestrator},
     {"/galen.planning.v1.PlanningService/Screen", kOrchestrator},
     {"/galen.planning.v1.PlanningService/ProposeAtOnce", kOrchestrator},
     {"/galen.planning.v1.PlanningService/ListCauses", kOrchestrator},
     {"/galen.planning.v1.PlanningService/Explore", kOrchestrator},
+    {"/galen.planning.v1.PlanningService/Consult", kOrchestrator},
     {"/galen.reflection.v1.ReflectionService/Judge", kOrchestrator},
     {"/galen.reflection.v1.ReflectionService/Critique", kOrchestrator},
+    {"/galen.reflection.v1.ReflectionService/Investigate", kOrchestrator},
     {"/galen.conclusion.v1.ConclusionService/Conclude", kOrchestrator},
 
     // An operator runs checks by hand: of no diagnosis, and then without a claim. The gateway does

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,14 @@ constexpr double kMillion = 1e6;
 std::int64_t Count(std::int64_t number) { return std::max<std::int64_t>(number, 0); }
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   return Count(a) > kMost - Count(b) ? kMost : Count(a) + Count(b);
+}
+
+// Before the name of a question: how often it was asked in earlier rounds.
+constexpr absl::string_view kEarlier = "earlier ";
+
+int Asked(const v1::Spending& spending, const std::string& question) {
+  const auto found = spending.answered().find(question);
+  return found == spending.answered().end() ? 0 : found->second;
 }
 
 const knowledge::v1::LlmPrice* PriceOf(const knowledge::v1::KnowledgeBase& base,
@@ -61,6 +70,11 @@ Refusal Over(const knowledge::v1::LlmBudget& budget, const v1::Spent& spent,
             absl::StrCat(line.spent, " of ", line.limit, " ", line.what, " ", whose,
                          " are spent and the question takes up to ", line.wanted)};
   }
+  // How long an answer takes nobody knows before: what is spent counts.
+  if (budget.seconds() > 0 && spent.took_millis() >= budget.seconds() * 1000) {
+    return {Reasoned::BUDGET_SPENT, absl::StrCat("models took ", spent.took_millis() / 1000,
+                                                 " of the ", budget.seconds(), " seconds ", whose)};
+  }
   const std::int64_t money = ToNanos(budget.money());
   if (money > 0 && Sum(spent.cost_nanos(), wanted.cost_nanos()) > money) {
     return {Reasoned::BUDGET_SPENT,
@@ -78,6 +92,7 @@ void Add(const v1::Spent& more, v1::Spent& spent) {
   spent.set_input_tokens(Sum(spent.input_tokens(), more.input_tokens()));
   spent.set_output_tokens(Sum(spent.output_tokens(), more.output_tokens()));
   spent.set_cost_nanos(Sum(spent.cost_nanos(), more.cost_nanos()));
+  spent.set_took_millis(Sum(spent.took_millis(), more.took_millis()));
 }
 
 void Add(const Reasoned& reasoned, v1::Spent& spent) {
@@ -86,6 +101,7 @@ void Add(const Reasoned& reasoned, v1::Spent& spent) {
   more.set_input_tokens(reasoned.input_tokens());
   more.set_output_tokens(reasoned.output_tokens());
   more.set_cost_nanos(reasoned.cost_nanos());
+  more.set_took_millis(reasoned.took_millis());
   Add(more, spent);
 }
 
@@ -103,6 +119,24 @@ void Add(const Reasoned& reasoned, v1::Spending& spending) {
   if (reasoned.fallback() == Reasoned::BAD_ANSWER) {
     spending.set_bad_answers(spending.bad_answers() + 1);
   }
+  if (reasoned.fallback() == Reasoned::NONE) {
+    spending.set_failures(0);
+    spending.set_bad_answers(0);
+  }
+}
+
+void BeginRound(v1::Spending& spending) {
+  // The count goes on, as steps of the reasoning are numbered by it; what was before counts no more
+  // against what a prompt allows.
+  std::map<std::string, std::int32_t> asked;
+  for (const auto& [question, times] : spending.answered()) {
+    if (!absl::StartsWith(question, kEarlier)) asked[question] = times;
+  }
+  for (const auto& [question, times] : asked) {
+    (*spending.mutable_answered())[absl::StrCat(kEarlier, question)] = times;
+  }
+  spending.clear_failures();
+  spending.clear_bad_answers();
 }
 
 std::int64_t CostNanos(const knowledge::v1::KnowledgeBase& base, absl::string_view model,
@@ -121,7 +155,8 @@ std::int64_t EstimateTokens(absl::string_view text) {
 Refusal Refuse(const knowledge::Knowledge& knowledge, const v1::Spending& spending,
                const Wanted& wanted) {
   if (spending.failures() >= kMostFailures) {
-    return {Reasoned::GAVE_UP, "the model failed this diagnosis before"};
+    return {Reasoned::GAVE_UP, absl::StrCat("the model failed this diagnosis ", spending.failures(),
+                                            " times one after the other")};
   }
   if (spending.bad_answers() >= kMostBadAnswers) {
     return {Reasoned::GAVE_UP,
@@ -129,10 +164,11 @@ Refusal Refuse(const knowledge::Knowledge& knowledge, const v1::Spending& spendi
                          " answers that could not be used")};
   }
   const knowledge::v1::Prompt* const prompt = knowledge.FindPrompt(wanted.question);
-  const auto asked = spending.answered().find(wanted.question);
-  if (prompt != nullptr && asked != spending.answered().end() && asked->second >= prompt->most()) {
+  const int asked =
+      Asked(spending, wanted.question) - Asked(spending, absl::StrCat(kEarlier, wanted.question));
+  if (prompt != nullptr && asked >= prompt->most()) {
     return {Reasoned::NOT_NEEDED,
-            absl::StrCat("it was asked ", asked->second, " times, as often as its prompt allows")};
+            absl::StrCat("it was asked ", asked, " times, as often as its prompt allows")};
   }
   v1::Spent more;
   more.set_calls(1);

@@ -48,10 +48,14 @@ struct Refusal {
   std::string why;                                       // one sentence
 };
 
-// A diagnosis that a model failed once goes on without it, so that models that are down delay it by
-// one time limit, not by one for each question; after this many unusable answers likewise.
-inline constexpr int kMostFailures = 1;
+// A round of a diagnosis goes on without a model that failed it so many times one after the other:
+// models that are down delay it by two time limits, not by one for each question, and one failure
+// is no reason to give a model up. The same of answers that could not be used.
+inline constexpr int kMostFailures = 2;
 inline constexpr int kMostBadAnswers = 2;
+
+// Another round may ask everything again, within the same budget.
+void BeginRound(v1::Spending& spending);
 
 // Whether the question may be asked after what was spent: the number of times that its prompt may
 // be asked, the budget of a diagnosis, that of a tenant's day. A limit is kept before it is passed:

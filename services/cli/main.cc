@@ -109,7 +109,7 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     diagnose.show_reasoning = *form;
   }
   absl::StatusOr<std::unique_ptr<reasoner::llm::OpenedModel>> model =
-      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache);
+      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache, arguments.knowledge);
   if (!model.ok()) return refuse(model.status());
   std::unique_ptr<DiagnosisApi> api;
   Gathered gathered;
@@ -189,7 +189,7 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
                                         ignored);
   }
   absl::StatusOr<std::unique_ptr<reasoner::llm::OpenedModel>> model =
-      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache);
+      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache, arguments.knowledge);
   if (!model.ok()) {
     console.err << "galen: " << model.status().message() << std::endl;
     return ExitCodeOf(model.status());

@@ -163,6 +163,13 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       break;
     case v1::DiagnosisEvent::kBranchLeft:
       break;
+    case v1::DiagnosisEvent::kInvestigated:
+      status_ = event.investigated().calls().empty() ? "testing what the model says"
+                                                     : "looking up what the model asks for";
+      break;
+    case v1::DiagnosisEvent::kLooked:
+      status_ = "the model is reading";
+      break;
     case v1::DiagnosisEvent::kCritiqued:
     case v1::DiagnosisEvent::kExplored:
       status_ = "writing the report";

@@ -75,7 +75,12 @@ std::string EvidenceText(const v1::Evidence& evidence) {
 void TellEvidence(const v1::Report& report, const v1::Cause& cause, absl::string_view heading,
                   std::size_t most, Page& page) {
   std::vector<std::string> lines;
+  for (const v1::Citation& citation : cause.citations()) {
+    lines.push_back(
+        absl::StrCat(citation.artefact(), ":", citation.line(), "  ", citation.quote()));
+  }
   for (const bool quoted : {true, false}) {
+    if (!cause.citations().empty()) break;
     for (const std::string& id : cause.evidence_ids()) {
       const v1::Evidence* evidence = FindEvidence(report, id);
       if (evidence == nullptr ||
@@ -105,6 +110,13 @@ std::string Standing(const v1::Cause& cause, absl::string_view word) {
                       where.empty() ? "" : absl::StrCat(", ", where));
 }
 
+// "not proven", and by whom it is judged.
+std::string NotProven(const v1::Cause& cause) {
+  return cause.judged_by().empty()
+             ? "not proven"
+             : absl::StrCat("judged by the model ", cause.judged_by(), ", not proven by a check");
+}
+
 // What checks found abnormal although no cause follows from it, those of logs first.
 void TellSeen(const v1::Diagnosis& diagnosis, Page& page) {
   constexpr int kMostSeen = 3;
@@ -132,17 +144,26 @@ void TellAnswer(const v1::Diagnosis& diagnosis, Page& page) {
                 Colour::kGreen);
       TellEvidence(report, cause, "", 1, page);
     }
+    for (const v1::Cause& cause : report.suspects()) {
+      page.Line("Perhaps", absl::StrCat(cause.title(), ": ", Standing(cause, NotProven(cause))),
+                Colour::kYellow);
+      TellEvidence(report, cause, "", 1, page);
+    }
     return;
   }
   if (report.has_presumed_cause()) {
     const v1::Cause& cause = report.presumed_cause();
     page.Line("Most likely", cause.title().empty() ? cause.label() : cause.title(), Colour::kBold);
-    page.Line("", Standing(cause, "not proven"), Colour::kYellow);
+    page.Line("", Standing(cause, NotProven(cause)), Colour::kYellow);
     page.Blank();
     TellEvidence(report, cause, "Shown by", 3, page);
     for (const v1::Cause& suspect : report.suspects()) {
       if (suspect.label() == cause.label()) continue;
-      page.Line("Or", absl::StrCat(suspect.title(), " (", suspect.label(), ")"));
+      page.Line("Or",
+                absl::StrCat(suspect.title(), " (", suspect.label(),
+                             suspect.judged_by().empty()
+                                 ? ")"
+                                 : absl::StrCat("), judged by the model ", suspect.judged_by())));
     }
     return;
   }

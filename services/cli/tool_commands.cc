@@ -9,6 +9,7 @@
 #include "services/cli/kb/kb_command.h"
 #include "services/cli/keys/keys_command.h"
 #include "services/cli/llm/llm_command.h"
+#include "services/cli/llm/preview.h"
 #include "services/cli/perfmodel/model_command.h"
 #include "services/cli/profile/profile_command.h"
 #include "services/cli/repairs/repairs_command.h"
@@ -48,7 +49,11 @@ ToolCommands::ToolCommands(CLI::App& app) {
   Add<ModelArguments>(app, &DeclareModel, &RunModel);
   Add<ProfileArguments>(app, &DeclareProfile, plain(&RunProfile));
   Add<KbArguments>(app, &DeclareKb, &RunKb);
-  Add<LlmArguments>(app, &DeclareLlm, plain(&CheckLlm));
+  Add<LlmArguments>(app, &DeclareLlm,
+                    [](const CLI::App& command, const LlmArguments& arguments, Console& console) {
+                      return command.got_subcommand("preview") ? PreviewLlm(arguments, console)
+                                                               : CheckLlm(arguments, console);
+                    });
   Add<eval::EvalArguments>(app, &eval::DeclareEval, plain(&eval::RunEval));
 }
 

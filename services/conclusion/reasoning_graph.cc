@@ -58,21 +58,11 @@ ReasoningStep Verification(const Hypothesis& hypothesis, const std::string& prop
   return step;
 }
 
-std::vector<ReasoningStep>::iterator FindStep(std::vector<ReasoningStep>& steps,
-                                              absl::string_view id) {
-  return std::find_if(steps.begin(), steps.end(),
-                      [&](const ReasoningStep& step) { return step.id() == id; });
-}
-
 // The question behind the hypotheses of that origin.
 absl::string_view QuestionOf(Hypothesis::Origin origin) {
   switch (origin) {
-    case Hypothesis::HISTORY:
-      return "history";
-    case Hypothesis::TAXONOMY:
-      return "rank";
-    case Hypothesis::CRITIQUE:
-      return "critique";
+    case Hypothesis::MODEL:
+      return "investigate";
     case Hypothesis::DIRECT:
       return "presume";
     default:
@@ -150,14 +140,6 @@ std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
         Step(std::string(kCritique), ReasoningStep::CRITIQUE,
              "evidence that no confirmed cause explains points to causes not tested yet", ""));
     for (const std::string& id : open) critique.add_parents(id);
-    if (const std::string objected = thought("critique", open); !objected.empty()) {
-      // The model's objections stand between what was judged and what follows from them.
-      ReasoningStep below = std::move(*FindStep(steps, kCritique));
-      steps.erase(FindStep(steps, kCritique));
-      below.clear_parents();
-      below.add_parents(objected);
-      steps.push_back(std::move(below));
-    }
     for (const Hypothesis& each : request.hypotheses()) {
       if (each.origin() == Hypothesis::CRITIQUE) add(each, kCritique);
     }
@@ -172,11 +154,9 @@ std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
     *refinement.mutable_evidence_ids() = effect.evidence_ids();
     open.push_back(refinement.id());
   }
-  // Objections that led nowhere, and what was thought at the end.
-  for (const char* question : {"critique", "judge", "explore", "conclude"}) {
-    const bool known = last_thought.count(question) > 0;
-    const std::string last = thought(question, open);
-    if (!known && !last.empty()) open.push_back(last);
+  // An investigation that confirmed nothing.
+  if (last_thought.count("investigate") == 0) {
+    if (const std::string last = thought("investigate", open); !last.empty()) open.push_back(last);
   }
   const galen::v1::Cause& named =
       report.has_primary_cause() ? report.primary_cause() : report.presumed_cause();

@@ -20,6 +20,7 @@
 #include "services/conclusion/citations.h"
 #include "services/conclusion/exclusion.h"
 #include "services/conclusion/model_note.h"
+#include "services/conclusion/model_verdicts.h"
 #include "services/conclusion/reasoning_graph.h"
 #include "services/conclusion/system_review.h"
 #include "services/conclusion/ticket.h"
@@ -224,6 +225,12 @@ void FillSystem(const knowledge::Knowledge& knowledge, const galen::v1::Evidence
   FillCourses(evidence, report);
 }
 
+int Lost(const Report& report) {
+  return static_cast<int>(
+      std::count_if(report.model_verdicts().begin(), report.model_verdicts().end(),
+                    [](const galen::v1::ModelVerdict& each) { return !each.objection().empty(); }));
+}
+
 std::string LeaveOut(const galen::v1::NodeExclusion& exclusion) {
   std::vector<std::string> nodes;
   for (const auto& node : exclusion.nodes()) nodes.push_back(node.node());
@@ -287,6 +294,7 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
                                                     : Report::CAUSE_CONFIRMED);
   report.set_headline(answer.headline());
   FillCauses(knowledge_, request, answer, report);
+  LetModelCount(knowledge_, request, report);
   if (report.has_presumed_cause()) {
     report.set_headline(absl::StrCat("No cause confirmed; presumed, not verified: ",
                                      report.presumed_cause().title().empty()
@@ -299,12 +307,20 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
             ? "Nothing of what was given shows the cause"
             : absl::StrCat("No cause is proven; most likely: ", report.suspects(0).title()));
   }
+  if (std::string headline = HeadlineOfModel(report); !headline.empty()) {
+    report.set_headline(std::move(headline));
+  }
   report.set_owner(report.primary_cause().owner());
   FillEvidence(knowledge_, request.evidence(), report);
   FillSystem(knowledge_, request.evidence(), report);
   FillNextSteps(knowledge_, request, report);
   *report.mutable_suggestions() = request.suggestions();
   report.mutable_notes()->MergeFrom(request.notes());
+  if (const int lost = Lost(report); lost > 0) {
+    report.add_notes(
+        absl::StrCat(lost, lost == 1 ? " verdict of the model does" : " verdicts of the model do",
+                     " not stand and counts for nothing"));
+  }
   if (!reasoned.empty()) {
     *report.mutable_reasoner_spent() = SpentOn(reasoned);
     std::string note = ModelNote(

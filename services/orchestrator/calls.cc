@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
+#include "services/orchestrator/investigation.h"
 #include "services/orchestrator/outcomes.h"
 #include "services/orchestrator/requests.h"
 
@@ -193,6 +194,30 @@ clients::Cancel StartCall(const Agents& agents, const State& state, const Effect
           Answer<conclusion::v1::ConcludeResponse>(
               effect, patience, std::move(sink),
               [](const State&, auto response) { return ConcludedEvent(std::move(response)); }));
+      break;
+    case Effect::Kind::kInvestigate:
+      agents.reflection.Investigate(
+          InvestigateRequestOf(state), deadline,
+          Answer<reflection::v1::InvestigateResponse>(
+              effect, patience, std::move(sink), [](const State& now, auto response) {
+                return InvestigatedEvent(now, std::move(response));
+              }));
+      break;
+    case Effect::Kind::kLook:
+      agents.summarization.Look(
+          LookRequestOf(state), deadline,
+          Answer<summarization::v1::LookResponse>(effect, patience, std::move(sink),
+                                                  [](const State& now, auto response) {
+                                                    return LookedEvent(now, std::move(response));
+                                                  }));
+      break;
+    case Effect::Kind::kConsult:
+      agents.planning.Consult(
+          ConsultRequestOf(state), deadline,
+          Answer<planning::v1::ConsultResponse>(effect, patience, std::move(sink),
+                                                [](const State& now, auto response) {
+                                                  return ConsultedEvent(now, std::move(response));
+                                                }));
       break;
   }
   return clients::NoCancel();

@@ -22,6 +22,9 @@ constexpr absl::Duration kDeadlineGrace = absl::Seconds(5);
 absl::Duration TimeFor(Effect::Kind kind, const Options& options) {
   if (kind == Effect::Kind::kSummarize) return options.summary_timeout;
   if (kind == Effect::Kind::kChecks) return options.checks_timeout;
+  if (kind == Effect::Kind::kInvestigate || kind == Effect::Kind::kAtOnce) {
+    return options.model_timeout;
+  }
   return options.call_timeout;
 }
 

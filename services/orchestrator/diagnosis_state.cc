@@ -179,6 +179,23 @@ void ApplyCritiqued(State& state, const v1::Critiqued& critiqued) {
   }
   state.round.notes.insert(state.round.notes.end(), critiqued.remarks().begin(),
                            critiqued.remarks().end());
+  state.round.investigation.open = critiqued.investigates();
+}
+
+void ApplyInvestigated(State& state, const v1::Investigated& investigated) {
+  Investigation& investigation = state.round.investigation;
+  if (investigation.turns.empty()) {
+    for (const auto& [id, result] : state.results) investigation.known.insert(id);
+  }
+  Apply(investigation, investigated);
+  for (const v1::ProposedHypothesis& proposed : investigated.hypotheses()) {
+    Propose(state, proposed, v1::Hypothesis::MODEL);
+  }
+  if (!investigated.ended().empty()) {
+    state.round.notes.push_back(absl::StrCat(
+        "The investigation by the model ended before it had concluded: ", investigated.ended(),
+        "; the built-in reasoner's answer stands"));
+  }
 }
 
 void ApplyConcluded(State& state, const v1::Concluded& concluded) {
@@ -203,6 +220,7 @@ void ApplyFeedback(State& state, const v1::FeedbackReceived& feedback) {
     return;
   }
   state.feedback.push_back(feedback.text());
+  spending::BeginRound(state.spending);
   Round next;
   next.number = state.round.number + 1;
   state.round = std::move(next);
@@ -263,6 +281,10 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
       return ApplyBranchLeft(state, event.branch_left());
     case v1::DiagnosisEvent::kCritiqued:
       return ApplyCritiqued(state, event.critiqued());
+    case v1::DiagnosisEvent::kInvestigated:
+      return ApplyInvestigated(state, event.investigated());
+    case v1::DiagnosisEvent::kLooked:
+      return Apply(state.round.investigation, event.looked());
     case v1::DiagnosisEvent::kExplored:
       state.round.explored = true;
       state.round.suggestions.assign(event.explored().suggestions().begin(),

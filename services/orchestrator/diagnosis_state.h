@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "galen/v1/diagnosis.pb.h"
 #include "galen/v1/diagnosis_event.pb.h"
+#include "services/orchestrator/investigation_state.h"
 
 namespace galen::orchestrator {
 
@@ -56,6 +57,7 @@ struct Round {
   std::set<std::string> judged;             // ids of the judge effects that are answered
   bool critiqued = false;
   std::vector<std::string> critique;  // labels that it added
+  Investigation investigation;
   bool explored = false;
   std::vector<v1::Suggestion> suggestions;
   bool concluded = false;

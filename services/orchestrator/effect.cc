@@ -29,6 +29,12 @@ absl::string_view NameOf(Effect::Kind kind) {
       return "explore";
     case Effect::Kind::kConclude:
       return "conclude";
+    case Effect::Kind::kInvestigate:
+      return "investigate";
+    case Effect::Kind::kLook:
+      return "look";
+    case Effect::Kind::kConsult:
+      return "consult";
   }
   return "unknown";
 }
@@ -48,6 +54,8 @@ absl::string_view AgentOf(absl::string_view effect_id) {
   if (kind == NameOf(Effect::Kind::kChecks)) return "execution";
   if (kind == NameOf(Effect::Kind::kJudge)) return "reflection";
   if (kind == NameOf(Effect::Kind::kCritique)) return "reflection";
+  if (kind == NameOf(Effect::Kind::kInvestigate)) return "reflection";
+  if (kind == NameOf(Effect::Kind::kLook)) return "summarization";
   if (kind == NameOf(Effect::Kind::kConclude)) return "conclusion";
   return "planning";
 }

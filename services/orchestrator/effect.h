@@ -24,6 +24,9 @@ struct Effect {
     kCritique,
     kExplore,
     kConclude,
+    kInvestigate,  // one turn of a language model
+    kLook,         // what it asks to read
+    kConsult,      // what it asks of check results and knowledge
   };
   Kind kind;
   // "<kind>/<round>" or "<kind>/<what>/<round>": "summarize/1", "rank/GPU.MEMORY/1",

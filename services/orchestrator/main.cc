@@ -67,6 +67,8 @@ ABSL_FLAG(std::string, strategy, "tiered",
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(15),
           "How long a diagnosis stays with an orchestrator that has gone silent.");
 ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question may take.");
+ABSL_FLAG(absl::Duration, model_timeout, absl::Minutes(10),
+          "What a question to a language model may take; the limit of its endpoint holds too.");
 ABSL_FLAG(absl::Duration, summary_timeout, absl::Minutes(10),
           "What a summary may take, which reads the logs; half of it is for them.");
 ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of checks may take.");
@@ -133,13 +135,15 @@ absl::StatusOr<Options> OptionsFromFlags() {
     return absl::InvalidArgumentError("--lease_ttl: must be 1s or more");
   }
   options.call_timeout = absl::GetFlag(FLAGS_call_timeout);
+  options.model_timeout = absl::GetFlag(FLAGS_model_timeout);
   options.summary_timeout = absl::GetFlag(FLAGS_summary_timeout);
   options.checks_timeout = absl::GetFlag(FLAGS_checks_timeout);
-  for (const absl::Duration limit :
-       {options.call_timeout, options.summary_timeout, options.checks_timeout}) {
+  for (const absl::Duration limit : {options.call_timeout, options.model_timeout,
+                                     options.summary_timeout, options.checks_timeout}) {
     if (limit > absl::ZeroDuration()) continue;
     return absl::InvalidArgumentError(
-        "--call_timeout, --summary_timeout, --checks_timeout: must be more than 0");
+        "--call_timeout, --model_timeout, --summary_timeout, --checks_timeout: must be more than "
+        "0");
   }
   options.patience.unreachable = absl::GetFlag(FLAGS_agent_attempts);
   if (options.patience.unreachable < 1) {

@@ -27,6 +27,9 @@ struct Options {
   // summary, which reads logs of any size: half of its time is for them, which is
   // enough for 30 GiB from a disk that gives 100 MiB/s.
   absl::Duration call_timeout = absl::Seconds(60);
+  // Of a question that a language model may answer: its endpoint has a limit of its own, which is
+  // to hold and not this one.
+  absl::Duration model_timeout = absl::Minutes(10);
   absl::Duration summary_timeout = absl::Minutes(10);
   absl::Duration checks_timeout = absl::Minutes(10);
   // How often a call to an agent is made.

@@ -139,6 +139,7 @@ v1::DiagnosisEvent CritiquedEvent(const State& state, reflection::v1::CritiqueRe
     if (seen.insert(label).second) *critiqued.add_add() = std::move(added);
   }
   critiqued.mutable_remarks()->Swap(response.mutable_remarks());
+  critiqued.set_investigates(response.investigates());
   return event;
 }
 

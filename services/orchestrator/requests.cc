@@ -3,50 +3,16 @@
 #include <algorithm>
 #include <memory>
 
-#include "common/base/lent_evidence.h"
 #include "common/security/identity.h"
-#include "services/orchestrator/shared_evidence.h"
+#include "services/orchestrator/asked.h"
 #include "services/orchestrator/strategy.h"
 
 namespace galen::orchestrator {
-namespace {
-
-// The incident without the text of its logs: summarization alone reads them.
 v1::Incident WithoutLogContents(const v1::Incident& incident) {
   v1::Incident bare = incident;
   for (v1::LogSource& log : *bare.mutable_logs()) log.clear_content();
   return bare;
 }
-
-// A request with the evidence of the moment.
-template <typename Request>
-struct Asked {
-  explicit Asked(const State& state) : shared(state), request(shared.evidence()) {
-    *request->mutable_incident() = WithoutLogContents(state.incident);
-    // What no model is asked has no use for it.
-    if constexpr (requires { request->mutable_spending(); }) {
-      *request->mutable_spending() = state.spending;
-    }
-  }
-  const SharedEvidence shared;
-  LentEvidence<Request> request;
-};
-
-template <typename Request>
-std::shared_ptr<Request> WithEvidence(const State& state) {
-  auto asked = std::make_shared<Asked<Request>>(state);
-  return std::shared_ptr<Request>(asked, &*asked->request);
-}
-
-// The hypotheses that have a verdict.
-template <typename Request>
-void AddJudged(const State& state, Request& request) {
-  for (const Tracked& tracked : state.hypotheses) {
-    if (tracked.hypothesis.has_verdict()) *request.add_judged() = tracked.hypothesis;
-  }
-}
-
-}  // namespace
 
 summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
   summarization::v1::SummarizeRequest request;
@@ -154,6 +120,14 @@ clients::Shared<conclusion::v1::ConcludeRequest> ConcludeRequestOf(const State& 
   for (const v1::Reasoned& reasoned : state.reasoned) *request->add_reasoned() = reasoned;
   if (const Strategy* strategy = FindStrategy(state.strategy); strategy != nullptr) {
     request->set_presumed(strategy->Presumed(state));
+  }
+  const Investigation& investigation = state.round.investigation;
+  for (const v1::Suggestion& suggestion : investigation.suggestions) {
+    *request->add_suggestions() = suggestion;
+  }
+  if (const v1::InvestigationTurn* conclusion = Conclusion(investigation); conclusion != nullptr) {
+    *request->mutable_model_verdicts() = conclusion->verdicts();
+    request->set_model_explanation(conclusion->explanation());
   }
   return request;
 }

@@ -1,5 +1,6 @@
 #include "services/orchestrator/tiered_strategy.h"
 
+#include "services/orchestrator/investigation.h"
 #include "services/orchestrator/screening.h"
 #include "services/orchestrator/search_steps.h"
 #include "services/orchestrator/taxonomy_search.h"
@@ -36,6 +37,7 @@ Decision TieredStrategy::Search(const State& state) const {
       !decision.empty()) {
     return decision;
   }
+  if (Decision decision = Investigate(state); !decision.empty()) return decision;
   if (Decision decision = ConfirmAgain(state); !decision.empty()) return decision;
   if (AnyConfirmed(state)) return {};
   return Call(state, MakeEffect(state, Effect::Kind::kExplore, ""), round.explored);

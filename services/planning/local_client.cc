@@ -73,4 +73,15 @@ void LocalPlanningClient::Explore(clients::Shared<v1::ExploreRequest> request, a
       std::move(done));
 }
 
+void LocalPlanningClient::Consult(clients::Shared<v1::ConsultRequest> request, absl::Time deadline,
+                                  clients::Done<v1::ConsultResponse> done) {
+  clients::CallLocally<v1::ConsultResponse>(
+      executor_, "/galen.planning.v1.PlanningService/Consult",
+      [this, request = std::move(request), deadline] {
+        return AskNewest(
+            planner_, [&](const Planner& current) { return current.Consult(*request, deadline); });
+      },
+      std::move(done));
+}
+
 }  // namespace galen::planning

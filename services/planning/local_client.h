@@ -30,6 +30,8 @@ class LocalPlanningClient final : public clients::PlanningClient {
                   clients::Done<v1::ListCausesResponse> done) override;
   void Explore(clients::Shared<v1::ExploreRequest> request, absl::Time deadline,
                clients::Done<v1::ExploreResponse> done) override;
+  void Consult(clients::Shared<v1::ConsultRequest> request, absl::Time deadline,
+               clients::Done<v1::ConsultResponse> done) override;
 
  private:
   const Current<Planner> planner_;

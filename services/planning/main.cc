@@ -53,8 +53,8 @@ absl::Status Serve() {
   const auto knowledge =
       knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
   if (!knowledge.ok()) return knowledge.status();
-  const auto model =
-      reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm), absl::GetFlag(FLAGS_llm_cache));
+  const auto model = reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
+                                                      absl::GetFlag(FLAGS_llm_cache), *directories);
   if (!model.ok()) return model.status();
   std::unique_ptr<const reasoner::SiteHistory> history;
   if (!absl::GetFlag(FLAGS_history).empty()) {

@@ -6,6 +6,7 @@
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/reasoner.h"
 #include "galen/planning/v1/planning.pb.h"
+#include "services/planning/consult.h"
 
 namespace galen::planning {
 
@@ -17,7 +18,7 @@ class Planner {
  public:
   // Both must outlive the planner.
   Planner(const knowledge::Knowledge& knowledge, const reasoner::Reasoner& reasoner)
-      : knowledge_(knowledge), reasoner_(reasoner) {}
+      : knowledge_(knowledge), reasoner_(reasoner), counsel_(knowledge, reasoner) {}
 
   absl::StatusOr<v1::ProposeFromHistoryResponse> ProposeFromHistory(
       const v1::ProposeFromHistoryRequest& request, absl::Time deadline) const;
@@ -34,10 +35,16 @@ class Planner {
   v1::ListCausesResponse ListCauses() const;
   absl::StatusOr<v1::ExploreResponse> Explore(const v1::ExploreRequest& request,
                                               absl::Time deadline) const;
+  // consult.h.
+  absl::StatusOr<v1::ConsultResponse> Consult(const v1::ConsultRequest& request,
+                                              absl::Time deadline) const {
+    return counsel_.Answer(request, deadline);
+  }
 
  private:
   const knowledge::Knowledge& knowledge_;
   const reasoner::Reasoner& reasoner_;
+  const Counsel counsel_;
 };
 
 }  // namespace galen::planning

@@ -69,4 +69,15 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::Explore(grpc::CallbackServerConte
   });
 }
 
+grpc::ServerUnaryReactor* PlanningServiceImpl::Consult(grpc::CallbackServerContext* context,
+                                                       const v1::ConsultRequest* request,
+                                                       v1::ConsultResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+      return current.Consult(*request, call.deadline);
+    }));
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace galen::planning

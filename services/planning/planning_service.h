@@ -34,6 +34,9 @@ class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
   grpc::ServerUnaryReactor* Explore(grpc::CallbackServerContext* context,
                                     const v1::ExploreRequest* request,
                                     v1::ExploreResponse* response) override;
+  grpc::ServerUnaryReactor* Consult(grpc::CallbackServerContext* context,
+                                    const v1::ConsultRequest* request,
+                                    v1::ConsultResponse* response) override;
 
  private:
   const Current<Planner> planner_;

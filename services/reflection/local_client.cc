@@ -29,4 +29,17 @@ void LocalReflectionClient::Critique(clients::Shared<v1::CritiqueRequest> reques
       std::move(done));
 }
 
+void LocalReflectionClient::Investigate(clients::Shared<v1::InvestigateRequest> request,
+                                        absl::Time deadline,
+                                        clients::Done<v1::InvestigateResponse> done) {
+  clients::CallLocally<v1::InvestigateResponse>(
+      executor_, "/galen.reflection.v1.ReflectionService/Investigate",
+      [this, request = std::move(request), deadline] {
+        return AskNewest(reflector_, [&](const Reflector& current) {
+          return current.Investigate(*request, deadline);
+        });
+      },
+      std::move(done));
+}
+
 }  // namespace galen::reflection

@@ -21,6 +21,8 @@ class LocalReflectionClient final : public clients::ReflectionClient {
              clients::Done<v1::JudgeResponse> done) override;
   void Critique(clients::Shared<v1::CritiqueRequest> request, absl::Time deadline,
                 clients::Done<v1::CritiqueResponse> done) override;
+  void Investigate(clients::Shared<v1::InvestigateRequest> request, absl::Time deadline,
+                   clients::Done<v1::InvestigateResponse> done) override;
 
  private:
   const Current<Reflector> reflector_;

@@ -47,8 +47,8 @@ absl::Status Serve() {
   const auto knowledge =
       knowledge::Load(*directories, {.cache_directory = knowledge::DefaultCacheDirectory()});
   if (!knowledge.ok()) return knowledge.status();
-  const auto model =
-      reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm), absl::GetFlag(FLAGS_llm_cache));
+  const auto model = reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
+                                                      absl::GetFlag(FLAGS_llm_cache), *directories);
   if (!model.ok()) return model.status();
   Current<Reflector> reflector(
       reasoner::llm::MakeReasoned<Reflector>(*knowledge, ModelOf(model->get())));

@@ -27,4 +27,15 @@ grpc::ServerUnaryReactor* ReflectionServiceImpl::Critique(grpc::CallbackServerCo
   });
 }
 
+grpc::ServerUnaryReactor* ReflectionServiceImpl::Investigate(grpc::CallbackServerContext* context,
+                                                             const v1::InvestigateRequest* request,
+                                                             v1::InvestigateResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(reflector_, [&](const Reflector& current) {
+      return current.Investigate(*request, call.deadline);
+    }));
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace galen::reflection

@@ -22,6 +22,9 @@ class ReflectionServiceImpl final : public v1::ReflectionService::CallbackServic
   grpc::ServerUnaryReactor* Critique(grpc::CallbackServerContext* context,
                                      const v1::CritiqueRequest* request,
                                      v1::CritiqueResponse* response) override;
+  grpc::ServerUnaryReactor* Investigate(grpc::CallbackServerContext* context,
+                                        const v1::InvestigateRequest* request,
+                                        v1::InvestigateResponse* response) override;
 
  private:
   const Current<Reflector> reflector_;

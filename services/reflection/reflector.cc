@@ -142,6 +142,43 @@ absl::StatusOr<v1::CritiqueResponse> Reflector::Critique(const v1::CritiqueReque
     for (const std::string& check : knowledge_.ChecksFor(*label)) proposed.add_checks(check);
   }
   *response.mutable_remarks() = std::move(*answer.mutable_remarks());
+  response.set_investigates(reasoner_.investigates());
+  return response;
+}
+
+absl::StatusOr<v1::InvestigateResponse> Reflector::Investigate(
+    const v1::InvestigateRequest& request, absl::Time deadline) const {
+  LentEvidence<reasoner::v1::InvestigateQuestion> question(request.evidence());
+  *question->mutable_incident() = request.incident();
+  *question->mutable_judged() = request.judged();
+  *question->mutable_transcript() = request.transcript();
+  *question->mutable_fresh() = request.fresh();
+  *question->mutable_spending() = request.spending();
+  GALEN_ASSIGN_OR_RETURN(reasoner::v1::InvestigateAnswer answer,
+                         reasoner_.Investigate(*question, deadline));
+  v1::InvestigateResponse response;
+  for (const galen::v1::ModelVerdict& verdict : answer.verdicts()) {
+    if (verdict.outcome() != galen::v1::ModelVerdict::CONFIRMED || verdict.label().empty() ||
+        !verdict.objection().empty()) {
+      continue;
+    }
+    GALEN_ASSIGN_OR_RETURN(const Label* label, FindLeaf(knowledge_, verdict.label()));
+    ProposedHypothesis& proposed = *response.add_hypotheses();
+    Hypothesis& hypothesis = *proposed.mutable_hypothesis();
+    hypothesis.set_label(verdict.label());
+    hypothesis.set_title(label->title());
+    hypothesis.set_origin(Hypothesis::MODEL);
+    hypothesis.set_status(Hypothesis::PENDING);
+    hypothesis.set_reason(absl::StrCat("the model ", verdict.model(), " confirms it"));
+    for (const std::string& check : knowledge_.ChecksFor(*label)) proposed.add_checks(check);
+  }
+  *response.mutable_calls() = std::move(*answer.mutable_calls());
+  *response.mutable_verdicts() = std::move(*answer.mutable_verdicts());
+  response.set_explanation(answer.explanation());
+  *response.mutable_suggestions() = std::move(*answer.mutable_suggestions());
+  response.set_ended(answer.ended());
+  response.set_concluded(answer.concluded());
+  if (answer.has_reasoned()) *response.add_reasoned() = std::move(*answer.mutable_reasoned());
   return response;
 }
 

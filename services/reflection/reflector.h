@@ -23,6 +23,9 @@ class Reflector {
                                           absl::Time deadline) const;
   absl::StatusOr<v1::CritiqueResponse> Critique(const v1::CritiqueRequest& request,
                                                 absl::Time deadline) const;
+  // One turn of the language model. FAILED_PRECONDITION where there is none.
+  absl::StatusOr<v1::InvestigateResponse> Investigate(const v1::InvestigateRequest& request,
+                                                      absl::Time deadline) const;
 
  private:
   const knowledge::Knowledge& knowledge_;

@@ -20,4 +20,16 @@ void LocalSummarizationClient::Summarize(const v1::SummarizeRequest& request, ab
       std::move(done));
 }
 
+void LocalSummarizationClient::Look(clients::Shared<v1::LookRequest> request, absl::Time deadline,
+                                    clients::Done<v1::LookResponse> done) {
+  clients::CallLocally<v1::LookResponse>(
+      executor_, "/galen.summarization.v1.SummarizationService/Look",
+      [this, request = std::move(request), deadline] {
+        return AskNewest(summarizer_, [&](const Summarizer& current) {
+          return current.Look(*request, deadline);
+        });
+      },
+      std::move(done));
+}
+
 }  // namespace galen::summarization

@@ -16,6 +16,8 @@ class LocalSummarizationClient final : public clients::SummarizationClient {
   LocalSummarizationClient(Current<Summarizer> summarizer, Executor& executor);
   void Summarize(const v1::SummarizeRequest& request, absl::Time deadline,
                  clients::Done<v1::SummarizeResponse> done) override;
+  void Look(clients::Shared<v1::LookRequest> request, absl::Time deadline,
+            clients::Done<v1::LookResponse> done) override;
 
  private:
   const Current<Summarizer> summarizer_;

@@ -56,9 +56,10 @@ absl::Status Serve() {
                          galen::knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::knowledge::Knowledge> knowledge,
                          galen::knowledge::Load(directories, {cache}));
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
-                         galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
-                                                                 absl::GetFlag(FLAGS_llm_cache)));
+  GALEN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
+      galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
+                                              absl::GetFlag(FLAGS_llm_cache), directories));
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::talk::TalkWords> words,
                          galen::talk::TalkWords::Load(directories));
   const galen::SystemClock clock;

@@ -16,4 +16,15 @@ grpc::ServerUnaryReactor* SummarizationServiceImpl::Summarize(grpc::CallbackServ
   });
 }
 
+grpc::ServerUnaryReactor* SummarizationServiceImpl::Look(grpc::CallbackServerContext* context,
+                                                         const v1::LookRequest* request,
+                                                         v1::LookResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
+    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(summarizer_, [&](const Summarizer& current) {
+      return current.Look(*request, call.deadline);
+    }));
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace galen::summarization

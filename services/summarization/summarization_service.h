@@ -20,6 +20,9 @@ class SummarizationServiceImpl final : public v1::SummarizationService::Callback
   grpc::ServerUnaryReactor* Summarize(grpc::CallbackServerContext* context,
                                       const v1::SummarizeRequest* request,
                                       v1::SummarizeResponse* response) override;
+  grpc::ServerUnaryReactor* Look(grpc::CallbackServerContext* context,
+                                 const v1::LookRequest* request,
+                                 v1::LookResponse* response) override;
 
  private:
   const Current<Summarizer> summarizer_;

@@ -17,6 +17,7 @@
 #include "common/talk/outcome.h"
 #include "common/talk/talk.h"
 #include "services/summarization/log_path.h"
+#include "services/summarization/look.h"
 #include "services/summarization/signals.h"
 
 namespace galen::summarization {
@@ -414,6 +415,11 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   }
   if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   return response;
+}
+
+absl::StatusOr<v1::LookResponse> Summarizer::Look(const v1::LookRequest& request,
+                                                  absl::Time deadline) const {
+  return summarization::Look(request, options_.roots, clock_, deadline);
 }
 
 }  // namespace galen::summarization

@@ -41,6 +41,9 @@ class Summarizer {
   absl::StatusOr<v1::SummarizeResponse> Summarize(const v1::SummarizeRequest& request,
                                                   absl::Time deadline) const;
 
+  // Answers calls that read what the incident came with (look.h). Errors as above.
+  absl::StatusOr<v1::LookResponse> Look(const v1::LookRequest& request, absl::Time deadline) const;
+
  private:
   const logs::Scanner& scanner_;
   const reasoner::Reasoner& reasoner_;

@@ -175,9 +175,9 @@ class Model(unittest.TestCase):
             self.assertIn("it could not be asked", note)
         metrics = scrape(port)
         self.assertEqual(outcome(metrics, "answered"), 0)
-        self.assertEqual(outcome(metrics, "unavailable"), 7)
+        self.assertEqual(outcome(metrics, "unavailable"), 14)
         self.assertEqual(metrics['galen_llm_failures_total{use="chat",kind="unavailable"}'], 5)
-        self.assertEqual(metrics['galen_llm_refused_total{use="chat"}'], 2)
+        self.assertEqual(metrics['galen_llm_refused_total{use="chat"}'], 9)
         self.assertEqual(metrics['galen_llm_circuit_state{use="chat",state="open"}'], 1)
 
     def test_each_agent_that_asks_serves_its_own_metrics(self):

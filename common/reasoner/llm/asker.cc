@@ -25,6 +25,8 @@ using galen::v1::ReasoningStep;
 constexpr double kShareOfTime = 0.8;
 // With less than this a model is not asked: no endpoint answers in that time.
 constexpr absl::Duration kLeastTime = absl::Milliseconds(500);
+// Of an answer that was cut off at its limit, the second time.
+constexpr int kMoreRoom = 2;
 // The part of its own refused answer that a model is shown.
 constexpr std::size_t kRefused = 2000;
 // The same answer to the same question, as far as an endpoint keeps to it.
@@ -34,6 +36,9 @@ std::int64_t EstimateInput(const ChatRequest& request) {
   std::int64_t tokens = 0;
   for (const galen::llm::Message& message : request.messages) {
     tokens += spending::EstimateTokens(message.content);
+    for (const galen::llm::ToolUse& use : message.tool_uses) {
+      tokens += spending::EstimateTokens(use.arguments);
+    }
   }
   return tokens;
 }
@@ -58,6 +63,14 @@ void AddThoughts(const Thoughts& thoughts, const std::string& id, Reasoned& reas
   }
 }
 
+void AddTokens(const knowledge::Knowledge& knowledge, std::int64_t input, std::int64_t output,
+               Reasoned& reasoned) {
+  reasoned.set_input_tokens(reasoned.input_tokens() + std::max<std::int64_t>(input, 0));
+  reasoned.set_output_tokens(reasoned.output_tokens() + std::max<std::int64_t>(output, 0));
+  reasoned.set_cost_nanos(spending::CostNanos(knowledge.base(), reasoned.model(),
+                                              reasoned.input_tokens(), reasoned.output_tokens()));
+}
+
 void Account(const knowledge::Knowledge& knowledge, const ChatRequest& request,
              const ChatAnswer& answer, Reasoned& reasoned) {
   std::int64_t input = answer.usage.prompt_tokens;
@@ -65,12 +78,64 @@ void Account(const knowledge::Knowledge& knowledge, const ChatRequest& request,
   if (!answer.usage.reported) {
     input = EstimateInput(request);
     output = spending::EstimateTokens(answer.text);
+    for (const galen::llm::ToolUse& use : answer.tool_uses) {
+      output += spending::EstimateTokens(use.arguments);
+    }
     reasoned.set_estimated(true);
   }
-  reasoned.set_input_tokens(reasoned.input_tokens() + std::max<std::int64_t>(input, 0));
-  reasoned.set_output_tokens(reasoned.output_tokens() + std::max<std::int64_t>(output, 0));
-  reasoned.set_cost_nanos(spending::CostNanos(knowledge.base(), reasoned.model(),
-                                              reasoned.input_tokens(), reasoned.output_tokens()));
+  AddTokens(knowledge, input, output, reasoned);
+}
+
+// A call that ended at a time limit was worked on all the same: the endpoint read the prompt, and
+// may have written all that it was allowed to.
+void AccountForLate(const knowledge::Knowledge& knowledge, const ChatRequest& request,
+                    Reasoned& reasoned) {
+  reasoned.set_estimated(true);
+  AddTokens(knowledge, EstimateInput(request), request.max_tokens, reasoned);
+}
+
+// Secrets are looked for in what a text says, not in how sections write it: a quotation mark that
+// became an entity would hide one. What holds none stays as it is.
+std::string MaskedPiece(const host::Redactor& redactor, absl::string_view piece) {
+  std::map<std::string, int> counts;
+  const std::string masked = redactor.Redact(Unescape(piece), counts);
+  return counts.empty() ? std::string(piece) : Escape(masked);
+}
+
+// The same of a prompt: between tags, and between the quotation marks within one, which no foreign
+// text can hold.
+std::string MaskedSections(const host::Redactor& redactor, absl::string_view text) {
+  std::string masked;
+  while (!text.empty()) {
+    const std::size_t tag = text.find('<');
+    absl::StrAppend(&masked, MaskedPiece(redactor, text.substr(0, tag)));
+    if (tag == absl::string_view::npos) break;
+    const std::size_t end = std::min(text.find('>', tag), text.size() - 1);
+    absl::string_view inside = text.substr(tag, end - tag + 1);
+    for (bool value = false; !inside.empty(); value = !value) {
+      const std::size_t mark = inside.find('"');
+      const absl::string_view part = inside.substr(0, mark);
+      absl::StrAppend(&masked, value ? MaskedPiece(redactor, part) : std::string(part),
+                      mark == absl::string_view::npos ? "" : "\"");
+      if (mark == absl::string_view::npos) break;
+      inside.remove_prefix(mark + 1);
+    }
+    text.remove_prefix(end + 1);
+  }
+  return masked;
+}
+
+void Mask(const host::Redactor* redactor, ChatRequest& request) {
+  if (redactor == nullptr) return;
+  std::map<std::string, int> counts;
+  for (galen::llm::Message& message : request.messages) {
+    const bool own = message.role == galen::llm::Message::Role::kAssistant;
+    message.content = own ? redactor->Redact(message.content, counts)
+                          : MaskedSections(*redactor, message.content);
+    for (galen::llm::ToolUse& use : message.tool_uses) {
+      use.arguments = redactor->Redact(use.arguments, counts);
+    }
+  }
 }
 
 }  // namespace
@@ -103,8 +168,10 @@ AskCounts AskCounters::counts() const {
   return counts;
 }
 
-std::string Asker::ModelOf(absl::string_view question) const {
-  return model_.client->SettingsOf(question).model;
+std::string Asker::ModelOf(absl::string_view question) const { return SettingsOf(question).model; }
+
+galen::llm::Settings Asker::SettingsOf(absl::string_view question) const {
+  return model_.client->SettingsOf(question);
 }
 
 Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) const {
@@ -128,12 +195,18 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
   ChatRequest request;
   request.purpose = question.name;
   request.messages = MessagesOf(*prompt);
-  request.schema = galen::llm::JsonSchema{question.name, Dump(question.schema)};
+  request.messages.insert(request.messages.end(), question.turns.begin(), question.turns.end());
+  if (question.tools.empty()) {
+    request.schema = galen::llm::JsonSchema{question.name, Dump(question.schema)};
+  } else {
+    request.tools = question.tools;
+  }
   request.model = settings.model;
   request.max_tokens =
       prompt->max_output_tokens > 0 ? prompt->max_output_tokens : settings.max_tokens;
   request.temperature = settings.temperature.value_or(0);
   request.seed = settings.seed.value_or(kSeed);
+  Mask(model_.redactor, request);
 
   const auto answered = question.spending.answered().find(question.name);
   const std::string step_id =
@@ -141,7 +214,10 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
                    answered == question.spending.answered().end() ? 1 : answered->second + 1);
   const auto accept = [&](absl::string_view text) -> absl::Status {
     GALEN_ASSIGN_OR_RETURN(const Json answer, ParseObject(text));
-    GALEN_ASSIGN_OR_RETURN(const Thoughts thoughts, ThoughtsOf(answer));
+    Thoughts thoughts;
+    if (question.thinks) {
+      GALEN_ASSIGN_OR_RETURN(thoughts, ThoughtsOf(answer));
+    }
     GALEN_RETURN_IF_ERROR(take(answer));
     AddThoughts(thoughts, step_id, reasoned);
     return absl::OkStatus();
@@ -183,16 +259,26 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
     options.cancellation = model_.cancellation;
     reasoned.set_calls(reasoned.calls() + 1);
     const absl::StatusOr<ChatAnswer> answer = model_.client->Chat(request, options);
+    reasoned.set_took_millis(reasoned.took_millis() + absl::ToInt64Milliseconds(absl::Now() - now));
     if (!answer.ok()) {
+      if (absl::IsDeadlineExceeded(answer.status())) AccountForLate(knowledge_, request, reasoned);
       FallBack(reasoned, FallbackOf(answer.status()), answer.status().message());
       return done();
     }
     Account(knowledge_, request, *answer, reasoned);
-    const absl::Status taken = accept(answer->text);
+    const std::string text = answer->tool_uses.empty() || question.from_tools == nullptr
+                                 ? answer->text
+                                 : Dump(question.from_tools(*answer));
+    const bool cut_off = answer->finish == galen::llm::Finish::kLength;
+    absl::Status taken = accept(text);
     if (taken.ok()) {
       reasoned.set_repaired(round > 1);
-      if (model_.cache != nullptr) model_.cache->Put(digest, answer->text);
+      if (model_.cache != nullptr) model_.cache->Put(digest, text);
       return done();
+    }
+    if (cut_off) {
+      taken = absl::InvalidArgumentError(
+          absl::StrCat("the answer was cut off at ", request.max_tokens, " tokens: write less"));
     }
     const knowledge::v1::Prompt* const repair = knowledge_.FindPrompt("repair");
     if (round > 1 || repair == nullptr) {
@@ -200,10 +286,18 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
       return done();
     }
     using Role = galen::llm::Message::Role;
-    request.messages.push_back({Role::kAssistant, CleanText(answer->text, kRefused)});
+    // What was cut off is no example of an answer: there is more room instead.
+    if (cut_off) {
+      request.max_tokens *= kMoreRoom;
+    } else {
+      request.messages.push_back({Role::kAssistant, CleanText(text, kRefused), {}, ""});
+    }
     request.messages.push_back(
         {Role::kUser,
-         Fill(repair->text(), {{"error", Escape(CleanText(taken.message(), kMostDetail))}})});
+         Fill(repair->text(), {{"error", Escape(CleanText(taken.message(), kMostDetail))}}),
+         {},
+         ""});
+    Mask(model_.redactor, request);
     spent = question.spending;
     spending::Add(reasoned, *spent.mutable_diagnosis());
     spending::Add(reasoned, *spent.mutable_tenant_today());

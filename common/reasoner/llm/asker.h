@@ -4,13 +4,16 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/cancellation.h"
+#include "common/host/redact.h"
 #include "common/knowledge/knowledge.h"
 #include "common/llm/client.h"
 #include "common/reasoner/llm/embedded_history.h"
@@ -49,6 +52,8 @@ struct Model {
   store::AnswerCache* cache = nullptr;         // null: none
   AskCounters* counters = nullptr;             // null: none
   const Cancellation* cancellation = nullptr;  // ends calls that are under way; null: none
+  // Takes secrets out of everything that leaves; null: nothing is taken out.
+  const host::Redactor* redactor = nullptr;
   const Embedding* embedding = nullptr;  // who proposes from history searches it by this model's
                                          // vectors; null: by the built-in embedder's
 };
@@ -68,6 +73,13 @@ class Asker {
     std::map<std::string, std::string> slots;
     Json schema;
     galen::v1::Spending spending;  // before it
+    // What was said since: the turns of an investigation, after the question itself.
+    std::vector<galen::llm::Message> turns;
+    // In place of the schema, for a model that uses tools of the protocol. What it uses is made the
+    // JSON of an answer by `from_tools`.
+    std::vector<galen::llm::Tool> tools;
+    std::function<Json(const galen::llm::ChatAnswer&)> from_tools;
+    bool thinks = true;  // the answer holds "thoughts", which become steps of the reasoning
   };
   // OK: the answer is taken; else what is wrong with it, told to the model once.
   using Take = absl::FunctionRef<absl::Status(const Json& answer)>;
@@ -78,6 +90,8 @@ class Asker {
 
   // Name of the model that such a question goes to.
   std::string ModelOf(absl::string_view question) const;
+  galen::llm::Settings SettingsOf(absl::string_view question) const;
+  const host::Redactor* redactor() const { return model_.redactor; }
 
  private:
   const knowledge::Knowledge& knowledge_;

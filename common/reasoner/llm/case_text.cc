@@ -16,9 +16,7 @@ namespace {
 
 using galen::v1::CheckResult;
 using galen::v1::Finding;
-using galen::v1::Hypothesis;
 using galen::v1::Signal;
-using galen::v1::Verdict;
 
 // Sizes in bytes, chosen so that a question takes some 1500 tokens at most.
 constexpr std::size_t kDescription = 1000;
@@ -26,15 +24,11 @@ constexpr std::size_t kEnvironment = 200;
 constexpr std::size_t kExcerpt = 160;
 constexpr std::size_t kFeedback = 400;
 constexpr std::size_t kResult = 240;
-constexpr std::size_t kReason = 160;
 constexpr std::size_t kRuleText = 160;
 constexpr std::size_t kSignals = 6;
 constexpr std::size_t kResults = 6;
 constexpr std::size_t kFindings = 2;
 constexpr int kFeedbacks = 3;
-constexpr std::size_t kHypotheses = 6;
-constexpr std::size_t kRejected = 12;
-constexpr int kRules = 4;
 
 // The strongest first, each known message once; of equals the earlier one.
 std::vector<const Signal*> ShownSignals(const galen::v1::Summary& summary) {
@@ -94,10 +88,6 @@ std::string ResultText(const knowledge::Knowledge& knowledge, const CheckResult&
   if (texts.empty()) return result.message();
   if (abnormal > kFindings) texts.push_back(absl::StrCat(abnormal - kFindings, " more"));
   return absl::StrJoin(texts, "; ");
-}
-
-std::string ReasonText(const Verdict& verdict) {
-  return verdict.reasons().empty() ? std::string() : verdict.reasons(0).text();
 }
 
 }  // namespace
@@ -166,89 +156,6 @@ std::string ChoicesText(const google::protobuf::RepeatedPtrField<v1::Choice>& ch
         &text, Section(TextKind::kRule, {{"name", choice.label()}}, choice.title(), kRuleText));
   }
   return text;
-}
-
-std::string ChoicesText(const knowledge::Knowledge& knowledge, const v1::HistoryAnswer& offered) {
-  std::string text;
-  for (const v1::HistoryAnswer::Cause& cause : offered.causes()) {
-    const knowledge::v1::Label* label = knowledge.FindLabel(cause.label());
-    absl::StrAppend(&text,
-                    Section(TextKind::kRule, {{"name", cause.label()}},
-                            label == nullptr ? "" : label->title(), kRuleText),
-                    Section(TextKind::kPlain, {{"name", "why"}}, cause.reason(), kReason));
-  }
-  return text;
-}
-
-std::string JudgedText(const google::protobuf::RepeatedPtrField<Hypothesis>& judged) {
-  std::vector<const Hypothesis*> shown;
-  std::vector<std::string> rejected;
-  for (const Hypothesis& each : judged) {
-    if (each.verdict().outcome() == Verdict::REJECTED) {
-      if (rejected.size() < kRejected) rejected.push_back(each.label());
-    } else {
-      shown.push_back(&each);
-    }
-  }
-  std::stable_sort(shown.begin(), shown.end(), [](const Hypothesis* a, const Hypothesis* b) {
-    const auto rank = [](const Hypothesis* each) {
-      return each->verdict().outcome() == Verdict::CONFIRMED ? 0 : 1;
-    };
-    if (rank(a) != rank(b)) return rank(a) < rank(b);
-    return a->verdict().probability() > b->verdict().probability();
-  });
-  shown.resize(std::min(shown.size(), kHypotheses));
-  std::string text;
-  for (const Hypothesis* each : shown) {
-    const absl::string_view word = !each->has_verdict()                              ? "proposed"
-                                   : each->verdict().outcome() == Verdict::CONFIRMED ? "confirmed"
-                                                                                     : "undecided";
-    absl::StrAppend(
-        &text,
-        Section(TextKind::kPlain, {{"name", each->label()}, {"verdict", std::string(word)}},
-                each->has_verdict() ? ReasonText(each->verdict()) : each->reason(), kReason));
-  }
-  if (!rejected.empty()) {
-    absl::StrAppend(&text, Section(TextKind::kPlain, {{"name", "rejected"}},
-                                   absl::StrJoin(rejected, ", "), kDescription));
-  }
-  return text.empty() ? "Nothing.\n" : text;
-}
-
-std::string HypothesisText(const knowledge::Knowledge& knowledge, const Verdict& verdict) {
-  std::string text;
-  if (const knowledge::v1::Label* label = knowledge.FindLabel(verdict.label()); label != nullptr) {
-    absl::StrAppend(
-        &text, Section(TextKind::kRule, {{"name", label->label()}},
-                       absl::StrCat(label->title(), ". ", label->description()), 2 * kRuleText));
-    for (int i = 0; i < std::min(label->confirm_size(), kRules); ++i) {
-      absl::StrAppend(&text, Section(TextKind::kRule, {{"name", "confirms it"}},
-                                     label->confirm(i).observation(), kRuleText));
-    }
-    for (int i = 0; i < std::min(label->refute_size(), kRules); ++i) {
-      absl::StrAppend(&text, Section(TextKind::kRule, {{"name", "refutes it"}},
-                                     label->refute(i).observation(), kRuleText));
-    }
-  }
-  for (int i = 0; i < std::min(verdict.missing_size(), kRules); ++i) {
-    absl::StrAppend(&text,
-                    Section(TextKind::kPlain, {{"name", "missing"}}, verdict.missing(i), kReason));
-  }
-  return text;
-}
-
-std::map<std::string, std::string> ShownIds(const galen::v1::EvidenceSet& evidence) {
-  std::map<std::string, std::string> ids;
-  int number = 0;
-  for (const Signal* signal : ShownSignals(evidence.summary())) {
-    ids[absl::StrCat("s", ++number)] = signal->id();
-  }
-  number = 0;
-  const EvidenceView view(evidence);
-  for (const CheckResult* result : ShownResults(view)) {
-    ids[absl::StrCat("c", ++number)] = result->id();
-  }
-  return ids;
 }
 
 }  // namespace galen::reasoner::llm

@@ -1,12 +1,10 @@
 #ifndef COMMON_REASONER_LLM_CASE_TEXT_H_
 #define COMMON_REASONER_LLM_CASE_TEXT_H_
 
-#include <map>
 #include <string>
 
 #include "common/knowledge/knowledge.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
-#include "galen/v1/diagnosis.pb.h"
 #include "galen/v1/evidence.pb.h"
 #include "galen/v1/incident.pb.h"
 
@@ -28,19 +26,6 @@ std::string CategoriesText(const knowledge::Knowledge& knowledge);
 
 // What may be chosen.
 std::string ChoicesText(const google::protobuf::RepeatedPtrField<v1::Choice>& choices);
-// Causes of past incidents, with what they resemble.
-std::string ChoicesText(const knowledge::Knowledge& knowledge, const v1::HistoryAnswer& offered);
-
-// Hypotheses with their verdicts, the confirmed ones first; rejected ones by name only.
-std::string JudgedText(const google::protobuf::RepeatedPtrField<galen::v1::Hypothesis>& judged);
-
-// A leaf with its rules in words, and what they made of the evidence.
-std::string HypothesisText(const knowledge::Knowledge& knowledge,
-                           const galen::v1::Verdict& verdict);
-
-// What an answer may cite, by the short names under which the texts above show it: "s1" a signal,
-// "c1" a check result.
-std::map<std::string, std::string> ShownIds(const galen::v1::EvidenceSet& evidence);
 
 }  // namespace galen::reasoner::llm
 

@@ -10,52 +10,12 @@
 namespace galen::reasoner::llm {
 namespace {
 
-using galen::v1::Reason;
-using galen::v1::Verdict;
-
 constexpr std::size_t kThought = 300;
 constexpr std::size_t kMostReason = 200;
 constexpr std::size_t kSummary = 800;
 constexpr std::size_t kKeyword = 40;
 constexpr std::size_t kKeywords = 8;
-constexpr std::size_t kRemark = 240;
-constexpr std::size_t kRemarks = 2;
-constexpr std::size_t kAdded = 2;
-constexpr std::size_t kSuggestions = 3;
-constexpr std::size_t kTitle = 120;
-constexpr std::size_t kStep = 200;
-constexpr std::size_t kSteps = 6;
 constexpr std::size_t kMostEntries = 64;
-
-Json Text() { return TextSchema(); }
-
-Json ListOfChoices(const std::set<std::string>& choices) {
-  return choices.empty() ? Json{{"type", "array"}, {"items", Text()}, {"maxItems", 0}}
-                         : ListOf(OneOf(choices));
-}
-
-Json WithThoughts(Json properties) {
-  properties["thoughts"] =
-      Object({{"proposition", Text()}, {"critique", Text()}, {"refinement", Text()}});
-  return Object(std::move(properties));
-}
-
-Json NoThoughts() { return {{"proposition", ""}, {"critique", ""}, {"refinement", ""}}; }
-
-std::set<std::string> Keys(const Citable& citable) {
-  std::set<std::string> keys;
-  for (const auto& [name, id] : citable) keys.insert(name);
-  return keys;
-}
-
-absl::StatusOr<std::vector<std::string>> Cited(const Json& answer, const Citable& citable) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                         ChoicesOf(answer, "evidence", Keys(citable)));
-  std::vector<std::string> ids;
-  ids.reserve(names.size());
-  for (const std::string& name : names) ids.push_back(citable.at(name));
-  return ids;
-}
 
 // The order that the answer gives to what was offered, as labels; reasons by label.
 struct Order {
@@ -78,8 +38,9 @@ absl::StatusOr<Order> OrderOf(const Json& answer, absl::string_view list,
 }
 
 Json OrderSchema(absl::string_view list, const std::set<std::string>& choices) {
-  return WithThoughts(
-      {{std::string(list), ListOf(Object({{"label", OneOf(choices)}, {"reason", Text()}}))}});
+  return WithThoughts({{std::string(list), ListOf(Object({{"label", OneOf(choices)},
+                                                          {"reason", TextSchema(kMostReason)}}),
+                                                  choices.size())}});
 }
 
 template <typename Causes>
@@ -129,6 +90,16 @@ absl::StatusOr<Answer> TakeCauses(const Json& answer, const Answer& offered, int
 
 }  // namespace
 
+Json WithThoughts(Json properties) {
+  const Json thought = TextSchema(kThought);
+  Json all = {{"thoughts",
+               Object({{"proposition", thought}, {"critique", thought}, {"refinement", thought}})}};
+  for (auto& [name, schema] : properties.items()) all[name] = std::move(schema);
+  return Object(std::move(all));
+}
+
+Json NoThoughts() { return {{"proposition", ""}, {"critique", ""}, {"refinement", ""}}; }
+
 absl::StatusOr<Thoughts> ThoughtsOf(const Json& answer) {
   Thoughts thoughts;
   const auto found = answer.find("thoughts");
@@ -145,8 +116,9 @@ absl::StatusOr<Thoughts> ThoughtsOf(const Json& answer) {
 Form SummarizeForm(const std::set<std::string>& categories, const v1::SummarizeAnswer& draft) {
   std::set<std::string> classes = categories;
   classes.insert("");
-  return {WithThoughts(
-              {{"text", Text()}, {"failure_class", OneOf(classes)}, {"keywords", ListOf(Text())}}),
+  return {WithThoughts({{"text", TextSchema(kSummary)},
+                        {"failure_class", OneOf(classes)},
+                        {"keywords", ListOf(TextSchema(kKeyword), kKeywords)}}),
           {{"thoughts", NoThoughts()},
            {"text", draft.text()},
            {"failure_class", draft.failure_class()},
@@ -169,15 +141,6 @@ absl::StatusOr<v1::SummarizeAnswer> TakeSummarize(const Json& answer,
   return taken;
 }
 
-Form HistoryForm(const v1::HistoryAnswer& offered, int max_causes) {
-  return CausesForm(offered, max_causes);
-}
-
-absl::StatusOr<v1::HistoryAnswer> TakeHistory(const Json& answer, const v1::HistoryAnswer& offered,
-                                              int max_causes) {
-  return TakeCauses(answer, offered, max_causes);
-}
-
 Form PresumeForm(const v1::PresumeAnswer& offered, int max_causes) {
   return CausesForm(offered, max_causes);
 }
@@ -185,148 +148,6 @@ Form PresumeForm(const v1::PresumeAnswer& offered, int max_causes) {
 absl::StatusOr<v1::PresumeAnswer> TakePresume(const Json& answer, const v1::PresumeAnswer& offered,
                                               int max_causes) {
   return TakeCauses(answer, offered, max_causes);
-}
-
-Form RankForm(const v1::RankAnswer& draft) {
-  std::set<std::string> open;
-  Json order = Json::array();
-  for (const v1::RankAnswer::Ranked& ranked : draft.ranked()) {
-    if (ranked.pruned()) continue;
-    open.insert(ranked.label());
-    order.push_back({{"label", ranked.label()}, {"reason", ""}});
-  }
-  return {OrderSchema("ranked", open), {{"thoughts", NoThoughts()}, {"ranked", std::move(order)}}};
-}
-
-absl::StatusOr<v1::RankAnswer> TakeRank(const Json& answer, const v1::RankAnswer& draft) {
-  std::map<std::string, const v1::RankAnswer::Ranked*> open;
-  std::set<std::string> choices;
-  std::vector<double> shares;
-  for (const v1::RankAnswer::Ranked& ranked : draft.ranked()) {
-    if (ranked.pruned()) continue;
-    open.emplace(ranked.label(), &ranked);
-    choices.insert(ranked.label());
-    shares.push_back(ranked.probability());
-  }
-  GALEN_ASSIGN_OR_RETURN(Order order, OrderOf(answer, "ranked", choices));
-  if (order.labels.empty() && !choices.empty()) {
-    return absl::InvalidArgumentError("\"ranked\" is empty");
-  }
-  // What the answer leaves out follows in the order of the rules.
-  for (const v1::RankAnswer::Ranked& ranked : draft.ranked()) {
-    if (ranked.pruned() || order.reasons.count(ranked.label()) > 0) continue;
-    order.labels.push_back(ranked.label());
-  }
-  std::sort(shares.rbegin(), shares.rend());
-  v1::RankAnswer taken;
-  for (std::size_t i = 0; i < order.labels.size(); ++i) {
-    v1::RankAnswer::Ranked& ranked = *taken.add_ranked();
-    ranked = *open.at(order.labels[i]);
-    ranked.set_probability(shares[i]);
-    const std::string& reason = order.reasons[order.labels[i]];
-    if (!reason.empty()) ranked.set_reason(reason);
-  }
-  for (const v1::RankAnswer::Ranked& ranked : draft.ranked()) {
-    if (ranked.pruned()) *taken.add_ranked() = ranked;
-  }
-  return taken;
-}
-
-Form JudgeForm(const Citable& citable) {
-  return {WithThoughts({{"opinion", OneOf({"supports", "opposes", "undecided"})},
-                        {"text", Text()},
-                        {"evidence", ListOfChoices(Keys(citable))}}),
-          {{"thoughts", NoThoughts()},
-           {"opinion", "undecided"},
-           {"text", ""},
-           {"evidence", Json::array()}}};
-}
-
-absl::StatusOr<Verdict> TakeJudge(const Json& answer, const Verdict& draft, const Citable& citable,
-                                  absl::string_view model) {
-  GALEN_ASSIGN_OR_RETURN(const std::string opinion,
-                         ChoiceOf(answer, "opinion", {"supports", "opposes", "undecided"}));
-  GALEN_ASSIGN_OR_RETURN(const std::string text, TextOf(answer, "text", kMostReason));
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Cited(answer, citable));
-  Verdict verdict = draft;
-  if (opinion == "undecided" || text.empty()) return verdict;
-  if (ids.empty()) {
-    return absl::InvalidArgumentError("an opinion needs \"evidence\"; without any say undecided");
-  }
-  Reason& reason = *verdict.add_reasons();
-  reason.set_direction(opinion == "supports" ? Reason::SUPPORTS : Reason::OPPOSES);
-  reason.set_text(absl::StrCat("noted by the model ", model, ", not weighed: ", text));
-  for (const std::string& id : ids) reason.add_evidence_ids(id);
-  return verdict;
-}
-
-Form CritiqueForm(const v1::CritiqueAnswer& draft, const std::set<std::string>& choices) {
-  Json labels = Json::array();
-  for (const std::string& label : draft.labels()) {
-    if (choices.count(label) > 0) labels.push_back(label);
-  }
-  return {WithThoughts({{"labels", ListOfChoices(choices)}, {"remarks", ListOf(Text())}}),
-          {{"thoughts", NoThoughts()}, {"labels", std::move(labels)}, {"remarks", Json::array()}}};
-}
-
-absl::StatusOr<v1::CritiqueAnswer> TakeCritique(const Json& answer, const v1::CritiqueAnswer& draft,
-                                                const std::set<std::string>& choices,
-                                                absl::string_view model) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
-                         ChoicesOf(answer, "labels", choices));
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> remarks,
-                         TextsOf(answer, "remarks", kRemark, kRemarks));
-  v1::CritiqueAnswer taken = draft;
-  std::size_t added = 0;
-  for (const std::string& label : labels) {
-    const auto& known = taken.labels();
-    if (std::find(known.begin(), known.end(), label) != known.end()) continue;
-    if (++added > kAdded) break;
-    taken.add_labels(label);
-  }
-  for (const std::string& remark : remarks) {
-    taken.add_remarks(absl::StrCat("the model ", model, " remarks: ", remark));
-  }
-  return taken;
-}
-
-Form ExploreForm() {
-  return {WithThoughts({{"suggestions", ListOf(Object({{"title", Text()},
-                                                       {"rationale", Text()},
-                                                       {"steps", ListOf(Text())}}))}}),
-          {{"thoughts", NoThoughts()}, {"suggestions", Json::array()}}};
-}
-
-absl::StatusOr<v1::ExploreAnswer> TakeExplore(const Json& answer, const v1::ExploreAnswer& draft,
-                                              absl::string_view model) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<Json> suggestions,
-                         ObjectsOf(answer, "suggestions", kMostEntries));
-  v1::ExploreAnswer taken = draft;
-  for (std::size_t i = 0; i < std::min(suggestions.size(), kSuggestions); ++i) {
-    GALEN_ASSIGN_OR_RETURN(const std::string title, TextOf(suggestions[i], "title", kTitle));
-    GALEN_ASSIGN_OR_RETURN(std::string rationale, TextOf(suggestions[i], "rationale", kRemark));
-    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> steps,
-                           TextsOf(suggestions[i], "steps", kStep, kSteps));
-    if (title.empty()) continue;
-    galen::v1::Suggestion& suggestion = *taken.add_suggestions();
-    suggestion.set_title(absl::StrCat(title, " (an idea of the model ", model, ")"));
-    suggestion.set_rationale(std::move(rationale));
-    for (const std::string& step : steps) suggestion.add_steps(step);
-  }
-  return taken;
-}
-
-Form ConcludeForm(const Citable& citable, const v1::ConcludeAnswer& draft) {
-  return {WithThoughts({{"summary", Text()}, {"evidence", ListOfChoices(Keys(citable))}}),
-          {{"thoughts", NoThoughts()}, {"summary", draft.headline()}, {"evidence", Json::array()}}};
-}
-
-absl::StatusOr<Summing> TakeConclude(const Json& answer, const Citable& citable) {
-  Summing summing;
-  GALEN_ASSIGN_OR_RETURN(summing.text, TextOf(answer, "summary", kSummary));
-  if (summing.text.empty()) return absl::InvalidArgumentError("\"summary\" is empty");
-  GALEN_ASSIGN_OR_RETURN(summing.evidence_ids, Cited(answer, citable));
-  return summing;
 }
 
 }  // namespace galen::reasoner::llm

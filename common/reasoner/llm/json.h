@@ -14,7 +14,9 @@
 // INVALID_ARGUMENT with a sentence that may be told to the model.
 namespace galen::reasoner::llm {
 
-using Json = nlohmann::json;
+// Keeps the order of members: models answer in the order of a schema, so what is to be thought
+// first stands first in it.
+using Json = nlohmann::ordered_json;
 
 // Answers are a few kilobytes; more is a model that runs on.
 inline constexpr std::size_t kMaxAnswerBytes = 64 * 1024;

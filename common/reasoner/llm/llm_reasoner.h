@@ -6,17 +6,19 @@
 
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/llm/asker.h"
+#include "common/reasoner/llm/investigator.h"
 #include "common/reasoner/reasoner.h"
 #include "common/reasoner/retrieve.h"
 #include "common/retrieval/store.h"
 
 namespace galen::reasoner::llm {
 
-// The built-in reasoner with a language model beside it. Every question is answered by the rules
-// first; that answer is the draft that the model is shown, and what is taken when the model is not
-// needed, not allowed, late, or wrong. What a model may change of a draft stands in forms.h. An
-// answer's `reasoned` tells what the model had to do with it; unset when it was not needed.
-// Thread-safe. Errors: those of the rules; a model never makes one.
+// The built-in reasoner with a language model beside it. A model summarizes, names causes where
+// that is all of a search (Presume), and investigates (investigator.h); everything else the rules
+// answer alone. What a model answers beside a draft of the rules is taken as far as forms.h lets
+// it, and the draft where the model is not needed, not allowed, late, or wrong. An answer's
+// `reasoned` tells what the model had to do with it; unset when it was not needed. Thread-safe.
+// Errors: those of the rules; a model never makes one.
 class LlmReasoner final : public Reasoner {
  public:
   // All must outlive the reasoner. `confirmed`: the site's own history that the rules know too,
@@ -31,7 +33,6 @@ class LlmReasoner final : public Reasoner {
                                                 absl::Time deadline) const override;
   absl::StatusOr<v1::RankAnswer> RankChildren(const v1::RankQuestion& question,
                                               absl::Time deadline) const override;
-  // By the rules alone: a choice by cost and belief, a dozen times in a diagnosis.
   absl::StatusOr<v1::ScreenAnswer> Screen(const v1::ScreenQuestion& question,
                                           absl::Time deadline) const override;
   absl::StatusOr<v1::HistoryAnswer> ProposeFromHistory(const v1::HistoryQuestion& question,
@@ -46,6 +47,9 @@ class LlmReasoner final : public Reasoner {
                                             absl::Time deadline) const override;
   absl::StatusOr<v1::ConcludeAnswer> Conclude(const v1::ConcludeQuestion& question,
                                               absl::Time deadline) const override;
+  bool investigates() const override { return true; }
+  absl::StatusOr<v1::InvestigateAnswer> Investigate(const v1::InvestigateQuestion& question,
+                                                    absl::Time deadline) const override;
 
  private:
   template <typename Q>
@@ -65,6 +69,7 @@ class LlmReasoner final : public Reasoner {
   const Reasoner& rules_;
   const retrieval::Store* const confirmed_;
   const Asker asker_;
+  const Investigator investigator_;
   const std::unique_ptr<const EmbeddedHistory> history_;  // null: that of the rules
   // What was learned from diagnoses, found by words: what a tenant said of its own is embedded
   // nowhere.

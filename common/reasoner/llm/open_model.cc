@@ -3,6 +3,8 @@
 #include <cstddef>
 
 #include "common/base/status_macros.h"
+#include "common/host/knowledge_file.h"
+#include "common/knowledge/load.h"
 #include "common/llm/endpoint.h"
 #include "common/llm/http_client.h"
 #include "common/reasoner/llm/model_metrics.h"
@@ -18,10 +20,20 @@ constexpr std::size_t kKeptVectors = 20'000;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OpenedModel>> OpenedModel::Open(const std::string& endpoint_file,
-                                                               const std::string& cache) {
+absl::StatusOr<host::CapturePlan> SecretsOf(const std::vector<std::string>& knowledge) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(knowledge));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> plans,
+                         host::KnowledgeFiles(directories, "capture.txt"));
+  return host::ParseCapturePlan(plans.back().text, plans.back().path);
+}
+
+absl::StatusOr<std::unique_ptr<OpenedModel>> OpenedModel::Open(
+    const std::string& endpoint_file, const std::string& cache,
+    const std::vector<std::string>& knowledge) {
   if (endpoint_file.empty()) return std::unique_ptr<OpenedModel>();
   std::unique_ptr<OpenedModel> opened(new OpenedModel());
+  GALEN_ASSIGN_OR_RETURN(opened->plan_, SecretsOf(knowledge));
   GALEN_ASSIGN_OR_RETURN(const galen::llm::Endpoint endpoint,
                          galen::llm::LoadEndpoint(endpoint_file));
   GALEN_ASSIGN_OR_RETURN(opened->client_, galen::llm::HttpClient::Make(endpoint));

@@ -42,7 +42,7 @@ std::optional<Prompt> MakePrompt(const knowledge::Knowledge& knowledge, absl::st
 
 std::vector<galen::llm::Message> MessagesOf(const Prompt& prompt) {
   using Role = galen::llm::Message::Role;
-  return {{Role::kSystem, prompt.instructions}, {Role::kUser, prompt.question}};
+  return {{Role::kSystem, prompt.instructions, {}, ""}, {Role::kUser, prompt.question, {}, ""}};
 }
 
 std::string DigestOf(const std::vector<std::string>& parts) {
@@ -63,9 +63,18 @@ std::string DigestOf(const galen::llm::ChatRequest& request, absl::string_view v
       request.seed.has_value() ? absl::StrCat(*request.seed) : "",
       absl::StrCat(request.max_tokens),
       request.schema.has_value() ? request.schema->schema : ""};
+  for (const galen::llm::Tool& tool : request.tools) {
+    parts.push_back(tool.name);
+    parts.push_back(tool.parameters);
+  }
   for (const galen::llm::Message& message : request.messages) {
     parts.push_back(absl::StrCat(static_cast<int>(message.role)));
     parts.push_back(message.content);
+    parts.push_back(message.tool_use_id);
+    for (const galen::llm::ToolUse& use : message.tool_uses) {
+      parts.push_back(use.name);
+      parts.push_back(use.arguments);
+    }
   }
   return DigestOf(parts);
 }

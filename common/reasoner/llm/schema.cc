@@ -4,16 +4,18 @@
 
 namespace galen::reasoner::llm {
 
-Json TextSchema() { return {{"type", "string"}}; }
+Json TextSchema(std::size_t most) { return {{"type", "string"}, {"maxLength", most}}; }
 
 Json OneOf(const std::set<std::string>& choices) {
-  Json schema = TextSchema();
+  Json schema = {{"type", "string"}};
   schema["enum"] = Json::array();
   for (const std::string& choice : choices) schema["enum"].push_back(choice);
   return schema;
 }
 
-Json ListOf(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
+Json ListOf(Json items, std::size_t most) {
+  return {{"type", "array"}, {"items", std::move(items)}, {"maxItems", most}};
+}
 
 Json Object(Json properties) {
   Json required = Json::array();

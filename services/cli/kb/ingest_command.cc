@@ -114,8 +114,9 @@ absl::Status IngestAll(const IngestArguments& arguments, Console& console) {
       knowledge::Load(existing, {.cache_directory = knowledge::DefaultCacheDirectory()}));
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<const curation::Labeller> labeller,
                          curation::MakeBuiltinLabeller(*knowledge));
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<reasoner::llm::OpenedModel> opened,
-                         reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache));
+  GALEN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<reasoner::llm::OpenedModel> opened,
+      reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache, existing));
   std::optional<ModelLabeller> with_model;
   if (opened != nullptr) with_model.emplace(*knowledge, *labeller, opened->model());
   const curation::Labeller& asked =

@@ -123,7 +123,7 @@ absl::StatusOr<Labelling> ModelLabeller::Label(const Ticket& ticket) const {
   const bool taken =
       Ask({.name = "ticket_label",
            .slots = {{"choices", ChoicesText(offered)}, {"ticket", TicketText(ticket, false)}},
-           .schema = Object({{"label", OneOf(names)}, {"reason", TextSchema()}})},
+           .schema = Object({{"label", OneOf(names)}, {"reason", TextSchema(200)}})},
           [&](const Json& answer) -> absl::Status {
             GALEN_ASSIGN_OR_RETURN(label, reasoner::llm::ChoiceOf(answer, "label", names));
             GALEN_ASSIGN_OR_RETURN(reason, reasoner::llm::TextOf(answer, "reason", 200, true));
@@ -155,9 +155,9 @@ CommonCause ModelLabeller::Describe(const std::vector<const Ticket*>& tickets) c
   const bool taken = Ask(
       {.name = "ticket_group",
        .slots = {{"choices", ChoicesText(offered)}, {"ticket", text}},
-       .schema = Object({{"title", TextSchema()},
-                         {"description", TextSchema()},
-                         {"symptoms", ListOf(TextSchema())},
+       .schema = Object({{"title", TextSchema(120)},
+                         {"description", TextSchema(800)},
+                         {"symptoms", ListOf(TextSchema(160), 5)},
                          {"known", OneOf(names)}})},
       [&](const Json& answer) -> absl::Status {
         GALEN_ASSIGN_OR_RETURN(cause.known, reasoner::llm::ChoiceOf(answer, "known", names));
@@ -178,7 +178,7 @@ std::vector<std::string> ModelLabeller::Steps(const Ticket& ticket) const {
   const bool taken =
       Ask({.name = "ticket_steps",
            .slots = {{"ticket", TicketText(ticket, /*with_outcome=*/true)}},
-           .schema = Object({{"steps", ListOf(TextSchema())}})},
+           .schema = Object({{"steps", ListOf(TextSchema(300), 8)}})},
           [&](const Json& answer) -> absl::Status {
             GALEN_ASSIGN_OR_RETURN(steps, reasoner::llm::TextsOf(answer, "steps", 300, 8));
             return absl::OkStatus();

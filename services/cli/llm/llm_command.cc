@@ -99,6 +99,23 @@ CLI::App* DeclareLlm(CLI::App& app, LlmArguments& arguments) {
       ->envname("GALEN_LLM")
       ->type_name("FILE");
   check->add_flag("--json", arguments.json, "As a JSON object");
+  CLI::App* preview = llm->add_subcommand(
+      "preview", "Print what an endpoint would be sent for an incident; nothing is sent");
+  preview->add_option("description", arguments.words,
+                      "A sentence, pasted text, files, folders, - for standard input");
+  preview->add_option("--log", arguments.logs, "A file to read, or - (repeatable)")
+      ->type_name("FILE");
+  preview->add_option("--bundle", arguments.bundle, "Support bundle: directory or archive")
+      ->type_name("PATH");
+  preview
+      ->add_option("--knowledge", arguments.knowledge,
+                   "Knowledge directory; again, or by comma: one that overlays it")
+      ->delimiter(',')
+      ->type_name("DIR");
+  preview->add_option("--llm", arguments.file, "The endpoint's file (docs/llm.md)")
+      ->envname("GALEN_LLM")
+      ->type_name("FILE");
+  preview->add_flag("--json", arguments.json, "The bodies alone, a line each");
   return llm;
 }
 

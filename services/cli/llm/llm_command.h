@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <string>
+#include <vector>
 
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
@@ -13,6 +14,11 @@ namespace galen::cli {
 struct LlmArguments {
   std::string file;  // of the endpoint; "": what GALEN_LLM names
   bool json = false;
+  // Of preview: the incident, as `galen diagnose` is given one.
+  std::vector<std::string> words;
+  std::vector<std::string> logs;
+  std::string bundle;
+  std::vector<std::string> knowledge;
 };
 
 // Declares the command, its own commands and their options, which are read into `arguments`.

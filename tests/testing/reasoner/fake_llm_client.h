@@ -28,6 +28,7 @@ class FakeLlmClient final : public llm::LlmClient {
       requests_.push_back(request);
       deadlines_.push_back(options.deadline);
     }
+    if (whole != nullptr) return whole(request);
     absl::StatusOr<std::string> text = answer_(request);
     if (!text.ok()) return text.status();
     llm::ChatAnswer answer;
@@ -57,7 +58,8 @@ class FakeLlmClient final : public llm::LlmClient {
     return deadlines_;
   }
 
-  // Set before the first question.
+  // Set before the first question. `whole`: answers in place of the function of texts.
+  std::function<absl::StatusOr<llm::ChatAnswer>(const llm::ChatRequest&)> whole;
   bool report_usage = true;
   llm::Settings settings{.model = "fake-1"};
 

@@ -117,6 +117,9 @@ void CountReasonerUse(const DiagnosisEvent& event, v1::ReasonerUse& use) {
     case DiagnosisEvent::kCritiqued:
       ++calls["Critique"];
       break;
+    case DiagnosisEvent::kInvestigated:
+      ++calls["Investigate"];
+      break;
     case DiagnosisEvent::kExplored:
       ++calls["Explore"];
       break;

@@ -18,6 +18,11 @@ absl::StatusOr<llm::ChatAnswer> DraftModel::Chat(const llm::ChatRequest& request
   llm::ChatAnswer answer;
   answer.text = reasoner::llm::Unescape(text.substr(begin, close - begin));
   answer.model = "draft";
+  if (!request.tools.empty()) {
+    // The same by the tool that ends an investigation.
+    answer.tool_uses.push_back({"draft", request.tools.back().name, answer.text});
+    answer.text.clear();
+  }
   return answer;
 }
 

@@ -52,25 +52,25 @@ llm_budgets:
 }
 
 TEST(Prompts, ASoundOneHasNoProblems) {
-  EXPECT_THAT(TextsOf(Prompt("rank", "Of {{choices}}: {{draft}}")), IsEmpty());
+  EXPECT_THAT(TextsOf(Prompt("presume", "Of {{choices}}: {{draft}}")), IsEmpty());
 }
 
 TEST(Prompts, WhatIsWrongWithOneIsTold) {
-  EXPECT_THAT(TextsOf(Prompt("rank", "Of {{choices}}")),
+  EXPECT_THAT(TextsOf(Prompt("presume", "Of {{choices}}")),
               ElementsAre(HasSubstr("prompt rank lacks {{draft}}")));
-  EXPECT_THAT(TextsOf(Prompt("rank", "{{choices}} {{draft}} {{draft}}")),
+  EXPECT_THAT(TextsOf(Prompt("presume", "{{choices}} {{draft}} {{draft}}")),
               ElementsAre(HasSubstr("more than once {{draft}}")));
-  EXPECT_THAT(TextsOf(Prompt("rank", "{{choices}} {{draft}} {{key}}")),
+  EXPECT_THAT(TextsOf(Prompt("presume", "{{choices}} {{draft}} {{key}}")),
               ElementsAre(HasSubstr("{{key}}, which nothing fills in")));
-  EXPECT_THAT(TextsOf(Prompt("rank", "{{choices}} {{draft}} {{key")),
+  EXPECT_THAT(TextsOf(Prompt("presume", "{{choices}} {{draft}} {{key")),
               ElementsAre(HasSubstr("which nothing fills in")));
-  EXPECT_THAT(TextsOf(Prompt("rank", "{{choices}} {{draft}}", "0")),
+  EXPECT_THAT(TextsOf(Prompt("presume", "{{choices}} {{draft}}", "0")),
               ElementsAre(HasSubstr("prompt rank has no version")));
   EXPECT_THAT(TextsOf("prompts:\n  - {name: rank, text: '{{choices}} {{draft}}'}\n"),
               ElementsAre(HasSubstr("prompt rank has no version")));
   EXPECT_THAT(TextsOf(Prompt("orank", "x")),
               ElementsAre(HasSubstr("prompt orank is one that nothing asks")));
-  EXPECT_THAT(TextsOf(Prompt("rank", std::string(17 * 1024, 'x') + "{{choices}} {{draft}}")),
+  EXPECT_THAT(TextsOf(Prompt("presume", std::string(17 * 1024, 'x') + "{{choices}} {{draft}}")),
               ElementsAre(HasSubstr("has a text of")));
 }
 
@@ -81,6 +81,11 @@ TEST(Prompts, PricesAndBudgetsAreChecked) {
               ElementsAre(HasSubstr("\"calls\" is -1")));
   EXPECT_THAT(TextsOf("llm_budgets:\n  - {scope: diagnosis, calls: 1.5}\n"),
               ElementsAre(HasSubstr("\"calls\" is 1.5")));
+  EXPECT_THAT(TextsOf("llm_budgets:\n  - {scope: diagnosis, seconds: 60}\n"), IsEmpty());
+  EXPECT_THAT(TextsOf("llm_calibrations:\n  - {model: a, built_in: maybe, right: 1, of: 2}\n"),
+              ElementsAre(HasSubstr("maybe")));
+  EXPECT_THAT(TextsOf("llm_calibrations:\n  - {model: a, built_in: first, right: 3, of: 2}\n"),
+              ElementsAre(HasSubstr("3 right of 2")));
   EXPECT_THAT(TextsOf("llm_prices:\n"
                       "  - {model: a, input_per_million: 1, currency: USD}\n"
                       "  - {model: b, input_per_million: 1, currency: EUR}\n"),
@@ -89,9 +94,9 @@ TEST(Prompts, PricesAndBudgetsAreChecked) {
 
 TEST(Prompts, ASiteReplacesOneByItsName) {
   KnowledgeFiles shipped;
-  shipped.Write("p.yaml", Prompt("rank", "shipped {{choices}} {{draft}}"));
+  shipped.Write("p.yaml", Prompt("presume", "shipped {{choices}} {{draft}}"));
   KnowledgeFiles site;
-  site.Write("p.yaml", Prompt("rank", "own {{choices}} {{draft}}", "2"));
+  site.Write("p.yaml", Prompt("presume", "own {{choices}} {{draft}}", "2"));
   std::vector<Problem> problems;
   const auto base = Parse({shipped.path(), site.path()}, problems);
   ASSERT_TRUE(base.ok()) << base.status();

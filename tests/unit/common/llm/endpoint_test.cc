@@ -53,7 +53,7 @@ structured: guided_json
 stream: true
 agents:
   planning: {model: small, temperature: 0.5}
-  rank: {max_tokens: 50}
+  presume: {max_tokens: 50}
 embedding: {model: vectors, dimensions: 384, limit: 500ms}
 timeouts: {connect: 1s, first_byte: 2s, total: 1m}
 retries: {most: 1, base: 10ms, longest: 20ms}
@@ -94,16 +94,16 @@ TEST(EndpointFile, GivesAQuestionItsAgentsSettingsAndItsOwnOverThem) {
 temperature: 0.1
 agents:
   planning: {model: small, temperature: 0.5}
-  rank: {max_tokens: 50, temperature: none}
+  presume: {max_tokens: 50, temperature: none}
 )");
   ASSERT_THAT(endpoint, IsOk());
-  const Settings rank = SettingsFor(*endpoint, "rank");
+  const Settings rank = SettingsFor(*endpoint, "presume");
   EXPECT_EQ(rank.model, "small");
   EXPECT_THAT(rank.temperature, Optional(0.5));
   EXPECT_EQ(rank.max_tokens, 50);
-  EXPECT_EQ(SettingsFor(*endpoint, "history").model, "small");
-  EXPECT_EQ(SettingsFor(*endpoint, "judge").model, "m");
-  EXPECT_THAT(SettingsFor(*endpoint, "judge").temperature, Optional(0.1));
+  EXPECT_EQ(SettingsFor(*endpoint, "planning").model, "small");
+  EXPECT_EQ(SettingsFor(*endpoint, "investigate").model, "m");
+  EXPECT_THAT(SettingsFor(*endpoint, "investigate").temperature, Optional(0.1));
 }
 
 TEST(EndpointFile, OfAzureNeedsAVersion) {

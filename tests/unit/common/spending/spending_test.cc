@@ -162,10 +162,15 @@ TEST(Budget, RefusesWhatWouldPassALimit) {
        Reasoned::NONE,
        ""},
       {"the model is down",
-       [](v1::Spending& s) { s.set_failures(1); },
+       [](v1::Spending& s) { s.set_failures(2); },
        {"rank", "x", 1, 1},
        Reasoned::GAVE_UP,
-       "failed this diagnosis before"},
+       "failed this diagnosis 2 times one after the other"},
+      {"the model failed once",
+       [](v1::Spending& s) { s.set_failures(1); },
+       {"rank", "x", 1, 1},
+       Reasoned::NONE,
+       ""},
       {"one bad answer",
        [](v1::Spending& s) { s.set_bad_answers(1); },
        {"rank", "x", 1, 1},
@@ -184,6 +189,50 @@ TEST(Budget, RefusesWhatWouldPassALimit) {
     EXPECT_EQ(refusal.fallback, c.fallback) << c.what << ": " << refusal.why;
     EXPECT_THAT(refusal.why, HasSubstr(c.why)) << c.what;
   }
+}
+
+TEST(Budget, HoldsTheTimeThatModelsMayTake) {
+  knowledge::v1::KnowledgeBase base;
+  knowledge::v1::LlmBudget& budget = *base.add_llm_budgets();
+  budget.set_scope("diagnosis");
+  budget.set_seconds(60);
+  const knowledge::Knowledge book{base};
+  v1::Spending spending;
+  spending.mutable_diagnosis()->set_took_millis(59'999);
+  EXPECT_EQ(Refuse(book, spending, {"rank", "x", 1, 1}).fallback, Reasoned::NONE);
+  spending.mutable_diagnosis()->set_took_millis(60'000);
+  EXPECT_EQ(Refuse(book, spending, {"rank", "x", 1, 1}).fallback, Reasoned::BUDGET_SPENT);
+}
+
+// One failure is no reason to give a model up, and another round asks everything again.
+TEST(Account, OfFailuresBeginsAnewAfterAnAnswerAndWithARound) {
+  Reasoned failed;
+  failed.set_question("rank");
+  failed.set_calls(1);
+  failed.set_fallback(Reasoned::UNAVAILABLE);
+  Reasoned answered = failed;
+  answered.set_fallback(Reasoned::NONE);
+  v1::Spending spending;
+  Add(failed, spending);
+  EXPECT_EQ(spending.failures(), 1);
+  Add(answered, spending);
+  EXPECT_EQ(spending.failures(), 0);
+  Add(failed, spending);
+  BeginRound(spending);
+  EXPECT_EQ(spending.failures(), 0);
+  EXPECT_EQ(spending.answered().at("rank"), 3);  // steps of the reasoning are numbered on
+  EXPECT_EQ(spending.diagnosis().calls(), 3);    // what was spent is spent
+  knowledge::v1::KnowledgeBase base;
+  base.add_prompts()->set_name("rank");
+  base.mutable_prompts(0)->set_most(2);
+  const knowledge::Knowledge book{base};
+  const Wanted wanted = {"rank", "x", 1, 1};
+  EXPECT_EQ(Refuse(book, spending, wanted).fallback, Reasoned::NONE);
+  Add(answered, spending);
+  Add(answered, spending);
+  EXPECT_EQ(Refuse(book, spending, wanted).fallback, Reasoned::NOT_NEEDED);
+  BeginRound(spending);
+  EXPECT_EQ(Refuse(book, spending, wanted).fallback, Reasoned::NONE);
 }
 
 TEST(Budget, WithoutLimitsNothingIsRefused) {

@@ -8,8 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/host/redact.h"
 #include "common/llm/client.h"
 #include "common/reasoner/llm/prompt.h"
+#include "common/reasoner/llm/section.h"
 #include "common/store/answer_cache.h"
 #include "prompts_book.h"
 #include "tests/testing/reasoner/fake_llm_client.h"
@@ -32,12 +34,12 @@ struct Bench {
       : book(PromptsBook(change)),
         client(std::move(answer)),
         cache(100),
-        asker(*book, {&client, &cache, &counters, nullptr}) {}
+        asker(*book, {&client, &cache, &counters, nullptr, nullptr, nullptr}) {}
 
   // Asks; an answer is taken when its member "word" is "yes".
   Reasoned Ask(absl::Time deadline = absl::InfiniteFuture()) {
     Asker::Question question;
-    question.name = "rank";
+    question.name = "presume";
     question.case_text = "the case\n";
     question.slots = {{"choices", "offered\n"}, {"draft", "draft\n"}};
     question.schema = {{"type", "object"}};
@@ -70,9 +72,9 @@ TEST(Asker, TakesAGoodAnswerAndAccountsForIt) {
   const Reasoned reasoned = bench.Ask();
   EXPECT_EQ(reasoned.fallback(), Reasoned::NONE) << reasoned.detail();
   EXPECT_EQ(bench.taken, 1);
-  EXPECT_EQ(reasoned.question(), "rank");
+  EXPECT_EQ(reasoned.question(), "presume");
   EXPECT_EQ(reasoned.model(), "fake-1");
-  EXPECT_EQ(reasoned.prompt(), "rank/1+1");
+  EXPECT_EQ(reasoned.prompt(), "presume/2+2");
   EXPECT_EQ(reasoned.calls(), 1);
   EXPECT_EQ(reasoned.input_tokens(), 100);
   EXPECT_EQ(reasoned.output_tokens(), 10);
@@ -84,7 +86,7 @@ TEST(Asker, AsksForTheSameAnswerToTheSameQuestion) {
   Bench bench(Always(R"({"word": "yes"})"));
   bench.Ask();
   const ChatRequest request = bench.client.requests().at(0);
-  EXPECT_EQ(request.purpose, "rank");
+  EXPECT_EQ(request.purpose, "presume");
   EXPECT_EQ(request.temperature, 0);
   EXPECT_TRUE(request.seed.has_value());
   ASSERT_THAT(request.messages, SizeIs(2));
@@ -121,7 +123,7 @@ TEST(Asker, FallsBackAfterOneRepair) {
       {"another schema", R"({"cause": "GPU"})", "\"word\" is missing"},
       {"a label outside the choices", R"({"word": "EVIL"})", "was not offered"},
       {"empty", " ", "is empty"},
-      {"cut off", R"({"word": "ye)", "is not JSON"},
+      {"broken off", R"({"word": "ye)", "is not JSON"},
       {"no UTF-8", "{\"word\": \"\xff\"}", "is not UTF-8"},
       {"long", std::string(10 << 20, 'x'), "bytes, more than"},
   };
@@ -162,19 +164,19 @@ TEST(Asker, FallsBackOnEveryErrorOfTheClient) {
 
 TEST(Asker, AsksNothingThatTheBudgetForbids) {
   Bench bench(Always(R"({"word": "yes"})"));
-  bench.spending.mutable_diagnosis()->set_calls(6);
+  bench.spending.mutable_diagnosis()->set_calls(12);
   const Reasoned reasoned = bench.Ask();
   EXPECT_EQ(reasoned.fallback(), Reasoned::BUDGET_SPENT);
-  EXPECT_THAT(reasoned.detail(), HasSubstr("6 of 6 calls of this diagnosis"));
+  EXPECT_THAT(reasoned.detail(), HasSubstr("12 of 12 calls of this diagnosis"));
   EXPECT_THAT(bench.client.requests(), IsEmpty());
 }
 
 TEST(Asker, RepairsNothingThatTheBudgetForbids) {
   Bench bench(Always("no"));
-  bench.spending.mutable_diagnosis()->set_calls(5);
+  bench.spending.mutable_diagnosis()->set_calls(11);
   const Reasoned reasoned = bench.Ask();
   EXPECT_EQ(reasoned.fallback(), Reasoned::BAD_ANSWER);
-  EXPECT_THAT(reasoned.detail(), HasSubstr("not asked again: 6 of 6 calls"));
+  EXPECT_THAT(reasoned.detail(), HasSubstr("not asked again: 12 of 12 calls"));
   EXPECT_EQ(reasoned.calls(), 1);
 }
 
@@ -201,7 +203,7 @@ TEST(Asker, KeepsAnswersByTheirPrompt) {
   EXPECT_EQ(bench.taken, 2);
   EXPECT_THAT(bench.client.requests(), SizeIs(1));
   // A budget that is spent does not stop what costs nothing.
-  bench.spending.mutable_diagnosis()->set_calls(6);
+  bench.spending.mutable_diagnosis()->set_calls(12);
   EXPECT_EQ(bench.Ask().fallback(), Reasoned::NONE);
 }
 
@@ -215,16 +217,16 @@ TEST(Asker, KeepsNoAnswerThatWasRefused) {
 TEST(Asker, AnotherVersionOfThePromptIsAnotherQuestion) {
   galen::llm::ChatRequest request;
   request.model = "m";
-  request.messages = {{galen::llm::Message::Role::kUser, "q"}};
-  const std::string digest = DigestOf(request, "rank/1+1");
+  request.messages = {{galen::llm::Message::Role::kUser, "q", {}, ""}};
+  const std::string digest = DigestOf(request, "presume/2+2");
   EXPECT_EQ(digest.size(), 64u);
-  EXPECT_EQ(DigestOf(request, "rank/1+1"), digest);
-  EXPECT_NE(DigestOf(request, "rank/2+1"), digest);
+  EXPECT_EQ(DigestOf(request, "presume/2+2"), digest);
+  EXPECT_NE(DigestOf(request, "presume/3+2"), digest);
   request.model = "n";
-  EXPECT_NE(DigestOf(request, "rank/1+1"), digest);
+  EXPECT_NE(DigestOf(request, "presume/2+2"), digest);
   request.model = "m";
   request.temperature = 0.5;
-  EXPECT_NE(DigestOf(request, "rank/1+1"), digest);
+  EXPECT_NE(DigestOf(request, "presume/2+2"), digest);
 }
 
 TEST(Asker, CountsTokensByLengthWhenNobodyDoes) {
@@ -234,6 +236,62 @@ TEST(Asker, CountsTokensByLengthWhenNobodyDoes) {
   EXPECT_TRUE(reasoned.estimated());
   EXPECT_GT(reasoned.input_tokens(), 100);
   EXPECT_EQ(reasoned.output_tokens(), 5);  // 15 bytes
+}
+
+// The same question under the same limit would be cut off again.
+TEST(Asker, GivesAnAnswerThatWasCutOffMoreRoomTheSecondTime) {
+  Bench bench(Always(""));
+  bench.client.whole = [&](const ChatRequest& request) -> absl::StatusOr<galen::llm::ChatAnswer> {
+    galen::llm::ChatAnswer answer;
+    answer.usage = {true, 100, 0, request.max_tokens};
+    const bool first = bench.client.requests().size() == 1;
+    answer.text = first ? R"({"word": "ye)" : R"({"word": "yes"})";
+    answer.finish = first ? galen::llm::Finish::kLength : galen::llm::Finish::kStop;
+    return answer;
+  };
+  const Reasoned reasoned = bench.Ask();
+  EXPECT_EQ(reasoned.fallback(), Reasoned::NONE) << reasoned.detail();
+  const std::vector<ChatRequest> requests = bench.client.requests();
+  ASSERT_THAT(requests, SizeIs(2));
+  EXPECT_EQ(requests[1].max_tokens, 2 * requests[0].max_tokens);
+  // What was cut off is no example to go by.
+  ASSERT_THAT(requests[1].messages, SizeIs(3));
+  EXPECT_THAT(requests[1].messages[2].content, HasSubstr("cut off"));
+}
+
+TEST(Asker, CountsWhatACallTookThatCameTooLate) {
+  Bench bench([](const ChatRequest&) -> absl::StatusOr<std::string> {
+    return absl::DeadlineExceededError("late");
+  });
+  const Reasoned reasoned = bench.Ask();
+  EXPECT_TRUE(reasoned.estimated());
+  EXPECT_GT(reasoned.input_tokens(), 100);
+  EXPECT_EQ(reasoned.output_tokens(), bench.client.requests().at(0).max_tokens);
+}
+
+TEST(Asker, MasksSecretsInEverythingThatItSends) {
+  host::Redactor redactor;
+  ASSERT_TRUE(redactor.AddPattern("token", "(hf_[A-Za-z0-9]{20,})").ok());
+  ASSERT_TRUE(redactor.AddPattern("password", R"(password="([^"]{6,})")").ok());
+  Bench bench(Always(R"({"word": "yes"})"));
+  const Asker asker(*bench.book, {&bench.client, nullptr, nullptr, nullptr, &redactor, nullptr});
+  Asker::Question question;
+  question.name = "presume";
+  // As a section writes it: in its text and in an attribute.
+  question.case_text = absl::StrCat(
+      "token hf_abcdefghijklmnopqrstuvwxyz in the report\n",
+      Section(TextKind::kLog, {{"of", "n1: mysql password=\"hunter2hunter2\""}},
+              "login password=\"secret-of-mine\" <ok>", 200));
+  question.schema = {{"type", "object"}};
+  asker.Ask(
+      question, [](const Json&) {
+    return absl::OkStatus(); }, absl::InfiniteFuture());
+  const std::string sent = bench.client.requests().at(0).messages[1].content;
+  EXPECT_THAT(sent, HasSubstr("token [redacted] in the report"));
+  for (const char* secret : {"hf_abc", "secret-of-mine", "hunter2"}) {
+    EXPECT_THAT(sent, ::testing::Not(HasSubstr(secret)));
+  }
+  EXPECT_THAT(sent, HasSubstr("login password=&quot;[redacted]&quot; &lt;ok&gt;</log>"));
 }
 
 TEST(Asker, AModelHasAPrice) {
@@ -252,11 +310,11 @@ TEST(Asker, WhatAModelThinksBecomesSteps) {
       {"proposition": "it is the link", "critique": "", "refinement": "it is the port"}})"));
   const Reasoned reasoned = bench.Ask();
   ASSERT_EQ(reasoned.steps_size(), 2);
-  EXPECT_EQ(reasoned.steps(0).id(), "model/rank/1/1");
+  EXPECT_EQ(reasoned.steps(0).id(), "model/presume/1/1");
   EXPECT_EQ(reasoned.steps(0).kind(), galen::v1::ReasoningStep::PROPOSITION);
   EXPECT_EQ(reasoned.steps(0).model(), "fake-1");
   EXPECT_EQ(reasoned.steps(1).kind(), galen::v1::ReasoningStep::REFINEMENT);
-  EXPECT_THAT(reasoned.steps(1).parents(), ElementsAre("model/rank/1/1"));
+  EXPECT_THAT(reasoned.steps(1).parents(), ElementsAre("model/presume/1/1"));
 }
 
 TEST(Asker, CountsWhatBecameOfItsQuestions) {

@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "common/reasoner/llm/turn_form.h"
+
 namespace galen::reasoner::llm {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-constexpr absl::string_view kModel = "m";
 
 Json J(absl::string_view text) {
   auto json = ParseObject(text);
@@ -28,8 +26,8 @@ std::vector<std::string> Labels(const Causes& causes) {
   return labels;
 }
 
-v1::HistoryAnswer History() {
-  v1::HistoryAnswer answer;
+v1::PresumeAnswer Offered() {
+  v1::PresumeAnswer answer;
   double probability = 0.5;
   for (const char* label : {"A.B.C", "A.B.D", "E.F.G"}) {
     auto& cause = *answer.add_causes();
@@ -42,50 +40,17 @@ v1::HistoryAnswer History() {
   return answer;
 }
 
-v1::RankAnswer Ranking() {
-  v1::RankAnswer answer;
-  const auto add = [&](const char* label, double share, bool pruned) {
-    auto& ranked = *answer.add_ranked();
-    ranked.set_label(label);
-    ranked.set_probability(share);
-    ranked.set_pruned(pruned);
-    ranked.set_reason("by the rules");
-  };
-  add("GPU", 0.5, false);
-  add("NET", 0.3, false);
-  add("SYS", 0.2, false);
-  add("APP", 0, true);
-  return answer;
-}
-
 TEST(Drafts, TakenAsTheyAreChangeNothing) {
-  EXPECT_THAT(Labels(TakeHistory(HistoryForm(History(), 2).draft, History(), 2)->causes()),
+  EXPECT_THAT(Labels(TakePresume(PresumeForm(Offered(), 2).draft, Offered(), 2)->causes()),
               ElementsAre("A.B.C", "A.B.D"));
-  EXPECT_EQ(TakeRank(RankForm(Ranking()).draft, Ranking())->ShortDebugString(),
-            Ranking().ShortDebugString());
   v1::SummarizeAnswer summary;
   summary.set_text("It broke.");
   summary.set_failure_class("GPU");
   EXPECT_EQ(TakeSummarize(SummarizeForm({"GPU"}, summary).draft, {"GPU"})->ShortDebugString(),
             summary.ShortDebugString());
-  v1::CritiqueAnswer critique;
-  critique.add_labels("A.B.C");
-  critique.add_remarks("known");
-  EXPECT_EQ(TakeCritique(CritiqueForm(critique, {"A.B.C"}).draft, critique, {"A.B.C"}, kModel)
-                ->ShortDebugString(),
-            critique.ShortDebugString());
-  galen::v1::Verdict verdict;
-  verdict.set_label("A.B.C");
-  verdict.set_probability(0.4);
-  EXPECT_EQ(TakeJudge(JudgeForm({}).draft, verdict, {}, kModel)->ShortDebugString(),
-            verdict.ShortDebugString());
-  v1::ExploreAnswer explore;
-  explore.add_suggestions()->set_title("look");
-  EXPECT_EQ(TakeExplore(ExploreForm().draft, explore, kModel)->ShortDebugString(),
-            explore.ShortDebugString());
 }
 
-TEST(History, IsReorderedWithinWhatIsOffered) {
+TEST(Presume, IsReorderedWithinWhatIsOffered) {
   const struct {
     const char* answer;
     std::vector<std::string> labels;  // empty: refused
@@ -105,109 +70,22 @@ TEST(History, IsReorderedWithinWhatIsOffered) {
       {R"({"answer": []})", {}},
   };
   for (const auto& c : kCases) {
-    const auto taken = TakeHistory(J(c.answer), History(), 2);
+    const auto taken = TakePresume(J(c.answer), Offered(), 2);
     ASSERT_EQ(taken.ok(), !c.labels.empty()) << c.answer;
     if (!taken.ok()) continue;
     EXPECT_EQ(Labels(taken->causes()), c.labels) << c.answer;
   }
 }
 
-TEST(History, KeepsWhatTheRulesSaidOfEachCause) {
-  const auto taken = TakeHistory(
-      J(R"({"causes": [{"label": "E.F.G", "reason": "sure", "probability": 1}]})"), History(), 1);
+TEST(Presume, KeepsWhatTheRulesSaidOfEachCause) {
+  const auto taken = TakePresume(
+      J(R"({"causes": [{"label": "E.F.G", "reason": "sure", "probability": 1}]})"), Offered(), 1);
   ASSERT_TRUE(taken.ok());
   EXPECT_THAT(Labels(taken->causes()), ElementsAre("A.B.C"));
   const auto two =
-      TakeHistory(J(R"({"causes": [{"label": "E.F.G", "reason": "sure"}]})"), History(), 2);
+      TakePresume(J(R"({"causes": [{"label": "E.F.G", "reason": "sure"}]})"), Offered(), 2);
   EXPECT_EQ(two->causes(0).reason(), "resembles E.F.G");
   EXPECT_LE(two->causes(0).probability(), 0.5);
-}
-
-TEST(Rank, ReordersAndPrunesNothing) {
-  const auto taken = TakeRank(J(R"({"ranked": [{"label": "SYS", "reason": "clock"}]})"), Ranking());
-  ASSERT_TRUE(taken.ok());
-  EXPECT_THAT(Labels(taken->ranked()), ElementsAre("SYS", "GPU", "NET", "APP"));
-  EXPECT_DOUBLE_EQ(taken->ranked(0).probability(), 0.5);
-  EXPECT_DOUBLE_EQ(taken->ranked(2).probability(), 0.2);
-  EXPECT_EQ(taken->ranked(0).reason(), "clock");
-  EXPECT_FALSE(taken->ranked(2).pruned());
-  EXPECT_TRUE(taken->ranked(3).pruned());
-}
-
-TEST(Rank, RefusesWhatWasNotOffered) {
-  for (const char* answer : {R"({"ranked": [{"label": "APP"}]})",  // pruned: it was not offered
-                             R"({"ranked": [{"label": "DROP TABLE"}]})", R"({"ranked": []})",
-                             R"({"ranked": [{"label": "GPU"}, {"label": "GPU"}]})", R"({})"}) {
-    EXPECT_FALSE(TakeRank(J(answer), Ranking()).ok()) << answer;
-  }
-}
-
-TEST(Judge, AddsAReasonAndLeavesTheVerdict) {
-  galen::v1::Verdict draft;
-  draft.set_label("A.B.C");
-  draft.set_outcome(galen::v1::Verdict::INCONCLUSIVE);
-  draft.set_probability(0.4);
-  draft.add_reasons()->set_text("by the rules");
-  const Citable citable = {{"c1", "gpu.ecc@n1"}};
-  const auto taken = TakeJudge(
-      J(R"({"opinion": "supports", "text": "it rose", "evidence": ["c1"], "outcome": "CONFIRMED",
-            "probability": 1, "devices": [{"node": "other"}]})"),
-      draft, citable, kModel);
-  ASSERT_TRUE(taken.ok()) << taken.status();
-  EXPECT_EQ(taken->outcome(), galen::v1::Verdict::INCONCLUSIVE);
-  EXPECT_DOUBLE_EQ(taken->probability(), 0.4);
-  EXPECT_TRUE(taken->devices().empty());
-  ASSERT_EQ(taken->reasons_size(), 2);
-  EXPECT_THAT(taken->reasons(1).text(), HasSubstr("noted by the model m, not weighed: it rose"));
-  EXPECT_THAT(taken->reasons(1).evidence_ids(), ElementsAre("gpu.ecc@n1"));
-}
-
-TEST(Judge, AnOpinionCitesWhatWasShown) {
-  const galen::v1::Verdict draft;
-  const Citable citable = {{"c1", "gpu.ecc@n1"}};
-  for (const char* answer : {R"({"opinion": "supports", "text": "x", "evidence": []})",
-                             R"({"opinion": "supports", "text": "x", "evidence": ["c2"]})",
-                             R"({"opinion": "supports", "text": "x", "evidence": ["gpu.ecc@n1"]})",
-                             R"({"opinion": "confirmed", "text": "x", "evidence": ["c1"]})"}) {
-    EXPECT_FALSE(TakeJudge(J(answer), draft, citable, kModel).ok()) << answer;
-  }
-}
-
-TEST(Critique, AddsAtMostTwoOfWhatIsOffered) {
-  v1::CritiqueAnswer draft;
-  draft.add_labels("A");
-  const std::set<std::string> choices = {"A", "B", "C", "D"};
-  const auto taken = TakeCritique(
-      J(R"({"labels": ["D", "C", "B"], "remarks": ["r1", "r2", "r3"]})"), draft, choices, kModel);
-  ASSERT_TRUE(taken.ok());
-  EXPECT_THAT(taken->labels(), ElementsAre("A", "D", "C"));
-  EXPECT_THAT(taken->remarks(), ElementsAre("the model m remarks: r1", "the model m remarks: r2"));
-  EXPECT_FALSE(TakeCritique(J(R"({"labels": ["Z"], "remarks": []})"), draft, choices, kModel).ok());
-}
-
-TEST(Explore, MarksIdeasAsTheModels) {
-  v1::ExploreAnswer draft;
-  draft.add_suggestions()->set_title("of the rules");
-  std::string many = R"({"suggestions": [)";
-  for (int i = 0; i < 5; ++i) {
-    if (i > 0) many += ",";
-    many += R"({"title": "t", "rationale": "r", "steps": ["a", "b"]})";
-  }
-  const auto taken = TakeExplore(J(many + "]}"), draft, kModel);
-  ASSERT_TRUE(taken.ok());
-  ASSERT_EQ(taken->suggestions_size(), 4);
-  EXPECT_EQ(taken->suggestions(0).title(), "of the rules");
-  EXPECT_EQ(taken->suggestions(1).title(), "t (an idea of the model m)");
-}
-
-TEST(Conclude, GivesWordsThatCiteWhatWasShown) {
-  const Citable citable = {{"s1", "signal/x@log"}};
-  const auto taken =
-      TakeConclude(J(R"({"summary": "The link fell.", "evidence": ["s1"]})"), citable);
-  ASSERT_TRUE(taken.ok());
-  EXPECT_THAT(taken->evidence_ids, ElementsAre("signal/x@log"));
-  EXPECT_FALSE(TakeConclude(J(R"({"summary": "x", "evidence": ["c9"]})"), citable).ok());
-  EXPECT_FALSE(TakeConclude(J(R"({"summary": "", "evidence": []})"), citable).ok());
 }
 
 TEST(Summarize, ItsClassIsOneOfTheMainCategoriesOrNone) {
@@ -227,17 +105,85 @@ TEST(Thoughts, AreTextsOrAbsent) {
 }
 
 TEST(Schemas, EnumerateTheChoicesAndAllowNothingElse) {
-  const Json schema = HistoryForm(History(), 2).schema;
+  const Json schema = PresumeForm(Offered(), 2).schema;
   const Json& cause = schema["properties"]["causes"]["items"];
   EXPECT_EQ(cause["properties"]["label"]["enum"], Json::array({"A.B.C", "A.B.D", "E.F.G"}));
   EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(cause["additionalProperties"], false);
-  // An enumeration of nothing is no schema.
-  EXPECT_EQ(JudgeForm({}).schema["properties"]["evidence"]["maxItems"], 0);
-  // What pruning took is not offered.
-  EXPECT_EQ(
-      RankForm(Ranking()).schema["properties"]["ranked"]["items"]["properties"]["label"]["enum"],
-      Json::array({"GPU", "NET", "SYS"}));
+}
+
+// Every text and every list of a schema has a bound: without one an answer runs into the limit of
+// its tokens and is none.
+void ExpectBounded(const Json& schema, const std::string& where) {
+  if (schema.value("type", "") == "string") {
+    EXPECT_TRUE(schema.contains("enum") || schema.contains("maxLength")) << where;
+  }
+  if (schema.value("type", "") == "array") {
+    EXPECT_TRUE(schema.contains("maxItems")) << where;
+    ExpectBounded(schema["items"], where + "[]");
+  }
+  if (schema.contains("properties")) {
+    for (const auto& [name, member] : schema["properties"].items()) {
+      ExpectBounded(member, where + "." + name);
+    }
+  }
+}
+
+TEST(Schemas, AreBoundedAndPutThoughtsFirst) {
+  const Json schemas[] = {SummarizeForm({"GPU"}, {}).schema, PresumeForm(Offered(), 2).schema,
+                          TurnSchema(false), TurnSchema(true)};
+  for (const Json& schema : schemas) {
+    ExpectBounded(schema, "");
+    // As it goes over the wire: models answer in this order.
+    const std::string text = Dump(schema);
+    EXPECT_LT(text.find("\"thoughts\""), text.find("\"additionalProperties\""));
+    EXPECT_EQ(schema["properties"].begin().key(), "thoughts");
+    EXPECT_EQ(schema["required"][0], "thoughts");
+    EXPECT_EQ(schema["properties"]["thoughts"]["required"],
+              Json::array({"proposition", "critique", "refinement"}));
+  }
+}
+
+TEST(Turn, AsksOnlyForWhatTheToolsCanExpress) {
+  const auto turn = TurnOf(J(R"({"calls": [
+      {"tool": "search", "of": "train.log", "node": "", "text": "timeout|refused", "line": 0},
+      {"tool": "read_lines", "of": "train.log", "line": 40},
+      {"tool": "run_checks", "of": "gpu.ecc, rdma.link"}], "verdicts": []})"));
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  ASSERT_EQ(turn->calls.size(), 3u);
+  EXPECT_EQ(turn->calls[0].search().pattern(), "timeout|refused");
+  EXPECT_EQ(turn->calls[1].read_lines().line(), 40);
+  EXPECT_THAT(turn->calls[2].run_checks().checks(), ElementsAre("gpu.ecc", "rdma.link"));
+  for (const char* answer :
+       {R"({"calls": [{"tool": "run_command", "of": "rm -rf /"}], "verdicts": []})",
+        R"({"calls": [{"tool": "repair", "of": "n1"}], "verdicts": []})",
+        R"({"calls": [{"tool": "read_lines", "of": "x", "line": "all"}], "verdicts": []})",
+        R"({"calls": "search", "verdicts": []})", R"({"calls": []})",
+        R"({"calls": [], "verdicts": [{"label": "A", "verdict": "approve", "reason": "",
+            "citations": []}]})"}) {
+    EXPECT_FALSE(TurnOf(J(answer)).ok()) << answer;
+  }
+}
+
+TEST(Turn, ByToolsOfTheProtocolSaysTheSame) {
+  galen::llm::ChatAnswer answer;
+  answer.tool_uses = {{"a", "show_check", R"({"check": "gpu.ecc", "node": "n1"})"},
+                      {"b", "run_checks", R"({"checks": ["rdma.link", "gpu.ecc"]})"},
+                      {"c", "search", "not json"}};
+  const auto turn = TurnOf(TurnOfTools(answer));
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  ASSERT_EQ(turn->calls.size(), 3u);
+  EXPECT_EQ(turn->calls[0].show_check().node(), "n1");
+  EXPECT_THAT(turn->calls[1].run_checks().checks(), ElementsAre("rdma.link", "gpu.ecc"));
+  EXPECT_EQ(turn->calls[2].search().pattern(), "");
+  answer.tool_uses = {{"d", "conclude", R"({"verdicts": [{"label": "A.B.C", "verdict": "confirm",
+      "reason": "r", "citations": [{"of": "log", "line": 3, "quote": "q"}]}],
+      "explanation": "e", "suggestions": []})"}};
+  const auto end = TurnOf(TurnOfTools(answer));
+  ASSERT_TRUE(end.ok()) << end.status();
+  ASSERT_EQ(end->opinions.size(), 1u);
+  EXPECT_EQ(end->opinions[0].quotes[0].line, 3);
+  EXPECT_EQ(end->explanation, "e");
 }
 
 }  // namespace

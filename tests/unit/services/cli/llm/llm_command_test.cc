@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "services/cli/llm/preview.h"
 #include "tests/testing/llm/scripted_endpoint.h"
 
 namespace galen::cli {
@@ -137,6 +139,62 @@ TEST_F(LlmCheck, SaysWhatIsWrong) {
   EXPECT_EQ(CheckLlm({}, console), kBadInput);
   EXPECT_EQ(CheckLlm({.file = "/nowhere/llm.yaml"}, console), kBadInput);
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("--llm FILE"), HasSubstr("/nowhere/llm.yaml")));
+}
+
+TEST_F(LlmCheck, SaysWhichToolsAndWhichFormAnEndpointCanDo) {
+  ScriptedEndpoint endpoint([](const Recorded& request) {
+    if (request.method != "GET" && json::parse(request.body).contains("tools")) {
+      Scripted reply = ChatReply("");
+      json answer = json::parse(reply.body);
+      answer["choices"][0]["message"] = {
+          {"role", "assistant"},
+          {"content", nullptr},
+          {"tool_calls",
+           {{{"id", "a"},
+             {"type", "function"},
+             {"function", {{"name", "show_check"}, {"arguments", R"({"check":"gpu.ecc"})"}}}}}}};
+      reply.body = answer.dump();
+      return reply;
+    }
+    return Serve(request, "The sea.");
+  });
+  EXPECT_EQ(Check(endpoint.url(), "context: 8192\n", true), kOk);
+  EXPECT_EQ(AbilityOf("tool calls")["state"], "yes");
+  EXPECT_EQ(AbilityOf("schema bounds")["state"], "yes");
+  EXPECT_THAT(AbilityOf("prompts")["detail"].get<std::string>(), HasSubstr("the short form"));
+  ScriptedEndpoint without([](const Recorded& request) { return Serve(request, "The sea."); });
+  EXPECT_EQ(Check(without.url(), "", true), kOk);
+  EXPECT_EQ(AbilityOf("tool calls")["state"], "no");
+}
+
+TEST(LlmPreview, PrintsWhatWouldBeSentWithSecretsMaskedAndSendsNothing) {
+  ScriptedEndpoint endpoint([](const Recorded&) { return ErrorReply(500, "was asked"); });
+  const std::string path =
+      ::testing::TempDir() + "galen-llm-preview-" + std::to_string(getpid()) + ".yaml";
+  std::ofstream(path) << "url: " << endpoint.url() << "\nmodel: m\nproxy: none\n";
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{in, out, err, {}, false};
+  LlmArguments arguments;
+  arguments.file = path;
+  arguments.json = true;
+  arguments.bundle = std::string(GALEN_SOURCE_DIR) + "/docs/examples/cublas-ecc";
+  arguments.knowledge = {std::string(GALEN_SOURCE_DIR) + "/knowledge"};
+  arguments.words = {
+      "Since noon training fails, HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz012345 was set."};
+  EXPECT_EQ(PreviewLlm(arguments, console), kOk) << err.str();
+  EXPECT_TRUE(endpoint.requests().empty());
+  EXPECT_THAT(out.str(), Not(HasSubstr("hf_abcdefgh")));
+  EXPECT_THAT(out.str(), HasSubstr("[redacted]"));
+  std::istringstream lines(out.str());
+  std::vector<std::string> questions;
+  for (std::string line; std::getline(lines, line);) {
+    const json body = json::parse(line);
+    questions.push_back(body["response_format"]["json_schema"]["name"]);
+    EXPECT_EQ(body["model"], "m");
+  }
+  EXPECT_EQ(questions, (std::vector<std::string>{"summarize", "investigate"}));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace {
 using ::galen::testing::AnswerTheDraft;
 using ::galen::testing::FakeLlmClient;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST(Model, ThatAgreesWithTheRulesChangesNothingButTheWords) {
@@ -39,7 +38,7 @@ TEST(Model, ThatAgreesWithTheRulesChangesNothingButTheWords) {
   EXPECT_GT(with.report().reasoner_spent().input_tokens(), 0);
 }
 
-TEST(Model, IsAskedSixTimesAtMostWhateverTheDiagnosisNeeds) {
+TEST(Model, IsAskedEachQuestionOnceWhereItHasNothingToAskInTurn) {
   for (const char* strategy :
        {"tiered", "taxonomy", "selfplay", "exhaustive", "history", "direct"}) {
     for (const int fan : {0, 900}) {
@@ -48,8 +47,8 @@ TEST(Model, IsAskedSixTimesAtMostWhateverTheDiagnosisNeeds) {
       World world({.model = reasoner::llm::Model{.client = &client}, .fan = fan});
       const v1::Diagnosis diagnosis =
           world.Diagnose(World::Incident(), "tenants/default", strategy).diagnosis;
-      EXPECT_LE(client.requests().size(), 6u) << strategy << " " << fan;
-      EXPECT_LE(diagnosis.report().reasoner_spent().input_tokens(), 10'000) << strategy;
+      EXPECT_LE(client.requests().size(), 2u) << strategy << " " << fan;
+      EXPECT_LE(diagnosis.report().reasoner_spent().input_tokens(), 6'000) << strategy;
       std::multiset<std::string> asked;
       for (const auto& request : client.requests()) asked.insert(request.purpose);
       for (const std::string& question : asked) EXPECT_EQ(asked.count(question), 1u) << question;
@@ -69,13 +68,12 @@ TEST(Model, ThatAnswersBadlyToTheEndOfTheBudgetSaysSoInTheReport) {
 
 TEST(Model, ATenantsDayIsSharedByItsDiagnosesAndByNobodyElse) {
   FakeLlmClient client(AnswerTheDraft);
-  World world({.model = reasoner::llm::Model{.client = &client}, .calls_a_day = 4});
+  World world({.model = reasoner::llm::Model{.client = &client}, .calls_a_day = 3});
   const auto calls = [&](const std::string& tenant) {
     return world.Diagnose(World::Incident(), tenant).diagnosis.report();
   };
   const v1::Report first = calls("tenants/a");
-  EXPECT_LE(first.reasoner_spent().calls(), 4);
-  ASSERT_GE(first.reasoner_spent().calls(), 3);
+  ASSERT_EQ(first.reasoner_spent().calls(), 2);
   // What is left of the day, and then nothing; the answer is the rules'. (Over midnight UTC the day
   // begins anew; then there is nothing to see.)
   const absl::Time before = absl::Now();
@@ -89,7 +87,7 @@ TEST(Model, ATenantsDayIsSharedByItsDiagnosesAndByNobodyElse) {
   EXPECT_EQ(third.diagnosis.report().primary_cause().label(), "GPU.FAN_STUCK");
   EXPECT_THAT(ModelNoteOf(third.diagnosis), HasSubstr("the budget is spent"));
   EXPECT_THAT(ModelNoteOf(third.diagnosis), HasSubstr("of the tenant today"));
-  EXPECT_GE(calls("tenants/b").reasoner_spent().calls(), 3);
+  EXPECT_EQ(calls("tenants/b").reasoner_spent().calls(), 2);
 }
 
 TEST(Model, WhatItThoughtStandsInTheReasoning) {
@@ -124,20 +122,6 @@ TEST(Model, WhatItThoughtStandsInTheReasoning) {
       before_the_end |= reasoned.steps_size() > 0;
   }
   EXPECT_TRUE(before_the_end);
-}
-
-TEST(Selfplay, AsksTheModelInEachOfItsRounds) {
-  FakeLlmClient client(AnswerTheDraft);
-  World world({.model = reasoner::llm::Model{.client = &client}});
-  const v1::Diagnosis diagnosis =
-      world.Diagnose(World::Incident(), "tenants/default", "selfplay").diagnosis;
-  std::vector<std::string> asked;
-  for (const auto& request : client.requests()) asked.push_back(request.purpose);
-  ASSERT_GE(asked.size(), 3u);
-  EXPECT_EQ(asked[0], "summarize");  // keywords, and what they retrieve
-  EXPECT_EQ(asked[1], "history");
-  EXPECT_EQ(asked[2], "critique");  // what to check besides; the checks then attribute
-  EXPECT_FALSE(VerdictsOf(diagnosis).empty());
 }
 
 // Causes that the history proposed.

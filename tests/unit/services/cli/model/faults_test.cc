@@ -210,7 +210,7 @@ TEST(Endpoint, OfACertificateThatNobodyTrustsIsNotAsked) {
   EXPECT_TRUE(endpoint.requests().empty());
 }
 
-TEST(Endpoint, ThatIsDownFromTheStartIsAskedOnceByADiagnosis) {
+TEST(Endpoint, ThatIsDownFromTheStartIsAskedTwiceByADiagnosis) {
   std::string url;
   {
     const ScriptedEndpoint gone(TheDraft);
@@ -219,18 +219,20 @@ TEST(Endpoint, ThatIsDownFromTheStartIsAskedOnceByADiagnosis) {
   const auto client = ClientOf(EndpointAt(url));
   for (int i = 0; i < 3; ++i) {
     const Trial run(*client);
-    EXPECT_EQ(run.Fallbacks(Reasoned::UNAVAILABLE), 1) << run.note;
-    EXPECT_GE(run.Fallbacks(Reasoned::GAVE_UP), 1) << run.note;
+    EXPECT_EQ(run.Fallbacks(Reasoned::UNAVAILABLE), 2) << run.note;
+    EXPECT_EQ(run.Fallbacks(Reasoned::GAVE_UP), 1) << run.note;
     EXPECT_THAT(run.note, HasSubstr("it had failed before"));
+    EXPECT_THAT(run.outcome.diagnosis.report().notes(),
+                ::testing::Contains(HasSubstr("The investigation by the model ended")));
   }
-  // One call each: what a diagnosis is delayed by is one time limit, and nothing once the breaker
+  // Two calls each: what a diagnosis is delayed by is two time limits, and nothing once the breaker
   // is open.
-  EXPECT_EQ(client->health().calls, 3);
+  EXPECT_EQ(client->health().calls, 6);
   EXPECT_EQ(client->health().circuit, llm::Health::Circuit::kOpen);
   EXPECT_GE(client->health().refused, 1);
 }
 
-// What hangs costs a diagnosis one time limit, and five of them altogether: then the breaker is
+// What hangs costs a diagnosis two time limits, and five of them altogether: then the breaker is
 // open, and diagnoses are what they are without a model.
 TEST(Endpoint, ThatHangsFromTheStartIsWaitedForUntilTheBreakerOpens) {
   ScriptedEndpoint endpoint([](const Recorded&) { return ::galen::testing::Hang(); });
@@ -238,31 +240,42 @@ TEST(Endpoint, ThatHangsFromTheStartIsWaitedForUntilTheBreakerOpens) {
   where.total = absl::Milliseconds(300);
   where.circuit.cool_down = absl::Hours(1);
   const auto client = ClientOf(where);
-  for (int i = 1; i <= where.circuit.consecutive + 2; ++i) {
+  const int most = where.circuit.consecutive;
+  for (int i = 1; i <= 4; ++i) {
     const Trial run(*client);
     EXPECT_EQ(run.counts.answered, 0);
-    EXPECT_EQ(endpoint.requests().size(),
-              static_cast<std::size_t>(std::min(i, where.circuit.consecutive)));
-    const bool open = i >= where.circuit.consecutive;
-    EXPECT_EQ(run.Metric("galen_llm_circuit_state{use=\"chat\",state=\"open\"}"), open ? 1 : 0);
-    if (i > where.circuit.consecutive) {
-      EXPECT_THAT(run.note, HasSubstr("its circuit is open"));
-    }
+    EXPECT_EQ(endpoint.requests().size(), static_cast<std::size_t>(std::min(2 * i, most)));
+    EXPECT_EQ(run.Metric("galen_llm_circuit_state{use=\"chat\",state=\"open\"}"),
+              2 * i >= most ? 1 : 0);
+    if (2 * (i - 1) >= most) EXPECT_THAT(run.note, HasSubstr("its circuit is open"));
   }
 }
 
 TEST(Endpoint, ThatDiesHalfWayIsDoneWithout) {
-  for (int good = 1; good <= 3; ++good) {
-    int asked = 0;
-    ScriptedEndpoint endpoint([&](const Recorded& request) {
-      return ++asked <= good ? TheDraft(request) : ::galen::testing::ErrorReply(503, "going down");
-    });
-    const auto client = ClientOf(EndpointAt(endpoint.url()));
-    const Trial run(*client);
-    EXPECT_EQ(run.counts.answered, good) << run.note;
-    EXPECT_EQ(run.Fallbacks(Reasoned::UNAVAILABLE), 1) << run.note;
-    EXPECT_EQ(client->health().calls, good + 1);
-  }
+  int asked = 0;
+  ScriptedEndpoint endpoint([&](const Recorded& request) {
+    return ++asked <= 1 ? TheDraft(request) : ::galen::testing::ErrorReply(503, "going down");
+  });
+  const auto client = ClientOf(EndpointAt(endpoint.url()));
+  const Trial run(*client);
+  EXPECT_EQ(run.counts.answered, 1) << run.note;
+  EXPECT_EQ(run.Fallbacks(Reasoned::UNAVAILABLE), 2) << run.note;
+  EXPECT_EQ(client->health().calls, 3);
+}
+
+// One failure is no reason to do without a model for the rest of a diagnosis.
+TEST(Endpoint, ThatFailsOnceIsAskedAgain) {
+  int asked = 0;
+  ScriptedEndpoint endpoint([&](const Recorded& request) {
+    return ++asked == 2 ? ::galen::testing::Hang() : TheDraft(request);
+  });
+  llm::Endpoint where = EndpointAt(endpoint.url());
+  where.total = absl::Seconds(1);
+  const auto client = ClientOf(where);
+  const Trial run(*client);
+  EXPECT_EQ(run.Fallbacks(Reasoned::OUT_OF_TIME), 1) << run.note;
+  EXPECT_EQ(run.Fallbacks(Reasoned::GAVE_UP), 0) << run.note;
+  EXPECT_EQ(run.counts.answered, 2) << run.note;
 }
 
 }  // namespace

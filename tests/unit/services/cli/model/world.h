@@ -132,6 +132,8 @@ class World {
     std::string history;          // text of a past incident, one more
     int fan = 0;                  // its speed
     int calls_a_day = 0;          // of a tenant, instead of what is shipped
+    bool dust_known = true;       // the filter was looked at
+    bool extra_check = false;     // there is a check that no rule asks for
   };
 
   explicit World(const Options& options)
@@ -206,6 +208,14 @@ class World {
         budget.set_calls(options.calls_a_day);
       }
     }
+    if (options.extra_check) {
+      knowledge::v1::Check& check = *base->add_checks();
+      check.set_name("gpu.extra");
+      check.set_title("Extra");
+      check.set_kind(knowledge::v1::Check::EXTRACT);
+      knowledge::v1::FindingSpec& hot = *check.add_findings();
+      hot.set_name("hot");
+    }
     const std::string& history = options.history;
     if (!history.empty()) {
       knowledge::v1::PastIncident& past = *base->add_incidents();
@@ -239,7 +249,8 @@ class World {
     speed.set_expected(options.tool_output);
     speed.mutable_subject()->set_node("n1");
     speed.mutable_subject()->set_device(options.telemetry_label);
-    finding(result("gpu.dust"), "full").set_bool_value(false);
+    if (options.dust_known) finding(result("gpu.dust"), "full").set_bool_value(false);
+    if (options.extra_check) finding(result("gpu.extra"), "hot").set_bool_value(true);
     finding(result("net.cable"), "plugged").set_bool_value(true);
     finding(result("net.dns"), "answers").set_bool_value(true);
     return a_case;

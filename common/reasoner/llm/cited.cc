@@ -1,0 +1,167 @@
+#include "common/reasoner/llm/cited.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/reasoner/llm/lines.h"
+#include "common/reasoner/llm/section.h"
+
+namespace galen::reasoner::llm {
+namespace {
+
+// A shorter quote says nothing, unless the whole line is that short.
+constexpr std::size_t kLeastQuote = 8;
+// A model that counts lines wrong by so much means the line that holds its quote.
+constexpr std::int64_t kBeside = 3;
+// What is logged so long before the incident may still have led to it.
+constexpr absl::Duration kBefore = absl::Hours(24);
+
+absl::Time ToTime(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+std::string Masked(const host::Redactor* redactor, const std::string& text) {
+  if (redactor == nullptr) return text;
+  std::map<std::string, int> counts;
+  return redactor->Redact(text, counts);
+}
+
+}  // namespace
+
+std::string Squeezed(absl::string_view text) {
+  std::string squeezed;
+  bool space = false;
+  for (const char c : text) {
+    if (absl::ascii_isspace(static_cast<unsigned char>(c))) {
+      space = true;
+      continue;
+    }
+    if (space && !squeezed.empty()) squeezed += ' ';
+    space = false;
+    squeezed += c;
+  }
+  return squeezed;
+}
+
+Shown::Shown(const v1::InvestigateQuestion& question, const host::Redactor* redactor)
+    : redactor_(redactor) {
+  const galen::v1::Incident& incident = question.incident();
+  const galen::v1::EvidenceSet& evidence = question.evidence();
+  if (incident.has_start_time()) oldest_ = ToTime(incident.start_time()) - kBefore;
+  Add(std::string(kReport), LinesOfText(incident.description()), "");
+  for (int i = 0; i < evidence.feedback_size(); ++i) {
+    Add(FeedbackName(i + 1), LinesOfText(evidence.feedback(i)), "");
+  }
+  for (const galen::v1::Signal& signal : evidence.summary().signals()) {
+    const std::vector<std::string> lines = LinesOfText(signal.excerpt());
+    if (lines.empty()) continue;
+    const std::string artefact =
+        signal.where() == galen::v1::DESCRIPTION && signal.source() == "description"
+            ? std::string(kReport)
+            : signal.source();
+    // The words of the report stand there already, as they are.
+    if (artefact == kReport) continue;
+    Line line{lines.front(), signal.node(), signal.first_time(), signal.has_first_time()};
+    artefacts_[artefact].try_emplace(signal.first_line(), std::move(line));
+  }
+  for (const galen::v1::CheckResult& result : evidence.results()) {
+    Add(result.id(), LinesOfResult(result), result.node());
+  }
+  for (const galen::v1::InvestigationTurn& turn : question.transcript()) {
+    for (const galen::v1::ToolResult& shown : turn.results()) {
+      for (const galen::v1::Citation& line : shown.lines()) {
+        if (line.artefact().empty()) continue;
+        artefacts_[line.artefact()].insert_or_assign(
+            line.line(), Line{line.quote(), line.node(), line.time(), line.has_time()});
+      }
+    }
+  }
+}
+
+void Shown::Add(const std::string& artefact, const std::vector<std::string>& lines,
+                const std::string& node) {
+  Lines& added = artefacts_[artefact];
+  std::int64_t number = 0;
+  for (const std::string& line : lines)
+    added.insert_or_assign(++number, Line{line, node, {}, false});
+}
+
+bool Shown::Holds(const Line& line, const std::string& quote) const {
+  const std::string whole = Squeezed(line.text);
+  if (quote.size() < kLeastQuote && quote != whole) return false;
+  return absl::StrContains(whole, quote) ||
+         absl::StrContains(Squeezed(Masked(redactor_, line.text)), quote);
+}
+
+absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std::int64_t line,
+                                                absl::string_view quote) const {
+  const auto lines = artefacts_.find(artefact);
+  if (lines == artefacts_.end()) {
+    return absl::InvalidArgumentError("it cites an artefact of which nothing was shown");
+  }
+  absl::ConsumeSuffix(&quote, "...");
+  // The sections of a prompt hold entities in place of some characters.
+  const std::string forms[] = {Squeezed(quote), Squeezed(Unescape(quote))};
+  const std::pair<const std::int64_t, Line>* found = nullptr;
+  bool several = false;
+  for (const auto& each : lines->second) {
+    const bool holds = std::any_of(
+        std::begin(forms), std::end(forms),
+        [&](const std::string& form) { return !form.empty() && Holds(each.second, form); });
+    if (!holds) continue;
+    const std::int64_t away = std::llabs(each.first - line);
+    const bool near = away <= kBeside;
+    if (found != nullptr) {
+      const std::int64_t best = std::llabs(found->first - line);
+      several = several || !near;
+      if (away >= best) continue;
+    }
+    found = &each;
+    if (near) several = false;
+  }
+  if (found == nullptr) {
+    return absl::InvalidArgumentError(
+        "it quotes what does not stand in the lines that were shown of that artefact");
+  }
+  if (several && std::llabs(found->first - line) > kBeside) {
+    return absl::InvalidArgumentError(
+        "what it quotes stands in several lines of that artefact, and not in the one it names");
+  }
+  galen::v1::Citation citation;
+  citation.set_artefact(artefact);
+  citation.set_line(found->first);
+  citation.set_quote(Masked(redactor_, found->second.text));
+  citation.set_node(found->second.node);
+  if (found->second.timed) *citation.mutable_time() = found->second.time;
+  return citation;
+}
+
+bool Shown::QuotesOnlyWhatStands(absl::string_view words) const {
+  for (const char mark : {'"', '`'}) {
+    for (std::size_t open = words.find(mark); open != absl::string_view::npos;) {
+      const std::size_t close = words.find(mark, open + 1);
+      if (close == absl::string_view::npos) break;
+      const std::string quote = Squeezed(words.substr(open + 1, close - open - 1));
+      open = words.find(mark, close + 1);
+      if (quote.size() < kLeastQuote) continue;
+      const bool stands =
+          std::any_of(artefacts_.begin(), artefacts_.end(), [&](const auto& artefact) {
+            return std::any_of(artefact.second.begin(), artefact.second.end(),
+                               [&](const auto& line) { return Holds(line.second, quote); });
+          });
+      if (!stands) return false;
+    }
+  }
+  return true;
+}
+
+bool Shown::IsTooOld(const galen::v1::Citation& citation) const {
+  return oldest_.has_value() && citation.has_time() && ToTime(citation.time()) < *oldest_;
+}
+
+}  // namespace galen::reasoner::llm

@@ -1,0 +1,479 @@
+#include "common/reasoner/llm/investigator.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "common/base/lent_evidence.h"
+#include "common/base/status_macros.h"
+#include "common/base/text.h"
+#include "common/reasoner/llm/contradiction.h"
+#include "common/reasoner/llm/lines.h"
+#include "common/reasoner/llm/prompt.h"
+#include "common/reasoner/llm/section.h"
+#include "common/spending/spending.h"
+
+namespace galen::reasoner::llm {
+namespace {
+
+using galen::v1::Citation;
+using galen::v1::InvestigationTurn;
+using galen::v1::ModelVerdict;
+using galen::v1::Reasoned;
+using galen::v1::ToolCall;
+using galen::v1::Verdict;
+using knowledge::v1::Label;
+
+constexpr char kQuestion[] = "investigate";
+// Of the room for a prompt, what is left for what estimates miss.
+constexpr double kShareOfRoom = 0.8;
+// How many times likelier than by chance a line has to make a cause to bear on it.
+constexpr double kBears = 0.7;  // ln 2
+// The built-in reasoner holds a cause for likely from here on.
+constexpr double kLikely = 0.02;
+// Verdicts that nobody has measured count as if three of four had been right.
+constexpr double kPriorRight = 3;
+constexpr double kPriorOf = 4;
+constexpr std::size_t kAlike = 3;
+constexpr int kPast = 3;
+
+std::string CheckOf(const std::string& artefact) {
+  const std::size_t at = artefact.find('@');
+  return at == std::string::npos ? "" : artefact.substr(0, at);
+}
+
+bool Uses(const knowledge::v1::Rule& rule, absl::string_view check) {
+  return rule.check() == check ||
+         std::any_of(rule.with().begin(), rule.with().end(),
+                     [&](const knowledge::v1::Rule& each) { return Uses(each, check); });
+}
+
+const knowledge::v1::LlmCalibration* CalibrationOf(const knowledge::v1::KnowledgeBase& base,
+                                                   absl::string_view model,
+                                                   absl::string_view built_in) {
+  for (const knowledge::v1::LlmCalibration& each : base.llm_calibrations()) {
+    if (each.built_in() != built_in) continue;
+    absl::string_view name = each.model();
+    const bool fits =
+        absl::ConsumeSuffix(&name, "*") ? absl::StartsWith(model, name) : model == name;
+    if (fits) return &each;
+  }
+  return nullptr;
+}
+
+// The verdicts of turns in which the model concluded.
+int Conclusions(const v1::InvestigateQuestion& question) {
+  return static_cast<int>(
+      std::count_if(question.transcript().begin(), question.transcript().end(),
+                    [](const InvestigationTurn& turn) { return turn.calls().empty(); }));
+}
+
+std::string WhyEnded(const Reasoned& reasoned) {
+  switch (reasoned.fallback()) {
+    case Reasoned::BUDGET_SPENT:
+      return "the budget for models is spent";
+    case Reasoned::GAVE_UP:
+      return "the model failed again and again";
+    case Reasoned::NOT_NEEDED:
+      return "the model was asked as often as it may be";
+    default:
+      return "";  // it may be asked once more
+  }
+}
+
+}  // namespace
+
+struct Investigator::Look {
+  Look(const v1::InvestigateQuestion& asked, const host::Redactor* redactor)
+      : question(asked),
+        fresh(asked.fresh().begin(), asked.fresh().end()),
+        shown(asked, redactor) {}
+
+  const v1::InvestigateQuestion& question;
+  const std::set<std::string> fresh;
+  const Shown shown;
+  std::set<std::string> nodes;
+  std::map<std::string, Verdict> by_label;  // of all leaves, by the built-in reasoner
+  std::vector<Verdict> ranked;              // by what was known before the first turn
+  std::string model;
+  TextSizes sizes = kLongForm;
+  int context = 0;
+};
+
+const LikenessIndex& Investigator::leaves() const {
+  std::call_once(made_, [this] { leaves_ = std::make_unique<const LikenessIndex>(knowledge_); });
+  return *leaves_;
+}
+
+double Investigator::ProbabilityOf(const std::string& label, const Look& look) const {
+  absl::string_view standing = "unlikely";
+  if (!look.ranked.empty() && look.ranked.front().label() == label) {
+    standing = "first";
+  } else if (const auto known = look.by_label.find(label);
+             known != look.by_label.end() && known->second.probability() >= kLikely) {
+    standing = "likely";
+  }
+  const knowledge::v1::LlmCalibration* const measured =
+      CalibrationOf(knowledge_.base(), look.model, standing);
+  const double right = measured == nullptr ? 0 : static_cast<double>(measured->right());
+  const double of = measured == nullptr ? 0 : static_cast<double>(measured->of());
+  return (right + kPriorRight) / (of + kPriorOf);
+}
+
+bool Investigator::Bears(const Citation& citation, const Label& label, const Look& look) const {
+  const std::string check = CheckOf(citation.artefact());
+  if (!check.empty()) {
+    for (const auto* rules : {&label.confirm(), &label.refute()}) {
+      for (const knowledge::v1::Rule& rule : *rules) {
+        if (Uses(rule, check)) return true;
+      }
+    }
+  }
+  for (const galen::v1::Signal& signal : look.question.evidence().summary().signals()) {
+    const bool here = signal.first_line() == citation.line() &&
+                      (signal.source() == citation.artefact() ||
+                       (signal.source() == "description" && citation.artefact() == kReport));
+    if (!here) continue;
+    for (const std::string& named : signal.labels()) {
+      const bool effect =
+          std::find(label.secondary_effects().begin(), label.secondary_effects().end(), named) !=
+          label.secondary_effects().end();
+      if (named == label.label() || effect) return true;
+    }
+  }
+  const std::shared_ptr<const Likeness> alike = leaves().Of(citation.quote(), "");
+  const auto like = alike->find(label.label());
+  return like != alike->end() && like->second.weight >= kBears;
+}
+
+// Fills in what stands of the verdict; what does not is said without a word of the model.
+std::string Investigator::Objection(const Opinion& opinion, const Look& look,
+                                    ModelVerdict& verdict) const {
+  if (!opinion.node.empty() && !look.nodes.contains(opinion.node)) {
+    return "it names a machine that is not one of the incident";
+  }
+  verdict.set_node(opinion.node);
+  if (!opinion.node.empty()) verdict.set_device(opinion.device);
+  std::string wrong;
+  for (std::size_t i = 0; i < opinion.quotes.size(); ++i) {
+    const Opinion::Quote& quote = opinion.quotes[i];
+    absl::StatusOr<Citation> found = look.shown.Find(quote.of, quote.line, quote.text);
+    if (found.ok() && look.shown.IsTooOld(*found)) {
+      found = absl::InvalidArgumentError("it is dated more than a day before the incident");
+    }
+    if (!found.ok()) {
+      if (wrong.empty()) wrong = absl::StrCat("citation ", i + 1, ": ", found.status().message());
+      continue;
+    }
+    *verdict.add_citations() = *std::move(found);
+  }
+  if (!wrong.empty()) return wrong;
+  if (opinion.outcome == ModelVerdict::OPEN) return "";
+  if (verdict.citations().empty()) return "it cites nothing";
+  if (!opinion.node.empty()) {
+    const bool there = std::any_of(verdict.citations().begin(), verdict.citations().end(),
+                                   [&](const Citation& each) {
+                                     return each.node().empty() || each.node() == opinion.node ||
+                                            absl::StrContains(each.quote(), opinion.node);
+                                   });
+    if (!there) return "nothing that it cites is of the machine that it names";
+  }
+  if (opinion.label.empty()) return "";
+  const Label& label = *knowledge_.FindLabel(opinion.label);
+  const bool bears = std::any_of(verdict.citations().begin(), verdict.citations().end(),
+                                 [&](const Citation& each) { return Bears(each, label, look); });
+  if (!bears) {
+    return "nothing that it cites bears on that cause: neither a check or a message of it, nor "
+           "words "
+           "like those that tell of it";
+  }
+  if (opinion.outcome == ModelVerdict::CONFIRMED) {
+    const auto known = look.by_label.find(opinion.label);
+    const std::string fact =
+        known == look.by_label.end()
+            ? ""
+            : Contradiction(knowledge_, look.question.evidence(), known->second);
+    if (!fact.empty()) return absl::StrCat("a fact excludes it: ", fact);
+  }
+  return "";
+}
+
+ModelVerdict Investigator::VerdictOf(const Opinion& opinion, const Look& look) const {
+  ModelVerdict verdict;
+  verdict.set_label(opinion.label);
+  verdict.set_outcome(opinion.outcome);
+  // Its words are shown to people only where they quote nothing that they could not look up.
+  if (look.shown.QuotesOnlyWhatStands(opinion.text)) verdict.set_text(opinion.text);
+  verdict.set_model(look.model);
+  verdict.set_objection(Objection(opinion, look, verdict));
+  verdict.set_probability(ProbabilityOf(opinion.label, look));
+  return verdict;
+}
+
+// Labels are checked while the model can still be told: those that are meant stand nearest.
+absl::Status Investigator::CheckLabels(const Turn& turn) const {
+  std::set<std::string> named;
+  for (const Opinion& opinion : turn.opinions) {
+    if (opinion.label.empty()) continue;
+    if (!named.insert(opinion.label).second) {
+      return absl::InvalidArgumentError("one label has two verdicts");
+    }
+    const Label* const label = knowledge_.FindLabel(opinion.label);
+    if (label != nullptr && knowledge::IsLeaf(*label)) continue;
+    const std::shared_ptr<const Likeness> alike =
+        leaves().Of(absl::StrCat(opinion.label, " ", opinion.text), "");
+    std::vector<std::pair<double, std::string>> best;
+    for (const auto& [name, like] : *alike) best.emplace_back(-like.weight, name);
+    std::sort(best.begin(), best.end());
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(best.size(), kAlike); ++i) names.push_back(best[i].second);
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", CleanText(opinion.label, 80), "\" is not a root cause of the taxonomy",
+                     names.empty() ? "" : absl::StrCat("; alike are ", absl::StrJoin(names, ", ")),
+                     "; with \"label\" empty you state a cause that the taxonomy does not have"));
+  }
+  return absl::OkStatus();
+}
+
+std::string Investigator::RefusalOf(const ToolCall& call, const Look& look) const {
+  for (const InvestigationTurn& turn : look.question.transcript()) {
+    for (const ToolCall& earlier : turn.calls()) {
+      if (earlier.refused().empty() && DescribeCall(earlier) == DescribeCall(call)) {
+        return "You asked that before; the answer stands above.";
+      }
+    }
+  }
+  if (!call.has_run_checks()) return "";
+  if (call.run_checks().checks().empty()) return "Name the checks to run.";
+  for (const std::string& name : call.run_checks().checks()) {
+    const knowledge::v1::Check* const check = knowledge_.FindCheck(name);
+    if (check == nullptr || check->off()) {
+      return "One of them is not a check; the question names those that have not run.";
+    }
+    if (check->intrusive()) {
+      return "One of them loads the machine; only a person may start it.";
+    }
+    for (const galen::v1::CheckResult& result : look.question.evidence().results()) {
+      if (result.check() == name) return "One of them has run; show_check shows it.";
+    }
+  }
+  return "";
+}
+
+std::vector<galen::llm::Message> Investigator::MessagesOf(const Look& look, bool tools,
+                                                          int most_turns) const {
+  using Role = galen::llm::Message::Role;
+  const auto& transcript = look.question.transcript();
+  const auto build = [&](int elided) {
+    std::vector<galen::llm::Message> messages;
+    const auto say = [&](Role role, std::string text) {
+      messages.push_back({role, std::move(text), {}, ""});
+    };
+    for (int i = 0; i < transcript.size(); ++i) {
+      const InvestigationTurn& turn = transcript[i];
+      const int number = i + 1;
+      if (tools) {
+        messages.push_back({Role::kAssistant, "", UsesOf(turn, number), ""});
+      } else {
+        say(Role::kAssistant, Dump(JsonOf(turn)));
+      }
+      std::string text;
+      for (int c = 0; c < turn.calls_size(); ++c) {
+        const ToolCall& call = turn.calls(c);
+        galen::v1::ToolResult result =
+            c < turn.results_size() ? turn.results(c) : galen::v1::ToolResult();
+        if (!call.refused().empty()) {
+          result.set_text(call.refused());
+        } else if (call.has_run_checks()) {
+          result = ResultOfChecks(look.question.evidence(), call.run_checks());
+        }
+        const std::string told =
+            i < elided ? "It was shown before, and is left out here for want of room.\n"
+                       : ResultText(result, look.sizes);
+        if (tools) {
+          messages.push_back({Role::kTool, told, {}, UseId(number, c + 1)});
+        } else {
+          absl::StrAppend(&text, "Result ", c + 1, ", ", Escape(DescribeCall(call)), ":\n", told);
+        }
+      }
+      if (turn.calls().empty()) {
+        std::string objections;
+        for (const ModelVerdict& verdict : turn.verdicts()) {
+          std::string wrong = verdict.objection();
+          const auto known = look.by_label.find(verdict.label());
+          if (wrong.empty() && verdict.outcome() == ModelVerdict::CONFIRMED &&
+              known != look.by_label.end() && known->second.outcome() == Verdict::REJECTED) {
+            wrong = "the built-in reasoner rejects it";
+            for (const galen::v1::Reason& reason : known->second.reasons()) {
+              if (reason.direction() == galen::v1::Reason::OPPOSES) {
+                absl::StrAppend(&wrong, "; ", reason.text());
+                break;
+              }
+            }
+          }
+          if (wrong.empty()) continue;
+          absl::StrAppend(
+              &objections,
+              Section(TextKind::kPlain,
+                      {{"on", verdict.label().empty() ? "the cause in words" : verdict.label()}},
+                      wrong, 400));
+        }
+        if (tools) messages.push_back({Role::kTool, "Read.", {}, UseId(number, 1)});
+        if (const auto* again = knowledge_.FindPrompt("investigate_again"); again != nullptr) {
+          absl::StrAppend(&text, Fill(again->text(), {{"objections", objections}}));
+        }
+      }
+      if (number == transcript.size() && number + 1 >= most_turns) {
+        if (const auto* last = knowledge_.FindPrompt("investigate_last"); last != nullptr) {
+          absl::StrAppend(&text, last->text());
+        }
+      }
+      if (!text.empty()) say(Role::kUser, std::move(text));
+    }
+    return messages;
+  };
+  const auto tokens = [](const std::vector<galen::llm::Message>& messages) {
+    std::int64_t sum = 0;
+    for (const galen::llm::Message& message : messages) {
+      sum += spending::EstimateTokens(message.content);
+    }
+    return sum;
+  };
+  // The oldest results go first.
+  for (int elided = 0;; ++elided) {
+    std::vector<galen::llm::Message> messages = build(elided);
+    if (elided >= transcript.size() || tokens(messages) <= look.context) return messages;
+  }
+}
+
+// What was looked at since the last turn, as steps of the reasoning.
+void Investigator::AddSteps(const Look& look, Reasoned& reasoned) const {
+  const auto& transcript = look.question.transcript();
+  if (transcript.empty()) return;
+  const InvestigationTurn& turn = transcript[transcript.size() - 1];
+  for (int i = 0; i < turn.calls_size(); ++i) {
+    galen::v1::ReasoningStep& step = *reasoned.add_steps();
+    const int round = look.question.evidence().feedback_size() + 1;
+    step.set_id(absl::StrCat("look/", round > 1 ? absl::StrCat("round-", round, "/") : "",
+                             transcript.size(), "/", i + 1));
+    step.set_kind(galen::v1::ReasoningStep::VERIFICATION);
+    const int lines = i < turn.results_size() ? turn.results(i).lines_size() : 0;
+    step.set_text(absl::StrCat(DescribeCall(turn.calls(i)), ": ",
+                               !turn.calls(i).refused().empty() ? "refused"
+                               : turn.calls(i).has_run_checks() ? "run"
+                                                                : absl::StrCat(lines, " lines")));
+    step.set_model(reasoned.model());
+  }
+}
+
+absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQuestion& question,
+                                                         absl::Time deadline) const {
+  Look look(question, asker_.redactor());
+  const galen::llm::Settings settings = asker_.SettingsOf(kQuestion);
+  look.model = settings.model;
+  if (settings.context < galen::llm::kRoomForLongForm) look.sizes = kShortForm;
+  look.nodes.insert(question.incident().nodes().begin(), question.incident().nodes().end());
+  for (const auto& result : question.evidence().results()) look.nodes.insert(result.node());
+  for (const auto& signal : question.evidence().summary().signals()) {
+    if (!signal.node().empty()) look.nodes.insert(signal.node());
+  }
+
+  // What the rules hold of each leaf, by everything, and by what was known at first: the same
+  // question at each turn begins alike.
+  v1::JudgeQuestion judge;
+  for (const Label& label : knowledge_.base().labels()) {
+    if (knowledge::IsLeaf(label)) judge.add_labels(label.label());
+  }
+  *judge.mutable_incident() = question.incident();
+  *judge.mutable_evidence() = question.evidence();
+  GALEN_ASSIGN_OR_RETURN(const v1::JudgeAnswer judged, rules_.Judge(judge, deadline));
+  for (const Verdict& verdict : judged.verdicts()) look.by_label[verdict.label()] = verdict;
+  look.ranked.assign(judged.verdicts().begin(), judged.verdicts().end());
+  if (!look.fresh.empty()) {
+    auto& results = *judge.mutable_evidence()->mutable_results();
+    results.erase(std::remove_if(results.begin(), results.end(),
+                                 [&](const auto& each) { return look.fresh.contains(each.id()); }),
+                  results.end());
+    GALEN_ASSIGN_OR_RETURN(const v1::JudgeAnswer before, rules_.Judge(judge, deadline));
+    look.ranked.assign(before.verdicts().begin(), before.verdicts().end());
+  }
+  std::stable_sort(look.ranked.begin(), look.ranked.end(), [](const Verdict& a, const Verdict& b) {
+    return a.probability() > b.probability();
+  });
+  LentEvidence<v1::HistoryQuestion> history(judge.evidence());
+  *history->mutable_incident() = question.incident();
+  history->set_max_causes(kPast);
+  GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer past,
+                         rules_.ProposeFromHistory(*history, deadline));
+
+  const knowledge::v1::Prompt* const prompt = knowledge_.FindPrompt(kQuestion);
+  const int most_turns = prompt == nullptr ? 0 : prompt->most();
+  const bool last = question.transcript_size() + 1 >= most_turns || Conclusions(question) > 1;
+  Asker::Question asked;
+  asked.name = kQuestion;
+  asked.case_text = CaseOf(question, look.fresh, look.sizes);
+  asked.slots["checks"] = ChecksText(knowledge_, question, look.fresh, look.sizes);
+  asked.slots["causes"] = CausesText(knowledge_, look.ranked, look.sizes);
+  asked.slots["history"] = PastText(knowledge_, past, look.sizes);
+  asked.slots["draft"] = Section(TextKind::kPlain, {{"name", "draft"}}, Dump(EmptyTurn()), 1000);
+  asked.spending = question.spending();
+  const std::int64_t own = spending::EstimateTokens(asked.case_text) +
+                           spending::EstimateTokens(asked.slots["checks"]) +
+                           spending::EstimateTokens(asked.slots["causes"]) +
+                           spending::EstimateTokens(asked.slots["history"]) + 1500;
+  look.context = static_cast<int>(settings.context * kShareOfRoom) - settings.max_tokens -
+                 static_cast<int>(own);
+  asked.turns = MessagesOf(look, settings.tools, most_turns);
+  if (settings.tools) {
+    asked.tools = TurnTools(last);
+    asked.from_tools = TurnOfTools;
+  } else {
+    asked.schema = TurnSchema(last);
+  }
+
+  std::optional<Turn> taken;
+  Reasoned reasoned = asker_.Ask(
+      asked,
+      [&](const Json& json) -> absl::Status {
+        GALEN_ASSIGN_OR_RETURN(Turn turn, TurnOf(json));
+        if (last && !turn.calls.empty()) {
+          return absl::InvalidArgumentError("nothing more can be asked for: give the verdicts");
+        }
+        GALEN_RETURN_IF_ERROR(CheckLabels(turn));
+        taken = std::move(turn);
+        return absl::OkStatus();
+      },
+      deadline);
+  v1::InvestigateAnswer answer;
+  if (reasoned.fallback() == Reasoned::NONE) {
+    AddSteps(look, reasoned);
+    for (ToolCall& call : taken->calls) {
+      call.set_refused(RefusalOf(call, look));
+      *answer.add_calls() = std::move(call);
+    }
+    for (const Opinion& opinion : taken->opinions) {
+      *answer.add_verdicts() = VerdictOf(opinion, look);
+    }
+    if (look.shown.QuotesOnlyWhatStands(taken->explanation)) {
+      answer.set_explanation(taken->explanation);
+    }
+    for (galen::v1::Suggestion& suggestion : taken->suggestions) {
+      suggestion.set_title(
+          absl::StrCat(suggestion.title(), " (an idea of the model ", look.model, ")"));
+      *answer.add_suggestions() = std::move(suggestion);
+    }
+    answer.set_concluded(answer.calls().empty());
+  } else {
+    answer.set_ended(WhyEnded(reasoned));
+  }
+  *answer.mutable_reasoned() = std::move(reasoned);
+  return answer;
+}
+
+}  // namespace galen::reasoner::llm

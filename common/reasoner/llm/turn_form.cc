@@ -1,0 +1,380 @@
+#include "common/reasoner/llm/turn_form.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/reasoner/llm/forms.h"
+#include "common/reasoner/llm/schema.h"
+
+namespace galen::reasoner::llm {
+namespace {
+
+using galen::v1::ModelVerdict;
+using galen::v1::ToolCall;
+
+constexpr std::size_t kMostNamed = 256;  // of an artefact, a check, a label
+constexpr std::size_t kMostText = 200;   // a pattern, a query
+constexpr std::size_t kMostOpinion = 400;
+constexpr std::size_t kMostQuote = 400;
+constexpr std::size_t kMostExplanation = 900;
+constexpr std::size_t kMostSuggestions = 3;
+constexpr std::size_t kMostTitle = 120;
+constexpr std::size_t kMostRationale = 240;
+constexpr std::size_t kMostSteps = 4;
+constexpr std::size_t kMostStep = 200;
+constexpr std::size_t kMostChecks = 4;  // of one call
+
+// A tool by the arguments it takes: of what, of which node, with which text, from which line.
+struct ToolSpec {
+  const char* name;
+  const char* says;
+  const char* of;  // what `of` is called among tools of the protocol; null: it takes none
+  bool node;
+  const char* text;  // the same of `text`
+  bool line;
+};
+constexpr ToolSpec kTools[] = {
+    {"list_artefacts", "What there is to read: the report, logs, what was captured of machines",
+     nullptr, false, nullptr, false},
+    {"read_lines", "Lines of an artefact, from a line on", "artefact", false, nullptr, true},
+    {"search",
+     "Lines that a pattern (RE2, any case) matches, of one artefact or, without one, of all",
+     "artefact", false, "pattern", false},
+    {"show_check", "What a check said, with its raw excerpt", "check", true, nullptr, false},
+    {"run_checks", "Run passive checks that have not run, named by comma", "checks", false, nullptr,
+     false},
+    {"compare_nodes", "One finding of a check, side by side for all nodes", "check", false,
+     "finding", false},
+    {"search_history", "Past incidents that resemble a text", nullptr, false, "query", false},
+    {"search_taxonomy", "Root causes that a text speaks for", nullptr, false, "query", false},
+    {"read_taxonomy", "What a label means, what shows it and what excludes it", "label", false,
+     nullptr, false},
+};
+constexpr char kConclude[] = "conclude";
+
+Json Integer() { return {{"type", "integer"}}; }
+
+Json QuotesSchema() {
+  return ListOf(
+      Object(
+          {{"of", TextSchema(kMostNamed)}, {"line", Integer()}, {"quote", TextSchema(kMostQuote)}}),
+      kMostCitations);
+}
+
+Json VerdictsSchema() {
+  return ListOf(Object({{"label", TextSchema(kMostNamed)},
+                        {"citations", QuotesSchema()},
+                        {"reason", TextSchema(kMostOpinion)},
+                        {"verdict", OneOf({"confirm", "reject", "open"})},
+                        {"node", TextSchema(kMostNamed)},
+                        {"device", TextSchema(kMostNamed)}}),
+                kMostVerdicts);
+}
+
+Json SuggestionsSchema() {
+  return ListOf(Object({{"title", TextSchema(kMostTitle)},
+                        {"rationale", TextSchema(kMostRationale)},
+                        {"steps", ListOf(TextSchema(kMostStep), kMostSteps)}}),
+                kMostSuggestions);
+}
+
+Json CallsSchema() {
+  std::set<std::string> names;
+  for (const ToolSpec& tool : kTools) names.insert(tool.name);
+  return ListOf(Object({{"tool", OneOf(names)},
+                        {"of", TextSchema(kMostNamed)},
+                        {"node", TextSchema(kMostNamed)},
+                        {"text", TextSchema(kMostText)},
+                        {"line", Integer()}}),
+                kMostCalls);
+}
+
+absl::StatusOr<std::int64_t> LineOf(const Json& object) {
+  const auto line = object.find("line");
+  if (line == object.end() || line->is_null()) return 0;
+  if (!line->is_number_integer()) {
+    return absl::InvalidArgumentError("\"line\" must be a whole number");
+  }
+  return std::clamp<std::int64_t>(line->get<std::int64_t>(), 0, std::int64_t{1} << 40);
+}
+
+absl::StatusOr<ToolCall> CallOf(const Json& json) {
+  std::set<std::string> names;
+  for (const ToolSpec& tool : kTools) names.insert(tool.name);
+  GALEN_ASSIGN_OR_RETURN(const std::string tool, ChoiceOf(json, "tool", names));
+  GALEN_ASSIGN_OR_RETURN(const std::string of, TextOf(json, "of", kMostNamed, true));
+  GALEN_ASSIGN_OR_RETURN(const std::string node, TextOf(json, "node", kMostNamed, true));
+  GALEN_ASSIGN_OR_RETURN(const std::string text, TextOf(json, "text", kMostText, true));
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t line, LineOf(json));
+  ToolCall call;
+  if (tool == "list_artefacts") call.mutable_list_artefacts();
+  if (tool == "read_lines") {
+    call.mutable_read_lines()->set_artefact(of);
+    call.mutable_read_lines()->set_line(line);
+  }
+  if (tool == "search") {
+    call.mutable_search()->set_artefact(of);
+    call.mutable_search()->set_pattern(text);
+  }
+  if (tool == "show_check") {
+    call.mutable_show_check()->set_check(of);
+    call.mutable_show_check()->set_node(node);
+  }
+  if (tool == "run_checks") {
+    std::size_t count = 0;
+    for (absl::string_view name : absl::StrSplit(of, absl::ByAnyChar(", "), absl::SkipEmpty())) {
+      if (++count > kMostChecks) break;
+      call.mutable_run_checks()->add_checks(std::string(name));
+    }
+    call.mutable_run_checks();
+  }
+  if (tool == "compare_nodes") {
+    call.mutable_compare_nodes()->set_check(of);
+    call.mutable_compare_nodes()->set_finding(text);
+  }
+  if (tool == "search_history") call.mutable_search_history()->set_query(text);
+  if (tool == "search_taxonomy") call.mutable_search_taxonomy()->set_query(text);
+  if (tool == "read_taxonomy") call.mutable_read_taxonomy()->set_label(of);
+  return call;
+}
+
+// The inverse of CallOf().
+Json JsonOf(const ToolCall& call) {
+  const auto json = [](const char* tool, const std::string& of, const std::string& node,
+                       const std::string& text, std::int64_t line) {
+    return Json{{"tool", tool}, {"of", of}, {"node", node}, {"text", text}, {"line", line}};
+  };
+  switch (call.call_case()) {
+    case ToolCall::kReadLines:
+      return json("read_lines", call.read_lines().artefact(), "", "", call.read_lines().line());
+    case ToolCall::kSearch:
+      return json("search", call.search().artefact(), "", call.search().pattern(), 0);
+    case ToolCall::kShowCheck:
+      return json("show_check", call.show_check().check(), call.show_check().node(), "", 0);
+    case ToolCall::kRunChecks:
+      return json("run_checks", absl::StrJoin(call.run_checks().checks(), ", "), "", "", 0);
+    case ToolCall::kCompareNodes:
+      return json("compare_nodes", call.compare_nodes().check(), "", call.compare_nodes().finding(),
+                  0);
+    case ToolCall::kSearchHistory:
+      return json("search_history", "", "", call.search_history().query(), 0);
+    case ToolCall::kSearchTaxonomy:
+      return json("search_taxonomy", "", "", call.search_taxonomy().query(), 0);
+    case ToolCall::kReadTaxonomy:
+      return json("read_taxonomy", call.read_taxonomy().label(), "", "", 0);
+    default:
+      return json("list_artefacts", "", "", "", 0);
+  }
+}
+
+absl::StatusOr<Opinion> OpinionOf(const Json& json) {
+  Opinion opinion;
+  GALEN_ASSIGN_OR_RETURN(opinion.label, TextOf(json, "label", kMostNamed));
+  GALEN_ASSIGN_OR_RETURN(const std::string verdict,
+                         ChoiceOf(json, "verdict", {"confirm", "reject", "open"}));
+  opinion.outcome = verdict == "confirm"  ? ModelVerdict::CONFIRMED
+                    : verdict == "reject" ? ModelVerdict::REJECTED
+                                          : ModelVerdict::OPEN;
+  GALEN_ASSIGN_OR_RETURN(opinion.node, TextOf(json, "node", kMostNamed, true));
+  GALEN_ASSIGN_OR_RETURN(opinion.device, TextOf(json, "device", kMostNamed, true));
+  GALEN_ASSIGN_OR_RETURN(opinion.text, TextOf(json, "reason", kMostOpinion));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<Json> quotes,
+                         ObjectsOf(json, "citations", kMostCitations));
+  for (const Json& each : quotes) {
+    Opinion::Quote quote;
+    GALEN_ASSIGN_OR_RETURN(quote.of, TextOf(each, "of", kMostNamed));
+    GALEN_ASSIGN_OR_RETURN(quote.line, LineOf(each));
+    GALEN_ASSIGN_OR_RETURN(quote.text, TextOf(each, "quote", kMostQuote));
+    opinion.quotes.push_back(std::move(quote));
+  }
+  return opinion;
+}
+
+absl::StatusOr<galen::v1::Suggestion> SuggestionOf(const Json& json) {
+  galen::v1::Suggestion suggestion;
+  GALEN_ASSIGN_OR_RETURN(*suggestion.mutable_title(), TextOf(json, "title", kMostTitle));
+  GALEN_ASSIGN_OR_RETURN(*suggestion.mutable_rationale(),
+                         TextOf(json, "rationale", kMostRationale, true));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> steps,
+                         TextsOf(json, "steps", kMostStep, kMostSteps));
+  for (const std::string& step : steps) suggestion.add_steps(step);
+  return suggestion;
+}
+
+// A list that may be left out.
+absl::StatusOr<std::vector<Json>> Listed(const Json& answer, absl::string_view name,
+                                         std::size_t most) {
+  if (!answer.contains(std::string(name))) return std::vector<Json>();
+  return ObjectsOf(answer, name, most);
+}
+
+Json ParsedArguments(const std::string& text) {
+  const absl::StatusOr<Json> parsed = ParseObject(text.empty() ? "{}" : text);
+  return parsed.ok() ? *parsed : Json::object();
+}
+
+std::string TextIn(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end()) return "";
+  if (found->is_string()) return found->get<std::string>();
+  if (!found->is_array()) return "";
+  std::vector<std::string> parts;
+  for (const Json& part : *found) {
+    if (part.is_string()) parts.push_back(part.get<std::string>());
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace
+
+Json TurnSchema(bool last) {
+  Json members = Json::object();
+  members["calls"] = CallsSchema();
+  if (last) members["calls"]["maxItems"] = 0;
+  members["verdicts"] = VerdictsSchema();
+  members["explanation"] = TextSchema(kMostExplanation);
+  members["suggestions"] = SuggestionsSchema();
+  return WithThoughts(std::move(members));
+}
+
+Json EmptyTurn() {
+  return {{"thoughts", NoThoughts()},
+          {"calls", Json::array()},
+          {"verdicts", Json::array()},
+          {"explanation", ""},
+          {"suggestions", Json::array()}};
+}
+
+std::vector<galen::llm::Tool> TurnTools(bool last) {
+  std::vector<galen::llm::Tool> tools;
+  for (const ToolSpec& tool : kTools) {
+    if (last) break;
+    Json parameters = Json::object();
+    if (tool.of != nullptr) parameters[tool.of] = TextSchema(kMostNamed);
+    if (tool.node) parameters["node"] = TextSchema(kMostNamed);
+    if (tool.text != nullptr) parameters[tool.text] = TextSchema(kMostText);
+    if (tool.line) parameters["line"] = Integer();
+    tools.push_back({tool.name, tool.says, Dump(Object(std::move(parameters)))});
+  }
+  tools.push_back({kConclude, "The verdicts, once enough was seen",
+                   Dump(Object({{"verdicts", VerdictsSchema()},
+                                {"explanation", TextSchema(kMostExplanation)},
+                                {"suggestions", SuggestionsSchema()}}))});
+  return tools;
+}
+
+Json TurnOfTools(const galen::llm::ChatAnswer& answer) {
+  Json turn = EmptyTurn();
+  turn["thoughts"]["proposition"] = answer.text;
+  for (const galen::llm::ToolUse& use : answer.tool_uses) {
+    const Json arguments = ParsedArguments(use.arguments);
+    if (use.name == kConclude) {
+      for (const char* part : {"verdicts", "explanation", "suggestions"}) {
+        if (arguments.contains(part)) turn[part] = arguments[part];
+      }
+      continue;
+    }
+    Json call = {{"tool", use.name}, {"of", ""}, {"node", ""}, {"text", ""}, {"line", 0}};
+    for (const ToolSpec& tool : kTools) {
+      if (use.name != tool.name) continue;
+      if (tool.of != nullptr) call["of"] = TextIn(arguments, tool.of);
+      if (tool.node) call["node"] = TextIn(arguments, "node");
+      if (tool.text != nullptr) call["text"] = TextIn(arguments, tool.text);
+      if (tool.line && arguments.contains("line")) call["line"] = arguments["line"];
+    }
+    if (turn["calls"].size() < kMostCalls) turn["calls"].push_back(std::move(call));
+  }
+  return turn;
+}
+
+absl::StatusOr<Turn> TurnOf(const Json& answer) {
+  Turn turn;
+  GALEN_ASSIGN_OR_RETURN(const std::vector<Json> calls, Listed(answer, "calls", kMostCalls));
+  for (const Json& each : calls) {
+    GALEN_ASSIGN_OR_RETURN(ToolCall call, CallOf(each));
+    turn.calls.push_back(std::move(call));
+  }
+  if (!turn.calls.empty()) return turn;  // what it says besides is not its last word
+  GALEN_ASSIGN_OR_RETURN(const std::vector<Json> verdicts,
+                         ObjectsOf(answer, "verdicts", kMostVerdicts));
+  for (const Json& each : verdicts) {
+    GALEN_ASSIGN_OR_RETURN(Opinion opinion, OpinionOf(each));
+    turn.opinions.push_back(std::move(opinion));
+  }
+  GALEN_ASSIGN_OR_RETURN(turn.explanation, TextOf(answer, "explanation", kMostExplanation, true));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<Json> suggestions,
+                         Listed(answer, "suggestions", kMostSuggestions));
+  for (const Json& each : suggestions) {
+    GALEN_ASSIGN_OR_RETURN(galen::v1::Suggestion suggestion, SuggestionOf(each));
+    if (!suggestion.title().empty()) turn.suggestions.push_back(std::move(suggestion));
+  }
+  return turn;
+}
+
+Json JsonOf(const galen::v1::InvestigationTurn& turn) {
+  Json json = EmptyTurn();
+  json.erase("thoughts");
+  for (const ToolCall& call : turn.calls()) json["calls"].push_back(JsonOf(call));
+  for (const ModelVerdict& verdict : turn.verdicts()) {
+    Json citations = Json::array();
+    for (const galen::v1::Citation& each : verdict.citations()) {
+      citations.push_back(
+          Json{{"of", each.artefact()}, {"line", each.line()}, {"quote", each.quote()}});
+    }
+    json["verdicts"].push_back({{"label", verdict.label()},
+                                {"citations", std::move(citations)},
+                                {"reason", verdict.text()},
+                                {"verdict", verdict.outcome() == ModelVerdict::CONFIRMED ? "confirm"
+                                            : verdict.outcome() == ModelVerdict::REJECTED ? "reject"
+                                                                                          : "open"},
+                                {"node", verdict.node()},
+                                {"device", verdict.device()}});
+  }
+  json["explanation"] = turn.explanation();
+  return json;
+}
+
+std::string UseId(int turn, int call) { return absl::StrCat("t", turn, "c", call); }
+
+std::vector<galen::llm::ToolUse> UsesOf(const galen::v1::InvestigationTurn& turn, int number) {
+  std::vector<galen::llm::ToolUse> uses;
+  for (const ToolCall& call : turn.calls()) {
+    const Json json = JsonOf(call);
+    Json arguments = Json::object();
+    for (const ToolSpec& tool : kTools) {
+      if (json["tool"] != tool.name) continue;
+      if (tool.of != nullptr) arguments[tool.of] = json["of"];
+      if (tool.node) arguments["node"] = json["node"];
+      if (tool.text != nullptr) arguments[tool.text] = json["text"];
+      if (tool.line) arguments["line"] = json["line"];
+    }
+    uses.push_back({UseId(number, static_cast<int>(uses.size()) + 1),
+                    json["tool"].get<std::string>(), Dump(arguments)});
+  }
+  if (uses.empty()) {
+    Json said = JsonOf(turn);
+    said.erase("calls");
+    uses.push_back({UseId(number, 1), kConclude, Dump(said)});
+  }
+  return uses;
+}
+
+std::string DescribeCall(const ToolCall& call) {
+  const Json json = JsonOf(call);
+  std::string text = json["tool"].get<std::string>();
+  for (const char* part : {"of", "node", "text"}) {
+    const std::string value = json[part].get<std::string>();
+    if (!value.empty()) absl::StrAppend(&text, " ", value);
+  }
+  if (const auto line = json["line"].get<std::int64_t>(); line > 0) {
+    absl::StrAppend(&text, " from line ", line);
+  }
+  return text;
+}
+
+}  // namespace galen::reasoner::llm

@@ -1,0 +1,256 @@
+#include "services/conclusion/model_verdicts.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/knowledge/rules.h"
+#include "common/reasoner/llm/contradiction.h"
+#include "services/conclusion/causes.h"
+
+namespace galen::conclusion {
+namespace {
+
+using galen::v1::Cause;
+using galen::v1::Citation;
+using galen::v1::Hypothesis;
+using galen::v1::ModelVerdict;
+using galen::v1::Reason;
+using galen::v1::Report;
+using galen::v1::Verdict;
+
+constexpr int kMostSuspects = 3;
+
+const Hypothesis* FindJudged(const v1::ConcludeRequest& request, const std::string& label) {
+  const auto found = std::find_if(request.hypotheses().begin(), request.hypotheses().end(),
+                                  [&](const Hypothesis& each) { return each.label() == label; });
+  return found == request.hypotheses().end() ? nullptr : &*found;
+}
+
+// A defining rule of its label is true of a finding that its verdict rests on.
+bool IsDefined(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
+               const std::string& label) {
+  const Hypothesis* const hypothesis = FindJudged(request, label);
+  const knowledge::v1::Label* const leaf = knowledge.FindLabel(label);
+  if (hypothesis == nullptr || leaf == nullptr) return false;
+  for (const Reason& reason : hypothesis->verdict().reasons()) {
+    if (reason.direction() != Reason::SUPPORTS || !reason.has_finding()) continue;
+    for (const std::string& id : reason.evidence_ids()) {
+      const auto& results = request.evidence().results();
+      const auto result = std::find_if(results.begin(), results.end(),
+                                       [&](const auto& each) { return each.id() == id; });
+      if (result == results.end()) continue;
+      for (const knowledge::v1::Rule& rule : leaf->confirm()) {
+        if (rule.defining() && rule.check() == result->check() &&
+            rule.finding() == reason.finding().name() &&
+            knowledge::Compare(rule, reason.finding(), *result) == knowledge::Truth::kTrue) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+// The evidence that a line is of, where it is of some.
+std::string EvidenceIdOf(const v1::ConcludeRequest& request, const Citation& citation) {
+  for (const auto& result : request.evidence().results()) {
+    if (result.id() == citation.artefact()) return result.id();
+  }
+  for (const auto& signal : request.evidence().summary().signals()) {
+    if (signal.source() == citation.artefact() && signal.first_line() == citation.line()) {
+      return signal.id();
+    }
+  }
+  return "";
+}
+
+Cause CauseOf(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
+              const ModelVerdict& verdict) {
+  Hypothesis named;
+  named.set_label(verdict.label());
+  Cause cause = MakeCause(knowledge, named);
+  cause.set_explanation(verdict.text());
+  cause.set_probability(verdict.probability());
+  cause.set_judged_by(verdict.model());
+  *cause.mutable_citations() = verdict.citations();
+  if (!verdict.node().empty()) {
+    galen::v1::Device& device = *cause.add_devices();
+    device.set_node(verdict.node());
+    device.set_device(verdict.device());
+  }
+  std::set<std::string> ids;
+  for (const Citation& citation : verdict.citations()) {
+    std::string id = EvidenceIdOf(request, citation);
+    if (!id.empty() && ids.insert(id).second) cause.add_evidence_ids(std::move(id));
+  }
+  return cause;
+}
+
+// Puts a cause before the suspects, those of the same label apart.
+void PutFirst(Cause cause, Report& report) {
+  std::vector<Cause> suspects = {std::move(cause)};
+  for (Cause& each : *report.mutable_suspects()) {
+    if (each.label() != suspects.front().label() &&
+        suspects.size() < static_cast<std::size_t>(kMostSuspects)) {
+      suspects.push_back(std::move(each));
+    }
+  }
+  report.mutable_suspects()->Assign(suspects.begin(), suspects.end());
+}
+
+// What is named among the suspects is not told once more as undecided or ruled out.
+void TellOnce(const std::string& label, Report& report) {
+  for (auto* causes : {report.mutable_undecided(), report.mutable_ruled_out()}) {
+    causes->erase(std::remove_if(causes->begin(), causes->end(),
+                                 [&](const Cause& each) { return each.label() == label; }),
+                  causes->end());
+  }
+}
+
+// What the built-in reasoner confirmed stands as a suspect beside what the model judged.
+void TakeConfirmationBack(Report& report) {
+  std::vector<Cause> causes(report.other_causes().begin(), report.other_causes().end());
+  causes.insert(causes.begin(), report.primary_cause());
+  report.clear_primary_cause();
+  report.clear_other_causes();
+  report.clear_secondary_effects();
+  report.set_outcome(Report::NO_CAUSE_CONFIRMED);
+  for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) PutFirst(*cause, report);
+}
+
+std::string NameOf(const Cause& cause) {
+  return cause.title().empty() ? cause.label() : cause.title();
+}
+
+}  // namespace
+
+void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
+                   Report& report) {
+  std::vector<ModelVerdict*> standing;
+  for (const ModelVerdict& given : request.model_verdicts()) {
+    ModelVerdict& verdict = *report.add_model_verdicts();
+    verdict = given;
+    const Hypothesis* const judged = FindJudged(request, given.label());
+    if (verdict.objection().empty() && verdict.outcome() == ModelVerdict::CONFIRMED &&
+        judged != nullptr) {
+      const std::string fact =
+          reasoner::llm::Contradiction(knowledge, request.evidence(), judged->verdict());
+      if (!fact.empty()) verdict.set_objection(absl::StrCat("a fact excludes it: ", fact));
+    }
+    if (!verdict.objection().empty()) {
+      verdict.set_effect(absl::StrCat("counts for nothing: ", verdict.objection()));
+      // What it cites beside what does not stand is no more than that.
+      verdict.clear_citations();
+      verdict.clear_text();
+      continue;
+    }
+    verdict.set_effect("shown beside the answer");
+    standing.push_back(&verdict);
+  }
+  if (standing.empty()) return;
+  report.set_model_explanation(request.model_explanation());
+
+  const auto find = [&](ModelVerdict::Outcome outcome, const std::string& label) -> ModelVerdict* {
+    const auto found = std::find_if(standing.begin(), standing.end(), [&](ModelVerdict* each) {
+      return each->outcome() == outcome && each->label() == label;
+    });
+    return found == standing.end() ? nullptr : *found;
+  };
+  std::vector<ModelVerdict*> named;  // causes of the taxonomy that the model confirms
+  for (ModelVerdict* each : standing) {
+    if (each->outcome() == ModelVerdict::CONFIRMED && !each->label().empty()) named.push_back(each);
+  }
+
+  if (report.has_primary_cause()) {
+    const std::string primary = report.primary_cause().label();
+    if (ModelVerdict* same = find(ModelVerdict::CONFIRMED, primary); same != nullptr) {
+      same->set_effect("agrees with the built-in reasoner");
+      *report.mutable_primary_cause()->mutable_citations() = same->citations();
+    }
+    ModelVerdict* const against = find(ModelVerdict::REJECTED, primary);
+    std::vector<ModelVerdict*> others;
+    for (ModelVerdict* each : named) {
+      const bool known =
+          std::any_of(report.other_causes().begin(), report.other_causes().end(),
+                      [&](const Cause& cause) { return cause.label() == each->label(); });
+      if (each->label() != primary && !known) others.push_back(each);
+    }
+    const bool overruled =
+        against != nullptr && !others.empty() && !IsDefined(knowledge, request, primary);
+    if (!overruled) {
+      if (against != nullptr) {
+        against->set_effect("the built-in reasoner leads, whose cause is proven");
+        report.add_notes(absl::StrCat("The model ", against->model(), " disagrees: it rejects \"",
+                                      NameOf(report.primary_cause()),
+                                      "\". The built-in reasoner leads here"));
+      }
+      for (auto other = others.rbegin(); other != others.rend(); ++other) {
+        (*other)->set_effect("named beside the confirmed cause");
+        TellOnce((*other)->label(), report);
+        PutFirst(CauseOf(knowledge, request, **other), report);
+      }
+      return;
+    }
+    report.add_notes(absl::StrCat("The built-in reasoner confirmed \"",
+                                  NameOf(report.primary_cause()), "\" and the model ",
+                                  against->model(),
+                                  " rejects it with citations that stand. No defining fact "
+                                  "decides, so nothing is confirmed"));
+    against->set_effect("takes the confirmation back");
+    TakeConfirmationBack(report);
+    named = others;
+  }
+
+  const std::string presumed = report.presumed_cause().label();
+  if (named.empty()) {
+    ModelVerdict* const against =
+        presumed.empty() ? nullptr : find(ModelVerdict::REJECTED, presumed);
+    if (against != nullptr) {
+      against->set_effect("takes the presumption away");
+      report.add_notes(absl::StrCat("The built-in reasoner presumes \"",
+                                    NameOf(report.presumed_cause()), "\" and the model ",
+                                    against->model(), " rejects it with citations that stand"));
+      report.clear_presumed_cause();
+    }
+    return;
+  }
+  if (!presumed.empty() && presumed != named.front()->label()) {
+    report.add_notes(absl::StrCat("The built-in reasoner would presume \"",
+                                  NameOf(report.presumed_cause()),
+                                  "\"; the model leads, as no cause is proven"));
+  }
+  for (auto each = named.rbegin(); each != named.rend(); ++each) {
+    PutFirst(CauseOf(knowledge, request, **each), report);
+    (*each)->set_effect("named among the suspects");
+    TellOnce((*each)->label(), report);
+  }
+  named.front()->set_effect("leads: presumed");
+  *report.mutable_presumed_cause() = report.suspects(0);
+}
+
+std::string HeadlineOfModel(const Report& report) {
+  if (report.presumed_cause().judged_by().empty()) {
+    for (const ModelVerdict& verdict : report.model_verdicts()) {
+      if (report.has_primary_cause() || report.has_presumed_cause() || !verdict.label().empty() ||
+          verdict.outcome() != ModelVerdict::CONFIRMED || !verdict.objection().empty() ||
+          verdict.text().empty()) {
+        continue;
+      }
+      return absl::StrCat(
+          "No cause confirmed; a cause that the taxonomy does not have, in the words "
+          "of the model ",
+          verdict.model(), ": ", verdict.text());
+    }
+    return "";
+  }
+  return absl::StrCat("No cause confirmed; judged by the model ",
+                      report.presumed_cause().judged_by(),
+                      ", not proven by a check: ", NameOf(report.presumed_cause()));
+}
+
+}  // namespace galen::conclusion

@@ -1,0 +1,32 @@
+#ifndef SERVICES_CONCLUSION_MODEL_VERDICTS_H_
+#define SERVICES_CONCLUSION_MODEL_VERDICTS_H_
+
+#include "common/knowledge/knowledge.h"
+#include "galen/conclusion/v1/conclusion.pb.h"
+#include "galen/v1/diagnosis.pb.h"
+
+namespace galen::conclusion {
+
+// Lets what a language model judged count, in a report that holds the built-in reasoner's causes.
+// The rule who leads:
+//
+// 1. Where a defining fact proves the built-in reasoner's cause, that leads, whatever a model says.
+// 2. Where the built-in reasoner confirmed a cause otherwise, that leads too, unless the model
+//    rejects it and confirms another one, both with citations that stand: then nothing is
+//    confirmed, the model's cause is presumed and the other one is a suspect. Two that disagree
+//    convict nobody.
+// 3. Where nothing is confirmed, the cause that the model confirms is presumed. Where it confirms
+//    none and rejects what the built-in reasoner presumes, nothing is presumed.
+//
+// So a model names causes and takes presumptions away; it convicts nobody, and nothing is repaired
+// on its word. A verdict that does not stand, or whose cause a fact excludes, counts for nothing.
+// Each verdict of the report says what became of it. Pure.
+void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
+                   galen::v1::Report& report);
+
+// The headline of a report whose presumed cause a model judged; "" of any other.
+std::string HeadlineOfModel(const galen::v1::Report& report);
+
+}  // namespace galen::conclusion
+
+#endif  // SERVICES_CONCLUSION_MODEL_VERDICTS_H_

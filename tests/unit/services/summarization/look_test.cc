@@ -1,0 +1,141 @@
+#include "services/summarization/look.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "fakes.h"
+#include "tests/testing/status_matchers.h"
+
+namespace galen::summarization {
+namespace {
+
+using ::galen::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A bundle of one machine with a log beside it, and what nobody may read.
+class LookTest : public ::testing::Test {
+ protected:
+  LookTest() {
+    secret_ = directory_.Write("secret.txt", "the key of another tenant\n");
+    directory_.Write("b/logs/train.log", "step 1\nNCCL WARN timeout\nstep 2\n");
+    directory_.Write("b/nodes/n1/commands.yaml",
+                     "- {argv: [dmesg, --time-format, iso], exit: 0, stdout: c/1.txt}\n"
+                     "- {argv: [cat, x], exit: 0, stdout: ../../../secret.txt}\n");
+    directory_.Write("b/nodes/n1/c/1.txt", "2025-05-01T10:00:00,000000+00:00 NVRM: Xid 79\n");
+    directory_.Write("b/nodes/n1/rootfs/proc/meminfo", "MemTotal: 1 kB\n");
+    const std::string rootfs = directory_.path() + "/b/nodes/n1/rootfs";
+    std::filesystem::create_symlink(secret_, rootfs + "/proc/link");
+    std::filesystem::create_directory_symlink(directory_.path(), rootfs + "/up");
+    request_.mutable_incident()->set_bundle(directory_.path() + "/b");
+    request_.mutable_incident()->set_description("It stopped.\nNCCL says timeout.");
+    galen::v1::LogSource& log = *request_.mutable_incident()->add_logs();
+    log.set_path("train.log");
+    log.set_node("n1");
+    galen::v1::CheckResult& result = *request_.mutable_evidence()->add_results();
+    result.set_id("gpu.ecc@n1");
+    result.set_check("gpu.ecc");
+    result.set_node("n1");
+    result.set_status(galen::v1::CheckResult::FAIL);
+    result.set_message("a timeout of the memory");
+  }
+
+  galen::v1::ToolResult Shown() {
+    const auto response = Look(request_, {}, clock_, absl::Now() + absl::Minutes(1));
+    EXPECT_TRUE(response.ok()) << response.status();
+    request_.clear_calls();
+    return response.ok() && response->results_size() == 1 ? response->results(0)
+                                                          : galen::v1::ToolResult();
+  }
+  galen::v1::ToolResult Read(const std::string& artefact, int line = 1) {
+    auto& call = *request_.add_calls()->mutable_read_lines();
+    call.set_artefact(artefact);
+    call.set_line(line);
+    return Shown();
+  }
+  galen::v1::ToolResult Search(const std::string& artefact, const std::string& pattern) {
+    auto& call = *request_.add_calls()->mutable_search();
+    call.set_artefact(artefact);
+    call.set_pattern(pattern);
+    return Shown();
+  }
+
+  const TestDirectory directory_;
+  std::string secret_;
+  v1::LookRequest request_;
+  const SystemClock clock_;
+};
+
+TEST_F(LookTest, ListsWhatThereIsAndReadsItByThoseNames) {
+  request_.add_calls()->mutable_list_artefacts();
+  const std::string list = Shown().DebugString();
+  for (const char* name : {"report", "train.log", "n1: dmesg --time-format iso"}) {
+    EXPECT_THAT(list, HasSubstr(name));
+  }
+  const galen::v1::ToolResult log = Read("train.log", 2);
+  ASSERT_EQ(log.lines_size(), 2);
+  EXPECT_EQ(log.lines(0).quote(), "NCCL WARN timeout");
+  EXPECT_EQ(log.lines(0).line(), 2);
+  EXPECT_EQ(log.lines(0).node(), "n1");
+  const galen::v1::ToolResult kernel = Read("n1: dmesg --time-format iso");
+  ASSERT_EQ(kernel.lines_size(), 1);
+  EXPECT_TRUE(kernel.lines(0).has_time());
+  EXPECT_EQ(Read("n1: /proc/meminfo").lines(0).quote(), "MemTotal: 1 kB");
+  EXPECT_EQ(Read("report", 2).lines(0).quote(), "NCCL says timeout.");
+}
+
+TEST_F(LookTest, OpensNothingByAnyOtherName) {
+  for (const std::string& name :
+       {secret_, std::string("../secret.txt"), std::string("../../secret.txt"),
+        std::string("n1: cat x"), std::string("n1: /proc/link"), std::string("n1: /up/secret.txt"),
+        std::string("n1: /../../../../secret.txt"), std::string("/etc/passwd"), std::string()}) {
+    const galen::v1::ToolResult shown = Read(name);
+    EXPECT_THAT(shown.lines(), IsEmpty()) << name;
+  }
+  EXPECT_THAT(Search("", "key of another").DebugString(), Not(HasSubstr("tenant")));
+}
+
+TEST_F(LookTest, SearchesEverythingThatIsListedAndWhatChecksSaid) {
+  const galen::v1::ToolResult found = Search("", "TIMEOUT");
+  std::vector<std::string> artefacts;
+  for (const auto& line : found.lines()) artefacts.push_back(line.artefact());
+  EXPECT_THAT(artefacts, ::testing::ElementsAre("report", "train.log", "gpu.ecc@n1"));
+  EXPECT_EQ(Search("train.log", "step [0-9]").lines_size(), 2);
+  // What is no pattern means itself.
+  EXPECT_EQ(Search("train.log", "step (").text(), "No line matches.");
+  EXPECT_THAT(Search("train.log", "").text(), HasSubstr("empty"));
+}
+
+TEST_F(LookTest, IsBoundedWhateverAFileHolds) {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&text, "timeout ", std::string(900, 'x'), "\n");
+  directory_.Write("b/logs/train.log", text);
+  EXPECT_LT(Read("train.log").ByteSizeLong(), 16'000u);
+  const galen::v1::ToolResult found = Search("train.log", "timeout");
+  EXPECT_LT(found.ByteSizeLong(), 16'000u);
+  EXPECT_THAT(found.text(), HasSubstr("more lines match"));
+  // A pattern that makes others try for ever takes the time of its text.
+  EXPECT_THAT(Search("train.log", "(x+x+)+y").text(), HasSubstr("No line matches"));
+}
+
+TEST_F(LookTest, RefusesCallsThatReadNoArtefact) {
+  request_.add_calls()->mutable_run_checks()->add_checks("gpu.burn");
+  EXPECT_THAT(Look(request_, {}, clock_, absl::Now() + absl::Minutes(1)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not read artefacts")));
+}
+
+TEST_F(LookTest, ReadsNoBundleOutsideOfItsRoots) {
+  request_.add_calls()->mutable_list_artefacts();
+  EXPECT_THAT(Look(request_, {directory_.path() + "/other"}, clock_, absl::Now() + absl::Minutes(1)),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("--log_root")));
+}
+
+}  // namespace
+}  // namespace galen::summarization
