@@ -36,6 +36,8 @@ class Planner {
                                               absl::Time deadline) const;
 
  private:
+  absl::Status CheckQuestion(const galen::v1::Question& question, bool loads) const;
+
   const knowledge::Knowledge& knowledge_;
   const reasoner::Reasoner& reasoner_;
 };
