@@ -59,7 +59,7 @@ BENCHMARK(BM_RecognisePaste)->ArgName("prompts")->Arg(0)->Arg(1)->Unit(benchmark
 
 void BM_ScanPaste(benchmark::State& state) {
   const Text text = Pasted(state.range(0) != 0);
-  const std::unique_ptr<logs::Scanner> scanner =
+  const std::unique_ptr<const logs::Scanner> scanner =
       logs::Scanner::Create({Base().signals().begin(), Base().signals().end()}, "").value();
   for (auto _ : state) {
     logs::LogScan scan(*scanner, {});

@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "common/base/json_depth.h"
@@ -23,25 +21,6 @@ template <typename Json = nlohmann::json>
 Json ParseJson(absl::string_view text, const JsonLimits& limits = {}) {
   if (!JsonKeepsTo(limits, text)) return Json(Json::value_t::discarded);
   return Json::parse(text.begin(), text.end(), nullptr, false);
-}
-
-// The same for what decides who may do what: nothing, too, where parsers disagree, which is a name
-// that an object has twice.
-inline nlohmann::json ParseStrictJson(absl::string_view text, const JsonLimits& limits = {}) {
-  using nlohmann::json;
-  if (!JsonKeepsTo(limits, text)) return json(json::value_t::discarded);
-  bool twice = false;
-  std::vector<std::set<std::string>> names;
-  const auto look = [&](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) names.emplace_back();
-    if (event == json::parse_event_t::object_end && !names.empty()) names.pop_back();
-    if (event == json::parse_event_t::key && !names.empty()) {
-      twice = !names.back().insert(parsed.get<std::string>()).second || twice;
-    }
-    return !twice;
-  };
-  json value = json::parse(text.begin(), text.end(), look, /*allow_exceptions=*/false);
-  return twice ? json(json::value_t::discarded) : value;
 }
 
 inline const nlohmann::json* At(const nlohmann::json& value,

@@ -362,8 +362,7 @@ double Against(const Case& the_case, const Belief& belief) {
   for (const auto& [check, weight] : absent) sum += weight;
   double refuted = 0;
   for (const Entry& entry : belief.opposing) {
-    const double base = BaseOf(the_case.rates.Of(*entry.rule), kRefutedBase, kGuessedRefutations);
-    refuted += std::min(-kLeastRefuted, std::log(kRefutedThough / base));
+    refuted += RefutedBy(the_case, *entry.rule);
   }
   return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
 }
@@ -444,6 +443,55 @@ Belief Weigh(const Case& the_case, const Label& leaf, absl::string_view node) {
   belief.observations = collector.Take();
   belief.log_odds = LogOdds(the_case, belief);
   return belief;
+}
+
+Prospect ProspectOf(const Case& the_case, const Rule& confirm) {
+  Kind kind = kEvidence;
+  const knowledge::v1::Check* check = the_case.knowledge.FindCheck(confirm.check());
+  const knowledge::v1::FindingSpec* spec =
+      the_case.knowledge.FindFinding(confirm.check(), confirm.finding());
+  const bool has_limits =
+      check != nullptr && std::any_of(check->findings().begin(), check->findings().end(),
+                                      [](const auto& each) { return each.has_abnormal(); });
+  const bool limited = spec != nullptr && (spec->has_abnormal() || spec->type() == "event");
+  if (IsGeneral(confirm.check()) || (has_limits && !limited)) kind = kContext;
+  if (confirm.with_size() > 0) kind = kConditional;
+  if (confirm.context()) kind = kContext;
+  if (confirm.defining()) kind = kDefining;
+  const Rate all = the_case.rates.Of(confirm, /*on_some=*/false);
+  const Rate some = the_case.rates.Of(confirm, /*on_some=*/true);
+  double base = BaseOf({all.seen + some.seen, all.asked}, kind.base, kGuessedIncidents);
+  if (confirm.context()) base = std::max(base, kLeastOfContext);
+  Prospect prospect;
+  prospect.if_cause = 1 - (1 - base) * (1 - kind.strength);
+  prospect.otherwise = base;
+  prospect.weight = WeightOf(kind.strength, base);
+  prospect.if_absent = std::log(1 - kind.strength * kSeenIfThere);
+  return prospect;
+}
+
+Prospect ProspectOfMessages() {
+  Prospect prospect;
+  prospect.if_cause = 1 - (1 - kStrongMessage.base) * (1 - kStrongMessage.strength);
+  prospect.otherwise = kStrongMessage.base;
+  prospect.weight = WeightOf(kStrongMessage.strength, kStrongMessage.base);
+  return prospect;
+}
+
+double RefutedBy(const Case& the_case, const Rule& refute) {
+  const double base = BaseOf(the_case.rates.Of(refute), kRefutedBase, kGuessedRefutations);
+  return std::min(-kLeastRefuted, std::log(kRefutedThough / base));
+}
+
+double AddedBy(double weight, const Belief& belief, Witness witness) {
+  std::vector<Observation> more = belief.observations;
+  Observation seen;
+  seen.witness = witness;
+  seen.weight = weight;
+  const auto place = std::find_if(more.begin(), more.end(),
+                                  [&](const Observation& each) { return each.weight < weight; });
+  more.insert(place, seen);
+  return Sum(more) - Sum(belief.observations);
 }
 
 Beliefs::Beliefs(const Case& the_case) : case_(the_case) {

@@ -72,6 +72,22 @@ struct Belief {
 // Weigh() and the class are pure; a Beliefs refers to its Case.
 Belief Weigh(const Case& the_case, const knowledge::v1::Label& leaf, absl::string_view node);
 
+// What an observation that nobody has made yet would tell, by the same model.
+struct Prospect {
+  double if_cause = 0;   // probability of seeing it beside the cause
+  double otherwise = 0;  // and beside any other one
+  double weight = 0;     // logarithm of odds for the cause, once it is seen
+  double if_absent = 0;  // the same once it was looked for and is not there; 0 or below
+};
+// Of a confirm rule that cannot be told yet.
+Prospect ProspectOf(const Case& the_case, const knowledge::v1::Rule& confirm);
+// Of any decisive or strong message of the leaf, in a log that was not given.
+Prospect ProspectOfMessages();
+// Logarithm of odds that a refute rule takes once it is true.
+double RefutedBy(const Case& the_case, const knowledge::v1::Rule& refute);
+// What a further observation of one witness adds to those that it has made already.
+double AddedBy(double weight, const Belief& belief, Witness witness);
+
 class Beliefs {
  public:
   // A cause this probable is proven.

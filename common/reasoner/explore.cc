@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/reasoner/explained.h"
+#include "common/reasoner/questions.h"
 #include "common/reasoner/wording.h"
 
 namespace galen::reasoner {
@@ -152,6 +153,7 @@ v1::ExploreAnswer Explore(const Case& the_case, const v1::ExploreQuestion& quest
     suggestion.add_steps("Add the kernel log of the nodes under suspicion");
     suggestion.add_steps("Name the nodes, when it began, and what changed before");
   }
+  AddQuestions(the_case, question, answer);
   return answer;
 }
 

@@ -3,7 +3,11 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -66,7 +70,60 @@ void Draw(const v1::Report& report, const std::string& file, Console& console) {
   }
 }
 
+// How it goes on.
+void TellName(const v1::Diagnosis& diagnosis, Console& console) {
+  console.out << "\nIt is " << diagnosis.name();
+  if (diagnosis.state() == v1::Diagnosis::AWAITING_FEEDBACK) {
+    console.out << "; answer with: galen feedback " << diagnosis.name() << " ...";
+  }
+  console.out << '\n';
+}
+
+// One line: words, or the name of a file with an output. Nothing: the person has had enough.
+std::optional<v1::SubmitFeedbackRequest> AskForAnswer(const std::string& name, Console& console) {
+  console.out << "\nYour answer: words, or the name of a file (Enter to stop) " << std::flush;
+  std::string answer;
+  if (!std::getline(console.in, answer)) return std::nullopt;
+  const std::string said(absl::StripAsciiWhitespace(answer));
+  if (said.empty()) return std::nullopt;
+  v1::SubmitFeedbackRequest request;
+  request.set_name(name);
+  std::ifstream file(said, std::ios::binary);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(said, ignored) || !file) {
+    request.set_text(answer);
+    return request;
+  }
+  v1::LogSource& log = *request.mutable_evidence()->add_logs();
+  log.set_path(said);
+  log.set_kind(v1::LogSource::JOB);
+  log.set_content(std::string(std::istreambuf_iterator<char>(file), {}));
+  return request;
+}
+
 }  // namespace
+
+absl::StatusOr<v1::Diagnosis> FollowDiagnosis(DiagnosisApi& api, const std::string& name,
+                                              std::int64_t after, bool silent, Console& console) {
+  LiveProgress progress(console, silent);
+  std::int64_t seen = after;
+  for (;;) {
+    const absl::Status watched = api.Watch(name, seen, [&](const v1::DiagnosisEvent& event) {
+      seen = event.sequence();
+      progress.Show(event);
+    });
+    progress.Clear();
+    if (!watched.ok()) return watched;
+    absl::StatusOr<v1::Diagnosis> diagnosis = api.Get(name);
+    if (!diagnosis.ok()) return diagnosis;
+    // Somebody else told it more meanwhile, or the store lost its end, which is done again.
+    if (diagnosis->state() != v1::Diagnosis::PENDING &&
+        diagnosis->state() != v1::Diagnosis::RUNNING) {
+      return diagnosis;
+    }
+    seen = std::min(seen, diagnosis->last_sequence());
+  }
+}
 
 ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
                   const DiagnoseArguments& arguments, Console& console) {
@@ -81,29 +138,17 @@ ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
     return ExitCodeOf(diagnosis.status());
   }
   const std::string name = diagnosis->name();
-  std::int64_t seen = 0;
   // A drawing is for another program: nothing else goes to standard output.
   const bool drawn =
       arguments.show_reasoning.has_value() && *arguments.show_reasoning != ReasoningForm::kText;
-  LiveProgress progress(console, arguments.json || drawn);
+  std::int64_t seen = 0;
   for (;;) {
-    const absl::Status watched = api.Watch(name, seen, [&](const v1::DiagnosisEvent& event) {
-      seen = event.sequence();
-      progress.Show(event);
-    });
-    progress.Clear();
-    if (watched.ok()) diagnosis = api.Get(name);
-    const absl::Status status = watched.ok() ? diagnosis.status() : watched;
-    if (!status.ok()) {
-      TellError(status, console);
-      return ExitCodeOf(status);
+    diagnosis = FollowDiagnosis(api, name, seen, arguments.json || drawn, console);
+    if (!diagnosis.ok()) {
+      TellError(diagnosis.status(), console);
+      return ExitCodeOf(diagnosis.status());
     }
-    // Somebody else told it more meanwhile, or the store lost its end, which is done again.
-    if (diagnosis->state() == v1::Diagnosis::PENDING ||
-        diagnosis->state() == v1::Diagnosis::RUNNING) {
-      seen = std::min(seen, diagnosis->last_sequence());
-      continue;
-    }
+    seen = diagnosis->last_sequence();
     if (arguments.json) break;
     if (diagnosis->state() == v1::Diagnosis::FAILED) {
       console.err << "galen: " << diagnosis->error().message() << std::endl;
@@ -111,14 +156,11 @@ ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,
     }
     if (drawn) break;
     console.out << '\n' << ReportText(*diagnosis, arguments.verbose, console.terminal);
+    if (arguments.stored && !console.may_ask) TellName(*diagnosis, console);
     if (diagnosis->state() != v1::Diagnosis::AWAITING_FEEDBACK || !console.may_ask) break;
-    console.out << "\nWhat else do you know? (Enter to stop) " << std::flush;
-    std::string answer;
-    if (!std::getline(console.in, answer) || absl::StripAsciiWhitespace(answer).empty()) break;
-    v1::SubmitFeedbackRequest feedback;
-    feedback.set_name(name);
-    feedback.set_text(answer);
-    if (const auto accepted = api.SubmitFeedback(feedback); !accepted.ok()) {
+    const std::optional<v1::SubmitFeedbackRequest> feedback = AskForAnswer(name, console);
+    if (!feedback.has_value()) break;
+    if (const auto accepted = api.SubmitFeedback(*feedback); !accepted.ok()) {
       TellError(accepted.status(), console);
       return ExitCodeOf(accepted.status());
     }

@@ -1,12 +1,14 @@
 #ifndef SERVICES_CLI_DIAGNOSE_H_
 #define SERVICES_CLI_DIAGNOSE_H_
 
+#include <cstdint>
 #include <istream>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "galen/v1/incident.pb.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/cli/exit_code.h"
@@ -28,6 +30,8 @@ struct DiagnoseArguments {
   std::string end;       // the same
   std::string baseline;  // "START,END": a time that was as it should be; ""
   std::string svg;       // file for the picture of numbers over time; "": none
+  std::string keep_in;   // folder where what was given is kept; "": only meanwhile
+  bool stored = false;   // the diagnosis is there afterwards: it can be answered by name
   bool here = false;     // the logs are of this machine
   bool verbose = false;  // the report with all that was ruled out and left undecided
   bool json = false;
@@ -42,6 +46,11 @@ struct Console {
   Terminal terminal;     // of `out`
   bool may_ask = false;  // a person sits there
 };
+
+// Tells the progress of a diagnosis after event `after`, unless `silent`, and gives it once it is
+// over or waits for a person.
+absl::StatusOr<v1::Diagnosis> FollowDiagnosis(DiagnosisApi& api, const std::string& name,
+                                              std::int64_t after, bool silent, Console& console);
 
 // Creates the diagnosis, tells its progress, and prints the report, or the Diagnosis as JSON.
 ExitCode Diagnose(DiagnosisApi& api, const v1::Incident& incident,

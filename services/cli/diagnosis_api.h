@@ -20,6 +20,9 @@ class DiagnosisApi {
   virtual absl::StatusOr<v1::Diagnosis> Get(const std::string& name) = 0;
   virtual absl::StatusOr<v1::Diagnosis> SubmitFeedback(
       const v1::SubmitFeedbackRequest& request) = 0;
+  virtual absl::StatusOr<v1::ListDiagnosesResponse> List(
+      const v1::ListDiagnosesRequest& request) = 0;
+  virtual absl::StatusOr<v1::Diagnosis> Escalate(const v1::EscalateDiagnosisRequest& request) = 0;
   // Gives every event after `after_sequence` in order, until the diagnosis ends or awaits
   // feedback. A lost connection is taken up again where it broke; when the store lost events that
   // were given, those after `after_sequence` are given anew, as they are done again.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -236,6 +237,18 @@ bool SpeaksOf(const intake::Recognised& recognised, const std::string& own_name)
 }
 
 // A bundle of its own, to which evidence can be added.
+// A new folder below `directory`, which is made where it is missing.
+absl::StatusOr<std::string> PlaceIn(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  std::string place = absl::StrCat(directory, "/given-XXXXXX");
+  if (error || mkdtemp(place.data()) == nullptr) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(directory, ": what was given cannot be kept there; see who may write to it"));
+  }
+  return absl::StrCat(place, "/bundle");
+}
+
 absl::Status CopyBundle(const host::Bundle& bundle, const std::string& directory) {
   std::error_code error;
   fs::copy(bundle.root(), directory, fs::copy_options::recursive | fs::copy_options::copy_symlinks,
@@ -252,6 +265,14 @@ absl::Status CopyBundle(const host::Bundle& bundle, const std::string& directory
 std::string OwnHostName() {
   char name[256] = "";
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+std::string DefaultStore() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state != nullptr && *state != '\0') return absl::StrCat(state, "/galen/galen.db");
+  if (home != nullptr && *home != '\0') return absl::StrCat(home, "/.local/state/galen/galen.db");
+  return "galen.db";
 }
 
 std::string EvidenceBeside(const std::string& store) {
@@ -290,8 +311,13 @@ absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
       intake::IsOnlyWords(recognised) && std::all_of(texts.begin(), texts.end(), IsSentence);
   const bool here =
       bundle == nullptr && (sentences || arguments.here || SpeaksOf(recognised, own_name));
-  GALEN_ASSIGN_OR_RETURN(gathered.directory, host::TemporaryDirectory::Create());
-  const std::string directory = gathered.directory->path() + "/bundle";
+  std::string directory;
+  if (arguments.keep_in.empty()) {
+    GALEN_ASSIGN_OR_RETURN(gathered.directory, host::TemporaryDirectory::Create());
+    directory = gathered.directory->path() + "/bundle";
+  } else {
+    GALEN_ASSIGN_OR_RETURN(directory, PlaceIn(arguments.keep_in));
+  }
   if (bundle != nullptr) {
     GALEN_RETURN_IF_ERROR(CopyBundle(*bundle, directory));
     // What was said now is the report; the bundle's own words come behind it.

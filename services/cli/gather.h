@@ -29,6 +29,9 @@ absl::StatusOr<std::vector<intake::Text>> GatherTexts(const DiagnoseArguments& a
 // The name of this machine; "" where it has none.
 std::string OwnHostName();
 
+// Where `galen up` keeps its diagnoses.
+std::string DefaultStore();
+
 // Where `galen up` keeps what was pasted: beside its diagnoses.
 std::string EvidenceBeside(const std::string& store);
 

@@ -234,6 +234,7 @@ struct LocalMesh::Parts {
     };
     orchestrator_options.owner = options.owner;
     orchestrator_options.strategy = options.strategy;
+    orchestrator_options.tests = options.tests;
     if (options.log) {
       orchestrator_options.on_news = [](absl::string_view news) { log::Info(news); };
       orchestrator_options.on_problem = [](absl::string_view diagnosis,
@@ -396,6 +397,14 @@ absl::StatusOr<v1::Diagnosis> LocalMesh::SubmitFeedback(const v1::SubmitFeedback
     }
   }
   return parts_->orchestrator->SubmitFeedback(request);
+}
+
+absl::StatusOr<v1::ListDiagnosesResponse> LocalMesh::List(const v1::ListDiagnosesRequest& request) {
+  return parts_->orchestrator->List(request);
+}
+
+absl::StatusOr<v1::Diagnosis> LocalMesh::Escalate(const v1::EscalateDiagnosisRequest& request) {
+  return parts_->orchestrator->Escalate(request);
 }
 
 absl::Status LocalMesh::Watch(const std::string& name, std::int64_t after_sequence,

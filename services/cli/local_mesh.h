@@ -51,6 +51,8 @@ class LocalMesh final : public DiagnosisApi {
     // Files that are the logs of the job on this machine, for the checks that read logs.
     std::vector<std::string> job_logs;
     std::string strategy = "tiered";  // of diagnoses that name none
+    // Who may let a test load a device.
+    orchestrator::TestPolicy tests = orchestrator::TestPolicy::kApproved;
     // The site's knowledge directory: what a person confirms becomes a proposal there; "" nowhere.
     std::string site;
     // Take up changes of the knowledge's files, and tell of each version that is taken or refused.
@@ -73,6 +75,8 @@ class LocalMesh final : public DiagnosisApi {
   absl::StatusOr<v1::Diagnosis> Create(const v1::CreateDiagnosisRequest& request) override;
   absl::StatusOr<v1::Diagnosis> Get(const std::string& name) override;
   absl::StatusOr<v1::Diagnosis> SubmitFeedback(const v1::SubmitFeedbackRequest& request) override;
+  absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest& request) override;
+  absl::StatusOr<v1::Diagnosis> Escalate(const v1::EscalateDiagnosisRequest& request) override;
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override;
 

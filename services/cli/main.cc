@@ -30,7 +30,6 @@
 #include "services/cli/checks.h"
 #include "services/cli/checks_doc.h"
 #include "services/cli/diagnose.h"
-#include "services/cli/feedback.h"
 #include "services/cli/gather.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
@@ -51,6 +50,7 @@ struct Arguments {
   std::string listen = "127.0.0.1:50050";
   std::vector<std::string> roots;
   std::string default_strategy{orchestrator::kDefaultStrategy};
+  std::string tests = "approved";
   double drain_grace = 20;
   bool json = false;
   std::string bundle;
@@ -64,7 +64,6 @@ struct Arguments {
   CaptureArguments capture;
   NewBundleArguments create;
   AddArguments add;
-  FeedbackArguments feedback;
   std::string site;
   std::string history;
   std::string prometheus;
@@ -76,15 +75,6 @@ struct Arguments {
   std::string show_reasoning;
   rpc::SecurityOptions security;
 };
-
-// Where `galen up` keeps its diagnoses.
-std::string DefaultStore() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  if (state != nullptr && *state != '\0') return absl::StrCat(state, "/galen/galen.db");
-  if (home != nullptr && *home != '\0') return absl::StrCat(home, "/.local/state/galen/galen.db");
-  return "galen.db";
-}
 
 ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
   const auto refuse = [&](const absl::Status& status) {
@@ -127,8 +117,12 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     if (const absl::Status loaded = options.Load(); !loaded.ok()) return refuse(loaded);
     const auto kinds = intake::Kinds::Compile(options.loaded->base());
     if (!kinds.ok()) return refuse(kinds.status());
+    if (!arguments.store.empty()) {
+      diagnose.keep_in = EvidenceBeside(arguments.store);
+      options.evidence = diagnose.keep_in;
+    }
     absl::StatusOr<Gathered> made =
-        GatherIncident(arguments.diagnose, *texts, bundle.get(), **kinds, OwnHostName());
+        GatherIncident(diagnose, *texts, bundle.get(), **kinds, OwnHostName());
     if (!made.ok()) return refuse(made.status());
     gathered = *std::move(made);
     options.job_logs = gathered.job_logs;
@@ -146,30 +140,8 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
   const char* parent = std::getenv("TRACEPARENT");
   const trace::Scope scope(
       {trace::Parse(parent == nullptr ? "" : parent).value_or(trace::Context()), ""});
+  diagnose.stored = !arguments.store.empty() || !arguments.diagnose.server.empty();
   return Diagnose(*api, gathered.incident, diagnose, console);
-}
-
-ExitCode RunFeedback(const Arguments& arguments, Console& console) {
-  FeedbackArguments feedback = arguments.feedback;
-  feedback.site = arguments.site;
-  if (!feedback.server.empty()) {
-    const auto remote = ConnectTo(feedback.server, arguments.security);
-    if (remote.ok()) return SendFeedback(**remote, feedback, console);
-    console.err << "galen: " << remote.status().message() << std::endl;
-    return ExitCodeOf(remote.status());
-  }
-  LocalMesh::Options options;
-  options.knowledge = arguments.knowledge;
-  options.store = arguments.store.empty() ? DefaultStore() : arguments.store;
-  // Not that of a `galen up` on that store, which keeps what it runs.
-  options.owner = OwnerIn(options.store, "galen feedback", absl::StrCat(getpid()));
-  options.site = arguments.site;
-  const absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
-  if (!mesh.ok()) {
-    console.err << "galen: " << mesh.status().message() << std::endl;
-    return ExitCodeOf(mesh.status());
-  }
-  return SendFeedback(**mesh, feedback, console);
 }
 
 ExitCode RunUp(const Arguments& arguments, Console& console) {
@@ -180,6 +152,7 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
   options.roots = arguments.roots;
   options.evidence = EvidenceBeside(options.store);
   options.strategy = arguments.default_strategy;
+  options.tests = *orchestrator::ParseTestPolicy(arguments.tests);
   options.history = arguments.history;
   options.prometheus = arguments.prometheus;
   options.prometheus_key_file = arguments.prometheus_key_file;
@@ -412,6 +385,12 @@ int Main(int argc, char** argv) {
   up->add_option("--bundle-root", arguments.roots,
                  "Read bundles and logs only below this directory; may be given again")
       ->type_name("DIR");
+  up->add_option("--tests", arguments.tests,
+                 "Who may let a test load a device (docs/dialogue.md): approved: a person, each; "
+                 "idle: also the site, on GPUs that no process uses; never: nobody")
+      ->check(CLI::IsMember({"never", "approved", "idle"}))
+      ->type_name("POLICY")
+      ->capture_default_str();
   up->add_option("--strategy", arguments.default_strategy,
                  "How diagnoses are searched that name no strategy themselves")
       ->type_name("NAME")
@@ -454,23 +433,9 @@ int Main(int argc, char** argv) {
         ->type_name("FILE|URL");
   }
 
-  CLI::App* feedback = app.add_subcommand("feedback", "Tell a diagnosis what is known");
-  feedback->add_option("diagnosis", arguments.feedback.name, "Its name")->required();
-  feedback->add_option("--text", arguments.feedback.text, "What is new, or what was seen and done");
-  feedback->add_option("--confirm", arguments.feedback.confirm, "The cause that you established")
-      ->type_name("LABEL");
-  feedback->add_option("--by", arguments.feedback.by, "Who confirms it")->type_name("NAME");
-  feedback->add_option("--server", arguments.feedback.server, "The mesh that holds the diagnosis")
-      ->type_name("HOST:PORT");
-  feedback->add_option("--store", arguments.store, "File or Redis that holds the diagnosis")
-      ->type_name("FILE|URL");
-  with_knowledge(feedback);
-  for (CLI::App* command : {up, feedback}) {
-    command
-        ->add_option("--site", arguments.site,
-                     "The site's knowledge directory: what is confirmed is proposed there")
-        ->type_name("DIR");
-  }
+  up->add_option("--site", arguments.site,
+                 "The site's knowledge directory: what is confirmed is proposed there")
+      ->type_name("DIR");
 
   CLI::App* checks = app.add_subcommand("checks", "What can be examined, and examine it");
   checks->require_subcommand(1);
@@ -550,7 +515,7 @@ int Main(int argc, char** argv) {
       ->type_name("NAME=VALUE");
   add->add_option("command", arguments.add.command, "After --: the command as it was run");
 
-  for (CLI::App* command : {diagnose, up, feedback, run, watch}) {
+  for (CLI::App* command : {diagnose, up, run, watch}) {
     DeclareCertificates(*command, arguments.security);
   }
   up->add_option("--audit-log", arguments.security.audit_log,
@@ -572,7 +537,6 @@ int Main(int argc, char** argv) {
   if (const std::optional<ExitCode> code = tools.Run(console)) return *code;
   if (*diagnose) return RunDiagnose(arguments, console);
   if (*up) return RunUp(arguments, console);
-  if (*feedback) return RunFeedback(arguments, console);
   if (*watch) {
     return WatchNodes({arguments.knowledge, arguments.server, arguments.nodes, arguments.json,
                        arguments.security},

@@ -42,7 +42,11 @@ class RemoteApi final : public DiagnosisApi {
                 /*again=*/false);
   }
 
-  absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest& request) {
+  absl::StatusOr<v1::Diagnosis> Escalate(const v1::EscalateDiagnosisRequest& request) override {
+    return Call(request, request.name(), &v1::DiagnosisService::Stub::EscalateDiagnosis);
+  }
+
+  absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest& request) override {
     return Call(request, request.parent(), &v1::DiagnosisService::Stub::ListDiagnoses);
   }
 

@@ -178,6 +178,51 @@ void TellAnswer(const v1::Diagnosis& diagnosis, Page& page) {
   }
 }
 
+// What the last answer changed.
+void TellChanges(const v1::Report& report, Page& page) {
+  bool first = true;
+  for (const v1::Change& change : report.changes()) {
+    const bool contradiction = change.kind() == v1::Change::CONTRADICTION;
+    page.Line(first ? "Your answer" : "",
+              contradiction ? absl::StrCat("Contradiction: ", change.text()) : change.text(),
+              contradiction ? Colour::kYellow : Colour::kNone);
+    first = false;
+  }
+  if (!first) page.Blank();
+}
+
+// What would decide between the causes; with `verbose` what each answer would do to them.
+void TellQuestions(const v1::Report& report, bool verbose, Page& page) {
+  const auto tell = [&](absl::string_view heading,
+                        const google::protobuf::RepeatedPtrField<v1::Question>& questions) {
+    if (questions.empty()) return;
+    page.Blank();
+    int number = 0;
+    for (const v1::Question& question : questions) {
+      page.Line(number == 0 ? heading : "", absl::StrCat(number + 1, ". ", question.text()));
+      ++number;
+      if (question.loads()) {
+        page.Line("",
+                  absl::StrCat("   It loads the ", question.occupies(), " for ",
+                               question.cost().seconds(), " s: --allow ", question.id()),
+                  Colour::kDim);
+      }
+      for (const v1::Question::Answer& answer : question.answers()) {
+        if (!verbose) break;
+        std::vector<std::string> effects;
+        for (const v1::Question::Answer::Effect& effect : answer.effects()) {
+          effects.push_back(absl::StrCat(effect.title(), " ", PercentText(effect.before()), " → ",
+                                         PercentText(effect.after())));
+        }
+        page.Line("", absl::StrCat("   - ", answer.text(), ": ", absl::StrJoin(effects, "; ")),
+                  Colour::kDim);
+      }
+    }
+  };
+  tell("Please tell", report.questions());
+  tell("Tests", report.tests());
+}
+
 // What was read of what the reader gave, and what was not.
 void TellRead(const v1::Incident& incident, Page& page) {
   std::vector<std::string> read;
@@ -356,6 +401,7 @@ void TellRest(const v1::Report& report, Page& page) {
 std::string ReportText(const v1::Diagnosis& diagnosis, bool verbose, const Terminal& terminal) {
   const v1::Report& report = diagnosis.report();
   Page page(terminal);
+  TellChanges(report, page);
   TellAnswer(diagnosis, page);
   TellThroughput(report, page);
   TellExclusion(report.exclusion(), page);
@@ -368,6 +414,7 @@ std::string ReportText(const v1::Diagnosis& diagnosis, bool verbose, const Termi
       page.Line(i == 0 ? "Next" : "", absl::StrCat(i + 1, ". ", report.next_steps(i)));
     }
   }
+  TellQuestions(report, verbose, page);
   if (!diagnosis.incident().artefacts().empty()) {
     page.Blank();
     TellRead(diagnosis.incident(), page);

@@ -5,6 +5,7 @@
 #include "common/rpc/serve.h"
 #include "services/cli/advisor/advisor_command.h"
 #include "services/cli/certs/certs_command.h"
+#include "services/cli/dialogue/dialogue_command.h"
 #include "services/cli/eval/eval_command.h"
 #include "services/cli/kb/kb_command.h"
 #include "services/cli/keys/keys_command.h"
@@ -37,6 +38,11 @@ ToolCommands::ToolCommands(CLI::App& app) {
   };
   Add<AdvisorArguments>(app, &DeclareAdvisor, &RunAdvisor);
   Add<CertsArguments>(app, &DeclareCerts, &RunCerts);
+  Add<DialogueArguments>(app, &DeclareFeedback, plain(&RunFeedback));
+  Add<DialogueArguments>(app, &DeclareReopen, plain(&RunReopen));
+  Add<DialogueArguments>(app, &DeclareList, plain(&RunList));
+  Add<DialogueArguments>(app, &DeclareShow, plain(&RunShow));
+  Add<DialogueArguments>(app, &DeclareEscalate, plain(&RunEscalate));
   Add<KeysArguments>(app, &DeclareKeys, &RunKeys);
   Add<TicketsArguments>(app, &DeclareTickets, &RunTickets);
   Add<RepairsArguments>(app, &DeclareRepairs, &RunRepairs);

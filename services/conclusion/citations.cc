@@ -29,7 +29,10 @@ Evidence OfCheck(const CheckResult& result) {
   Evidence evidence;
   evidence.set_id(result.id());
   evidence.set_kind("check");
-  evidence.set_text(result.message());
+  evidence.set_text(result.told().empty()
+                        ? result.message()
+                        : absl::StrCat(result.message(), " (as ", result.told(), " gave it)"));
+  evidence.set_source(result.told());
   evidence.set_excerpt(result.excerpt());
   evidence.mutable_subject()->set_node(result.node());
   for (const auto& finding : result.findings()) {

@@ -16,6 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/spending/spending.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
+#include "services/conclusion/attachment.h"
 #include "services/conclusion/causes.h"
 #include "services/conclusion/citations.h"
 #include "services/conclusion/exclusion.h"
@@ -263,6 +264,8 @@ void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
     }
   }
   for (std::string& step : ToMeasure(request)) report.add_next_steps(std::move(step));
+  // Questions say it better: which of all, and what for.
+  if (!request.questions().empty()) return;
   for (std::string& step : ToCollect(knowledge, request, report))
     report.add_next_steps(std::move(step));
   for (const auto& suggestion : request.suggestions()) {
@@ -335,7 +338,14 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
   *report.mutable_checks() = CountChecks(request.evidence());
   report.set_knowledge_digest(knowledge_.digest());
   report.set_reasoner(std::string(reasoner_.name()));
-  report.set_ticket(WriteTicket(request, report));
+  if (!report.has_primary_cause()) {
+    *report.mutable_questions() = request.questions();
+    *report.mutable_tests() = request.tests();
+  }
+  *report.mutable_changes() = request.changes();
+  report.set_ticket(WriteTicket(request, report, Reader::kCustomer));
+  report.set_provider_ticket(WriteTicket(request, report, Reader::kProvider));
+  report.set_attachment(WriteAttachment(report));
   for (galen::v1::ReasoningStep& step : MakeReasoning(request, report, StepsByQuestion(reasoned))) {
     *response.add_reasoning() = std::move(step);
   }

@@ -58,7 +58,7 @@ std::string VariantOf(const v1::RunChecksRequest& request) {
   std::string variant =
       absl::StrCat(request.bundle(), "\n", TimeUtil::ToString(request.start_time()), "\n",
                    TimeUtil::ToString(request.end_time()), "\n", request.allow_intrusive(),
-                   request.allow_busy());
+                   request.allow_busy(), "\n", request.look());
   if (request.has_baseline()) {
     absl::StrAppend(&variant, "\n", request.baseline().ShortDebugString());
   }
@@ -180,10 +180,42 @@ absl::StatusOr<CheckRunner::Book> CheckRunner::BookFor(const std::set<std::strin
       "check \"", *missing, "\": not in the catalogue; `galen checks list` shows what there is"));
 }
 
+absl::StatusOr<v1::RunChecksRequest> CheckRunner::Everything(
+    const v1::RunChecksRequest& request) const {
+  if (request.bundle().empty()) {
+    return absl::InvalidArgumentError(
+        "everything: is for bundles, where a check reads what was captured; name the checks that a "
+        "machine is to run");
+  }
+  v1::ResolveNodesRequest question;
+  question.set_bundle(request.bundle());
+  GALEN_ASSIGN_OR_RETURN(const v1::ResolveNodesResponse nodes, FindNodes(question));
+  v1::RunChecksRequest all = request;
+  all.clear_everything();
+  *all.mutable_nodes() = nodes.nodes();
+  for (const knowledge::v1::Check& check : knowledge_.Get()->base().checks()) {
+    // Those ask others than the node.
+    if (check.off() || check.kind() == knowledge::v1::Check::PROMQL ||
+        check.kind() == knowledge::v1::Check::HISTORY) {
+      continue;
+    }
+    all.add_checks(check.name());
+  }
+  return all;
+}
+
 clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                                        clients::OnMessage<galen::v1::CheckResult> on_result,
                                        absl::AnyInvocable<void(absl::Status) &&> done,
                                        const std::shared_ptr<Flow>& flow) const {
+  if (request.everything()) {
+    const absl::StatusOr<v1::RunChecksRequest> all = Everything(request);
+    if (!all.ok()) {
+      std::move(done)(all.status());
+      return clients::NoCancel();
+    }
+    return Run(*all, deadline, std::move(on_result), std::move(done), flow, /*share=*/false);
+  }
   return Run(request, deadline, std::move(on_result), std::move(done), flow, /*share=*/false);
 }
 

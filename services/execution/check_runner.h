@@ -114,6 +114,8 @@ class CheckRunner {
   // diagnosis that began before a check was taken out still asks for it. INVALID_ARGUMENT names a
   // check that neither declares.
   absl::StatusOr<Book> BookFor(const std::set<std::string>& checks) const;
+  // The checks and nodes that "everything" stands for.
+  absl::StatusOr<v1::RunChecksRequest> Everything(const v1::RunChecksRequest& request) const;
   clients::Cancel Run(const v1::RunChecksRequest& request, absl::Time deadline,
                       clients::OnMessage<galen::v1::CheckResult> on_result,
                       absl::AnyInvocable<void(absl::Status) &&> done,

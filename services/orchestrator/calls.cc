@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
+#include "services/orchestrator/active_tests.h"
 #include "services/orchestrator/investigation.h"
 #include "services/orchestrator/outcomes.h"
 #include "services/orchestrator/requests.h"
@@ -119,6 +120,54 @@ clients::Cancel StartChecks(const Agents& agents, const State& state, const Effe
       });
 }
 
+clients::Cancel StartTold(const Agents& agents, const State& state, const Effect& effect,
+                          absl::Time deadline, const Patience& patience, OutcomeSink sink) {
+  return agents.execution.RunChecks(
+      ToldRequestOf(state), deadline,
+      [sink](v1::CheckResult result) {
+        sink([result = std::move(result)](
+                 const State& now) mutable { return ToldResultEvent(now, std::move(result)); },
+             false);
+      },
+      [effect, patience, sink](absl::Status status) {
+        if (!status.ok()) {
+          sink(Failure(effect, patience, std::move(status)), true);
+          return;
+        }
+        sink(
+            [effect](const State&) {
+              v1::DiagnosisEvent event;
+              event.mutable_checks_finished()->set_batch(effect.id);
+              return std::optional(std::move(event));
+            },
+            true);
+      });
+}
+
+// Of a stream of results: those that came, then how it ended.
+clients::Cancel StartTest(const Agents& agents, const State& state, const Effect& effect,
+                          absl::Time deadline, const Patience& patience, OutcomeSink sink) {
+  return agents.execution.RunChecks(
+      TestRequestOf(state, effect), deadline,
+      [effect, sink](v1::CheckResult result) {
+        sink([effect, result = std::move(result)](
+                 const State& now) mutable { return ResultEvent(now, effect, std::move(result)); },
+             false);
+      },
+      [effect, patience, sink](absl::Status status) {
+        sink(
+            [effect, patience,
+             status = std::move(status)](const State& now) -> std::optional<v1::DiagnosisEvent> {
+              if (!status.ok()) return CallFailedEvent(now, effect, status, patience);
+              if (TestRequestOf(now, effect).nodes().empty()) return std::nullopt;
+              return CallFailedEvent(now, effect,
+                                     absl::InternalError("execution ended without all results"),
+                                     patience);
+            },
+            true);
+      });
+}
+
 }  // namespace
 
 clients::Cancel StartCall(const Agents& agents, const State& state, const Effect& effect,
@@ -129,6 +178,10 @@ clients::Cancel StartCall(const Agents& agents, const State& state, const Effect
       break;
     case Effect::Kind::kChecks:
       return StartChecks(agents, state, effect, deadline, patience, std::move(sink));
+    case Effect::Kind::kTold:
+      return StartTold(agents, state, effect, deadline, patience, std::move(sink));
+    case Effect::Kind::kTest:
+      return StartTest(agents, state, effect, deadline, patience, std::move(sink));
     case Effect::Kind::kHistory:
       agents.planning.ProposeFromHistory(
           HistoryRequestOf(state), deadline,

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/orchestrator/look_again.h"
 #include "services/orchestrator/search_steps.h"
 #include "services/orchestrator/strategy.h"
 
@@ -47,6 +48,8 @@ Decision Decide(const State& state) {
       return {};
   }
   if (!state.round.summarized) return RequiredCall(state, Effect::Kind::kSummarize);
+
+  if (Decision decision = LookAgain(state); !decision.empty()) return decision;
 
   const Strategy* strategy = FindStrategy(state.strategy);
   if (strategy == nullptr) {

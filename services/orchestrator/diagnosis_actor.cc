@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/spending/spending.h"
+#include "services/orchestrator/active_tests.h"
 #include "services/orchestrator/decider.h"
 #include "services/orchestrator/outcomes.h"
 #include "services/orchestrator/retry.h"
@@ -21,9 +22,11 @@ constexpr absl::Duration kDeadlineGrace = absl::Seconds(5);
 
 absl::Duration TimeFor(Effect::Kind kind, const Options& options) {
   if (kind == Effect::Kind::kSummarize) return options.summary_timeout;
-  if (kind == Effect::Kind::kChecks) return options.checks_timeout;
   if (kind == Effect::Kind::kInvestigate || kind == Effect::Kind::kAtOnce) {
     return options.model_timeout;
+  }
+  if (kind == Effect::Kind::kChecks || kind == Effect::Kind::kTold || kind == Effect::Kind::kTest) {
+    return options.checks_timeout;
   }
   return options.call_timeout;
 }
@@ -215,6 +218,9 @@ void DiagnosisActor::Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEve
   event.set_sequence(state_.last_sequence + 1);
   *event.mutable_event_time() = ToTimestamp(core_->clock.Now());
   if (event.trace_id().empty()) event.set_trace_id(state_.trace_id);
+  if (event.has_explored() && core_->options.tests == TestPolicy::kNever) {
+    event.mutable_explored()->clear_tests();
+  }
   if (event.has_call_failed()) {
     const absl::string_view call = event.call_failed().call();
     core_->numbers.step_failures.Of(call.substr(0, call.find('/'))).Add();
@@ -233,8 +239,15 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
   const std::int64_t expected_last =
       state_.last_sequence - static_cast<std::int64_t>(events.size());
   Decision decision = Decide(state_);
-  while (!decision.events.empty()) {
-    for (v1::DiagnosisEvent& event : decision.events) Take(std::move(event), events);
+  for (;;) {
+    while (!decision.events.empty()) {
+      for (v1::DiagnosisEvent& event : decision.events) Take(std::move(event), events);
+      decision = Decide(state_);
+    }
+    // Stored with what it follows from, so that a crash finds both or none.
+    std::optional<v1::DiagnosisEvent> allowed = AllowByPolicy(state_, core_->options.tests);
+    if (!allowed.has_value()) break;
+    Take(*std::move(allowed), events);
     decision = Decide(state_);
   }
   if (events.empty()) return GoOn(decision.effects);

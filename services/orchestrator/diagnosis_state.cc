@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "common/spending/spending.h"
 #include "services/orchestrator/effect.h"
+#include "services/orchestrator/receive_answer.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -108,17 +109,25 @@ void ApplyScreened(State& state, const v1::Screened& screened) {
   ++state.round.screens;
   state.round.screened = screened;
   for (const v1::ProposedHypothesis& proposed : screened.hypotheses()) {
-    Propose(state, proposed, v1::Hypothesis::TAXONOMY);
+    Propose(state, proposed, v1::Hypothesis::SCREENING);
   }
 }
 
-void ApplyCheckCompleted(State& state, const v1::CheckResult& result) {
-  // The first result of a pair stands: a repeat, after a retry, is not counted again.
-  const auto [it, is_new] = state.results.try_emplace(result.id());
-  if (!is_new) return;
-  it->second = std::make_shared<v1::CheckResult>(result);
+void ApplyCheckCompleted(State& state, v1::CheckResult result) {
+  const bool told = !result.told().empty();
+  // Of a capture nobody knows here when it was made.
+  if (told || IsLive(state)) *result.mutable_observe_time() = state.update_time;
+  State::Results& results = told ? state.told_results : state.results;
+  const auto [it, is_new] = results.try_emplace(result.id());
+  // The first result of a pair stands: a repeat, after a retry, is not counted again. A later
+  // answer says more than one before.
+  if (!is_new && (!told || it->second->told() == result.told())) return;
+  it->second = std::make_shared<v1::CheckResult>(std::move(result));
+  const v1::CheckResult& taken = *it->second;
+  ++state.results_seen;
   state.batch_open = true;
-  if (state.node_set.count(result.node()) > 0) ++state.done[result.check()];
+  if (!told && state.node_set.count(taken.node()) > 0) ++state.done[taken.check()];
+  PutTogether(state, taken.id());
 }
 
 void ApplyRanked(State& state, const v1::ChildrenRanked& ranked) {
@@ -142,12 +151,37 @@ void ApplyRanked(State& state, const v1::ChildrenRanked& ranked) {
   state.round.known_causes[ranked.label()] = state.round.confirmed;
 }
 
+// A cause belongs to what found it, whatever named it first: the step that had it judged, or the
+// answer of the customer before this round.
+void BookConfirmed(const State& state, const std::string& batch, Tracked& tracked) {
+  const auto was_confirmed = [](const v1::Verdict& verdict) {
+    return verdict.outcome() == v1::Verdict::CONFIRMED;
+  };
+  v1::Hypothesis& hypothesis = tracked.hypothesis;
+  if (hypothesis.has_verdict() && was_confirmed(hypothesis.verdict())) return;
+  if (tracked.before.has_value() && was_confirmed(*tracked.before)) return;
+  const int round = state.round.number;
+  const auto is = [&](absl::string_view what) {
+    return batch == EffectId(Effect::Kind::kJudge, what, round);
+  };
+  if (round > 1) {
+    hypothesis.set_origin(v1::Hypothesis::EXPLORATION);
+  } else if (is(kHistoryBatch)) {
+    hypothesis.set_origin(v1::Hypothesis::HISTORY);
+  } else if (is(kCritiqueBatch)) {
+    hypothesis.set_origin(v1::Hypothesis::CRITIQUE);
+  } else if (state.round.screens > 0 && is(ScreenBatch(state.round.screens))) {
+    hypothesis.set_origin(v1::Hypothesis::SCREENING);
+  }
+}
+
 void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
   for (const v1::Verdict& verdict : given.verdicts()) {
     const auto it = state.index_of.find(verdict.label());
     if (it == state.index_of.end()) continue;
     Tracked& tracked = state.hypotheses[it->second];
-    tracked.judged_by = state.results.size();
+    if (verdict.outcome() == v1::Verdict::CONFIRMED) BookConfirmed(state, given.batch(), tracked);
+    tracked.judged_by = state.results_seen;
     v1::Hypothesis& hypothesis = tracked.hypothesis;
     *hypothesis.mutable_verdict() = verdict;
     hypothesis.set_status(StatusOf(verdict.outcome()));
@@ -202,31 +236,13 @@ void ApplyConcluded(State& state, const v1::Concluded& concluded) {
   state.report = concluded.report();
   state.reasoning.assign(concluded.reasoning().begin(), concluded.reasoning().end());
   state.round.concluded = true;
+  if (!state.dialogue.empty()) *state.dialogue.back().mutable_changes() = state.report.changes();
   if (state.lifecycle == v1::Diagnosis::ESCALATED) return;
   state.lifecycle = concluded.report().outcome() == v1::Report::CAUSE_CONFIRMED
                         ? v1::Diagnosis::SUCCEEDED
                         : v1::Diagnosis::AWAITING_FEEDBACK;
 }
 
-void ApplyFeedback(State& state, const v1::FeedbackReceived& feedback) {
-  if (!feedback.request_id().empty()) state.feedback_requests.insert(feedback.request_id());
-  if (!feedback.confirmed_label().empty()) {
-    v1::Confirmation confirmation;
-    confirmation.set_label(feedback.confirmed_label());
-    confirmation.set_by(feedback.confirmed_by());
-    confirmation.set_note(feedback.text());
-    *confirmation.mutable_time() = state.update_time;
-    state.confirmation = std::move(confirmation);
-    return;
-  }
-  state.feedback.push_back(feedback.text());
-  spending::BeginRound(state.spending);
-  Round next;
-  next.number = state.round.number + 1;
-  state.round = std::move(next);
-  state.belief.clear();
-  state.lifecycle = v1::Diagnosis::RUNNING;
-}
 
 void ApplyCallFailed(State& state, const v1::CallFailed& failed, absl::Time at) {
   CallRecord& call = state.round.calls[failed.call()];
@@ -270,6 +286,10 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
           EffectId(Effect::Kind::kChecks, kOpeningBatch, state.round.number)) {
         state.opening_finished = true;
       }
+      if (event.checks_finished().batch() ==
+          EffectId(Effect::Kind::kTold, "", state.round.number)) {
+        state.round.told_read = true;
+      }
       return;
     case v1::DiagnosisEvent::kScreened:
       return ApplyScreened(state, event.screened());
@@ -289,15 +309,19 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
       state.round.explored = true;
       state.round.suggestions.assign(event.explored().suggestions().begin(),
                                      event.explored().suggestions().end());
+      state.round.questions.assign(event.explored().questions().begin(),
+                                   event.explored().questions().end());
+      state.round.tests.assign(event.explored().tests().begin(), event.explored().tests().end());
       return;
     case v1::DiagnosisEvent::kConcluded:
       return ApplyConcluded(state, event.concluded());
     case v1::DiagnosisEvent::kFeedbackReceived:
-      return ApplyFeedback(state, event.feedback_received());
+      return ReceiveAnswer(state, event.feedback_received());
     case v1::DiagnosisEvent::kCallFailed:
       return ApplyCallFailed(state, event.call_failed(), ToTime(event.event_time()));
     case v1::DiagnosisEvent::kEscalated:
       state.lifecycle = v1::Diagnosis::ESCALATED;
+      state.escalation = event.escalated().reason();
       return;
     case v1::DiagnosisEvent::kCancelled:
       state.lifecycle = v1::Diagnosis::CANCELLED;
@@ -315,6 +339,8 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
 std::string ResultId(absl::string_view check, absl::string_view node) {
   return absl::StrCat(check, "@", node);
 }
+
+bool IsLive(const State& state) { return state.incident.bundle().empty(); }
 
 bool IsOver(const State& state) {
   switch (state.lifecycle) {

@@ -34,11 +34,18 @@ struct CallRecord {
   absl::Time failed_at = absl::InfinitePast();
 };
 
+// A test that loads devices of these nodes, and that an answer allowed.
+struct AllowedTest {
+  std::string check;
+  std::vector<std::string> nodes;
+};
+
 // One round of the search: feedback starts another, with nothing but the evidence and the
 // hypotheses kept.
 struct Round {
   int number = 1;
   bool summarized = false;
+  bool told_read = true;  // what came with the answer, by checks; true where nothing did
   bool history_proposed = false;
   std::vector<std::string> history;  // labels proposed from history
   bool history_confirmed = false;    // one of them was
@@ -60,6 +67,9 @@ struct Round {
   Investigation investigation;
   bool explored = false;
   std::vector<v1::Suggestion> suggestions;
+  std::vector<v1::Question> questions;  // for a person
+  std::vector<v1::Question> tests;      // that wait for permission
+  std::vector<AllowedTest> allowed;     // those that the answer before this round allowed
   bool concluded = false;
   std::map<std::string, CallRecord> calls;  // by effect id
   std::vector<std::string> notes;           // what limited the search, one sentence each
@@ -68,8 +78,15 @@ struct Round {
 // A hypothesis with what the search must know of it.
 struct Tracked {
   v1::Hypothesis hypothesis;
-  std::vector<std::string> checks;  // that decide it
-  std::size_t judged_by = 0;        // how many results there were when its verdict was given
+  std::vector<std::string> checks;    // that decide it
+  std::size_t judged_by = 0;          // how many results had come when its verdict was given
+  std::optional<v1::Verdict> before;  // the verdict that the last answer put in question
+};
+
+// What came with an answer of the customer and is more than words.
+struct Told {
+  std::string source;  // "feedback/2": what it is cited by
+  v1::Incident evidence;
 };
 
 // A diagnosis as the fold of its events: the same events give the same state, always.
@@ -90,7 +107,15 @@ struct State {
   std::vector<std::string> opening_checks;  // that run before anything is proposed
   bool opening_finished = true;             // they have, or there are none
   std::set<std::string> node_set;           // the same
-  std::map<std::string, std::shared_ptr<const v1::CheckResult>> results;  // by id
+  using Results = std::map<std::string, std::shared_ptr<const v1::CheckResult>>;  // by id
+  Results results;       // of this look at the machines, or of their capture
+  Results earlier;       // of looks before the last answer: nothing of them refutes
+  Results told_results;  // read from what the customer gave
+  // What all of them say together: what verdicts rest on.
+  Results evidence;
+  Results evidence_before;              // the same when the last answer came
+  std::size_t results_seen = 0;         // results of any kind, so far
+  std::set<std::string> active_checks;  // that ran by permission: never again without it
   // How many of `nodes` have a result of the check: lets a batch of any size be asked in no time.
   std::map<std::string, std::int64_t> done;
   bool batch_open = false;  // results came in since the last ChecksFinished
@@ -99,7 +124,10 @@ struct State {
   std::map<std::string, std::size_t> index_of;  // label to its place in `hypotheses`
   std::map<std::string, double> belief;         // inner labels: share of belief among all branches
 
-  std::vector<std::string> feedback;
+  std::vector<std::string> feedback;        // the words of each answer, oldest first
+  std::vector<v1::Exchange> dialogue;       // the same answers, whole
+  std::vector<Told> told;                   // what came with them
+  std::string escalation;                   // why it was given up, while it is
   std::set<std::string> feedback_requests;  // idempotency keys that were used
   std::optional<v1::Confirmation> confirmation;
   v1::Report report;  // of the last conclusion
@@ -119,7 +147,11 @@ void Apply(State& state, const v1::DiagnosisEvent& event);
 // Evidence id of a check result.
 std::string ResultId(absl::string_view check, absl::string_view node);
 
-// No event will follow: succeeded, failed, cancelled, or escalated with its report written.
+// Its checks look at machines as they are now, not at what was captured.
+bool IsLive(const State& state);
+
+// No event will follow unless somebody adds something: succeeded, failed, cancelled, or escalated
+// with its report written.
 bool IsOver(const State& state);
 // Over, or waiting for the customer: nobody needs to run it now.
 bool IsAtRest(const State& state);

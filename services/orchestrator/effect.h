@@ -18,6 +18,8 @@ struct Effect {
     kAtOnce,      // the likeliest causes by the texts and the history, in one question
     kListCauses,  // every root cause
     kChecks,
+    kTold,    // every check, over what came with an answer
+    kTest,    // a check that loads a device, by permission
     kScreen,  // what a few checks can tell next
     kRank,
     kJudge,
@@ -34,6 +36,7 @@ struct Effect {
   std::string id;
   std::string label;                // kRank: the inner label, "" is the root
   std::vector<std::string> checks;  // kChecks: those that miss a result
+  std::vector<std::string> nodes;   // kTest: those that it loads
   std::vector<std::string> labels;  // kJudge: the labels to judge; kChecks: those that it tests
   absl::Time not_before = absl::InfinitePast();  // a retry waits until then
 };

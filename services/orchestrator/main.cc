@@ -64,6 +64,10 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, strategy, "tiered",
           "How diagnoses are searched that name no strategy: direct, exhaustive, history, "
           "selfplay, taxonomy or tiered.");
+ABSL_FLAG(
+    std::string, tests, "approved",
+    "Who may let a test load a device (docs/dialogue.md): approved: a person, each; idle: also "
+    "the site, on GPUs that no process uses; never: nobody.");
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(15),
           "How long a diagnosis stays with an orchestrator that has gone silent.");
 ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question may take.");
@@ -130,6 +134,12 @@ absl::StatusOr<Options> OptionsFromFlags() {
                                      : std::filesystem::absolute(where, unknown).string());
   }
   options.strategy = absl::GetFlag(FLAGS_strategy);
+  const std::optional<TestPolicy> tests = ParseTestPolicy(absl::GetFlag(FLAGS_tests));
+  if (!tests.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tests ", absl::GetFlag(FLAGS_tests), ": is not never, approved or idle"));
+  }
+  options.tests = *tests;
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   if (options.lease_ttl < absl::Seconds(1)) {
     return absl::InvalidArgumentError("--lease_ttl: must be 1s or more");

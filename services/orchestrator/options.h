@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "galen/v1/diagnosis.pb.h"
+#include "services/orchestrator/active_tests.h"
 #include "services/orchestrator/retry.h"
 
 namespace galen::orchestrator {
@@ -32,6 +33,8 @@ struct Options {
   absl::Duration model_timeout = absl::Minutes(10);
   absl::Duration summary_timeout = absl::Minutes(10);
   absl::Duration checks_timeout = absl::Minutes(10);
+  // Who may let a test load a device.
+  TestPolicy tests = TestPolicy::kApproved;
   // How often a call to an agent is made.
   Patience patience;
   // How often the store is searched for diagnoses whose orchestrator is gone.

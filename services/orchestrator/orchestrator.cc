@@ -12,7 +12,9 @@
 #include "common/base/mutex.h"
 #include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
+#include "common/base/text.h"
 #include "common/trace/trace.h"
+#include "services/orchestrator/active_tests.h"
 #include "services/orchestrator/core.h"
 #include "services/orchestrator/diagnosis_actor.h"
 #include "services/orchestrator/strategy.h"
@@ -68,7 +70,67 @@ v1::DiagnosisEvent FeedbackEvent(const v1::SubmitFeedbackRequest& request) {
   feedback.set_request_id(request.request_id());
   feedback.set_confirmed_label(request.confirmed_label());
   feedback.set_confirmed_by(request.confirmed_by());
+  feedback.set_by(request.by());
+  feedback.set_look_again(request.look_again());
+  *feedback.mutable_allowed_tests() = request.allowed_tests();
   return event;
+}
+
+// So many machines of the diagnosis are told to whoever reads an answer, so that "gpu07" and
+// "gpu07.example.org" are one, and what names no machine belongs to the only one.
+constexpr std::size_t kMostNamed = 16;
+
+// What came with an answer, as it is understood. Unset: words alone.
+absl::StatusOr<std::optional<v1::Incident>> EvidenceOf(const v1::SubmitFeedbackRequest& request,
+                                                       const State& state, const Options& options) {
+  v1::Incident given;
+  given.set_description(request.text());
+  *given.mutable_logs() = request.evidence().logs();
+  *given.mutable_nodes() = request.evidence().nodes();
+  given.set_bundle(request.evidence().bundle());
+  if (options.take_evidence && given.bundle().empty()) {
+    v1::Incident pasted = given;
+    if (pasted.nodes().empty() && state.nodes.size() <= kMostNamed) {
+      for (const std::string& node : state.nodes) pasted.add_nodes(node);
+    }
+    GALEN_ASSIGN_OR_RETURN(pasted, options.take_evidence(pasted, RandomId()));
+    if (!pasted.bundle().empty()) {
+      *pasted.mutable_nodes() = given.nodes();
+      given = std::move(pasted);
+    }
+  }
+  if (given.bundle().empty() && given.logs().empty() && given.nodes().empty()) {
+    return std::optional<v1::Incident>();
+  }
+  return std::optional<v1::Incident>(std::move(given));
+}
+
+absl::Status MayAllow(const v1::SubmitFeedbackRequest& request, const State& state,
+                      TestPolicy policy) {
+  if (policy == TestPolicy::kNever) {
+    return absl::FailedPreconditionError(
+        "allowed_tests: this site runs no test in a diagnosis (--tests); run it by hand, and give "
+        "its output");
+  }
+  const std::string unknown = NotProposed(state, request.allowed_tests());
+  if (unknown.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("allowed_tests: \"", CleanText(unknown, 80),
+                   "\" is not a test of the last report: allow one of those in report.tests"));
+}
+
+// A round begins when somebody has read what came of the last one.
+bool TakesAnswers(const State& state) {
+  switch (state.lifecycle) {
+    case v1::Diagnosis::AWAITING_FEEDBACK:
+    case v1::Diagnosis::SUCCEEDED:
+    case v1::Diagnosis::FAILED:
+      return true;
+    case v1::Diagnosis::ESCALATED:
+      return IsOver(state);
+    default:
+      return false;
+  }
 }
 
 absl::StatusOr<v1::Diagnosis> ViewOf(Core& core, absl::string_view name, bool listed) {
@@ -217,12 +279,23 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::SubmitFeedback(
   return DoOn(*core_, request.name(),
               [&](const State& state) -> absl::StatusOr<std::optional<v1::DiagnosisEvent>> {
                 if (state.feedback_requests.count(request.request_id()) > 0) return std::nullopt;
-                if (state.lifecycle != v1::Diagnosis::AWAITING_FEEDBACK) {
+                if (!TakesAnswers(state)) {
                   return absl::FailedPreconditionError(
                       absl::StrCat(state.name, ": is ", v1::Diagnosis::State_Name(state.lifecycle),
-                                   ", feedback is taken when it is AWAITING_FEEDBACK"));
+                                   state.lifecycle == v1::Diagnosis::CANCELLED
+                                       ? ", which takes no feedback: create a new diagnosis"
+                                       : ", feedback is taken when the round has ended"));
                 }
-                return FeedbackEvent(request);
+                if (!request.allowed_tests().empty()) {
+                  GALEN_RETURN_IF_ERROR(MayAllow(request, state, core_->options.tests));
+                }
+                v1::DiagnosisEvent event = FeedbackEvent(request);
+                GALEN_ASSIGN_OR_RETURN(std::optional<v1::Incident> evidence,
+                                       EvidenceOf(request, state, core_->options));
+                if (evidence.has_value()) {
+                  *event.mutable_feedback_received()->mutable_evidence() = *std::move(evidence);
+                }
+                return event;
               });
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/base/retry_hint.h"
 #include "google/rpc/error_details.pb.h"
+#include "services/orchestrator/told_evidence.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -146,7 +147,10 @@ v1::DiagnosisEvent CritiquedEvent(const State& state, reflection::v1::CritiqueRe
 v1::DiagnosisEvent ExploredEvent(planning::v1::ExploreResponse response) {
   v1::DiagnosisEvent event;
   TakeReasoned(response, event);
-  event.mutable_explored()->mutable_suggestions()->Swap(response.mutable_suggestions());
+  v1::Explored& explored = *event.mutable_explored();
+  explored.mutable_suggestions()->Swap(response.mutable_suggestions());
+  explored.mutable_questions()->Swap(response.mutable_questions());
+  explored.mutable_tests()->Swap(response.mutable_tests());
   return event;
 }
 
@@ -168,10 +172,26 @@ std::optional<v1::DiagnosisEvent> ResultEvent(const State& state, const Effect& 
   if (!asked || state.results.count(id) > 0) return std::nullopt;
   if (result.status() == v1::CheckResult::RUNNING) return std::nullopt;  // no result yet
   result.set_id(std::move(id));
+  result.clear_told();
   if (result.status() == v1::CheckResult::STATUS_UNSPECIFIED) {
     result.set_status(v1::CheckResult::ERROR);
     result.set_message("the node gave a result without a status");
   }
+  v1::DiagnosisEvent event;
+  *event.mutable_check_completed()->mutable_result() = std::move(result);
+  return event;
+}
+
+std::optional<v1::DiagnosisEvent> ToldResultEvent(const State& state, v1::CheckResult result) {
+  if (state.told.empty() || result.check().empty() || result.node().empty()) return std::nullopt;
+  // What could not be read of an answer says nothing: most checks find nothing of theirs in it.
+  if (!IsDefinite(result)) return std::nullopt;
+  std::string id = ResultId(result.check(), result.node());
+  const std::string& source = state.told.back().source;
+  const auto known = state.told_results.find(id);
+  if (known != state.told_results.end() && known->second->told() == source) return std::nullopt;
+  result.set_id(std::move(id));
+  result.set_told(source);
   v1::DiagnosisEvent event;
   *event.mutable_check_completed()->mutable_result() = std::move(result);
   return event;

@@ -39,6 +39,9 @@ v1::DiagnosisEvent ConcludedEvent(conclusion::v1::ConcludeResponse response);
 std::optional<v1::DiagnosisEvent> ResultEvent(const State& state, const Effect& effect,
                                               v1::CheckResult result);
 
+// A result over what came with the last answer, when it says something.
+std::optional<v1::DiagnosisEvent> ToldResultEvent(const State& state, v1::CheckResult result);
+
 // That the call failed once more, for good or not.
 v1::DiagnosisEvent CallFailedEvent(const State& state, const Effect& effect,
                                    const absl::Status& error, const Patience& patience);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "common/security/identity.h"
 #include "services/orchestrator/asked.h"
+#include "services/orchestrator/changes.h"
 #include "services/orchestrator/strategy.h"
 
 namespace galen::orchestrator {
@@ -14,10 +16,32 @@ v1::Incident WithoutLogContents(const v1::Incident& incident) {
   return bare;
 }
 
+namespace {
+
+// When the trouble showed. It goes on at least until the last answer, where machines are looked at
+// as they are now.
+template <typename Request>
+void SetWindow(const State& state, Request& request) {
+  if (state.incident.has_start_time()) {
+    *request.mutable_start_time() = state.incident.start_time();
+  }
+  if (!state.incident.has_end_time()) return;
+  *request.mutable_end_time() = state.incident.end_time();
+  if (!IsLive(state) || state.dialogue.empty()) return;
+  const google::protobuf::Timestamp& answered = state.dialogue.back().time();
+  if (answered.seconds() > request.end_time().seconds()) *request.mutable_end_time() = answered;
+}
+
+}  // namespace
 summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
   summarization::v1::SummarizeRequest request;
   *request.mutable_incident() = state.incident;
   for (const std::string& text : state.feedback) request.add_feedback(text);
+  for (const Told& told : state.told) {
+    summarization::v1::Told& added = *request.add_told();
+    added.set_source(told.source);
+    *added.mutable_evidence() = told.evidence;
+  }
   *request.mutable_spending() = state.spending;
   return request;
 }
@@ -25,12 +49,13 @@ summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
 execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state) {
   execution::v1::ResolveNodesRequest request;
   *request.mutable_nodes() = state.incident.nodes();
+  // A capture holds what it holds; and where nobody named a machine, all are looked at already.
+  if (IsLive(state) && !request.nodes().empty()) {
+    for (const Told& told : state.told) request.mutable_nodes()->MergeFrom(told.evidence.nodes());
+  }
   request.set_bundle(state.incident.bundle());
   request.set_diagnosis(state.name);
-  if (state.incident.has_start_time()) {
-    *request.mutable_start_time() = state.incident.start_time();
-  }
-  if (state.incident.has_end_time()) *request.mutable_end_time() = state.incident.end_time();
+  SetWindow(state, request);
   return request;
 }
 
@@ -59,11 +84,21 @@ execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Eff
   }
   request.set_bundle(state.incident.bundle());
   request.set_diagnosis(state.name);
+  request.set_look(state.round.number);
+  SetWindow(state, request);
+  if (state.incident.has_baseline()) *request.mutable_baseline() = state.incident.baseline();
+  return request;
+}
+
+execution::v1::RunChecksRequest ToldRequestOf(const State& state) {
+  execution::v1::RunChecksRequest request;
+  request.set_everything(true);
+  request.set_bundle(state.told.back().evidence.bundle());
+  request.set_diagnosis(state.name);
+  request.set_look(state.round.number);
   if (state.incident.has_start_time()) {
     *request.mutable_start_time() = state.incident.start_time();
   }
-  if (state.incident.has_end_time()) *request.mutable_end_time() = state.incident.end_time();
-  if (state.incident.has_baseline()) *request.mutable_baseline() = state.incident.baseline();
   return request;
 }
 
@@ -106,6 +141,10 @@ clients::Shared<reflection::v1::CritiqueRequest> CritiqueRequestOf(const State& 
 clients::Shared<planning::v1::ExploreRequest> ExploreRequestOf(const State& state) {
   auto request = WithEvidence<planning::v1::ExploreRequest>(state);
   AddJudged(state, *request);
+  // What was asked before and is asked again had no answer that its check could read.
+  for (const v1::Exchange& exchange : state.dialogue) {
+    for (const v1::Question& question : exchange.questions()) request->add_asked(question.id());
+  }
   return request;
 }
 
@@ -116,6 +155,11 @@ clients::Shared<conclusion::v1::ConcludeRequest> ConcludeRequestOf(const State& 
   for (const v1::Suggestion& suggestion : state.round.suggestions) {
     *request->add_suggestions() = suggestion;
   }
+  for (const v1::Question& question : state.round.questions) *request->add_questions() = question;
+  for (const v1::Question& test : state.round.tests) *request->add_tests() = test;
+  for (const v1::Exchange& exchange : state.dialogue) *request->add_dialogue() = exchange;
+  for (v1::Change& change : ChangesOf(state)) *request->add_changes() = std::move(change);
+  request->set_escalation(state.escalation);
   for (const std::string& note : state.round.notes) request->add_notes(note);
   for (const v1::Reasoned& reasoned : state.reasoned) *request->add_reasoned() = reasoned;
   if (const Strategy* strategy = FindStrategy(state.strategy); strategy != nullptr) {

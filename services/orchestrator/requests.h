@@ -21,6 +21,8 @@ clients::Shared<planning::v1::ProposeFromHistoryRequest> HistoryRequestOf(const 
 clients::Shared<planning::v1::ProposeAtOnceRequest> AtOnceRequestOf(const State& state);
 // The checks of `effect` on those nodes that miss one of them.
 execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Effect& effect);
+// What came with the last answer, read by every check. Where it came with a bundle.
+execution::v1::RunChecksRequest ToldRequestOf(const State& state);
 clients::Shared<planning::v1::ScreenRequest> ScreenRequestOf(const State& state);
 clients::Shared<planning::v1::RankChildrenRequest> RankRequestOf(const State& state,
                                                                  const Effect& effect);

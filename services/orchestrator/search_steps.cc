@@ -147,7 +147,7 @@ Decision ConfirmAgain(const State& state) {
   Effect judge = MakeEffect(state, Effect::Kind::kJudge, kConfirmedBatch);
   for (const Tracked& tracked : state.hypotheses) {
     if (tracked.hypothesis.status() == v1::Hypothesis::CONFIRMED &&
-        tracked.judged_by < state.results.size()) {
+        tracked.judged_by < state.results_seen) {
       judge.labels.push_back(tracked.hypothesis.label());
     }
   }

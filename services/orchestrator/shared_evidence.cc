@@ -8,9 +8,9 @@ namespace galen::orchestrator {
 // it; the const_cast ends nowhere but there.
 SharedEvidence::SharedEvidence(const State& state) : summary_(state.summary) {
   evidence_.unsafe_arena_set_allocated_summary(const_cast<v1::Summary*>(summary_.get()));
-  results_.reserve(state.results.size());
-  evidence_.mutable_results()->Reserve(static_cast<int>(state.results.size()));
-  for (const auto& [id, result] : state.results) {
+  results_.reserve(state.evidence.size());
+  evidence_.mutable_results()->Reserve(static_cast<int>(state.evidence.size()));
+  for (const auto& [id, result] : state.evidence) {
     results_.push_back(result);
     evidence_.mutable_results()->UnsafeArenaAddAllocated(
         const_cast<v1::CheckResult*>(result.get()));

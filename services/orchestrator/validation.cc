@@ -20,7 +20,8 @@ constexpr std::size_t kMaxLogContent = 2 << 20;
 constexpr std::size_t kMaxPath = 4096;
 constexpr std::size_t kMaxNodeName = 253;  // of a DNS name
 constexpr std::size_t kMaxRequestId = 128;
-constexpr std::size_t kMaxFeedback = 64 << 10;
+constexpr std::size_t kMaxFeedback = 1 << 20;
+constexpr int kMaxTests = 16;
 constexpr std::size_t kMaxLabel = 200;
 constexpr std::size_t kMaxConfirmedBy = 256;
 constexpr std::size_t kMaxReason = 4 << 10;
@@ -56,8 +57,7 @@ absl::Status ValidateParent(absl::string_view parent) {
                                         "1 to 63 of a-z, 0-9 and \"-\""));
 }
 
-absl::Status ValidateLog(const v1::LogSource& log, int index) {
-  const std::string field = absl::StrCat("diagnosis.incident.logs[", index, "]");
+absl::Status ValidateLog(const v1::LogSource& log, const std::string& field) {
   if (log.path().empty()) {
     return Invalid(absl::StrCat(field, ".path"),
                    "is empty: name the log, also when it has content");
@@ -70,6 +70,17 @@ absl::Status ValidateLog(const v1::LogSource& log, int index) {
   }
   if (log.has_rank() && log.rank() < 0) {
     return Invalid(absl::StrCat(field, ".rank"), "is negative");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateLogs(const std::string& field,
+                          const google::protobuf::RepeatedPtrField<v1::LogSource>& logs) {
+  if (logs.size() > kMaxLogs) {
+    return TooLarge(field, static_cast<std::size_t>(logs.size()), kMaxLogs, "entries");
+  }
+  for (int i = 0; i < logs.size(); ++i) {
+    GALEN_RETURN_IF_ERROR(ValidateLog(logs.Get(i), absl::StrCat(field, "[", i, "]")));
   }
   return absl::OkStatus();
 }
@@ -97,12 +108,7 @@ absl::Status ValidateIncident(const v1::Incident& incident) {
   GALEN_RETURN_IF_ERROR(ValidateNodes("diagnosis.incident.nodes", incident.nodes()));
   GALEN_RETURN_IF_ERROR(
       ValidateNodes("diagnosis.incident.baseline.nodes", incident.baseline().nodes()));
-  if (incident.logs_size() > kMaxLogs) {
-    return TooLarge("diagnosis.incident.logs", incident.logs_size(), kMaxLogs, "entries");
-  }
-  for (int i = 0; i < incident.logs_size(); ++i) {
-    GALEN_RETURN_IF_ERROR(ValidateLog(incident.logs(i), i));
-  }
+  GALEN_RETURN_IF_ERROR(ValidateLogs("diagnosis.incident.logs", incident.logs()));
   if (incident.has_start_time() && incident.has_end_time() &&
       incident.end_time().seconds() < incident.start_time().seconds()) {
     return Invalid("diagnosis.incident.end_time", "lies before start_time");
@@ -125,6 +131,12 @@ absl::Status ValidateConfirmation(const v1::SubmitFeedbackRequest& request) {
     return Invalid("confirmed_by", "is empty: say who confirms the cause");
   }
   return ValidateText("confirmed_by", request.confirmed_by(), kMaxConfirmedBy);
+}
+
+bool SaysNothing(const v1::SubmitFeedbackRequest& request) {
+  return absl::StripAsciiWhitespace(request.text()).empty() && !request.look_again() &&
+         request.allowed_tests().empty() && request.evidence().logs().empty() &&
+         request.evidence().nodes().empty() && request.evidence().bundle().empty();
 }
 
 }  // namespace
@@ -151,8 +163,16 @@ absl::Status ValidateStrategy(absl::string_view field, absl::string_view name) {
 absl::Status Validate(const v1::SubmitFeedbackRequest& request) {
   if (!request.confirmed_label().empty()) {
     GALEN_RETURN_IF_ERROR(ValidateConfirmation(request));
-  } else if (absl::StripAsciiWhitespace(request.text()).empty()) {
-    return Invalid("text", "is empty: say what is new");
+  } else if (SaysNothing(request)) {
+    return Invalid("text", "is empty: say what is new, give an output, or ask to look again");
+  }
+  GALEN_RETURN_IF_ERROR(ValidateLogs("evidence.logs", request.evidence().logs()));
+  GALEN_RETURN_IF_ERROR(ValidateNodes("evidence.nodes", request.evidence().nodes()));
+  GALEN_RETURN_IF_ERROR(ValidateText("evidence.bundle", request.evidence().bundle(), kMaxPath));
+  GALEN_RETURN_IF_ERROR(ValidateText("by", request.by(), kMaxConfirmedBy));
+  if (request.allowed_tests_size() > kMaxTests) {
+    return TooLarge("allowed_tests", static_cast<std::size_t>(request.allowed_tests_size()),
+                    kMaxTests, "entries");
   }
   GALEN_RETURN_IF_ERROR(ValidateText("text", request.text(), kMaxFeedback));
   return ValidateText("request_id", request.request_id(), kMaxRequestId);

@@ -57,14 +57,17 @@ v1::Diagnosis ToListedDiagnosis(const State& state) {
   if (state.error.code() != 0) *diagnosis.mutable_error() = state.error;
   diagnosis.set_last_sequence(state.last_sequence);
   diagnosis.set_trace_id(state.trace_id);
-  for (const std::string& text : state.feedback) diagnosis.add_feedback(text);
+  for (const v1::Exchange& exchange : state.dialogue) {
+    diagnosis.add_feedback(exchange.text());
+    *diagnosis.add_dialogue() = exchange;
+  }
   if (state.confirmation.has_value()) *diagnosis.mutable_confirmation() = *state.confirmation;
   return diagnosis;
 }
 
 v1::Diagnosis ToDiagnosis(const State& state) {
   v1::Diagnosis diagnosis = ToListedDiagnosis(state);
-  for (const auto& [id, result] : state.results) *diagnosis.add_check_results() = *result;
+  for (const auto& [id, result] : state.evidence) *diagnosis.add_check_results() = *result;
   if (diagnosis.has_report()) *diagnosis.mutable_report() = state.report;
   for (const v1::ReasoningStep& step : state.reasoning) *diagnosis.add_reasoning() = step;
   return diagnosis;

@@ -222,7 +222,7 @@ absl::StatusOr<v1::ScreenResponse> Planner::Screen(const v1::ScreenRequest& requ
     }
     if (!seen.insert(suspect.label()).second) return Twice("screening", suspect.label());
     ProposedHypothesis& proposed = *response.add_hypotheses();
-    proposed = MakeProposed(knowledge_, *label, Hypothesis::TAXONOMY);
+    proposed = MakeProposed(knowledge_, *label, Hypothesis::SCREENING);
     if (suspect.as_known()) proposed.clear_checks();
     proposed.mutable_hypothesis()->set_prior(Belief(suspect.probability()));
     proposed.mutable_hypothesis()->set_reason(suspect.reason());
@@ -237,17 +237,43 @@ absl::StatusOr<v1::ScreenResponse> Planner::Screen(const v1::ScreenRequest& requ
   return response;
 }
 
+// What is asked of a person only looks; what loads a device is a test, and waits for permission.
+absl::Status Planner::CheckQuestion(const galen::v1::Question& question, bool loads) const {
+  const knowledge::v1::Check* check = knowledge_.FindCheck(question.check());
+  if (check == nullptr || check->intrusive() != loads || question.loads() != loads) {
+    return NotOffered(loads ? "tests" : "questions", question.check());
+  }
+  for (const galen::v1::Question::Answer& answer : question.answers()) {
+    for (const galen::v1::Question::Answer::Effect& effect : answer.effects()) {
+      const Label* label = knowledge_.FindLabel(effect.label());
+      if (label == nullptr || !knowledge::IsLeaf(*label)) {
+        return NotOffered("questions", effect.label());
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::ExploreResponse> Planner::Explore(const v1::ExploreRequest& request,
                                                      absl::Time deadline) const {
   LentEvidence<reasoner::v1::ExploreQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   *question->mutable_judged() = request.judged();
+  *question->mutable_asked() = request.asked();
   GALEN_ASSIGN_OR_RETURN(reasoner::v1::ExploreAnswer answer,
                          reasoner_.Explore(*question, deadline));
   v1::ExploreResponse response;
   if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   *response.mutable_suggestions() = std::move(*answer.mutable_suggestions());
+  for (galen::v1::Question& question : *answer.mutable_questions()) {
+    GALEN_RETURN_IF_ERROR(CheckQuestion(question, /*loads=*/false));
+    *response.add_questions() = std::move(question);
+  }
+  for (galen::v1::Question& test : *answer.mutable_tests()) {
+    GALEN_RETURN_IF_ERROR(CheckQuestion(test, /*loads=*/true));
+    *response.add_tests() = std::move(test);
+  }
   return response;
 }
 

@@ -42,6 +42,8 @@ class Planner {
   }
 
  private:
+  absl::Status CheckQuestion(const galen::v1::Question& question, bool loads) const;
+
   const knowledge::Knowledge& knowledge_;
   const reasoner::Reasoner& reasoner_;
   const Counsel counsel_;

@@ -168,6 +168,33 @@ class Reading {
     }
   }
 
+  // What came with an answer of the customer, in a bundle of its own. What cannot be read any more
+  // costs the answer its logs, not the diagnosis its summary.
+  absl::Status ReadTold(const v1::Told& told, absl::Span<const std::string> roots,
+                        std::size_t max_signals) {
+    const Incident& evidence = told.evidence();
+    prefix_ = absl::StrCat(told.source(), "/");
+    bundle_.clear();
+    std::vector<std::string> captured;
+    if (!evidence.bundle().empty()) {
+      absl::StatusOr<std::string> bundle = ResolveBundle(evidence.bundle(), roots);
+      if (!bundle.ok()) {
+        Note(told.source(), absl::StrCat("what came with it cannot be read any more: ",
+                                         CleanText(bundle.status().message(), 1024)));
+        return absl::OkStatus();
+      }
+      bundle_ = *std::move(bundle);
+      captured = NodesOfBundle(bundle_);
+      nodes_.insert(captured.begin(), captured.end());
+    }
+    for (const LogSource& log : evidence.logs()) {
+      GALEN_RETURN_IF_ERROR(ReadLog(log, roots));
+      Trim(max_signals);
+    }
+    ReadCaptures(captured, max_signals);
+    return absl::OkStatus();
+  }
+
   // What was found, without words. At most `max_signals` signals.
   Summary Finish(std::size_t max_signals) && {
     const std::size_t gone = KeepStrongest(signals_, max_signals) + dropped_;
@@ -196,7 +223,7 @@ class Reading {
     if (!reader.ok()) return;
     Source source = SourceOf(capture.log);
     source.name =
-        absl::StrCat(CleanText(capture.name, 128), " of ", CleanText(capture.log.node(), 256));
+        absl::StrCat(prefix_, CleanText(capture.name, 128), " of ", CleanText(capture.log.node(), 256));
     source.capture = true;
     ReadFile(**reader, source);
   }
@@ -207,7 +234,8 @@ class Reading {
     source.kind = log.kind();
     source.node = log.node();
     if (log.has_rank()) source.rank = log.rank();
-    const std::string path = CleanText(log.path().empty() ? "log" : log.path(), 512);
+    const std::string path =
+        absl::StrCat(prefix_, CleanText(log.path().empty() ? "log" : log.path(), 512));
     source.name = path;
     for (int n = 2; !names_.insert(source.name).second; ++n) {
       source.name = absl::StrCat(path, "#", n);
@@ -356,10 +384,11 @@ class Reading {
   const talk::TalkWords* const words_;  // may be null
   const Clock& clock_;
   const logs::TimeContext time_;
-  const std::string bundle_;
+  std::string bundle_;
+  std::string prefix_;  // of the names of the logs of an answer
   const absl::Time read_until_;
   logs::EntityCollector entities_;
-  const absl::flat_hash_set<std::string> nodes_;
+  absl::flat_hash_set<std::string> nodes_;
   absl::flat_hash_set<std::string> names_ = {"description"};
   std::vector<Signal> signals_;
   std::size_t dropped_ = 0;
@@ -398,6 +427,9 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
     reading.Trim(options_.max_signals);
   }
   reading.ReadCaptures(captured, options_.max_signals);
+  for (const v1::Told& told : request.told()) {
+    GALEN_RETURN_IF_ERROR(reading.ReadTold(told, options_.roots, options_.max_signals));
+  }
 
   reasoner::v1::SummarizeQuestion question;
   *question.mutable_found() = std::move(reading).Finish(options_.max_signals);

@@ -74,10 +74,10 @@ def shown_lines(messages):
     return lines
 
 
-def known_of(messages):
-    """What the taxonomy says of the label that was asked for."""
+def known_of(messages, label=""):
+    """What the taxonomy says of the label, or of all that were asked for."""
     return "\n".join(html.unescape(text) for message in messages[2:] if message["role"] == "user"
-                     for text in re.findall(r"<rule>(.*?)</rule>", message["content"], re.S))
+                     for text in re.findall(r"<rule>(.*?)</rule>", message["content"], re.S) if text.startswith(label))
 
 
 def turn(calls=(), verdicts=(), explanation=""):
@@ -96,12 +96,12 @@ def likeliest(messages):
 def best_lines(label, messages, count=3):
     """The lines that share most words with what the taxonomy says of a label: rare words count more."""
     lines = shown_lines(messages)
-    wanted = words(known_of(messages)) | words(label.replace("_", " ").replace(".", " "))
+    wanted = words(known_of(messages, label)) | words(label.replace("_", " ").replace(".", " "))
     how_often = {}
     for _, _, text in lines:
         for word in words(text):
             how_often[word] = how_often.get(word, 0) + 1
-    checks = set(re.findall(r"\(check ([a-z0-9_.]+)\)", known_of(messages)))
+    checks = set(re.findall(r"\(check ([a-z0-9_.]+)\)", known_of(messages, label)))
 
     def worth(line):
         of, _, text = line

@@ -96,11 +96,12 @@ std::set<std::string> Passing(const std::vector<std::shared_ptr<const host::Bund
   static const auto* const knowledge = new std::shared_ptr<const knowledge::Knowledge>(
       knowledge::Load({GALEN_SOURCE_DIR "/knowledge"}, {}).value());
   const NodeExecutor executor(hosts, *knowledge, AllChecks(), {.max_parallel = 1});
+  const auto described = executor.Describe();
   std::set<std::string> passing;
   for (const auto& bundle : bundles) {
     v1::RunChecksRequest request;
     request.set_bundle(bundle->root());
-    for (const std::string& check : executor.Describe().checks()) request.add_checks(check);
+    for (const std::string& check : described.checks()) request.add_checks(check);
     for (const std::string& node : bundle->nodes()) {
       request.set_node(node);
       EXPECT_THAT(executor.RunChecks(request, absl::Now() + absl::Minutes(2),

@@ -7,6 +7,7 @@ import sys
 # What else may call the parser itself, and how it is bounded there.
 OWNERS = {
     "common/base/json_access.h": "it is the one",
+    "common/base/json_strict.h": "keeps to the same limits, and looks at each name on the way",
     "common/telemetry/prometheus_answer.cc": "reads event by event, and keeps no tree",
 }
 CALL = re.compile(r"\b(?:[Jj]son|ordered_json|OrderedJson)::(?:parse|sax_parse|accept)\(|\bjson_reader\b|\brapidjson::")

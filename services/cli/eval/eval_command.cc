@@ -91,6 +91,8 @@ std::vector<Mode> ModesOf(const EvalArguments& arguments) {
   if (arguments.hide_labels) modes.push_back(Mode::kUnseen);
   if (arguments.withhold_decisive) modes.push_back(Mode::kWithheld);
   if (arguments.outside_taxonomy) modes.push_back(Mode::kOutside);
+  if (arguments.answered) modes.push_back(Mode::kAnswered);
+  if (arguments.random_questions) modes.push_back(Mode::kAnsweredAtRandom);
   return modes;
 }
 
@@ -119,6 +121,9 @@ class Run {
     for (const v1::Case& a_case : corpus_.cases) {
       // Nothing can be taken away from a case without a cause.
       if (mode != Mode::kPlain && !HasCause(a_case)) continue;
+      // Somebody who has nothing more than was posted answers no question.
+      const bool answered = mode == Mode::kAnswered || mode == Mode::kAnsweredAtRandom;
+      if (answered && a_case.bundle().empty()) continue;
       v1::Case& judged = cases.emplace_back(Judged(mode, a_case));
       if (rates == nullptr) continue;
       for (knowledge::v1::BaseRate& rate : rates->Without(a_case)) {
@@ -268,6 +273,11 @@ CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
                  "Also without the checks that decide the true cause");
   eval->add_flag("--outside-taxonomy", arguments.outside_taxonomy,
                  "Also without the true cause in the taxonomy");
+  eval->add_flag("--answered", arguments.answered,
+                 "Also without what decides in the bundle, and with a simulated customer who "
+                 "answers the questions, for two rounds");
+  eval->add_flag("--random-questions", arguments.random_questions,
+                 "The same with as many questions by chance");
   eval->add_flag("--leave-one-out", arguments.leave_one_out,
                  "Judge each case by the base rates of the cases of other sources");
   eval->add_option("--base-rates", arguments.base_rates,

@@ -25,6 +25,8 @@ struct EvalArguments {
   bool hide_labels = false;
   bool withhold_decisive = false;
   bool outside_taxonomy = false;
+  bool answered = false;          // a simulated customer answers questions
+  bool random_questions = false;  // and the same with questions by chance
   // Each case is judged by the base rates of the cases of other sources.
   bool leave_one_out = false;
   std::string base_rates;  // where the measured base rates go; "": nowhere

@@ -7,24 +7,38 @@
 
 namespace galen::gateway {
 
-absl::Status CheckForCustomer(const google::protobuf::Message& request, bool uploads) {
-  if (request.GetDescriptor() != galen::v1::CreateDiagnosisRequest::descriptor())
-    return absl::OkStatus();
-  const galen::v1::Incident& incident =
-      static_cast<const galen::v1::CreateDiagnosisRequest&>(request).diagnosis().incident();
+namespace {
+
+absl::Status CheckIncident(const galen::v1::Incident& incident, absl::string_view at,
+                           bool uploads) {
   const auto named = [uploads](absl::string_view text) {
     return uploads && absl::StartsWith(text, "tenants/");
   };
   if (!incident.bundle().empty() && !named(incident.bundle())) {
-    return FieldError("diagnosis.incident.bundle",
+    return FieldError(absl::StrCat(at, ".bundle"),
                       "names a directory of the server, which a customer's key may not",
                       "SERVER_PATH");
   }
   for (int i = 0; i < incident.logs_size(); ++i) {
     if (!incident.logs(i).content().empty() || named(incident.logs(i).path())) continue;
-    return FieldError(absl::StrCat("diagnosis.incident.logs[", i, "].content"),
+    return FieldError(absl::StrCat(at, ".logs[", i, "].content"),
                       "is empty: a customer's key sends the log itself, not its path",
                       "SERVER_PATH");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckForCustomer(const google::protobuf::Message& request, bool uploads) {
+  if (request.GetDescriptor() == galen::v1::CreateDiagnosisRequest::descriptor()) {
+    return CheckIncident(
+        static_cast<const galen::v1::CreateDiagnosisRequest&>(request).diagnosis().incident(),
+        "diagnosis.incident", uploads);
+  }
+  if (request.GetDescriptor() == galen::v1::SubmitFeedbackRequest::descriptor()) {
+    return CheckIncident(static_cast<const galen::v1::SubmitFeedbackRequest&>(request).evidence(),
+                         "evidence", uploads);
   }
   return absl::OkStatus();
 }

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/base/json_access.h"
+#include "common/base/json_strict.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "services/gateway/api/errors.h"

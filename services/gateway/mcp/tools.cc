@@ -26,7 +26,8 @@ constexpr char kFields[] =
     "name,state,createTime,updateTime,lastSequence,error,report.outcome,report.headline,"
     "report.primaryCause,report.otherCauses,report.secondaryEffects,report.presumedCause,"
     "report.ruledOut.label,report.ruledOut.explanation,report.undecided.label,"
-    "report.undecided.explanation,report.nextSteps,report.suggestions,report.notes,report.owner";
+    "report.undecided.explanation,report.nextSteps,report.questions.text,report.changes.text,"
+    "report.suggestions,report.notes,report.owner";
 
 constexpr char kTools[] = R"json([
  {"name": "diagnose",
@@ -67,9 +68,9 @@ constexpr char kTools[] = R"json([
   "annotations": {"readOnlyHint": true, "openWorldHint": false}},
  {"name": "submit_feedback",
   "title": "Answer or add to a diagnosis",
-  "description": "Adds what is known to a diagnosis that awaits feedback, which starts another round of the search.",
+  "description": "Adds what is known to a diagnosis, also to one that is over: words and pasted outputs, which are read as evidence. Starts another round: checks run again, every verdict is given anew, and report.changes says what it changed. report.questions says what would decide.",
   "inputSchema": {"type": "object", "additionalProperties": false, "required": ["name", "text"],
-   "properties": {"name": {"type": "string", "pattern": "^tenants/[a-z0-9-]{1,63}/diagnoses/[a-z0-9-]{1,63}$"}, "text": {"type": "string", "maxLength": 65536}, "requestId": {"type": "string", "maxLength": 128}, "waitSeconds": {"type": "integer", "minimum": 0, "maximum": 50}}},
+   "properties": {"name": {"type": "string", "pattern": "^tenants/[a-z0-9-]{1,63}/diagnoses/[a-z0-9-]{1,63}$"}, "text": {"type": "string", "maxLength": 1048576}, "requestId": {"type": "string", "maxLength": 128}, "waitSeconds": {"type": "integer", "minimum": 0, "maximum": 50}}},
   "annotations": {"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}},
  {"name": "list_checks",
   "title": "List checks",

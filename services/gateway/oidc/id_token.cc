@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/base/json_access.h"
+#include "common/base/json_strict.h"
 
 namespace galen::gateway {
 namespace {

@@ -158,6 +158,21 @@ void AddVerdicts(const galen::v1::Diagnosis& diagnosis, std::vector<Block>& body
   }
 }
 
+// What would decide, in words for a customer and by what to run for a provider; an answer in the
+// ticket is read as one.
+void AddQuestions(const galen::v1::Report& report, Reader reader, std::vector<Block>& body) {
+  if (report.questions().empty()) return;
+  body.push_back({Kind::kHeading, "What would decide", "", ""});
+  for (const galen::v1::Question& question : report.questions()) {
+    const bool exact = reader == Reader::kProvider && !question.commands().empty();
+    const std::string text =
+        exact ? absl::StrCat(absl::StrJoin(question.commands(), ", "),
+                             question.node().empty() ? "" : " on ", question.node())
+              : question.text();
+    body.push_back({Kind::kItem, Line(text, 400), "", ""});
+  }
+}
+
 void AddEvidence(const galen::v1::Report& report, std::vector<Block>& body) {
   // What the primary cause rests on comes first.
   std::vector<const galen::v1::Evidence*> evidence;
@@ -225,6 +240,7 @@ void AddReport(const galen::v1::Report& report, Reader audience, std::vector<Blo
   }
   AddActions(report, audience, body);
   AddList(report.next_steps(), "Next steps", body);
+  AddQuestions(report, audience, body);
   AddEvidence(report, body);
   AddTested(report.ruled_out(), "Ruled out", body);
   AddTested(report.undecided(), "Undecided", body);

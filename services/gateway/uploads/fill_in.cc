@@ -8,11 +8,18 @@ namespace galen::gateway {
 
 absl::Status FillInUploads(const UploadStore& store, const std::string& tenant,
                            google::protobuf::Message& request) {
-  if (request.GetDescriptor() != galen::v1::CreateDiagnosisRequest::descriptor()) {
-    return absl::OkStatus();
+  if (request.GetDescriptor() == galen::v1::CreateDiagnosisRequest::descriptor()) {
+    auto& create = static_cast<galen::v1::CreateDiagnosisRequest&>(request);
+    return store.Resolve(tenant, "diagnosis.incident",
+                         *create.mutable_diagnosis()->mutable_incident());
   }
-  auto& create = static_cast<galen::v1::CreateDiagnosisRequest&>(request);
-  return store.Resolve(tenant, *create.mutable_diagnosis()->mutable_incident());
+  if (request.GetDescriptor() == galen::v1::SubmitFeedbackRequest::descriptor()) {
+    auto& feedback = static_cast<galen::v1::SubmitFeedbackRequest&>(request);
+    if (feedback.has_evidence()) {
+      return store.Resolve(tenant, "evidence", *feedback.mutable_evidence());
+    }
+  }
+  return absl::OkStatus();
 }
 
 void NameUploads(const UploadStore& store, const std::string& tenant,

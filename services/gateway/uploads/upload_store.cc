@@ -379,26 +379,29 @@ absl::StatusOr<Upload> UploadStore::Named(const std::string& tenant, absl::strin
                                           " is no upload of this tenant, or has expired"));
 }
 
-absl::Status UploadStore::Resolve(const std::string& tenant, galen::v1::Incident& incident) const {
+absl::Status UploadStore::Resolve(const std::string& tenant, absl::string_view at,
+                                  galen::v1::Incident& incident) const {
   for (int i = 0; i < incident.logs_size(); ++i) {
     galen::v1::LogSource& log = *incident.mutable_logs(i);
     if (!NamesUpload(log.path()) || !log.content().empty()) continue;
-    const std::string field = absl::StrCat("diagnosis.incident.logs[", i, "].path");
+    const std::string field = absl::StrCat(at, ".logs[", i, "].path");
     GALEN_ASSIGN_OR_RETURN(const Upload upload, Named(tenant, log.path(), field));
     if (upload.kind != UploadKind::kLog) return FieldError(field, "is a bundle, not a log");
     const absl::string_view id = absl::string_view(upload.name).substr(upload.name.rfind('/') + 1);
     log.set_path(absl::StrCat(PlaceOf(tenant, id), "/file/", upload.file_name));
   }
   if (!NamesUpload(incident.bundle())) return absl::OkStatus();
-  constexpr absl::string_view kField = "diagnosis.incident.bundle";
-  GALEN_ASSIGN_OR_RETURN(const Upload upload, Named(tenant, incident.bundle(), kField));
-  if (upload.kind != UploadKind::kBundle) return FieldError(kField, "is a log, not a bundle");
+  const std::string field_of_bundle = absl::StrCat(at, ".bundle");
+  GALEN_ASSIGN_OR_RETURN(const Upload upload, Named(tenant, incident.bundle(), field_of_bundle));
+  if (upload.kind != UploadKind::kBundle)
+    return FieldError(field_of_bundle, "is a log, not a bundle");
   const std::string place =
       PlaceOf(tenant, absl::string_view(upload.name).substr(upload.name.rfind('/') + 1));
   const auto json = ReadFile(absl::StrCat(place, "/", kIncident));
   galen::v1::Incident merged;
   if (!json.ok() || !google::protobuf::util::JsonStringToMessage(*json, &merged).ok()) {
-    return absl::DataLossError(absl::StrCat(kField, ": the upload's record cannot be read"));
+    return absl::DataLossError(
+        absl::StrCat(field_of_bundle, ": the upload's record cannot be read"));
   }
   // What the request says goes before what the bundle says.
   if (!incident.nodes().empty()) merged.clear_nodes();

@@ -89,7 +89,9 @@ class UploadStore {
   // Puts uploads of `tenant` into an incident in place of their names: a bundle, beside what else
   // it tells of the incident, and logs. NOT_FOUND there is no such upload of this tenant;
   // INVALID_ARGUMENT it is of the other kind.
-  absl::Status Resolve(const std::string& tenant, galen::v1::Incident& incident) const;
+  // `at`: where the incident stands in its request, for errors: "diagnosis.incident".
+  absl::Status Resolve(const std::string& tenant, absl::string_view at,
+                       galen::v1::Incident& incident) const;
   // The reverse for a text that customers see: in the place of where an upload of the tenant lies
   // stands its name, before the file in it: "tenants/acme/uploads/4f1c/file/train.log".
   std::string WithNames(const std::string& tenant, std::string text) const;

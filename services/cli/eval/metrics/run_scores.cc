@@ -9,6 +9,7 @@
 #include "services/cli/eval/metrics/attribution.h"
 #include "services/cli/eval/metrics/calibration.h"
 #include "services/cli/eval/metrics/costs.h"
+#include "services/cli/eval/metrics/dialogue.h"
 #include "services/cli/eval/metrics/naming.h"
 
 namespace galen::eval {
@@ -92,7 +93,8 @@ void ScorePipelines(const std::vector<v1::Case>& cases, const std::vector<v1::Ca
     row.set_cumulative(Share(so_far, run.with_cause()));
   };
   // In the order in which a search comes by them.
-  for (const char* origin : {"DIRECT", "HISTORY", "TAXONOMY", "CRITIQUE", "EXPLORATION"}) {
+  for (const char* origin :
+       {"DIRECT", "HISTORY", "SCREENING", "TAXONOMY", "CRITIQUE", "EXPLORATION"}) {
     const auto found = solved.find(origin);
     if (found == solved.end()) continue;
     add(origin, found->second);
@@ -199,6 +201,9 @@ v1::Scores ScoreRun(const std::vector<v1::Case>& cases, const std::vector<v1::Ca
   ScorePipelines(cases, results, run);
   ScoreBeliefs(cases, results, run);
   *run.mutable_costs() = MeanCosts(results);
+  if (v1::DialogueScores dialogue = ScoreDialogue(cases, results); dialogue.cases() > 0) {
+    *run.mutable_dialogue() = std::move(dialogue);
+  }
   for (v1::Naming& naming : ScoreNaming(cases, results, scores)) {
     *run.add_naming() = std::move(naming);
   }

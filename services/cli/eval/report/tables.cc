@@ -194,6 +194,24 @@ Table PipelineTable(const v1::Scores& run) {
   return table;
 }
 
+Table DialogueTable(const v1::Report& report) {
+  Table table;
+  table.title = "Questions and answers: cases whose decisive part the customer holds back";
+  table.headings = {"strategy",        "cases",     "open without a question",
+                    "right after one", "after two", "convicted wrongly",
+                    "questions",       "answered"};
+  for (const v1::Scores& run : report.runs()) {
+    if (!run.has_dialogue()) continue;
+    const v1::DialogueScores& dialogue = run.dialogue();
+    table.rows.push_back({RunName(run), Whole(dialogue.cases()), Whole(dialogue.open()),
+                          OutOf(dialogue.solved(0), dialogue.open()),
+                          OutOf(dialogue.solved(1), dialogue.open()),
+                          OutOf(dialogue.wrong(1), dialogue.open()), Whole(dialogue.questions()),
+                          Whole(dialogue.answered())});
+  }
+  return table;
+}
+
 Table AttributionTable(const v1::Scores& run) {
   const v1::Attribution& attribution = run.attribution();
   Table table;
@@ -222,7 +240,9 @@ Table CalibrationTable(const v1::Scores& run) {
 
 std::vector<Table> TerminalTables(const v1::Report& report) {
   std::vector<Table> tables = {AccuracyTable(report), TrustTable(report), CostTable(report)};
-  if (Table unseen = UnseenTable(report); !unseen.rows.empty()) tables.push_back(std::move(unseen));
+  for (Table table : {UnseenTable(report), DialogueTable(report)}) {
+    if (!table.rows.empty()) tables.push_back(std::move(table));
+  }
   if (report.runs_size() > 0) {
     const v1::Scores* run = FindRun(report, "tiered", "plain");
     if (run == nullptr) run = &report.runs(0);
@@ -237,7 +257,9 @@ std::vector<Table> TerminalTables(const v1::Report& report) {
 
 std::vector<Table> PageTables(const v1::Report& report) {
   std::vector<Table> tables = {AccuracyTable(report), TrustTable(report), CostTable(report)};
-  if (Table unseen = UnseenTable(report); !unseen.rows.empty()) tables.push_back(std::move(unseen));
+  for (Table table : {UnseenTable(report), DialogueTable(report)}) {
+    if (!table.rows.empty()) tables.push_back(std::move(table));
+  }
   for (const v1::Scores& run : report.runs()) {
     tables.push_back(NamingTable(run));
     tables.push_back(CategoryTable(run));

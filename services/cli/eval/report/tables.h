@@ -24,6 +24,8 @@ Table UnseenTable(const v1::Report& report);
 Table NamingTable(const v1::Scores& run);
 Table CategoryTable(const v1::Scores& run);
 Table PipelineTable(const v1::Scores& run);
+// Empty where no simulated customer answered.
+Table DialogueTable(const v1::Report& report);
 Table AttributionTable(const v1::Scores& run);
 Table CalibrationTable(const v1::Scores& run);
 

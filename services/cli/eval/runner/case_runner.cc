@@ -17,6 +17,7 @@
 #include "services/cli/eval/runner/declared_nodes.h"
 #include "services/cli/eval/runner/describe.h"
 #include "services/cli/eval/runner/observe.h"
+#include "services/cli/eval/runner/simulated_customer.h"
 #include "services/cli/gather.h"
 #include "services/cli/local_mesh.h"
 
@@ -63,6 +64,46 @@ galen::v1::Incident IncidentOf(const v1::Case& a_case) {
     }
   }
   return incident;
+}
+
+bool IsAnswered(Mode mode) { return mode == Mode::kAnswered || mode == Mode::kAnsweredAtRandom; }
+
+// So many rounds of questions, of so many each.
+constexpr int kRounds = 2;
+constexpr int kQuestions = 3;
+
+// Puts the questions of the diagnosis to the customer, as long as nothing is confirmed.
+absl::Status Converse(cli::LocalMesh& mesh, const SimulatedCustomer& customer,
+                      const knowledge::Knowledge& knowledge, Mode mode,
+                      galen::v1::Diagnosis& diagnosis,
+                      google::protobuf::RepeatedPtrField<v1::DialogueRound>& rounds) {
+  const auto note = [&](v1::DialogueRound round) {
+    v1::CaseResult stands = Describe(diagnosis, knowledge);
+    if (stands.has_primary()) *round.mutable_primary() = std::move(*stands.mutable_primary());
+    round.mutable_others()->Swap(stands.mutable_others());
+    *rounds.Add() = std::move(round);
+  };
+  note({});
+  for (int number = 0; number < kRounds; ++number) {
+    if (diagnosis.state() != galen::v1::Diagnosis::AWAITING_FEEDBACK) return absl::OkStatus();
+    const auto questions =
+        mode == Mode::kAnsweredAtRandom
+            ? RandomQuestions(diagnosis, knowledge, kQuestions,
+                              absl::StrCat(diagnosis.incident().description(), number))
+            : diagnosis.report().questions();
+    if (questions.empty()) return absl::OkStatus();
+    v1::DialogueRound round;
+    for (const galen::v1::Question& question : questions) round.add_asked(question.id());
+    int answered = 0;
+    galen::v1::SubmitFeedbackRequest request = customer.Answer(questions, answered);
+    round.set_answered(answered);
+    request.set_name(diagnosis.name());
+    GALEN_ASSIGN_OR_RETURN(diagnosis, mesh.SubmitFeedback(request));
+    GALEN_RETURN_IF_ERROR(mesh.Watch(diagnosis.name(), 0, [](const galen::v1::DiagnosisEvent&) {}));
+    GALEN_ASSIGN_OR_RETURN(diagnosis, mesh.Get(diagnosis.name()));
+    note(std::move(round));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -124,6 +165,7 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
   galen::v1::Incident incident;
   std::shared_ptr<const host::Bundle> bundle;  // keeps an archive unpacked meanwhile
   cli::Gathered gathered;                      // keeps what was pasted meanwhile
+  std::unique_ptr<const SimulatedCustomer> customer;
   if (!a_case.texts().empty()) {
     cli::DiagnoseArguments pasted;
     pasted.words.assign(a_case.texts().begin(), a_case.texts().end());
@@ -140,6 +182,10 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
   } else {
     GALEN_ASSIGN_OR_RETURN(bundle, host::Bundle::Open(a_case.bundle()));
     incident = bundle->incident();
+    if (IsAnswered(mode)) {
+      GALEN_ASSIGN_OR_RETURN(customer, SimulatedCustomer::Withhold(a_case, *bundle, *knowledge_));
+      incident = customer->incident();
+    }
   }
 
   knowledge::v1::KnowledgeBase base = knowledge_->base();
@@ -167,6 +213,11 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
   // The machine that this runs on has nothing to say of any case.
   DeclaredNodes declared(a_case, options.loaded);
   options.live_nodes = declared.ByName();
+  std::optional<host::TemporaryDirectory> answers;
+  if (customer != nullptr) {
+    GALEN_ASSIGN_OR_RETURN(answers, host::TemporaryDirectory::Create());
+    options.evidence = answers->path();
+  }
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<cli::LocalMesh> mesh,
                          cli::LocalMesh::Start(options));
   galen::v1::CreateDiagnosisRequest request;
@@ -179,8 +230,14 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
       mesh->Watch(diagnosis.name(), 0,
                   [&](const galen::v1::DiagnosisEvent& event) { CountReasonerUse(event, use); }));
   GALEN_ASSIGN_OR_RETURN(diagnosis, mesh->Get(diagnosis.name()));
+  v1::CaseResult rounds;
+  if (customer != nullptr) {
+    GALEN_RETURN_IF_ERROR(
+        Converse(*mesh, *customer, *options.loaded, mode, diagnosis, *rounds.mutable_rounds()));
+  }
 
   v1::CaseResult result = Describe(diagnosis, *knowledge_);
+  result.mutable_rounds()->Swap(rounds.mutable_rounds());
   *result.mutable_reasoner() = std::move(use);
   if (mode == Mode::kMeasured) {
     for (v1::Observed& observed : Observe(diagnosis, *knowledge_)) {

@@ -90,6 +90,10 @@ absl::string_view ModeName(Mode mode) {
       return "withheld";
     case Mode::kOutside:
       return "outside";
+    case Mode::kAnswered:
+      return "answered";
+    case Mode::kAnsweredAtRandom:
+      return "answered at random";
     case Mode::kMeasured:
       return "measured";
   }

@@ -18,11 +18,16 @@ enum class Mode {
   kWithheld,
   // The true labels are not in the knowledge at all: whatever is confirmed is wrong.
   kOutside,
+  // What decides is not in the bundle, and a simulated customer answers the questions of the
+  // diagnosis with it (simulated_customer.h), for two rounds.
+  kAnswered,
+  // The same, and as many other questions are asked by chance: what questions are worth.
+  kAnsweredAtRandom,
   // As plain; and what every rule and message asks for is noted down, for base rates.
   kMeasured,
 };
 
-// "plain", "unseen", "withheld", "outside", "measured".
+// "plain", "unseen", "withheld", "outside", "answered", "answered at random", "measured".
 absl::string_view ModeName(Mode mode);
 
 // What a case of that mode knows: takes labels out of `base`, or switches checks off. The history

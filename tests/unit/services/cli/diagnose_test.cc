@@ -40,6 +40,15 @@ class FakeApi final : public DiagnosisApi {
     final.mutable_report()->set_outcome(v1::Report::CAUSE_CONFIRMED);
     return final;
   }
+  absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest&) override {
+    v1::ListDiagnosesResponse response;
+    *response.add_diagnoses() = final;
+    return response;
+  }
+  absl::StatusOr<v1::Diagnosis> Escalate(const v1::EscalateDiagnosisRequest&) override {
+    final.set_state(v1::Diagnosis::ESCALATED);
+    return final;
+  }
   absl::Status Watch(const std::string&, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
     watched_after.push_back(after_sequence);

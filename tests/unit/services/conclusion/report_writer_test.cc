@@ -176,13 +176,16 @@ TEST_F(ReportWriterTest, CountsChecksAndSaysWhatLimitedTheAnswer) {
                   "2 checks skipped on n1 (gpu.heat, gpu.heat2): no nvidia-smi"));
 }
 
-TEST_F(ReportWriterTest, WritesEveryTestedHypothesisIntoTheTicket) {
+TEST_F(ReportWriterTest, WritesEveryTestedHypothesisIntoTheTicketOrItsAttachment) {
   Confirmed();
-  const std::string ticket = Conclude()->report().ticket();
-  for (const char* text :
-       {"# It is ECC", "tenants/t/diagnoses/d1", "`GPU.ECC`", "GPU.SRAM", "GPU.CLOCK",
-        "why GPU.CLOCK", "GPU.HEAT", "Xid 48", "repair GPU.ECC", "Owner: provider"}) {
-    EXPECT_THAT(ticket, HasSubstr(text));
+  const Report report = Conclude()->report();
+  for (const char* text : {"# It is ECC", "tenants/t/diagnoses/d1", "`GPU.ECC`", "GPU.SRAM",
+                           "GPU.CLOCK", "Xid 48", "repair GPU.ECC", "Owner: provider"}) {
+    EXPECT_THAT(report.ticket(), HasSubstr(text));
+    EXPECT_THAT(report.provider_ticket(), HasSubstr(text));
+  }
+  for (const char* text : {"why GPU.CLOCK", "GPU.HEAT"}) {
+    EXPECT_THAT(report.attachment(), HasSubstr(text));
   }
 }
 

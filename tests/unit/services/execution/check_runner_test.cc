@@ -281,6 +281,37 @@ TEST_F(CheckRunnerTest, WhereNoReaderAnswersTheCallCanBeMadeAgain) {
   EXPECT_EQ(again.results.at("system.memory@b1").status(), galen::v1::CheckResult::PASS);
 }
 
+TEST_F(CheckRunnerTest, EverythingOfABundleIsEveryCheckOnEveryNode) {
+  const NodeRegistry registry({}, {&honest_});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  v1::RunChecksRequest request;
+  request.set_bundle("bundle");
+  request.set_everything(true);
+  const Outcome outcome = Run(runner, request);
+  EXPECT_THAT(outcome.status, IsOk());
+  EXPECT_EQ(outcome.results.size(), 4u);
+  for (const node::v1::RunChecksRequest& call : honest_.calls) {
+    EXPECT_FALSE(call.allow_intrusive());
+  }
+  request.clear_bundle();
+  EXPECT_THAT(Run(runner, request).status,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("everything")));
+}
+
+TEST_F(CheckRunnerTest, ALaterLookOfADiagnosisRunsAgainWhatRan) {
+  const NodeRegistry registry({{"n1", &honest_}}, {});
+  const CheckRunner runner(registry, knowledge_, clock_, Options());
+  v1::RunChecksRequest request;
+  request.add_checks("gpu.ecc");
+  request.add_nodes("n1");
+  request.set_diagnosis("tenants/t/diagnoses/d");
+  for (const int look : {1, 1, 2, 2}) {
+    request.set_look(look);
+    EXPECT_THAT(Run(runner, request).status, IsOk());
+  }
+  EXPECT_EQ(honest_.calls.size(), 2u) << "once for each look";
+}
+
 TEST_F(CheckRunnerTest, AnUnknownNodeIsAnErrorResultThatSaysWhatToDo) {
   const NodeRegistry registry({{"n1", &honest_}}, {});
   const CheckRunner runner(registry, knowledge_, clock_, Options());

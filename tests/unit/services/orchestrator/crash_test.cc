@@ -115,6 +115,7 @@ class Life {
       EXPECT_THAT(first.Start(), IsOk());
       first.Create(Request()).IgnoreError();
       Settle(first, dying_later);
+      Converse(first, dying_later);
     }
     executor_.RunAll();  // what was under way comes to nothing
     // Its former self goes on at once; another waits until the lease of the dead runs out.
@@ -124,13 +125,15 @@ class Life {
     Orchestrator second(log, world_.agents(), clock_, executor_, OptionsOf(next_owner));
     EXPECT_THAT(second.Start(), IsOk());
     Settle(second, on_later);
+    Converse(second, on_later);
     v1::GetDiagnosisRequest get;
     get.set_name(kName);
     const v1::Diagnosis diagnosis = second.Get(get).value();
     Ending ending;
     ending.state = diagnosis.state();
     ending.report = diagnosis.report().DebugString();
-    for (const v1::CheckResult& result : diagnosis.check_results()) {
+    for (v1::CheckResult result : diagnosis.check_results()) {
+      result.clear_observe_time();
       ending.results += result.DebugString();
     }
     ending.last_sequence = diagnosis.last_sequence();
@@ -140,7 +143,19 @@ class Life {
   FakeAgents& world() { return world_; }
   store::EventLog& log() { return *log_; }
 
+  // What the customer says once the diagnosis waits. Said again after the crash: it counts once.
+  std::vector<v1::SubmitFeedbackRequest> answers;
+
  private:
+  void Converse(Orchestrator& orchestrator, LaterEventLog& later_log) {
+    for (const v1::SubmitFeedbackRequest& answer : answers) {
+      // On a store that answers later nobody may wait for it on this thread.
+      if (later_) break;
+      orchestrator.SubmitFeedback(answer).IgnoreError();
+      Settle(orchestrator, later_log);
+    }
+  }
+
   v1::CreateDiagnosisRequest Request() const {
     v1::CreateDiagnosisRequest request;
     request.set_parent("tenants/t");
@@ -210,6 +225,47 @@ TEST(Crash, AtAnyEventOfASearchWithFailingChecksDoesSoToo) {
         world.left_out = {"c1@n2", "s1@n1"};
       },
       v1::Diagnosis::SUCCEEDED);
+}
+
+v1::SubmitFeedbackRequest AnswerOf(const std::string& id) {
+  v1::SubmitFeedbackRequest request;
+  request.set_name(kName);
+  request.set_request_id(id);
+  return request;
+}
+
+// An answer, and leave to run a test: whatever event the crash comes after, the second life ends
+// as the first would have, and the test was begun again only where its result was not stored.
+TEST(Crash, AtAnyEventOfADialogueLosesNoAnswerAndRunsNoTestAgain) {
+  const auto life = [] {
+    auto made = std::make_unique<Life>(+[](FakeAgents& world) {
+      MakeTieredWorld(world);
+      world.truth.clear();
+      v1::Question& test = world.tests.emplace_back();
+      test.set_id("burn@n1");
+      test.set_check("burn");
+      test.set_node("n1");
+      test.set_loads(true);
+    });
+    made->answers = {AnswerOf("a1"), AnswerOf("a2")};
+    made->answers[0].set_text("it happened again");
+    made->answers[1].add_allowed_tests("burn@n1");
+    return made;
+  };
+  const auto undisturbed = life();
+  const Ending expected = undisturbed->Run(kNever, "a");
+  ASSERT_EQ(expected.state, v1::Diagnosis::AWAITING_FEEDBACK);
+  ASSERT_EQ(undisturbed->world().runs()["burn@n1"], 1);
+  for (std::int64_t n = 1; n <= expected.last_sequence; ++n) {
+    SCOPED_TRACE(absl::StrCat("crash after event ", n));
+    const auto disturbed = life();
+    const Ending ending = disturbed->Run(n, n % 2 == 0 ? "a" : "b");
+    ASSERT_EQ(ending.state, expected.state);
+    ASSERT_EQ(ending.report, expected.report);
+    ASSERT_EQ(ending.results, expected.results);
+    ASSERT_EQ(ending.last_sequence, expected.last_sequence);
+    ASSERT_LE(disturbed->world().runs()["burn@n1"], 2);
+  }
 }
 
 class CrashOfStrategy : public ::testing::TestWithParam<std::string> {};

@@ -117,6 +117,7 @@ TEST(Decider, WalksTheTaxonomyWhenTheScreeningConfirmsNothing) {
 
 TEST(Decider, AfterFeedbackTheWalkRunsChecksOnNodesThatCameSince) {
   State state = WithoutHistory();
+  state.incident.set_bundle("b");
   ApplyNext(state, Passed("y"));
   ApplyNext(state, Event("checks_finished {}"));
   ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
@@ -366,7 +367,10 @@ TEST(Decider, FeedbackStartsAnotherRoundWithWhatIsKnown) {
   ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
   EXPECT_THAT(Wants(state), IsEmpty());
   Follow(state, {{"feedback_received { text: 'it is rank 3' }", {"summarize/2"}},
-                 {"summarized { nodes: 'n1' }", {"history/2"}},
+                 {"summarized { nodes: 'n1' }", {"checks/again/2 a"}},
+                 {"check_completed { result { id: 'a@n1' check: 'a' node: 'n1' status: PASS } }",
+                  {"+ checks_finished { batch: \"checks/again/2\" }"}},
+                 {"checks_finished { batch: 'checks/again/2' }", {"history/2"}},
                  {kOne, {"judge/history/2 X"}}});
 }
 

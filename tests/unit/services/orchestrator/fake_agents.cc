@@ -125,6 +125,7 @@ void FakeAgents::Explore(clients::Shared<planning::v1::ExploreRequest> request, 
                          clients::Done<planning::v1::ExploreResponse> done) {
   planning::v1::ExploreResponse response;
   response.add_suggestions()->set_title(absl::StrCat(request->judged_size(), " were judged"));
+  for (const v1::Question& test : tests) *response.add_tests() = test;
   Reply("Explore", std::move(done), std::move(response));
 }
 
@@ -202,7 +203,13 @@ void FakeAgents::Conclude(clients::Shared<conclusion::v1::ConcludeRequest> reque
     report.mutable_presumed_cause()->set_label(request->presumed());
   }
   for (const std::string& note : request->notes()) report.add_notes(note);
-  report.set_ticket(request->DebugString());
+  // When a machine was looked at is another time after a crash.
+  conclusion::v1::ConcludeRequest timeless = *request;
+  for (v1::CheckResult& result : *timeless.mutable_evidence()->mutable_results()) {
+    result.clear_observe_time();
+  }
+  for (v1::Exchange& exchange : *timeless.mutable_dialogue()) exchange.clear_time();
+  report.set_ticket(timeless.DebugString());
   Reply("Conclude", std::move(done), std::move(response));
 }
 

@@ -37,6 +37,7 @@ class FakeAgents final : public clients::SummarizationClient,
   std::map<std::string, std::vector<v1::RankedChild>> children;
   std::map<std::string, v1::Verdict::Outcome> truth;  // INCONCLUSIVE for what is not named
   std::vector<v1::ProposedHypothesis> critique;
+  std::vector<v1::Question> tests;
   // Errors that a method gives before it answers, by its name: "Judge", "RunChecks", ...
   std::map<std::string, std::deque<absl::Status>> failures;
   // Methods that never answer.

@@ -280,7 +280,7 @@ TEST_F(OrchestratorTest, CancelEndsTheChecksThatRun) {
   EXPECT_EQ(world_.calls("Cancel RunChecks"), world_.calls("RunChecks"));
 }
 
-TEST_F(OrchestratorTest, FeedbackStartsAnotherRoundAndKeepsTheChecks) {
+TEST_F(OrchestratorTest, FeedbackStartsAnotherRoundAndLooksAgain) {
   world_.truth.clear();
   world_.critique.clear();
   Create();
@@ -299,10 +299,16 @@ TEST_F(OrchestratorTest, FeedbackStartsAnotherRoundAndKeepsTheChecks) {
   EXPECT_EQ(diagnosis.state(), v1::Diagnosis::SUCCEEDED);
   EXPECT_THAT(diagnosis.feedback(), ElementsAre("only since Monday"));
   EXPECT_EQ(diagnosis.summary().text(), "training is slow +1");
-  EXPECT_THAT(world_.runs(), Each(Pair(::testing::_, 1)));
+  EXPECT_THAT(world_.runs(), Each(Pair(::testing::_, 2)));
+  // Also of one that is over.
   feedback.set_request_id("f2");
+  EXPECT_EQ(orchestrator_->SubmitFeedback(feedback)->state(), v1::Diagnosis::RUNNING);
+  feedback.set_request_id("f3");
   EXPECT_THAT(orchestrator_->SubmitFeedback(feedback),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("SUCCEEDED")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("RUNNING")));
+  executor_.RunAll();
+  EXPECT_EQ(Get().state(), v1::Diagnosis::SUCCEEDED);
+  EXPECT_THAT(world_.runs(), Each(Pair(::testing::_, 3)));
 }
 
 TEST_F(OrchestratorTest, EscalateWritesTheReportOfWhatIsKnown) {

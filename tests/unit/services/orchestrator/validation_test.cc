@@ -103,10 +103,16 @@ TEST(Validation, WantsWordsInFeedback) {
   v1::SubmitFeedbackRequest request;
   request.set_text("  ");
   EXPECT_THAT(Validate(request), StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("text:")));
-  request.set_text(std::string((64 << 10) + 1, 'x'));
+  request.set_text(std::string((1 << 20) + 1, 'x'));
   EXPECT_THAT(Validate(request), StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("text:")));
   request.set_text("rank 3 again");
   EXPECT_THAT(Validate(request), IsOk());
+  request.set_text("");
+  request.set_look_again(true);
+  EXPECT_THAT(Validate(request), IsOk());
+  request.mutable_evidence()->add_logs()->set_content("x");
+  EXPECT_THAT(Validate(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("evidence.logs[0].path")));
 }
 
 TEST(Validation, AConfirmationNamesALabelAndAPerson) {

@@ -109,6 +109,28 @@ TEST_F(SummarizerTest, ReadsDescriptionAndFeedbackAsWords) {
   EXPECT_EQ(summary.entities(0).source(), "feedback/2");
 }
 
+TEST_F(SummarizerTest, LogsOfAnAnswerAreReadAndCitedByIt) {
+  Describe("training is slow");
+  v1::Told& told = *request_.add_told();
+  told.set_source("feedback/1");
+  galen::v1::LogSource& log = *told.mutable_evidence()->add_logs();
+  log.set_path("train.log");
+  log.set_kind(galen::v1::LogSource::JOB);
+  log.set_content("Connection refused\n");
+  const Summary summary = Get();
+  EXPECT_THAT(SignalIds(summary),
+              ElementsAre("signal/slow@description", "signal/nccl.refused@feedback/1/train.log"));
+  EXPECT_EQ(summary.signals(1).where(), galen::v1::JOB_LOG);
+}
+
+TEST_F(SummarizerTest, AnAnswerWhoseBundleIsGoneCostsANote) {
+  Describe("training is slow");
+  v1::Told& told = *request_.add_told();
+  told.set_source("feedback/1");
+  told.mutable_evidence()->set_bundle("/nowhere/at/all");
+  EXPECT_THAT(Get().notes(), Contains(HasSubstr("feedback/1")));
+}
+
 TEST_F(SummarizerTest, OrdersSignalsOfAllLogsByTime) {
   AddLog("late.log", "2024-05-01 12:00:09 Connection refused\n");
   AddLog("early.log", "2024-05-01 12:00:03 NVRM: Xid\n");

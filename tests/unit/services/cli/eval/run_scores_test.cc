@@ -45,6 +45,36 @@ class RunScoresTest : public testing::Test {
   std::vector<v1::CaseResult> results_;
 };
 
+// Solved without a question; by the first answer; by the second; never; wrongly.
+TEST_F(RunScoresTest, CountsWhatQuestionsBrought) {
+  const auto add = [&](const std::vector<std::string>& stood) {
+    v1::CaseResult& result = Add({"GPU.A"}, stood.back());
+    for (const std::string& named : stood) {
+      v1::DialogueRound& round = *result.add_rounds();
+      if (&named != &stood.front()) {
+        round.add_asked("q");
+        round.set_answered(1);
+      }
+      if (named.empty()) continue;
+      round.mutable_primary()->set_label(named);
+      round.mutable_primary()->set_presumed(named == "GPU.P");
+    }
+  };
+  add({"GPU.A"});
+  add({"", "GPU.A"});
+  add({"GPU.P", "", "GPU.A"});
+  add({"", "", ""});
+  add({"", "NET.B"});
+  Add({"GPU.A"}, "");  // no customer answered
+  const v1::DialogueScores dialogue = Score().dialogue();
+  EXPECT_EQ(dialogue.cases(), 5);
+  EXPECT_EQ(dialogue.open(), 4);
+  EXPECT_THAT(dialogue.solved(), ElementsAre(1, 2));
+  EXPECT_THAT(dialogue.wrong(), ElementsAre(1, 1));
+  EXPECT_EQ(dialogue.questions(), 6);
+  EXPECT_EQ(dialogue.answered(), 6);
+}
+
 TEST_F(RunScoresTest, CountsWhatCameOut) {
   Add({"GPU.A"}, "GPU.A");
   Add({"GPU.A"}, "NET.B");
