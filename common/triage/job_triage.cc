@@ -63,6 +63,8 @@ class JobTriage::Pass {
       found_.tracks.push_back(std::make_unique<StepTrack>(format, inside.catalogue.limits));
     }
     steps_of_track_.resize(found_.tracks.size());
+    bar_elapsed_.resize(found_.tracks.size(), -1);
+    found_.guessed.resize(found_.tracks.size(), false);
     first_writer_.resize(found_.tracks.size());
   }
 
@@ -164,7 +166,29 @@ class JobTriage::Pass {
     logs::TimeContext context;
     context.near = near_.has_value() ? near_ : options_.near;
     if (!context.near.has_value()) context.near = options_.now;
+    // What was written was written before now.
+    context.latest = options_.latest.value_or(absl::Now());
     return logs::Resolve(*stamp, context);
+  }
+
+  // What a log tells the year by: a stamp near its beginning that has one and fits the first one.
+  std::optional<absl::Time> YearOf(absl::string_view block) const {
+    std::optional<logs::TimeStamp> first;
+    for (int lines = 0; lines < kLinesOfBegin && !block.empty(); ++lines) {
+      const std::size_t end = LineEnd(block, 0);
+      const auto stamp = logs::FindTimeStamp(block.substr(0, std::min(end, kHead)));
+      block.remove_prefix(std::min(end + 1, block.size()));
+      if (!stamp.has_value()) continue;
+      if (!first.has_value()) first = stamp;
+      if (!stamp->has_year) continue;
+      const auto time = logs::Resolve(*stamp, {});
+      logs::TimeContext context;
+      context.near = time;
+      const auto of_first = logs::Resolve(*first, context);
+      if (of_first.has_value() && absl::AbsDuration(*of_first - *time) < absl::Hours(48))
+        return time;
+    }
+    return std::nullopt;
   }
 
   std::optional<absl::Time> NoteTime(std::optional<absl::Time> time) {
@@ -317,6 +341,9 @@ class JobTriage::Pass {
   }
 
   void LookForBegin(absl::string_view block) {
+    if (begin_looked_ == 0 && !block.empty()) {
+      if (const auto year = YearOf(block); year.has_value()) near_ = year;
+    }
     while (begin_looked_ < kLinesOfBegin && !block.empty()) {
       const std::size_t end = LineEnd(block, 0);
       ++begin_looked_;
@@ -372,13 +399,15 @@ class JobTriage::Pass {
 
   bool ReadStep(const Line& line, std::size_t index, bool* stepped) {
     const StepFormat& format = inside_.catalogue.formats[index];
-    const std::optional<StepLine> step = ReadStepLine(format, line.text);
+    // Of a line that is drawn over and over, its end is what stands there.
+    const std::size_t size = line.end - line.begin;
+    const absl::string_view text = format.last_of_line && size > kMostOfLine
+                                       ? line.block.substr(line.end - kMostOfLine, kMostOfLine)
+                                       : line.text;
+    const std::optional<StepLine> step = ReadStepLine(format, text);
     if (!step.has_value()) return false;
-    if (format.declared_total) {
-      const auto declared = found_.numbers.find(FactKind::kTotalSteps);
-      if (declared == found_.numbers.end() || declared->second.value != step->total) return false;
-    }
     const absl::string_view prefix = WriterPrefix(line.text);
+    if (format.declared_total && !IsBarOfSteps(index, *step, text)) return false;
     StepTrack& track = *found_.tracks[index];
     const std::int64_t added =
         track.Add(*step, log_, line.number, line.text, prefix,
@@ -392,7 +421,37 @@ class JobTriage::Pass {
     if (*first == prefix) {
       Collected::OfLog& of_log = found_.of_logs[log_];
       of_log.steps = std::max(of_log.steps, ++steps_of_track_[index]);
+      if (options_.on_step != nullptr && !format.serving) {
+        options_.on_step({&*step, log_, TimeOf(line.text.substr(0, kHead)), TimeNear(line)});
+      }
     }
+    return true;
+  }
+
+  // Programs draw bars of many things. Of steps is one whose total was declared; else, by its name,
+  // one that has none or a step's, and of these the one that runs longest: evaluations and
+  // preparations are shorter than the training that they are part of.
+  bool IsBarOfSteps(std::size_t index, const StepLine& step, absl::string_view text) {
+    const auto declared = found_.numbers.find(FactKind::kTotalSteps);
+    if (declared != found_.numbers.end()) return declared->second.value == step.total;
+    const RE2* const names = inside_.bars[index].get();
+    if (names == nullptr) return false;
+    absl::string_view name = BarName(text);
+    const absl::string_view prefix = WriterPrefix(name);
+    name.remove_prefix(prefix.size());
+    if (!RE2::FullMatch(Piece(name), *names)) return false;
+    const double elapsed = step.Get(Quantity::kElapsed).value_or(0);
+    std::unique_ptr<StepTrack>& track = found_.tracks[index];
+    if (track->total() != step.total) {
+      if (track->reports() > 0 && elapsed <= bar_elapsed_[index]) return false;
+      track =
+          std::make_unique<StepTrack>(inside_.catalogue.formats[index], inside_.catalogue.limits);
+      steps_of_track_[index] = 0;
+      first_writer_[index].reset();
+      bar_elapsed_[index] = -1;
+    }
+    bar_elapsed_[index] = std::max(bar_elapsed_[index], elapsed);
+    found_.guessed[index] = !found_.marks.contains(FactKind::kTrains);
     return true;
   }
 
@@ -437,6 +496,20 @@ class JobTriage::Pass {
     }
     if (reader.text > 0 && !group(reader.text).empty()) {
       found_.texts.try_emplace(fact.kind, CleanText(group(reader.text), 253));
+    }
+    if (options_.on_fact != nullptr) {
+      ToldFact told{fact.kind, std::nullopt, std::string(group(reader.text)), time};
+      if (reader.number > 0) told.number = found_.numbers[fact.kind].value;
+      options_.on_fact(told);
+    }
+    if (fact.kind == FactKind::kBegins) found_.of_logs[log_].begun = line.number;
+    // Of appended runs the last one is told.
+    if (fact.kind == FactKind::kJob && reader.text > 0) {
+      const std::string job = CleanText(group(reader.text), 253);
+      if (!job.empty() && found_.texts[fact.kind] != job) {
+        found_.texts[fact.kind] = job;
+        found_.of_logs[log_].begun = line.number;
+      }
     }
     found_.marks[fact.kind] = mark;
     found_.mark_texts[fact.kind] = CleanText(line.text.substr(0, kMostText), kMostText);
@@ -516,7 +589,9 @@ class JobTriage::Pass {
   std::vector<std::uint64_t> known_;  // places of lines of which something is known, the last ones
   StrangeLines strange_;
   int behind_left_ = 0;  // lines in which a time behind the last step is looked for
-  std::vector<std::int64_t> steps_of_track_;  // in this log
+  std::vector<std::int64_t> steps_of_track_;
+  std::vector<double>
+      bar_elapsed_;  // the longest that a bar of each track ran; -1: none did  // in this log
   std::vector<std::optional<std::string>> first_writer_;
 };
 

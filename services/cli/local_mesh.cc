@@ -20,6 +20,7 @@
 #include "common/log/log.h"
 #include "common/logs/scanner.h"
 #include "common/metrics/process.h"
+#include "common/playbook/examine.h"
 #include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
@@ -58,10 +59,15 @@ absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
   auto measuring = execution::TelemetryChecks::Load(directories, options.prometheus,
                                                     options.prometheus_key_file);
   if (!measuring.ok()) {
-    if (absl::IsNotFound(measuring.status()) && options.prometheus.empty()) {
+    if (absl::IsNotFound(measuring.status()) && options.prometheus.empty() &&
+        !options.numbers.has_value()) {
       return std::optional<execution::TelemetryChecks::Options>();
     }
     return measuring.status();
+  }
+  if (options.numbers.has_value()) {
+    measuring->live = execution::TelemetryChecks::Opened{
+        options.numbers->source, {options.numbers->first, options.numbers->last}, std::nullopt};
   }
   // Whoever starts this may see what the server has.
   measuring->live_for_bundles = true;
@@ -195,7 +201,8 @@ struct LocalMesh::Parts {
     execution::CheckRunner::Options runner_options;
     runner_options.telemetry = telemetry;
     runner_options.history = history;
-    runner_options.nodes_from_telemetry = !options.prometheus.empty();
+    runner_options.nodes_from_telemetry =
+        !options.prometheus.empty() || options.numbers.has_value();
     runner_options.bundle_nodes =
         [roots = options.roots, &node,
          &pool](const std::string& directory) -> absl::StatusOr<std::vector<std::string>> {
@@ -321,6 +328,23 @@ LocalNode::LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
              .job_pid_file = "",
              .job_logs = std::move(job_logs)}),
       executor(hosts, std::move(knowledge), node::AllChecks(), node::NodeExecutor::Options()) {}
+
+std::vector<std::string> NodesWithNumbers(const LocalMesh::Options& options,
+                                          const v1::Incident& incident) {
+  constexpr std::size_t kMostNodes = 256;  // of which all is asked in one go
+  auto measuring = Measuring(options);
+  if (!measuring.ok() || !measuring->has_value()) return {};
+  const SystemClock clock;
+  execution::TelemetryChecks checks(**std::move(measuring), clock);
+  playbook::Times window;
+  if (incident.has_start_time())
+    window.start = absl::FromUnixSeconds(incident.start_time().seconds());
+  if (incident.has_end_time()) window.end = absl::FromUnixSeconds(incident.end_time().seconds());
+  std::vector<std::string> nodes = checks.LiveNodes(window);
+  // Of a server that knows more than a job's machines these are not the job's.
+  if (nodes.size() > kMostNodes) nodes.clear();
+  return nodes;
+}
 
 absl::Status LocalMesh::Options::Load() {
   GALEN_ASSIGN_OR_RETURN(loaded, LoadKnowledge(knowledge));

@@ -15,6 +15,7 @@
 #include "common/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/talk/talk_words.h"
+#include "common/telemetry/open_source.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
@@ -43,6 +44,8 @@ class LocalMesh final : public DiagnosisApi {
     // that name no machine are then about those that it knows.
     std::string prometheus;
     std::string prometheus_key_file;
+    // Instead of those two: what they name, opened already.
+    std::optional<telemetry::OpenedSource> numbers;
     std::string history;  // directory of the site's own past incidents (SiteHistory); "": none
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options
@@ -122,6 +125,11 @@ struct LocalNode {
   const node::LocalHosts hosts;
   node::NodeExecutor executor;
 };
+
+// The machines that there are numbers of at the time of an incident; none where they are too many
+// to be one job's.
+std::vector<std::string> NodesWithNumbers(const LocalMesh::Options& options,
+                                          const v1::Incident& incident);
 
 }  // namespace galen::cli
 

@@ -24,6 +24,7 @@
 #include "common/reasoner/llm/open_model.h"
 #include "common/rpc/security.h"
 #include "common/rpc/serve.h"
+#include "common/telemetry/open_source.h"
 #include "common/trace/trace.h"
 #include "services/cli/bundle_commands.h"
 #include "services/cli/certs/certs_command.h"
@@ -131,13 +132,25 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
         GatherIncident(arguments.diagnose, *texts, bundle.get(), **kinds, OwnHostName());
     if (!made.ok()) return refuse(made.status());
     gathered = *std::move(made);
+    if (!arguments.prometheus.empty()) {
+      auto numbers = telemetry::OpenSource(arguments.prometheus, arguments.prometheus_key_file);
+      if (!numbers.ok()) return refuse(numbers.status());
+      options.numbers = *std::move(numbers);
+      // A log that names no machine is about those that there are numbers of.
+      if (bundle == nullptr && !gathered.incident.bundle().empty() &&
+          gathered.incident.nodes().empty()) {
+        DiagnoseArguments with_nodes = arguments.diagnose;
+        with_nodes.nodes = NodesWithNumbers(options, gathered.incident);
+        made = GatherIncident(with_nodes, *texts, nullptr, **kinds, OwnHostName());
+        if (!made.ok()) return refuse(made.status());
+        gathered = *std::move(made);
+      }
+    }
     options.job_logs = gathered.job_logs;
     if (!arguments.store.empty()) options.store = arguments.store;
     options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
     options.model = reasoner::llm::PlannersModelOf(model->get());
     options.history = arguments.history;
-    options.prometheus = arguments.prometheus;
-    options.prometheus_key_file = arguments.prometheus_key_file;
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
