@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/logs/reader.h"
+#include "common/profile/xplane.h"
 #include "re2/re2.h"
 
 namespace galen::profile {

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{256} << 10;
 constexpr std::size_t kMostPlanes = 4096;
 constexpr std::size_t kMostLines = 100'000;
-constexpr std::size_t kMostName = 512;
+constexpr std::size_t kMostNameOfPlane = 512;
 constexpr std::uint64_t kLongestPs = std::uint64_t{400} * 24 * 3600 * 1'000'000'000'000;
 
 // A field of a message on the wire.
@@ -104,7 +104,7 @@ struct Plane {
 
 std::string Quoted(absl::string_view text) {
   std::string quoted = "\"";
-  for (const char c : text.substr(0, kMostName)) {
+  for (const char c : text.substr(0, kMostNameOfPlane)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       quoted += '\\';

@@ -1,7 +1,6 @@
 #include "common/triage/job_triage.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "common/logs/timestamp.h"
 #include "common/triage/collected.h"
 #include "common/triage/compiled.h"
+#include "common/triage/lines.h"
 #include "common/triage/step_line.h"
 #include "common/triage/strange_lines.h"
 #include "common/triage/writer.h"
@@ -34,18 +34,6 @@ constexpr int kLinesOfBegin = 2000;
 constexpr std::size_t kTail = StrangeLines::kEnd;
 // Lines behind the last step in which a time is looked for.
 constexpr int kLinesBehind = 256;
-
-std::size_t LineBegin(absl::string_view block, std::size_t at) {
-  const void* const newline = memrchr(block.data(), '\n', at);
-  if (newline == nullptr) return 0;
-  return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data()) + 1;
-}
-
-std::size_t LineEnd(absl::string_view block, std::size_t at) {
-  const void* const newline = std::memchr(block.data() + at, '\n', block.size() - at);
-  if (newline == nullptr) return block.size();
-  return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data());
-}
 
 }  // namespace
 
@@ -169,26 +157,6 @@ class JobTriage::Pass {
     // What was written was written before now.
     context.latest = options_.latest.value_or(absl::Now());
     return logs::Resolve(*stamp, context);
-  }
-
-  // What a log tells the year by: a stamp near its beginning that has one and fits the first one.
-  std::optional<absl::Time> YearOf(absl::string_view block) const {
-    std::optional<logs::TimeStamp> first;
-    for (int lines = 0; lines < kLinesOfBegin && !block.empty(); ++lines) {
-      const std::size_t end = LineEnd(block, 0);
-      const auto stamp = logs::FindTimeStamp(block.substr(0, std::min(end, kHead)));
-      block.remove_prefix(std::min(end + 1, block.size()));
-      if (!stamp.has_value()) continue;
-      if (!first.has_value()) first = stamp;
-      if (!stamp->has_year) continue;
-      const auto time = logs::Resolve(*stamp, {});
-      logs::TimeContext context;
-      context.near = time;
-      const auto of_first = logs::Resolve(*first, context);
-      if (of_first.has_value() && absl::AbsDuration(*of_first - *time) < absl::Hours(48))
-        return time;
-    }
-    return std::nullopt;
   }
 
   std::optional<absl::Time> NoteTime(std::optional<absl::Time> time) {
@@ -342,7 +310,7 @@ class JobTriage::Pass {
 
   void LookForBegin(absl::string_view block) {
     if (begin_looked_ == 0 && !block.empty()) {
-      if (const auto year = YearOf(block); year.has_value()) near_ = year;
+      if (const auto year = YearOf(block, kLinesOfBegin, kHead); year.has_value()) near_ = year;
     }
     while (begin_looked_ < kLinesOfBegin && !block.empty()) {
       const std::size_t end = LineEnd(block, 0);
@@ -411,7 +379,7 @@ class JobTriage::Pass {
     StepTrack& track = *found_.tracks[index];
     const std::int64_t added =
         track.Add(*step, log_, line.number, line.text, prefix,
-                  [this](absl::string_view text) { return TimeOf(text.substr(0, kHead)); });
+                  [this](absl::string_view whole) { return TimeOf(whole.substr(0, kHead)); });
     if (added == 0) return true;
     *stepped = true;
     // How far a log had come is told by the writer that came first in it: another rank may only be
@@ -590,8 +558,7 @@ class JobTriage::Pass {
   StrangeLines strange_;
   int behind_left_ = 0;  // lines in which a time behind the last step is looked for
   std::vector<std::int64_t> steps_of_track_;
-  std::vector<double>
-      bar_elapsed_;  // the longest that a bar of each track ran; -1: none did  // in this log
+  std::vector<double> bar_elapsed_;  // the longest that a bar of each track ran; -1: none did
   std::vector<std::optional<std::string>> first_writer_;
 };
 

@@ -152,7 +152,7 @@ std::size_t FindNumber(const StepField& field, absl::string_view line, std::size
 }
 
 // Of a line whose fields come in any order: "12 / 100" is a total, "12 ... 3/4" is none.
-bool IsTotalBehind(absl::string_view line, std::size_t step_end, std::size_t total_at) {
+bool IsTotalBehind(std::size_t step_end, std::size_t total_at) {
   constexpr std::size_t kMostBetween = 4;
   return total_at >= step_end && total_at - step_end <= kMostBetween;
 }
@@ -169,7 +169,7 @@ std::optional<StepLine> ReadFrom(const StepFormat& format, absl::string_view lin
                                              : format.any_order ? begin
                                                                 : at);
     if (number_at == kNone) continue;
-    if (total && !IsTotalBehind(line, step_end, number_at)) continue;
+    if (total && !IsTotalBehind(step_end, number_at)) continue;
     const absl::string_view rest = line.substr(number_at);
     const Number number = field.quantity == Quantity::kElapsed ? ReadClock(rest) : ReadNumber(rest);
     if (number.size == 0) continue;

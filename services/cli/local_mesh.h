@@ -17,6 +17,7 @@
 #include "common/talk/talk_words.h"
 #include "common/telemetry/open_source.h"
 #include "services/cli/diagnosis_api.h"
+#include "services/cli/gather.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
 #include "services/orchestrator/orchestrator.h"
@@ -44,7 +45,7 @@ class LocalMesh final : public DiagnosisApi {
     // that name no machine are then about those that it knows.
     std::string prometheus;
     std::string prometheus_key_file;
-    // Instead of those two: what they name, opened already.
+    // What those two name, opened already.
     std::optional<telemetry::OpenedSource> numbers;
     std::string history;  // directory of the site's own past incidents (SiteHistory); "": none
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
@@ -126,10 +127,13 @@ struct LocalNode {
   node::NodeExecutor executor;
 };
 
-// The machines that there are numbers of at the time of an incident; none where they are too many
-// to be one job's.
-std::vector<std::string> NodesWithNumbers(const LocalMesh::Options& options,
-                                          const v1::Incident& incident);
+// GatherIncident(), with the numbers of `options->prometheus` opened into `options`. A log that
+// names no machine is then about those that there are numbers of at that time, unless they are too
+// many to be one job's.
+absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
+                                           const std::vector<intake::Text>& texts,
+                                           const host::Bundle* bundle, const intake::Kinds& kinds,
+                                           LocalMesh::Options* options);
 
 }  // namespace galen::cli
 

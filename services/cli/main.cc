@@ -24,7 +24,6 @@
 #include "common/reasoner/llm/open_model.h"
 #include "common/rpc/security.h"
 #include "common/rpc/serve.h"
-#include "common/telemetry/open_source.h"
 #include "common/trace/trace.h"
 #include "services/cli/bundle_commands.h"
 #include "services/cli/certs/certs_command.h"
@@ -128,24 +127,12 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     if (const absl::Status loaded = options.Load(); !loaded.ok()) return refuse(loaded);
     const auto kinds = intake::Kinds::Compile(options.loaded->base());
     if (!kinds.ok()) return refuse(kinds.status());
+    options.prometheus = arguments.prometheus;
+    options.prometheus_key_file = arguments.prometheus_key_file;
     absl::StatusOr<Gathered> made =
-        GatherIncident(arguments.diagnose, *texts, bundle.get(), **kinds, OwnHostName());
+        GatherWithNumbers(arguments.diagnose, *texts, bundle.get(), **kinds, &options);
     if (!made.ok()) return refuse(made.status());
     gathered = *std::move(made);
-    if (!arguments.prometheus.empty()) {
-      auto numbers = telemetry::OpenSource(arguments.prometheus, arguments.prometheus_key_file);
-      if (!numbers.ok()) return refuse(numbers.status());
-      options.numbers = *std::move(numbers);
-      // A log that names no machine is about those that there are numbers of.
-      if (bundle == nullptr && !gathered.incident.bundle().empty() &&
-          gathered.incident.nodes().empty()) {
-        DiagnoseArguments with_nodes = arguments.diagnose;
-        with_nodes.nodes = NodesWithNumbers(options, gathered.incident);
-        made = GatherIncident(with_nodes, *texts, nullptr, **kinds, OwnHostName());
-        if (!made.ok()) return refuse(made.status());
-        gathered = *std::move(made);
-      }
-    }
     options.job_logs = gathered.job_logs;
     if (!arguments.store.empty()) options.store = arguments.store;
     options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));

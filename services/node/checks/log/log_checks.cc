@@ -2,6 +2,7 @@
 
 #include "services/node/checks/log/checkpoint.h"
 #include "services/node/checks/log/collective_trace.h"
+#include "services/node/checks/log/expected_rate.h"
 #include "services/node/checks/log/job_data.h"
 #include "services/node/checks/log/known_issues.h"
 #include "services/node/checks/log/nccl_log.h"
@@ -29,6 +30,7 @@ absl::Span<const NamedCheck> LogChecks() {
       {"job.checkpoint", CheckCheckpoint, &kCheckpointWant},
       {"job.training_metrics", CheckTrainingMetrics, &kTrainingWant},
       {"job.profile", CheckProfile},
+      {"job.expected_rate", CheckExpectedRate, &kExpectedRateWant},
   };
   return kChecks;
 }

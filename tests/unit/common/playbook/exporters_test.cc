@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -75,9 +74,8 @@ class ExportersTest : public ::testing::Test {
       }
     }
     const std::string warnings = ReadFile(GALEN_SOURCE_DIR "/knowledge/warning/rules.yaml");
-    const std::regex measure("measure: (\\w+)");
-    for (std::sregex_iterator at(warnings.begin(), warnings.end(), measure), end; at != end; ++at) {
-      of_quantity[(*at)[1].str()].insert("early warning");
+    for (const absl::string_view rest : absl::StrSplit(warnings, "measure: ")) {
+      of_quantity[std::string(rest.substr(0, rest.find_first_of(",} \n")))].insert("early warning");
     }
     // What throughput and its course are told by (common/playbook/examine.cc).
     for (const char* name : {"throughput", "step_time", "training_step"}) {

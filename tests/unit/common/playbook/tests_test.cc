@@ -215,10 +215,10 @@ TEST(MostWaitTest, OfTooFewThatAreKnownNothingIsToldOfMost) {
 
 TEST(NewCodeTest, WhatStoodBeforeTheWindowIsOfNobodyKnowsWhen) {
   const Rows codes = Of("xid", 5, [](std::size_t i, std::size_t t) {
-    if (i == 1) return t >= 200 ? 94.0 : 0.0;                 // comes
-    if (i == 2) return 79.0;                                  // stood
-    if (i == 3) return t >= 200 ? 48.0 : std::nan("");        // a series that begins
-    if (i == 4) return t >= 200 ? 94.0 : 13.0;                // changes
+    if (i == 1) return t >= 200 ? 94.0 : 0.0;           // comes
+    if (i == 2) return 79.0;                            // stood
+    if (i == 3) return t >= 200 ? 48.0 : std::nan("");  // a series that begins
+    if (i == 4) return t >= 200 ? 94.0 : 13.0;          // changes
     return 0.0;
   });
   const std::vector<Seen> seen = RunTest("new_code", Working(), {&codes});

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
               "{\"step\": 120, \"loss\": 2.31, \"step_time\": 0.5}\n"
               "{\"step\": 121, \"loss\": 2.30, \"step_time\": 0.5}\n",
               121, -1, 0.5}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& shape) { return shape.param.name; });
 
 TEST(BarsTest, ABarOfSomethingElseIsNoStep) {
   EXPECT_EQ(LastStep(TriageOf("Loading checkpoint shards:  50%|█████     | 2/4 [00:10<00:10]\n"
