@@ -121,8 +121,10 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
       diagnose.keep_in = EvidenceBeside(arguments.store);
       options.evidence = diagnose.keep_in;
     }
+    options.prometheus = arguments.prometheus;
+    options.prometheus_key_file = arguments.prometheus_key_file;
     absl::StatusOr<Gathered> made =
-        GatherIncident(diagnose, *texts, bundle.get(), **kinds, OwnHostName());
+        GatherWithNumbers(diagnose, *texts, bundle.get(), **kinds, &options);
     if (!made.ok()) return refuse(made.status());
     gathered = *std::move(made);
     options.job_logs = gathered.job_logs;
@@ -130,8 +132,6 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
     options.model = reasoner::llm::PlannersModelOf(model->get());
     options.history = arguments.history;
-    options.prometheus = arguments.prometheus;
-    options.prometheus_key_file = arguments.prometheus_key_file;
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
