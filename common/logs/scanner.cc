@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/logs/byte_scan.h"
@@ -35,6 +36,11 @@ bool OnlyForDescriptions(const knowledge::v1::SignalPattern& pattern) {
 void Widen(absl::Time time, std::optional<absl::Time>& first, std::optional<absl::Time>& last) {
   if (!first.has_value() || time < *first) first = time;
   if (!last.has_value() || time > *last) last = time;
+}
+
+// Whether one is the other with less said: "2.18" and "2.18.6".
+bool IsShorterOf(absl::string_view a, absl::string_view b) {
+  return absl::StartsWith(a, b) || absl::StartsWith(b, a);
 }
 
 // Where the line that holds byte `at` of `block` begins, at `from` or later.
@@ -287,18 +293,19 @@ bool LogScan::TellsOutcome(const Line& line, std::size_t pattern, std::size_t en
 // tell them apart.
 void LogScan::RecordDifferences() {
   for (const auto& [pattern, names] : told_) {
-    const Told* works = nullptr;
-    bool other = false;
-    for (const auto& [name, told] : names) {
-      if (told.works && !told.fails && works == nullptr) works = &told;
-      if (!told.works) other = true;
-    }
-    if (works == nullptr || !other) continue;
+    const auto works = std::find_if(names.begin(), names.end(), [](const auto& each) {
+      return each.second.works && !each.second.fails;
+    });
+    if (works == names.end()) continue;
+    const bool other = std::any_of(names.begin(), names.end(), [&](const auto& each) {
+      return !each.second.works && !IsShorterOf(each.first, works->first);
+    });
+    if (!other) continue;
     Hit& hit = hits_[pattern];
     hit.pattern = pattern;
     hit.count = 1;
-    hit.first_line = works->line;
-    hit.excerpt = works->excerpt;
+    hit.first_line = works->second.line;
+    hit.excerpt = works->second.excerpt;
   }
 }
 

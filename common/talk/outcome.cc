@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 
 namespace galen::talk {
@@ -18,6 +19,17 @@ constexpr std::size_t kShortSentence = 90;
 bool IsOfName(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_' ||
          c == '+';
+}
+
+// Lower case, with plain apostrophes and spaces.
+std::string Plainly(absl::string_view text) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(text),
+                             {{"\xe2\x80\x99", "'"}, {"\t", " "}, {"\r", " "}});
+}
+
+// The name that is mentioned may be a word that tells an outcome ("persistence mode").
+void BlankName(std::string& text) {
+  for (std::size_t i = text.size(); i > 0 && IsOfName(text[i - 1]); --i) text[i - 1] = '_';
 }
 
 bool IsSpace(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
@@ -65,7 +77,7 @@ absl::string_view Of(absl::string_view text, Span span) {
 
 // A clause ends at a mark between clauses, and before a word that begins another one.
 std::vector<Span> ClausesOf(absl::string_view text, Span sentence, const TalkWords& words) {
-  constexpr absl::string_view kMarks = ",;:()";
+  constexpr absl::string_view kMarks = ",;:()|";
   std::vector<Span> clauses;
   std::size_t begin = sentence.begin;
   const auto end_at = [&](std::size_t end) {
@@ -114,8 +126,10 @@ Outcome Inverse(Outcome outcome) {
 Outcome OutcomeOf(absl::string_view text, std::size_t end, const TalkWords& words) {
   if (end == 0 || end > text.size()) return Outcome::kUnknown;
   const std::size_t from = end > kOutcomeReach ? end - kOutcomeReach : 0;
-  const std::string lower = absl::AsciiStrToLower(text.substr(from, end - from + kOutcomeReach));
-  const std::size_t at = end - from - 1;
+  std::string lower = Plainly(text.substr(from, end - from));
+  BlankName(lower);
+  const std::size_t at = lower.size() - 1;
+  lower += Plainly(text.substr(end, kOutcomeReach));
   const Span sentence = SentenceAt(lower, at, words);
   if (sentence.end > 0 && lower[sentence.end - 1] == '?') return Outcome::kUnknown;
   const std::vector<Span> clauses = ClausesOf(lower, sentence, words);
@@ -124,6 +138,9 @@ Outcome OutcomeOf(absl::string_view text, std::size_t end, const TalkWords& word
   if (own == clauses.end()) return Outcome::kUnknown;
   const bool absent =
       words.without.In(absl::string_view(lower).substr(own->begin, at + 1 - own->begin));
+  if (words.either_way.In(absl::string_view(lower).substr(own->begin, own->end - own->begin))) {
+    return Outcome::kFails;
+  }
   const auto tell = [&](Outcome outcome) { return absent ? Inverse(outcome) : outcome; };
   for (auto clause = own; clause != clauses.end(); ++clause) {
     const Outcome outcome = OfClause(Of(lower, *clause), words);

@@ -73,6 +73,7 @@ absl::StatusOr<TalkWords> TalkWords::From(const words::Vocabulary& vocabulary) {
       {"turn", &words.turn},
       {"without", &words.without},
       {"refers_back", &words.refers_back},
+      {"either_way", &words.either_way},
   }));
   return words;
 }

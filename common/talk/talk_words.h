@@ -89,6 +89,7 @@ struct TalkWords {
   words::Phrases turn;
   words::Phrases without;
   words::Phrases refers_back;
+  words::Phrases either_way;
 };
 
 }  // namespace galen::talk
