@@ -69,6 +69,11 @@ struct Options {
   // and logs are searched for messages only. An error refuses the request.
   std::function<absl::StatusOr<v1::Incident>(const v1::Incident& incident, const std::string& id)>
       take_evidence;
+  // The same for what is given later, on top of the bundle `base` of the diagnosis
+  // (intake::Keeper::AddTo). Missing, or it fails: what is given is read by itself.
+  std::function<absl::StatusOr<v1::Incident>(const std::string& base, const v1::Incident& incident,
+                                             const std::string& id)>
+      add_evidence;
   // Told of what becomes of a diagnosis: that it was accepted, and how it came to rest. Called on
   // any thread, which then works on that diagnosis (common/trace).
   std::function<void(absl::string_view news)> on_news;
