@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
@@ -22,6 +24,7 @@
 #include "common/base/text.h"
 #include "common/host/bundle.h"
 #include "common/host/bundle_writer.h"
+#include "common/host/commands.h"
 #include "common/host/edit.h"
 #include "common/host/host.h"
 #include "common/host/node_name.h"
@@ -331,12 +334,37 @@ class Writer {
       host::CommandOutput output;
       output.out = captured.text;
       output.excerpt = captured.excerpt;
+      // A piece takes nothing away from what was captured.
+      if (captured.excerpt) PutBehind(node, view, argv, output);
       GALEN_RETURN_IF_ERROR(host::AddCommand(directory_, node, view, argv, output));
     }
     for (const auto& [node, variables] : variables_) {
       GALEN_RETURN_IF_ERROR(host::AddEnvironment(directory_, node, variables));
     }
     return absl::OkStatus();
+  }
+
+  // What the bundle has of the command comes first.
+  void PutBehind(const std::string& node, View view, const std::vector<std::string>& argv,
+                 host::CommandOutput& output) const {
+    const std::string place =
+        absl::StrCat(directory_, "/nodes/", node, view == View::kJob ? "/job/" : "/");
+    const auto commands =
+        host::ParseCommands(ReadFile(absl::StrCat(place, "commands.yaml")), "commands.yaml");
+    if (!commands.ok()) return;
+    for (const host::CapturedCommand& command : *commands) {
+      if (command.argv != argv || command.absent || command.stdout_file.empty()) continue;
+      if (!host::CheckRelative(command.stdout_file).ok()) continue;
+      const std::string before = ReadFile(absl::StrCat(place, command.stdout_file));
+      if (before.empty() || IsDocument(before)) continue;
+      output.excerpt = command.excerpt;
+      output.out = absl::StrCat(before, absl::EndsWith(before, "\n") ? "" : "\n", output.out);
+    }
+  }
+
+  static std::string ReadFile(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   }
 
   absl::Status WriteFiles() {

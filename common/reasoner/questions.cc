@@ -139,7 +139,7 @@ class Asking {
       double bits_of_best = 0;
       for (const auto& [key, reading] : readings_) {
         if (reading.checks.front()->intrusive() != tests || used.contains(reading.what) ||
-            asked_.contains(IdOf(reading))) {
+            WasAsked(reading)) {
           continue;
         }
         const double bits = ExpectedBits(reading, shares);
@@ -157,6 +157,14 @@ class Asking {
   }
 
  private:
+  // On that machine, or on all of them at once.
+  bool WasAsked(const Readable& reading) const {
+    const std::string typed = Typed(reading.what);
+    return asked_.contains(IdOf(reading)) || asked_.contains(absl::StrCat(typed, "@")) ||
+           asked_.contains(absl::StrCat(typed, "@", reading.node)) ||
+           asked_.contains(FirstOf(reading).name());
+  }
+
   // The machines of the likeliest causes, or none at all.
   void CollectNodes() {
     if (case_.evidence.nodes().empty()) {
@@ -370,7 +378,8 @@ class Asking {
       return probability > 0 ? probability * Bits(Normal(after)) : 0.0;
     };
     double left = bits_if(nothing_if);
-    for (const auto& [name, sign] : reading.signs) {
+    for (const auto& named : reading.signs) {
+      const MaySee& sign = named.second;
       left += bits_if([&](std::size_t leaf) {
         const auto own = std::find_if(sign.leaves.begin(), sign.leaves.end(),
                                       [&](const MaySee::For& each) { return each.leaf == leaf; });
@@ -396,6 +405,24 @@ class Asking {
                               [](const Check* a, const Check* b) { return a->name() < b->name(); });
   }
 
+  // The check that would see most of it: what else it reads is asked for as well.
+  static const Check& LeadOf(const Readable& reading, const Shares& shares) {
+    const Check* lead = &FirstOf(reading);
+    double most = 0;
+    for (const Check* check : reading.checks) {
+      double sees = 0;
+      for (const auto& [name, sign] : reading.signs) {
+        if (absl::StartsWith(name, absl::StrCat(check->name(), " "))) {
+          sees += ProbabilityOf(sign, shares);
+        }
+      }
+      if (sees <= most) continue;
+      most = sees;
+      lead = check;
+    }
+    return *lead;
+  }
+
   static std::string IdOf(const Readable& reading) {
     return absl::StrCat(FirstOf(reading).name(), reading.node.empty() ? "" : "@", reading.node);
   }
@@ -411,7 +438,7 @@ class Asking {
     made.set_occupies(first.occupies());
     made.mutable_cost()->set_seconds(static_cast<std::int64_t>(std::ceil(CostOf(reading))));
     AddAnswers(reading, shares, made);
-    SetWords(reading, made);
+    SetWords(reading, LeadOf(reading, shares), made);
     return made;
   }
 
@@ -462,7 +489,7 @@ class Asking {
   }
 
   // What a person is told: what to look at, and what it is about.
-  void SetWords(const Readable& reading, Question& made) const {
+  void SetWords(const Readable& reading, const Check& lead, Question& made) const {
     const std::string on = On(reading, made.loads());
     std::vector<std::string> seen;
     for (const Question::Answer& answer : made.answers()) {
@@ -484,7 +511,7 @@ class Asking {
       made.set_text(absl::StrCat("Please give the job's log, from all ranks.", about));
       return;
     }
-    AddCommands(reading, made);
+    AddCommands(reading, lead, made);
     std::vector<std::string> shown;
     for (const std::string& command : made.commands())
       shown.push_back(absl::StrCat("`", command, "`"));
@@ -502,10 +529,10 @@ class Asking {
     return absl::StrCat(IsPattern(read) ? "grep . " : "cat ", read);
   }
 
-  // The reading itself, and what else the first of its checks needs.
-  void AddCommands(const Readable& reading, Question& made) const {
+  // The reading itself, and what else the check needs that would see most of it.
+  void AddCommands(const Readable& reading, const Check& lead, Question& made) const {
     made.add_commands(Typed(reading.what));
-    for (const std::string& read : FirstOf(reading).reads()) {
+    for (const std::string& read : lead.reads()) {
       if (made.commands_size() == kMostCommands) return;
       const bool other_vendor =
           amd_ ? absl::StartsWith(read, "nvidia-smi")

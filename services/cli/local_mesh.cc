@@ -252,6 +252,13 @@ struct LocalMesh::Parts {
         return keeper->Take(incident, id, clock.Now());
       };
     }
+    if (keeper != nullptr) {
+      orchestrator_options.add_evidence = [keeper, &clock](const std::string& base,
+                                                           const v1::Incident& incident,
+                                                           const std::string& id) {
+        return keeper->AddTo(base, incident, id, clock.Now());
+      };
+    }
     orchestrator_options.on_cause = [&failure_book](const v1::Diagnosis& diagnosis) {
       return failure_book.Note(diagnosis);
     };

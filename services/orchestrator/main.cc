@@ -191,6 +191,10 @@ absl::StatusOr<Options> OptionsFromFlags() {
     options.take_evidence = [keeper](const v1::Incident& incident, const std::string& id) {
       return keeper->Take(incident, id, absl::Now());
     };
+    options.add_evidence = [keeper](const std::string& base, const v1::Incident& incident,
+                                    const std::string& id) {
+      return keeper->AddTo(base, incident, id, absl::Now());
+    };
   }
   options.on_news = [](absl::string_view news) { log::Info(news); };
   options.on_problem = [](absl::string_view diagnosis, const absl::Status& problem) {

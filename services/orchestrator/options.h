@@ -75,6 +75,11 @@ struct Options {
   // Whether so many bytes more may be kept for a tenant ("tenants/acme"), and counts them; an error
   // refuses the request. Missing: they may.
   std::function<absl::Status(const std::string& parent, std::size_t bytes)> take_bytes;
+  // The same for what is given later, on top of the bundle `base` of the diagnosis
+  // (intake::Keeper::AddTo). Missing, or it fails: what is given is read by itself.
+  std::function<absl::StatusOr<v1::Incident>(const std::string& base, const v1::Incident& incident,
+                                             const std::string& id)>
+      add_evidence;
   // Told of what becomes of a diagnosis: that it was accepted, and how it came to rest. Called on
   // any thread, which then works on that diagnosis (common/trace).
   std::function<void(absl::string_view news)> on_news;

@@ -80,6 +80,14 @@ v1::DiagnosisEvent FeedbackEvent(const v1::SubmitFeedbackRequest& request) {
 // "gpu07.example.org" are one, and what names no machine belongs to the only one.
 constexpr std::size_t kMostNamed = 16;
 
+// What was captured, with what was given since.
+std::string LastBundle(const State& state) {
+  for (auto told = state.told.rbegin(); told != state.told.rend(); ++told) {
+    if (!told->evidence.artefacts().empty()) return told->evidence.bundle();
+  }
+  return state.incident.bundle();
+}
+
 // What came with an answer, as it is understood. Unset: words alone.
 absl::StatusOr<std::optional<v1::Incident>> EvidenceOf(const v1::SubmitFeedbackRequest& request,
                                                        const State& state, const Options& options) {
@@ -93,7 +101,13 @@ absl::StatusOr<std::optional<v1::Incident>> EvidenceOf(const v1::SubmitFeedbackR
     if (pasted.nodes().empty() && state.nodes.size() <= kMostNamed) {
       for (const std::string& node : state.nodes) pasted.add_nodes(node);
     }
-    GALEN_ASSIGN_OR_RETURN(pasted, options.take_evidence(pasted, RandomId()));
+    absl::StatusOr<v1::Incident> made = absl::UnavailableError("no bundle to add to");
+    if (!IsLive(state) && options.add_evidence) {
+      made = options.add_evidence(LastBundle(state), pasted, RandomId());
+    }
+    if (!made.ok()) made = options.take_evidence(pasted, RandomId());
+    GALEN_RETURN_IF_ERROR(made.status());
+    pasted = *std::move(made);
     if (!pasted.bundle().empty()) {
       *pasted.mutable_nodes() = given.nodes();
       given = std::move(pasted);

@@ -188,6 +188,16 @@ std::optional<v1::DiagnosisEvent> ToldResultEvent(const State& state, v1::CheckR
   if (!IsDefinite(result)) return std::nullopt;
   std::string id = ResultId(result.check(), result.node());
   const std::string& source = state.told.back().source;
+  // A capture and what was given on top of it are read together: what comes out as before, and what
+  // passes where nobody had looked, is nothing that the answer told.
+  if (!IsLive(state) && state.node_set.count(result.node()) > 0) {
+    const auto before = state.evidence.find(id);
+    if (before == state.evidence.end()) {
+      if (result.status() == v1::CheckResult::PASS) return std::nullopt;
+    } else if (SaysTheSame(*before->second, result)) {
+      return std::nullopt;
+    }
+  }
   const auto known = state.told_results.find(id);
   if (known != state.told_results.end() && known->second->told() == source) return std::nullopt;
   result.set_id(std::move(id));

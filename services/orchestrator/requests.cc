@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/security/identity.h"
 #include "services/orchestrator/asked.h"
 #include "services/orchestrator/changes.h"
@@ -141,9 +142,14 @@ clients::Shared<reflection::v1::CritiqueRequest> CritiqueRequestOf(const State& 
 clients::Shared<planning::v1::ExploreRequest> ExploreRequestOf(const State& state) {
   auto request = WithEvidence<planning::v1::ExploreRequest>(state);
   AddJudged(state, *request);
-  // What was asked before and is asked again had no answer that its check could read.
+  // Nobody is asked twice, whichever check wants it.
   for (const v1::Exchange& exchange : state.dialogue) {
-    for (const v1::Question& question : exchange.questions()) request->add_asked(question.id());
+    for (const v1::Question& question : exchange.questions()) {
+      request->add_asked(question.id());
+      for (const std::string& command : question.commands()) {
+        request->add_asked(absl::StrCat(command, "@", question.node()));
+      }
+    }
   }
   return request;
 }

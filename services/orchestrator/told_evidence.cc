@@ -112,6 +112,14 @@ MergedResult MergeTold(const CheckResult& machine, const CheckResult& told, bool
   return merged;
 }
 
+bool SaysTheSame(const CheckResult& a, const CheckResult& b) {
+  return a.status() == b.status() && a.findings_size() == b.findings_size() &&
+         std::equal(a.findings().begin(), a.findings().end(), b.findings().begin(),
+                    [](const Finding& left, const Finding& right) {
+                      return left.SerializeAsString() == right.SerializeAsString();
+                    });
+}
+
 CheckResult WhatWasSeen(const CheckResult& earlier) {
   CheckResult seen = earlier;
   auto& findings = *seen.mutable_findings();

@@ -32,6 +32,9 @@ bool IsDefinite(const v1::CheckResult& result);
 MergedResult MergeTold(const v1::CheckResult& machine, const v1::CheckResult& told,
                        bool machine_is_newer);
 
+// The same status and the same findings. Pure.
+bool SaysTheSame(const v1::CheckResult& a, const v1::CheckResult& b);
+
 // What is left of a result of an earlier look once the machine could not be read again: what was
 // abnormal then. Nothing of it refutes. Pure.
 v1::CheckResult WhatWasSeen(const v1::CheckResult& earlier);

@@ -117,6 +117,42 @@ TEST_F(AnswersTest, StateOfNvlinkThatTheCustomerPastesConvicts) {
   EXPECT_TRUE(told);
 }
 
+// The check needs what was captured and what is given later: neither tells by itself.
+TEST_F(AnswersTest, WhatWasCapturedAndWhatIsGivenLaterAreReadTogether) {
+  const std::string bundle = root_ + "/captured";
+  fs::copy(GALEN_SOURCE_DIR "/docs/examples/nccl-connection-refused", bundle,
+           fs::copy_options::recursive);
+  const std::string file = bundle + "/nodes/trn-a22/rootfs/proc/modules";
+  const std::string modules = Content(file);
+  fs::remove(file);
+  for (const char* node : {"trn-a17", "trn-a22"}) {
+    const std::string list = absl::StrCat(bundle, "/nodes/", node, "/commands.yaml");
+    std::string kept;
+    std::ifstream in(list);
+    for (std::string line; std::getline(in, line);) {
+      if (!absl::StrContains(line, "nvidia-smi")) absl::StrAppend(&kept, line, "\n");
+    }
+    in.close();
+    std::ofstream(list) << kept;
+  }
+  Start({});
+  const auto opened = host::Bundle::Open(bundle);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const auto peermem = [](const Diagnosis& diagnosis) {
+    for (const v1::CheckResult& result : diagnosis.check_results()) {
+      if (result.id() == "rdma.peermem@trn-a22") return result;
+    }
+    return v1::CheckResult();
+  };
+  v1::Incident incident = (*opened)->incident();
+  incident.clear_logs();  // so that nothing is proven
+  EXPECT_EQ(peermem(Diagnose(incident)).status(), v1::CheckResult::SKIPPED);
+  const Diagnosis second =
+      AnswerWith(absl::StrCat("[root@trn-a22 ~]# cat /proc/modules\n", modules));
+  EXPECT_EQ(peermem(second).told(), "feedback/1");
+  EXPECT_EQ(Content(file), "") << "what was captured stays as it was";
+}
+
 TEST_F(AnswersTest, WordsAgainstAMachineThatIsFineConvictNobody) {
   Start({"vm"});
   SetDisk(40, "40 % of / is used");

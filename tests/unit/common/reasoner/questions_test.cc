@@ -86,6 +86,13 @@ TEST(Questions, NeverAskForWhatWasReadOrWasAskedBefore) {
   Scene scene = Open(book);
   scene.Saw("left", {Bool("bad", false)});
   for (const std::string& id : Ids(Ask(book, scene).questions())) EXPECT_NE(id, "left@n1");
+  for (const char* asked : {"right@n1", "show right@n1", "show right@"}) {
+    v1::ExploreQuestion other;
+    other.add_asked(asked);
+    for (const std::string& id : Ids(Ask(book, Open(book), other).questions())) {
+      EXPECT_NE(id, "right@n1") << asked;
+    }
+  }
   v1::ExploreQuestion question;
   question.add_asked("right@n1");
   for (const std::string& id : Ids(Ask(book, Open(book), question).questions())) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "services/orchestrator/changes.h"
+#include "services/orchestrator/outcomes.h"
 #include "services/orchestrator/requests.h"
 #include "services/orchestrator/told_evidence.h"
 #include "tests/unit/services/orchestrator/events.h"
@@ -188,6 +189,24 @@ TEST(Answers, WhatSaysNothingChangesNothing) {
   EXPECT_EQ(MergeTold(machine, Full(), true).result.message(), "full");
 }
 
+// What was captured and what was given are read together: most of it says what was known.
+TEST(Answers, OverACaptureOnlyWhatIsNewIsTold) {
+  State state = Judged("INCONCLUSIVE", "b");
+  ApplyNext(state, Event("feedback_received { evidence { bundle: '/e/1' } }"));
+  EXPECT_FALSE(ToldResultEvent(state, Empty()).has_value());
+  EXPECT_TRUE(ToldResultEvent(state, Full()).has_value());
+  CheckResult other = Empty();
+  other.set_check("z");
+  EXPECT_FALSE(ToldResultEvent(state, other).has_value()) << "nobody had looked, and it is fine";
+  other.set_status(CheckResult::FAIL);
+  EXPECT_TRUE(ToldResultEvent(state, other).has_value());
+  other.set_node("reported-machine");
+  other.set_status(CheckResult::PASS);
+  EXPECT_TRUE(ToldResultEvent(state, other).has_value()) << "of a machine that is new";
+  other.set_status(CheckResult::SKIPPED);
+  EXPECT_FALSE(ToldResultEvent(state, other).has_value());
+}
+
 TEST(Answers, TheirChangesNameTheCauseFirst) {
   State state = Judged("REJECTED", "b");
   ApplyNext(state, Event("feedback_received { evidence { bundle: '/e/1' } }"));
@@ -214,13 +233,14 @@ TEST(Answers, OneThatChangesNothingIsToldSo) {
 
 TEST(Answers, QuestionsStandInTheDialogueWithTheirAnswer) {
   State state = Summarized();
-  ApplyNext(state, Event("explored { questions { id: 'a@n1' text: 'how full?' } }"));
+  ApplyNext(state, Event("explored { questions { id: 'a@n1' text: 'how full?' commands: 'df' "
+                         "node: 'n1' } }"));
   ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
   ApplyNext(state, Event("feedback_received { text: 'very' by: 'ada' }"));
   ASSERT_THAT(state.dialogue, SizeIs(1));
   EXPECT_EQ(state.dialogue[0].questions(0).text(), "how full?");
   EXPECT_EQ(state.dialogue[0].by(), "ada");
-  EXPECT_THAT(ExploreRequestOf(state)->asked(), ElementsAre("a@n1"));
+  EXPECT_THAT(ExploreRequestOf(state)->asked(), ElementsAre("a@n1", "df@n1"));
 }
 
 TEST(Answers, TheWindowOfLiveMachinesGoesOnToTheLastOne) {
