@@ -108,6 +108,8 @@ absl::StatusOr<Step> ReadStep(const Yaml& yaml, absl::string_view file) {
       GALEN_ASSIGN_OR_RETURN(step.points_to, host::YamlTexts(field.value, file, field.name));
     } else if (field.name == "collect") {
       GALEN_ASSIGN_OR_RETURN(step.collect, YamlText(field.value, file, field.name));
+    } else if (field.name == "needed") {
+      GALEN_ASSIGN_OR_RETURN(step.needed, host::YamlBool(field.value, file, field.name));
     } else if (field.name == "over") {
       GALEN_RETURN_IF_ERROR(ReadOver(field.value, file, step.over));
     } else if (field.name == "combine") {

@@ -26,6 +26,7 @@ struct Step {
   Combine combine = Combine::kSum;
   std::map<std::string, double> numbers;  // what the test goes by; others as in tests.h
   std::vector<std::string> points_to;     // labels that this outcome speaks for
+  bool needed = false;                    // where it cannot be told the check clears no machine
   std::string collect;                    // what to collect where it cannot be told
   std::string file;
   int line = 0;

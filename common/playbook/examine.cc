@@ -14,6 +14,7 @@
 #include "common/series/align.h"
 #include "common/series/frozen.h"
 #include "common/telemetry/discovery.h"
+#include "common/telemetry/named_source.h"
 
 namespace galen::playbook {
 namespace {
@@ -66,6 +67,21 @@ class Measurer {
 
   const telemetry::Range& range() const { return range_; }
 
+  bool IsOurs(const Place& place) const {
+    if (place.node.empty()) return !named_;
+    if (nodes_.empty()) return true;
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const std::string& node) {
+      return named_ ? node == place.node : SameNode(node, place.node);
+    });
+  }
+  // As the incident names it.
+  Place Ours(Place place) const {
+    for (const std::string& node : nodes_) {
+      if (SameNode(node, place.node)) place.node = node;
+    }
+    return place;
+  }
+
   // Errors but NOT_FOUND and UNIMPLEMENTED, which are part of what is known, end the examination.
   absl::StatusOr<const Of*> Get(const std::string& name) {
     const auto known = known_.find(name);
@@ -85,21 +101,6 @@ class Measurer {
     const Query* const query = book_.FindQuery(name);
     of.rows = query == nullptr ? Quantity(name, of) : Evaluated(*query, of);
     return of;
-  }
-
-  bool IsOurs(const Place& place) const {
-    if (place.node.empty()) return !named_;
-    if (nodes_.empty()) return true;
-    return std::any_of(nodes_.begin(), nodes_.end(), [&](const std::string& node) {
-      return named_ ? node == place.node : SameNode(node, place.node);
-    });
-  }
-  // As the incident names it.
-  Place Ours(Place place) const {
-    for (const std::string& node : nodes_) {
-      if (SameNode(node, place.node)) place.node = node;
-    }
-    return place;
   }
 
   // The names of others are not told: they may be another customer's.
@@ -134,9 +135,13 @@ class Measurer {
       }
       series::Forget(ghosts, measured.values);
     }
-    Rows rows{name, measured.quantity->unit, measured.quantity->counter, measured.grid, {}, {0, 0}};
+    Rows rows{name, measured.quantity->unit, measured.quantity->counter, measured.grid, {}, {0, 0},
+              {}};
     rows.values = std::move(measured.values);
-    for (const Measured::Row& row : measured.rows) rows.places.push_back(Ours(row.place));
+    for (const Measured::Row& row : measured.rows) {
+      rows.places.push_back(Ours(row.place));
+      if (measured.quantity->among == telemetry::Among::kSingly) rows.metrics.push_back(row.metric);
+    }
     if (rows.counter) rows.unit = absl::StrCat(rows.unit, "/s");
     return Keep(name, std::move(rows));
   }
@@ -149,12 +154,12 @@ class Measurer {
     GALEN_ASSIGN_OR_RETURN(telemetry::Answer answer, source_.RangeOf(query.promql, range_, call_));
     GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
                            series::MakeGrid(range_.start, range_.end, range_.step));
-    Rows rows{query.name, query.unit, false, grid, {}, {0, 0}};
+    Rows rows{query.name, query.unit, false, grid, {}, {0, 0}, {}};
     of.complete = answer.complete;
     std::vector<std::size_t> ours;
     std::vector<Place> places;
     for (std::size_t i = 0; i < answer.series.size(); ++i) {
-      places.push_back(PlaceIn(answer.series[i].labels));
+      places.push_back(rules_.PlaceOf(answer.series[i].labels));
       if (IsOurs(places.back())) ours.push_back(i);
     }
     rows.values = series::Panel(ours.size(), grid.size);
@@ -177,19 +182,6 @@ class Measurer {
     return Keep(query.name, std::move(rows));
   }
 
-  // An aggregation has lost the name of its metric: the labels of all families are tried.
-  Place PlaceIn(const telemetry::Labels& labels) const {
-    Place place;
-    for (const telemetry::Family& family : rules_.families) {
-      const Place found = family.PlaceOf(labels);
-      if (place.node.empty()) place.node = found.node;
-      if (place.device.empty()) place.device = found.device;
-      if (place.port.empty()) place.port = found.port;
-      if (place.rank.empty()) place.rank = found.rank;
-    }
-    return place;
-  }
-
   const Book& book_;
   const telemetry::Rules& rules_;
   Source& source_;
@@ -199,6 +191,21 @@ class Measurer {
   const Call& call_;
   std::map<std::string, Of> known_;
 };
+
+// The metrics that some playbook looks at.
+std::set<std::string> ReadBy(const Book& book, const telemetry::Rules& rules) {
+  std::set<std::string> read;
+  for (const Playbook& playbook : book.playbooks) {
+    for (const Step& step : playbook.steps) {
+      for (const std::string& name : step.of) {
+        const telemetry::Quantity* const quantity = rules.Find(name);
+        if (quantity == nullptr) continue;
+        for (const telemetry::MetricOf& of : quantity->metrics) read.insert(of.metric);
+      }
+    }
+  }
+  return read;
+}
 
 telemetry::Range RangeOf(const Times& times, absl::Duration step) {
   if (step <= absl::ZeroDuration()) {
@@ -246,6 +253,15 @@ void Remark(std::vector<std::string>& remarks, std::string remark) {
   }
 }
 
+// How much an outcome says that something is wrong: of several counters of one fault the one that
+// moves speaks, and one of which nothing is known leaves open whether anything is.
+double Weight(const Value& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? 2 : 0;
+  if (const std::string* text = std::get_if<std::string>(&value)) return *text == kNobody ? 0 : 2;
+  if (const double* number = std::get_if<double>(&value)) return *number > 0 ? 2 + *number : 0;
+  return 1;
+}
+
 class Examiner {
  public:
   Examiner(Measurer& now, Measurer* before, std::shared_ptr<const Scene> scene)
@@ -278,6 +294,7 @@ class Examiner {
     const Test& test = *FindTest(step.test);
     TestInput input{*scene_, {}, {}, step.numbers, &test};
     std::vector<std::shared_ptr<const Rows>> keep;
+    std::vector<Rows> singly;  // of a step with one measure
     for (const std::string& name : step.of) {
       GALEN_ASSIGN_OR_RETURN(const Measurer::Of* of, now_.Get(name));
       if (cited.insert(name).second) {
@@ -291,10 +308,13 @@ class Examiner {
             {&step, {}, std::monostate(), std::string(of->rows.status().message()), nullptr, -1});
         return absl::NotFoundError(std::string(of->rows.status().message()));
       }
+      if (step.of.size() == 1 && !(*of->rows)->metrics.empty()) {
+        singly = Singly(**of->rows);
+        continue;
+      }
       keep.push_back(std::make_shared<const Rows>(Together(**of->rows, step.over, step.combine)));
       input.of.push_back(keep.back().get());
     }
-    const std::shared_ptr<const Rows> first = keep.empty() ? nullptr : keep.front();
     if (before_ != nullptr) {
       // What takes no measure goes by throughput.
       const std::vector<std::string> of = step.of.empty() ? std::vector<std::string>{""} : step.of;
@@ -309,17 +329,42 @@ class Examiner {
         input.before.push_back(keep.back().get());
       }
     }
+    std::vector<Observation> seen;
+    if (singly.empty()) {
+      Add(step, test.run(input), keep.empty() ? nullptr : keep.front(), seen);
+    }
+    for (const Rows& rows : singly) {
+      const auto first = std::make_shared<const Rows>(Together(rows, step.over, step.combine));
+      input.of = {first.get()};
+      Add(step, test.run(input), first, seen);
+    }
     bool told = false;
-    for (Seen& seen : test.run(input)) {
-      told = told || !std::holds_alternative<std::monostate>(seen.value);
-      examination.observations.push_back({&step, std::move(seen.place), std::move(seen.value),
-                                          std::move(seen.why), first, seen.row});
+    for (Observation& observation : seen) {
+      told = told || !std::holds_alternative<std::monostate>(observation.value);
+      examination.observations.push_back(std::move(observation));
     }
     if (told) return absl::OkStatus();
     // What was looked at and tells nothing is no more than what is not there.
     return absl::NotFoundError(examination.observations.empty()
                                    ? absl::StrCat(step.finding, ": of no machine")
                                    : examination.observations.back().why);
+  }
+
+  // Of several observations of one place the weightiest stays.
+  static void Add(const Step& step, std::vector<Seen> more, const std::shared_ptr<const Rows>& rows,
+                  std::vector<Observation>& all) {
+    for (Seen& seen : more) {
+      Observation observation{
+          &step, std::move(seen.place), std::move(seen.value), std::move(seen.why), rows, seen.row};
+      const auto same = std::find_if(all.begin(), all.end(), [&](const Observation& other) {
+        return other.place == observation.place;
+      });
+      if (same == all.end()) {
+        all.push_back(std::move(observation));
+      } else if (Weight(observation.value) > Weight(same->value)) {
+        *same = std::move(observation);
+      }
+    }
   }
 
   Measurer& now_;
@@ -362,11 +407,19 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
                          : absl::StrCat("; what it has ends at ", Day(request.extent.end))));
   }
   std::optional<Times> baseline = request.baseline;
+  Times named_in = window;
+  if (baseline.has_value()) {
+    named_in.start = std::min(named_in.start, baseline->start);
+    named_in.end = std::max(named_in.end, baseline->end);
+  }
+  GALEN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<telemetry::NamedSource> named,
+      telemetry::NamedSource::Open(source, rules, named_in.start, named_in.end, call));
   std::vector<std::string> remarks;
   std::vector<std::string> nodes = request.nodes;
   std::vector<std::string> baseline_nodes = request.baseline_nodes;
   const auto measurer = [&](const Times& times, const std::vector<std::string>& of) {
-    return std::make_unique<Measurer>(book, rules, source, RangeOf(times, request.step), of,
+    return std::make_unique<Measurer>(book, rules, *named, RangeOf(times, request.step), of,
                                       request.named, call);
   };
   auto now = measurer(window, nodes);
@@ -423,11 +476,25 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
   }
   remarks.insert(remarks.begin(),
                  absl::StrCat("from ", Day(window.start), " to ", Day(window.end)));
+  bool all_counters = true;
+  GALEN_ASSIGN_OR_RETURN(
+      std::vector<telemetry::GrowingError> growing,
+      telemetry::FindGrowingErrors(
+          *named, rules, window.start, window.end, ReadBy(book, rules),
+          [&](const Place& place) { return now->IsOurs(place); }, call, all_counters));
+  for (telemetry::GrowingError& error : growing) error.place = now->Ours(std::move(error.place));
+  if (!all_counters) {
+    remarks.push_back("not all counters of errors that nobody mapped were looked at");
+  }
+  const auto unread =
+      std::make_shared<const std::vector<telemetry::GrowingError>>(std::move(growing));
   Examiner examiner(*now, before.get(), scene);
   std::vector<Examination> examinations;
   for (const std::string& check : request.checks) {
     GALEN_ASSIGN_OR_RETURN(Examination examination, examiner.Run(check, book.StepsOf(check)));
     examination.remarks.insert(examination.remarks.begin(), remarks.begin(), remarks.end());
+    examination.unread = unread;
+    examination.complete = examination.complete && all_counters;
     examinations.push_back(std::move(examination));
   }
   return examinations;
@@ -436,14 +503,31 @@ absl::StatusOr<std::vector<Examination>> Examine(const Book& book, const telemet
 absl::StatusOr<std::vector<std::string>> NodesOf(const telemetry::Rules& rules, Source& source,
                                                  const Times& times, std::size_t most,
                                                  const Call& call) {
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<telemetry::NamedSource> named,
+                         telemetry::NamedSource::Open(source, rules, times.start, times.end, call));
   GALEN_ASSIGN_OR_RETURN(const telemetry::Inventory inventory,
-                         telemetry::Discover(source, rules, times.start, times.end, {}, call));
+                         telemetry::Discover(*named, rules, times.start, times.end, {}, call));
   std::set<std::string> nodes;
-  for (const telemetry::FamilyFound& family : inventory.families) {
-    nodes.insert(family.nodes.begin(), family.nodes.end());
+  std::set<std::string> asked;  // of which nothing but that they were asked is known
+  for (const telemetry::FamilyFound& found : inventory.families) {
+    const auto family = std::find_if(rules.families.begin(), rules.families.end(),
+                                     [&](const auto& each) { return each.name == found.family; });
+    // That somebody was asked says nothing of what it is: a dashboard is asked, too.
+    const bool machine = family != rules.families.end() && family->device != "exporter";
+    (machine ? nodes : asked).insert(found.nodes.begin(), found.nodes.end());
   }
+  if (nodes.empty()) nodes = std::move(asked);
   nodes.erase("");
-  std::vector<std::string> some(nodes.begin(), nodes.end());
+  std::vector<std::string> some;
+  for (const std::string& node : nodes) {
+    // A full name and its first part are one, where there is one such full name.
+    const auto others = std::count_if(nodes.begin(), nodes.end(), [&](const std::string& other) {
+      return other != node && SameNode(node, other);
+    });
+    const bool full = node.find('.') != std::string::npos;
+    if (full && others == 1 && nodes.contains(node.substr(0, node.find('.')))) continue;
+    some.push_back(node);
+  }
   if (some.size() > most) some.resize(most);
   return some;
 }

@@ -12,6 +12,7 @@
 #include "common/playbook/book.h"
 #include "common/playbook/rows.h"
 #include "common/playbook/scene.h"
+#include "common/telemetry/growing_errors.h"
 #include "common/telemetry/rules.h"
 #include "common/telemetry/source.h"
 
@@ -59,6 +60,8 @@ struct Examination {
   std::vector<std::string> remarks;        // ghosts, what is incomplete, what was looked at
   bool complete = true;  // false: something is missing, and absence proves nothing
   std::shared_ptr<const Scene> scene;
+  // Counters of errors that grow and that no playbook reads: where they do, nothing is cleared.
+  std::shared_ptr<const std::vector<telemetry::GrowingError>> unread;
 };
 
 // The window that is looked at: the incident's, with an hour before its end at least, and six where

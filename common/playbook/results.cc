@@ -67,6 +67,25 @@ void Want(const Step& step, CheckResult& result) {
   }
 }
 
+// Which counters of errors of a machine grow that nothing reads; "" for none.
+std::string UnreadOf(const knowledge::v1::Check& spec, const Examination& examination,
+                     const std::string& node) {
+  if (examination.unread == nullptr || spec.family().empty()) return "";
+  std::vector<std::string> grow;
+  for (const telemetry::GrowingError& error : *examination.unread) {
+    if (error.clears != spec.family()) continue;
+    if (!error.place.node.empty() && error.place.node != node) continue;
+    grow.push_back(absl::StrCat(error.metric, " of ", Shown(error.place), " by ",
+                                static_cast<std::int64_t>(std::ceil(error.growth))));
+  }
+  if (grow.empty()) return "";
+  const std::size_t more = grow.size() - std::min(grow.size(), kMostSaid);
+  grow.resize(grow.size() - more);
+  return absl::StrCat("counters of errors grow that nothing here reads, so that nothing is clear: ",
+                      absl::StrJoin(grow, ", "),
+                      more == 0 ? "" : absl::StrCat(", ", more, " more"));
+}
+
 std::string QueriesText(const Examination& examination) {
   std::string text;
   for (const telemetry::Answer& answer : examination.answers) {
@@ -134,6 +153,12 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
               examination.remarks.empty() ? "" : examination.remarks.back()))));
       continue;
     }
+    if (const std::string grows = UnreadOf(spec, examination, node);
+        !grows.empty() && result.status() == CheckResult::PASS) {
+      // What nothing reads may be the very fault that the rest is clear of.
+      results.push_back(knowledge::MakeResult(spec, node, absl::UnavailableError(grows)));
+      continue;
+    }
     std::vector<std::string> said;
     std::size_t abnormal = 0;
     int suspects = 0;
@@ -158,6 +183,18 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
     for (int i = 0; i < result.findings_size(); ++i) {
       const auto place = static_cast<std::size_t>(i);
       if (result.findings(i).value_case() == Finding::VALUE_NOT_SET) Want(*steps[place], result);
+    }
+    if (result.status() == CheckResult::PASS) {
+      for (int i = 0; i < result.findings_size(); ++i) {
+        if (!steps[static_cast<std::size_t>(i)]->needed ||
+            result.findings(i).value_case() != Finding::VALUE_NOT_SET) {
+          continue;
+        }
+        // What is known of the rest is told, and clears nobody.
+        result.set_status(CheckResult::SKIPPED);
+        said.front() = absl::StrCat("no all-clear without ", result.findings(i).name());
+        break;
+      }
     }
     result.set_message(absl::StrJoin(said, "; "));
     if (examination.scene != nullptr && (suspects > 0 || node == nodes.front())) {

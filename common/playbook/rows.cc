@@ -34,6 +34,30 @@ float Combined(std::vector<float>& values, Combine combine) {
 
 }  // namespace
 
+std::vector<Rows> Singly(const Rows& rows) {
+  if (rows.metrics.size() != rows.places.size() || rows.metrics.empty()) return {rows};
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::size_t>> of_metric;
+  for (std::size_t i = 0; i < rows.metrics.size(); ++i) {
+    std::vector<std::size_t>& of = of_metric[rows.metrics[i]];
+    if (of.empty()) order.push_back(rows.metrics[i]);
+    of.push_back(i);
+  }
+  std::vector<Rows> singly;
+  for (const std::string& metric : order) {
+    const std::vector<std::size_t>& of = of_metric[metric];
+    Rows one{metric, rows.unit, rows.counter, rows.grid, {}, {0, 0}, {}};
+    one.values = series::Panel(of.size(), rows.grid.size);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      one.places.push_back(rows.places[of[i]]);
+      std::copy(rows.values.Row(of[i]).begin(), rows.values.Row(of[i]).end(),
+                one.values.Row(i).begin());
+    }
+    singly.push_back(std::move(one));
+  }
+  return singly;
+}
+
 Rows Together(const Rows& rows, Over over, Combine combine) {
   if (over == Over::kDevice) return rows;
   std::map<std::string, std::vector<std::size_t>> members;
@@ -43,7 +67,7 @@ Rows Together(const Rows& rows, Over over, Combine combine) {
     std::vector<std::size_t>& of = members[over == Over::kNode ? node : std::string()];
     if (KnownAtAll(rows.values.Row(i))) of.push_back(i);
   }
-  Rows out{rows.name, rows.unit, rows.counter, rows.grid, {}, {0, 0}};
+  Rows out{rows.name, rows.unit, rows.counter, rows.grid, {}, {0, 0}, {}};
   out.values = series::Panel(members.size(), rows.grid.size);
   std::vector<float> column;
   for (const auto& [node, of] : members) {

@@ -23,7 +23,13 @@ struct Rows {
   series::Grid grid;
   std::vector<telemetry::Place> places;
   series::Panel values{0, 0};
+  // Of a quantity whose metrics are judged singly: which one a row is of. Else empty.
+  std::vector<std::string> metrics;
 };
+
+// The rows of each metric by itself, where they are judged singly; else all of them. In the order
+// in which metrics come first.
+std::vector<Rows> Singly(const Rows& rows);
 
 // One row of each node, or one of all ("": its place is nobody's), of the rows that belong to it.
 // Of a sum or mean a point is unknown where any of its rows is that is known at all within the

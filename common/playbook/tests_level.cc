@@ -72,9 +72,10 @@ std::vector<Seen> Grown(const TestInput& input, bool rate) {
                                                " points, and still in them")));
       continue;
     }
-    const double value = rate ? growth.total / (static_cast<double>(growth.known) *
-                                                absl::ToDoubleSeconds(rows.grid.step))
-                              : std::round(growth.total);
+    const double value =
+        rate ? input.Number("times") * growth.total /
+                   (static_cast<double>(growth.known) * absl::ToDoubleSeconds(rows.grid.step))
+             : std::round(growth.total);
     seen.push_back({rows.places[i], value, rows.name, static_cast<int>(i)});
   }
   return seen;
@@ -82,6 +83,44 @@ std::vector<Seen> Grown(const TestInput& input, bool rate) {
 
 std::vector<Seen> GrowthCount(const TestInput& input) { return Grown(input, false); }
 std::vector<Seen> GrowthRate(const TestInput& input) { return Grown(input, true); }
+
+// The code that a measure came to hold within the window: what it held from the beginning on is of
+// a time that nobody knows. A series that begins later than those of its peers came with its code.
+std::vector<Seen> NewCode(const TestInput& input) {
+  const Rows& rows = *input.of[0];
+  const std::size_t late = PointsOf(input.Number("late_min"), rows.grid);
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < rows.places.size(); ++i) {
+    const auto row = rows.values.Row(i);
+    const auto first = std::find_if(row.begin(), row.end(), IsKnown);
+    if (first == row.end()) {
+      seen.push_back(Unknown(rows.places[i], "no samples in the window"));
+      continue;
+    }
+    float before = *first;
+    double code = static_cast<std::size_t>(first - row.begin()) > late ? *first : 0;
+    std::size_t at = static_cast<std::size_t>(first - row.begin());
+    for (std::size_t t = at; t < row.size(); ++t) {
+      if (!IsKnown(row[t]) || row[t] == before) continue;
+      before = row[t];
+      if (row[t] == 0) continue;
+      code = static_cast<double>(row[t]);
+      at = t;
+    }
+    if (code == 0 && *first != 0) {
+      seen.push_back(Unknown(
+          rows.places[i], absl::StrCat(rows.name, " stood at ", Short(static_cast<double>(*first)),
+                                       " before the window: when that was is not known")));
+      continue;
+    }
+    seen.push_back({rows.places[i], code,
+                    code == 0 ? rows.name
+                              : absl::StrCat(rows.name, " came to ", Short(code), " at ",
+                                             Clock(rows.grid, at)),
+                    static_cast<int>(i)});
+  }
+  return seen;
+}
 
 // How often a state was left.
 std::vector<Seen> FallsBelow(const TestInput& input) {
@@ -219,7 +258,19 @@ std::vector<Test> LevelTests() {
          "takes is shorter (AMD's method: five to eight)"}},
        Held},
       {"growth", "What a counter grew by, in whole numbers.", 1, "float", {}, GrowthCount},
-      {"rate", "What a counter grew by a second, on average.", 1, "float", {}, GrowthRate},
+      {"rate",
+       "What a counter grew by a second, on average.",
+       1,
+       "float",
+       {{"times", 1, 1e-9, 1e9, "what is told is so many times that: 3600 makes it of an hour"}},
+       GrowthRate},
+      {"new_code",
+       "The code that a measure came to hold within the window; 0: none.",
+       1,
+       "float",
+       {{"late_min", 5, 0.5, 600,
+         "minutes after the window's beginning from which on a series that begins is new"}},
+       NewCode},
       {"falls_below",
        "How often a value fell below a limit.",
        1,

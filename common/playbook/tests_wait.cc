@@ -137,12 +137,16 @@ std::vector<Seen> BusyAtIdle(const TestInput& input) {
 
 // How many GPUs of a job wait, and whether they are most.
 struct Waiting {
+  std::size_t all = 0;
   std::size_t known = 0;
+  bool enough = false;  // is known to speak of most
   std::size_t waiting = 0;
   bool most = false;
 };
-Waiting CountOf(const std::vector<Gpu>& gpus, double most) {
+Waiting CountOf(const std::vector<Gpu>& gpus, const TestInput& input) {
+  const double most = input.Number("most");
   Waiting all;
+  all.all = gpus.size();
   std::size_t busy = 0;
   std::map<std::string, bool> nodes;  // whether some GPU of it waits
   for (const Gpu& gpu : gpus) {
@@ -156,16 +160,21 @@ Waiting CountOf(const std::vector<Gpu>& gpus, double most) {
   }
   const auto of_nodes =
       std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.second; });
+  all.enough = all.known > 0 && static_cast<double>(all.known) >=
+                                    input.Number("least_known") * static_cast<double>(all.all);
   // At the first collective of a job only some GPUs of each machine may have come to it.
-  all.most = all.waiting > 0 &&
+  all.most = all.enough && all.waiting > 0 &&
              static_cast<double>(all.waiting) >= most * static_cast<double>(busy) &&
              static_cast<double>(of_nodes) >= most * static_cast<double>(nodes.size());
   return all;
 }
 
 std::vector<Seen> MostWait(const TestInput& input) {
-  const Waiting all = CountOf(Looking(input).All(), input.Number("most"));
-  if (all.known == 0) return {Unknown({}, "utilisation or power is not known of any GPU")};
+  const Waiting all = CountOf(Looking(input).All(), input);
+  if (!all.enough) {
+    return {Unknown({}, absl::StrCat("utilisation and power are known of ", all.known, " of ",
+                                     all.all, " GPUs: what most do is not"))};
+  }
   return {{{},
            all.most,
            absl::StrCat(all.waiting, " of ", all.known, " GPUs are busy at the power of rest"),
@@ -176,7 +185,8 @@ std::vector<Seen> MostWait(const TestInput& input) {
 // in it.
 std::vector<Seen> WaitsOtherwise(const TestInput& input) {
   const std::vector<Gpu> gpus = Looking(input).All();
-  const bool hangs = CountOf(gpus, input.Number("most")).most;
+  const Waiting all = CountOf(gpus, input);
+  const bool hangs = all.most;
   std::map<std::string, std::string> set_of_node;
   std::set<std::string> unknown;
   for (const Gpu& gpu : gpus) {
@@ -197,7 +207,7 @@ std::vector<Seen> WaitsOtherwise(const TestInput& input) {
   const bool majority = 2 * most > set_of_node.size() && set_of_node.size() >= 3;
   std::vector<Seen> seen;
   for (const auto& [node, set] : set_of_node) {
-    if (unknown.contains(node) || (hangs && !majority)) {
+    if (unknown.contains(node) || !all.enough || (hangs && !majority)) {
       seen.push_back(Unknown({.node = node},
                              "which of its GPUs wait, or which do on most nodes, "
                              "is not known"));
@@ -224,7 +234,10 @@ std::vector<NumberSpec> WaitNumbers() {
       {"rest_times", 1.8, 1, 10,
        "times what it draws while it has nothing to do, below which it rests: waiting takes 42 W "
        "more than the 260 W of an MI355X (AMD, maxtext-slurm); work three times as much"},
-      {"most", 0.5, 0.1, 1, "share of the GPUs that are most of them: judgement"}};
+      {"most", 0.5, 0.1, 1, "share of the GPUs that are most of them: judgement"},
+      {"least_known", 0.5, 0.1, 1,
+       "share of the GPUs that have to be known before most of them can be told: more than half of "
+       "them may do otherwise else"}};
 }
 
 }  // namespace

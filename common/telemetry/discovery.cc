@@ -1,12 +1,14 @@
 #include "common/telemetry/discovery.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/series/align.h"
@@ -24,6 +26,104 @@ void Take(const Answer& answer, bool& complete, std::vector<std::string>& warnin
   complete = complete && answer.complete;
   warnings.insert(warnings.end(), answer.warnings.begin(), answer.warnings.end());
 }
+
+// Makes rows of the series of a quantity.
+class Collector {
+ public:
+  Collector(const Quantity& quantity, const series::Grid& grid, absl::Duration most_age,
+            const std::function<bool(const Place&)>& wanted)
+      : most_age_(most_age), wanted_(wanted), measured_{&quantity, grid,
+                                                        {},        series::Panel(0, grid.size),
+                                                        {},        true,
+                                                        {}} {}
+
+  void Add(const MetricOf& of, const Rules& rules, Answer answer) {
+    measured_.complete = measured_.complete && answer.complete;
+    if (answer.series.empty() && answer.complete) return;
+    const Family* const family = rules.FamilyOf(of.metric);
+    for (TimeSeries& series : answer.series) {
+      const Place place = rules.PlaceOf(series.labels);
+      if (wanted_ != nullptr && !wanted_(place)) continue;
+      if (family != nullptr) family->Forget(series);
+      std::string metric = of.metric;
+      if (!Convert(of, series, metric)) continue;
+      Put(place, metric, of.counter.value_or(measured_.quantity->counter), series);
+    }
+    for (TimeSeries& series : answer.series) series.samples.clear();
+    measured_.answers.push_back(std::move(answer));
+  }
+
+  Measured Take() && {
+    measured_.values = series::Panel(values_.size(), measured_.grid.size);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      std::copy(values_[i].values.begin(), values_[i].values.end(),
+                measured_.values.Row(i).begin());
+    }
+    return std::move(measured_);
+  }
+
+ private:
+  // Into the quantity's unit. False: the series says nothing.
+  static bool Convert(const MetricOf& of, TimeSeries& series, std::string& metric) {
+    double code = 0;
+    if (!of.value_of.empty()) {
+      const auto label = series.labels.find(of.value_of);
+      if (label == series.labels.end() || !absl::SimpleAtod(label->second, &code)) return false;
+      absl::StrAppend(&metric, "{", of.value_of, "=\"", label->second, "\"}");
+    }
+    for (series::Sample& sample : series.samples) {
+      if (!series::IsKnown(static_cast<float>(sample.value))) continue;
+      if (of.mask != 0) {
+        const bool whole = sample.value >= 0 && sample.value < 9e15;
+        sample.value = !whole ? series::kUnknown
+                       : (static_cast<std::uint64_t>(sample.value) & of.mask) != 0 ? 1
+                                                                                   : 0;
+      }
+      if (!of.value_of.empty()) sample.value = sample.value > 0 ? code : 0;
+      sample.value *= of.scale;
+    }
+    return true;
+  }
+
+  // Two series of one place are one (an exporter that came back under another name of its pod, two
+  // exporters of one fact): where one is unknown the other one speaks.
+  void Put(const Place& place, const std::string& metric, bool counter, TimeSeries& series) {
+    const series::Grid& grid = measured_.grid;
+    series::Series on_grid =
+        counter ? series::RateOf(series.samples, grid, {.most_gap = most_age_}).per_second
+                : series::Align(series.samples, grid, {.most_age = most_age_});
+    const bool singly = measured_.quantity->among == Among::kSingly;
+    const auto [at, added] =
+        rows_.try_emplace({KeyOf(place), singly ? metric : std::string()}, values_.size());
+    if (added) {
+      measured_.rows.push_back({place, metric});
+      values_.push_back(std::move(on_grid));
+      return;
+    }
+    std::vector<float>& row = values_[at->second].values;
+    bool disagree = false;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const float other = on_grid.values[i];
+      if (!series::IsKnown(row[i])) {
+        row[i] = other;
+      } else {
+        disagree = disagree || (series::IsKnown(other) && other != row[i]);
+      }
+    }
+    if (disagree && measured_.rows[at->second].metric == metric &&
+        measured_.warnings.size() < kMostWarnings) {
+      measured_.warnings.push_back(absl::StrCat("more than one series is of the place of ",
+                                                ShowLabels(series.labels),
+                                                ", and they differ; the first one counts"));
+    }
+  }
+
+  const absl::Duration most_age_;
+  const std::function<bool(const Place&)>& wanted_;
+  Measured measured_;
+  std::map<std::pair<Key, std::string>, std::size_t> rows_;
+  std::vector<series::Series> values_;
+};
 
 }  // namespace
 
@@ -88,65 +188,52 @@ absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::
                          series::MakeGrid(range.start, range.end, range.step));
   // What a counter grew by in a step is known from samples on both sides of it: of one that is read
   // a minute at second 15, those inside tell of a quarter of the minute.
-  const absl::Duration before =
-      quantity->counter ? range.step + most_age : std::max(most_age, range.step);
-  const absl::Duration after = quantity->counter ? most_age : absl::ZeroDuration();
-  bool complete = true;
+  const bool counter = quantity->counter ||
+                       std::any_of(quantity->metrics.begin(), quantity->metrics.end(),
+                                   [](const MetricOf& of) { return of.counter.value_or(false); });
+  const absl::Duration before = counter ? range.step + most_age : std::max(most_age, range.step);
+  const absl::Duration after = counter ? most_age : absl::ZeroDuration();
+  Collector collector(*quantity, grid, most_age, wanted);
+  bool any = false;
   for (const MetricOf& of : quantity->metrics) {
-    const std::string selector = absl::StrCat(of.metric, of.where);
+    if (any && quantity->among == Among::kFirst) break;
     GALEN_ASSIGN_OR_RETURN(Answer answer,
-                           source.Samples(selector, range.start - before, range.end + after, call));
-    complete = complete && answer.complete;
-    if (answer.series.empty()) continue;
-    const Family* const family = rules.FamilyOf(of.metric);
-    std::map<Key, std::size_t> rows;
-    std::vector<series::Series> values;
-    Measured measured{quantity, grid, {}, series::Panel(0, grid.size), {}, complete, {}};
-    for (TimeSeries& series : answer.series) {
-      const Place place = family == nullptr ? Place{} : family->PlaceOf(series.labels);
-      if (wanted != nullptr && !wanted(place)) continue;
-      if (family != nullptr) family->Forget(series);
-      for (series::Sample& sample : series.samples) sample.value *= of.scale;
-      series::Series on_grid =
-          quantity->counter
-              ? series::RateOf(series.samples, grid, {.most_gap = most_age}).per_second
-              : series::Align(series.samples, grid, {.most_age = most_age});
-      // Two series of one place (an exporter that came back under another name of its pod) are one:
-      // where one is unknown the other one speaks.
-      const auto [at, added] = rows.try_emplace(KeyOf(place), values.size());
-      if (added) {
-        measured.rows.push_back({place, of.metric});
-        values.push_back(std::move(on_grid));
-        continue;
-      }
-      std::vector<float>& row = values[at->second].values;
-      bool disagree = false;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const float other = on_grid.values[i];
-        if (!series::IsKnown(row[i])) {
-          row[i] = other;
-        } else {
-          disagree = disagree || (series::IsKnown(other) && other != row[i]);
-        }
-      }
-      if (disagree && measured.warnings.size() < kMostWarnings) {
-        measured.warnings.push_back(absl::StrCat("more than one series is of the place of ",
-                                                 ShowLabels(series.labels),
-                                                 ", and they differ; the first one counts"));
-      }
-    }
-    measured.values = series::Panel(values.size(), grid.size);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      std::copy(values[i].values.begin(), values[i].values.end(), measured.values.Row(i).begin());
-    }
-    for (TimeSeries& series : answer.series) series.samples.clear();
-    measured.answers.push_back(std::move(answer));
-    return measured;
+                           source.Samples(absl::StrCat(of.metric, of.where), range.start - before,
+                                          range.end + after, call));
+    any = any || !answer.series.empty();
+    collector.Add(of, rules, std::move(answer));
   }
+  Measured measured = std::move(collector).Take();
+  if (any) return measured;
   return absl::NotFoundError(absl::StrCat(source.name(), ": no series of ", name, " between ",
                                           absl::FormatTime(range.start, absl::UTCTimeZone()),
                                           " and ", absl::FormatTime(range.end, absl::UTCTimeZone()),
-                                          complete ? "" : " (the answer is incomplete)"));
+                                          measured.complete ? "" : " (the answer is incomplete)"));
+}
+
+void TakeHighest(Measured& measured) {
+  if (measured.quantity->among != Among::kSingly) return;
+  std::map<Key, std::size_t> places;
+  std::vector<Measured::Row> rows;
+  std::vector<std::vector<float>> values;
+  for (std::size_t i = 0; i < measured.rows.size(); ++i) {
+    const absl::Span<const float> row = measured.values.Row(i);
+    const auto [at, added] = places.try_emplace(KeyOf(measured.rows[i].place), rows.size());
+    if (added) {
+      rows.push_back(measured.rows[i]);
+      values.emplace_back(row.begin(), row.end());
+      continue;
+    }
+    std::vector<float>& highest = values[at->second];
+    for (std::size_t t = 0; t < highest.size(); ++t) {
+      if (series::IsKnown(row[t]) && !(row[t] <= highest[t])) highest[t] = row[t];
+    }
+  }
+  measured.rows = std::move(rows);
+  measured.values = series::Panel(values.size(), measured.grid.size);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::copy(values[i].begin(), values[i].end(), measured.values.Row(i).begin());
+  }
 }
 
 }  // namespace galen::telemetry

@@ -54,8 +54,9 @@ struct Measured {
   std::vector<std::string> warnings;
 };
 
-// NOT_FOUND: the source has none of the quantity's metrics, which is unknown and not zero. Of the
-// metrics of the quantity the first one that is there is taken. It asks for samples, not for points
+// NOT_FOUND: the source has none of the quantity's metrics, which is unknown and not zero. What
+// several of them are to each other says Quantity::among: of one fact each place has one row, of
+// several signs one for each of them. It asks for samples, not for points
 // of the axis: one older than `most_age` speaks for nothing, growth is not lost to a reset between
 // two points, and values that an exporter writes where it has none are unknown. Of a counter it
 // asks for those up to `most_age` before the first step and after the range as well, so that the
@@ -65,6 +66,10 @@ struct Measured {
 absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::string& quantity,
                                  const Range& range, absl::Duration most_age, const Call& call,
                                  const std::function<bool(const Place&)>& wanted = nullptr);
+
+// Of a quantity whose metrics are judged singly: one row a place, at each step the highest of its
+// metrics. Others stay as they are.
+void TakeHighest(Measured& measured);
 
 }  // namespace galen::telemetry
 

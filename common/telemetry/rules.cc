@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -66,6 +67,16 @@ absl::Status ParseUnknown(const host::Yaml& yaml, absl::string_view file, Family
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::shared_ptr<const re2::RE2>> Pattern(const host::Yaml& value,
+                                                        absl::string_view file,
+                                                        absl::string_view field) {
+  GALEN_ASSIGN_OR_RETURN(const std::string text, host::YamlText(value, file, field));
+  auto pattern = std::make_shared<const re2::RE2>(text, re2::RE2::Quiet);
+  if (!pattern->ok())
+    return host::YamlError(value, file, absl::StrCat(field, ": ", pattern->error()));
+  return pattern;
+}
+
 absl::StatusOr<Family> ParseFamily(const host::Yaml& yaml, absl::string_view file) {
   Family family;
   for (const host::Yaml::Field& field : yaml.fields) {
@@ -81,8 +92,13 @@ absl::StatusOr<Family> ParseFamily(const host::Yaml& yaml, absl::string_view fil
       GALEN_ASSIGN_OR_RETURN(family.device, host::YamlText(field.value, file, field.name));
     } else if (field.name == "metrics") {
       GALEN_ASSIGN_OR_RETURN(family.metrics, host::YamlText(field.value, file, field.name));
+    } else if (field.name == "clears") {
+      GALEN_ASSIGN_OR_RETURN(family.clears, host::YamlText(field.value, file, field.name));
+    } else if (field.name == "errors") {
+      GALEN_ASSIGN_OR_RETURN(family.errors, Pattern(field.value, file, field.name));
     } else if (field.name != "source") {
-      return Unknown(field, file, "name, title, metrics, device, labels, unknown, source");
+      return Unknown(field, file,
+                     "name, title, metrics, device, clears, errors, labels, unknown, source");
     }
   }
   if (family.name.empty() || family.metrics.empty() || family.labels["node"].empty()) {
@@ -93,6 +109,13 @@ absl::StatusOr<Family> ParseFamily(const host::Yaml& yaml, absl::string_view fil
   if (!family.pattern->ok())
     return host::YamlError(yaml, file, absl::StrCat("metrics: ", family.pattern->error()));
   return family;
+}
+
+absl::StatusOr<bool> CounterOf(const host::Yaml& value, absl::string_view file) {
+  GALEN_ASSIGN_OR_RETURN(const std::string kind, host::YamlText(value, file, "kind"));
+  if (kind != "gauge" && kind != "counter")
+    return host::YamlError(value, file, "kind: gauge or counter");
+  return kind == "counter";
 }
 
 absl::StatusOr<MetricOf> ParseMetricOf(const host::Yaml& yaml, absl::string_view file) {
@@ -107,8 +130,17 @@ absl::StatusOr<MetricOf> ParseMetricOf(const host::Yaml& yaml, absl::string_view
     } else if (field.name == "of") {
       GALEN_ASSIGN_OR_RETURN(of.of, host::YamlText(field.value, file, field.name));
       if (of.of != "gpu") return host::YamlError(field.value, file, "of: gpu, or is left out");
+    } else if (field.name == "mask") {
+      GALEN_ASSIGN_OR_RETURN(const double mask, Number(field.value, file, field.name));
+      if (!(mask >= 1 && mask < 9e15))
+        return host::YamlError(field.value, file, "mask: write a whole number above 0");
+      of.mask = static_cast<std::uint64_t>(mask);
+    } else if (field.name == "value_of") {
+      GALEN_ASSIGN_OR_RETURN(of.value_of, host::YamlText(field.value, file, field.name));
+    } else if (field.name == "kind") {
+      GALEN_ASSIGN_OR_RETURN(of.counter, CounterOf(field.value, file));
     } else {
-      return Unknown(field, file, "metric, where, scale, of");
+      return Unknown(field, file, "metric, where, scale, of, mask, value_of, kind");
     }
   }
   const auto selector = Selector::Parse(of.metric + of.where);
@@ -127,10 +159,13 @@ absl::StatusOr<Quantity> ParseQuantity(const host::Yaml& yaml, absl::string_view
     } else if (field.name == "unit") {
       GALEN_ASSIGN_OR_RETURN(quantity.unit, host::YamlText(field.value, file, field.name));
     } else if (field.name == "kind") {
-      GALEN_ASSIGN_OR_RETURN(const std::string kind, host::YamlText(field.value, file, field.name));
-      if (kind != "gauge" && kind != "counter")
-        return host::YamlError(field.value, file, "kind: gauge or counter");
-      quantity.counter = kind == "counter";
+      GALEN_ASSIGN_OR_RETURN(quantity.counter, CounterOf(field.value, file));
+    } else if (field.name == "among") {
+      GALEN_ASSIGN_OR_RETURN(const std::string among,
+                             host::YamlText(field.value, file, field.name));
+      if (among != "first" && among != "singly")
+        return host::YamlError(field.value, file, "among: first or singly, or is left out");
+      quantity.among = among == "first" ? Among::kFirst : Among::kSingly;
     } else if (field.name == "never_constant") {
       GALEN_ASSIGN_OR_RETURN(quantity.never_constant,
                              host::YamlBool(field.value, file, field.name));
@@ -140,7 +175,7 @@ absl::StatusOr<Quantity> ParseQuantity(const host::Yaml& yaml, absl::string_view
         quantity.metrics.push_back(std::move(of));
       }
     } else {
-      return Unknown(field, file, "name, unit, kind, never_constant, metrics");
+      return Unknown(field, file, "name, unit, kind, among, never_constant, metrics");
     }
   }
   if (quantity.name.empty() || quantity.metrics.empty()) {
@@ -149,7 +184,100 @@ absl::StatusOr<Quantity> ParseQuantity(const host::Yaml& yaml, absl::string_view
   return quantity;
 }
 
-// "n1" of "n1:9400". A name without a port, and an address of IPv6 in brackets, keep what they are.
+absl::StatusOr<Naming> ParseNaming(const host::Yaml& yaml, absl::string_view file) {
+  Naming naming;
+  for (const host::Yaml::Field& field : yaml.fields) {
+    if (field.name == "of") {
+      GALEN_ASSIGN_OR_RETURN(naming.of, host::YamlTexts(field.value, file, field.name));
+    } else if (field.name == "metric") {
+      GALEN_ASSIGN_OR_RETURN(naming.metric, host::YamlText(field.value, file, field.name));
+    } else if (field.name == "where") {
+      GALEN_ASSIGN_OR_RETURN(naming.where, host::YamlText(field.value, file, field.name));
+    } else if (field.name == "name") {
+      GALEN_ASSIGN_OR_RETURN(naming.name, host::YamlText(field.value, file, field.name));
+    } else {
+      return Unknown(field, file, "metric, where, of, name");
+    }
+  }
+  if (naming.of.empty() || naming.name.empty() ||
+      !Selector::Parse(naming.metric + naming.where).ok() || naming.metric.empty()) {
+    return host::YamlError(yaml, file, "names: an entry needs a metric, of and name");
+  }
+  return naming;
+}
+
+absl::StatusOr<Waiver> ParseWaiver(const host::Yaml& yaml, absl::string_view file) {
+  Waiver waiver;
+  for (const host::Yaml::Field& field : yaml.fields) {
+    if (field.name == "metrics") {
+      GALEN_ASSIGN_OR_RETURN(waiver.pattern, Pattern(field.value, file, field.name));
+      waiver.metrics = waiver.pattern->pattern();
+    } else if (field.name == "why") {
+      GALEN_ASSIGN_OR_RETURN(waiver.why, host::YamlText(field.value, file, field.name));
+    } else {
+      return Unknown(field, file, "metrics, why");
+    }
+  }
+  if (waiver.pattern == nullptr || waiver.why.empty())
+    return host::YamlError(yaml, file, "waived: an entry needs metrics and why");
+  return waiver;
+}
+
+// "throughput: our_tokens_per_second": a site's own name of a quantity, in one line.
+absl::StatusOr<Quantity> ParseOwnName(const host::Yaml::Field& field, absl::string_view file) {
+  GALEN_ASSIGN_OR_RETURN(const std::string selector, host::YamlText(field.value, file, field.name));
+  if (!Selector::Parse(selector).ok())
+    return host::YamlError(field.value, file, absl::StrCat(field.name, ": is not a selector"));
+  const std::size_t brace = std::min(selector.find('{'), selector.size());
+  Quantity quantity;
+  quantity.name = field.name;
+  quantity.metrics.push_back(
+      {.metric = selector.substr(0, brace), .where = selector.substr(brace)});
+  return quantity;
+}
+
+// What `more` says goes before.
+absl::Status PutOnTop(Rules more, absl::string_view file, Rules& rules) {
+  for (Quantity& quantity : more.quantities) {
+    const auto known =
+        std::find_if(rules.quantities.begin(), rules.quantities.end(),
+                     [&](const Quantity& each) { return each.name == quantity.name; });
+    if (known != rules.quantities.end()) {
+      known->metrics.insert(known->metrics.begin(), quantity.metrics.begin(),
+                            quantity.metrics.end());
+    } else if (quantity.unit.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file, ": ", quantity.name, ": is not a quantity; give it a unit under quantities"));
+    } else {
+      rules.quantities.push_back(std::move(quantity));
+    }
+  }
+  const auto before = [](auto& first, auto& all) {
+    all.insert(all.begin(), std::make_move_iterator(first.begin()),
+               std::make_move_iterator(first.end()));
+  };
+  before(more.families, rules.families);
+  before(more.names, rules.names);
+  before(more.waived, rules.waived);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return absl::NotFoundError(path);
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (size <= kMostFile) text << in.rdbuf();
+  if (!in || size > kMostFile) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
+  }
+  return text.str();
+}
+
+}  // namespace
+
 std::string WithoutPort(const std::string& value) {
   const std::size_t colon = value.rfind(':');
   if (colon == std::string::npos || colon + 1 == value.size() || colon == 0) return value;
@@ -161,14 +289,16 @@ std::string WithoutPort(const std::string& value) {
   return bare_ipv6 ? value : value.substr(0, colon);
 }
 
-}  // namespace
-
 bool Family::Has(absl::string_view metric) const {
   return re2::RE2::FullMatch(re2::StringPiece(metric.data(), metric.size()), *pattern);
 }
 
 Place Family::PlaceOf(const Labels& series) const {
   const auto find = [&](const char* field) -> std::string {
+    if (const auto machine = series.find(kMachine);
+        machine != series.end() && absl::string_view(field) == "node") {
+      return machine->second;
+    }
     const auto names = labels.find(field);
     if (names == labels.end()) return "";
     for (const std::string& label : names->second) {
@@ -201,6 +331,29 @@ const Family* Rules::FamilyOf(absl::string_view metric) const {
   return nullptr;
 }
 
+Place Rules::PlaceOf(const Labels& labels) const {
+  const auto name = labels.find(kMetricName);
+  const Family* const own = name == labels.end() ? nullptr : FamilyOf(name->second);
+  if (own != nullptr) return own->PlaceOf(labels);
+  Place place;
+  for (const Family& family : families) {
+    const Place found = family.PlaceOf(labels);
+    for (std::string Place::*const field :
+         {&Place::node, &Place::device, &Place::port, &Place::uuid, &Place::rank, &Place::job}) {
+      if ((place.*field).empty()) place.*field = found.*field;
+    }
+  }
+  return place;
+}
+
+const Waiver* Rules::WaiverOf(absl::string_view metric) const {
+  const re2::StringPiece text(metric.data(), metric.size());
+  for (const Waiver& waiver : waived) {
+    if (re2::RE2::FullMatch(text, *waiver.pattern)) return &waiver;
+  }
+  return nullptr;
+}
+
 const Quantity* Rules::Find(absl::string_view quantity) const {
   for (const Quantity& known : quantities) {
     if (known.name == quantity) return &known;
@@ -224,30 +377,44 @@ absl::StatusOr<Rules> ParseRules(absl::string_view text, absl::string_view file)
           return host::YamlError(item, file, absl::StrCat(quantity.name, ": twice"));
         rules.quantities.push_back(std::move(quantity));
       }
+    } else if (field.name == "series") {
+      for (const host::Yaml::Field& own : field.value.fields) {
+        GALEN_ASSIGN_OR_RETURN(Quantity quantity, ParseOwnName(own, file));
+        rules.quantities.push_back(std::move(quantity));
+      }
+    } else if (field.name == "names") {
+      for (const host::Yaml& item : field.value.items) {
+        GALEN_ASSIGN_OR_RETURN(Naming naming, ParseNaming(item, file));
+        rules.names.push_back(std::move(naming));
+      }
+    } else if (field.name == "waived") {
+      for (const host::Yaml& item : field.value.items) {
+        GALEN_ASSIGN_OR_RETURN(Waiver waiver, ParseWaiver(item, file));
+        rules.waived.push_back(std::move(waiver));
+      }
     } else {
-      return Unknown(field, file, "families, quantities");
+      return Unknown(field, file, "families, quantities, series, names, waived");
     }
   }
-  if (rules.families.empty())
-    return host::YamlError(yaml, file, "names no families; see docs/telemetry.md");
+  if (rules.families.empty() && rules.quantities.empty())
+    return host::YamlError(yaml, file,
+                           "names neither families nor quantities; see docs/telemetry.md");
   return rules;
 }
 
 absl::StatusOr<Rules> LoadRules(const std::vector<std::string>& directories) {
-  for (auto at = directories.rbegin(); at != directories.rend(); ++at) {
-    const std::string path = absl::StrCat(*at, "/", kFile);
-    std::error_code error;
-    const auto size = std::filesystem::file_size(path, error);
-    if (error) continue;
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (size <= kMostFile) text << in.rdbuf();
-    if (!in || size > kMostFile) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
-    }
-    return ParseRules(text.str(), path);
+  Rules rules;
+  bool any = false;
+  for (const std::string& directory : directories) {
+    const std::string path = absl::StrCat(directory, "/", kFile);
+    const absl::StatusOr<std::string> text = ReadFile(path);
+    if (absl::IsNotFound(text.status())) continue;
+    GALEN_RETURN_IF_ERROR(text.status());
+    GALEN_ASSIGN_OR_RETURN(Rules more, ParseRules(*text, path));
+    GALEN_RETURN_IF_ERROR(PutOnTop(std::move(more), path, rules));
+    any = true;
   }
+  if (any) return rules;
   return absl::NotFoundError(absl::StrCat(kFile, ": no directory of the knowledge has it"));
 }
 

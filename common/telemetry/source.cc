@@ -20,7 +20,7 @@ std::string ShowLabels(const Labels& labels) {
   std::string shown = name == labels.end() ? "" : name->second;
   absl::string_view between = "{";
   for (const auto& [label, value] : labels) {
-    if (label == kMetricName) continue;
+    if (label == kMetricName || label == kMachine) continue;
     absl::StrAppend(&shown, between, label, "=\"", value, "\"");
     between = ",";
     if (shown.size() > kMostShown) break;

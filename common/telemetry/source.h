@@ -18,6 +18,9 @@ namespace galen::telemetry {
 // Names and values, the metric's own name as "__name__".
 using Labels = std::map<std::string, std::string, std::less<>>;
 inline constexpr char kMetricName[] = "__name__";
+// A label that no exporter writes: the one name of the machine that a series is of, where the names
+// that its exporter uses were found to be another's (named_source.h). It counts before all others.
+inline constexpr char kMachine[] = "__machine__";
 
 // "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\",instance=\"n1\"}", cleaned and cut: for people.
 std::string ShowLabels(const Labels& labels);

@@ -239,6 +239,7 @@ absl::Status EarlyWarning::Read(std::int64_t first, std::int64_t last) {
           telemetry::Measure(*source_, rules_, measure, range, options_.most_age, call);
       if (absl::IsNotFound(one.status())) continue;
       GALEN_RETURN_IF_ERROR(one.status());
+      telemetry::TakeHighest(*one);
       if (one->complete) {
         incomplete_.erase(measure);
       } else if (incomplete_.insert(measure).second && options_.on_problem) {

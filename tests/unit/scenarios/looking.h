@@ -33,8 +33,10 @@ class Looking {
 
   absl::StatusOr<telemetry::Measured> Measure(const std::string& quantity, absl::Time from,
                                               absl::Time to) {
-    return telemetry::Measure(source_, Shipped(), quantity, {from, to, scene_.interval},
-                              scene_.interval * 4, {});
+    absl::StatusOr<telemetry::Measured> measured = telemetry::Measure(
+        source_, Shipped(), quantity, {from, to, scene_.interval}, scene_.interval * 4, {});
+    if (measured.ok()) telemetry::TakeHighest(*measured);
+    return measured;
   }
 
   // The mean of a quantity between two times, of each place: "node", "node/device". What has no

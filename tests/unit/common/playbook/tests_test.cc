@@ -162,20 +162,71 @@ TEST(WaitsOtherwiseTest, TheNodeOnWhichOtherGpusWaitIsNamed) {
   EXPECT_EQ(Text(RunTest("waits_otherwise", scene, {&busy, &works})[3]), "none");
 }
 
+// The kill at point 400 of places 0 to 3, after 15 minutes without a word.
+Rows Accused(std::size_t places) {
+  return Of("accused", places, [](std::size_t i, std::size_t t) {
+    return i < 4 && t >= 400 && t < 410 ? 900.0 : std::nan("");
+  });
+}
+
 TEST(WorkedToTheEndTest, TheLivingAreToldFromTheDeadAndTheIdle) {
-  const Scene scene = Working(
-      [](std::size_t, std::size_t t) { return t < 400 ? 3000 + 30 * Noise(0, t) : 3000.0; });
-  const Rows power = Of("power", 6, [](std::size_t i, std::size_t t) {
+  const Rows power = Of("power", 8, [](std::size_t i, std::size_t t) {
     if (i == 1 && t >= 380) return std::nan("");            // gone
-    if (i == 2 && t >= 350) return 280 + 10 * Noise(i, t);  // at rest
+    if (i == 2 && t >= 350) return 280 + 10 * Noise(i, t);  // at rest within the timeout
+    if (i == 3 && t >= 396) return 280 + 10 * Noise(i, t);  // at rest just before the kill
     if (t >= 400) return 280 + 10 * Noise(i, t);            // after the job
     return 900 + 20 * Noise(i, t);
   });
-  const std::vector<Seen> seen = RunTest("worked_to_the_end", scene, {&power});
-  for (const std::size_t alive : {0, 3, 4, 5})
-    EXPECT_EQ(Flag(seen[alive]), "true") << seen[alive].why;
-  EXPECT_EQ(Flag(seen[1]), "false");
-  EXPECT_EQ(Flag(seen[2]), "false");
+  const Rows accused = Accused(8);
+  const std::vector<Seen> seen = RunTest("worked_to_the_end", Working(), {&power, &accused});
+  // Of those whom nobody accused nothing has to be proved.
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(Flag(seen[0]), "true") << seen[0].why;
+  for (const std::size_t dead : {1, 2, 3}) EXPECT_EQ(Flag(seen[dead]), "false") << seen[dead].why;
+}
+
+TEST(WorkedToTheEndTest, WithoutAnAccusationNothingIsTold) {
+  const Rows power = Of("power", 6, [](std::size_t i, std::size_t t) { return 900 + Noise(i, t); });
+  const Rows nobody = Of("accused", 6, [](std::size_t, std::size_t) { return std::nan(""); });
+  EXPECT_EQ(Flag(RunTest("worked_to_the_end", Working(), {&power, &nobody})[0]), "unknown");
+  EXPECT_EQ(Flag(RunTest("stopped_before_kill", Working(), {&power, &nobody})[0]), "unknown");
+}
+
+TEST(StoppedBeforeKillTest, AProcessThatIsGoneLeavesItsGpusWithNothing) {
+  const Rows busy = Of("utilisation", 6, [](std::size_t i, std::size_t t) {
+    return i == 2 && t >= 340 ? 0.0 : t >= 400 ? 0.0 : 100.0;
+  });
+  const Rows accused = Accused(6);
+  const std::vector<Seen> seen = RunTest("stopped_before_kill", Working(), {&busy, &accused});
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(Flag(seen[i]), i == 2 ? "true" : "false") << i;
+}
+
+TEST(MostWaitTest, OfTooFewThatAreKnownNothingIsToldOfMost) {
+  const Scene scene = Working(
+      [](std::size_t, std::size_t t) { return t < 300 ? 3000 + 30 * Noise(0, t) : 3000.0; });
+  const Rows power = OnGpus(
+      "power", [&](std::size_t, std::size_t, std::size_t t) { return t >= 300 ? 300.0 : 900.0; });
+  const Rows busy = OnGpus("utilisation", [](std::size_t node, std::size_t gpu, std::size_t) {
+    return node == 0 && gpu == 0 ? 100.0 : std::nan("");
+  });
+  EXPECT_EQ(Flag(RunTest("most_wait", scene, {&busy, &power})[0]), "unknown");
+  EXPECT_EQ(Text(RunTest("waits_otherwise", scene, {&busy, &power})[0]), "unknown");
+}
+
+TEST(NewCodeTest, WhatStoodBeforeTheWindowIsOfNobodyKnowsWhen) {
+  const Rows codes = Of("xid", 5, [](std::size_t i, std::size_t t) {
+    if (i == 1) return t >= 200 ? 94.0 : 0.0;           // comes
+    if (i == 2) return 79.0;                            // stood
+    if (i == 3) return t >= 200 ? 48.0 : std::nan("");  // a series that begins
+    if (i == 4) return t >= 200 ? 94.0 : 13.0;          // changes
+    return 0.0;
+  });
+  const std::vector<Seen> seen = RunTest("new_code", Working(), {&codes});
+  const double expected[] = {0, 94, -1, 48, 94};
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double* const code = std::get_if<double>(&seen[i].value);
+    EXPECT_EQ(code == nullptr ? -1 : *code, expected[i]) << i;
+  }
 }
 
 TEST(AllAlikeTest, ALeakIsTheSameOnEveryHostAndANoisyHostIsNot) {

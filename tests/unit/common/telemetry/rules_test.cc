@@ -115,14 +115,15 @@ TEST(RulesTest, AMetricOfOneGpuSaysSo) {
   const Quantity* throughput = Shipped().Find("throughput");
   ASSERT_NE(throughput, nullptr);
   for (const MetricOf& metric : throughput->metrics) {
-    EXPECT_EQ(metric.of, metric.metric.find("per_device") != std::string::npos ? "gpu" : "")
-        << metric.metric;
+    const bool one = metric.metric.find("per_device") != std::string::npos ||
+                     metric.metric.find("per_gpu") != std::string::npos;
+    EXPECT_EQ(metric.of, one ? "gpu" : "") << metric.metric;
   }
 }
 
 TEST(RulesTest, MistakesAreNamedWithTheirPlace) {
   for (const auto& [text, what] : std::map<std::string, std::string>{
-           {"", "names no families"},
+           {"", "names neither families nor quantities"},
            {"families:\n  - {name: a}\n", "f:2: families: an entry needs"},
            {"families:\n  - {name: a, metrics: '(', labels: {node: [x]}}\n", "f:2: metrics"},
            {"families:\n  - {name: a, metrics: 'b', labels: {nodes: [x]}}\n", "nodes: unknown"},
