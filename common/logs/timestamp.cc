@@ -220,6 +220,7 @@ std::optional<absl::Time> Resolve(const TimeStamp& stamp, const TimeContext& con
     const absl::CivilSecond& c = stamp.civil;
     const absl::Time time =
         in_year(absl::CivilSecond(candidate, c.month(), c.day(), c.hour(), c.minute(), c.second()));
+    if (context.latest.has_value() && time > *context.latest + absl::Hours(24)) continue;
     const auto distance = [&](absl::Time t) { return absl::AbsDuration(t - *context.near); };
     if (!best.has_value() || distance(time) < distance(*best)) best = time;
   }

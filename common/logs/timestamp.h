@@ -23,6 +23,9 @@ struct TimeContext {
   absl::TimeZone zone = absl::UTCTimeZone();
   // A moment that the log is about. A stamp without a year gets the year that brings it closest.
   std::optional<absl::Time> near;
+  // No line was written later, but for clocks that are a day apart: of a stamp without a year the
+  // years after it are none.
+  std::optional<absl::Time> latest;
 };
 
 // The first time stamp near the start of `line`, in one of the forms that the programs of the field

@@ -49,7 +49,19 @@ class Assembler {
   }
   // Steps of its log went on behind it.
   bool WentOn(const Collected::Mark& mark, std::int64_t least) const {
-    return found_.of_logs[mark.log].steps - mark.steps >= least;
+    return found_.of_logs[mark.log].steps - mark.steps >= least || IsBefore(mark);
+  }
+
+  // Whether it is of an earlier run, which was appended to.
+  bool IsBefore(const Collected::Mark& mark) const {
+    return mark.line < found_.of_logs[mark.log].begun;
+  }
+
+  bool IsGuessed(const StepTrack& track) const {
+    for (std::size_t i = 0; i < found_.tracks.size(); ++i) {
+      if (found_.tracks[i].get() == &track) return found_.guessed[i];
+    }
+    return false;
   }
 
   Source SourceOf(const Collected::Mark& mark, absl::string_view writer,
@@ -63,6 +75,13 @@ class Assembler {
     if (!stamp.has_value()) return std::nullopt;
     logs::TimeContext context;
     context.near = options_.near.has_value() ? options_.near : options_.now;
+    // A log that told a year has told it of all its lines.
+    for (const Collected::OfLog& of_log : found_.of_logs) {
+      if (!of_log.begin.has_value()) continue;
+      context.near = of_log.begin;
+      break;
+    }
+    context.latest = options_.latest.value_or(absl::Now());
     if (!context.near.has_value()) context.near = report_.progress.begin;
     return logs::Resolve(*stamp, context);
   }
@@ -288,7 +307,8 @@ class Assembler {
     evidence.bad_exit = bad_exit_;
     evidence.asked_to_stop = asked_to_stop_;
     if (progress.last_step.has_value()) evidence.last_step = *progress.last_step;
-    if (progress.last_step.has_value() && progress.final_step.has_value()) {
+    const bool guessed = track_ != nullptr && IsGuessed(*track_);
+    if (progress.last_step.has_value() && progress.final_step.has_value() && !guessed) {
       evidence.all_steps = *progress.last_step >= *progress.final_step;
     }
     evidence.scheduler = scheduler_;

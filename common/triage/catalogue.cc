@@ -47,7 +47,7 @@ struct KindWord {
   FactKind value;
   absl::string_view group;
 };
-constexpr std::array<KindWord, 20> kKindWords = {{
+constexpr std::array<KindWord, 25> kKindWords = {{
     {"total_steps", FactKind::kTotalSteps, "n"},
     {"checkpoint_period", FactKind::kCheckpointPeriod, "n"},
     {"sequence_length", FactKind::kSequenceLength, "n"},
@@ -68,6 +68,11 @@ constexpr std::array<KindWord, 20> kKindWords = {{
     {"namespace", FactKind::kNamespace, "text"},
     {"exit", FactKind::kExit, "code"},
     {"rank_file", FactKind::kRankFile, "n"},
+    {"accused", FactKind::kAccused, "n"},
+    {"heartbeat_timeout", FactKind::kHeartbeatTimeout, "n"},
+    {"task_host", FactKind::kTaskHost, "n"},
+    {"begins", FactKind::kBegins, ""},
+    {"trains", FactKind::kTrains, ""},
 }};
 
 constexpr std::array<Word<Relation>, 5> kRelationWords = {{
@@ -175,7 +180,7 @@ absl::StatusOr<StepFormat> ParseFormat(const Yaml& yaml, absl::string_view file)
   const Entry entry(yaml, file, "formats");
   GALEN_RETURN_IF_ERROR(
       entry.Check({"name", "framework", "source", "line", "first_step", "interval", "last_of_line",
-                   "declared_total", "serving", "fields"}));
+                   "declared_total", "serving", "any_order", "bar", "fields"}));
   StepFormat format;
   GALEN_ASSIGN_OR_RETURN(format.name, entry.Text("name", true));
   GALEN_ASSIGN_OR_RETURN(format.framework, entry.Text("framework", true));
@@ -189,6 +194,9 @@ absl::StatusOr<StepFormat> ParseFormat(const Yaml& yaml, absl::string_view file)
   GALEN_ASSIGN_OR_RETURN(format.last_of_line, entry.Bool("last_of_line"));
   GALEN_ASSIGN_OR_RETURN(format.declared_total, entry.Bool("declared_total"));
   GALEN_ASSIGN_OR_RETURN(format.serving, entry.Bool("serving"));
+  GALEN_ASSIGN_OR_RETURN(format.any_order, entry.Bool("any_order"));
+  GALEN_ASSIGN_OR_RETURN(format.bar, entry.Text("bar", false));
+  if (!format.bar.empty()) GALEN_RETURN_IF_ERROR(entry.Compiles(format.bar));
   const Yaml* fields = yaml.Find("fields");
   if (fields == nullptr || fields->kind != Yaml::Kind::kList || fields->items.size() > 32) {
     return entry.Error("needs a list of 1 to 32 fields");
@@ -196,13 +204,17 @@ absl::StatusOr<StepFormat> ParseFormat(const Yaml& yaml, absl::string_view file)
   bool has_step = format.serving;
   for (const Yaml& item : fields->items) {
     const Entry one(item, file, "fields");
-    GALEN_RETURN_IF_ERROR(one.Check({"name", "after"}));
+    GALEN_RETURN_IF_ERROR(one.Check({"name", "after", "before"}));
     StepField field;
     GALEN_ASSIGN_OR_RETURN(field.quantity, one.WordOf("name", kQuantityWords));
     GALEN_ASSIGN_OR_RETURN(field.after, one.Texts("after"));
-    if (field.after.empty() ||
-        std::any_of(field.after.begin(), field.after.end(), std::mem_fn(&std::string::empty))) {
-      return one.Error("after: is the text before the number");
+    GALEN_ASSIGN_OR_RETURN(field.before, one.Texts("before"));
+    const auto empty = [](const std::vector<std::string>& texts) {
+      return std::any_of(texts.begin(), texts.end(), std::mem_fn(&std::string::empty));
+    };
+    if ((field.after.empty() && field.before.empty()) || empty(field.after) ||
+        empty(field.before)) {
+      return one.Error("after: is the text before the number; before: that behind it");
     }
     has_step = has_step || field.quantity == Quantity::kStep;
     format.fields.push_back(std::move(field));

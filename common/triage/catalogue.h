@@ -32,7 +32,8 @@ inline constexpr int kQuantities = 12;
 
 struct StepField {
   Quantity quantity = Quantity::kStep;
-  std::vector<std::string> after;  // the first of these that stands in the line
+  std::vector<std::string> after;   // the first of these that stands in the line
+  std::vector<std::string> before;  // else the number stands right before the first of these
 };
 
 // How a program reports a step (knowledge/triage/formats.yaml says what each field means).
@@ -47,6 +48,8 @@ struct StepFormat {
   bool last_of_line = false;
   bool declared_total = false;
   bool serving = false;
+  bool any_order = false;
+  std::string bar;  // of a bar's name: expression of those that are of steps; "": any
 };
 
 enum class FactKind {
@@ -70,6 +73,11 @@ enum class FactKind {
   kNamespace,
   kExit,
   kRankFile,
+  kAccused,
+  kHeartbeatTimeout,
+  kTaskHost,
+  kBegins,
+  kTrains,
 };
 
 struct FactPattern {

@@ -47,6 +47,9 @@ struct Collected {
     // The first time behind the last step: it was done by then.
     std::optional<absl::Time> after_step;
     std::int64_t steps = 0;
+    // The last line that says that a program began; 0: none does. What stands before it is of an
+    // earlier run.
+    std::int64_t begun = 0;
   };
 
   struct Number {
@@ -57,11 +60,13 @@ struct Collected {
   std::vector<LogRead> logs;
   std::vector<OfLog> of_logs;
   std::vector<std::unique_ptr<StepTrack>> tracks;  // one a format, in the catalogue's order
-  std::vector<ClassHit> classes;                   // in the catalogue's order
-  std::map<FactKind, Number> numbers;              // the last of each
-  std::map<FactKind, std::string> texts;           // the first of each
-  std::map<FactKind, Mark> marks;                  // the last line of each kind
-  std::map<FactKind, std::string> mark_texts;      // and what it says
+  // Tracks of bars of which no line says that they count the steps that were asked for.
+  std::vector<bool> guessed;
+  std::vector<ClassHit> classes;               // in the catalogue's order
+  std::map<FactKind, Number> numbers;          // the last of each
+  std::map<FactKind, std::string> texts;       // the first of each
+  std::map<FactKind, Mark> marks;              // the last line of each kind
+  std::map<FactKind, std::string> mark_texts;  // and what it says
   std::map<int, ExitReport> exits;
 };
 

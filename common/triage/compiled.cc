@@ -49,6 +49,9 @@ absl::StatusOr<std::unique_ptr<const CompiledCatalogue>> CompiledCatalogue::Crea
     inside->owners.push_back({kind, index});
   };
   for (std::size_t i = 0; i < all.formats.size(); ++i) {
+    inside->bars.push_back(all.formats[i].bar.empty()
+                               ? nullptr
+                               : std::make_unique<const RE2>(all.formats[i].bar, Quiet()));
     add(Owner::Kind::kFormat, i, all.formats[i].line, absl::StrCat("format ", all.formats[i].name));
   }
   for (std::size_t i = 0; i < all.facts.size(); ++i) {

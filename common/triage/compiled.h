@@ -35,6 +35,7 @@ struct CompiledCatalogue::Inside {
   std::unique_ptr<const logs::PatternDatabase> database;
   std::vector<Owner> owners;  // of the database's expressions
   std::vector<std::unique_ptr<const FactReader>> facts;
+  std::vector<std::unique_ptr<const RE2>> bars;  // of each format; null: any bar is of steps
   std::vector<std::string> signature_names;
   std::unique_ptr<RE2::Set> signatures;
   std::unique_ptr<RE2::Set> harmless;                      // null: there is none

@@ -1,7 +1,6 @@
 #include "common/triage/job_triage.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "common/logs/timestamp.h"
 #include "common/triage/collected.h"
 #include "common/triage/compiled.h"
+#include "common/triage/lines.h"
 #include "common/triage/step_line.h"
 #include "common/triage/strange_lines.h"
 #include "common/triage/writer.h"
@@ -35,18 +35,6 @@ constexpr std::size_t kTail = StrangeLines::kEnd;
 // Lines behind the last step in which a time is looked for.
 constexpr int kLinesBehind = 256;
 
-std::size_t LineBegin(absl::string_view block, std::size_t at) {
-  const void* const newline = memrchr(block.data(), '\n', at);
-  if (newline == nullptr) return 0;
-  return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data()) + 1;
-}
-
-std::size_t LineEnd(absl::string_view block, std::size_t at) {
-  const void* const newline = std::memchr(block.data() + at, '\n', block.size() - at);
-  if (newline == nullptr) return block.size();
-  return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data());
-}
-
 }  // namespace
 
 class JobTriage::Pass {
@@ -63,6 +51,8 @@ class JobTriage::Pass {
       found_.tracks.push_back(std::make_unique<StepTrack>(format, inside.catalogue.limits));
     }
     steps_of_track_.resize(found_.tracks.size());
+    bar_elapsed_.resize(found_.tracks.size(), -1);
+    found_.guessed.resize(found_.tracks.size(), false);
     first_writer_.resize(found_.tracks.size());
   }
 
@@ -164,6 +154,8 @@ class JobTriage::Pass {
     logs::TimeContext context;
     context.near = near_.has_value() ? near_ : options_.near;
     if (!context.near.has_value()) context.near = options_.now;
+    // What was written was written before now.
+    context.latest = options_.latest.value_or(absl::Now());
     return logs::Resolve(*stamp, context);
   }
 
@@ -317,6 +309,9 @@ class JobTriage::Pass {
   }
 
   void LookForBegin(absl::string_view block) {
+    if (begin_looked_ == 0 && !block.empty()) {
+      if (const auto year = YearOf(block, kLinesOfBegin, kHead); year.has_value()) near_ = year;
+    }
     while (begin_looked_ < kLinesOfBegin && !block.empty()) {
       const std::size_t end = LineEnd(block, 0);
       ++begin_looked_;
@@ -372,17 +367,19 @@ class JobTriage::Pass {
 
   bool ReadStep(const Line& line, std::size_t index, bool* stepped) {
     const StepFormat& format = inside_.catalogue.formats[index];
-    const std::optional<StepLine> step = ReadStepLine(format, line.text);
+    // Of a line that is drawn over and over, its end is what stands there.
+    const std::size_t size = line.end - line.begin;
+    const absl::string_view text = format.last_of_line && size > kMostOfLine
+                                       ? line.block.substr(line.end - kMostOfLine, kMostOfLine)
+                                       : line.text;
+    const std::optional<StepLine> step = ReadStepLine(format, text);
     if (!step.has_value()) return false;
-    if (format.declared_total) {
-      const auto declared = found_.numbers.find(FactKind::kTotalSteps);
-      if (declared == found_.numbers.end() || declared->second.value != step->total) return false;
-    }
     const absl::string_view prefix = WriterPrefix(line.text);
+    if (format.declared_total && !IsBarOfSteps(index, *step, text)) return false;
     StepTrack& track = *found_.tracks[index];
     const std::int64_t added =
         track.Add(*step, log_, line.number, line.text, prefix,
-                  [this](absl::string_view text) { return TimeOf(text.substr(0, kHead)); });
+                  [this](absl::string_view whole) { return TimeOf(whole.substr(0, kHead)); });
     if (added == 0) return true;
     *stepped = true;
     // How far a log had come is told by the writer that came first in it: another rank may only be
@@ -392,7 +389,37 @@ class JobTriage::Pass {
     if (*first == prefix) {
       Collected::OfLog& of_log = found_.of_logs[log_];
       of_log.steps = std::max(of_log.steps, ++steps_of_track_[index]);
+      if (options_.on_step != nullptr && !format.serving) {
+        options_.on_step({&*step, log_, TimeOf(line.text.substr(0, kHead)), TimeNear(line)});
+      }
     }
+    return true;
+  }
+
+  // Programs draw bars of many things. Of steps is one whose total was declared; else, by its name,
+  // one that has none or a step's, and of these the one that runs longest: evaluations and
+  // preparations are shorter than the training that they are part of.
+  bool IsBarOfSteps(std::size_t index, const StepLine& step, absl::string_view text) {
+    const auto declared = found_.numbers.find(FactKind::kTotalSteps);
+    if (declared != found_.numbers.end()) return declared->second.value == step.total;
+    const RE2* const names = inside_.bars[index].get();
+    if (names == nullptr) return false;
+    absl::string_view name = BarName(text);
+    const absl::string_view prefix = WriterPrefix(name);
+    name.remove_prefix(prefix.size());
+    if (!RE2::FullMatch(Piece(name), *names)) return false;
+    const double elapsed = step.Get(Quantity::kElapsed).value_or(0);
+    std::unique_ptr<StepTrack>& track = found_.tracks[index];
+    if (track->total() != step.total) {
+      if (track->reports() > 0 && elapsed <= bar_elapsed_[index]) return false;
+      track =
+          std::make_unique<StepTrack>(inside_.catalogue.formats[index], inside_.catalogue.limits);
+      steps_of_track_[index] = 0;
+      first_writer_[index].reset();
+      bar_elapsed_[index] = -1;
+    }
+    bar_elapsed_[index] = std::max(bar_elapsed_[index], elapsed);
+    found_.guessed[index] = !found_.marks.contains(FactKind::kTrains);
     return true;
   }
 
@@ -437,6 +464,20 @@ class JobTriage::Pass {
     }
     if (reader.text > 0 && !group(reader.text).empty()) {
       found_.texts.try_emplace(fact.kind, CleanText(group(reader.text), 253));
+    }
+    if (options_.on_fact != nullptr) {
+      ToldFact told{fact.kind, std::nullopt, std::string(group(reader.text)), time};
+      if (reader.number > 0) told.number = found_.numbers[fact.kind].value;
+      options_.on_fact(told);
+    }
+    if (fact.kind == FactKind::kBegins) found_.of_logs[log_].begun = line.number;
+    // Of appended runs the last one is told.
+    if (fact.kind == FactKind::kJob && reader.text > 0) {
+      const std::string job = CleanText(group(reader.text), 253);
+      if (!job.empty() && found_.texts[fact.kind] != job) {
+        found_.texts[fact.kind] = job;
+        found_.of_logs[log_].begun = line.number;
+      }
     }
     found_.marks[fact.kind] = mark;
     found_.mark_texts[fact.kind] = CleanText(line.text.substr(0, kMostText), kMostText);
@@ -516,7 +557,8 @@ class JobTriage::Pass {
   std::vector<std::uint64_t> known_;  // places of lines of which something is known, the last ones
   StrangeLines strange_;
   int behind_left_ = 0;  // lines in which a time behind the last step is looked for
-  std::vector<std::int64_t> steps_of_track_;  // in this log
+  std::vector<std::int64_t> steps_of_track_;
+  std::vector<double> bar_elapsed_;  // the longest that a bar of each track ran; -1: none did
   std::vector<std::optional<std::string>> first_writer_;
 };
 

@@ -13,6 +13,7 @@
 #include "common/triage/catalogue.h"
 #include "common/triage/report.h"
 #include "common/triage/status.h"
+#include "common/triage/step_line.h"
 
 namespace galen::triage {
 
@@ -37,6 +38,22 @@ class CompiledCatalogue {
   std::unique_ptr<const Inside> inside_;
 };
 
+// A step as the writer that came first in its log told it.
+struct ToldStep {
+  const StepLine* step = nullptr;
+  std::size_t log = 0;
+  std::optional<absl::Time> time;  // of its own line
+  std::optional<absl::Time> near;  // of the closest line before it that has one
+};
+
+// A line that is a fact.
+struct ToldFact {
+  FactKind kind = FactKind::kJob;
+  std::optional<std::int64_t> number;
+  std::string text;
+  std::optional<absl::Time> time;
+};
+
 struct TriageOptions {
   // What is known of the scheduler beside the logs; it counts more than what they say.
   SchedulerState scheduler = SchedulerState::kUnknown;
@@ -44,6 +61,11 @@ struct TriageOptions {
   std::optional<absl::Time> now;
   // A moment that the logs are about: tells the year of stamps that have none.
   std::optional<absl::Time> near;
+  // No line was written later; nothing: now.
+  std::optional<absl::Time> latest;
+  // Are told of each as it is read; null: nobody is.
+  std::function<void(const ToldStep&)> on_step;
+  std::function<void(const ToldFact&)> on_fact;
 };
 
 // Says of the logs of a job how it is, what it died of and how far it came: one pass, constant

@@ -86,7 +86,7 @@ Decision Decide(const Evidence& evidence, const Limits& limits) {
     if (bad_end) decision.why += "; what failed after it came too late to matter";
     return decision;
   }
-  if (evidence.planned_end) {
+  if (evidence.planned_end && evidence.ended_by != Ends::kFailed) {
     return Make(Status::kCompleted, "the program ended before its last step, as it was told to");
   }
   if (evidence.summary_code.has_value()) {

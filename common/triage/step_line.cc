@@ -122,22 +122,59 @@ std::size_t SkipSpace(absl::string_view line, std::size_t at) {
 
 bool IsWhole(double value) { return value >= 0 && value <= static_cast<double>(kMostSteps); }
 
+constexpr std::size_t kNone = absl::string_view::npos;
+
+// Where the number begins that stands right before a text; spaces may stand between them.
+std::size_t NumberBefore(absl::string_view line, std::size_t end) {
+  while (end > 0 && line[end - 1] == ' ') --end;
+  std::size_t begin = end;
+  while (begin > 0 &&
+         (IsDigit(line[begin - 1]) || line[begin - 1] == '.' || line[begin - 1] == ',')) {
+    --begin;
+  }
+  while (begin < end && !IsDigit(line[begin])) ++begin;
+  return begin == end ? kNone : begin;
+}
+
+// Where the number of a field begins, from `at` on.
+std::size_t FindNumber(const StepField& field, absl::string_view line, std::size_t at) {
+  for (const std::string& after : field.after) {
+    const std::size_t place = line.find(after, at);
+    if (place != kNone) return SkipSpace(line, place + after.size());
+  }
+  for (const std::string& before : field.before) {
+    const std::size_t place = line.find(before, at);
+    if (place == kNone) continue;
+    const std::size_t begin = NumberBefore(line, place);
+    if (begin != kNone && begin >= at) return begin;
+  }
+  return kNone;
+}
+
+// Of a line whose fields come in any order: "12 / 100" is a total, "12 ... 3/4" is none.
+bool IsTotalBehind(std::size_t step_end, std::size_t total_at) {
+  constexpr std::size_t kMostBetween = 4;
+  return total_at >= step_end && total_at - step_end <= kMostBetween;
+}
+
 std::optional<StepLine> ReadFrom(const StepFormat& format, absl::string_view line, std::size_t at) {
   StepLine found;
+  const std::size_t begin = at;
+  std::size_t step_end = begin;
   for (const StepField& field : format.fields) {
     if (found.Has(field.quantity)) continue;
-    std::size_t number_at = absl::string_view::npos;
-    for (const std::string& after : field.after) {
-      const std::size_t place = line.find(after, at);
-      if (place == absl::string_view::npos) continue;
-      number_at = SkipSpace(line, place + after.size());
-      break;
-    }
-    if (number_at == absl::string_view::npos) continue;
+    const bool total = format.any_order && field.quantity == Quantity::kTotal;
+    const std::size_t number_at = FindNumber(field, line,
+                                             total              ? step_end
+                                             : format.any_order ? begin
+                                                                : at);
+    if (number_at == kNone) continue;
+    if (total && !IsTotalBehind(step_end, number_at)) continue;
     const absl::string_view rest = line.substr(number_at);
     const Number number = field.quantity == Quantity::kElapsed ? ReadClock(rest) : ReadNumber(rest);
     if (number.size == 0) continue;
     at = number_at + number.size;
+    if (field.quantity == Quantity::kStep) step_end = at;
     if (!std::isfinite(number.value) && field.quantity != Quantity::kLoss) continue;
     found.Set(field.quantity, number.value);
   }
@@ -165,6 +202,15 @@ std::optional<double> StepLine::Seconds() const {
   }
   if (seconds.has_value() && !(*seconds >= 0 && *seconds < kMost)) return std::nullopt;
   return seconds;
+}
+
+absl::string_view BarName(absl::string_view line) {
+  std::size_t at = line.rfind("%|");
+  if (at == kNone) return "";
+  while (at > 0 && (IsDigit(line[at - 1]) || line[at - 1] == ' ')) --at;
+  std::size_t begin = line.substr(0, at).find_last_of("\r\n");
+  begin = begin == kNone ? 0 : begin + 1;
+  return line.substr(begin, at - begin);
 }
 
 std::optional<StepLine> ReadStepLine(const StepFormat& format, absl::string_view line) {

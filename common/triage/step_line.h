@@ -41,6 +41,10 @@ inline constexpr std::int64_t kMostSteps = 1'000'000'000'000;
 // expression finds. Pure; linear in the line and the fields.
 std::optional<StepLine> ReadStepLine(const StepFormat& format, absl::string_view line);
 
+// What stands before the last progress bar of a line: "steps: " of "steps:  18%|█ | 507/2800 [".
+// Pure.
+absl::string_view BarName(absl::string_view line);
+
 }  // namespace galen::triage
 
 #endif  // COMMON_TRIAGE_STEP_LINE_H_

@@ -310,9 +310,10 @@ absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context) {
                              : UnknownFinding("extra_state_only", node, ""));
   add(rows > 0 ? BoolFinding("norms_changed_on_load", node, "", changed > 0)
                : UnknownFinding("norms_changed_on_load", node, ""));
+  // Of several runs one may have begun anew and another one not: that one counts.
   const bool restored = said["restored"] > 0 || fits;
-  add(restored ? BoolFinding("restored_from_checkpoint", node, "", true)
-               : UnknownFinding("restored_from_checkpoint", node, ""));
+  add(restored || said["fresh"] > 0 ? BoolFinding("restored_from_checkpoint", node, "", restored)
+                                    : UnknownFinding("restored_from_checkpoint", node, ""));
   if (!missing.empty()) remarks.push_back(absl::StrCat(missing.size(), " keys are missing"));
   if (!unexpected.empty()) {
     remarks.push_back(absl::StrCat(unexpected.size(), " keys are not expected"));
