@@ -14,7 +14,7 @@ set(GALEN_LAYERS
   "common/(actions|advisor|failures|llm|spending)"
   "common/http"
   "common/(clients|kube|telemetry)"
-  "common/(reasoner|curation|program|playbook)"
+  "common/(reasoner|curation|program|playbook|joblog)"
   "services/(advisor|summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"
   "services/cli"
   "(tests|bench)/.*")

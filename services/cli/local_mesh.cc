@@ -20,6 +20,7 @@
 #include "common/log/log.h"
 #include "common/logs/scanner.h"
 #include "common/metrics/process.h"
+#include "common/playbook/examine.h"
 #include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
@@ -55,13 +56,18 @@ absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
     const LocalMesh::Options& options) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
                          knowledge::FindDirectories(options.knowledge));
-  auto measuring = execution::TelemetryChecks::Load(directories, options.prometheus,
-                                                    options.prometheus_key_file);
+  auto measuring = execution::TelemetryChecks::Load(
+      directories, options.numbers.has_value() ? "" : options.prometheus,
+      options.prometheus_key_file);
   if (!measuring.ok()) {
     if (absl::IsNotFound(measuring.status()) && options.prometheus.empty()) {
       return std::optional<execution::TelemetryChecks::Options>();
     }
     return measuring.status();
+  }
+  if (options.numbers.has_value()) {
+    measuring->live = execution::TelemetryChecks::Opened{
+        options.numbers->source, {options.numbers->first, options.numbers->last}, std::nullopt};
   }
   // Whoever starts this may see what the server has.
   measuring->live_for_bundles = true;
@@ -69,6 +75,23 @@ absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
     return host::ResolveWithin(bundle, roots, "--bundle-root");
   };
   return std::optional(*std::move(measuring));
+}
+
+std::vector<std::string> NodesWithNumbers(const LocalMesh::Options& options,
+                                          const v1::Incident& incident) {
+  constexpr std::size_t kMostNodes = 256;  // of which all is asked in one go
+  auto measuring = Measuring(options);
+  if (!measuring.ok() || !measuring->has_value()) return {};
+  const SystemClock clock;
+  execution::TelemetryChecks checks(**std::move(measuring), clock);
+  playbook::Times window;
+  if (incident.has_start_time())
+    window.start = absl::FromUnixSeconds(incident.start_time().seconds());
+  if (incident.has_end_time()) window.end = absl::FromUnixSeconds(incident.end_time().seconds());
+  std::vector<std::string> nodes = checks.LiveNodes(window);
+  // Of a server that knows more than a job's machines these are not the job's.
+  if (nodes.size() > kMostNodes) nodes.clear();
+  return nodes;
 }
 
 }  // namespace
@@ -321,6 +344,24 @@ LocalNode::LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
              .job_pid_file = "",
              .job_logs = std::move(job_logs)}),
       executor(hosts, std::move(knowledge), node::AllChecks(), node::NodeExecutor::Options()) {}
+
+absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
+                                           const std::vector<intake::Text>& texts,
+                                           const host::Bundle* bundle, const intake::Kinds& kinds,
+                                           LocalMesh::Options* options) {
+  const std::string host = OwnHostName();
+  GALEN_ASSIGN_OR_RETURN(Gathered gathered, GatherIncident(arguments, texts, bundle, kinds, host));
+  if (options->prometheus.empty()) return gathered;
+  GALEN_ASSIGN_OR_RETURN(options->numbers,
+                         telemetry::OpenSource(options->prometheus, options->prometheus_key_file));
+  if (bundle != nullptr || gathered.incident.bundle().empty() ||
+      !gathered.incident.nodes().empty()) {
+    return gathered;
+  }
+  DiagnoseArguments with_nodes = arguments;
+  with_nodes.nodes = NodesWithNumbers(*options, gathered.incident);
+  return GatherIncident(with_nodes, texts, nullptr, kinds, host);
+}
 
 absl::Status LocalMesh::Options::Load() {
   GALEN_ASSIGN_OR_RETURN(loaded, LoadKnowledge(knowledge));

@@ -15,7 +15,9 @@
 #include "common/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/talk/talk_words.h"
+#include "common/telemetry/open_source.h"
 #include "services/cli/diagnosis_api.h"
+#include "services/cli/gather.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
 #include "services/orchestrator/orchestrator.h"
@@ -43,6 +45,8 @@ class LocalMesh final : public DiagnosisApi {
     // that name no machine are then about those that it knows.
     std::string prometheus;
     std::string prometheus_key_file;
+    // What those two name, opened already.
+    std::optional<telemetry::OpenedSource> numbers;
     std::string history;  // directory of the site's own past incidents (SiteHistory); "": none
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options
@@ -122,6 +126,14 @@ struct LocalNode {
   const node::LocalHosts hosts;
   node::NodeExecutor executor;
 };
+
+// GatherIncident(), with the numbers of `options->prometheus` opened into `options`. A log that
+// names no machine is then about those that there are numbers of at that time, unless they are too
+// many to be one job's.
+absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
+                                           const std::vector<intake::Text>& texts,
+                                           const host::Bundle* bundle, const intake::Kinds& kinds,
+                                           LocalMesh::Options* options);
 
 }  // namespace galen::cli
 

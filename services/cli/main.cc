@@ -127,8 +127,10 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     if (const absl::Status loaded = options.Load(); !loaded.ok()) return refuse(loaded);
     const auto kinds = intake::Kinds::Compile(options.loaded->base());
     if (!kinds.ok()) return refuse(kinds.status());
+    options.prometheus = arguments.prometheus;
+    options.prometheus_key_file = arguments.prometheus_key_file;
     absl::StatusOr<Gathered> made =
-        GatherIncident(arguments.diagnose, *texts, bundle.get(), **kinds, OwnHostName());
+        GatherWithNumbers(arguments.diagnose, *texts, bundle.get(), **kinds, &options);
     if (!made.ok()) return refuse(made.status());
     gathered = *std::move(made);
     options.job_logs = gathered.job_logs;
@@ -136,8 +138,6 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     options.owner = OwnerIn(options.store, options.owner, absl::StrCat(getpid()));
     options.model = reasoner::llm::PlannersModelOf(model->get());
     options.history = arguments.history;
-    options.prometheus = arguments.prometheus;
-    options.prometheus_key_file = arguments.prometheus_key_file;
     absl::StatusOr<std::unique_ptr<LocalMesh>> mesh = LocalMesh::Start(options);
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);

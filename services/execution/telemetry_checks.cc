@@ -9,10 +9,14 @@
 #include "common/base/steady.h"
 #include "common/host/bundle.h"
 #include "common/host/bundle_files.h"
+#include "common/joblog/log_series.h"
+#include "common/joblog/overlay_source.h"
+#include "common/knowledge/load.h"
 #include "common/knowledge/make_result.h"
 #include "common/playbook/results.h"
 #include "common/telemetry/open_metrics_source.h"
 #include "common/telemetry/open_source.h"
+#include "common/triage/signatures.h"
 #include "services/execution/times.h"
 
 namespace galen::execution {
@@ -47,10 +51,16 @@ absl::StatusOr<TelemetryChecks::Options> TelemetryChecks::Load(
   Options options;
   GALEN_ASSIGN_OR_RETURN(options.rules, telemetry::LoadRules(directories));
   GALEN_ASSIGN_OR_RETURN(options.book, playbook::LoadPlaybooks(directories));
+  absl::StatusOr<triage::Catalogue> logs = triage::LoadCatalogue(directories);
+  if (logs.ok()) {
+    options.logs = std::make_shared<const triage::Catalogue>(*std::move(logs));
+  } else if (!absl::IsNotFound(logs.status())) {
+    return logs.status();
+  }
   if (prometheus.empty()) return options;
   GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened,
                          telemetry::OpenSource(prometheus, key_file));
-  options.live = Opened{std::move(opened.source), {opened.first, opened.last}};
+  options.live = Opened{std::move(opened.source), {opened.first, opened.last}, std::nullopt};
   return options;
 }
 
@@ -70,10 +80,73 @@ TelemetryChecks::~TelemetryChecks() {
   pool_.reset();
 }
 
-absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::OpenBundle(const std::string& bundle,
-                                                                    const telemetry::Call& call) {
-  if (options_.bundle_root == nullptr) {
-    return absl::NotFoundError("bundles are not read here");
+absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::OpenFiles(
+    const std::string& path, const telemetry::Call& call) const {
+  GALEN_ASSIGN_OR_RETURN(const host::BundleFiles files, host::BundleFiles::Open(path));
+  GALEN_ASSIGN_OR_RETURN(
+      std::unique_ptr<telemetry::OpenMetricsSource> source,
+      telemetry::OpenMetricsSource::Open(files, std::nullopt, telemetry::FileLimits(), call));
+  Opened opened;
+  if (const auto span = source->span(); span.has_value()) {
+    opened.extent = {span->first, span->last};
+  }
+  opened.source = std::move(source);
+  return opened;
+}
+
+void TelemetryChecks::AddLogs(const knowledge::Knowledge& knowledge, const std::string& path,
+                              absl::Time near, const telemetry::Call& call, Opened& opened) {
+  if (options_.logs == nullptr) return;
+  const absl::StatusOr<std::shared_ptr<const host::Bundle>> bundle = host::Bundle::Open(path);
+  const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(path);
+  if (!bundle.ok() || !files.ok()) return;
+  std::vector<std::string> logs;
+  for (const galen::v1::LogSource& log : (*bundle)->incident().logs()) {
+    const bool of_job = log.kind() == galen::v1::LogSource::JOB ||
+                        log.kind() == galen::v1::LogSource::KIND_UNSPECIFIED;
+    auto real = files->Resolve(absl::StrCat("logs/", log.path()));
+    if (of_job && real.ok()) logs.push_back(*std::move(real));
+  }
+  if (logs.empty()) return;
+  std::shared_ptr<const triage::CompiledCatalogue> compiled;
+  {
+    const MutexLock lock(mu_);
+    compiled = compiled_;
+  }
+  if (compiled == nullptr) {
+    auto made = triage::CompiledCatalogue::Create(*options_.logs, triage::SignaturesOf(knowledge),
+                                                  knowledge::DefaultCacheDirectory());
+    if (!made.ok()) return;  // `galen kb lint` tells of it
+    compiled = *std::move(made);
+    const MutexLock lock(mu_);
+    compiled_ = compiled;
+  }
+  auto series = joblog::SeriesOfLogs(*compiled, logs, near, call);
+  // Logs without a step are logs all the same: the numbers of exporters stand alone then.
+  if (!series.ok()) return;
+  playbook::Times logged{absl::InfiniteFuture(), absl::InfinitePast()};
+  for (const telemetry::TimeSeries& each : *series) {
+    for (const series::Sample& sample : each.samples) {
+      const absl::Time at = absl::FromUnixMillis(sample.at);
+      logged.start = std::min(logged.start, at);
+      logged.end = std::max(logged.end, at);
+    }
+  }
+  opened.logged = logged;
+  opened.source = std::make_shared<joblog::OverlaySource>(opened.source, *std::move(series));
+}
+
+absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const knowledge::Knowledge& knowledge,
+                                                              const std::string& bundle,
+                                                              absl::Time near,
+                                                              const telemetry::Call& call) {
+  constexpr char kNone[] =
+      "no numbers over time: name a Prometheus server or its data folder (--prometheus), or put "
+      "telemetry/*.om into the bundle";
+  const bool live = options_.live.has_value() && (bundle.empty() || options_.live_for_bundles);
+  if (bundle.empty() || options_.bundle_root == nullptr) {
+    if (!live) return absl::NotFoundError(kNone);
+    return *options_.live;
   }
   GALEN_ASSIGN_OR_RETURN(const std::string path, options_.bundle_root(bundle));
   {
@@ -88,36 +161,19 @@ absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::OpenBundle(const std::s
     }
   }
   // Not under the lock: it may take long. Two calls at once read it twice.
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> opened,
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> unpacked,
                          host::Bundle::Open(path));
-  GALEN_ASSIGN_OR_RETURN(const host::BundleFiles files, host::BundleFiles::Open(opened->root()));
-  GALEN_ASSIGN_OR_RETURN(
-      std::unique_ptr<telemetry::OpenMetricsSource> source,
-      telemetry::OpenMetricsSource::Open(files, std::nullopt, telemetry::FileLimits(), call));
-  Opened result;
-  if (const auto span = source->span(); span.has_value()) {
-    result.extent = {span->first, span->last};
+  absl::StatusOr<Opened> opened = OpenFiles(unpacked->root(), call);
+  if (absl::IsNotFound(opened.status())) {
+    if (!live) return absl::NotFoundError(kNone);
+    opened = *options_.live;
   }
-  result.source = std::move(source);
+  GALEN_RETURN_IF_ERROR(opened.status());
+  AddLogs(knowledge, unpacked->root(), near, call, *opened);
   const MutexLock lock(mu_);
-  kept_.push_front({path, SteadyNow(), result});
+  kept_.push_front({path, SteadyNow(), *opened});
   if (kept_.size() > kMostKept) kept_.pop_back();
-  return result;
-}
-
-absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const std::string& bundle,
-                                                              const telemetry::Call& call) {
-  constexpr char kNone[] =
-      "no numbers over time: name a Prometheus server or its data folder (--prometheus), or put "
-      "telemetry/*.om into the bundle";
-  if (bundle.empty()) {
-    if (!options_.live.has_value()) return absl::NotFoundError(kNone);
-    return *options_.live;
-  }
-  absl::StatusOr<Opened> opened = OpenBundle(bundle, call);
-  if (opened.ok() || !absl::IsNotFound(opened.status())) return opened;
-  if (options_.live_for_bundles && options_.live.has_value()) return *options_.live;
-  return absl::NotFoundError(kNone);
+  return opened;
 }
 
 clients::Cancel TelemetryChecks::Run(const std::shared_ptr<const knowledge::Knowledge>& knowledge,
@@ -146,9 +202,17 @@ clients::Cancel TelemetryChecks::Run(const std::shared_ptr<const knowledge::Know
         call.cancellation = cancelled.get();
         absl::StatusOr<std::vector<playbook::Examination>> examined =
             std::vector<playbook::Examination>();
-        const absl::StatusOr<Opened> opened = Open(bundle, call);
+        const absl::StatusOr<Opened> opened =
+            Open(*knowledge, bundle,
+                 question.window.end == absl::InfiniteFuture() ? question.now : question.window.end,
+                 call);
         if (opened.ok()) {
           question.extent = opened->extent;
+          // Nobody said when: the log does.
+          if (question.window.start == absl::InfinitePast() &&
+              question.window.end == absl::InfiniteFuture() && opened->logged.has_value()) {
+            question.window = *opened->logged;
+          }
           question.named = named;
           examined =
               playbook::Examine(options_.book, options_.rules, *opened->source, question, call);

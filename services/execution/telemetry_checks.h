@@ -20,6 +20,7 @@
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
 #include "common/playbook/examine.h"
+#include "common/triage/job_triage.h"
 #include "galen/execution/v1/execution.pb.h"
 #include "galen/v1/evidence.pb.h"
 
@@ -32,10 +33,15 @@ class TelemetryChecks {
   struct Opened {
     std::shared_ptr<telemetry::Source> source;
     playbook::Times extent;  // between which it has anything, where it can tell
+    // Between which the logs of the job tell of its steps, where they do.
+    std::optional<playbook::Times> logged;
   };
   struct Options {
     playbook::Book book;
     telemetry::Rules rules;
+    // How the logs of a job are read, whose steps stand beside what exporters tell; null: they are
+    // not read.
+    std::shared_ptr<const triage::Catalogue> logs;
     // The server that knows the live nodes; nothing: there is none.
     std::optional<Opened> live;
     // Whether it also knows what a bundle without numbers of its own speaks of: where whoever
@@ -82,9 +88,14 @@ class TelemetryChecks {
     Opened opened;
   };
 
-  // NOT_FOUND: there are no numbers of this.
-  absl::StatusOr<Opened> Open(const std::string& bundle, const telemetry::Call& call);
-  absl::StatusOr<Opened> OpenBundle(const std::string& bundle, const telemetry::Call& call);
+  // NOT_FOUND: there are no numbers of this. `near`: a time that the incident is about.
+  absl::StatusOr<Opened> Open(const knowledge::Knowledge& knowledge, const std::string& bundle,
+                              absl::Time near, const telemetry::Call& call);
+  // Of the files of a bundle.
+  absl::StatusOr<Opened> OpenFiles(const std::string& path, const telemetry::Call& call) const;
+  // Adds what the logs of the bundle tell over time. `near`: see triage::TriageOptions.
+  void AddLogs(const knowledge::Knowledge& knowledge, const std::string& path, absl::Time near,
+               const telemetry::Call& call, Opened& opened);
 
   const Options options_;
   const Clock& clock_;
@@ -93,6 +104,8 @@ class TelemetryChecks {
   // once. What is written into one within the minute is seen late.
   std::list<Kept> kept_ ABSL_GUARDED_BY(mu_);
   std::list<std::weak_ptr<Cancellation>> running_ ABSL_GUARDED_BY(mu_);
+  // Made when the first log is read; null until then.
+  std::shared_ptr<const triage::CompiledCatalogue> compiled_ ABSL_GUARDED_BY(mu_);
   Cancellation closing_;
   std::unique_ptr<ThreadPool> pool_;
 };

@@ -104,7 +104,10 @@ class CaseStudies(unittest.TestCase):
     def test_machines_that_were_declared_dead_are_proved_alive(self):
         scene = self.scene("heartbeat")
         self.assertEqual(scene.cause(), "FRAMEWORK_LIBRARY.JAX_XLA.HEARTBEAT_FALSE_POSITIVE")
-        for node in scene.scene["nodes"]:
+        accused = set(scene.truth["cleared_nodes"])
+        self.assertTrue(accused)
+        self.assertEqual(scene.named(), accused)
+        for node in accused:
             self.assertIs(scene.finding("telemetry.liveness", node, "worked_to_the_end"), True, node)
             self.assertIs(scene.finding("telemetry.liveness", node, "sent_to_the_end"), True, node)
         self.assertEqual(set(scene.families().values()), {"CLEAN"})
