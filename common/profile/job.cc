@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/logs/reader.h"
+#include "common/profile/xplane.h"
 #include "re2/re2.h"
 
 namespace galen::profile {
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostDepth = 6;
 constexpr std::int64_t kMostDump = std::int64_t{32} << 20;
+constexpr std::int64_t kMostXplane = std::int64_t{512} << 20;
 
 std::string LowerName(const fs::path& path) {
   return absl::AsciiStrToLower(path.filename().string());
@@ -47,6 +49,12 @@ bool IsWanted(const fs::path& path, bool json_too) {
   const std::string lower = LowerName(path);
   absl::string_view name = lower;
   for (const char* packed : {".gz", ".zst"}) absl::ConsumeSuffix(&name, packed);
+  // JAX writes a trace twice; of the two XPlane has all events.
+  if (absl::ConsumeSuffix(&name, ".trace.json")) {
+    std::error_code error;
+    const std::string stem = path.filename().string().substr(0, name.size());
+    return !fs::exists(path.parent_path() / (stem + ".xplane.pb"), error);
+  }
   return IsNamedSo(name) || (json_too && absl::EndsWith(name, ".json"));
 }
 
@@ -95,14 +103,14 @@ class Input {
     };
   }
 
-  absl::StatusOr<std::string> Whole() {
+  absl::StatusOr<std::string> Whole(std::int64_t most = kMostDump) {
     std::string bytes = first_;
-    while (static_cast<std::int64_t>(bytes.size()) <= kMostDump) {
+    while (static_cast<std::int64_t>(bytes.size()) <= most) {
       GALEN_ASSIGN_OR_RETURN(const absl::string_view more, reader_->Next());
       if (more.empty()) return bytes;
       bytes.append(more.data(), more.size());
     }
-    return absl::DataLossError("more than 32 MiB, which is no dump and no answer");
+    return absl::DataLossError(absl::StrCat("more than ", most >> 20, " MiB, which is too much"));
   }
 
  private:
@@ -139,12 +147,12 @@ class JobReader {
 
  private:
   absl::Status Take(const std::string& path) {
-    if (absl::StrContains(LowerName(path), ".xplane.pb")) {
-      return absl::UnimplementedError(
-          "XPlane is not read; the profiler writes the same as NAME.trace.json.gz beside it, and "
-          "xprof's trace_viewer tool makes that of it");
-    }
     GALEN_ASSIGN_OR_RETURN(Input input, Input::Open(path));
+    if (absl::StrContains(LowerName(path), ".xplane.pb") && LooksLikeXplane(input.first())) {
+      GALEN_ASSIGN_OR_RETURN(std::string bytes, input.Whole(kMostXplane));
+      GALEN_ASSIGN_OR_RETURN(JsonStream::Source source, XplaneAsTrace(std::move(bytes)));
+      return TakeTrace(path, std::move(source));
+    }
     const absl::string_view head = absl::StripLeadingAsciiWhitespace(input.first());
     if (head.empty()) return absl::DataLossError("is empty");
     if (head[0] == '\x80') return TakeDump(path, input);
@@ -157,7 +165,11 @@ class JobReader {
          absl::StrContains(head, "\"collective_seq_id\""))) {
       return TakeDump(path, input);
     }
-    GALEN_ASSIGN_OR_RETURN(Trace trace, ReadTrace(input.Source(), families_, options_.limits));
+    return TakeTrace(path, input.Source());
+  }
+
+  absl::Status TakeTrace(const std::string& path, JsonStream::Source source) {
+    GALEN_ASSIGN_OR_RETURN(Trace trace, ReadTrace(std::move(source), families_, options_.limits));
     if (!trace.rank.has_value()) trace.rank = RankOfTrace(path);
     TraceReport report = Analyse(std::move(trace), families_, options_.analyse);
     report.file = Shown(path);

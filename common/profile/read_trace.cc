@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -245,11 +246,37 @@ class Reader {
       TakeGpu(event, name, line, Lane::kOps, when);
     } else if (line == "Async XLA Ops") {
       TakeGpu(event, name, line, Lane::kAsyncOps, when);
-    } else if (line == "Steps" || line == "XLA Modules") {
+    } else if (IsLine(line, "Steps")) {
       Device* found = DeviceOf(name);
-      if (found == nullptr) return;
-      std::vector<Step>& into = line == "Steps" ? found->steps : found->modules;
+      if (found == nullptr || found->steps.size() >= limits_.steps) return;
+      found->steps.push_back({CleanText(event.name, 64), when});
+    } else if (IsLine(line, "XLA Modules")) {
+      if (DeviceOf(name) == nullptr) return;
+      std::vector<Step>& into = modules_of_[name][line];
       if (into.size() < limits_.steps) into.push_back({CleanText(event.name, 64), when});
+    }
+  }
+
+  // "XLA Modules", or of one stream: "XLA Modules - from #16".
+  static bool IsLine(absl::string_view line, absl::string_view name) {
+    return absl::ConsumePrefix(&line, name) &&
+           (line.empty() || absl::StartsWith(line, " - from #"));
+  }
+
+  // Each stream tells runs of programs by itself: those of the one that was at work longest count.
+  void TakeModules() {
+    for (auto& [name, lines] : modules_of_) {
+      std::vector<Step>* longest = nullptr;
+      std::int64_t most = -1;
+      for (auto& [line, steps] : lines) {
+        std::int64_t total = 0;
+        for (const Step& step : steps) total += step.when.end - step.when.begin;
+        if (total <= most) continue;
+        most = total;
+        longest = &steps;
+      }
+      Device* const device = DeviceOf(name);
+      if (device != nullptr && longest != nullptr) device->modules = std::move(*longest);
     }
   }
 
@@ -329,6 +356,7 @@ class Reader {
   }
 
   void Finish() {
+    TakeModules();
     trace_.host = Union(std::move(trace_.host));
     if (host_over_) {
       trace_.host_known = false;
@@ -353,6 +381,7 @@ class Reader {
   absl::flat_hash_map<std::string, std::size_t> devices_;
   absl::flat_hash_map<std::string, std::size_t> streams_;
   absl::flat_hash_map<std::string, std::uint32_t> names_;
+  std::map<std::string, std::map<std::string, std::vector<Step>>> modules_of_;  // by device, line
   std::size_t spans_ = 0;
   std::size_t collectives_ = 0;
   std::size_t compact_at_ = std::size_t{1} << 16;

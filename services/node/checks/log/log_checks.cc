@@ -2,10 +2,12 @@
 
 #include "services/node/checks/log/checkpoint.h"
 #include "services/node/checks/log/collective_trace.h"
+#include "services/node/checks/log/expected_rate.h"
 #include "services/node/checks/log/job_data.h"
 #include "services/node/checks/log/known_issues.h"
 #include "services/node/checks/log/nccl_log.h"
 #include "services/node/checks/log/nccl_topology.h"
+#include "services/node/checks/log/profile.h"
 #include "services/node/checks/log/scheduler.h"
 #include "services/node/checks/log/stacks.h"
 #include "services/node/checks/log/training_metrics.h"
@@ -27,6 +29,8 @@ absl::Span<const NamedCheck> LogChecks() {
       {"job.data", CheckJobData, &kJobDataWant},
       {"job.checkpoint", CheckCheckpoint, &kCheckpointWant},
       {"job.training_metrics", CheckTrainingMetrics, &kTrainingWant},
+      {"job.profile", CheckProfile},
+      {"job.expected_rate", CheckExpectedRate, &kExpectedRateWant},
   };
   return kChecks;
 }

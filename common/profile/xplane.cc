@@ -1,0 +1,334 @@
+#include "common/profile/xplane.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace galen::profile {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{256} << 10;
+constexpr std::size_t kMostPlanes = 4096;
+constexpr std::size_t kMostLines = 100'000;
+constexpr std::size_t kMostNameOfPlane = 512;
+constexpr std::uint64_t kLongestPs = std::uint64_t{400} * 24 * 3600 * 1'000'000'000'000;
+
+// A field of a message on the wire.
+struct Field {
+  std::uint32_t number = 0;
+  std::uint64_t value = 0;  // of a number
+  absl::string_view bytes;  // of a message or text
+};
+
+// Reads a message field by field.
+class Wire {
+ public:
+  explicit Wire(absl::string_view bytes) : rest_(bytes) {}
+
+  bool Next(Field& field) {
+    if (rest_.empty() || broken_) return false;
+    std::uint64_t tag = 0;
+    if (!Varint(tag)) return Break();
+    field.number = static_cast<std::uint32_t>(tag >> 3);
+    field.bytes = {};
+    field.value = 0;
+    switch (tag & 7) {
+      case 0:
+        return Varint(field.value) || Break();
+      case 1:
+        return Skip(8);
+      case 2: {
+        std::uint64_t size = 0;
+        if (!Varint(size) || size > rest_.size()) return Break();
+        field.bytes = rest_.substr(0, static_cast<std::size_t>(size));
+        rest_.remove_prefix(static_cast<std::size_t>(size));
+        return true;
+      }
+      case 5:
+        return Skip(4);
+      default:
+        return Break();
+    }
+  }
+  bool broken() const { return broken_; }
+
+ private:
+  bool Break() {
+    broken_ = true;
+    return false;
+  }
+  bool Skip(std::size_t size) {
+    if (rest_.size() < size) return Break();
+    rest_.remove_prefix(size);
+    return true;
+  }
+  bool Varint(std::uint64_t& value) {
+    value = 0;
+    for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(rest_[0]);
+      rest_.remove_prefix(1);
+      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return true;
+    }
+    return false;
+  }
+
+  absl::string_view rest_;
+  bool broken_ = false;
+};
+
+struct Line {
+  absl::string_view name;
+  std::int64_t timestamp_ns = 0;
+  absl::string_view bytes;  // of the line, events and all
+  std::uint64_t process = 0;
+  std::uint64_t thread = 0;
+  std::size_t plane = 0;
+};
+
+struct Plane {
+  absl::string_view name;
+  bool device = false;
+  absl::flat_hash_map<std::uint64_t, absl::string_view> events;  // names
+  absl::flat_hash_map<std::uint64_t, absl::string_view> stats;
+};
+
+std::string Quoted(absl::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text.substr(0, kMostNameOfPlane)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20) {
+      absl::StrAppendFormat(&quoted, "\\u%04x", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+// Of an entry of a map from numbers to messages: the number, and the message's name.
+void TakeMetadata(absl::string_view entry,
+                  absl::flat_hash_map<std::uint64_t, absl::string_view>& names) {
+  Wire wire(entry);
+  Field field;
+  std::uint64_t id = 0;
+  absl::string_view name;
+  absl::string_view shown;
+  while (wire.Next(field)) {
+    if (field.number == 1) id = field.value;
+    if (field.number != 2) continue;
+    Wire of(field.bytes);
+    Field inner;
+    while (of.Next(inner)) {
+      if (inner.number == 2) name = inner.bytes;
+      if (inner.number == 4 && !inner.bytes.empty()) shown = inner.bytes;
+    }
+  }
+  names[id] = shown.empty() ? name : shown;
+}
+
+class Converter {
+ public:
+  explicit Converter(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  absl::Status Open() {
+    Wire space(bytes_);
+    Field field;
+    while (space.Next(field)) {
+      if (field.number == 1 && planes_.size() < kMostPlanes) TakePlane(field.bytes);
+    }
+    if (space.broken() && planes_.empty()) {
+      return absl::DataLossError("is no XPlane: its fields cannot be read");
+    }
+    out_ = "{\"traceEvents\":[{}";
+    for (std::size_t i = 0; i < planes_.size(); ++i) {
+      Name("process_name", i + 1, 0, planes_[i].name);
+    }
+    for (const Line& line : lines_) Name("thread_name", line.process, line.thread, line.name);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<absl::string_view> Next() {
+    piece_.clear();
+    piece_.swap(out_);
+    while (piece_.size() < kPiece && at_ < lines_.size()) {
+      if (!events_.has_value()) events_.emplace(lines_[at_].bytes);
+      Field field;
+      if (!events_->Next(field)) {
+        EndModule();
+        events_.reset();
+        ++at_;
+        continue;
+      }
+      if (field.number == 4) TakeEvent(lines_[at_], field.bytes);
+      piece_ += out_;
+      out_.clear();
+    }
+    if (at_ == lines_.size() && !ended_) {
+      ended_ = true;
+      piece_ += out_;
+      out_.clear();
+      piece_ += "]}";
+    }
+    return absl::string_view(piece_);
+  }
+
+ private:
+  void TakePlane(absl::string_view bytes) {
+    Plane plane;
+    std::vector<Line> lines;
+    Wire wire(bytes);
+    Field field;
+    while (wire.Next(field)) {
+      if (field.number == 2) plane.name = field.bytes;
+      if (field.number == 4) TakeMetadata(field.bytes, plane.events);
+      if (field.number == 5) TakeMetadata(field.bytes, plane.stats);
+      if (field.number == 3 && lines_.size() + lines.size() < kMostLines) {
+        Line line;
+        line.bytes = field.bytes;
+        Wire of(field.bytes);
+        Field inner;
+        absl::string_view shown;
+        while (of.Next(inner)) {
+          if (inner.number == 2) line.name = inner.bytes;
+          if (inner.number == 11 && !inner.bytes.empty()) shown = inner.bytes;
+          if (inner.number == 3) line.timestamp_ns = static_cast<std::int64_t>(inner.value);
+        }
+        if (!shown.empty()) line.name = shown;
+        lines.push_back(line);
+      }
+    }
+    plane.device = absl::StrContains(plane.name, "/device:");
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      lines[i].process = planes_.size() + 1;
+      lines[i].thread = i + 1;
+      lines[i].plane = planes_.size();
+      lines_.push_back(lines[i]);
+    }
+    planes_.push_back(std::move(plane));
+  }
+
+  void Name(const char* what, std::uint64_t process, std::uint64_t thread, absl::string_view name) {
+    absl::StrAppend(&out_, ",{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process,
+                    ",\"tid\":", thread, ",\"args\":{\"name\":", Quoted(name), "}}");
+  }
+
+  void Event(std::uint64_t process, std::uint64_t thread, absl::string_view name,
+             std::uint64_t begin_ps, std::uint64_t duration_ps) {
+    absl::StrAppendFormat(
+        &out_,
+        ",{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%d.%06d,\"dur\":%d.%06d,\"name\":", process,
+        thread, begin_ps / 1'000'000, begin_ps % 1'000'000, duration_ps / 1'000'000,
+        duration_ps % 1'000'000);
+    absl::StrAppend(&out_, Quoted(name), "}");
+  }
+
+  void TakeEvent(const Line& line, absl::string_view bytes) {
+    const Plane& plane = planes_[line.plane];
+    Wire wire(bytes);
+    Field field;
+    std::uint64_t id = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t duration = 0;
+    absl::string_view module;
+    while (wire.Next(field)) {
+      if (field.number == 1) id = field.value;
+      if (field.number == 2) offset = field.value;
+      if (field.number == 3) duration = field.value;
+      if (field.number == 4 && plane.device) TakeStat(plane, field.bytes, module);
+    }
+    const auto name = plane.events.find(id);
+    if (name == plane.events.end() || line.timestamp_ns < 0 || offset > kLongestPs ||
+        duration > kLongestPs ||
+        static_cast<std::uint64_t>(line.timestamp_ns) > (std::uint64_t{1} << 62) / 1000) {
+      return;
+    }
+    const std::uint64_t begin = static_cast<std::uint64_t>(line.timestamp_ns) * 1000 + offset;
+    Event(line.process, line.thread, name->second, begin, duration);
+    if (!plane.device || !absl::StartsWith(line.name, "Stream #")) return;
+    if (module != module_) {
+      EndModule();
+      module_ = std::string(module);
+      module_begin_ = begin;
+    }
+    module_end_ = std::max(module_end_, begin + duration);
+  }
+
+  static void TakeStat(const Plane& plane, absl::string_view bytes, absl::string_view& module) {
+    Wire wire(bytes);
+    Field field;
+    absl::string_view stat;
+    absl::string_view text;
+    while (wire.Next(field)) {
+      const auto named = plane.stats.find(field.value);
+      if (field.number == 1 && named != plane.stats.end()) stat = named->second;
+      if (field.number == 5) text = field.bytes;
+      // A text that stands among the names of stats.
+      if (field.number == 7 && named != plane.stats.end()) text = named->second;
+    }
+    if (stat == "hlo_module") module = text;
+  }
+
+  void EndModule() {
+    if (!module_.empty() && module_end_ > module_begin_) {
+      const Line& line = lines_[at_];
+      // Behind all threads of the plane.
+      const std::uint64_t thread = kMostLines + line.thread;
+      absl::string_view stream = line.name;
+      stream.remove_prefix(absl::string_view("Stream ").size());
+      if (modules_named_.insert(line.process * (2 * kMostLines) + thread).second) {
+        Name("thread_name", line.process, thread,
+             absl::StrCat("XLA Modules - from ", stream.substr(0, stream.find('('))));
+      }
+      Event(line.process, thread, module_, module_begin_, module_end_ - module_begin_);
+    }
+    module_.clear();
+    module_begin_ = 0;
+    module_end_ = 0;
+  }
+
+  const std::string bytes_;
+  std::vector<Plane> planes_;
+  std::vector<Line> lines_;
+  std::size_t at_ = 0;
+  std::optional<Wire> events_;
+  std::string module_;
+  std::uint64_t module_begin_ = 0;
+  std::uint64_t module_end_ = 0;
+  std::set<std::uint64_t> modules_named_;
+  std::string out_;
+  std::string piece_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+bool LooksLikeXplane(absl::string_view head) {
+  // The first field of a space is a plane (1, a message), whose own first fields are its number (1)
+  // or its name (2).
+  if (head.size() < 4 || head[0] != '\x0a') return false;
+  std::size_t at = 1;
+  while (at < head.size() && at < 11 && (static_cast<unsigned char>(head[at]) & 0x80) != 0) ++at;
+  ++at;
+  return at < head.size() && (head[at] == '\x08' || head[at] == '\x12');
+}
+
+absl::StatusOr<JsonStream::Source> XplaneAsTrace(std::string bytes) {
+  auto converter = std::make_shared<Converter>(std::move(bytes));
+  if (const absl::Status status = converter->Open(); !status.ok()) return status;
+  return JsonStream::Source([converter] { return converter->Next(); });
+}
+
+}  // namespace galen::profile
