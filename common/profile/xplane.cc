@@ -242,12 +242,12 @@ class Converter {
     std::uint64_t id = 0;
     std::uint64_t offset = 0;
     std::uint64_t duration = 0;
-    absl::string_view module;
+    OfProgram of;
     while (wire.Next(field)) {
       if (field.number == 1) id = field.value;
       if (field.number == 2) offset = field.value;
       if (field.number == 3) duration = field.value;
-      if (field.number == 4 && plane.device) TakeStat(plane, field.bytes, module);
+      if (field.number == 4 && plane.device) TakeStat(plane, field.bytes, of);
     }
     const auto name = plane.events.find(id);
     if (name == plane.events.end() || line.timestamp_ns < 0 || offset > kLongestPs ||
@@ -258,27 +258,39 @@ class Converter {
     const std::uint64_t begin = static_cast<std::uint64_t>(line.timestamp_ns) * 1000 + offset;
     Event(line.process, line.thread, name->second, begin, duration);
     if (!plane.device || !absl::StartsWith(line.name, "Stream #")) return;
-    if (module != module_) {
+    // What belongs to no program, a copy say, neither ends a run nor is part of one; another run of
+    // the same program has another group, where the trace tells groups.
+    if (of.module.empty()) return;
+    if (of.module != module_ || of.group != group_) {
       EndModule();
-      module_ = std::string(module);
+      module_ = std::string(of.module);
+      group_ = of.group;
       module_begin_ = begin;
     }
     module_end_ = std::max(module_end_, begin + duration);
   }
 
-  static void TakeStat(const Plane& plane, absl::string_view bytes, absl::string_view& module) {
+  struct OfProgram {
+    absl::string_view module;
+    std::uint64_t group = 0;
+  };
+
+  static void TakeStat(const Plane& plane, absl::string_view bytes, OfProgram& of) {
     Wire wire(bytes);
     Field field;
     absl::string_view stat;
     absl::string_view text;
+    std::uint64_t number = 0;
     while (wire.Next(field)) {
       const auto named = plane.stats.find(field.value);
       if (field.number == 1 && named != plane.stats.end()) stat = named->second;
+      if (field.number == 3 || field.number == 4) number = field.value;
       if (field.number == 5) text = field.bytes;
       // A text that stands among the names of stats.
       if (field.number == 7 && named != plane.stats.end()) text = named->second;
     }
-    if (stat == "hlo_module") module = text;
+    if (stat == "hlo_module") of.module = text;
+    if (stat == "group_id") of.group = number;
   }
 
   void EndModule() {
@@ -305,6 +317,7 @@ class Converter {
   std::size_t at_ = 0;
   std::optional<Wire> events_;
   std::string module_;
+  std::uint64_t group_ = 0;
   std::uint64_t module_begin_ = 0;
   std::uint64_t module_end_ = 0;
   std::set<std::uint64_t> modules_named_;

@@ -40,19 +40,23 @@ std::string Named(std::uint64_t id, const std::string& name) {
   return Number(1, id) + Message(2, Number(1, id) + Message(2, name));
 }
 
-// Two runs of jit_step on one stream, a copy of no module between them.
+// Two runs of jit_step on one stream, a copy of no program in the first and between them.
 std::string Made() {
-  const auto event = [](std::uint64_t id, std::uint64_t begin_us, std::uint64_t us, bool module) {
-    const std::string stat = module ? Message(4, Number(1, 1) + Number(7, 2)) : "";
+  const auto event = [](std::uint64_t id, std::uint64_t begin_us, std::uint64_t us,
+                        std::uint64_t group) {
+    const std::string stat = group == 0 ? ""
+                                        : Message(4, Number(1, 1) + Number(7, 2)) +
+                                              Message(4, Number(1, 3) + Number(4, group));
     return Message(
         4, Number(1, id) + Number(2, begin_us * 1'000'000) + Number(3, us * 1'000'000) + stat);
   };
   const std::string line = Number(1, 1) + Message(2, "Stream #7(Kernel)") + Number(3, 5000) +
-                           event(1, 0, 10, true) + event(1, 12, 10, true) + event(2, 30, 5, false) +
-                           event(1, 40, 20, true);
+                           event(1, 0, 5, 7) + event(2, 6, 2, 0) + event(1, 12, 10, 7) +
+                           event(2, 30, 5, 0) + event(1, 40, 20, 8);
   return Message(1, Message(2, "/device:GPU:0") + Message(3, line) +
                         Message(4, Named(1, "gemm_kernel")) + Message(4, Named(2, "MemcpyD2D")) +
-                        Message(5, Named(1, "hlo_module")) + Message(5, Named(2, "jit_step")));
+                        Message(5, Named(1, "hlo_module")) + Message(5, Named(2, "jit_step")) +
+                        Message(5, Named(3, "group_id")));
 }
 
 absl::StatusOr<Trace> Read(const std::string& bytes) {
@@ -69,9 +73,9 @@ TEST(XplaneTest, StreamsAndRunsOfProgramsAreRead) {
   const Device& gpu = trace->devices[0];
   EXPECT_EQ(gpu.name, "GPU 0");
   ASSERT_THAT(gpu.streams, SizeIs(1));
-  ASSERT_THAT(gpu.streams[0].spans, SizeIs(4));
-  EXPECT_EQ(gpu.streams[0].spans[1].begin, 17'000);
-  EXPECT_EQ(gpu.streams[0].spans[1].end, 27'000);
+  ASSERT_THAT(gpu.streams[0].spans, SizeIs(5));
+  EXPECT_EQ(gpu.streams[0].spans[2].begin, 17'000);
+  EXPECT_EQ(gpu.streams[0].spans[2].end, 27'000);
   ASSERT_THAT(gpu.modules, SizeIs(2));
   EXPECT_EQ(gpu.modules[0].when.begin, 5'000);
   EXPECT_EQ(gpu.modules[0].when.end, 27'000);
