@@ -1,10 +1,13 @@
 """Faults planted into numbers as real exporters name them, each beside look-alikes of another cause: what is named, what is not, and that nothing is cleared
 while something grows."""
+import datetime
 import json
+import shutil
 import tempfile
 import unittest
 
 import fleet
+import galen
 from fleet import Fleet, after
 
 SLOW = "Training got slower this morning."
@@ -191,6 +194,27 @@ class Planted(unittest.TestCase):
         self.assertEqual(self.named(), {"gpu-a02", "gpu-a05"})
         self.assertEqual({result["node"] for result in self.answer["checkResults"]}, {fleet.name_of(node) for node in range(fleet.NODES)})
 
+    # A log beside the numbers of a server.
+
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not here")
+    def test_a_log_beside_numbers_needs_no_bundle(self):
+        made = self.lossy({"node_infiniband_packet_sequence_errors_total": 900}, training="")
+        log, at, step = [], fleet.BEGIN, 0
+        while at < fleet.BEGIN + 80 * 60:
+            took = 10 if at < fleet.BEGIN + 40 * 60 else 17
+            at, step = at + took, step + 1
+            stamp = datetime.datetime.fromtimestamp(at, datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+            log.append(f" [{stamp}] iteration {step:8}/   90000 | consumed samples: {step * 512:12} | elapsed time per iteration (ms): {took * 1000:.1f} | "
+                       f"global batch size:   512 | lm loss: 2.1{step % 10}E+00 |")
+        with open(f"{self.folder}/train.log", "w", encoding="utf-8") as file:
+            file.write("\n".join(log) + "\n")
+        run = galen.galen("diagnose", SLOW, "--log", f"{self.folder}/train.log", "--prometheus", made.tsdb(self.folder), "--json", timeout=300)
+        self.assertTrue(run.stdout, run.stderr)
+        self.answer = json.loads(run.stdout)
+        self.report = self.answer["report"]
+        self.assertEqual(self.cause(), BIT_ERRORS)
+        self.assertEqual(self.named(), {"gpu-a02", "gpu-a05"})
+
     # Tasks that a coordinator gave up.
 
     def given_up(self, minute, silent):
@@ -199,7 +223,6 @@ class Planted(unittest.TestCase):
         log += [f"{node}: {fleet.name_of(node)}:2211:2400 [0] init.cc:2095 NCCL WARN MSCCL++: Feature not enabled" for node in range(fleet.NODES)]
         log += [f"{node}: completed step: {step}, seconds: 30.3, TFLOP/s/device: 207.9" for step in range(60) for node in (0, 3)]
         kill = fleet.BEGIN + minute * 60
-        import datetime
         stamp = datetime.datetime.fromtimestamp(kill, datetime.timezone.utc).strftime("%m%d %H:%M:%S")
         log += ["0: UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):", "0: /job:jax_worker/replica:0/task:3",
                 "0: The tasks have crashed. Check the task logs for an earlier error",
