@@ -7,10 +7,11 @@
 namespace galen::cli {
 
 void DeclareAnswer(CLI::App& command, bool& json, std::vector<std::string>& knowledge) {
-  command.add_flag("--json", json, "Print the same as JSON, nothing else");
+  command.add_flag("--json", json, "Print only JSON");
   command
       .add_option("--knowledge", knowledge,
-                  "Knowledge directory; again, or by comma: one that overlays it")
+                  "Knowledge directory; repeatable, or separated by commas: later ones overlay "
+                  "earlier ones")
       ->delimiter(',')
       ->type_name("DIR");
 }

@@ -311,48 +311,45 @@ int Main(int argc, char** argv) {
   const auto with_knowledge = [&](CLI::App* command) {
     command
         ->add_option("--knowledge", arguments.knowledge,
-                     "Knowledge directory; again, or by comma: one that overlays it")
+                     "Knowledge directory; repeatable, or separated by commas: later ones overlay "
+                     "earlier ones")
         ->delimiter(',')
         ->type_name("DIR");
   };
 
   CLI::App* diagnose = app.add_subcommand("diagnose", "Find the cause of an incident");
-  diagnose->add_option(
-      "description", arguments.diagnose.words,
-      "What you have: a sentence, pasted text, files, folders, - for standard input");
-  diagnose->add_option("--log", arguments.diagnose.logs, "A file to read, or - (repeatable)")
+  diagnose->add_option("description", arguments.diagnose.words,
+                       "Sentences, pasted text, files, folders, or - for standard input");
+  diagnose->add_option("--log", arguments.diagnose.logs, "A file to read, or -; repeatable")
       ->type_name("FILE");
-  diagnose->add_option("--node", arguments.diagnose.nodes, "A node under suspicion; again")
+  diagnose->add_option("--node", arguments.diagnose.nodes, "A suspected node; repeatable")
       ->type_name("HOST");
   diagnose
       ->add_option("--bundle", arguments.diagnose.bundle, "Support bundle: directory or archive")
       ->type_name("PATH");
   diagnose
       ->add_option("--server", arguments.diagnose.server,
-                   "Ask the mesh at this address instead of one in this process")
+                   "Use the mesh at this address instead of one in this process")
       ->type_name("HOST:PORT");
-  diagnose->add_option("--start", arguments.diagnose.start, "When the trouble began")
+  diagnose->add_option("--start", arguments.diagnose.start, "Start of the trouble")
       ->type_name("TIME");
-  diagnose->add_option("--end", arguments.diagnose.end, "When it ended, or was seen")
+  diagnose->add_option("--end", arguments.diagnose.end, "End of the trouble, or when it was seen")
       ->type_name("TIME");
-  diagnose
-      ->add_option("--baseline", arguments.diagnose.baseline,
-                   "A time that was as it should be, to compare with")
+  diagnose->add_option("--baseline", arguments.diagnose.baseline, "A normal time to compare with")
       ->type_name("TIME,TIME");
   diagnose
       ->add_option("--svg", arguments.diagnose.svg,
-                   "Draw throughput over what explains it into this file")
+                   "Draw throughput and the series that explain it into this file")
       ->type_name("FILE");
   diagnose->add_flag("--here", arguments.diagnose.here,
-                     "The incident is of this machine: look at it, too");
+                     "The incident happened on this machine: examine it too");
   diagnose->add_flag("--verbose", arguments.diagnose.verbose,
-                     "Report all that was ruled out or left undecided");
-  diagnose->add_flag("--json", arguments.diagnose.json,
-                     "Print the Diagnosis as JSON, nothing else");
+                     "Report everything that was ruled out or left undecided");
+  diagnose->add_flag("--json", arguments.diagnose.json, "Print only the Diagnosis as JSON");
   diagnose
       ->add_option("--show-reasoning", arguments.show_reasoning,
-                   "After the report, how it was reached: text; or instead of it, as a drawing: "
-                   "dot, mermaid")
+                   "Print the reasoning after the report (text), or a drawing of it instead of the "
+                   "report (dot, mermaid)")
       ->type_name("FORM")
       ->expected(0, 1)
       ->default_str("text");
@@ -376,23 +373,23 @@ int Main(int argc, char** argv) {
                  "Serve Prometheus metrics on this PORT of the loopback interface, or ADDRESS:PORT")
       ->type_name("ADDRESS");
   up->add_option("--log-format", arguments.log_format,
-                 "How events are written to standard error: text, json, or auto: text on a "
-                 "terminal, JSON elsewhere")
+                 "Format of events on standard error: text, json, or auto: text on a terminal, "
+                 "JSON elsewhere")
       ->type_name("FORMAT")
       ->capture_default_str();
   up->add_option("--store", arguments.store, "File or Redis for the diagnoses (docs/store.md)")
       ->type_name("FILE|URL");
   up->add_option("--bundle-root", arguments.roots,
-                 "Read bundles and logs only below this directory; may be given again")
+                 "Read bundles and logs only below this directory; repeatable")
       ->type_name("DIR");
   up->add_option("--tests", arguments.tests,
-                 "Who may let a test load a device (docs/dialogue.md): approved: a person, each; "
-                 "idle: also the site, on GPUs that no process uses; never: nobody")
+                 "Tests that load a device (docs/dialogue.md): approved: a person allows each; "
+                 "idle: the site itself also allows those on idle GPUs; never: none runs")
       ->check(CLI::IsMember({"never", "approved", "idle"}))
       ->type_name("POLICY")
       ->capture_default_str();
   up->add_option("--strategy", arguments.default_strategy,
-                 "How diagnoses are searched that name no strategy themselves")
+                 "Strategy of diagnoses that do not name one")
       ->type_name("NAME")
       ->capture_default_str();
   up->add_option("--drain-grace", arguments.drain_grace, "Seconds to drain after SIGTERM")
@@ -401,27 +398,25 @@ int Main(int argc, char** argv) {
 
   for (CLI::App* command : {diagnose, up}) {
     command
-        ->add_option("--llm", arguments.llm,
-                     "Endpoint of a language model that is asked too (docs/llm.md); none: nothing "
-                     "is sent anywhere")
+        ->add_option(
+            "--llm", arguments.llm,
+            "Endpoint file of a language model (docs/llm.md); none: nothing is sent anywhere")
         ->envname("GALEN_LLM")
         ->type_name("FILE");
-    CLI::Option* history =
-        command
-            ->add_option("--history", arguments.history,
-                         "The site's own past incidents (`galen kb history`), beside those of the "
-                         "knowledge")
-            ->type_name("DIR");
-    CLI::Option* prometheus =
-        command
-            ->add_option("--prometheus", arguments.prometheus,
-                         "Numbers over time: a Prometheus-compatible server, or the data folder of "
-                         "one (docs/telemetry.md)")
-            ->envname("GALEN_PROMETHEUS")
-            ->type_name("URL|DIR");
+    CLI::Option* history = command
+                               ->add_option("--history", arguments.history,
+                                            "The site's own past incidents (`galen kb history`), "
+                                            "in addition to those of the knowledge")
+                               ->type_name("DIR");
+    CLI::Option* prometheus = command
+                                  ->add_option("--prometheus", arguments.prometheus,
+                                               "Time series: a Prometheus-compatible server, or "
+                                               "its data folder (docs/telemetry.md)")
+                                  ->envname("GALEN_PROMETHEUS")
+                                  ->type_name("URL|DIR");
     command
         ->add_option("--prometheus-key-file", arguments.prometheus_key_file,
-                     "What that server wants in the Authorization header")
+                     "File with the value of the Authorization header for that server")
         ->type_name("FILE");
     if (command == diagnose) {  // which has its own
       history->excludes("--server");
@@ -433,87 +428,95 @@ int Main(int argc, char** argv) {
         ->type_name("FILE|URL");
   }
 
-  up->add_option("--site", arguments.site,
-                 "The site's knowledge directory: what is confirmed is proposed there")
+  up->add_option(
+        "--site", arguments.site,
+        "The site's knowledge directory: a confirmed cause is proposed there as a past incident")
       ->type_name("DIR");
 
-  CLI::App* checks = app.add_subcommand("checks", "What can be examined, and examine it");
+  CLI::App* checks = app.add_subcommand("checks", "List, show and run checks");
   checks->require_subcommand(1);
-  CLI::App* list = checks->add_subcommand("list", "The catalogue");
-  list->add_flag("--json", arguments.json, "One JSON object a line");
+  CLI::App* list = checks->add_subcommand("list", "List all checks");
+  list->add_flag("--json", arguments.json, "Print one JSON object per line");
   with_knowledge(list);
-  CLI::App* show = checks->add_subcommand("show", "One check in full");
+  CLI::App* show = checks->add_subcommand("show", "Show one check in full");
   show->add_option("check", arguments.check, "Its name")->required();
-  show->add_flag("--json", arguments.json, "As a JSON object");
+  show->add_flag("--json", arguments.json, "Print a JSON object");
   with_knowledge(show);
-  CLI::App* doc = checks->add_subcommand("doc", "The catalogue in full, as Markdown");
+  CLI::App* doc = checks->add_subcommand("doc", "Print the full catalogue as Markdown");
   with_knowledge(doc);
   CLI::App* run = checks->add_subcommand("run", "Run checks on this machine or on a bundle");
-  run->add_option("checks", arguments.checks, "Names; none: all that this version has");
-  run->add_option("--bundle", arguments.bundle, "On the nodes of this bundle")->type_name("PATH");
-  run->add_option("--node", arguments.nodes, "Of the bundle or the mesh, just this node; again")
+  run->add_option("checks", arguments.checks, "Names of checks; none: all");
+  run->add_option("--bundle", arguments.bundle, "Run on the nodes of this bundle")
+      ->type_name("PATH");
+  run->add_option("--node", arguments.nodes, "Only this node of the bundle or mesh; repeatable")
       ->type_name("HOST");
   run->add_option("--server", arguments.server,
-                  "On the nodes of a mesh: the address of its galen-execution")
+                  "Run on the nodes of a mesh: the address of its galen-execution")
       ->type_name("HOST:PORT");
   run->add_flag("--allow-intrusive", arguments.allow_intrusive,
-                "Also checks that load a device or the network");
+                "Also run checks that load a device or the network");
   run->add_flag("--allow-busy", arguments.allow_busy,
-                "Load a device although another process uses it");
-  run->add_option("--set", arguments.settings, "A parameter of a check; again")
+                "Load a device even if another process uses it");
+  run->add_option("--set", arguments.settings, "A parameter of a check; repeatable")
       ->type_name("CHECK.NAME=VALUE");
-  run->add_flag("--json", arguments.json, "One JSON object a line");
+  run->add_flag("--json", arguments.json, "Print one JSON object per line");
   with_knowledge(run);
 
-  CLI::App* watch = app.add_subcommand("watch", "What nodes notice by themselves, as it happens");
+  CLI::App* watch =
+      app.add_subcommand("watch", "Print what nodes notice by themselves, as it happens");
   watch
-      ->add_option("--server", arguments.server,
-                   "The nodes of a mesh: the address of its galen-execution; none: this machine")
+      ->add_option(
+          "--server", arguments.server,
+          "Watch the nodes of a mesh: the address of its galen-execution; none: this machine")
       ->type_name("HOST:PORT");
-  watch->add_option("--node", arguments.nodes, "Of the mesh, just this node; again")
+  watch->add_option("--node", arguments.nodes, "Only this node of the mesh; repeatable")
       ->type_name("HOST");
-  watch->add_flag("--json", arguments.json, "One JSON object a line");
+  watch->add_flag("--json", arguments.json, "Print one JSON object per line");
   with_knowledge(watch);
 
   CLI::App* bundle = app.add_subcommand("bundle", "Make a support bundle");
   bundle->require_subcommand(1);
-  CLI::App* capture = bundle->add_subcommand("capture", "Of this machine");
+  CLI::App* capture = bundle->add_subcommand("capture", "Make a bundle of this machine");
   capture->add_option("directory", arguments.capture.directory, "A new directory")->required();
-  capture->add_option("--description", arguments.capture.description, "What went wrong");
+  capture->add_option("--description", arguments.capture.description,
+                      "Description of the incident");
   std::vector<std::string> more_logs;
-  capture->add_option("logs", more_logs, "More logs to include")->type_name("FILE");
-  capture->add_option("--log", arguments.capture.logs, "A log to include (repeatable)")
+  capture->add_option("logs", more_logs, "Further logs to include")->type_name("FILE");
+  capture->add_option("--log", arguments.capture.logs, "A log to include; repeatable")
       ->type_name("FILE");
   capture->add_option("--job-pid", arguments.capture.job_pid, "A process of the job");
-  capture->add_option("--time", arguments.capture.time_s, "Seconds that all but the logs may take")
+  capture->add_option("--time", arguments.capture.time_s, "Seconds for everything except the logs")
       ->check(CLI::Range(1.0, 600.0))
       ->capture_default_str();
   capture->add_flag("--redact-paths", arguments.capture.redact_paths,
-                    "Take out paths below home, data and scratch directories, and of buckets");
-  capture->add_option("--plan", arguments.capture.plan, "What to read, instead of capture.txt")
+                    "Redact paths below home, data and scratch directories, and of buckets");
+  capture
+      ->add_option("--plan", arguments.capture.plan,
+                   "List of what to read, in place of capture.txt")
       ->type_name("FILE");
   with_knowledge(capture);
-  CLI::App* create = bundle->add_subcommand("new", "An empty one, to add to");
+  CLI::App* create = bundle->add_subcommand("new", "Make an empty bundle");
   create->add_option("directory", arguments.create.directory, "A new directory")->required();
-  create->add_option("--description", arguments.create.description, "What went wrong")->required();
-  create->add_option("--node", arguments.create.nodes, "A host; again")->type_name("HOST");
-  CLI::App* add = bundle->add_subcommand("add", "One piece that you have");
+  create->add_option("--description", arguments.create.description, "Description of the incident")
+      ->required();
+  create->add_option("--node", arguments.create.nodes, "A host; repeatable")->type_name("HOST");
+  CLI::App* add = bundle->add_subcommand("add", "Add one output, file, log or variable");
   add->add_option("directory", arguments.add.directory, "The bundle")->required();
   add->add_option("--node", arguments.add.node, "The host it belongs to")->type_name("HOST");
-  add->add_flag("--job", arguments.add.in_job, "As the job's container saw it");
+  add->add_flag("--job", arguments.add.in_job, "The piece is from the job's container");
   add->add_option("--output", arguments.add.output,
-                  "What the command printed; - for standard input")
+                  "File with the output of the command; - for standard input")
       ->type_name("FILE");
-  add->add_option("--exit", arguments.add.exit_code, "How the command ended");
-  add->add_flag("--absent", arguments.add.absent, "The command or file is known not to be there");
-  add->add_option("--file", arguments.add.file, "A file of the node, by absolute path");
-  add->add_option("--from", arguments.add.from, "Where that file's content is now")
+  add->add_option("--exit", arguments.add.exit_code, "Exit code of the command");
+  add->add_flag("--absent", arguments.add.absent, "The command or file is known to be missing");
+  add->add_option("--file", arguments.add.file, "Absolute path of a file on the node");
+  add->add_option("--from", arguments.add.from, "File that has its content here")
       ->type_name("FILE");
   add->add_option("--log", arguments.add.log, "A log")->type_name("FILE");
   add->add_option("--rank", arguments.add.rank, "The rank that wrote the log");
-  add->add_option("--env", arguments.add.environment, "A variable of the job; again")
+  add->add_option("--env", arguments.add.environment, "A variable of the job; repeatable")
       ->type_name("NAME=VALUE");
-  add->add_option("command", arguments.add.command, "After --: the command as it was run");
+  add->add_option("command", arguments.add.command, "The command as it was run, after --");
 
   for (CLI::App* command : {diagnose, up, run, watch}) {
     DeclareCertificates(*command, arguments.security);

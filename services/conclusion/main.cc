@@ -25,9 +25,9 @@
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50056", "Address to serve gRPC on.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, by comma; later ones overlay earlier ones.");
+          "Knowledge directories, separated by commas; later ones overlay earlier ones.");
 ABSL_FLAG(std::string, llm, "",
-          "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
+          "Endpoint file of a language model (docs/llm.md); none: nothing is sent anywhere.");
 ABSL_FLAG(std::string, llm_cache, "",
           "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");

@@ -48,51 +48,49 @@
 #include "services/execution/watch_nodes.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50053", "Address to serve gRPC on.");
-ABSL_FLAG(std::vector<std::string>, nodes, {},
-          "Node executors of live nodes that need not register: host=address, by comma.");
+ABSL_FLAG(
+    std::vector<std::string>, nodes, {},
+    "Node executors of live nodes that need not register: host=address, separated by commas.");
 ABSL_FLAG(std::string, store, ":memory:",
-          "Where nodes and replicas of execution are registered: a Redis that all replicas share "
+          "Registry of nodes and of replicas of execution: a Redis that all replicas share "
           "(docs/store.md), an SQLite file, or memory, which is enough for one replica.");
 ABSL_FLAG(std::string, advertise, "",
-          "HOST:PORT where the other replicas reach this one; empty: that of --listen.");
+          "HOST:PORT at which the other replicas reach this one; empty: that of --listen.");
 ABSL_FLAG(bool, shared_node_certificates, false,
-          "Take a certificate of role node that names no host for that of any node. Whoever gets "
-          "at it on one machine then speaks for all of them (docs/security.md).");
+          "Accept a certificate of role node without a host name for every node. A thief of such a "
+          "certificate on one machine can then speak for all nodes (docs/security.md).");
 ABSL_FLAG(std::vector<std::string>, node_networks, {},
-          "Networks that nodes may register addresses of besides the one that they call from, by "
-          "comma: 10.4.0.0/16.");
-ABSL_FLAG(int, max_channels, 1024,
-          "Connections to node executors that are kept open although no call uses them.");
+          "Networks of addresses that nodes may register in addition to the one that they call "
+          "from, separated by commas: 10.4.0.0/16.");
+ABSL_FLAG(int, max_channels, 1024, "Idle connections to node executors that are kept open.");
 ABSL_FLAG(int, max_node_calls, 1024,
-          "Calls to node executors that are made at the same time for one call of a client.");
+          "Simultaneous calls to node executors for one call of a client.");
 ABSL_FLAG(std::vector<std::string>, bundle_readers, {},
-          "Addresses of node executors that may read bundles, by comma.");
+          "Addresses of node executors that may read bundles, separated by commas.");
 ABSL_FLAG(std::vector<std::string>, bundle_root, {},
-          "Directories that bundles must lie below, by comma.");
+          "Directories below which bundles may be read, separated by commas.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, by comma; later ones overlay earlier ones.");
+          "Knowledge directories, separated by commas; later ones overlay earlier ones.");
 ABSL_FLAG(std::string, tenant_nodes, "",
-          "YAML file that says whose machines are whose (docs/security.md); read anew when it "
+          "YAML file with the nodes of each tenant (docs/security.md); loaded again when it "
           "changes. Empty: every tenant sees every node.");
-ABSL_FLAG(
-    std::string, prometheus, "",
-    "Address of a Prometheus-compatible server, or data folder of one, that has numbers of the "
-    "live nodes (docs/telemetry.md); empty: checks telemetry.* are skipped for them.");
+ABSL_FLAG(std::string, prometheus, "",
+          "Address of a Prometheus-compatible server, or its data folder, with time series of the "
+          "live nodes (docs/telemetry.md); empty: checks telemetry.* are skipped for them.");
 ABSL_FLAG(
     std::string, prometheus_key_file, "",
-    "File with what that server wants in the Authorization header: \"Bearer x\", \"Basic x\".");
-ABSL_FLAG(absl::Duration, node_timeout, absl::Seconds(60), "What one node may take for one call.");
+    "File with the value of the Authorization header for that server: \"Bearer x\", \"Basic x\".");
+ABSL_FLAG(absl::Duration, node_timeout, absl::Seconds(60), "Time limit of one call to a node.");
 ABSL_FLAG(absl::Duration, node_pause, absl::Minutes(1),
-          "How long a node that did not answer is left alone.");
+          "Pause before a node that did not answer is called again.");
 ABSL_FLAG(std::vector<std::string>, node_actions, {},
-          "What is carried out on nodes by their executors once a person approved it, of the "
-          "knowledge's actions/*.yaml, NAME,...; the gateway's --node_actions offers it, and "
-          "galen-node's --repairs allows it (docs/repair.md).");
+          "Actions of the knowledge's actions/*.yaml, NAME,..., that node executors carry out "
+          "after a person's approval. The gateway's --node_actions must offer them, and "
+          "galen-node's --repairs must allow them (docs/repair.md).");
 ABSL_FLAG(std::string, store_seal, "",
-          "The gateway's --store_seal: the key that decisions about actions are sealed with. "
+          "File with the key that seals decisions about actions: the gateway's --store_seal. "
           "Required with --node_actions and a Redis (docs/security.md).");
-ABSL_FLAG(bool, unsealed_store, false,
-          "Believe decisions about actions that stand in a Redis without a seal.");
+ABSL_FLAG(bool, unsealed_store, false, "Trust unsealed decisions about actions in a Redis.");
 ABSL_FLAG(int, repairs_at_once, 2, "Nodes of the whole fleet that are repaired at the same time.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");

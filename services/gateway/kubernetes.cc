@@ -27,11 +27,11 @@ ABSL_FLAG(std::string, kubernetes_server, "",
 ABSL_FLAG(std::string, kubernetes_ca, "",
           "With --kubernetes_server: PEM file of its authority; empty: those of the system.");
 ABSL_FLAG(std::string, kubernetes_token, "",
-          "With --kubernetes_server: file of the token, read anew when it changes.");
+          "With --kubernetes_server: file of the token, read again when it changes.");
 ABSL_FLAG(std::string, kubernetes_tenant, "",
           "Tenant of namespaces without label galen.io/tenant. Empty: their objects wait.");
 ABSL_FLAG(bool, kubernetes_cancel, false,
-          "Cancel the diagnosis of an object that is deleted while this hears of it.");
+          "Cancel the diagnosis of an object that is deleted while this program watches it.");
 
 namespace galen::gateway {
 namespace {

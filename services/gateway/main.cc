@@ -68,46 +68,46 @@
 #include "services/gateway/webhooks/webhooks.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8080",
-          "IP address and port to serve HTTP on. Off loopback only with --https_cert, or with "
-          "--plain_http behind what ends TLS.");
+          "IP address and port to serve HTTP on. An address off loopback needs --https_cert, or "
+          "--plain_http behind a proxy that terminates TLS.");
 ABSL_FLAG(std::string, https_cert, "",
-          "PEM file of the certificate that clients are shown, with its chain; taken up anew when "
-          "it changes. Empty: plain HTTP.");
+          "PEM file of the server certificate with its chain; loaded again when it changes. Empty: "
+          "plain HTTP.");
 ABSL_FLAG(std::string, https_key, "", "PEM file of its key.");
 ABSL_FLAG(bool, plain_http, false,
-          "Serve plain HTTP off loopback, too: API keys then cross the network in the clear unless "
-          "something in front ends TLS.");
+          "Serve plain HTTP off loopback too: API keys are then sent unencrypted unless a proxy in "
+          "front terminates TLS.");
 ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050",
-          "Address of galen-orchestrator; of several replicas by comma, or a name that has them "
-          "all.");
+          "Address of galen-orchestrator; several replicas are separated by commas, or one name "
+          "resolves to all of them.");
 ABSL_FLAG(std::string, execution, "",
-          "Address of galen-execution, likewise, for single checks that somebody asks for "
-          "(CheckService), and for dry runs of repairs. Empty: there are none.");
+          "Address of galen-execution, in the same form, for single checks (CheckService) and dry "
+          "runs of repairs. Empty: neither is available.");
 ABSL_FLAG(std::string, store, "",
           "SQLite file or Redis URL (docs/store.md) that has the API keys and the limits. "
           "Required; several gateways share one.");
 ABSL_FLAG(std::string, store_seal, "",
-          "File with the key that API keys and decisions about actions are sealed with in the "
-          "store, which does not hold it; the same one for galen-execution, galen-watch and galen "
-          "keys (docs/security.md). Required with a Redis.");
+          "File with the key that seals API keys and decisions about actions in the store; the "
+          "store does not contain it. galen-execution, galen-watch and galen keys need the same "
+          "file (docs/security.md). Required with a Redis.");
 ABSL_FLAG(bool, unsealed_store, false,
-          "Believe what stands in a Redis without a seal: whoever may write there may then make "
-          "keys and approve actions.");
-ABSL_FLAG(
-    std::vector<std::string>, knowledge, {},
-    "Knowledge directories, by comma; later ones overlay earlier ones. For people to read; and "
-    "of the last one that has it comes audience.txt, which says what customers are not shown.");
+          "Trust unsealed records in a Redis: everyone who may write there can then make keys and "
+          "approve actions.");
+ABSL_FLAG(std::vector<std::string>, knowledge, {},
+          "Knowledge directories, separated by commas; later ones overlay earlier ones. Shown to "
+          "people. The last audience.txt in them defines what customers are not shown.");
 ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average.");
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
 ABSL_FLAG(double, diagnoses_per_day, 0,
-          "Quota of diagnoses that one tenant starts in a day; they come back evenly. 0: none.");
+          "Quota of diagnoses that one tenant may start in a day; it refills evenly. 0: no quota.");
 ABSL_FLAG(std::string, oidc, "",
-          "YAML file of the identity providers whose tokens are taken beside API keys "
+          "YAML file of the identity providers whose tokens are accepted in addition to API keys "
           "(docs/api.md).");
 ABSL_FLAG(std::vector<std::string>, cors_origins, {},
-          "Other sites whose pages may ask, by comma: https://ops.example.com; \"*\": every site.");
+          "Other origins whose pages may call the API, separated by commas: "
+          "https://ops.example.com; \"*\": every origin.");
 ABSL_FLAG(std::string, uploads, "",
           "Directory for logs and bundles that customers send; also a --log_root of "
           "galen-summarization and a --bundle_root of galen-execution and galen-node. None: no "
@@ -117,16 +117,15 @@ ABSL_FLAG(std::int64_t, uploads_tenant_bytes, std::int64_t{32} << 30,
           "Bytes of one tenant's uploads, unpacked.");
 ABSL_FLAG(absl::Duration, uploads_keep, absl::Hours(24 * 7), "How long an upload is kept.");
 ABSL_FLAG(std::string, tickets, "",
-          "YAML file that says which ticket systems are told of what (docs/tickets.md). Empty: "
-          "none.");
+          "YAML file of the ticket systems and what each gets (docs/tickets.md). Empty: none.");
 ABSL_FLAG(bool, console, true, "Serve the web console at /.");
 ABSL_FLAG(std::string, webhooks, "",
           "YAML file of the endpoints that other systems send webhooks to (docs/webhooks.md). "
           "Empty: none.");
 ABSL_FLAG(
     std::vector<std::string>, node_actions, {},
-    "What is offered to be done to nodes, NAME,...: of the knowledge's kubernetes/actions.yaml "
-    "by galen-watch, of its actions/*.yaml by their executors (docs/repair.md).");
+    "Actions on nodes that are offered, NAME,...: galen-watch carries out those of the knowledge's "
+    "kubernetes/actions.yaml, node executors those of its actions/*.yaml (docs/repair.md).");
 ABSL_FLAG(int, max_connections, 10'000, "Connections of clients at the same time.");
 ABSL_FLAG(int, http_threads, 2, "Threads that read and write for all connections.");
 ABSL_FLAG(int, threads, 4, "Threads that wait for the store.");

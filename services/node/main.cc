@@ -35,29 +35,30 @@
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50054", "Address to serve gRPC on.");
 ABSL_FLAG(std::string, host, "", "Name of this machine; empty: its own.");
-ABSL_FLAG(
-    std::vector<std::string>, execution, {},
-    "Addresses of replicas of galen-execution to register with, by comma: with the first that "
-    "answers. None: galen-execution is told of this node with --nodes.");
+ABSL_FLAG(std::vector<std::string>, execution, {},
+          "Addresses of replicas of galen-execution, separated by commas; the node registers with "
+          "the first that answers. None: galen-execution needs this node in --nodes.");
 ABSL_FLAG(std::string, advertise, "",
-          "HOST:PORT where execution reaches this node; empty: that of --listen.");
+          "HOST:PORT at which execution reaches this node; empty: that of --listen.");
 ABSL_FLAG(absl::Duration, register_ttl, absl::Seconds(30),
-          "For how long a registration is believed; it is repeated three times in that.");
-ABSL_FLAG(std::vector<std::string>, bundle_root, {},
-          "Directories that bundles must lie below, by comma; none: no bundle is served.");
+          "Validity of a registration; it is renewed three times within this time.");
+ABSL_FLAG(
+    std::vector<std::string>, bundle_root, {},
+    "Directories below which bundles may be read, separated by commas; none: no bundle is served.");
 ABSL_FLAG(std::string, job_pid_file, "",
-          "File with the number of a process of the job on this machine, as a prolog writes it; "
-          "empty: checks know of no job.");
+          "File with the PID of a process of the job on this machine, as a prolog writes it; "
+          "empty: checks do not see a job.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, by comma; later ones overlay earlier ones.");
+          "Knowledge directories, separated by commas; later ones overlay earlier ones.");
 ABSL_FLAG(int, max_parallel, 4, "Checks of one call that run at the same time.");
-ABSL_FLAG(absl::Duration, check_timeout, absl::Seconds(30), "What one check may take.");
+ABSL_FLAG(absl::Duration, check_timeout, absl::Seconds(30), "Time limit of one check.");
 ABSL_FLAG(int, threads, 4, "Calls worked on at the same time.");
-ABSL_FLAG(std::vector<std::string>, repairs, {},
-          "What may be carried out on this machine once a person approved it, of the knowledge's "
-          "actions/*.yaml, NAME,... (docs/repair.md); needs certificates. None: nothing is.");
+ABSL_FLAG(
+    std::vector<std::string>, repairs, {},
+    "Actions of the knowledge's actions/*.yaml, NAME,..., that may be carried out on this machine "
+    "after a person's approval (docs/repair.md); needs certificates. None: no action.");
 ABSL_FLAG(std::string, repair_state, "/var/lib/galen/repairs",
-          "Directory where it is noted which approvals were used.");
+          "Directory with the record of used approvals.");
 ABSL_FLAG(bool, watch, true,
           "Sample the counters of knowledge/watch.txt every second and follow the kernel log.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");

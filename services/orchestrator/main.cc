@@ -38,47 +38,47 @@
 #include "services/orchestrator/orchestrator_service.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50050", "Address to serve gRPC on.");
-ABSL_FLAG(
-    std::string, store, "galen.db",
-    "Where the diagnoses are: an SQLite file, created when there is none, or a Redis that many "
-    "orchestrators share: redis://HOST:PORT, redis+sentinel://HOST:PORT,.../MASTER or "
-    "redis+cluster://HOST:PORT,... (docs/store.md).");
-ABSL_FLAG(
-    std::string, summarization, "127.0.0.1:50051",
-    "Address of galen-summarization; of several replicas by comma, or a name that has them all.");
+ABSL_FLAG(std::string, store, "galen.db",
+          "Store of the diagnoses: an SQLite file, which is created if it is missing, or a Redis "
+          "that many orchestrators share: redis://HOST:PORT, redis+sentinel://HOST:PORT,.../MASTER "
+          "or redis+cluster://HOST:PORT,... (docs/store.md).");
+ABSL_FLAG(std::string, summarization, "127.0.0.1:50051",
+          "Address of galen-summarization; several replicas are separated by commas, or one name "
+          "resolves to all of them.");
 ABSL_FLAG(std::string, planning, "127.0.0.1:50052",
-          "Address of galen-planning; of several replicas by comma, or a name that has them all.");
+          "Address of galen-planning; several replicas are separated by commas, or one name "
+          "resolves to all of them.");
 ABSL_FLAG(std::string, execution, "127.0.0.1:50053",
-          "Address of galen-execution; of several replicas by comma, or a name that has them all.");
-ABSL_FLAG(
-    std::string, reflection, "127.0.0.1:50055",
-    "Address of galen-reflection; of several replicas by comma, or a name that has them all.");
-ABSL_FLAG(
-    std::string, conclusion, "127.0.0.1:50056",
-    "Address of galen-conclusion; of several replicas by comma, or a name that has them all.");
+          "Address of galen-execution; several replicas are separated by commas, or one name "
+          "resolves to all of them.");
+ABSL_FLAG(std::string, reflection, "127.0.0.1:50055",
+          "Address of galen-reflection; several replicas are separated by commas, or one name "
+          "resolves to all of them.");
+ABSL_FLAG(std::string, conclusion, "127.0.0.1:50056",
+          "Address of galen-conclusion; several replicas are separated by commas, or one name "
+          "resolves to all of them.");
 ABSL_FLAG(
     std::string, owner, "",
     "Name under which this orchestrator holds leases: the same after a restart, so that it goes "
     "on at once, and a different one for each orchestrator on the same store. Empty: host name "
     "and, of a file, its path, of a Redis, --listen.");
 ABSL_FLAG(std::string, strategy, "tiered",
-          "How diagnoses are searched that name no strategy: direct, exhaustive, history, "
-          "selfplay, taxonomy or tiered.");
-ABSL_FLAG(
-    std::string, tests, "approved",
-    "Who may let a test load a device (docs/dialogue.md): approved: a person, each; idle: also "
-    "the site, on GPUs that no process uses; never: nobody.");
+          "Strategy of diagnoses that do not name one: direct, exhaustive, history, selfplay, "
+          "taxonomy or tiered.");
+ABSL_FLAG(std::string, tests, "approved",
+          "Tests that load a device (docs/dialogue.md): approved: a person allows each; idle: the "
+          "site itself also allows those on idle GPUs; never: none runs.");
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(15),
-          "How long a diagnosis stays with an orchestrator that has gone silent.");
-ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "What one question may take.");
+          "Time after which another orchestrator takes the diagnoses of one that is silent.");
+ABSL_FLAG(absl::Duration, call_timeout, absl::Seconds(60), "Time limit of one question.");
 ABSL_FLAG(absl::Duration, model_timeout, absl::Minutes(10),
-          "What a question to a language model may take; the limit of its endpoint holds too.");
+          "Time limit of a question to a language model; the limit of its endpoint applies too.");
 ABSL_FLAG(absl::Duration, summary_timeout, absl::Minutes(10),
-          "What a summary may take, which reads the logs; half of it is for them.");
-ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "What one batch of checks may take.");
+          "Time limit of a summary; half of it is for reading the logs.");
+ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "Time limit of one batch of checks.");
 ABSL_FLAG(int, agent_attempts, galen::orchestrator::Patience().unreachable,
-          "How often a question is put to an agent that cannot be reached or takes no more, before "
-          "the diagnosis goes on without the answer: 5 take 3 s, 12 take 36 s.");
+          "Attempts to ask an agent that is unreachable or overloaded, before the diagnosis "
+          "continues without the answer: 5 take 3 s, 12 take 36 s.");
 ABSL_FLAG(std::string, site, "",
           "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
           "there as a past incident. Empty: confirmations are stored only.");
@@ -88,23 +88,21 @@ ABSL_FLAG(
     "are made of the outputs and logs that people paste; kept for 30 days. Empty: pasted text "
     "is searched for messages, and no check reads it.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, by which pasted outputs are recognised; a later one overlays an "
-          "earlier one. Read with --evidence only. Empty: the one that came with the program.");
+          "Knowledge directories for the recognition of pasted outputs; later ones overlay earlier "
+          "ones. Read with --evidence only. Empty: the one that came with the program.");
 ABSL_FLAG(
     int, max_running, 10'000,
-    "Diagnoses that run here at the same time. More wait in the store, where any orchestrator "
-    "may start them; of the tenants that wait, the one of which the fewest run is next.");
-ABSL_FLAG(
-    double, tenant_bytes_per_day, 512.0 * 1024 * 1024,
-    "Bytes that incidents of one tenant may take of the store in a day, by whatever door they "
-    "come; they come back evenly. Uploads are not in it. 0: no limit.");
-ABSL_FLAG(int, tenant_running, 1'000, "The same, of one tenant.");
+    "Diagnoses that run here at the same time. Further ones wait in the store, where any "
+    "orchestrator may start them; the waiting tenant with the fewest running diagnoses is next.");
+ABSL_FLAG(double, tenant_bytes_per_day, 512.0 * 1024 * 1024,
+          "Bytes of the store that the incidents of one tenant may use in a day, over all "
+          "interfaces; the quota refills evenly. Uploads do not count. 0: no limit.");
+ABSL_FLAG(int, tenant_running, 1'000, "Diagnoses of one tenant that run here at the same time.");
 ABSL_FLAG(
     int, max_calls, 256,
-    "Calls to agents under way at the same time. The tenants that have diagnoses running here "
-    "have equal shares of them, and who comes with its only diagnosis goes first for a while: the "
-    "closer to what the agents can work on at once, the less a tenant waits for what another one "
-    "asks.");
+    "Calls to agents at the same time. Tenants with diagnoses running here have equal shares of "
+    "them, and a tenant with a single diagnosis has priority for a while. The closer this is to "
+    "the number that the agents can work on at once, the less a tenant waits for others.");
 ABSL_FLAG(int, tenant_waiting, 10'000,
           "Diagnoses of one tenant that may wait; more are refused with RESOURCE_EXHAUSTED.");
 ABSL_FLAG(int, threads, 4, "Calls and diagnoses worked on at the same time.");

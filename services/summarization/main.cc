@@ -28,14 +28,16 @@
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50051", "Address to serve gRPC on.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
-          "Knowledge directories, later ones on top; empty: the one that came with the program.");
+          "Knowledge directories, separated by commas; later ones overlay earlier ones. Empty: the "
+          "one that came with the program.");
 ABSL_FLAG(std::vector<std::string>, log_root, {},
           "Directories that logs and bundles may be read from; / for any place.");
 ABSL_FLAG(std::string, llm, "",
-          "Endpoint of a language model (docs/llm.md); none: nothing is sent anywhere.");
+          "Endpoint file of a language model (docs/llm.md); none: nothing is sent anywhere.");
 ABSL_FLAG(std::string, llm_cache, "",
           "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
-ABSL_FLAG(int, threads, 4, "Incidents read at the same time; some more wait, the rest is refused.");
+ABSL_FLAG(int, threads, 4,
+          "Incidents read at the same time; some more wait, further ones are refused.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
 
 namespace {

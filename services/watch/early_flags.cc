@@ -13,15 +13,14 @@
 #include "common/telemetry/rules.h"
 #include "common/warning/rules.h"
 
-ABSL_FLAG(
-    bool, early_warning, false,
-    "Read the numbers of --prometheus every minute, and open a diagnosis for what is not well "
-    "before people notice, once for each cause (docs/warning.md).");
+ABSL_FLAG(bool, early_warning, false,
+          "Read the time series of --prometheus every minute, and open a diagnosis for a fault "
+          "before people notice it, once for each cause (docs/warning.md).");
 ABSL_FLAG(std::string, prometheus, "",
           "With --early_warning: address of a Prometheus-compatible server.");
 ABSL_FLAG(
     std::string, prometheus_key_file, "",
-    "File with what that server wants in the Authorization header: \"Bearer x\", \"Basic x\".");
+    "File with the value of the Authorization header for that server: \"Bearer x\", \"Basic x\".");
 ABSL_FLAG(double, early_budget, 0,
           "False alarms a week after which early warning reports only clear signs; 0: the "
           "knowledge's value.");

@@ -20,9 +20,8 @@
 
 ABSL_FLAG(
     bool, kubernetes, false,
-    "Say on the nodes of the Kubernetes cluster that this runs in what diagnoses concluded, as "
-    "conditions and events, and in the log which of them have no node executor "
-    "(docs/kubernetes.md).");
+    "Write conclusions of diagnoses to the nodes of the Kubernetes cluster that this runs in, as "
+    "conditions and events, and log which nodes have no node executor (docs/kubernetes.md).");
 ABSL_FLAG(std::string, kubernetes_server, "",
           "API server, https://HOST:PORT; empty: that of the pod that this runs in.");
 ABSL_FLAG(std::string, kubernetes_ca, "",
@@ -30,16 +29,16 @@ ABSL_FLAG(std::string, kubernetes_ca, "",
 ABSL_FLAG(std::string, kubernetes_token, "",
           "With --kubernetes_server: file of the token, read again when it changes.");
 ABSL_FLAG(absl::Duration, kubernetes_hold, absl::Hours(24),
-          "How long a condition shows a conclusion unless a diagnosis draws it again.");
+          "Time for which a condition shows a conclusion, unless a diagnosis repeats it.");
 ABSL_FLAG(std::vector<std::string>, node_actions, {},
-          "With --kubernetes: what is done to nodes once a person approved it, of the knowledge's "
-          "kubernetes/actions.yaml, NAME,...; the gateway's --node_actions offers it.");
+          "With --kubernetes: actions of the knowledge's kubernetes/actions.yaml, NAME,..., that "
+          "are carried out on nodes after a person's approval; the gateway's --node_actions must "
+          "offer them.");
 
 ABSL_FLAG(std::string, store_seal, "",
-          "The gateway's --store_seal: the key that decisions about actions are sealed with. "
+          "File with the key that seals decisions about actions: the gateway's --store_seal. "
           "Required with --node_actions and a Redis (docs/security.md).");
-ABSL_FLAG(bool, unsealed_store, false,
-          "Believe decisions about actions that stand in a Redis without a seal.");
+ABSL_FLAG(bool, unsealed_store, false, "Trust unsealed decisions about actions in a Redis.");
 
 namespace galen::watch {
 namespace {

@@ -42,12 +42,12 @@ ABSL_FLAG(
     "SQLite file or Redis URL (docs/store.md) that keeps the health events. Required; several "
     "galen-watch share one.");
 ABSL_FLAG(std::string, owner, "",
-          "Name of this program among those that share the store; empty: host and process.");
+          "Unique name of this program among those that share the store; empty: host and process.");
 ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050", "Address of galen-orchestrator.");
 ABSL_FLAG(std::string, execution, "",
-          "Address of galen-execution, to hear what the node executors notice; empty: only what is "
-          "reported.");
-ABSL_FLAG(std::string, parent, "tenants/provider", "For whom diagnoses are opened.");
+          "Address of galen-execution, for events that node executors notice; empty: only reported "
+          "events.");
+ABSL_FLAG(std::string, parent, "tenants/provider", "Tenant of the diagnoses that it opens.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "Knowledge directories, separated by commas; later ones overlay earlier ones.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");

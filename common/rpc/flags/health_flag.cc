@@ -3,8 +3,8 @@
 #include "absl/flags/flag.h"
 
 ABSL_FLAG(std::string, health, "",
-          "Address to serve gRPC health checks on, and nothing else, without TLS: for probes that "
-          "speak none, as a kubelet's. Empty: only --listen answers them.");
+          "Address to serve gRPC health checks on, and nothing else, without TLS, for clients that "
+          "do not support it, such as a kubelet's probes. Empty: only --listen answers them.");
 
 namespace galen::rpc {
 

@@ -4,17 +4,16 @@
 
 #include "absl/flags/flag.h"
 
-ABSL_FLAG(
-    std::string, certs, "",
-    "Directory of certificates: ROLE.pem, ROLE.key and ca.pem as `galen certs` makes them, or "
-    "tls.crt, tls.key and ca.crt as cert-manager does (docs/security.md). Files that change "
-    "are taken up. None: no TLS, and only loopback addresses.");
+ABSL_FLAG(std::string, certs, "",
+          "Directory of certificates: ROLE.pem, ROLE.key and ca.pem as `galen certs` makes them, "
+          "or tls.crt, tls.key and ca.crt as cert-manager does (docs/security.md). Changed files "
+          "are loaded. None: no TLS, and only loopback addresses.");
 ABSL_FLAG(std::string, tls_cert, "",
           "Instead of --certs: this program's certificate and its chain.");
 ABSL_FLAG(std::string, tls_key, "", "Instead of --certs: the key of --tls_cert.");
 ABSL_FLAG(std::string, tls_ca, "", "Instead of --certs: the authorities that are trusted.");
 ABSL_FLAG(std::string, audit_log, "",
-          "File to append a JSON line to for each call: who did what, and what was refused.");
+          "File to which each call appends a JSON line: who did what, and what was refused.");
 
 namespace galen::rpc {
 

@@ -197,25 +197,30 @@ absl::StatusOr<ExitCode> Run(const CLI::App& command, const AdvisorArguments& ar
 }
 
 void DeclareSign(CLI::App& sign, SignArguments& arguments) {
-  sign.add_option("path", arguments.paths, "Traces of a profiler, as `galen profile` reads; again")
+  sign.add_option("path", arguments.paths,
+                  "Traces of a profiler, as for `galen profile`; repeatable")
       ->type_name("PATH");
-  sign.add_option("--job", arguments.job, "Instead: a file of the job, as `galen model` reads")
+  sign.add_option("--job", arguments.job,
+                  "Instead of traces: a file of the job, as for `galen model`")
       ->type_name("FILE");
-  sign.add_option("--shape", arguments.shape,
-                  "Instead: the model and its layout: layers=32,hidden=4096,...,gpus=64,tp=8")
+  sign.add_option(
+          "--shape", arguments.shape,
+          "Instead of traces: the model and its layout: layers=32,hidden=4096,...,gpus=64,tp=8")
       ->type_name("FIELDS");
   sign.add_option("--key-file", arguments.key_file,
                   "The key that all tenants of the fleet share, 16 bytes or more")
       ->required()
       ->type_name("FILE");
-  sign.add_option("--gpus", arguments.gpus, "Of the job, where the traces do not say")
+  sign.add_option("--gpus", arguments.gpus, "GPUs of the job, if the traces do not say")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   sign.add_option("--component", arguments.components,
-                  "A version of public software, nccl=2.19.3; again")
+                  "A version of public software, nccl=2.19.3; repeatable")
       ->type_name("NAME=VERSION");
-  sign.add_flag("--coarse", arguments.coarse, "Tell less: which operators, and not how much");
+  sign.add_flag("--coarse", arguments.coarse,
+                "Include less: only which operators, without amounts");
   sign.add_option("--knowledge", arguments.knowledge,
-                  "Knowledge directory; again, or by comma: one that overlays it")
+                  "Knowledge directory; repeatable, or separated by commas: later ones overlay "
+                  "earlier ones")
       ->delimiter(',')
       ->type_name("DIR");
 }
@@ -223,21 +228,22 @@ void DeclareSign(CLI::App& sign, SignArguments& arguments) {
 void DeclareSignature(CLI::App& command, AdvisorArguments& arguments) {
   command
       .add_option("--signature", arguments.signature,
-                  "What `galen advisor sign --json` printed; -: standard input")
+                  "Output of `galen advisor sign --json`; -: standard input")
       ->type_name("FILE");
-  command.add_option("--archetype", arguments.archetype, "Instead of it, with --stack")
+  command.add_option("--archetype", arguments.archetype, "Instead of --signature, with --stack")
       ->type_name("TOKEN");
-  command.add_option("--stack", arguments.stack, "Instead of it, with --archetype")
+  command.add_option("--stack", arguments.stack, "Instead of --signature, with --archetype")
       ->type_name("TOKEN");
 }
 
 void DeclareRegister(CLI::App& command, AdvisorArguments& arguments) {
   DeclareSignature(command, arguments);
-  command.add_option("--parent", arguments.parent, "Whose job: tenants/TENANT")
+  command.add_option("--parent", arguments.parent, "Tenant of the job: tenants/TENANT")
       ->capture_default_str();
   command
       .add_option("--hardware", arguments.hardware,
-                  "What it runs on, as YAML or JSON (docs/advisor.md); flags go before it")
+                  "Configuration that the job runs on, as YAML or JSON (docs/advisor.md); flags "
+                  "override it")
       ->type_name("FILE");
   command.add_option("--gpu", arguments.gpu, "Product name as the driver prints it");
   command.add_option("--nic", arguments.nic, "Model of the network adapters");
@@ -246,48 +252,52 @@ void DeclareRegister(CLI::App& command, AdvisorArguments& arguments) {
       ->check(CLI::Range(1, 1024));
   command.add_option("--clock-limit", arguments.clock_limit, "Share of the model's own clocks");
   command.add_option("--power-limit", arguments.power_limit, "Share of the model's own power");
-  command.add_option("--setting", arguments.settings, "How they are set up, ecc=on; again")
+  command.add_option("--setting", arguments.settings, "A setting of the GPUs, ecc=on; repeatable")
       ->type_name("NAME=VALUE");
   command
-      .add_option("--condition", arguments.conditions, "A word of the provider, acs_enabled; again")
+      .add_option("--condition", arguments.conditions,
+                  "A condition that the provider names, acs_enabled; repeatable")
       ->type_name("WORD");
-  command.add_option("--need", arguments.needs, "What the job needs, fp8; again")
+  command.add_option("--need", arguments.needs, "A need of the job, fp8; repeatable")
       ->type_name("WORD");
   command
       .add_option("--component", arguments.components,
-                  "A version, told in the clear, nccl=2.19.3; again, also of the same")
+                  "A version in plain text, nccl=2.19.3; repeatable, also for the same software")
       ->type_name("NAME=VERSION");
 }
 
 void DeclareProgress(CLI::App& command, AdvisorArguments& arguments) {
   DeclareSignature(command, arguments);
   command.add_option("job", arguments.job, "tenants/TENANT/jobs/JOB")->required();
-  command.add_option("--hours", arguments.hours, "Since its start")->required();
-  command.add_option("--sign", arguments.signs, "A sign and its level, ecc_corrected=2; again")
+  command.add_option("--hours", arguments.hours, "Hours since the start of the job")->required();
+  command
+      .add_option("--sign", arguments.signs, "A sign and its level, ecc_corrected=2; repeatable")
       ->type_name("NAME=LEVEL");
   command.add_option("--horizon", arguments.horizon, "Hours ahead")->capture_default_str();
-  command.add_option("--context", arguments.context, "What register called the machines");
-  command.add_option("--gpus", arguments.gpus, "Of the job")->capture_default_str();
+  command.add_option("--context", arguments.context, "Name that register printed for the machines");
+  command.add_option("--gpus", arguments.gpus, "GPUs of the job")->capture_default_str();
 }
 
 }  // namespace
 
 CLI::App* DeclareAdvisor(CLI::App& app, AdvisorArguments& arguments) {
-  CLI::App* advisor =
-      app.add_subcommand("advisor", "What is known and learned to fail together (docs/advisor.md)");
+  CLI::App* advisor = app.add_subcommand(
+      "advisor", "Warn of combinations that are known or learned to fail (docs/advisor.md)");
   advisor->require_subcommand(1);
   advisor->footer(
       "Exit codes: 5 register: a warning says that the job does not run there or computes "
       "wrongly;\n"
       "test: an alarm. 4 no advisor answered; 2 bad input; 1 Galen itself failed.");
   CLI::App* sign = advisor->add_subcommand(
-      "sign", "The signature of a workload, made here; nothing leaves the machine");
+      "sign", "Make the signature of a workload here; nothing leaves the machine");
   DeclareSign(*sign, arguments.sign);
-  CLI::App* job = advisor->add_subcommand("register", "At the start of a job: what fails there");
+  CLI::App* job = advisor->add_subcommand("register", "Ask at the start of a job what fails there");
   DeclareRegister(*job, arguments);
-  CLI::App* progress = advisor->add_subcommand("progress", "While it runs: how likely it fails");
+  CLI::App* progress =
+      advisor->add_subcommand("progress", "Ask while a job runs how likely it fails");
   DeclareProgress(*progress, arguments);
-  CLI::App* test = advisor->add_subcommand("test", "What the check said that progress asked for");
+  CLI::App* test =
+      advisor->add_subcommand("test", "Report the result of the check that progress requested");
   test->add_option("job", arguments.job, "tenants/TENANT/jobs/JOB")->required();
   test->add_option("check", arguments.check, "The check")->required();
   test->add_option("outcome", arguments.outcome, "passed, failed or not-run")->required();
@@ -298,13 +308,13 @@ CLI::App* DeclareAdvisor(CLI::App& app, AdvisorArguments& arguments) {
   runs->add_option("--batch", arguments.batch, "Runs of one call, at most")
       ->check(CLI::Range(1, kMostRunsOfACall))
       ->capture_default_str();
-  CLI::App* patterns = advisor->add_subcommand("patterns", "What was learned");
-  CLI::App* learn = advisor->add_subcommand("learn", "Learn now from all runs that are there");
-  CLI::App* revoke = advisor->add_subcommand("revoke", "Take a pattern out of use");
-  CLI::App* restore = advisor->add_subcommand("restore", "Put it back into use");
+  CLI::App* patterns = advisor->add_subcommand("patterns", "List the learned patterns");
+  CLI::App* learn = advisor->add_subcommand("learn", "Learn now from all recorded runs");
+  CLI::App* revoke = advisor->add_subcommand("revoke", "Revoke a pattern");
+  CLI::App* restore = advisor->add_subcommand("restore", "Restore a revoked pattern");
   for (CLI::App* command : {revoke, restore}) {
-    command->add_option("id", arguments.id, "Of the list")->required();
-    command->add_option("--by", arguments.by, "Who does; it is recorded")
+    command->add_option("id", arguments.id, "Id of the pattern, from the list")->required();
+    command->add_option("--by", arguments.by, "Author, who is recorded")
         ->required()
         ->type_name("NAME");
   }
@@ -317,7 +327,7 @@ CLI::App* DeclareAdvisor(CLI::App& app, AdvisorArguments& arguments) {
     DeclareCertificates(*command, arguments.security);
   }
   for (CLI::App* command : {sign, job, progress, test, patterns, learn, revoke, restore}) {
-    command->add_flag("--json", arguments.json, "Print the same as JSON on a line, nothing else");
+    command->add_flag("--json", arguments.json, "Print only JSON, on one line");
   }
   return advisor;
 }

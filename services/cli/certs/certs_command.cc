@@ -73,7 +73,7 @@ ExitCode Renew(const CertsArguments& arguments, Console& console) {
       RenewCertificates(arguments.directory, absl::Hours(24) * arguments.days, now);
   if (!renewed.ok()) return Refuse(renewed.status(), console);
   console.out << arguments.directory << ": " << *renewed
-              << " certificates issued anew; programs that run take them up" << std::endl;
+              << " certificates were issued again; running programs load them" << std::endl;
   return kOk;
 }
 
@@ -99,26 +99,28 @@ void DeclareCertificates(CLI::App& command, rpc::SecurityOptions& options) {
 CLI::App* DeclareCerts(CLI::App& app, CertsArguments& arguments) {
   CLI::App* certs = app.add_subcommand("certs", "Certificates for development");
   certs->require_subcommand(1);
-  CLI::App* create = certs->add_subcommand("new", "An authority and a certificate for each role");
+  CLI::App* create =
+      certs->add_subcommand("new", "Make an authority and a certificate for each role");
   create->add_option("--domain", arguments.create.domain, "Trust domain of the identities")
       ->capture_default_str();
   create
       ->add_option("--node", arguments.create.nodes,
-                   "A host whose node executor gets a certificate of its own; again")
+                   "A host whose node executor gets its own certificate; repeatable")
       ->type_name("HOST");
-  CLI::App* show = certs->add_subcommand("show", "What there is, and until when it is good");
-  CLI::App* renew = certs->add_subcommand("renew", "Issue the certificates anew");
+  CLI::App* show = certs->add_subcommand("show", "List the certificates and their expiry");
+  CLI::App* renew = certs->add_subcommand("renew", "Issue all certificates again");
   renew->add_flag("--add-authority", arguments.add_authority,
-                  "Only: a new authority that signs from now on, beside the old one");
+                  "Only add an authority, which signs from now on; the old one remains trusted");
   renew->add_flag("--retire-authorities", arguments.retire_authorities,
-                  "Only: trust no authority but the newest");
+                  "Only remove all authorities except the newest");
   for (CLI::App* command : {create, renew}) {
-    command->add_option("--days", arguments.days, "How long certificates are good for")
+    command->add_option("--days", arguments.days, "Validity of certificates")
         ->check(CLI::Range(0.001, 3650.0))
         ->capture_default_str();
   }
   for (CLI::App* command : {create, show, renew}) {
-    command->add_option("directory", arguments.directory, "Where they are")->required();
+    command->add_option("directory", arguments.directory, "Directory of the certificates")
+        ->required();
   }
   return certs;
 }

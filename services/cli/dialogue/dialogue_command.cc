@@ -65,21 +65,25 @@ ExitCode PrintJson(const google::protobuf::Message& message, Console& console) {
 }
 
 void DeclareWhere(CLI::App& command, DialogueArguments& arguments) {
-  command.add_option("--server", arguments.server, "The mesh that holds the diagnosis")
+  command.add_option("--server", arguments.server, "Mesh that has the diagnosis")
       ->type_name("HOST:PORT");
-  command.add_option("--store", arguments.store, "File or Redis that holds the diagnosis")
+  command
+      .add_option("--store", arguments.store,
+                  "SQLite file or Redis that has the diagnosis (docs/store.md)")
       ->type_name("FILE|URL");
   command
       .add_option("--knowledge", arguments.knowledge,
-                  "Knowledge directory; again, or by comma: one that overlays it")
+                  "Knowledge directory; repeatable, or separated by commas: later ones overlay "
+                  "earlier ones")
       ->delimiter(',')
       ->type_name("DIR");
-  command.add_flag("--json", arguments.json, "Print the answer as JSON, nothing else");
+  command.add_flag("--json", arguments.json, "Print only JSON");
   DeclareCertificates(command, arguments.security);
 }
 
 void DeclareName(CLI::App& command, DialogueArguments& arguments) {
-  command.add_option("diagnosis", arguments.name, "Its name, or the last part of it")->required();
+  command.add_option("diagnosis", arguments.name, "Name of the diagnosis, or its last part")
+      ->required();
 }
 
 // What came with an answer, as a request carries it.
@@ -129,48 +133,59 @@ absl::StatusOr<v1::SubmitFeedbackRequest> RequestOf(const DialogueArguments& arg
 
 CLI::App* DeclareFeedback(CLI::App& app, DialogueArguments& arguments) {
   CLI::App* feedback =
-      app.add_subcommand("feedback", "Answer a diagnosis: words, pasted output, files");
+      app.add_subcommand("feedback", "Answer the questions of a diagnosis (docs/dialogue.md)");
   DeclareName(*feedback, arguments);
   feedback->add_option("answer", arguments.words,
-                       "What you have: a sentence, pasted text, files, folders, - for standard "
-                       "input");
-  feedback->add_option("--text", arguments.text, "What is new, or what was seen and done");
-  feedback->add_option("--node", arguments.nodes, "The machine that it is of, or one more; again")
-      ->type_name("HOST");
-  feedback->add_option("--bundle", arguments.bundle, "Support bundle of now: a directory")
-      ->type_name("DIR");
-  feedback->add_option("--allow", arguments.allow, "A proposed test that may run now; again")
-      ->type_name("TEST");
-  feedback->add_option("--confirm", arguments.confirm, "The cause that you established")
-      ->type_name("LABEL");
-  feedback->add_option("--by", arguments.by, "Who says it")->type_name("NAME");
-  feedback->add_option("--request-id", arguments.request_id,
-                       "Idempotency key: the same answer twice counts once");
-  feedback->add_flag("--no-wait", arguments.no_wait, "Do not wait for what it changes");
-  feedback->add_flag("--verbose", arguments.verbose, "The report in full");
+                       "Sentences, pasted text, files, folders, or - for standard input");
+  feedback->add_option("--text", arguments.text,
+                       "The answer as text: what is new, or what was seen and done");
   feedback
-      ->add_option("--site", arguments.site,
-                   "The site's knowledge directory: what is confirmed is proposed there")
+      ->add_option(
+          "--node", arguments.nodes,
+          "Node that the answer is about, also one that is new to the diagnosis; repeatable")
+      ->type_name("HOST");
+  feedback
+      ->add_option(
+          "--bundle", arguments.bundle,
+          "Support bundle made after the report: an unpacked directory, which must stay in place")
+      ->type_name("DIR");
+  feedback
+      ->add_option("--allow", arguments.allow, "Allow this proposed test to run now; repeatable")
+      ->type_name("TEST");
+  feedback
+      ->add_option("--confirm", arguments.confirm,
+                   "Root cause that a person established; starts no round")
+      ->type_name("LABEL");
+  feedback->add_option("--by", arguments.by, "Author of the answer")->type_name("NAME");
+  feedback->add_option("--request-id", arguments.request_id,
+                       "Idempotency key: an answer that is sent twice counts once");
+  feedback->add_flag("--no-wait", arguments.no_wait, "Do not wait for the new report");
+  feedback->add_flag("--verbose", arguments.verbose, "Print the full report");
+  feedback
+      ->add_option(
+          "--site", arguments.site,
+          "The site's knowledge directory: a confirmed cause is proposed there as a past incident")
       ->type_name("DIR");
   DeclareWhere(*feedback, arguments);
   return feedback;
 }
 
 CLI::App* DeclareReopen(CLI::App& app, DialogueArguments& arguments) {
-  CLI::App* reopen = app.add_subcommand("reopen", "Look again, though nothing new is said");
+  CLI::App* reopen =
+      app.add_subcommand("reopen", "Run the checks of a diagnosis again, without new information");
   DeclareName(*reopen, arguments);
   reopen->add_option("--text", arguments.text, "Why");
-  reopen->add_option("--by", arguments.by, "Who asks")->type_name("NAME");
-  reopen->add_flag("--no-wait", arguments.no_wait, "Do not wait for what it changes");
-  reopen->add_flag("--verbose", arguments.verbose, "The report in full");
+  reopen->add_option("--by", arguments.by, "Author of the request")->type_name("NAME");
+  reopen->add_flag("--no-wait", arguments.no_wait, "Do not wait for the new report");
+  reopen->add_flag("--verbose", arguments.verbose, "Print the full report");
   DeclareWhere(*reopen, arguments);
   return reopen;
 }
 
 CLI::App* DeclareList(CLI::App& app, DialogueArguments& arguments) {
-  CLI::App* list = app.add_subcommand("list", "Diagnoses, the newest first");
-  list->add_option("--tenant", arguments.tenant, "Whose")->capture_default_str();
-  list->add_option("--count", arguments.count, "How many at most")
+  CLI::App* list = app.add_subcommand("list", "List diagnoses, the newest first");
+  list->add_option("--tenant", arguments.tenant, "Tenant of the diagnoses")->capture_default_str();
+  list->add_option("--count", arguments.count, "Number of diagnoses at most")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   DeclareWhere(*list, arguments);
@@ -178,19 +193,22 @@ CLI::App* DeclareList(CLI::App& app, DialogueArguments& arguments) {
 }
 
 CLI::App* DeclareShow(CLI::App& app, DialogueArguments& arguments) {
-  CLI::App* show = app.add_subcommand("show", "A diagnosis: its report, dialogue or ticket");
+  CLI::App* show =
+      app.add_subcommand("show", "Print the report of a diagnosis, with its dialogue, or a ticket");
   DeclareName(*show, arguments);
-  show->add_option("--ticket", arguments.ticket,
-                   "Only the ticket, as Markdown: customer, provider, or the attachment of both")
+  show->add_option(
+          "--ticket", arguments.ticket,
+          "Print only a ticket, as Markdown: customer, provider, or the attachment of both")
       ->check(CLI::IsMember({"customer", "provider", "attachment"}))
       ->type_name("WHICH");
-  show->add_flag("--verbose", arguments.verbose, "The report in full");
+  show->add_flag("--verbose", arguments.verbose, "Print the full report");
   DeclareWhere(*show, arguments);
   return show;
 }
 
 CLI::App* DeclareEscalate(CLI::App& app, DialogueArguments& arguments) {
-  CLI::App* escalate = app.add_subcommand("escalate", "Hand a diagnosis over to a person");
+  CLI::App* escalate =
+      app.add_subcommand("escalate", "Hand a diagnosis over to a person and print the ticket");
   DeclareName(*escalate, arguments);
   escalate->add_option("--reason", arguments.reason, "Why")->required();
   DeclareWhere(*escalate, arguments);

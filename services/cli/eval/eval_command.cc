@@ -250,51 +250,58 @@ absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console
 
 CLI::App* DeclareEval(CLI::App& app, EvalArguments& arguments) {
   CLI::App* eval = app.add_subcommand("eval", "Measure how often the cause is found");
-  eval->add_option("--cases", arguments.cases,
-                   "Corpus: answers.jsonl, and bundles/, ID/report.md or incidents.jsonl; again")
+  eval->add_option(
+          "--cases", arguments.cases,
+          "Corpus: answers.jsonl, and bundles/, ID/report.md or incidents.jsonl; repeatable")
       ->allow_extra_args(false)
       ->type_name("DIR");
   DeclareSuite(*eval, arguments);
   eval->add_option("--strategy", arguments.strategies,
-                   "How to search; several with commas, all for every one; tiered")
+                   "Strategies, separated by commas; all: every one. Default: tiered")
       ->delimiter(',')
       ->type_name("NAME");
-  eval->add_option("--case", arguments.only, "Just this case; again")->type_name("ID");
-  eval->add_option("--jobs", arguments.jobs, "Cases at the same time; as many as processors")
+  eval->add_option("--case", arguments.only, "Evaluate only this case; repeatable")
+      ->type_name("ID");
+  eval->add_option("--jobs", arguments.jobs,
+                   "Cases at the same time; default: the number of processors")
       ->check(CLI::Range(1, 256));
-  eval->add_option("--seed", arguments.seed, "Of the intervals")->capture_default_str();
-  eval->add_option("--out", arguments.out, "Keep finished cases here, and take up those there are")
+  eval->add_option("--seed", arguments.seed, "Seed of the resampled intervals")
+      ->capture_default_str();
+  eval->add_option("--out", arguments.out,
+                   "Keep finished cases in this directory, and reuse those that it has")
       ->type_name("DIR");
   eval->add_option("--html", arguments.html, "Write the numbers as a page with plots")
       ->type_name("FILE");
   eval->add_flag("--hide-labels", arguments.hide_labels,
-                 "Also with no past incident of a case's own labels");
+                 "Also without past incidents of a case's own labels");
   eval->add_flag("--withhold-decisive", arguments.withhold_decisive,
                  "Also without the checks that decide the true cause");
   eval->add_flag("--outside-taxonomy", arguments.outside_taxonomy,
                  "Also without the true cause in the taxonomy");
   eval->add_flag("--answered", arguments.answered,
-                 "Also without what decides in the bundle, and with a simulated customer who "
-                 "answers the questions, for two rounds");
+                 "Also without the decisive evidence in the bundle, which a simulated customer "
+                 "gives in answers, for two rounds");
   eval->add_flag("--random-questions", arguments.random_questions,
-                 "The same with as many questions by chance");
+                 "The same with as many random questions, as a baseline");
   eval->add_flag("--leave-one-out", arguments.leave_one_out,
                  "Judge each case by the base rates of the cases of other sources");
   eval->add_option("--base-rates", arguments.base_rates,
-                   "Measure how often each observation is seen beside other causes, and write it")
+                   "Measure how often each observation is seen beside other causes, and write the "
+                   "rates to this file")
       ->type_name("FILE");
-  eval->add_option("--llm", arguments.llm, "Endpoint of a language model (docs/llm.md)")
+  eval->add_option("--llm", arguments.llm, "Endpoint file of a language model (docs/llm.md)")
       ->type_name("FILE");
   eval->add_option("--llm-cache", arguments.llm_cache,
                    "Keep the model's answers in this file or Redis")
       ->type_name("FILE|URL");
-  eval->add_flag("--llm-draft", arguments.llm_draft,
-                 "A stand-in for a model that answers as the built-in reasoner does: what prompts "
-                 "would take");
-  eval->add_flag("--failures", arguments.failures, "Tell of each case that is not right why");
-  eval->add_flag("--json", arguments.json, "Print the numbers as JSON, nothing else");
+  eval->add_flag(
+      "--llm-draft", arguments.llm_draft,
+      "Estimate the tokens of prompts with a stand-in that answers like the built-in reasoner");
+  eval->add_flag("--failures", arguments.failures,
+                 "Print the reason for each case that is not right");
+  eval->add_flag("--json", arguments.json, "Print only JSON");
   eval->add_option("--knowledge", arguments.knowledge,
-                   "Knowledge directory; again: one that overlays it")
+                   "Knowledge directory; repeatable: later ones overlay earlier ones")
       ->type_name("DIR");
   return eval;
 }

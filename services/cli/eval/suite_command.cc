@@ -93,13 +93,14 @@ absl::Status Suite(const EvalArguments& arguments, cli::Console& console) {
 }  // namespace
 
 void DeclareSuite(CLI::App& eval, EvalArguments& arguments) {
-  eval.add_flag(
-      "--suite", arguments.suite,
-      "In place of a corpus: questions of three kinds, with parts of the method left out");
+  eval.add_flag("--suite", arguments.suite,
+                "Evaluate questions of three kinds instead of a corpus, with parts of the method "
+                "left out (docs/suite.md)");
   eval.add_option("--questions", arguments.questions,
-                  "Of the suite; else those that came with the program")
+                  "Questions of the suite; default: those that came with the program")
       ->type_name("FILE|DIR");
-  eval.add_option("--metric", arguments.metrics, "Of the suite: A talk, B checks, C causes; all")
+  eval.add_option("--metric", arguments.metrics,
+                  "Parts of the suite: A talk, B checks, C causes; default: all")
       ->delimiter(',')
       ->check(CLI::IsMember({"A", "B", "C"}));
 }

@@ -79,19 +79,19 @@ absl::Status Run(const CLI::App& keys, const KeysArguments& arguments, Console& 
 CLI::App* DeclareKeys(CLI::App& app, KeysArguments& arguments) {
   CLI::App* keys = app.add_subcommand("keys", "API keys of the gateway (docs/api.md)");
   keys->require_subcommand(1);
-  CLI::App* create = keys->add_subcommand("create", "Make a key, and print it this once");
-  create->add_option("--tenant", arguments.tenant, "Whose diagnoses it may see; \"*\": all")
+  CLI::App* create = keys->add_subcommand("create", "Make a key and print it once");
+  create->add_option("--tenant", arguments.tenant, "Tenant whose diagnoses it may see; \"*\": all")
       ->required();
   create->add_option("--role", arguments.role, "customer, operator, approver or admin")
       ->capture_default_str();
   create->add_option("--scope", arguments.scopes,
-                     "diagnoses.read, diagnoses.write; may be given twice; none: both");
-  create->add_option("--days", arguments.days, "Until it expires")->capture_default_str();
-  create->add_flag("--never-expires", arguments.never, "It is good until it is revoked");
-  create->add_option("--note", arguments.note, "Whom it is given to");
-  CLI::App* list = keys->add_subcommand("list", "The keys that are not revoked");
-  CLI::App* revoke = keys->add_subcommand("revoke", "Take a key out of use");
-  revoke->add_option("id", arguments.id, "The second part of the key, or from the list")
+                     "diagnoses.read, diagnoses.write; repeatable; none: both");
+  create->add_option("--days", arguments.days, "Days until it expires")->capture_default_str();
+  create->add_flag("--never-expires", arguments.never, "It does not expire; it can be revoked");
+  create->add_option("--note", arguments.note, "Note on its holder");
+  CLI::App* list = keys->add_subcommand("list", "List the keys that are not revoked");
+  CLI::App* revoke = keys->add_subcommand("revoke", "Revoke a key");
+  revoke->add_option("id", arguments.id, "Id of the key: its second part, or from the list")
       ->required();
   for (CLI::App* command : {create, list, revoke}) {
     command
@@ -99,9 +99,10 @@ CLI::App* DeclareKeys(CLI::App& app, KeysArguments& arguments) {
                      "The store of the gateway: an SQLite file or a Redis URL (docs/store.md)")
         ->required();
     command->add_option("--store-seal", arguments.seal,
-                        "The gateway's --store_seal: the key that its store's records are sealed "
-                        "with (docs/security.md)");
-    command->add_flag("--unsealed-store", arguments.unsealed, "The gateway has --unsealed_store");
+                        "Key file that seals the records in the store: the gateway's --store_seal "
+                        "(docs/security.md)");
+    command->add_flag("--unsealed-store", arguments.unsealed,
+                      "The gateway runs with --unsealed_store");
   }
   return keys;
 }

@@ -90,32 +90,34 @@ void TellTable(const llm::Endpoint& endpoint, const llm::ProbeReport& report, Co
 }  // namespace
 
 CLI::App* DeclareLlm(CLI::App& app, LlmArguments& arguments) {
-  CLI::App* llm = app.add_subcommand("llm", "Language models that may be asked too");
+  CLI::App* llm = app.add_subcommand(
+      "llm", "Check a language model's endpoint, or show its requests (docs/llm.md)");
   llm->require_subcommand(1);
-  CLI::App* check = llm->add_subcommand("check", "Ask an endpoint what it can do");
+  CLI::App* check = llm->add_subcommand("check", "Test what an endpoint supports");
   check
       ->add_option("--llm", arguments.file,
-                   "The endpoint's file (docs/llm.md); it is asked about a dozen short questions")
+                   "The endpoint's file (docs/llm.md); it gets about a dozen short questions")
       ->envname("GALEN_LLM")
       ->type_name("FILE");
-  check->add_flag("--json", arguments.json, "As a JSON object");
-  CLI::App* preview = llm->add_subcommand(
-      "preview", "Print what an endpoint would be sent for an incident; nothing is sent");
+  check->add_flag("--json", arguments.json, "Print a JSON object");
+  CLI::App* preview =
+      llm->add_subcommand("preview", "Print the requests for an incident; nothing is sent");
   preview->add_option("description", arguments.words,
-                      "A sentence, pasted text, files, folders, - for standard input");
-  preview->add_option("--log", arguments.logs, "A file to read, or - (repeatable)")
+                      "Sentences, pasted text, files, folders, or - for standard input");
+  preview->add_option("--log", arguments.logs, "A file to read, or -; repeatable")
       ->type_name("FILE");
   preview->add_option("--bundle", arguments.bundle, "Support bundle: directory or archive")
       ->type_name("PATH");
   preview
       ->add_option("--knowledge", arguments.knowledge,
-                   "Knowledge directory; again, or by comma: one that overlays it")
+                   "Knowledge directory; repeatable, or separated by commas: later ones overlay "
+                   "earlier ones")
       ->delimiter(',')
       ->type_name("DIR");
   preview->add_option("--llm", arguments.file, "The endpoint's file (docs/llm.md)")
       ->envname("GALEN_LLM")
       ->type_name("FILE");
-  preview->add_flag("--json", arguments.json, "The bodies alone, a line each");
+  preview->add_flag("--json", arguments.json, "Print only the bodies, one per line");
   return llm;
 }
 

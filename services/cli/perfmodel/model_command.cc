@@ -207,20 +207,24 @@ absl::Status Run(const CLI::App& model, const ModelArguments& arguments, Console
 
 CLI::App* DeclareModel(CLI::App& app, ModelArguments& arguments) {
   CLI::App* model = app.add_subcommand(
-      "model", "What a training job should achieve on given hardware (docs/perfmodel.md)");
+      "model", "Predict what a training job should achieve on given hardware (docs/perfmodel.md)");
   model->require_subcommand(1);
-  CLI::App* predict = model->add_subcommand("predict", "Seconds of a step, with an interval");
+  CLI::App* predict =
+      model->add_subcommand("predict", "Predict the seconds of a step, with an interval");
   CLI::App* explain =
-      model->add_subcommand("explain", "The same, and where the time goes; draws pictures of it");
+      model->add_subcommand("explain", "The same, with where the time goes; can draw it");
   CLI::App* calibrate = model->add_subcommand(
-      "calibrate", "Factors by the published measurements and by your own; how good they are");
+      "calibrate",
+      "Fit factors to the published measurements and your own, and print their quality");
   CLI::App* steady = model->add_subcommand(
-      "steady", "Whether the mean of repeated samples is known, and from where on they count");
+      "steady",
+      "Test whether the mean of repeated samples is known, and from which sample on they count");
   for (CLI::App* command : {predict, explain}) {
-    CLI::Option* job = command
-                           ->add_option("--job", arguments.job,
-                                        "A file of the job: it alone says shape, GPU and machine")
-                           ->type_name("FILE");
+    CLI::Option* job =
+        command
+            ->add_option("--job", arguments.job,
+                         "A file of the job that defines shape, GPU and machine alone")
+            ->type_name("FILE");
     CLI::Option* shape =
         command
             ->add_option("--shape", arguments.shape,
@@ -228,9 +232,10 @@ CLI::App* DeclareModel(CLI::App& app, ModelArguments& arguments) {
             ->type_name("FIELDS");
     CLI::Option* gpu = command->add_option("--gpu", arguments.gpu, "A model of knowledge/hardware")
                            ->type_name("MODEL");
-    CLI::Option* gpus_per_node =
-        command->add_option("--gpus-per-node", arguments.gpus_per_node, "8 unless said otherwise")
-            ->check(CLI::Range(1, 4096));
+    CLI::Option* gpus_per_node = command
+                                     ->add_option("--gpus-per-node", arguments.gpus_per_node,
+                                                  "GPUs of a machine; default: 8")
+                                     ->check(CLI::Range(1, 4096));
     CLI::Option* nics =
         command->add_option("--nics", arguments.nics, "Network adapters of a node: 8x400")
             ->type_name("COUNTxGBITS");
@@ -241,25 +246,29 @@ CLI::App* DeclareModel(CLI::App& app, ModelArguments& arguments) {
     for (CLI::Option* one : {shape, gpu, gpus_per_node, nics, fabric}) one->excludes(job);
     command
         ->add_option("--took", arguments.took,
-                     "Seconds that a step took: says how they stand to what is expected")
+                     "Measured seconds of a step, which are compared with the prediction")
         ->check(CLI::PositiveNumber)
         ->type_name("SECONDS");
-    command->add_option("--measured", arguments.measured, "Own measurements that calibrate; again")
+    command
+        ->add_option("--measured", arguments.measured,
+                     "Own measurements that calibrate the model; repeatable")
         ->type_name("FILE");
   }
   explain->add_option("--roofline", arguments.roofline, "Draw a roofline of it")->type_name("FILE");
-  explain->add_option("--mix", arguments.mix, "Draw how resources are in use together")
-      ->type_name("FILE");
-  calibrate->add_option("measured", arguments.measured, "Own measurements; again")
+  explain->add_option("--mix", arguments.mix, "Draw the joint use of resources")->type_name("FILE");
+  calibrate->add_option("measured", arguments.measured, "Own measurements; repeatable")
       ->type_name("FILE");
   calibrate->add_flag("--test", arguments.test,
                       "Calibrate with one half of them and test with the other");
   calibrate
-      ->add_option("--splits", arguments.splits, "With --test: also so many halves that are drawn")
+      ->add_option("--splits", arguments.splits,
+                   "With --test: also test this number of random halves")
       ->check(CLI::Range(0, 1000));
   for (CLI::App* command : {predict, explain, calibrate}) {
     command->add_flag("--alone", arguments.alone, "Without the published measurements");
-    command->add_option("--confidence", arguments.confidence, "Of intervals; 0.9")
+    command
+        ->add_option("--confidence", arguments.confidence,
+                     "Confidence of the intervals; default: 0.9")
         ->type_name("SHARE");
     DeclareAnswer(*command, arguments.json, arguments.knowledge);
   }
@@ -267,14 +276,19 @@ CLI::App* DeclareModel(CLI::App& app, ModelArguments& arguments) {
       ->required()
       ->type_name("FILE");
   steady
-      ->add_option("--column", arguments.column,
-                   "The file has fields parted by commas: the name, or number from 1 on, of one")
+      ->add_option(
+          "--column", arguments.column,
+          "Name, or number from 1 on, of a field in a file with fields separated by commas")
       ->type_name("NAME");
-  steady->add_option("--within", arguments.steady.half_width, "Of the mean, to each side; 0.01")
+  steady
+      ->add_option("--within", arguments.steady.half_width,
+                   "Half width around the mean, as a share of it; default: 0.01")
       ->type_name("SHARE");
-  steady->add_option("--confidence", arguments.steady.confidence, "Of the interval; 0.95")
+  steady
+      ->add_option("--confidence", arguments.steady.confidence,
+                   "Confidence of the interval; default: 0.95")
       ->type_name("SHARE");
-  steady->add_flag("--json", arguments.json, "Print the same as JSON, nothing else");
+  steady->add_flag("--json", arguments.json, "Print only JSON");
   return model;
 }
 

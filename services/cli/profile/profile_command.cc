@@ -111,9 +111,11 @@ absl::Status Run(const ProfileArguments& arguments, Console& console) {
 CLI::App* DeclareProfile(CLI::App& app, ProfileArguments& arguments) {
   CLI::App* profile = app.add_subcommand(
       "profile",
-      "Where a step's time goes and which rank is late, by traces of profilers, dumps of the "
-      "flight recorder and answers of NCCL's RAS (docs/profiles.md)");
-  profile->add_option("path", arguments.paths, "A trace, a dump, an answer, or a directory; again")
+      "Find where a step's time goes and which rank is late, from traces of profilers, dumps of "
+      "the flight recorder and answers of NCCL's RAS (docs/profiles.md)");
+  profile
+      ->add_option("path", arguments.paths,
+                   "A trace, a dump, an answer of RAS, or a directory; repeatable")
       ->required()
       ->type_name("PATH");
   profile->add_option("--svg", arguments.svg, "Also draw a picture into this file")
@@ -122,7 +124,7 @@ CLI::App* DeclareProfile(CLI::App& app, ProfileArguments& arguments) {
       ->add_option("--shape", arguments.shape,
                    "The model, for MFU: layers=32,hidden=4096,heads=32,... (docs/profiles.md)")
       ->type_name("FIELDS");
-  profile->add_option("--gpu", arguments.gpu, "The GPU, where the trace does not name it")
+  profile->add_option("--gpu", arguments.gpu, "The GPU, if the trace does not name it")
       ->type_name("MODEL");
   DeclareAnswer(*profile, arguments.json, arguments.knowledge);
   return profile;

@@ -96,15 +96,15 @@ absl::Status Run(const CLI::App& repairs, const RepairsArguments& arguments, Con
 
 CLI::App* DeclareRepairs(CLI::App& app, RepairsArguments& arguments) {
   CLI::App* repairs = app.add_subcommand(
-      "repairs", "What repairs would do, and what came of them (docs/repair.md)");
+      "repairs", "Try repairs without effect, and list their outcomes (docs/repair.md)");
   repairs->require_subcommand(1);
   CLI::App* dry_run = repairs->add_subcommand(
-      "dry-run", "Have a machine say what an action would do to it now; nothing is done");
+      "dry-run", "Ask a machine what an action would do to it now; nothing is changed");
   dry_run->add_option("action", arguments.action, "tenants/.../actions/..., as the API lists it")
       ->required();
   dry_run
       ->add_option("--gateway", arguments.dry_run.gateway,
-                   "Where galen-gateway is: https://HOST:PORT")
+                   "Address of galen-gateway: https://HOST:PORT")
       ->required()
       ->type_name("URL");
   dry_run
@@ -114,15 +114,17 @@ CLI::App* DeclareRepairs(CLI::App& app, RepairsArguments& arguments) {
       ->type_name("FILE");
   dry_run
       ->add_option("--ca", arguments.dry_run.ca_file,
-                   "PEM file of whose certificates are believed; else those of the system")
+                   "PEM file of the trusted authorities; default: those of the system")
       ->type_name("FILE");
   dry_run->add_flag("--json", arguments.json, "The answer as JSON");
-  CLI::App* list = repairs->add_subcommand("list", "By action and cause: how often it helped");
-  list->add_flag("--json", arguments.json, "One JSON object for each outcome, a line each");
-  CLI::App* strike = repairs->add_subcommand("strike", "Take back an outcome that misleads");
+  CLI::App* list =
+      repairs->add_subcommand("list", "List by action and cause how often a repair helped");
+  list->add_flag("--json", arguments.json, "Print one JSON object per outcome and line");
+  CLI::App* strike =
+      repairs->add_subcommand("strike", "Exclude a misleading outcome from the statistics");
   strike->add_option("action", arguments.action, "tenants/.../actions/..., from the list")
       ->required();
-  strike->add_option("--by", arguments.by, "Who does; it is recorded")
+  strike->add_option("--by", arguments.by, "Author, who is recorded")
       ->required()
       ->type_name("NAME");
   strike->add_option("--why", arguments.why, "Why; it is recorded")->required();

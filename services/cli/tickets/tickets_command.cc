@@ -130,22 +130,24 @@ CLI::App* DeclareTickets(CLI::App& app, TicketsArguments& arguments) {
   CLI::App* tickets =
       app.add_subcommand("tickets", "Tickets that the gateway files (docs/tickets.md)");
   tickets->require_subcommand(1);
-  CLI::App* list = tickets->add_subcommand("list", "The tickets that there are");
-  CLI::App* due = tickets->add_subcommand("due", "What a target is yet to be told of");
-  CLI::App* dead = tickets->add_subcommand("dead", "What a ticket system refused, or too long");
-  CLI::App* replay = tickets->add_subcommand("replay", "Try dead letters anew");
+  CLI::App* list = tickets->add_subcommand("list", "List all tickets");
+  CLI::App* due = tickets->add_subcommand("due", "List deliveries that are due");
+  CLI::App* dead = tickets->add_subcommand(
+      "dead",
+      "List dead letters: deliveries that a ticket system refused, or that failed for too long");
+  CLI::App* replay = tickets->add_subcommand("replay", "Deliver dead letters again");
   for (CLI::App* command : {list, due, dead, replay}) {
     command
         ->add_option("--store", arguments.store,
                      "The store of the gateway: an SQLite file or a Redis URL (docs/store.md)")
         ->required();
     CLI::Option* target =
-        command->add_option("--target", arguments.target, "Of this target alone, by its name");
+        command->add_option("--target", arguments.target, "Only this target, by name");
     if (command == due) target->required();
   }
   replay->add_option("diagnosis", arguments.diagnosis, "tenants/TENANT/diagnoses/DIAGNOSIS");
-  replay->add_flag("--all", arguments.all, "All dead letters (of the target)");
-  CLI::App* check = tickets->add_subcommand("check", "Read a file for galen-gateway --tickets");
+  replay->add_flag("--all", arguments.all, "All dead letters, or all of the target");
+  CLI::App* check = tickets->add_subcommand("check", "Check a file for galen-gateway --tickets");
   check->add_option("file", arguments.config, "The file")->required();
   return tickets;
 }

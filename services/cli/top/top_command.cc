@@ -129,21 +129,22 @@ bool NothingAnswers(const Reading& reading) {
 }  // namespace
 
 CLI::App* DeclareTop(CLI::App& app, TopArguments& arguments) {
-  CLI::App* top = app.add_subcommand("top", "What a mesh does, now");
+  CLI::App* top = app.add_subcommand("top", "Show what a mesh does now");
   top->add_option("--server", arguments.server, "The mesh: its orchestrator, or `galen up`")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   top->add_option("--metrics", arguments.metrics,
-                  "Where a program serves its metrics; again, or by comma: another one")
+                  "Address of a program's metrics; repeatable, or separated by commas")
       ->delimiter(',')
       ->type_name("[HOST:]PORT");
-  top->add_option("--tenant", arguments.tenants,
-                  "Whose diagnoses; again; none: of the tenants that the metrics name")
+  top->add_option(
+         "--tenant", arguments.tenants,
+         "Tenant whose diagnoses are listed; repeatable; none: the tenants that the metrics name")
       ->type_name("NAME");
-  top->add_option("--interval", arguments.interval, "Seconds between two looks")
+  top->add_option("--interval", arguments.interval, "Seconds between two measurements")
       ->check(CLI::Range(0.2, 3600.0))
       ->capture_default_str();
-  top->add_flag("--once", arguments.once, "Two looks, one interval apart, shown once");
+  top->add_flag("--once", arguments.once, "Measure twice, one interval apart, and print once");
   top->add_flag("--json", arguments.json, "A JSON object a look");
   DeclareCertificates(*top, arguments.security);
   return top;

@@ -104,24 +104,25 @@ absl::Status Run(const TriageArguments& arguments, Console& console) {
 
 CLI::App* DeclareTriage(CLI::App& app, TriageArguments& arguments) {
   CLI::App* triage = app.add_subcommand(
-      "triage", "How a job is, what it died of and how far it came, by its logs (docs/triage.md)");
-  triage->add_option("path", arguments.paths, "A log of the job, or its directory; again")
+      "triage", "State of a job, why it died and how far it got, from its logs (docs/triage.md)");
+  triage->add_option("path", arguments.paths, "A log of the job, or its directory; repeatable")
       ->required()
       ->type_name("PATH");
   triage
       ->add_option("--now", arguments.now,
-                   "The moment that is asked about (2026-05-01T12:00:00Z); none: now, where the "
-                   "scheduler says that the job runs, else the end of the logs")
+                   "Time of the question (2026-05-01T12:00:00Z); none: now if the scheduler says "
+                   "that the job runs, else the end of the logs")
       ->type_name("TIME");
   triage
       ->add_option("--scheduler-state", arguments.scheduler_state,
-                   "What the scheduler says of the job: running, ended, unknown")
+                   "State of the job according to the scheduler: running, ended, unknown")
       ->check(CLI::IsMember({"running", "ended", "unknown"}))
       ->capture_default_str();
-  triage->add_flag("--json", arguments.json, "Print the report as JSON, nothing else");
+  triage->add_flag("--json", arguments.json, "Print only the report as JSON");
   triage
       ->add_option("--knowledge", arguments.knowledge,
-                   "Knowledge directory; again, or by comma: one that overlays it")
+                   "Knowledge directory; repeatable, or separated by commas: later ones overlay "
+                   "earlier ones")
       ->delimiter(',')
       ->type_name("DIR");
   return triage;
