@@ -123,7 +123,7 @@ TEST_F(UploadStoreTest, ALogTakesThePlaceOfItsName) {
   const Upload upload = Send(UploadKind::kLog, text, "acme", "train.log").value();
   EXPECT_THAT(upload.name, StartsWith("tenants/acme/uploads/"));
   galen::v1::Incident incident = WithLog(upload.name);
-  ASSERT_THAT(store_->Resolve("acme", incident), IsOk());
+  ASSERT_THAT(store_->Resolve("acme", "incident", incident), IsOk());
   EXPECT_THAT(incident.logs(0).path(), StartsWith(fs::canonical(directory_).string()));
   EXPECT_THAT(incident.logs(0).path(), EndsWith("/train.log"));
   EXPECT_EQ(Read(incident.logs(0).path()), text);
@@ -166,10 +166,10 @@ TEST_F(UploadStoreTest, WhatWasDeletedAndCouldNotBeRemovedGoesWithTheNextSweep) 
 TEST_F(UploadStoreTest, AnotherTenantsUploadIsNotThere) {
   const Upload upload = Send(UploadKind::kLog, "text").value();
   galen::v1::Incident incident = WithLog(upload.name);
-  EXPECT_THAT(store_->Resolve("other", incident), StatusIs(kNotFound, _));
+  EXPECT_THAT(store_->Resolve("other", "incident", incident), StatusIs(kNotFound, _));
   incident.set_bundle(upload.name);
   incident.clear_logs();
-  EXPECT_THAT(store_->Resolve("other", incident), StatusIs(kNotFound, _));
+  EXPECT_THAT(store_->Resolve("other", "incident", incident), StatusIs(kNotFound, _));
   const std::string id = upload.name.substr(upload.name.rfind('/') + 1);
   EXPECT_THAT(store_->Get("other", id), StatusIs(kNotFound, _));
   EXPECT_THAT(store_->Delete("other", id), StatusIs(kNotFound, _));
@@ -183,7 +183,7 @@ TEST_F(UploadStoreTest, NamesThatLeadElsewhereAreNoUploads) {
        {"tenants/acme/uploads/..", "tenants/acme/uploads/../acme", "tenants/acme/uploads/",
         "tenants/../acme/uploads/0", "tenants/acme/uploads/../../../../etc/passwd"}) {
     galen::v1::Incident incident = WithLog(name);
-    EXPECT_THAT(store_->Resolve("acme", incident), StatusIs(kNotFound, _)) << name;
+    EXPECT_THAT(store_->Resolve("acme", "incident", incident), StatusIs(kNotFound, _)) << name;
   }
   for (const char* const tenant : {"..", ".incoming", "a/b", "", "A"}) {
     EXPECT_THAT(Send(UploadKind::kLog, "text", tenant), StatusIs(kNotFound, _)) << tenant;
@@ -199,7 +199,7 @@ TEST_F(UploadStoreTest, FileNamesOfCustomersMeanNothingToTheDisk) {
   EXPECT_THAT(SafeFileName(std::string(5000, 'a')), SizeIs(120));
   const Upload upload = Send(UploadKind::kLog, "text", "acme", "../upload.json").value();
   galen::v1::Incident incident = WithLog(upload.name);
-  ASSERT_THAT(store_->Resolve("acme", incident), IsOk());
+  ASSERT_THAT(store_->Resolve("acme", "incident", incident), IsOk());
   EXPECT_EQ(Read(incident.logs(0).path()), "text");
 }
 
@@ -222,7 +222,7 @@ TEST_F(UploadStoreTest, ABundleIsUnpackedAndTellsOfItsIncident) {
     EXPECT_EQ(upload.description, "as the bundle says");
     galen::v1::Incident incident;
     incident.set_bundle(upload.name);
-    ASSERT_THAT(store_->Resolve("acme", incident), IsOk());
+    ASSERT_THAT(store_->Resolve("acme", "incident", incident), IsOk());
     EXPECT_EQ(incident.description(), "as the bundle says");
     EXPECT_EQ(incident.logs(0).path(), "train.log");
     EXPECT_EQ(Read(incident.bundle() + "/logs/train.log"), "NCCL WARN\n");
@@ -230,7 +230,7 @@ TEST_F(UploadStoreTest, ABundleIsUnpackedAndTellsOfItsIncident) {
     own.set_bundle(upload.name);
     own.set_description("as the request says");
     own.add_nodes("n2");
-    ASSERT_THAT(store_->Resolve("acme", own), IsOk());
+    ASSERT_THAT(store_->Resolve("acme", "incident", own), IsOk());
     EXPECT_EQ(own.description(), "as the request says");
     EXPECT_THAT(own.nodes(), ElementsAre("n2"));
   }
@@ -240,10 +240,10 @@ TEST_F(UploadStoreTest, ALogIsNoBundleAndABundleNoLog) {
   const Upload log = Send(UploadKind::kLog, "text").value();
   galen::v1::Incident incident;
   incident.set_bundle(log.name);
-  EXPECT_THAT(store_->Resolve("acme", incident), StatusIs(kInvalid, _));
+  EXPECT_THAT(store_->Resolve("acme", "incident", incident), StatusIs(kInvalid, _));
   const Upload bundle = SendBundle(Tar(BundleEntries())).value();
   galen::v1::Incident other = WithLog(bundle.name);
-  EXPECT_THAT(store_->Resolve("acme", other), StatusIs(kInvalid, _));
+  EXPECT_THAT(store_->Resolve("acme", "incident", other), StatusIs(kInvalid, _));
 }
 
 TEST_F(UploadStoreTest, HostileArchivesAreRefusedAndLeaveNothing) {
@@ -326,7 +326,7 @@ TEST_F(UploadStoreTest, AnUploadExpires) {
   EXPECT_EQ(upload.expires - upload.created, options_.keep);
   clock_.Advance(options_.keep);
   galen::v1::Incident incident = WithLog(upload.name);
-  EXPECT_THAT(store_->Resolve("acme", incident), StatusIs(kNotFound, _));
+  EXPECT_THAT(store_->Resolve("acme", "incident", incident), StatusIs(kNotFound, _));
   EXPECT_THAT(store_->List("acme").value(), SizeIs(0));
   store_->Sweep();
   EXPECT_THAT(Files(), SizeIs(0));
