@@ -134,6 +134,19 @@ std::shared_ptr<const Likeness> LikenessIndex::Of(absl::string_view words,
   return answers_.emplace(text, std::move(answer)).first->second;
 }
 
+std::vector<std::string> LikenessIndex::MostLike(absl::string_view text, std::size_t most) const {
+  const std::shared_ptr<const Likeness> alike = Of(text, "");
+  std::vector<std::pair<double, std::string>> best;
+  for (const auto& [leaf, like] : *alike) {
+    if (like.weight > 0) best.emplace_back(-like.weight, leaf);
+  }
+  std::sort(best.begin(), best.end());
+  if (best.size() > most) best.resize(most);
+  std::vector<std::string> leaves;
+  for (auto& [weight, leaf] : best) leaves.push_back(std::move(leaf));
+  return leaves;
+}
+
 Likeness LikenessIndex::Weigh(absl::string_view words, absl::string_view messages) const {
   Likeness likeness = Weigh(words);
   const bool tells = std::any_of(likeness.begin(), likeness.end(),

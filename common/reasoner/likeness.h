@@ -14,15 +14,16 @@
 
 namespace galen::reasoner {
 
-// How much a text speaks for a leaf.
+// How much a text speaks for a leaf, or against it.
 struct Like {
-  // The natural logarithm of how many times likelier the leaf is by the text alone.
+  // The natural logarithm of how many times likelier the leaf is by the text alone; below 0 where
+  // the text makes it less likely.
   double weight = 0;
   // The sentence of the leaf that is most like the text, where that speaks for it.
   std::string told;
 };
 
-// Leaves that a text speaks for.
+// Leaves by what a text says of them; empty where no word of it is known.
 using Likeness = absl::flat_hash_map<std::string, Like>;
 
 // The leaves of the taxonomy by what is written of them: title, description, symptoms, what their
@@ -33,9 +34,11 @@ class LikenessIndex {
   // Nothing is kept of `knowledge` beyond the call.
   explicit LikenessIndex(const knowledge::Knowledge& knowledge);
 
-  // The leaves that the words of people speak for; where they say little more than that something
+  // What the words of people say of each leaf; where they say little more than that something
   // failed, `messages` (lines of logs that hold a known message) count for half. Never null.
   std::shared_ptr<const Likeness> Of(absl::string_view words, absl::string_view messages) const;
+  // The leaves that a text speaks for, the likeliest first, at most `most`.
+  std::vector<std::string> MostLike(absl::string_view text, std::size_t most) const;
 
  private:
   Likeness Weigh(absl::string_view words, absl::string_view messages) const;

@@ -165,14 +165,10 @@ ToolResult Counsel::SearchTaxonomy(const std::string& query) const {
   std::call_once(made_,
                  [this] { leaves_ = std::make_unique<const reasoner::LikenessIndex>(knowledge_); });
   const std::string words = CleanText(query, 2000);
-  const std::shared_ptr<const reasoner::Likeness> alike = leaves_->Of(words, "");
-  std::vector<std::pair<double, std::string>> best;
-  for (const auto& [label, like] : *alike) best.emplace_back(-like.weight, label);
-  std::sort(best.begin(), best.end());
   ToolResult shown;
   std::string text;
-  for (std::size_t i = 0; i < std::min(best.size(), kMostLeaves); ++i) {
-    const Label* const label = knowledge_.FindLabel(best[i].second);
+  for (const std::string& leaf : leaves_->MostLike(words, kMostLeaves)) {
+    const Label* const label = knowledge_.FindLabel(leaf);
     absl::StrAppend(&text, text.empty() ? "" : "\n", label->label(), ": ", label->title());
   }
   shown.set_text(text.empty() ? "Nothing in the taxonomy is like that; read_taxonomy without a "

@@ -190,8 +190,7 @@ std::string Investigator::Objection(const Opinion& opinion, const Look& look,
                                  [&](const Citation& each) { return Bears(each, label, look); });
   if (!bears) {
     return "nothing that it cites bears on that cause: neither a check or a message of it, nor "
-           "words "
-           "like those that tell of it";
+           "words like those that tell of it";
   }
   if (opinion.outcome == ModelVerdict::CONFIRMED) {
     const auto known = look.by_label.find(opinion.label);
@@ -226,13 +225,8 @@ absl::Status Investigator::CheckLabels(const Turn& turn) const {
     }
     const Label* const label = knowledge_.FindLabel(opinion.label);
     if (label != nullptr && knowledge::IsLeaf(*label)) continue;
-    const std::shared_ptr<const Likeness> alike =
-        leaves().Of(absl::StrCat(opinion.label, " ", opinion.text), "");
-    std::vector<std::pair<double, std::string>> best;
-    for (const auto& [name, like] : *alike) best.emplace_back(-like.weight, name);
-    std::sort(best.begin(), best.end());
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(best.size(), kAlike); ++i) names.push_back(best[i].second);
+    const std::vector<std::string> names =
+        leaves().MostLike(absl::StrCat(opinion.label, " ", opinion.text), kAlike);
     return absl::InvalidArgumentError(
         absl::StrCat("\"", CleanText(opinion.label, 80), "\" is not a root cause of the taxonomy",
                      names.empty() ? "" : absl::StrCat("; alike are ", absl::StrJoin(names, ", ")),

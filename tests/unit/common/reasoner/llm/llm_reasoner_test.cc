@@ -268,6 +268,7 @@ TEST(Investigation, MayNameEveryLeafAndIsToldWhereALabelIsNone) {
   Bench bench([&](const ChatRequest& request) -> std::string {
     if (++asked == 1) return Saying("NET.LINK", "open", "report", 1, "NCCL timeout");
     EXPECT_THAT(request.messages.back().content, HasSubstr("not a root cause of the taxonomy"));
+    EXPECT_THAT(request.messages.back().content, HasSubstr("; alike are NET.LINK.DOWN; with"));
     return Saying("GPU.MEMORY.PAGE", "open", "report", 1, "NCCL timeout");
   });
   const auto answer = bench.reasoner.Investigate(question, absl::InfiniteFuture());

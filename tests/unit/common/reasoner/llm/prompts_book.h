@@ -13,7 +13,8 @@
 namespace galen::reasoner::llm {
 
 // The prompts, prices and budgets that Galen ships, with a small taxonomy: GPU.MEMORY.ECC,
-// GPU.MEMORY.PAGE, NET.LINK.DOWN.
+// GPU.MEMORY.PAGE, NET.LINK.DOWN, and those of STORAGE: among three leaves no words make one of
+// them twice as likely as by chance.
 inline std::unique_ptr<const knowledge::Knowledge> PromptsBook(
     const std::function<void(knowledge::v1::KnowledgeBase&)>& change = {}) {
   std::vector<knowledge::Problem> problems;
@@ -34,6 +35,16 @@ inline std::unique_ptr<const knowledge::Knowledge> PromptsBook(
   add("NET", "", {"NET.LINK"});
   add("NET.LINK", "NET", {"NET.LINK.DOWN"});
   add("NET.LINK.DOWN", "NET.LINK", {});
+  knowledge::v1::Label& down = *base->mutable_labels(base->labels_size() - 1);
+  down.add_symptoms("the link of a port is down");
+  down.add_symptoms("a port lost its link");
+  std::vector<std::string> of_storage;
+  for (const char* what : {"MOUNT", "QUOTA", "INODES", "LATENCY", "LOCKS", "CACHE", "METADATA",
+                           "RAID", "NVME", "CHECKPOINT", "OBJECTS", "PERMISSION"}) {
+    of_storage.push_back(std::string("STORAGE.") + what);
+  }
+  add("STORAGE", "", of_storage);
+  for (const std::string& leaf : of_storage) add(leaf.c_str(), "STORAGE", {});
   if (change) change(*base);
   return std::make_unique<const knowledge::Knowledge>(*std::move(base));
 }
