@@ -81,12 +81,19 @@ TEST(Policy, ATenantsMethodsNameTheFieldThatSaysWhose) {
       EXPECT_FALSE(method->client_streaming()) << name << ": who looks at the later messages?";
       continue;
     }
-    // Methods that take no claim: what names a diagnosis there is only written down.
-    static const std::set<std::string> kOnlyWritten = {
-        "/galen.conclusion.v1.ConclusionService/Conclude",
-        // The replica that was called by others has held the claim against it.
-        "/galen.execution.v1.ExecutionService/RunShare"};
-    if (kOnlyWritten.count(name) > 0) continue;
+    // Methods that take no claim: their only callers are programs that have held the claim of the
+    // tenant against what they were called with, and name here what they took from there.
+    static const std::map<std::string, Role> kByWordOf = {
+        {"/galen.conclusion.v1.ConclusionService/Conclude", Role::kOrchestrator},
+        {"/galen.planning.v1.PlanningService/ProposeFromHistory", Role::kOrchestrator},
+        {"/galen.planning.v1.PlanningService/ProposeAtOnce", Role::kOrchestrator},
+        {"/galen.execution.v1.ExecutionService/RunShare", Role::kExecution}};
+    if (const auto known = kByWordOf.find(name); known != kByWordOf.end()) {
+      for (const Role role : AllRoles()) {
+        EXPECT_EQ(Allowed(role, name), role == known->second) << NameOf(role) << " " << name;
+      }
+      continue;
+    }
     for (const char* word : {"parent", "diagnosis", "tenant"}) {
       EXPECT_EQ(method->input_type()->FindFieldByName(word), nullptr)
           << name << ": has a field " << word << " and no tenant_field in the policy";
