@@ -28,10 +28,11 @@ class LookTest : public ::testing::Test {
     directory_.Write("b/logs/train.log", "step 1\nNCCL WARN timeout\nstep 2\n");
     directory_.Write("b/nodes/n1/commands.yaml",
                      "- {argv: [dmesg, --time-format, iso], exit: 0, stdout: c/1.txt}\n"
-                     "- {argv: [cat, x], exit: 0, stdout: ../../../secret.txt}\n");
+                     "- {argv: [cat, x], exit: 0, stdout: c/2.txt}\n");
     directory_.Write("b/nodes/n1/c/1.txt", "2025-05-01T10:00:00,000000+00:00 NVRM: Xid 79\n");
     directory_.Write("b/nodes/n1/rootfs/proc/meminfo", "MemTotal: 1 kB\n");
     const std::string rootfs = directory_.path() + "/b/nodes/n1/rootfs";
+    std::filesystem::create_symlink(secret_, directory_.path() + "/b/nodes/n1/c/2.txt");
     std::filesystem::create_symlink(secret_, rootfs + "/proc/link");
     std::filesystem::create_directory_symlink(directory_.path(), rootfs + "/up");
     request_.mutable_incident()->set_bundle(directory_.path() + "/b");
@@ -102,6 +103,18 @@ TEST_F(LookTest, OpensNothingByAnyOtherName) {
   EXPECT_THAT(Search("", "key of another").DebugString(), Not(HasSubstr("tenant")));
 }
 
+// A list that names a file outside its machine is not believed in anything; others are.
+TEST_F(LookTest, ReadsNothingByAListThatLeavesItsMachine) {
+  directory_.Write("b/nodes/n2/commands.yaml",
+                   "- {argv: [dmesg], exit: 0, stdout: c/1.txt}\n"
+                   "- {argv: [cat, x], exit: 0, stdout: ../../../secret.txt}\n");
+  directory_.Write("b/nodes/n2/c/1.txt", "a line\n");
+  EXPECT_THAT(Read("n2: dmesg").lines(), IsEmpty());
+  EXPECT_THAT(Read("n2: cat x").lines(), IsEmpty());
+  EXPECT_EQ(Read("n1: dmesg --time-format iso").lines_size(), 1);
+  EXPECT_THAT(Search("", "key of another").DebugString(), Not(HasSubstr("tenant")));
+}
+
 TEST_F(LookTest, SearchesEverythingThatIsListedAndWhatChecksSaid) {
   const galen::v1::ToolResult found = Search("", "TIMEOUT");
   std::vector<std::string> artefacts;
@@ -133,8 +146,9 @@ TEST_F(LookTest, RefusesCallsThatReadNoArtefact) {
 
 TEST_F(LookTest, ReadsNoBundleOutsideOfItsRoots) {
   request_.add_calls()->mutable_list_artefacts();
-  EXPECT_THAT(Look(request_, {directory_.path() + "/other"}, clock_, absl::Now() + absl::Minutes(1)),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("--log_root")));
+  EXPECT_THAT(
+      Look(request_, {directory_.path() + "/other"}, clock_, absl::Now() + absl::Minutes(1)),
+      StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("--log_root")));
 }
 
 }  // namespace
