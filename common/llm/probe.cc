@@ -197,10 +197,9 @@ class Prober {
       probed.state = StateOf(answer.status());
       probed.detail = Said(answer.status());
     } else {
-      const bool used =
-          answer->tool_uses.size() == 1 && answer->tool_uses[0].name == "show_check" &&
-          Json::parse(answer->tool_uses[0].arguments, nullptr, /*allow_exceptions=*/false)
-              .is_object();
+      const bool used = answer->tool_uses.size() == 1 &&
+                        answer->tool_uses[0].name == "show_check" &&
+                        ParseJson(answer->tool_uses[0].arguments).is_object();
       probed.state = used ? State::kYes : State::kNo;
       probed.detail = used ? (endpoint_.tools ? "used" : "tools: openai would work, too")
                            : "not used; investigations take JSON turns (tools: json)";
