@@ -57,7 +57,7 @@ TEST(Prompts, ASoundOneHasNoProblems) {
 
 TEST(Prompts, WhatIsWrongWithOneIsTold) {
   EXPECT_THAT(TextsOf(Prompt("presume", "Of {{choices}}")),
-              ElementsAre(HasSubstr("prompt rank lacks {{draft}}")));
+              ElementsAre(HasSubstr("prompt presume lacks {{draft}}")));
   EXPECT_THAT(TextsOf(Prompt("presume", "{{choices}} {{draft}} {{draft}}")),
               ElementsAre(HasSubstr("more than once {{draft}}")));
   EXPECT_THAT(TextsOf(Prompt("presume", "{{choices}} {{draft}} {{key}}")),
@@ -65,9 +65,9 @@ TEST(Prompts, WhatIsWrongWithOneIsTold) {
   EXPECT_THAT(TextsOf(Prompt("presume", "{{choices}} {{draft}} {{key")),
               ElementsAre(HasSubstr("which nothing fills in")));
   EXPECT_THAT(TextsOf(Prompt("presume", "{{choices}} {{draft}}", "0")),
-              ElementsAre(HasSubstr("prompt rank has no version")));
-  EXPECT_THAT(TextsOf("prompts:\n  - {name: rank, text: '{{choices}} {{draft}}'}\n"),
-              ElementsAre(HasSubstr("prompt rank has no version")));
+              ElementsAre(HasSubstr("prompt presume has no version")));
+  EXPECT_THAT(TextsOf("prompts:\n  - {name: presume, text: '{{choices}} {{draft}}'}\n"),
+              ElementsAre(HasSubstr("prompt presume has no version")));
   EXPECT_THAT(TextsOf(Prompt("orank", "x")),
               ElementsAre(HasSubstr("prompt orank is one that nothing asks")));
   EXPECT_THAT(TextsOf(Prompt("presume", std::string(17 * 1024, 'x') + "{{choices}} {{draft}}")),

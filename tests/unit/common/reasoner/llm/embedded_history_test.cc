@@ -239,11 +239,14 @@ TEST_F(EmbeddedHistoryTest, SpendsNothingBeyondTheBudget) {
   const EmbeddedHistory history(*book_, EmbeddingOf(*client));
   ASSERT_TRUE(Search(history).has_value());
   const std::size_t before = endpoint.requests().size();
-  spending_.mutable_diagnosis()->set_calls(6);
+  for (const knowledge::v1::LlmBudget& budget : book_->base().llm_budgets()) {
+    if (budget.scope() == "diagnosis") spending_.mutable_diagnosis()->set_calls(budget.calls());
+  }
+  ASSERT_GT(spending_.diagnosis().calls(), 0);
   EXPECT_FALSE(Search(history, "one question too many").has_value());
   EXPECT_EQ(account_.fallback(), Reasoned::BUDGET_SPENT);
   spending_.Clear();
-  spending_.set_failures(1);  // the endpoint failed this diagnosis: one time limit is enough
+  spending_.set_failures(spending::kMostFailures);  // more time limits than that nobody waits for
   EXPECT_FALSE(Search(history, "one question too many").has_value());
   EXPECT_EQ(account_.fallback(), Reasoned::GAVE_UP);
   EXPECT_THAT(endpoint.requests(), SizeIs(before));
