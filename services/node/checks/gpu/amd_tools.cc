@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/json_access.h"
+#include "common/base/json_prune.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
 #include "services/node/checks/gpu/amd_state.h"
@@ -365,7 +366,7 @@ absl::StatusOr<GpuState> ParseAmdSmi(absl::string_view output) {
   const std::size_t begin = output.find_first_of("[{");
   if (begin == absl::string_view::npos) return NoJson("amd-smi");
   output.remove_prefix(begin);
-  const json root = ParseJson(output);
+  const json root = ParseJson(PrunedJson(output));
   if (root.is_discarded()) return NoJson("amd-smi");
   // A list of GPUs, since ROCm 7 within an object.
   std::vector<const json*> entries;
@@ -410,7 +411,7 @@ absl::StatusOr<GpuState> ParseRocmSmi(absl::string_view output) {
   const std::size_t begin = output.find('{');
   if (begin == absl::string_view::npos) return NoJson("rocm-smi");
   output.remove_prefix(begin);
-  const json root = ParseJson(output);
+  const json root = ParseJson(PrunedJson(output));
   if (root.is_discarded() || !root.is_object()) return NoJson("rocm-smi");
   GpuState state;
   state.source = "rocm-smi";

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/json_access.h"
+#include "common/base/json_prune.h"
 
 namespace galen {
 namespace {
@@ -47,6 +48,22 @@ TEST(ParseJson, GivesNothingOfWhatDoesNotKeepToItsLimits) {
   // As captured output that takes a gigabyte of a parser which begins to read it.
   EXPECT_TRUE(ParseJson(std::string(8 << 20, '[')).is_discarded());
   EXPECT_TRUE(ParseJson<nlohmann::ordered_json>(R"({"b":1,"a":2})").is_object());
+}
+
+TEST(PrunedJson, HasNullForWhatIsDeepAndKeepsTheRest) {
+  EXPECT_EQ(PrunedJson(R"([{"a":{"b":[1,"]"]},"c":2},[[3]],4])", 2),
+            R"([{"a":null,"c":2},[null],4])");
+  EXPECT_EQ(PrunedJson(R"([{"a":"[[{\"[","b":[]}])", 2), R"([{"a":"[[{\"[","b":null}])");
+  EXPECT_EQ(PrunedJson(R"([{"a":1}])", 2), R"([{"a":1}])");
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_EQ(ParseJson(PrunedJson("[" + deep + ",7]")).back(), 7);
+}
+
+TEST(PrunedJson, MakesNoJsonOfWhatIsNone) {
+  for (const std::string& text : {std::string(8 << 20, '['), std::string(1000, '['),
+                                  std::string("[1]]"), std::string("]["), std::string("[\"\\")}) {
+    EXPECT_TRUE(ParseJson(PrunedJson(text)).is_discarded());
+  }
 }
 
 }  // namespace

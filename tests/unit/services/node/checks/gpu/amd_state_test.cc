@@ -424,14 +424,16 @@ TEST(AmdSmi, WhatIsNoJsonOfItIsDataLossAndNoCrash) {
   }
 }
 
-TEST(AmdSmi, DepthIsBounded) {
+TEST(AmdSmi, DeepValuesCostNothingOfTheOthers) {
   std::string deep = "[{\"gpu\": 0, \"usage\": {}, \"ecc\": ";
   for (int i = 0; i < 100000; ++i) deep += "{\"value\":";
   deep += "1";
   for (int i = 0; i < 100000; ++i) deep += "}";
-  deep += "}]";
+  deep += "}, {\"gpu\": 1, \"bdf\": \"0000:03:00.0\"}]";
   const auto state = ParseAmdSmi(deep);
-  EXPECT_TRUE(state.ok()) << state.status();
+  ASSERT_TRUE(state.ok()) << state.status();
+  ASSERT_EQ(state->gpus.size(), 2u);
+  EXPECT_EQ(state->gpus[1].pci_address, "0000:03:00.0");
 }
 
 TEST(Amd, ANodeWithoutItIsToldApartFromOneOfWhichNothingIsKnown) {
