@@ -69,8 +69,9 @@ absl::StatusOr<std::string> ReadPlace(const FileDescriptor& place, const std::st
 }
 
 // Whether the last glob of this thread met a directory that it may not read: glob(3) passes over it
-// as if it were empty.
-thread_local bool hidden_from_glob = false;
+// as if it were empty. Aligned, because in a program without another thread-local variable a linker
+// may put a lone byte on the page before the read-only data, and the program then does not start.
+alignas(8) thread_local bool hidden_from_glob = false;
 int NoteHidden(const char* /*directory*/, int error) {
   hidden_from_glob = hidden_from_glob || error == EACCES || error == EPERM;
   return 0;
