@@ -137,6 +137,10 @@ struct Client final : http::Exchange {
     std::unique_lock lock(mu);
     changed.wait(lock, [this] { return done; });
   }
+  int Status() {
+    Await();
+    return answer.status;
+  }
   json Message() {
     Await();
     return json::parse(answer.body);
@@ -231,7 +235,7 @@ TEST_F(McpTest, SpeaksBothErasOnOneEndpoint) {
   EXPECT_EQ(legacy["serverInfo"]["name"], "galen");
   const auto initialized = Post(R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
                                 {{"MCP-Protocol-Version", "2025-11-25"}});
-  EXPECT_EQ(initialized->answer.status, 202);
+  EXPECT_EQ(initialized->Status(), 202);
   EXPECT_EQ(initialized->answer.body, "");
   EXPECT_EQ(Legacy("ping")->Message()["result"], json::object());
 }
@@ -379,7 +383,7 @@ TEST_F(McpTest, ACredentialThatIsNotGoodIsRefusedAsHttpDoes) {
       R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_diagnosis","arguments":{"name":"tenants/acme/diagnoses/d1"}}})",
       {{"MCP-Protocol-Version", "2025-11-25"}, {"Authorization", "Bearer bad"}});
   client->Await();
-  EXPECT_EQ(client->answer.status, 401);
+  EXPECT_EQ(client->Status(), 401);
 }
 
 TEST_F(McpTest, WrongArgumentsReachNobody) {
@@ -472,7 +476,7 @@ TEST_F(McpTest, WhatIsNoMessageIsRefused) {
   for (const auto& wrong : kCases) {
     const auto client = Post(wrong.body, {{"MCP-Protocol-Version", "2025-11-25"}});
     EXPECT_EQ(client->Message()["error"]["code"], wrong.code) << wrong.body.substr(0, 80);
-    EXPECT_EQ(client->answer.status, 400);
+    EXPECT_EQ(client->Status(), 400);
   }
 }
 
@@ -493,21 +497,21 @@ TEST_F(McpTest, HeadersAndBodyMustAgree) {
   const auto old = Post(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})",
                         {{"MCP-Protocol-Version", "2024-01-01"}});
   EXPECT_EQ(old->Message()["error"]["code"], kUnsupportedVersion);
-  EXPECT_EQ(Modern("resources/list")->answer.status, 404);
+  EXPECT_EQ(Modern("resources/list")->Status(), 404);
 }
 
 TEST_F(McpTest, APageOfAnotherSiteIsRefused) {
   const auto evil =
       Post(R"({"jsonrpc":"2.0","id":1,"method":"ping"})", {{"Origin", "https://evil.example"}});
-  EXPECT_EQ(evil->answer.status, 403);
+  EXPECT_EQ(evil->Status(), 403);
   const auto good =
       Post(R"({"jsonrpc":"2.0","id":1,"method":"ping"})", {{"Origin", "https://ops.example.com"}});
-  EXPECT_EQ(good->answer.status, 200);
+  EXPECT_EQ(good->Status(), 200);
   http::Request get;
   get.method = "GET";
   const auto client = std::make_shared<Client>();
   mcp_.Handle(std::move(get), client);
-  EXPECT_EQ(client->answer.status, 405);
+  EXPECT_EQ(client->Status(), 405);
 }
 
 TEST_F(McpTest, OfStrangersLittleIsReadAndOfWrongCredentialsNothing) {
