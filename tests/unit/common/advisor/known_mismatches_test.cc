@@ -169,7 +169,7 @@ TEST(KnownMismatches, SayWhatIsWrongWithARule) {
                 "'], check: c, advice: d, source: s}\n");
   };
   EXPECT_THAT(parse("needs acme"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("may need")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"acme\" is not a need")));
   EXPECT_THAT(parse("version nccl 2.19"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("write >=2.19,<2.19.4")));
   EXPECT_THAT(parse("moon is full"),

@@ -235,7 +235,8 @@ TEST_F(ProposalStoreTest, AnEditTakesThePlaceOfTheProposalUnlessItIsNone) {
 
 TEST_F(ProposalStoreTest, AnIdNeverLeavesTheFolder) {
   for (const char* id : {"../x", "a/b", "", ".hidden", "UPPER", "a b"}) {
-    EXPECT_THAT(store_.Find(id), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no id")));
+    EXPECT_THAT(store_.Find(id),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not an id")));
   }
   EXPECT_THAT(store_.Find("none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none waits")));
 }

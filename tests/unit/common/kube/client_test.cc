@@ -254,9 +254,10 @@ TEST(ClientListTest, RefusesWhatIsNoListOrMoreThanItHolds) {
   const auto none = list(Json::parse(R"({"metadata": {"resourceVersion": "1"}, "items": null})"));
   ASSERT_THAT(none, IsOk());
   EXPECT_THAT(none->items, IsEmpty());
-  EXPECT_THAT(list({{"kind", "Node"}}), StatusIs(Code::kDataLoss, HasSubstr("no list")));
-  EXPECT_THAT(list({{"items", 3}}), StatusIs(Code::kDataLoss, HasSubstr("no list")));
-  EXPECT_THAT(list({{"items", {1, 2}}}), StatusIs(Code::kDataLoss, HasSubstr("no JSON object")));
+  EXPECT_THAT(list({{"kind", "Node"}}), StatusIs(Code::kDataLoss, HasSubstr("is not a list")));
+  EXPECT_THAT(list({{"items", 3}}), StatusIs(Code::kDataLoss, HasSubstr("is not a list")));
+  EXPECT_THAT(list({{"items", {1, 2}}}),
+              StatusIs(Code::kDataLoss, HasSubstr("is not a JSON object")));
   EXPECT_THAT(list(Page({"a", "b", "c", "d"}, "1")),
               StatusIs(Code::kResourceExhausted, HasSubstr("more than 3 objects")));
   EXPECT_THAT(list(Page({std::string(1100, 'a')}, "1")),

@@ -169,8 +169,9 @@ TEST(WatchTest, LeavesAConnectionThatTalksNonsenseOrALineWithoutEnd) {
              Watched(Line("ADDED", Node("a", 11)))});
   play.Run([](Options& options) { options.most_event_bytes = 1000; });
   EXPECT_THAT(play.told, ElementsAre("+a"));
-  EXPECT_THAT(play.troubles, ElementsAre(StatusIs(Code::kDataLoss, HasSubstr("no JSON object")),
-                                         StatusIs(Code::kDataLoss, HasSubstr("1000 bytes"))));
+  EXPECT_THAT(play.troubles,
+              ElementsAre(StatusIs(Code::kDataLoss, HasSubstr("is not a JSON object")),
+                          StatusIs(Code::kDataLoss, HasSubstr("1000 bytes"))));
 }
 
 TEST(WatchTest, ApplyingItsChangesGivesWhatTheServerHas) {

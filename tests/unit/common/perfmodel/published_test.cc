@@ -64,10 +64,10 @@ TEST(Table, WhatIsWrongIsToldByFileAndLine) {
   };
   for (const Case& one : {
            Case{"  - {gpu: L40S, resource: memory, gb_s: 700}", "needs id"},
-           Case{"  - {id: a, gpu: TPU, resource: memory, gb_s: 7}", "TPU is no model"},
+           Case{"  - {id: a, gpu: TPU, resource: memory, gb_s: 7}", "TPU is not a model"},
            Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: -7}", "no positive number"},
            Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: nan}", "no positive number"},
-           Case{"  - {id: a, gpu: L40S, resource: soul, gb_s: 7}", "is no rate"},
+           Case{"  - {id: a, gpu: L40S, resource: soul, gb_s: 7}", "is not a rate"},
            Case{"  - {id: a, gpu: L40S, resource: memory}", "says nothing measured"},
            Case{"  - {id: a, gpu: L40S, resource: compute, tflops: 7}", "needs precision"},
            Case{"  - {id: a, gpu: L40S, colour: red}", "colour: unknown"},
