@@ -243,7 +243,6 @@ void ApplyConcluded(State& state, const v1::Concluded& concluded) {
                         : v1::Diagnosis::AWAITING_FEEDBACK;
 }
 
-
 void ApplyCallFailed(State& state, const v1::CallFailed& failed, absl::Time at) {
   CallRecord& call = state.round.calls[failed.call()];
   call.attempts = failed.attempt();

@@ -222,8 +222,8 @@ class Reading {
     const absl::StatusOr<std::unique_ptr<logs::LogReader>> reader = Open(*path);
     if (!reader.ok()) return;
     Source source = SourceOf(capture.log);
-    source.name =
-        absl::StrCat(prefix_, CleanText(capture.name, 128), " of ", CleanText(capture.log.node(), 256));
+    source.name = absl::StrCat(prefix_, CleanText(capture.name, 128), " of ",
+                               CleanText(capture.log.node(), 256));
     source.capture = true;
     ReadFile(**reader, source);
   }
