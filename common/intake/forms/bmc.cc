@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "common/base/json_access.h"
 #include "common/base/re2_piece.h"
 #include "common/intake/forms/converters.h"
 #include "common/intake/forms/pasted.h"
@@ -104,11 +105,7 @@ std::string TextOfKey(const nlohmann::json& object, const char* name) {
 }
 
 void ReadRedfish(absl::string_view text, std::vector<BmcEntry>* entries) {
-  const auto shallow = [](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-    return depth <= kMostBmcDepth;
-  };
-  const nlohmann::json root =
-      nlohmann::json::parse(text.begin(), text.end(), shallow, /*allow_exceptions=*/false);
+  const nlohmann::json root = ParseJson(text, {.depth = kMostBmcDepth});
   const auto add = [&](const nlohmann::json& object) {
     if (!object.is_object() || entries->size() == kMostBmcEntries) return;
     BmcEntry entry;
