@@ -1,7 +1,5 @@
 #include "services/execution/check_runner.h"
 
-#include <google/protobuf/util/time_util.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -13,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
-#include "common/digest/sha256.h"
 #include "common/security/identity.h"
 #include "services/execution/ask_nodes.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/pair_sweep.h"
 #include "services/execution/times.h"
+#include "services/execution/variant.h"
 
 namespace galen::execution {
 namespace {
@@ -28,7 +26,6 @@ constexpr char kTelemetry[] = "telemetry";
 constexpr char kHistory[] = "history";
 
 using galen::v1::CheckResult;
-using google::protobuf::util::TimeUtil;
 
 absl::Duration DurationOf(const google::protobuf::Duration& duration) {
   return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
@@ -49,33 +46,6 @@ std::set<std::string> OfKind(const knowledge::Knowledge& knowledge,
     if (spec != nullptr && spec->kind() == kind) of_kind.insert(check);
   }
   return of_kind;
-}
-
-// What makes two calls answer differently, beside the node and a check's own parameters. A digest,
-// as a caller may name ten thousand nodes to compare with, and each kept result has this in its
-// key.
-std::string VariantOf(const v1::RunChecksRequest& request) {
-  std::string variant =
-      absl::StrCat(request.bundle(), "\n", TimeUtil::ToString(request.start_time()), "\n",
-                   TimeUtil::ToString(request.end_time()), "\n", request.allow_intrusive(),
-                   request.allow_busy(), "\n", request.look());
-  if (request.has_baseline()) {
-    absl::StrAppend(&variant, "\n", request.baseline().ShortDebugString());
-  }
-  return Sha256Hex(variant);
-}
-
-// And with the parameters of this check.
-std::string VariantOf(const std::string& of_call, const v1::RunChecksRequest& request,
-                      const std::string& check) {
-  std::string variant = of_call;
-  for (const galen::v1::CheckParameters& parameters : request.parameters()) {
-    if (parameters.check() != check) continue;
-    const std::map<std::string, std::string> values(parameters.values().begin(),
-                                                    parameters.values().end());
-    for (const auto& [name, value] : values) absl::StrAppend(&variant, "\n", name, "=", value);
-  }
-  return Sha256Hex(variant);
 }
 
 }  // namespace

@@ -128,11 +128,11 @@ class CheckRunner {
                                             const v1::RunChecksRequest& request,
                                             const std::set<std::string>& checks,
                                             const std::vector<std::string>& nodes);
-  // Tells `fan_out` what the cache knows; gives the checks that it does not know.
   // Lets what is compared be compared with what other nodes of the diagnosis answered before.
   void AddPeers(const knowledge::Knowledge& book, const std::string& diagnosis,
                 const std::set<std::string>& nodes, const std::set<std::string>& checks,
                 const std::map<std::string, std::string>& variants, FanOut& fan_out) const;
+  // Tells `fan_out` what the cache knows; gives the checks that it does not know.
   std::set<std::string> FromCache(const std::string& diagnosis, const std::string& node,
                                   const std::set<std::string>& checks,
                                   const std::map<std::string, std::string>& variants,
