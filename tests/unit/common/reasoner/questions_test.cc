@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cases.h"
@@ -119,12 +120,19 @@ TEST(Questions, WithoutAMachineAskForAnyOfTheJob) {
 }
 
 TEST(Questions, OneCommandThatServesManyChecksIsOneQuestion) {
-  Book made = Rivals();
-  made.Check("third", "bad", "bool", Rule::EQ, "true").Reads("third", "show right");
-  made.Leaf("MAIN.SUB.THIRD").Confirm("third", "bad", Rule::EQ, "true").AsState();
+  Book made;
+  for (const auto& [check, leaf] :
+       {std::pair("left", "MAIN.SUB.LEFT"), std::pair("right", "MAIN.SUB.RIGHT"),
+        std::pair("third", "MAIN.SUB.THIRD")}) {
+    made.Check(check, "bad", "bool", Rule::EQ, "true");
+    made.Leaf(leaf).Confirm(check, "bad", Rule::EQ, "true").AsState();
+    made.Refute(check, "bad", Rule::EQ, "false");
+  }
+  made.Reads("left", "show left").Reads("right", "show right").Reads("third", "show right");
   const auto book = made.Make();
-  Scene scene = Open(book);
-  scene.Skipped("third");
+  Scene scene(book);
+  scene.Skipped("left").Skipped("right").Skipped("third");
+  scene.Read("m", {"MAIN.SUB.LEFT", "MAIN.SUB.RIGHT"}, galen::v1::DECISIVE);
   scene.Read("n", {"MAIN.SUB.THIRD"}, galen::v1::DECISIVE, "another line", 9);
   const v1::ExploreAnswer answer = Ask(book, scene);
   int asked = 0;
