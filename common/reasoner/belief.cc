@@ -334,6 +334,23 @@ double WithoutWords(const Belief& belief) {
   return Sum(others);
 }
 
+// One state that a check saw, and nothing else that is worth a word: however rare it is, it may
+// have nothing to do with the incident. A defining fact, an event and a message of a log are no
+// states.
+bool IsLoneState(const Belief& belief) {
+  const Observation* lone = nullptr;
+  for (const Observation& each : belief.observations) {
+    if (each.weight < kWorthAWord) continue;
+    if (lone != nullptr) return false;
+    lone = &each;
+  }
+  if (lone == nullptr || lone->signal != nullptr || lone->like != nullptr) return false;
+  const bool is_event =
+      std::any_of(lone->entry.findings.begin(), lone->entry.findings.end(),
+                  [](const Finding* finding) { return finding->has_event_value(); });
+  return !is_event && lone->entry.rule != nullptr && !lone->entry.rule->defining();
+}
+
 // Does one sign of the machine or a log speak for both?
 bool ShareASign(const Belief& a, const Belief& b) {
   return std::any_of(a.observations.begin(), a.observations.end(), [&](const Observation& own) {
@@ -367,15 +384,24 @@ double Against(const Case& the_case, const Belief& belief) {
   return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
 }
 
-// What the words take from a leaf that they make less likely.
-double Unlike(const Case& the_case, const Label& leaf) {
-  const auto like = the_case.alike.find(leaf.label());
-  return like == the_case.alike.end() ? 0 : kOfUnlike * std::min(0.0, like->second.weight);
+// The fault itself was seen.
+bool HasDefining(const Belief& belief) {
+  return std::any_of(belief.observations.begin(), belief.observations.end(),
+                     [](const Observation& each) {
+                       return each.entry.rule != nullptr && each.entry.rule->defining();
+                     });
+}
+
+// Words take this from a leaf that they make less likely, but nothing where the fault was seen.
+double Unlike(const Case& the_case, const Belief& belief) {
+  const auto like = the_case.alike.find(belief.leaf->label());
+  if (like == the_case.alike.end() || HasDefining(belief)) return 0;
+  return kOfUnlike * std::min(0.0, like->second.weight);
 }
 
 double LogOdds(const Case& the_case, const Belief& belief) {
   return Prior(*belief.leaf) - kNoneOfThese + Sum(belief.observations) + Against(the_case, belief) +
-         Unlike(the_case, *belief.leaf);
+         Unlike(the_case, belief);
 }
 
 // The log-odds of a second cause, once `causes` are known to be there. Observations that they
@@ -394,11 +420,7 @@ double LogOddsBeside(const Case& the_case, const Belief& belief,
                          });
     });
   });
-  const bool is_seen =
-      std::any_of(rest.observations.begin(), rest.observations.end(), [](const Observation& each) {
-        return each.entry.rule != nullptr && each.entry.rule->defining();
-      });
-  return LogOdds(the_case, rest) + (is_seen ? 0 : kSecond);
+  return LogOdds(the_case, rest) + (HasDefining(rest) ? 0 : kSecond);
 }
 
 }  // namespace
@@ -562,7 +584,7 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
 // sign speaks for.
 bool Beliefs::IsProvenBy(const Label& leaf, double probability) const {
   const Belief& own = Of(leaf);
-  if (WithoutWords(own) < kLeastWithoutWords) return false;
+  if (WithoutWords(own) < kLeastWithoutWords || IsLoneState(own)) return false;
   const double words = Sum(own.observations) - WithoutWords(own);
   const double odds_of_proof = probability * std::exp(-std::max(words - kMostOfWords, 0.0));
   if (odds_of_proof < kProven * (odds_of_proof + 1 - probability)) return false;

@@ -58,7 +58,9 @@ TEST(Judge, AStateThatOtherIncidentsShowConvictsOnlyBesideAMessageOfItsOwn) {
   EXPECT_LT(OfAState(15, {}).probability(), 0.1);
   EXPECT_EQ(OfAState(15, {galen::v1::STRONG}).outcome(), Verdict::INCONCLUSIVE);
   EXPECT_EQ(OfAState(15, {galen::v1::DECISIVE}).outcome(), Verdict::CONFIRMED);
-  EXPECT_EQ(OfAState(0, {}).outcome(), Verdict::CONFIRMED);
+  EXPECT_EQ(OfAState(0, {}).outcome(), Verdict::INCONCLUSIVE);
+  EXPECT_GT(OfAState(0, {}).probability(), 0.8);
+  EXPECT_EQ(OfAState(0, {galen::v1::STRONG}).outcome(), Verdict::CONFIRMED);
   EXPECT_THAT(OfAState(15, {}).reasons(0).text(),
               HasSubstr("15 of 150 incidents with another cause show it as well"));
 }
