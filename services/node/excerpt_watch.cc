@@ -78,10 +78,4 @@ bool ExcerptWatch::TellsSomething(absl::string_view text) {
   return filled && control * 20 <= text.size();
 }
 
-bool ExcerptWatch::IsCut(absl::string_view output) {
-  // A document may end with its last sign.
-  return !output.empty() &&
-         absl::string_view("\n}]>").find(output.back()) == absl::string_view::npos;
-}
-
 }  // namespace galen::node

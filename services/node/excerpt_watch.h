@@ -12,11 +12,12 @@
 #include "common/host/host.h"
 #include "common/knowledge/make_result.h"
 #include "galen/v1/evidence.pb.h"
+#include "services/node/cut.h"
 
 namespace galen::node {
 
 // A host that notes whether anything that was read of it is an excerpt, and whether anything told
-// something at all. An output that was captured and ends within a line is cut. Thread-safe.
+// something at all. What was captured and ends within a line is cut. Thread-safe.
 class ExcerptWatch final : public host::Host {
  public:
   // `host` must outlive this.
@@ -40,7 +41,10 @@ class ExcerptWatch final : public host::Host {
   }
   absl::StatusOr<std::string> ReadFile(absl::string_view path, host::View view) const override {
     absl::StatusOr<std::string> content = host_.ReadFile(path, view);
-    if (content.ok()) Note(*content);
+    if (content.ok()) {
+      if (!live() && IsCutFile(path, *content)) saw_excerpt_.store(true);
+      Note(*content);
+    }
     return content;
   }
   absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
@@ -82,7 +86,6 @@ class ExcerptWatch final : public host::Host {
   }
 
   static bool TellsSomething(absl::string_view text);
-  static bool IsCut(absl::string_view output);
 
   const host::Host& host_;
   mutable std::atomic<bool> saw_excerpt_ = false;

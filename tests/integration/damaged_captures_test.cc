@@ -135,18 +135,21 @@ TEST(DamagedCaptures, AreNoSignOfHealth) {
       {"blank", [](const std::string&) { return std::string(" \n\n"); }},
       {"half",
        [](const std::string& text) {
-         // Within a line, as a copy that was cut ends.
+         // Within a line, as a copy that was cut ends: nothing tells of a cut between two lines.
          std::string half = text.substr(0, text.size() / 2);
          while (!half.empty() && (half.back() == '\n' || half.back() == '}' || half.back() == ']' ||
-                                  half.back() == '>')) {
+                                  half.back() == '>' || text[half.size()] == '\n')) {
            half.pop_back();
          }
          return half;
        }},
       {"data", RandomBytes},
   };
+  // It reads no content: that the directory of channels is absent is in the list of what was
+  // captured, which none of these damages touches.
+  const std::set<std::string> absent = {"system.imex_channel"};
   for (const auto& [name, damage] : damages) {
-    EXPECT_THAT(Passing(bundles, DamagedHosts(damage)), ::testing::IsEmpty()) << name;
+    EXPECT_THAT(Passing(bundles, DamagedHosts(damage)), ::testing::IsSubsetOf(absent)) << name;
   }
 }
 

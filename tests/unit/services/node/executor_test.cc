@@ -237,6 +237,9 @@ TEST_F(NodeExecutorTest, ACheckThatASiteDeclaresIsThereOnceItsKnowledgeIsInUse) 
   EXPECT_EQ(Run({"t.extract"}, executor).at("t.extract").status(), CheckResult::SKIPPED);
   executor.Use(TestKnowledge());
   EXPECT_EQ(Run({"t.extract"}, executor).at("t.extract").status(), CheckResult::PASS);
+  // A file that was cut within a line.
+  host_->AddFile("/etc/site", "level=7\nna");
+  EXPECT_EQ(Run({"t.extract"}, executor).at("t.extract").status(), CheckResult::SKIPPED);
 }
 
 TEST_F(NodeExecutorTest, ACheckThatWasTakenOutStillRunsForADiagnosisThatBeganBefore) {
@@ -275,6 +278,9 @@ TEST_F(NodeExecutorTest, AToolThatIsMissingOrWasNotCapturedSkipsAndNeverPasses) 
   host_->AddCommand("tool", "fine\nand wel");
   EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
   host_->AddCommand("tool", "fine\n");
+  EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::PASS);
+  // Only its last newline is missing.
+  host_->AddCommand("tool", "gpu 0: fine\ngpu 1: fine");
   EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::PASS);
 }
 
