@@ -224,8 +224,12 @@ TEST_F(ApiTest, ACustomerNamesNoFileOfTheServer) {
 }
 
 TEST_F(ApiTest, ACustomerIsNotShownWhatConcernsTheProvider) {
-  galen::v1::Device& device =
-      *upstream_.response.add_check_results()->add_findings()->mutable_subject();
+  knowledge::v1::KnowledgeBase base;
+  base.add_checks()->set_name("gpu.ecc");
+  audience_.Use(base);
+  galen::v1::CheckResult& result = *upstream_.response.add_check_results();
+  result.set_check("gpu.ecc");
+  galen::v1::Device& device = *result.add_findings()->mutable_subject();
   device.set_device("gpu:1");
   device.set_serial("1652921000001");
   EXPECT_FALSE(absl::StrContains(Ask("GET", kOne).body, "1652921000001"));

@@ -259,7 +259,7 @@ TEST(Bodies, AreNotReadOfWhoIsRefusedAtTheHead) {
 TEST(Bodies, OfStrangersLeaveRoomForThoseWhoAreKnown) {
   Knowing handler;
   const auto server = Server::Start({.address = "127.0.0.1:0",
-                                     .max_bodies_bytes = 4000,
+                                     .max_bodies_bytes = 6000,
                                      .max_payer_bytes = 2000,
                                      .max_unknown_bytes = 1000},
                                     handler)

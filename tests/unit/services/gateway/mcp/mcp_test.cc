@@ -231,6 +231,7 @@ TEST_F(McpTest, SpeaksBothErasOnOneEndpoint) {
   EXPECT_EQ(legacy["serverInfo"]["name"], "galen");
   const auto initialized = Post(R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
                                 {{"MCP-Protocol-Version", "2025-11-25"}});
+  initialized->Await();
   EXPECT_EQ(initialized->answer.status, 202);
   EXPECT_EQ(initialized->answer.body, "");
   EXPECT_EQ(Legacy("ping")->Message()["result"], json::object());
@@ -493,7 +494,9 @@ TEST_F(McpTest, HeadersAndBodyMustAgree) {
   const auto old = Post(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})",
                         {{"MCP-Protocol-Version", "2024-01-01"}});
   EXPECT_EQ(old->Message()["error"]["code"], kUnsupportedVersion);
-  EXPECT_EQ(Modern("resources/list")->answer.status, 404);
+  const auto unknown = Modern("resources/list");
+  unknown->Await();
+  EXPECT_EQ(unknown->answer.status, 404);
 }
 
 TEST_F(McpTest, APageOfAnotherSiteIsRefused) {
@@ -502,6 +505,7 @@ TEST_F(McpTest, APageOfAnotherSiteIsRefused) {
   EXPECT_EQ(evil->answer.status, 403);
   const auto good =
       Post(R"({"jsonrpc":"2.0","id":1,"method":"ping"})", {{"Origin", "https://ops.example.com"}});
+  good->Await();
   EXPECT_EQ(good->answer.status, 200);
   http::Request get;
   get.method = "GET";

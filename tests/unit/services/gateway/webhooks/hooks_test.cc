@@ -232,6 +232,7 @@ TEST_F(HooksTest, WhatIsAboutATicketOfOursIsHeardAndOpensNothing) {
 
 std::string Firing(int number) {
   json alert = json::parse(kFiring);
+  alert["groupKey"] = absl::StrCat("g", number);
   alert["alerts"] = json::array({alert["alerts"][0]});
   alert["alerts"][0]["fingerprint"] = absl::StrCat("f", number);
   alert["alerts"][0]["labels"]["alertname"] = absl::StrCat("A", number);
