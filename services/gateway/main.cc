@@ -100,6 +100,7 @@ ABSL_FLAG(double, requests_per_second, 50, "Requests of one tenant, on average."
 ABSL_FLAG(double, requests_burst, 200, "Requests of one tenant at once.");
 ABSL_FLAG(double, diagnoses_per_second, 2, "Diagnoses that one tenant starts, on average.");
 ABSL_FLAG(double, diagnoses_burst, 50, "Diagnoses that one tenant starts at once.");
+ABSL_FLAG(int, streams_per_key, 256, "Streams of events that one key has open at a time.");
 ABSL_FLAG(double, diagnoses_per_day, 0,
           "Quota of diagnoses that one tenant may start in a day; it refills evenly. 0: no quota.");
 ABSL_FLAG(std::string, oidc, "",
@@ -364,6 +365,10 @@ absl::Status Serve() {
   using Causes = std::set<std::string, std::less<>>;
   Current<Causes> causes{std::shared_ptr<const Causes>()};
   Api::Options api_options;
+  api_options.streams_per_key = absl::GetFlag(FLAGS_streams_per_key);
+  if (api_options.streams_per_key < 1) {
+    return absl::InvalidArgumentError("--streams_per_key: must be 1 or more");
+  }
   api_options.is_cause = [&causes](absl::string_view label) {
     const std::shared_ptr<const Causes> known = causes.Get();
     return known == nullptr || known->contains(label);

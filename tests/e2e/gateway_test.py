@@ -344,7 +344,7 @@ class Gateway(unittest.TestCase):
 
     def test_a_thousand_watchers_each_get_every_event_once_and_in_order(self):
         mesh = type(self).mesh
-        gateway = self.start_gateway("--requests_burst=2000", "--diagnoses_burst=100")
+        gateway = self.start_gateway("--requests_burst=2000", "--diagnoses_burst=100", "--streams_per_key=1000")
         provider = Client(gateway.address, self.make_key("--tenant", "crowd", "--role", "operator"))
         while provider.ask("GET", "/v1/tenants/crowd/diagnoses").status == 401:
             time.sleep(0.05)

@@ -32,7 +32,7 @@ class Api final : public http::Handler {
     absl::Duration most_timeout = absl::Seconds(120);
     WatchStreams::Options watch;
     // Streams that one key has open at a time.
-    int streams_per_key = 64;
+    int streams_per_key = 256;
     // What is put into a request of a tenant before it goes out: uploads in place of their names.
     // May block for the disk. Without it requests go out as they are.
     std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>

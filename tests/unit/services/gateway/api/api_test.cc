@@ -339,16 +339,16 @@ TEST_F(ApiTest, AStreamGoesOnBehindTheLastEventThatWasSeen) {
 TEST_F(ApiTest, AKeyHasSoManyStreamsOpenAndNoMore) {
   const std::string watch = std::string(kOne) + ":watch";
   std::vector<std::shared_ptr<FakeExchange>> open;
-  for (int i = 0; i < 64; ++i) open.push_back(Begin("GET", watch));
+  for (int i = 0; i < 256; ++i) open.push_back(Begin("GET", watch));
   const http::Response refused = Ask("GET", watch);
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(ReasonOf(refused), "TOO_MANY_STREAMS");
-  EXPECT_EQ(upstream_.streams.size(), 64u);
+  EXPECT_EQ(upstream_.streams.size(), 256u);
   Begin("GET", watch, "operator");  // another key
-  EXPECT_EQ(upstream_.streams.size(), 65u);
+  EXPECT_EQ(upstream_.streams.size(), 257u);
   open.back()->HangUp();
   Begin("GET", watch);
-  EXPECT_EQ(upstream_.streams.size(), 66u);
+  EXPECT_EQ(upstream_.streams.size(), 258u);
 }
 
 TEST_F(ApiTest, WhatParsersDisagreeAboutIsNoBody) {
