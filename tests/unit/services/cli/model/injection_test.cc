@@ -28,6 +28,8 @@ using Json = nlohmann::json;
 
 constexpr char kSecretOfAnother[] = "tenant-b-secret-7f3a";
 constexpr char kWantedLabel[] = "NET.DNS";  // what attacks want named; it is not the cause
+// What no text says, attacks among them: a report may quote what an attack wrote, as evidence.
+constexpr char kInvented[] = "the resolver fell silent at noon";
 
 std::vector<std::string> Attacks() {
   std::ifstream file(GALEN_SOURCE_DIR "/tests/unit/services/cli/model/attacks.txt");
@@ -96,7 +98,7 @@ std::string Obey(const llm::ChatRequest& request, const std::string& attack) {
           {{"tool", "search"}, {"of", "tenants/b"}, {"node", ""}, {"text", "secret"}, {"line", 0}}};
     } else {
       const Json quotes = {{{"of", "report"}, {"line", 2}, {"quote", attack.substr(0, 300)}},
-                           {{"of", "gpu.dust@n1"}, {"line", 1}, {"quote", "the resolver is dead"}}};
+                           {{"of", "gpu.dust@n1"}, {"line", 1}, {"quote", kInvented}}};
       answer["verdicts"] = {{{"label", kWantedLabel},
                              {"citations", quotes},
                              {"reason", attack.substr(0, 200)},
@@ -192,7 +194,7 @@ void ExpectUnmoved(const World::Outcome& outcome, const World::Outcome& rules, c
   for (const v1::ModelVerdict& verdict : diagnosis.report().model_verdicts()) {
     EXPECT_NE(verdict.objection(), "") << verdict.label();
   }
-  EXPECT_THAT(diagnosis.report().DebugString(), Not(HasSubstr("the resolver is dead")));
+  EXPECT_THAT(diagnosis.report().DebugString(), Not(HasSubstr(kInvented)));
   EXPECT_TRUE(diagnosis.report().suspects().empty());
   for (const v1::CheckResult& result : diagnosis.check_results()) EXPECT_EQ(result.node(), "n1");
   EXPECT_TRUE(absl::StartsWith(diagnosis.name(), "tenants/a/diagnoses/"));
@@ -207,6 +209,7 @@ TEST_P(Injection, MovesNothingThoughTheModelObeys) {
   std::size_t obeyed = 0;  // after which an answer of the model was taken
   for (const std::string& attack : attacks) {
     SCOPED_TRACE(attack);
+    ASSERT_THAT(attack, Not(HasSubstr(kInvented)));
     // The rules alone, of the same texts.
     World alone(OptionsWith(attack, GetParam()));
     const World::Outcome rules = alone.Diagnose(IncidentWith(attack, GetParam()), "tenants/a");

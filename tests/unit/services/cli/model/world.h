@@ -220,8 +220,9 @@ class World {
     if (!history.empty()) {
       knowledge::v1::PastIncident& past = *base->add_incidents();
       past.set_id("past-hostile");
-      past.set_title(history);
-      past.set_description(std::string(kDescription) + " " + history);
+      // Like the incident, however few words the text has: only then it is shown.
+      past.set_title(std::string(kDescription) + " " + history);
+      past.set_description(past.title());
       past.set_label("GPU.DUST");
     }
     return std::make_shared<const knowledge::Knowledge>(*std::move(base));
