@@ -91,7 +91,12 @@ def embedded(body):
 
 def without_words(diagnosis):
     diagnosis = galen.comparable(diagnosis)
-    for part in (diagnosis, diagnosis["report"]):
+    report = diagnosis["report"]
+    # The attachment repeats the notes, and who reasoned.
+    for note in report["notes"]:
+        report["attachment"] = report["attachment"].replace(f"- {note}\n", "")
+    report["attachment"] = re.sub(r"^(Knowledge .*), reasoner .*$", r"\1", report["attachment"], flags=re.M)
+    for part in (diagnosis, report):
         for word in WORDS:
             part.pop(word, None)
     for hypothesis in diagnosis["hypotheses"]:
