@@ -340,7 +340,9 @@ double WithoutWords(const Belief& belief) {
 bool IsLoneState(const Belief& belief) {
   const Observation* lone = nullptr;
   for (const Observation& each : belief.observations) {
-    if (each.weight < kWorthAWord) continue;
+    // Words that fit a little fit many causes.
+    const bool words = each.witness == Witness::kPerson;
+    if (each.weight < (words ? kMostOfWords : kWorthAWord)) continue;
     if (lone != nullptr) return false;
     lone = &each;
   }
