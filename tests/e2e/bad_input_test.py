@@ -41,9 +41,12 @@ class BadInput(unittest.TestCase):
                 log.write(block)
             log.write(b"[rank3]: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
         run = galen.galen("diagnose", "job died", "--log", path, "--json", timeout=300)
-        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn(run.returncode, (0, 3), run.stderr)
         diagnosis = json.loads(run.stdout)
-        self.assertEqual(diagnosis["report"]["primaryCause"]["label"], "USER_APPLICATION.GPU_MEMORY.OUT_OF_MEMORY")
+        report = diagnosis["report"]
+        # One line of a log: named, proven or presumed.
+        cause = report.get("primaryCause") or report["presumedCause"]
+        self.assertEqual(cause["label"], "USER_APPLICATION.GPU_MEMORY.OUT_OF_MEMORY")
         summary = diagnosis["summary"]
         self.assertGreater(int(summary["bytesRead"]), 2 << 30)
         found = [s for s in summary["signals"] if "out of memory" in s.get("excerpt", "")]
