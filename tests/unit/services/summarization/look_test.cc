@@ -103,7 +103,7 @@ TEST_F(LookTest, OpensNothingByAnyOtherName) {
   EXPECT_THAT(Search("", "key of another").DebugString(), Not(HasSubstr("tenant")));
 }
 
-// A list that names a file outside its machine is not believed in anything; others are.
+// Nothing is read by a list that names a file outside its machine; other lists are followed.
 TEST_F(LookTest, ReadsNothingByAListThatLeavesItsMachine) {
   directory_.Write("b/nodes/n2/commands.yaml",
                    "- {argv: [dmesg], exit: 0, stdout: c/1.txt}\n"
