@@ -95,13 +95,13 @@ class Scene(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.scratch.cleanup)
         cls.certs = f"{cls.scratch.name}/certs"
-        made = galen.galen("certs", "new", cls.certs)
+        made = galen.galen("certs", "new", cls.certs, *[word for name in MACHINES for word in ("--node", name)])
         assert made.returncode == 0, made.stderr
         cls.site = f"{cls.scratch.name}/site"
         os.mkdir(cls.site)
         cls.machines = {}
         for name in MACHINES:
-            cls.machines[name] = machine = Machine(cls.scratch.name, name, cls.certs, "node.reset_gpu_clocks")
+            cls.machines[name] = machine = Machine(cls.scratch.name, name, f"{cls.certs}/node-{name}", "node.reset_gpu_clocks")
             machine.set(held=[SLOW] if name == GUILTY else [], stuck=False)
             cls.addClassCleanup(machine.process.stop)
         cls.store = f"{cls.scratch.name}/galen.db"

@@ -278,14 +278,13 @@ TEST(Asker, MasksSecretsInEverythingThatItSends) {
   Asker::Question question;
   question.name = "presume";
   // As a section writes it: in its text and in an attribute.
-  question.case_text = absl::StrCat(
-      "token hf_abcdefghijklmnopqrstuvwxyz in the report\n",
-      Section(TextKind::kLog, {{"of", "n1: mysql password=\"hunter2hunter2\""}},
-              "login password=\"secret-of-mine\" <ok>", 200));
+  question.case_text =
+      absl::StrCat("token hf_abcdefghijklmnopqrstuvwxyz in the report\n",
+                   Section(TextKind::kLog, {{"of", "n1: mysql password=\"hunter2hunter2\""}},
+                           "login password=\"secret-of-mine\" <ok>", 200));
   question.schema = {{"type", "object"}};
   asker.Ask(
-      question, [](const Json&) {
-    return absl::OkStatus(); }, absl::InfiniteFuture());
+      question, [](const Json&) { return absl::OkStatus(); }, absl::InfiniteFuture());
   const std::string sent = bench.client.requests().at(0).messages[1].content;
   EXPECT_THAT(sent, HasSubstr("token [redacted] in the report"));
   for (const char* secret : {"hf_abc", "secret-of-mine", "hunter2"}) {
