@@ -22,8 +22,8 @@ bool HasDigit(absl::string_view word) {
                      [](unsigned char c) { return absl::ascii_isdigit(c); });
 }
 
-// How a line is built: 'a' for words, '0' for one with a digit, ' ' for blanks, and its signs. What
-// stands before a value keeps its words: "LMC: 0" is not built as "Rate: 4", which was cut.
+// How a line is built: 'a' for words, '0' for one with a digit, ' ' for blanks, and its signs. The
+// name before a value keeps its words: "LMC: 0" is not built as "Rate: 4", which was cut.
 std::string BuildOf(absl::string_view line) {
   std::string build;
   const std::size_t named = line.find_first_of(":=");
