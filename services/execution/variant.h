@@ -7,9 +7,9 @@
 
 namespace galen::execution {
 
-// What makes two calls answer differently, beside the node and a check's own parameters. A digest,
-// as a caller may name ten thousand nodes to compare with, and each kept result has this in its
-// key. Pure.
+// Tells calls apart that are answered differently, beside the node and a check's own parameters. A
+// digest, as a caller may name ten thousand nodes to compare with, and each kept result has this in
+// its key. Pure.
 std::string VariantOf(const v1::RunChecksRequest& request);
 
 // And with the parameters of this check. Pure.

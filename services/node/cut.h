@@ -7,8 +7,8 @@ namespace galen::node {
 
 // Whether a captured text ends within a line, as a copy that was cut does. Programs, chats and
 // editors take the last newline of a text away: a last line that is built as an earlier one, and
-// ends as that one does, or that has a number for each name of the line before it, is whole. Of a
-// single line nothing tells, and it counts as cut. Pure.
+// ends as that one does, or that has a number for each name of the line before it, is whole. A
+// single line counts as cut. Pure.
 bool IsCut(absl::string_view text);
 
 // The same of a file. A file of sysfs or of /proc/sys holds one value, which is whole without a

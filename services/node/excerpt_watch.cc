@@ -10,7 +10,7 @@
 namespace galen::node {
 namespace {
 
-// Of a text, to see whether it is data.
+// The part of a text that is looked at to see whether it is data.
 constexpr std::size_t kLookedAt = 64 << 10;
 
 void NeverPass(galen::v1::CheckResult& result, const std::string& why) {

@@ -17,7 +17,7 @@
 namespace galen::node {
 
 // A host that notes whether anything that was read of it is an excerpt, and whether anything told
-// something at all. What was captured and ends within a line is cut. Thread-safe.
+// something at all. A capture that ends within a line is cut. Thread-safe.
 class ExcerptWatch final : public host::Host {
  public:
   // `host` must outlive this.
@@ -67,7 +67,7 @@ class ExcerptWatch final : public host::Host {
   absl::StatusOr<host::CommandResult> Noted(absl::StatusOr<host::CommandResult> result) const {
     if (!result.ok()) return result;
     if (result->excerpt || (!live() && IsCut(result->out))) saw_excerpt_.store(true);
-    // That a program failed is a word of it, too.
+    // A program that failed told that much.
     if (result->exit_code != 0) told_.store(true);
     Note(result->out);
     Note(result->err);

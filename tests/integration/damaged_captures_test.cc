@@ -1,4 +1,4 @@
-// What is empty, cut or data is no sign of health: no check passes by it.
+// No check passes by a capture that is empty, cut or data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,7 +135,7 @@ TEST(DamagedCaptures, AreNoSignOfHealth) {
       {"blank", [](const std::string&) { return std::string(" \n\n"); }},
       {"half",
        [](const std::string& text) {
-         // Within a line, as a copy that was cut ends: nothing tells of a cut between two lines.
+         // Within a line, as a copy that was cut ends: a cut between two lines cannot be seen.
          std::string half = text.substr(0, text.size() / 2);
          while (!half.empty() && (half.back() == '\n' || half.back() == '}' || half.back() == ']' ||
                                   half.back() == '>' || text[half.size()] == '\n')) {
