@@ -113,8 +113,10 @@ class SecureMesh(unittest.TestCase):
             ("operator", "/galen.v1.DiagnosisService/GetDiagnosis", diagnosis["name"]),
             ("orchestrator", "/galen.execution.v1.ExecutionService/RunChecks", diagnosis["name"]),
             ("orchestrator", "/galen.planning.v1.PlanningService/Screen", ""),
-            ("execution", "/galen.node.v1.NodeService/RunChecks", ""),
+            *(("execution", "/galen.node.v1.NodeService/RunChecks", node)
+              for node in {result["node"] for result in galen.of_nodes(diagnosis["checkResults"])}),
         }
+        self.assertEqual(len(wanted), 5)
         seen = set()
         # A call is written when it ends, which its caller may see first.
         while not wanted <= seen:
