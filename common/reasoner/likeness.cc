@@ -152,6 +152,8 @@ Likeness LikenessIndex::Weigh(absl::string_view words, absl::string_view message
   const bool tells = std::any_of(likeness.begin(), likeness.end(),
                                  [](const auto& each) { return each.second.weight >= kTells; });
   if (tells) return likeness;
+  // Words that tell nothing take nothing from a leaf either.
+  for (auto& [leaf, like] : likeness) like.weight = std::max(like.weight, 0.0);
   for (const auto& [leaf, like] : Weigh(messages)) {
     if (like.weight <= 0) continue;
     Like& of_both = likeness[leaf];
