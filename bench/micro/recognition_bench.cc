@@ -1,5 +1,5 @@
-// What it costs to tell what a paste of 100 MB is, beside searching it for messages: recognising
-// may take half as long again as the scan, at most.
+// The cost of recognising a paste of 100 MB, beside the cost of searching it for messages. The limit
+// is 1.5 times the scan.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -17,7 +17,7 @@ bool JsonKeepsTo(const JsonLimits& limits, absl::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      // Of a list or an object the first value, of which a comma begins each further one.
+      // The first value of a list or an object; a comma begins each further one.
       if (++depth > limits.depth || ++values > limits.values) return false;
     } else if (c == ']' || c == '}') {
       --depth;

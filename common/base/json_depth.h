@@ -7,9 +7,8 @@
 
 namespace galen {
 
-// What a JSON text of a stranger may take of the parser that reads it: of the stack, which goes
-// down a level for each that the text nests, and of memory, of which a value takes up to eighty
-// bytes however short it is written.
+// Limits on a stranger's JSON text. They bound the parser's stack, which grows by a level for each
+// level of nesting, and its memory: a value takes up to eighty bytes however short its text is.
 struct JsonLimits {
   int depth = 64;
   std::size_t values = std::size_t{1} << 18;

@@ -87,7 +87,7 @@ bool IsMeasured(const galen::v1::Finding& finding) {
   return finding.has_bool_value() || finding.has_int_value() || finding.has_double_value();
 }
 
-// What the checks found abnormal, each kind once: names that a check declares, and numbers.
+// The abnormal findings of the checks, each kind once: names that a check declares, and numbers.
 std::set<std::string> AbnormalOf(const Diagnosis& diagnosis, bool values) {
   std::set<std::string> found;
   for (const auto& result : diagnosis.check_results()) {
@@ -131,7 +131,7 @@ void AddTenantTexts(const Diagnosis& diagnosis, knowledge::v1::TenantTexts& text
   texts.set_title(FirstSentence(texts.description()));
   for (const auto& signal : diagnosis.summary().signals()) {
     if (texts.logs_size() >= kMaxLogs) break;
-    // What the description says stands there already.
+    // Lines of the description are there already.
     if (!signal.excerpt().empty() && signal.where() != galen::v1::DESCRIPTION) {
       texts.add_logs(Kept(signal.excerpt(), kMaxLine));
     }

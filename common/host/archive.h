@@ -26,10 +26,10 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// What every file, directory and link takes of a disk besides its bytes, as it is counted here.
+// Each file, directory and link counts as this many bytes of disk besides its content.
 inline constexpr std::int64_t kInodeBytes = 4096;
 
-// What an archive may hold at most, and what it may take.
+// Limits on the content of an archive and on the cost of unpacking it.
 struct ArchiveLimits {
   // Files, links and directories: also those that no entry names, because one lies below them.
   std::int64_t files = 200'000;

@@ -231,7 +231,7 @@ class Writer {
       AddCommand({machine, View::kHost, KernelLog()}, text, true);
   }
 
-  // What a log tells beside its messages: the states of units, the events of a BMC.
+  // Facts of a log beside its messages: the states of units, the events of a BMC.
   void AddFactsOfLog(const Artefact& artefact, const Kind& kind, const std::string& node) {
     const absl::StatusOr<Converted> made = Convert(kind.form, artefact.content, artefact.typed);
     if (!made.ok() || made->argv.empty()) return;
