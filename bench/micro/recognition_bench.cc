@@ -1,5 +1,5 @@
-// The cost of recognising a paste of 100 MB, beside the cost of searching it for messages. The limit
-// is 1.5 times the scan.
+// The cost of recognising a paste of 100 MB, beside the cost of searching it for messages. The
+// limit is 1.5 times the scan.
 #include <benchmark/benchmark.h>
 
 #include <memory>

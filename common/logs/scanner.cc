@@ -274,6 +274,9 @@ void LogScan::Collect(const Scanner::Group& group, PatternDatabase::Scratch& scr
 bool LogScan::TellsOutcome(const Line& line, std::size_t pattern, std::size_t end) {
   constexpr std::size_t kMostNames = 64;
   if (!options_.mention) return false;
+  // A hostile text may name one thing a hundred thousand times.
+  constexpr int kMostMentions = 200;
+  if (++mentions_[pattern] > kMostMentions) return false;
   const knowledge::v1::Outcome wanted = scanner_.patterns_[static_cast<int>(pattern)].outcome();
   const Mention mention = options_.mention(line.around, line.begin + end);
   if (wanted != knowledge::v1::DIFFERS) return mention.outcome == wanted;

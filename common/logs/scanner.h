@@ -179,9 +179,10 @@ class LogScan {
     std::string excerpt;
   };
   std::map<std::size_t, std::map<std::string, Told>> told_;
-  std::int64_t lines_ = 0;  // that are finished
-  bool continued_ = false;  // line_ began in a piece that was scanned
-  bool in_binary_ = false;  // and has NUL bytes there
+  std::map<std::size_t, int> mentions_;  // per pattern with an outcome: how many were read
+  std::int64_t lines_ = 0;               // that are finished
+  bool continued_ = false;               // line_ began in a piece that was scanned
+  bool in_binary_ = false;               // and has NUL bytes there
   ScanResult result_;
 };
 

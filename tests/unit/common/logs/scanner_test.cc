@@ -373,6 +373,21 @@ TEST(Scanner, AnOutcomeCountsOnlyWhereTheWordsTellIt) {
   EXPECT_THAT(Scan(*works, "nccl 2 good\n", deaf).hits, IsEmpty());
 }
 
+TEST(Scanner, ReadsABoundedNumberOfMentions) {
+  const auto works = MakeScanner(ReleasesThat(knowledge::v1::WORKS));
+  int asked = 0;
+  LogScan::Options options = OfPeople();
+  options.mention = [&](absl::string_view, std::size_t) {
+    ++asked;
+    return Mention();
+  };
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "nccl 2 bad ";
+  Scan(*works, text + "\n", options);
+  EXPECT_GT(asked, 0);
+  EXPECT_LE(asked, 200);
+}
+
 TEST(Scanner, ReleasesDifferWhereOneWorksAndAnotherDoesNot) {
   const auto scanner = MakeScanner(ReleasesThat(knowledge::v1::DIFFERS));
   EXPECT_THAT(Found(*scanner, Scan(*scanner, "nccl 2 bad\nnccl 3 good\n", OfPeople())),
