@@ -266,9 +266,9 @@ absl::StatusOr<v1::ExploreResponse> Planner::Explore(const v1::ExploreRequest& r
   v1::ExploreResponse response;
   if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   *response.mutable_suggestions() = std::move(*answer.mutable_suggestions());
-  for (galen::v1::Question& question : *answer.mutable_questions()) {
-    GALEN_RETURN_IF_ERROR(CheckQuestion(question, /*loads=*/false));
-    *response.add_questions() = std::move(question);
+  for (galen::v1::Question& asked : *answer.mutable_questions()) {
+    GALEN_RETURN_IF_ERROR(CheckQuestion(asked, /*loads=*/false));
+    *response.add_questions() = std::move(asked);
   }
   for (galen::v1::Question& test : *answer.mutable_tests()) {
     GALEN_RETURN_IF_ERROR(CheckQuestion(test, /*loads=*/true));

@@ -109,7 +109,7 @@ void Send(UploadKind kind, absl::string_view name, absl::string_view text) {
   } else {
     incident.add_logs()->set_path(upload->name);
   }
-  Require(Store().Resolve(kTenant, incident).ok());
+  Require(Store().Resolve(kTenant, "incident", incident).ok());
   Require(Store().Delete(kTenant, id).ok());
 }
 

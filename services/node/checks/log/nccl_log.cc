@@ -88,11 +88,11 @@ bool TakeBack(absl::string_view* text, std::size_t most, Is is,
 std::optional<Heading> HeadingOf(absl::string_view line) {
   constexpr std::size_t kMostDigits = 10;
   constexpr std::size_t kLongestHost = 255;
-  constexpr absl::string_view kName = "NCCL ";
-  for (std::size_t at = line.find(kName); at != absl::string_view::npos;
-       at = line.find(kName, at + 1)) {
+  constexpr absl::string_view kPrefix = "NCCL ";
+  for (std::size_t at = line.find(kPrefix); at != absl::string_view::npos;
+       at = line.find(kPrefix, at + 1)) {
     Heading heading;
-    heading.text = line.substr(at + kName.size());
+    heading.text = line.substr(at + kPrefix.size());
     heading.warns = absl::ConsumePrefix(&heading.text, "WARN");
     if (!heading.warns && !absl::ConsumePrefix(&heading.text, "INFO")) continue;
     absl::ConsumePrefix(&heading.text, " ");

@@ -316,7 +316,8 @@ TEST(Prompts, AreBoundedWhateverACaseHolds) {
   ASSERT_TRUE(bench.reasoner.Investigate(question, absl::InfiniteFuture()).ok());
   ASSERT_THAT(bench.client.requests(), SizeIs(1));
   std::size_t bytes = 0;
-  for (const auto& message : bench.client.requests()[0].messages) bytes += message.content.size();
+  const auto requests = bench.client.requests();
+  for (const auto& message : requests[0].messages) bytes += message.content.size();
   // Entities make six bytes of one at most.
   EXPECT_LT(bytes, 160'000u);
 }
@@ -343,7 +344,8 @@ TEST(Prompts, HaveAShortForm) {
     }
     ASSERT_TRUE(bench.reasoner.Investigate(question, absl::InfiniteFuture()).ok());
     std::size_t bytes = 0;
-    for (const auto& message : bench.client.requests().at(0).messages) {
+    const auto requests = bench.client.requests();
+    for (const auto& message : requests.at(0).messages) {
       bytes += message.content.size();
     }
     sizes[is_short ? 1 : 0] = bytes;
