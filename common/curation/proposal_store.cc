@@ -23,6 +23,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "common/curation/json.h"
 #include "common/knowledge/files.h"
 #include "common/knowledge/load.h"
@@ -125,9 +126,7 @@ std::string AcceptedText(const Proposal& proposal, const std::string& by, absl::
   while (absl::ConsumePrefix(&entries, "\n")) {
   }
   const std::string origin = CleanText(proposal.origin, 500);
-  return absl::StrCat("# Accepted by ", by, " on ",
-                      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", now, absl::UTCTimeZone()),
-                      ": proposal ", proposal.id,
+  return absl::StrCat("# Accepted by ", by, " on ", TimeText(now), ": proposal ", proposal.id,
                       absl::StrContains(origin, '\n') || origin.empty() ? "" : " from ",
                       absl::StrContains(origin, '\n') ? "" : origin, ".\n", entries);
 }

@@ -5,8 +5,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/llm/settings_reader.h"
 
@@ -240,20 +239,6 @@ absl::Status ReadModels(SettingsReader& root, Endpoint& endpoint) {
                       "many dimensions the model has");
   }
   return embedding.NothingElse();
-}
-
-absl::StatusOr<std::string> ReadSmallFile(const std::string& path, std::size_t most) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
-  std::string text(most + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be read"));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is longer than the ", most, " bytes that are read"));
-  }
-  return text;
 }
 
 }  // namespace

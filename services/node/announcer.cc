@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/proto_time.h"
 
 namespace galen::node {
 namespace {
@@ -99,17 +100,13 @@ absl::StatusOr<absl::Duration> Announcer::Announce() {
   execution::v1::RegisterNodeRequest request;
   request.set_node(options_.node);
   request.set_address(address_);
-  const std::int64_t seconds = absl::ToInt64Seconds(options_.ttl);
-  request.mutable_ttl()->set_seconds(seconds);
-  request.mutable_ttl()->set_nanos(
-      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(options_.ttl - absl::Seconds(seconds))));
+  *request.mutable_ttl() = ToProtoDuration(options_.ttl);
   const auto answer = Wait<execution::v1::RegisterNodeResponse>([&](auto done) {
     replicas_[replica_]->RegisterNode(request, absl::Now() + options_.call_timeout,
                                       std::move(done));
   });
   if (!answer.ok()) return answer.status();
-  return absl::Seconds(answer->again_in().seconds()) +
-         absl::Nanoseconds(answer->again_in().nanos());
+  return ToDuration(answer->again_in());
 }
 
 }  // namespace galen::node

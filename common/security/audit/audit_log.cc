@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "common/log/log.h"
 
 namespace galen::security {
@@ -26,10 +27,6 @@ constexpr std::chrono::milliseconds kGather{100};
 
 int OpenForAppend(const std::string& path) {
   return open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
 // Appends `,"name":"value"`; nothing when there is no value.
@@ -83,7 +80,7 @@ AuditLog::~AuditLog() {
 }
 
 void AuditLog::Put(const AuditRecord& record) {
-  std::string line = absl::StrCat("{\"time\":\"", TimeText(record.time), "\"");
+  std::string line = absl::StrCat("{\"time\":\"", TimeText(record.time, 6), "\"");
   AppendField("trace", record.trace, line);
   AppendField("peer", record.peer, line);
   AppendField("asker", record.asker, line);

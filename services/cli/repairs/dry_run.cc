@@ -3,9 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -16,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "common/base/json_access.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
@@ -79,12 +78,11 @@ absl::Status ErrorOf(const http::Reply& reply) {
 }
 
 absl::StatusOr<llm::Secret> ReadKey(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return absl::NotFoundError(absl::StrCat("--key-file ", file, ": cannot be read"));
-  const std::string all = text.str();
-  const absl::string_view key = absl::StripAsciiWhitespace(all);
+  const absl::StatusOr<std::string> text = ReadSmallFile(file);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(), absl::StrCat("--key-file ", text.status().message()));
+  }
+  const absl::string_view key = absl::StripAsciiWhitespace(*text);
   if (key.empty())
     return absl::InvalidArgumentError(absl::StrCat("--key-file ", file, ": is empty"));
   return llm::Secret(std::string(key));

@@ -11,7 +11,6 @@ namespace galen::gateway::cluster {
 namespace {
 
 using kube::Json;
-using kube::TextAt;
 
 constexpr absl::Duration kLongestSleep = absl::Seconds(1);
 // What is no more is not asked for for ever.

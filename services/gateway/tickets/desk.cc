@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/digest/sha256.h"
@@ -146,7 +147,7 @@ absl::StatusOr<bool> TicketDesk::Hear(const std::string& tenant, const TicketNew
   note.set_text(CleanText(news.text, 32 << 10));
   // (What tells deliveries apart may be any bytes.)
   note.set_delivery(Sha256Hex(news.delivery));
-  SetTime(clock_.Now(), *note.mutable_receive_time());
+  *note.mutable_receive_time() = ToTimestamp(clock_.Now());
   const auto put = records_.Put(kNotes, Sha256Hex(absl::StrCat(news.target, "/", news.delivery)),
                                 note.SerializeAsString(), 0);
   // (There already: it was told twice.)
@@ -171,7 +172,7 @@ absl::Status TicketDesk::PassOn() {
           news_.Take({note.target(), note.ticket(),
                       note.closed() ? TicketNews::Kind::kClosed : TicketNews::Kind::kComment,
                       note.author(), note.text(), note.delivery()});
-      const bool stale = clock_.Now() - TimeOf(note.receive_time()) > kGiveUpAfter;
+      const bool stale = clock_.Now() - ToTime(note.receive_time()) > kGiveUpAfter;
       if (!result.ok() && !stale) {
         failed = result.status();
         continue;

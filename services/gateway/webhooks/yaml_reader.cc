@@ -1,9 +1,6 @@
 #include "services/gateway/webhooks/yaml_reader.h"
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,7 +11,6 @@ namespace {
 
 using knowledge::YamlNode;
 
-constexpr std::size_t kMostFileBytes = std::size_t{1} << 20;
 constexpr absl::string_view kSelectorRemedy =
     "write /a/place/in/the/body or header:Name, several with | between";
 
@@ -26,22 +22,6 @@ absl::Status ToStatus(const std::vector<knowledge::Problem>& problems) {
       absl::StrJoin(problems, "\n", [](std::string* out, const knowledge::Problem& problem) {
         absl::StrAppend(out, knowledge::ToString(problem));
       }));
-}
-
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) return absl::NotFoundError(absl::StrCat(path, ": ", error.message()));
-  if (size > kMostFileBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": has ", size, " bytes, more than ", kMostFileBytes));
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in.is_open()) return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be opened"));
-  std::string content(size, '\0');
-  in.read(content.data(), static_cast<std::streamsize>(size));
-  content.resize(static_cast<std::size_t>(in.gcount()));
-  return content;
 }
 
 std::vector<std::string> PartReader::Texts(absl::string_view key) const {
