@@ -6,10 +6,10 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/(trace|digest|series|collectives|templates)"
+  "common/(trace|digest|series|collectives|templates|plot)"
   "common/(host|log)"
   "common/(security|words)"
-  "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel|talk)"
+  "common/(metrics|store|knowledge|logs|retrieval|perfmodel|talk)"
   "common/(rpc|triage|profile|warning|intake)"
   "common/(actions|advisor|failures|llm|spending)"
   "common/http"
