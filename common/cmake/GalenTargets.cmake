@@ -7,12 +7,11 @@
 set(GALEN_LAYERS
   "common/base"
   "common/(trace|digest|series|collectives|templates|plot)"
-  "common/(host|log)"
+  "common/(host|log|http)"
   "common/(security|words)"
   "common/(metrics|store|knowledge|logs|retrieval|perfmodel|talk)"
   "common/(rpc|triage|profile|warning|intake)"
   "common/(actions|advisor|failures|llm|spending)"
-  "common/http"
   "common/(clients|kube|telemetry)"
   "common/(reasoner|curation|program|playbook|joblog)"
   "services/(advisor|summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"

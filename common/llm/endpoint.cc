@@ -272,7 +272,7 @@ absl::StatusOr<Endpoint> LoadEndpoint(const std::string& file) {
   return ParseEndpoint(text, file);
 }
 
-absl::StatusOr<Secret> ReadKey(const Endpoint& endpoint) {
+absl::StatusOr<http::Secret> ReadKey(const Endpoint& endpoint) {
   std::string source;
   std::string key;
   if (!endpoint.key_file.empty()) {
@@ -290,7 +290,7 @@ absl::StatusOr<Secret> ReadKey(const Endpoint& endpoint) {
     }
     key = value;
   } else {
-    return Secret();
+    return http::Secret();
   }
   key = std::string(absl::StripAsciiWhitespace(key));
   if (key.empty()) return absl::FailedPreconditionError(absl::StrCat(source, ": holds no key"));
@@ -300,7 +300,7 @@ absl::StatusOr<Secret> ReadKey(const Endpoint& endpoint) {
     return absl::FailedPreconditionError(
         absl::StrCat(source, ": holds more than a key; write the key alone, on one line"));
   }
-  return Secret(std::move(key));
+  return http::Secret(std::move(key));
 }
 
 Settings SettingsFor(const Endpoint& endpoint, absl::string_view purpose) {

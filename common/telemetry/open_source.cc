@@ -24,13 +24,13 @@ absl::Status ReadKey(const std::string& file, PrometheusOptions& options) {
   absl::string_view key = absl::StripAsciiWhitespace(*text);
   for (const absl::string_view scheme : {"Bearer ", "Basic "}) {
     if (absl::ConsumePrefix(&key, scheme)) {
-      options.http.scheme = std::string(absl::StripTrailingAsciiWhitespace(scheme));
+      options.http.key_header = absl::StrCat("Authorization: ", scheme);
     }
   }
   if (key.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--prometheus key file ", file, ": is empty"));
   }
-  options.key = llm::Secret(std::string(key));
+  options.key = http::Secret(std::string(key));
   return absl::OkStatus();
 }
 

@@ -14,7 +14,7 @@ OWNERS = {
                 r"^services/cli/(advisor/remote_advisor|remote_api|up)", r"^tests/", r"^bench/micro/observed_hop_bench", r"/main\.cc$"],
     "boost/": [r"^services/gateway/http/", r"^tests/unit/services/gateway/http/", r"^bench/load/public_calls"],
     "zlib": [r"^services/gateway/http/gzip\.cc$", r"^tests/unit/services/gateway/http/"],
-    "curl/": [r"^common/llm/http\.cc$", r"^common/http/curl_transport\.cc$", r"^services/gateway/tickets/curl_sender\.cc$"],
+    "curl/": [r"^common/http/curl_transport\.cc$"],
     "hiredis/": [r"^common/store/"],
     "openssl/": [r"^common/digest/", r"^common/security/", r"^common/knowledge/files\.cc$", r"^common/reasoner/llm/prompt\.cc$",
                  r"^common/store/redis/command\.cc$", r"^services/cli/certs/directory\.cc$", r"^services/gateway/oidc/jwk_set\.h$", r"^services/gateway/(access/api_key|oidc/jwk_set|tickets/signature|webhooks/signature)\.cc$", r"^tests/"],

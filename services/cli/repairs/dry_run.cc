@@ -77,7 +77,7 @@ absl::Status ErrorOf(const http::Reply& reply) {
                       CleanText(error->at("message").get_ref<const std::string&>(), 2000));
 }
 
-absl::StatusOr<llm::Secret> ReadKey(const std::string& file) {
+absl::StatusOr<http::Secret> ReadKey(const std::string& file) {
   const absl::StatusOr<std::string> text = ReadSmallFile(file);
   if (!text.ok()) {
     return absl::Status(text.status().code(), absl::StrCat("--key-file ", text.status().message()));
@@ -85,7 +85,7 @@ absl::StatusOr<llm::Secret> ReadKey(const std::string& file) {
   const absl::string_view key = absl::StripAsciiWhitespace(*text);
   if (key.empty())
     return absl::InvalidArgumentError(absl::StrCat("--key-file ", file, ": is empty"));
-  return llm::Secret(std::string(key));
+  return http::Secret(std::string(key));
 }
 
 std::string ValueOf(const Finding& finding) {
@@ -109,7 +109,7 @@ void AddLine(std::string& text, absl::string_view line) {
 
 }  // namespace
 
-absl::StatusOr<DryRun> AskForDryRun(http::Transport& transport, const llm::Secret& key,
+absl::StatusOr<DryRun> AskForDryRun(http::Transport& transport, const http::Secret& key,
                                     const std::string& action) {
   GALEN_RETURN_IF_ERROR(CheckName(action));
   http::Request request;
@@ -144,7 +144,7 @@ absl::StatusOr<DryRun> AskForDryRun(const DryRunArguments& arguments, const std:
                      ": is plain HTTP and not loopback, and the key would cross the network in the "
                      "clear; name its https:// address"));
   }
-  GALEN_ASSIGN_OR_RETURN(const llm::Secret key, ReadKey(arguments.key_file));
+  GALEN_ASSIGN_OR_RETURN(const http::Secret key, ReadKey(arguments.key_file));
   http::Options options;
   options.server = std::string(absl::StripSuffix(arguments.gateway, "/"));
   options.what = "gateway";

@@ -76,7 +76,7 @@ void ReadAuth(YamlMap& map, const fs::path& directory, Target& target) {
   if (!secret.ok()) return map.Wrong("secret_file", secret.status().message());
   const std::string text(absl::StripAsciiWhitespace(*secret));
   if (text.empty()) return map.Wrong("secret_file", "the file is empty");
-  target.secret = llm::Secret(text);
+  target.secret = galen::http::Secret(text);
   if (target.auth.kind == "standard_webhooks") {
     if (const auto signature = StandardSignature(text, "a", "1", ""); !signature.ok()) {
       map.Wrong("secret_file", signature.status().message());

@@ -12,7 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
-#include "common/llm/http.h"
+#include "common/http/curl_transport.h"
 #include "services/gateway/webhooks/reading.h"
 
 namespace galen::gateway::webhooks {
@@ -89,18 +89,15 @@ absl::StatusOr<int> TakePage(const Endpoint& endpoint, const std::string& page, 
 }  // namespace
 
 Fetch MakeHttpFetch(const EndpointPoll& poll) {
-  llm::Endpoint to;
-  to.ca_file = poll.ca_file;
-  to.concurrency = 1;
-  const auto http = std::make_shared<llm::Http>(to);
-  const auto token = std::make_shared<const llm::Secret>(poll.token);
-  return [http, token](const std::string& url) -> absl::StatusOr<std::string> {
-    llm::HttpRequest request;
-    request.url = url;
-    request.deadline = absl::Now() + kFetchTime;
+  const auto transport = std::make_shared<galen::http::CurlTransport>(
+      galen::http::Options{.ca_file = poll.ca_file, .proxy = "environment", .most_at_once = 1});
+  const auto token = std::make_shared<const galen::http::Secret>(poll.token);
+  return [transport, token](const std::string& url) -> absl::StatusOr<std::string> {
+    galen::http::Request request;
+    request.target = url;
+    request.deadline = SteadyNow() + kFetchTime;
     request.most_bytes = kMostPageBytes;
-    int sent = 0;
-    GALEN_ASSIGN_OR_RETURN(llm::HttpReply reply, http->Send(request, *token, sent));
+    GALEN_ASSIGN_OR_RETURN(galen::http::Reply reply, transport->Send(request, *token));
     if (reply.code == 200) return std::move(reply.body);
     const std::string what = absl::StrCat("the sender's interface answers ", reply.code);
     if (reply.code == 401 || reply.code == 403) {

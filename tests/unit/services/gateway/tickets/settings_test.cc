@@ -135,7 +135,7 @@ requests:
   Target target;
   target.system = *system;
   target.auth = system->auths[0].second;
-  target.secret = llm::Secret("k");
+  target.secret = galen::http::Secret("k");
   const auto call = MakeCall(target, *system->Find("open"),
                              ValuesFor(target, DocumentOf(ADiagnosis(kName), "", Reader::kCustomer),
                                        nullptr, absl::UnixEpoch()),
