@@ -104,17 +104,10 @@ std::set<std::string> CausesOf(const Proposal& proposal) {
   std::set<std::string> causes;
   std::vector<knowledge::Problem> ignored;
   const auto root = knowledge::ReadYaml(proposal.knowledge, proposal.id, ignored);
-  const auto find = [](const knowledge::YamlNode& map, absl::string_view key) {
-    for (std::size_t i = 0; i < map.keys.size(); ++i) {
-      if (map.keys[i].scalar == key) return &map.items[i];
-    }
-    return static_cast<const knowledge::YamlNode*>(nullptr);
-  };
-  const knowledge::YamlNode* incidents = root.has_value() ? find(*root, "incidents") : nullptr;
-  if (incidents == nullptr || incidents->kind != knowledge::YamlNode::Kind::kSequence)
-    return causes;
+  const knowledge::YamlNode* incidents = root.has_value() ? root->Find("incidents") : nullptr;
+  if (incidents == nullptr || incidents->kind != knowledge::YamlNode::Kind::kList) return causes;
   for (const knowledge::YamlNode& incident : incidents->items) {
-    if (const knowledge::YamlNode* label = find(incident, "label")) causes.insert(label->scalar);
+    if (const knowledge::YamlNode* label = incident.Find("label")) causes.insert(label->scalar);
   }
   return causes;
 }

@@ -22,7 +22,7 @@ OWNERS = {
     "hnswlib/": [r"^common/retrieval/graph\.cc$"],
     "xapian": [r"^bench/retrieval/"],
     "hs/": [r"^common/logs/", r"^tests/unit/common/knowledge/"],
-    "yaml-cpp/": [r"^common/(knowledge|host)/"],
+    "yaml-cpp/": [r"^common/host/"],
     "archive": [r"^common/(host|logs)/", r"^tests/unit/common/"],
     "infiniband/": [r"^services/node/checks/rdma/verbs/", r"^tests/unit/services/node/checks/rdma/"],
     "prometheus/": [r"^common/metrics/", r"_metrics\.(h|cc)$", r"^tests/unit/common/metrics/"],

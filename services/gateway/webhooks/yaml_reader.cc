@@ -30,9 +30,8 @@ std::vector<std::string> PartReader::Texts(absl::string_view key) const {
   return {texts.begin(), texts.end()};
 }
 
-std::vector<std::pair<const YamlNode*, const YamlNode*>> PartReader::Pairs(
-    absl::string_view key) const {
-  std::vector<std::pair<const YamlNode*, const YamlNode*>> pairs;
+std::vector<const YamlNode::Field*> PartReader::Pairs(absl::string_view key) const {
+  std::vector<const YamlNode::Field*> pairs;
   const YamlNode* const node = fields_.Find(key);
   if (node == nullptr) return pairs;
   if (node->kind != YamlNode::Kind::kMap) {
@@ -40,14 +39,13 @@ std::vector<std::pair<const YamlNode*, const YamlNode*>> PartReader::Pairs(
                    "write `key: value` lines");
     return pairs;
   }
-  for (std::size_t i = 0; i < node->keys.size(); ++i) {
-    if (node->items[i].kind == YamlNode::Kind::kScalar ||
-        node->items[i].kind == YamlNode::Kind::kNull) {
-      pairs.emplace_back(&node->keys[i], &node->items[i]);
+  for (const YamlNode::Field& field : node->fields) {
+    if (field.value.kind == YamlNode::Kind::kScalar || field.value.kind == YamlNode::Kind::kNull) {
+      pairs.push_back(&field);
       continue;
     }
-    context_.Error(node->items[i].line,
-                   absl::StrCat("\"", node->keys[i].scalar, "\" of \"", key, "\" is not a text"),
+    context_.Error(field.value.line,
+                   absl::StrCat("\"", field.name, "\" of \"", key, "\" is not a text"),
                    "write one value");
   }
   return pairs;
@@ -55,7 +53,7 @@ std::vector<std::pair<const YamlNode*, const YamlNode*>> PartReader::Pairs(
 
 std::map<std::string, std::string> PartReader::TextMap(absl::string_view key) const {
   std::map<std::string, std::string> texts;
-  for (const auto& [name, value] : Pairs(key)) texts[name->scalar] = value->scalar;
+  for (const YamlNode::Field* const field : Pairs(key)) texts[field->name] = field->value.scalar;
   return texts;
 }
 
@@ -89,9 +87,10 @@ Template PartReader::TemplateAt(absl::string_view key) const {
 
 std::map<std::string, Template> PartReader::Templates(absl::string_view key) const {
   std::map<std::string, Template> made;
-  for (const auto& [name, value] : Pairs(key)) {
-    made[name->scalar] =
-        Take(Template::Parse(value->scalar), value->line, kSelectorRemedy).value_or(Template());
+  for (const YamlNode::Field* const field : Pairs(key)) {
+    made[field->name] =
+        Take(Template::Parse(field->value.scalar), field->value.line, kSelectorRemedy)
+            .value_or(Template());
   }
   return made;
 }

@@ -51,8 +51,7 @@ class PartReader {
 
  private:
   // Keys and scalar values of a map.
-  std::vector<std::pair<const knowledge::YamlNode*, const knowledge::YamlNode*>> Pairs(
-      absl::string_view key) const;
+  std::vector<const knowledge::YamlNode::Field*> Pairs(absl::string_view key) const;
 
   const knowledge::Fields& fields_;
   const knowledge::FileContext& context_;
