@@ -1,9 +1,7 @@
 #include "services/node/announcer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -44,17 +42,12 @@ Announcer::~Announcer() { Stop(); }
 
 void Announcer::Start(std::string address) {
   address_ = std::move(address);
-  thread_ = std::thread([this] { Loop(); });
+  task_.emplace([this] { return Turn(); });
 }
 
 void Announcer::Stop() {
-  {
-    const std::lock_guard<std::mutex> lock(mu_);
-    stopping_ = true;
-    stop_.notify_all();
-  }
-  if (!thread_.joinable()) return;
-  thread_.join();
+  if (!task_.has_value()) return;
+  task_.reset();
   if (!registered_) return;
   execution::v1::WithdrawNodeRequest request;
   request.set_node(options_.node);
@@ -69,31 +62,21 @@ void Announcer::Stop() {
   }
 }
 
-void Announcer::Loop() {
-  std::minstd_rand random(std::random_device{}());
-  std::uniform_real_distribution<double> part(0, 1);
-  int failures = 0;
-  std::unique_lock<std::mutex> lock(mu_);
-  while (!stopping_) {
-    lock.unlock();
-    const absl::StatusOr<absl::Duration> again = Announce();
-    if (again.ok()) {
-      if (!std::exchange(registered_, true) || failures > 0) {
-        options_.tell(
-            absl::StrCat("registered with execution as ", options_.node, " at ", address_));
-      }
-      failures = 0;
-    } else {
-      if (failures++ == 0) {
-        options_.tell(absl::StrCat("execution does not take the registration of ", options_.node,
-                                   ", it is tried again: ", again.status().message()));
-      }
-      replica_ = (replica_ + 1) % replicas_.size();
+absl::Duration Announcer::Turn() {
+  const absl::StatusOr<absl::Duration> again = Announce();
+  if (again.ok()) {
+    if (!std::exchange(registered_, true) || failures_ > 0) {
+      options_.tell(absl::StrCat("registered with execution as ", options_.node, " at ", address_));
     }
-    const absl::Duration pause = NextAnnouncement(again, failures, part(random));
-    lock.lock();
-    stop_.wait_for(lock, absl::ToChronoMilliseconds(pause), [this] { return stopping_; });
+    failures_ = 0;
+  } else {
+    if (failures_++ == 0) {
+      options_.tell(absl::StrCat("execution does not take the registration of ", options_.node,
+                                 ", it is tried again: ", again.status().message()));
+    }
+    replica_ = (replica_ + 1) % replicas_.size();
   }
+  return NextAnnouncement(again, failures_, std::uniform_real_distribution<double>(0, 1)(random_));
 }
 
 absl::StatusOr<absl::Duration> Announcer::Announce() {

@@ -147,31 +147,17 @@ absl::StatusOr<std::unique_ptr<UploadStore>> UploadStore::Open(Options options,
                      "the gateway may write and the services may read"));
   }
   std::unique_ptr<UploadStore> store(new UploadStore(std::move(options), clock));
-  store->sweeper_ = std::thread([&store = *store] { store.SweepNowAndThen(); });
+  store->sweeper_.emplace([&store = *store] {
+    store.Sweep();
+    return store.options_.sweep;
+  });
   return store;
 }
 
 UploadStore::UploadStore(Options options, const Clock& clock)
     : options_(std::move(options)), clock_(clock) {}
 
-UploadStore::~UploadStore() {
-  {
-    const std::lock_guard lock(sweeping_);
-    ended_ = true;
-  }
-  ending_.notify_all();
-  if (sweeper_.joinable()) sweeper_.join();
-}
-
-void UploadStore::SweepNowAndThen() {
-  std::unique_lock lock(sweeping_);
-  while (!ended_) {
-    lock.unlock();
-    Sweep();
-    lock.lock();
-    ending_.wait_for(lock, absl::ToChronoNanoseconds(options_.sweep), [this] { return ended_; });
-  }
-}
+UploadStore::~UploadStore() = default;
 
 std::string UploadStore::PlaceOf(const std::string& tenant, absl::string_view id) const {
   return absl::StrCat(options_.directory, "/", tenant, "/", id);
@@ -435,7 +421,8 @@ void UploadStore::Sweep() {
         continue;
       }
       if (!IsTenant(tenant) || !IsId(id)) continue;
-      const auto text = ReadSmallFile(absl::StrCat(in->path().string(), "/", kMeta), kMostRecordBytes);
+      const auto text =
+          ReadSmallFile(absl::StrCat(in->path().string(), "/", kMeta), kMostRecordBytes);
       if (!text.ok()) continue;
       const absl::StatusOr<Upload> upload = ParseRecord(*text);
       if (upload.ok() && upload->expires <= now) over.push_back(in->path());
